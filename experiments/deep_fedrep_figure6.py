@@ -18,7 +18,7 @@ import pandas as pd
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import Scales, method_of, scaled, small_first, train, with_own
+from linrep.networks import Scales, method_of, most_common, scaled, small_first, train, with_own
 from linrep.summaries import beside
 
 LR, LR_L2GD = 0.01, 0.001
@@ -52,7 +52,7 @@ def datasets(name):
     found = deep.load(name)
     if name != "femnist":
         return found.restrict(range(5)), found.restrict(range(5, 10))
-    return found.restrict(found.largest(10, among=range(36, 62))), found.restrict(range(10))
+    return found.restrict(most_common(found, range(36, 62), 10)), found.restrict(range(10))
 
 
 def newcomers(dataset, cell, known, rng):

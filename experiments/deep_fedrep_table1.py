@@ -17,7 +17,16 @@ cifar10_16.npz in the folder of data.
 from linrep import deep
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, method_of, outcome, table_of_dots, train, with_tuned
+from linrep.networks import (
+    TITLES,
+    Scales,
+    method_of,
+    most_common,
+    outcome,
+    table_of_dots,
+    train,
+    with_tuned,
+)
 from linrep.summaries import beside
 from linrep.sweeps import Grid
 
@@ -98,7 +107,7 @@ def dataset(name):
     found = deep.load(name)
     if name != "femnist":
         return found
-    return found.restrict(found.largest(10, among=range(36, 62)))
+    return found.restrict(most_common(found, range(36, 62), 10))
 
 
 def partition(name, n, classes, rng):

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from linrep import deep
 from linrep.settings.sizes import Sizes, size
@@ -77,6 +79,25 @@ def small_first(cell: Mapping[str, Any], replicate: int) -> tuple[bool, int]:
     replicate : int
     """
     return (cell["scale"] == "paper", replicate)
+
+
+def most_common(dataset: deep.Dataset, labels: Sequence[int], count: int) -> NDArray[np.int64]:
+    """Return those of the classes that have most samples, in increasing order.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    labels : sequence of int
+        Classes.
+    count : int
+        How many.
+
+    Returns
+    -------
+    ndarray of int64, shape (count,)
+    """
+    sizes = np.bincount(dataset.all_y, minlength=dataset.classes)[labels]
+    return np.sort(np.asarray(labels)[np.argsort(-sizes, kind="stable")[:count]])
 
 
 def is_own(name: str) -> bool:

@@ -70,14 +70,13 @@ class Dataset:
         y = _labels("y", self.y, len(x), classes)
         y_test = _labels("y_test", self.y_test, len(x_test), classes)
         _set(self, x=x, y=y, x_test=x_test, y_test=y_test, classes=classes)
-        if self.owner is not None:
-            owner_test = y_test[:0] if self.owner_test is None else self.owner_test
-            _set(self, owner=_labels("owner", self.owner, len(x)))
-            _set(self, owner_test=_labels("owner_test", owner_test, len(x_test)))
-        elif self.owner_test is not None:
+        if self.owner is not None and self.owner_test is None:
+            _set(self, owner_test=y_test[:0])
+        elif self.owner is None and self.owner_test is not None:
             raise ValueError("owner_test must be given only together with owner")
-        if self.coarse is not None:
-            _set(self, coarse=_labels("coarse", self.coarse, classes))
+        for name, size in (("owner", len(x)), ("owner_test", len(x_test)), ("coarse", classes)):
+            if getattr(self, name) is not None:
+                _set(self, **{name: _labels(name, getattr(self, name), size)})
         if self.embedding is not None:
             _set(self, embedding=_embedding(self.embedding, x))
 
@@ -131,32 +130,6 @@ class Dataset:
             if getattr(self, name) is not None:
                 changed[name] = getattr(self, name)[rows]
         return replace(self, **changed, classes=kept.size)
-
-    def largest(self, count: int, among: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Return the classes with most samples, in increasing order.
-
-        Parameters
-        ----------
-        count : int
-            How many.
-        among : array_like of int, optional
-            Classes that come into question; by default all.
-
-        Returns
-        -------
-        ndarray of int64, shape (count,)
-
-        Raises
-        ------
-        ValueError
-            If a label is no class, or there are fewer than `count`.
-        """
-        labels = np.arange(self.classes)
-        if among is not None:
-            labels = np.unique(check.places("among", among, self.classes))
-        count = check.integer("count", count, minimum=1, maximum=labels.size)
-        sizes = np.bincount(self.all_y, minlength=self.classes)[labels]
-        return np.sort(labels[np.argsort(-sizes, kind="stable")[:count]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,10 +321,8 @@ class FederatedData:
         ValueError, TypeError
             As :meth:`from_lists`.
         """
-        return cls.from_lists(
-            [[each for part in pair for each in _arrays(part)] for pair in clients],
-            **others,
-        )
+        parts = ([each for part in pair for each in _arrays(part)] for pair in clients)
+        return cls.from_lists(parts, **others)
 
     @classmethod
     def from_lists(cls, clients: Iterable[Sequence[ArrayLike]], **others: Any) -> FederatedData:
@@ -383,33 +354,23 @@ class FederatedData:
                     f"clients must be quadruples (x_train, y_train, x_test, y_test), client "
                     f"{client} has {len(parts)} parts"
                 )
-            for x, y in ((parts[0], parts[1]), (parts[2], parts[3])):
-                x, y = np.asarray(x), np.asarray(y)
+            for x, y in (parts[:2], parts[2:]):
+                x, y = channels_first(x), np.asarray(y)
                 if y.shape[:1] != (len(x),) or y.ndim > 2:
                     raise ValueError(
                         f"client {client} must have one label for each sample, got {len(x)} "
                         f"samples and labels of shape {y.shape}"
                     )
                 sizes.append(len(x))
-                if len(x) == 0:
-                    continue
-                xs.append(_samples(f"x of client {client}", channels_first(x)))
-                ys.append(y)
-                if xs[-1].shape[1:] != xs[0].shape[1:] or xs[-1].dtype != xs[0].dtype:
-                    raise ValueError(
-                        f"x of client {client} must hold {_kind(xs[0])}, as that of the others "
-                        f"does, got {_kind(xs[-1])}"
-                    )
-        if not xs:
-            raise ValueError("clients must hold at least one sample")
+                if len(x):
+                    xs.append(_samples(f"x of client {client}", x))
+                    ys.append(y)
+        if len(kinds := {_kind(x): None for x in xs}) != 1:
+            found = " and ".join(kinds) or "none"
+            raise ValueError(f"clients must have samples of one shape and type, got {found}")
         places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
-        return cls(
-            np.concatenate(xs),
-            np.concatenate(ys),
-            train=tuple(places[0::2]),
-            test=tuple(places[1::2]),
-            **others,
-        )
+        x, y = np.concatenate(xs), np.concatenate(ys)
+        return cls(x, y, train=tuple(places[0::2]), test=tuple(places[1::2]), **others)
 
 
 def _digest(*arrays):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import math
 import os
 import time
@@ -75,8 +75,8 @@ def choose(device: torch.device, model: nn.Module) -> str:
 def measured(federation: Any) -> str:
     """Return the engine that is faster for a network on this device, timed once and stored.
 
-    The choices are in ``linrep/engines.json`` of the user's cache folder: a device, a version of
-    torch, a network and what else steps depend on have one each.
+    The choices are in ``linrep/engines`` of the user's cache folder: a device, a version of torch,
+    a network and what else steps depend on have a file each.
 
     Parameters
     ----------
@@ -94,22 +94,25 @@ def measured(federation: Any) -> str:
             f"mixed precision {federation.mixed_precision}, compiled {federation.compile}",
         ]
     )
-    store = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-    store = store / "linrep" / "engines.json"
-    known = _stored(store)
-    if known.get(key) not in ENGINES:
-        part = next(federation.everyone())
-        for _ in range(2):  # the first warms up
-            took = {engine: seconds(federation, engine, part) for engine in ENGINES}
-        known[key] = min(took, key=lambda engine: took[engine])
-        if not math.isfinite(took[known[key]]):  # what fails in either says so where it is trained
-            return known[key]
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+    file = folder / "linrep" / "engines" / hashlib.sha256(key.encode()).hexdigest()[:16]
+    try:
+        name = file.read_text("utf-8").partition("\n")[0]
+    except (OSError, ValueError):
+        name = ""
+    if name in ENGINES:
+        return name
+    part = next(federation.everyone())
+    for _ in range(2):  # the first warms up
+        took = {engine: seconds(federation, engine, part) for engine in ENGINES}
+    name = min(took, key=lambda engine: took[engine])
+    if math.isfinite(took[name]):  # what fails in either says so where it is trained
         try:
-            store.parent.mkdir(parents=True, exist_ok=True)
-            files.write(store, json.dumps(known, indent=1).encode())
+            file.parent.mkdir(parents=True, exist_ok=True)
+            files.write(file, f"{name}\n{key}\n".encode())
         except OSError as error:
             warnings.warn(f"the faster engine is not remembered: {error}", stacklevel=2)
-    return known[key]
+    return name
 
 
 def seconds(federation: Any, engine: str, part: Clients, steps: int = 5) -> float:
@@ -136,12 +139,3 @@ def seconds(federation: Any, engine: str, part: Clients, steps: int = 5) -> floa
     finally:
         federation.sgd, federation.samples_trained = sgd, 0
     return time.perf_counter() - began
-
-
-def _stored(store):
-    """Return the choices that are stored, none where the file is missing or damaged."""
-    try:
-        known = json.loads(store.read_text("utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return known if isinstance(known, dict) else {}

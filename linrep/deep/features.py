@@ -109,20 +109,3 @@ def head_gradient(params: Parameters, batch: Batch) -> Parameters:
     if "head.bias" in params:
         found["head.bias"] = residual.sum(-2)
     return found
-
-
-def block(params: Parameters, name: str) -> Parameters:
-    """Return the parameters of one child of the model, if any, by the names they have in it.
-
-    Parameters
-    ----------
-    params : dict of str to Tensor
-        Of the model.
-    name : str
-        Of the child.
-    """
-    return {
-        key.removeprefix(f"{name}."): value
-        for key, value in params.items()
-        if belongs(key, (name,))
-    }

@@ -16,7 +16,7 @@ import torch
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.func import functional_call, vmap
+from torch.func import vmap
 from torch.nn.utils.rnn import pad_sequence
 
 from linrep import _validation as check
@@ -28,11 +28,14 @@ from linrep.deep.state import Clients, State, expand
 from linrep.deep.training import (
     ENGINES,
     SGD,
+    Batch,
+    Network,
     Objective,
     Parameters,
     Phase,
     Work,
     belongs,
+    block,
     check_blocks,
     loss,
     sample_loss,
@@ -212,22 +215,6 @@ class Federation(Samples):
         for begin in range(0, clients.shape[1], width):
             yield clients[:, begin : begin + width]
 
-    def samples(self, part: Clients) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield what the network sees of each client's training samples, and their labels.
-
-        The network is in evaluation mode meanwhile.
-
-        Parameters
-        ----------
-        part : ndarray of int, shape (S, c)
-            Clients.
-        """
-        self.model.eval()
-        places, counts = self.pick("train", part)
-        for k, (s, _) in enumerate(workers(part)):
-            index = places[k, : counts[k]]
-            yield self.see(index, torch.full((), s, device=self.device)), self.y[index]
-
     def features(
         self, shared: Parameters, own: Parameters, part: Clients
     ) -> Iterator[tuple[Tensor, Tensor]]:
@@ -315,7 +302,7 @@ class Federation(Samples):
         batches = schedule(
             counts, streams, batch_size=sgd.batch_size, epochs=phase.epochs, steps=phase.steps
         )
-        runs = torch.as_tensor([s for s, _ in each], device=self.device)
+        runs, z = self._runs(part)
         y = self.y[places]
 
         position = torch.as_tensor(batches.position, device=self.device)
@@ -353,7 +340,7 @@ class Federation(Samples):
             trained=moving,
             batches=batches,
             fetch=fetch,
-            z=self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)],
+            z=z,
             objective=objective,
             context=_flat(context),
             sgd=sgd,
@@ -387,6 +374,12 @@ class Federation(Samples):
             own.copy_(changed)
         return x
 
+    def _runs(self, part):
+        """Return the runs of a part's workers, and their clients' side information."""
+        each = torch.as_tensor(workers(part), dtype=torch.int64, device=self.device)
+        runs, clients = each.reshape(-1, 2).T
+        return runs, self.side[runs, clients]
+
     def _precision(self):
         if not self.mixed_precision:
             return nullcontext()
@@ -395,25 +388,18 @@ class Federation(Samples):
 
     def _features(self, shared, own, part, places, counts):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
-        module = self.model.representation
+        module, width, found = self.model.representation, part.shape[1], None
         given = real(places, counts)
-        mine = [name for name in own if belongs(name, ("representation",))]
-        together = {n: v for n, v in shared.items() if belongs(n, ("representation",))}
-        width = part.shape[1]
-        # The workers that have the same representation: those of a run, or each on its own.
-        groups = [range(k, k + 1) for k in range(part.size)]
-        if not mine:
-            groups = [range(s * width, (s + 1) * width) for s in range(len(part))]
-        found = None
+        params = block(expand(shared, part) | own, "representation")
+        # As many workers have the same representation: those of a run, or each its own.
+        alike = 1 if block(own, "representation") else width
         with self._precision():
-            for group in groups:
-                s = group[0] // width
-                params = {name: value[s] for name, value in together.items()}
-                params |= {name: own[name][s, group[0] % width] for name in mine}
-                rows = slice(group[0], group[-1] + 1)
+            for k in range(0, part.size, alike):
+                rows, (s, client) = slice(k, k + alike), divmod(k, width)
                 index = places[rows][given[rows]]
                 x = self.see(index, torch.full((), s, device=self.device))
-                passed = features.in_pieces(module, features.block(params, "representation"), x)
+                mine = {name: value[s, client] for name, value in params.items()}
+                passed = features.in_pieces(module, mine, x)
                 if found is None:
                     found = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
                 found[rows][given[rows]] = passed.to(self.dtype)
@@ -442,45 +428,41 @@ class Federation(Samples):
         outputs = self._outputs(shared, own, part, places, counts)
         y = self.y[places]
         losses = sample_loss(outputs.flatten(0, 1), y.flatten(0, 1)).reshape(tested.shape)
-        found = {"correct": torch.full(tested.shape[:1], torch.nan, device=self.device)}
+        size = tested.sum(1)
+        correct = torch.full_like(losses[:, 0], torch.nan)
         if not y.is_floating_point():
-            found["correct"] = ((outputs.argmax(-1) == y) & tested).sum(1)
-        found["loss"] = torch.where(tested, losses, 0.0).sum(1) / tested.sum(1)
-        result = {
-            name: value.cpu().double().numpy().reshape(part.shape) for name, value in found.items()
-        }
-        return result | {"size": counts.reshape(part.shape)}
+            correct = ((outputs.argmax(-1) == y) & tested).sum(1)
+        loss = torch.where(tested, losses, 0.0).sum(1) / size
+        found = {"correct": correct, "loss": loss, "size": size}
+        return {k: v.cpu().double().numpy().reshape(part.shape) for k, v in found.items()}
 
     def _outputs(self, shared, own, part, places, counts):
         """Return outputs (K, m, classes) of the workers' samples, without gradients."""
-        module, params = self.model, _flat(expand(shared, part) | own)
-        runs = torch.as_tensor([s for s, _ in workers(part)], device=self.device)
-        z = self.side[runs, torch.as_tensor(part, device=self.device).reshape(-1)]
-        side = getattr(module, "side_information", False)
-        together = self.engine == "vmap"
-
-        seen = None
+        params = _flat(expand(shared, part) | own)
+        runs, z = self._runs(part)
+        # With a representation that clients share, one pass over all their samples.
+        once = self.traits.in_parts and not block(own, "representation")
+        if once:
+            seen = self._features(shared, own, part, places, counts)
+            params = {name: value for name, value in params.items() if belongs(name, ("head",))}
 
         def call(own, x, z):
-            return functional_call(module, own, (x, z.expand(len(x), -1)) if side else (x,))
+            return Network(self.model, {}, from_features=once)(own, Batch(x, x, x, z))
 
         def inputs(k, columns):
-            return self.see(places[k, columns], runs[k]) if seen is None else seen[k, columns]
+            return seen[k, columns] if once else self.see(places[k, columns], runs[k])
 
         with self._precision(), torch.no_grad():
-            if self.traits.in_parts and not any(belongs(n, ("representation",)) for n in own):
-                # With a representation that clients share, one pass over all their samples.
-                seen = self._features(shared, own, part, places, counts)
-                module, params = self.model.head, features.block(params, "head")
-                together = together or features.linear_head(self.model)
-            if together:
+            if self.engine == "vmap" or (once and features.linear_head(self.model)):
                 width, every = max(1, features.SAMPLES_AT_ONCE // len(places)), slice(None)
                 begins = range(0, places.shape[1], width)
                 pieces = (inputs(every, slice(begin, begin + width)) for begin in begins)
                 return torch.cat([vmap(call)(params, piece, z) for piece in pieces], 1)
             return pad_sequence(
                 [
-                    call({n: v[k] for n, v in params.items()}, inputs(k, slice(max(1, count))), z[k])
+                    call(
+                        {n: v[k] for n, v in params.items()}, inputs(k, slice(max(1, count))), z[k]
+                    )
                     for k, count in enumerate(counts)
                 ],
                 batch_first=True,

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from linrep.deep import layers
-from linrep.deep.features import block
+from linrep.deep.training import block
 
 
 class Traits(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -108,14 +108,10 @@ class SGD:
     @property
     def settings(self) -> dict[str, Any]:
         """What is set, functions by their names."""
-        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        found = {name: value for name, value in vars(self).items() if value is not None}
         if self.optimizer is not None:
             del found["momentum"], found["weight_decay"]
-        return {
-            name: name_of(value) if callable(value) else value
-            for name, value in found.items()
-            if value is not None
-        }
+        return {k: name_of(value) if callable(value) else value for k, value in found.items()}
 
 
 def name_of(function: Callable) -> str:
@@ -194,6 +190,23 @@ def belongs(name: str, blocks: Sequence[str]) -> bool:
     return any(name == block or name.startswith(f"{block}.") for block in blocks)
 
 
+def block(params: Parameters, name: str) -> Parameters:
+    """Return the parameters of one child of the model, if any, by the names they have in it.
+
+    Parameters
+    ----------
+    params : dict of str to Tensor
+        Of the model.
+    name : str
+        Of the child.
+    """
+    return {
+        key.removeprefix(f"{name}."): value
+        for key, value in params.items()
+        if belongs(key, (name,))
+    }
+
+
 def check_blocks(blocks: Sequence[str], names: Sequence[str]) -> None:
     """Raise an error if a block names no parameter.
 
@@ -265,17 +278,12 @@ class Network:
         self._from_features = from_features
         self.buffers = dict(buffers)
 
-    def _call(self, module, prefix, params, *inputs):
-        state = {
-            name.removeprefix(prefix): value
-            for name, value in {**params, **self.buffers}.items()
-            if name.startswith(prefix)
-        }
-        result = functional_call(module, state, inputs)
-        self.buffers = {
-            name: state[name.removeprefix(prefix)] if name.startswith(prefix) else value
-            for name, value in self.buffers.items()
-        }
+    def _call(self, name, params, *inputs):
+        state, prefix = {**params, **self.buffers}, f"{name}." if name else ""
+        own = block(state, name) if name else state
+        result = functional_call(self._model.get_submodule(name), own, inputs)
+        noted = {prefix + key: value for key, value in own.items()}
+        self.buffers = {key: noted.get(key, value) for key, value in self.buffers.items()}
         return result
 
     def peek(self, weight: Tensor) -> Network:
@@ -304,8 +312,7 @@ class Network:
         """
         if self._from_features:
             return batch.x
-        inputs = self._inputs(batch)
-        return self._call(self._model.representation, "representation.", params, *inputs)
+        return self._call("representation", params, *self._inputs(batch))
 
     def head(self, params: Parameters, features: Tensor) -> Tensor:
         """Return what the head makes of features.
@@ -315,13 +322,13 @@ class Network:
         params : dict of str to Tensor
         features : Tensor, shape (b, ...)
         """
-        return self._call(self._model.head, "head.", params, features)
+        return self._call("head", params, features)
 
     def __call__(self, params: Parameters, batch: Batch) -> Tensor:
         """Return the outputs of the samples, (b, classes)."""
         if self._from_features:
             return self.head(params, batch.x)
-        return self._call(self._model, "", params, *self._inputs(batch))
+        return self._call("", params, *self._inputs(batch))
 
 
 #: ``objective(network, params, batch, context)``: what a worker's steps decrease.

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from linrep.deep.data import Dataset, FederatedData, channels_first
+from linrep.networks import most_common
 from tests.tools import complaint
 
 IMAGES = np.arange(6 * 3 * 2 * 2, dtype=np.uint8).reshape(6, 3, 2, 2)
@@ -149,13 +150,16 @@ def test_lists_of_clients_are_put_together():
 @pytest.mark.parametrize(
     ("clients", "said"),
     [
-        ([], "at least one sample"),
+        ([], "one shape and type, got none"),
         ([(IMAGES, LABELS)], "client 0 has 2 parts"),
         (
             [(IMAGES, LABELS[:2], [], [])],
             "one label for each sample, got 6 samples and labels of shape",
         ),
-        ([(IMAGES, LABELS, IMAGES[:, :1], LABELS)], "x of client 0 must hold uint8 samples"),
+        (
+            [(IMAGES, LABELS, IMAGES[:, :1], LABELS)],
+            "one shape and type, got uint8",
+        ),
         ([([], [], IMAGES, LABELS)], "client 0 has none"),
     ],
 )
@@ -177,9 +181,6 @@ def test_channels_come_first():
 
 def test_the_largest_classes_are_those_with_most_samples_of_both_kinds():
     data = Dataset(np.ones((6, 1)), [0, 1, 1, 3, 3, 3], np.ones((3, 1)), [0, 0, 2], classes=5)
-    assert data.largest(2).tolist() == [0, 3]
-    assert data.largest(2, among=[4, 2, 1]).tolist() == [1, 2]
-    assert data.restrict(data.largest(3)).classes == 3
-    for wrong in ({"count": 6}, {"count": 3, "among": [0, 0, 1]}, {"count": 1, "among": [5]}):
-        with pytest.raises(ValueError, match=r"count|among"):
-            data.largest(**wrong)
+    assert most_common(data, range(5), 2).tolist() == [0, 3]
+    assert most_common(data, [4, 2, 1], 2).tolist() == [1, 2]
+    assert data.restrict(most_common(data, range(5), 3)).classes == 3

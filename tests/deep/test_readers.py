@@ -301,8 +301,8 @@ def test_sent140_becomes_tokens_with_vectors(tmp_path):
     ("glove", "said"),
     [
         ("the 1 2\n", "has none of them"),
-        ("", "has none of them"),
-        ("the 1 2\nday 1 x\n", "must hold a word and 2 numbers in line 2"),
+        ("", "No columns to parse"),
+        ("the 1 2\nday 1 x\n", "must hold a word and numbers in each line"),
     ],
 )
 def test_wrong_vectors_are_refused_in_one_line(tmp_path, glove, said):

@@ -88,13 +88,16 @@ class FedAS(FedAvg):
     def server(self, federation, state, clients):
         """Average the participants' representations by the information in their samples."""
         own = gather(state.personal, clients)
-        found = [
-            _information(
-                federation, {name: value.flatten(0, 1)[k] for name, value in own.items()}, x, y
+        federation.model.eval()
+        places, counts = federation.pick("train", clients)
+        weights = torch.zeros(clients.shape, dtype=federation.dtype, device=federation.device)
+        for k, count in enumerate(counts):
+            s, client = divmod(k, clients.shape[1])
+            index, run = places[k, :count], torch.full((), s, device=federation.device)
+            mine = {name: value[s, client] for name, value in own.items()}
+            weights[s, client] = _information(
+                federation, mine, federation.see(index, run), federation.y[index]
             )
-            for k, (x, y) in enumerate(federation.samples(clients))
-        ]
-        weights = torch.stack(found).reshape(clients.shape)
         none = weights.sum(1, keepdim=True) == 0.0
         weights = torch.where(none, torch.ones_like(weights), weights)
         weights = weights / weights.sum(1, keepdim=True)

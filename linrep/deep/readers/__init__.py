@@ -17,6 +17,14 @@ __all__ = ["FOLDER_VARIABLE", "digits", "femnist", "images", "load", "npz", "pro
 #: Environment variable with the folder that data sets are read from by default.
 FOLDER_VARIABLE = "LINREP_DATA"
 _LEAF = {"femnist": femnist, "sent140": sent140}
+#: The files that they need.
+_FILES = {"femnist": (leaf.LEAF,), "sent140": (leaf.LEAF, leaf.GLOVE)}
+#: What may stand in the place of a file of arrays.
+_OTHERWISE = {
+    **dict.fromkeys(CLASSES, ", or torchvision's files"),
+    "femnist": ", or LEAF's files",
+    "sent140": ", or LEAF's files and GloVe's vectors",
+}
 _NAMES = ("digits", *CLASSES, *_LEAF)
 
 
@@ -72,13 +80,11 @@ def load(
             f"folder must be given for {name!r}, or the environment variable {FOLDER_VARIABLE}: "
             "where its files are"
         )
-    if (Path(folder) / name).is_dir():
-        folder = Path(folder) / name
     if name in CLASSES:
-        return images(name, folder, download=download)
+        return images(name, _place(name, folder), download=download)
     if download:
         raise ValueError(f"download must be False for {name!r}, torchvision has no such dataset")
-    return _LEAF[name](folder)
+    return _LEAF[name](_place(name, folder))
 
 
 def probe(name: str, folder: str | Path) -> None:
@@ -99,29 +105,25 @@ def probe(name: str, folder: str | Path) -> None:
     ValueError
         If a file is there and damaged.
     """
-    packed = Path(folder) / f"{name}.npz"
-    if name == "digits":
-        return
-    if packed.is_file():
-        arrays.names(packed)
-        return
+    packed, place = Path(folder) / f"{name}.npz", _place(name, folder)
+    try:
+        if packed.is_file():
+            arrays.names(packed)
+        elif name in CLASSES and has_files(name, place):
+            find_torchvision(name)
+        elif name in _LEAF:
+            for layouts in _FILES[name]:
+                leaf.find(name, place, *layouts)
+        elif name != "digits":
+            raise FileNotFoundError
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{name} ({packed.name}{_OTHERWISE.get(name, '')})") from None
+
+
+def _place(name, folder):
+    """Return the subfolder of a data set's name, or the folder if there is none."""
     inside = Path(folder) / name
-    place = inside if inside.is_dir() else Path(folder)
-    if name in CLASSES and has_files(name, place):
-        find_torchvision(name)
-    elif name in CLASSES:
-        raise FileNotFoundError(f"{name} ({packed.name}, or torchvision's files)")
-    elif name in _LEAF:
-        try:
-            leaf.find(name, place)
-            if name == "sent140":
-                leaf.find_vectors(place)
-        except FileNotFoundError:
-            vectors = " and GloVe's vectors" if name == "sent140" else ""
-            needed = f"{packed.name}, or LEAF's files{vectors}"
-            raise FileNotFoundError(f"{name} ({needed})") from None
-    else:
-        raise FileNotFoundError(f"{name} ({packed.name})")
+    return inside if inside.is_dir() else Path(folder)
 
 
 def __dir__():

@@ -12,6 +12,9 @@ import numpy as np
 from linrep.deep.data import Dataset, channels_first
 from linrep.random import stream
 
+#: What is read of a file.
+_ARRAYS = ("x_train", "y_train", "x_test", "y_test", "owner", "owner_test", "coarse", "embedding",
+           "about")  # fmt: skip
 _TEST_SHARE = 0.25  # of the digits, which come without a test split
 
 
@@ -70,22 +73,15 @@ def npz(path: str | Path) -> Dataset:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path} is not there")
-    names(path)
+    there = names(path)
     with _opened(path) as file:
-        arrays = {name: file[name] for name in file.files}
-    others = {
-        name: arrays[name]
-        for name in ("owner", "owner_test", "coarse", "embedding")
-        if name in arrays
-    }
-    tests = {
-        "x_test": channels_first(arrays.get("x_test", np.empty(0))),
-        "y_test": _column(arrays.get("y_test", np.empty(0, dtype=np.int64))),
-    }
-    return Dataset(
-        channels_first(arrays["x_train"]), _column(arrays["y_train"]), **tests,
-        name=path.stem, about=str(arrays.get("about", "")), **others,
-    )  # fmt: skip
+        found = {name.removesuffix("_train"): file[name] for name in there if name in _ARRAYS}
+    for name in {"x", "x_test"} & found.keys():
+        found[name] = channels_first(found[name])
+    for name in {"y", "y_test"} & found.keys():
+        found[name] = _column(found[name])
+    about = str(found.pop("about", ""))
+    return Dataset(name=path.stem, about=about, **found)
 
 
 def names(path: Path) -> list[str]:

@@ -9,25 +9,18 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from linrep.deep.data import Dataset, channels_first
 
-#: torchvision's class of each set.
+#: torchvision's class of each set, and the folder that it keeps it in.
 CLASSES = {
-    "cifar10": "CIFAR10",
-    "cifar100": "CIFAR100",
-    "mnist": "MNIST",
-    "fashion-mnist": "FashionMNIST",
-    "omniglot": "Omniglot",
-}
-#: The folder that torchvision keeps each set in.
-_FOLDERS = {
-    "cifar10": "cifar-10-batches-py",
-    "cifar100": "cifar-100-python",
-    "mnist": "MNIST/raw",
-    "fashion-mnist": "FashionMNIST/raw",
-    "omniglot": "omniglot-py",
+    "cifar10": ("CIFAR10", "cifar-10-batches-py"),
+    "cifar100": ("CIFAR100", "cifar-100-python"),
+    "mnist": ("MNIST", "MNIST/raw"),
+    "fashion-mnist": ("FashionMNIST", "FashionMNIST/raw"),
+    "omniglot": ("Omniglot", "omniglot-py"),
 }
 
 
@@ -40,7 +33,7 @@ def has_files(name: str, folder: str | Path) -> bool:
         One of :data:`CLASSES`.
     folder : path
     """
-    return (Path(folder) / _FOLDERS[name]).is_dir()
+    return (Path(folder) / CLASSES[name][1]).is_dir()
 
 
 def find_torchvision(name: str) -> ModuleType:
@@ -96,7 +89,7 @@ def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
     try:
         if name == "omniglot":
             return _omniglot(torchvision, folder, download)
-        kind = getattr(torchvision.datasets, CLASSES[name])
+        kind = getattr(torchvision.datasets, CLASSES[name][0])
         parts = [kind(folder, train=train, download=download) for train in (True, False)]
     except RuntimeError as error:  # torchvision's word for files that are missing or damaged
         reason = str(error).partition("\n")[0]
@@ -137,12 +130,6 @@ def _omniglot(torchvision: ModuleType, folder: str | Path, download: bool) -> Da
         for file in files:
             drawing = Image.open(file).convert("L").resize((28, 28), Image.Resampling.BOX)
             x.append(np.asarray(drawing))
-    owners = [character.parent for character in characters]
-    return Dataset(np.stack(x)[:, None], _number(characters), name="omniglot",
-                   owner=_number(owners))  # fmt: skip
-
-
-def _number(values: list[Path]) -> NDArray[np.int64]:
-    """Return the place of each value among the different ones, in order of appearance."""
-    place = {value: index for index, value in enumerate(dict.fromkeys(values))}
-    return np.array([place[value] for value in values])
+    y, _ = pd.factorize(np.array(characters, dtype=object))
+    owner, _ = pd.factorize(np.array([character.parent for character in characters], dtype=object))
+    return Dataset(np.stack(x)[:, None], y, name="omniglot", owner=owner)

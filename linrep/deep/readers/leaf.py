@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from linrep import _validation as check
 from linrep.deep.data import Dataset
 
+#: LEAF's files, for training and, if there are, for testing; and GloVe's.
+LEAF = (("train/*.json", "test/*.json"), ("*.json",))
+GLOVE = (("glove*.txt",),)
 _WORD = re.compile(r"[\w']+|[^\w\s]")
 
 
@@ -74,7 +79,8 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
     words = check.integer("words", words, minimum=1)
     train, test = _leaf("sent140", folder, _words)
     if glove is None:
-        glove = find_vectors(folder)
+        (files,) = find("sent140", folder, *GLOVE)
+        glove = max(files, key=lambda file: file.stat().st_size)
     tweets, tweets_test = ([tweet[:words] for tweet in part[0]] for part in (train, test))
     number, embedding = _glove(Path(glove), {word for t in (*tweets, *tweets_test) for word in t})
     return Dataset(
@@ -83,8 +89,22 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
     )  # fmt: skip
 
 
-def _find(name, folder, *layouts):
-    """Return the files of the first layout, patterns of file names, that has some for each."""
+def find(name: str, folder: str | Path, *layouts: tuple[str, ...]) -> list[list[Path]]:
+    """Return the files of the first layout that has some for each of its patterns.
+
+    Parameters
+    ----------
+    name : str
+        Of the data set.
+    folder : path
+    *layouts : tuple of str
+        Patterns of file names.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    """
     for layout in layouts:
         for place in (Path(folder), Path(folder) / "data"):
             found = [sorted(place.glob(pattern)) for pattern in layout]
@@ -94,45 +114,12 @@ def _find(name, folder, *layouts):
     raise FileNotFoundError(f"{name} is not in {folder}: looked there and in data for {wanted}")
 
 
-def find(name: str, folder: str | Path) -> list[list[Path]]:
-    """Return LEAF's files, for training and, if there are, for testing.
-
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    folder : path
-
-    Raises
-    ------
-    FileNotFoundError
-        If there are none.
-    """
-    return _find(name, folder, ("train/*.json", "test/*.json"), ("*.json",))
-
-
-def find_vectors(folder: str | Path) -> Path:
-    """Return the largest file of GloVe's vectors.
-
-    Parameters
-    ----------
-    folder : path
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    """
-    (found,) = _find("sent140", folder, ("glove*.txt",))
-    return max(found, key=lambda file: file.stat().st_size)
-
-
 def _leaf(name, folder, convert):
     """Return samples, labels and owners of LEAF's users, for training and for testing.
 
     Samples are converted user by user, since as json they take many times their room.
     """
-    found = find(name, folder)
+    found = find(name, folder, *LEAF)
     users: dict[str, int] = {}
     parts = []
     for files in (*found, [])[:2]:
@@ -174,29 +161,21 @@ def _words(tweets):
 
 def _glove(path, wanted):
     """Return the numbers of wanted words that have vectors, from 2 on, and the vectors."""
-    number: dict[str, int] = {}
-    vectors: list[list[float]] = []
-    size = 0
     if not path.is_file():
         raise FileNotFoundError(f"{path}, a text file of GloVe's vectors, is not there")
-    with open(path, encoding="utf-8", newline="\n") as file:
-        for place, line in enumerate(file, start=1):
-            parts = line.rstrip("\r\n ").split(" ")
-            size = size or max(1, len(parts) - 1)
-            word = " ".join(parts[:-size])  # a few words of GloVe have blanks
-            if word not in wanted or word in number:
-                continue
-            try:
-                vector = [float(part) for part in parts[-size:]]
-            except ValueError:
-                raise ValueError(
-                    f"{path} must hold a word and {size} numbers in line {place}"
-                ) from None
-            number[word] = len(number) + 2
-            vectors.append(vector)
-    if not vectors:
+    try:  # lines of words with blanks, which no tweet's word has, are too long
+        pieces = pd.read_csv(
+            path, sep=" ", header=None, dtype={0: str}, quoting=csv.QUOTE_NONE, na_filter=False,
+            on_bad_lines="skip", chunksize=100_000,
+        )  # fmt: skip
+        found = pd.concat([piece[piece[0].isin(wanted)] for piece in pieces])
+        vectors = found.drop_duplicates(0).set_index(0).to_numpy(float)
+    except ValueError as error:
+        raise ValueError(f"{path} must hold a word and numbers in each line: {error}") from None
+    if not len(vectors):
         raise ValueError(f"{path} must hold vectors of words that occur, it has none of them")
-    return number, np.vstack([np.zeros((2, size)), vectors])
+    number = {word: place for place, word in enumerate(found[0].unique(), start=2)}
+    return number, np.vstack([np.zeros((2, vectors.shape[1])), vectors])
 
 
 def _tokens(tweets, number, length):
