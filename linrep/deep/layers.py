@@ -9,7 +9,6 @@ trainer sets ``key`` and ``mask`` before each step; :func:`per_batch` names them
 
 from __future__ import annotations
 
-import itertools
 import math
 import threading
 from collections.abc import Iterator
@@ -64,8 +63,8 @@ class Dropout(nn.Module):
     p : float
         Probability of dropping an element, in [0, 1).
     salt : int, optional
-        Tells the dropout layers of one network apart: with equal salts they would draw the same
-        numbers. At least 0.
+        Tells the dropout layers of one network apart: with equal salts they draw the same numbers.
+        At least 0. :func:`converted` numbers them.
     channels : bool, optional
         Drop whole channels (axis 1), as torch's Dropout1d, 2d and 3d do.
 
@@ -145,7 +144,7 @@ def _shifted(z: Tensor, places: int) -> Tensor:
     return (z >> places) & (2 ** (64 - places) - 1)
 
 
-class BatchNorm(nn.Module):
+class BatchNorm(_BatchNorm):
     """Batch normalization, of vectors or images, over the samples that count.
 
     As torch's: in training mode channels are centred and scaled by the batch's mean and variance,
@@ -175,21 +174,14 @@ class BatchNorm(nn.Module):
     running_var: Tensor
 
     def __init__(self, channels: int, eps: float = 1e-5, momentum: float = 0.1):
-        super().__init__()
         channels = integer("channels", channels, minimum=1)
-        self.eps = real("eps", eps, above=0.0)
-        self.momentum = real("momentum", momentum, minimum=0.0)
-        self.weight = nn.Parameter(torch.empty(channels))
-        self.bias = nn.Parameter(torch.empty(channels))
-        self.register_buffer("running_mean", torch.zeros(channels))
-        self.register_buffer("running_var", torch.ones(channels))
-        self.register_buffer("mask", torch.ones(1), persistent=False)
-        self.reset_parameters()
+        eps, momentum = real("eps", eps, above=0.0), real("momentum", momentum, minimum=0.0)
+        super().__init__(channels, eps, momentum)
+        self.expect_padding()
 
-    def reset_parameters(self) -> None:
-        """Set the scales to one and the shifts to zero."""
-        nn.init.ones_(self.weight)
-        nn.init.zeros_(self.bias)
+    def expect_padding(self) -> None:
+        """Keep a mask of the samples that count; the number of batches stays 0."""
+        self.register_buffer("mask", torch.ones(1), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the normalized samples.
@@ -220,15 +212,6 @@ class BatchNorm(nn.Module):
         self.running_var = self.running_var + step * (unbiased - self.running_var)
         return mean, var
 
-    def extra_repr(self) -> str:
-        """Say how the layer was made."""
-        return f"{len(self.weight)}, eps={self.eps:g}, momentum={self.momentum:g}"
-
-
-def _is_usual(norm: nn.Module) -> bool:
-    """Tell whether torch's batch normalization is one that :class:`BatchNorm` can stand for."""
-    return norm.affine and norm.running_mean is not None and norm.momentum is not None
-
 
 def _channels(values: Tensor, x: Tensor) -> Tensor:
     """Return one number per channel in the shape that samples are broadcast with."""
@@ -241,7 +224,7 @@ def converted(model: nn.Module) -> nn.Module:
     Parameters
     ----------
     model : nn.Module
-        Its weights and running averages stay; dropout layers get salts of their own.
+        Its weights and running averages stay; its dropout layers are numbered by their salts.
 
     Returns
     -------
@@ -255,26 +238,23 @@ def converted(model: nn.Module) -> nn.Module:
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must make a torch Module, got {type(model).__name__}")
-    salts = {module.salt for module in model.modules() if isinstance(module, Dropout)}
-    free = (salt for salt in itertools.count() if salt not in salts)
-    norms: dict[nn.Module, BatchNorm] = {}  # one that is used in two places stays one
 
     def replaced(module):
         if type(module) in _DROPOUTS and module.p < 1.0:
-            return Dropout(module.p, next(free), channels=type(module) is not nn.Dropout)
-        if type(module) in _NORMS and _is_usual(module):
-            if module not in norms:
-                new = BatchNorm(module.num_features, module.eps, module.momentum)
-                norms[module] = new.to(module.weight)
-                new.load_state_dict(module.state_dict(), strict=False)
-                for name in ("weight", "bias"):
-                    getattr(new, name).requires_grad_(getattr(module, name).requires_grad)
-            return norms[module]
+            return Dropout(module.p, channels=type(module) is not nn.Dropout)
+        if type(module) in _NORMS:
+            parts = (module.running_mean, module.momentum, module.weight, module.bias)
+            if all(part is not None for part in parts):
+                module.__class__ = BatchNorm  # its parameters and averages stay what they are
+                module.expect_padding()
         for name, child in module.named_children():
             setattr(module, name, replaced(child))
         return module
 
-    return replaced(model).train(model.training)
+    made = replaced(model).train(model.training)
+    for salt, layer in enumerate(each for each in made.modules() if isinstance(each, Dropout)):
+        layer.salt = salt
+    return made
 
 
 def per_batch(model: nn.Module) -> dict[str, list[str]]:
@@ -295,19 +275,11 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
     Raises
     ------
     ValueError
-        If two dropout layers have the same salt, hence the same draws, or if a layer in training
-        mode draws or couples samples that :func:`converted` does not know.
+        If a layer in training mode draws or couples samples that :func:`converted` does not know.
     """
     names: dict[str, list[str]] = {"key": [], "mask": []}
-    salts: dict[int, str] = {}
-    for prefix, module in model.named_modules(remove_duplicate=False):
+    for prefix, module in model.named_modules():
         if isinstance(module, Dropout):
-            other = salts.setdefault(module.salt, prefix)
-            if other != prefix:
-                raise ValueError(
-                    f"salt must differ between dropout layers, {other} and {prefix} both have "
-                    f"{module.salt}"
-                )
             names["key"].append(_joined(prefix, "key"))
         elif isinstance(module, BatchNorm):
             names["mask"].append(_joined(prefix, "mask"))
@@ -370,6 +342,4 @@ def _draws(module: nn.Module) -> bool:
 
 def _couples(module: nn.Module) -> bool:
     """Tell whether a layer normalizes by statistics of the batch."""
-    if isinstance(module, _BatchNorm) and module.running_mean is None:
-        return True
-    return module.training and isinstance(module, BatchNorm | _BatchNorm)
+    return isinstance(module, _BatchNorm) and (module.training or module.running_mean is None)

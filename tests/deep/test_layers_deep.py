@@ -144,9 +144,13 @@ def test_dropouts_of_one_network_do_not_share_a_mask():
     one, other = Dropout(0.5, salt=1), Dropout(0.5, salt=2)
     assert not one(x).equal(other(x))
     assert per_batch(nn.Sequential(one, other)) == {"key": ["0.key", "1.key"], "mask": []}
-    for twice in (nn.Sequential(one, Dropout(0.1, salt=1)), nn.Sequential(one, nn.ReLU(), one)):
-        with complaint(ValueError, "salt", "differ", "0 and"):
-            per_batch(twice)
+    same = converted(nn.Sequential(Dropout(0.5), nn.ReLU(), Dropout(0.5)))
+    assert [same[0].salt, same[2].salt] == [0, 1]
+    twice = converted(nn.Sequential(one, nn.ReLU(), one))
+    state = dict.fromkeys(per_batch(twice)["key"], key(7))
+    assert list(state) == ["0.key"]
+    kept_twice = torch.func.functional_call(twice, state, (x,)) == 4.0
+    assert 0.1 < kept_twice.float().mean() < 0.4  # each use has a mask of its own
 
 
 def test_dropout_by_torch_func():
@@ -259,7 +263,8 @@ def test_batch_normalization_by_torch_func_with_ragged_batches():
 
 def test_masks_and_keys_are_no_part_of_what_is_stored():
     model = nn.Sequential(Dropout(0.5), BatchNorm(2), Embedding(np.eye(2)))
-    assert set(model.state_dict()) == {"1.weight", "1.bias", "1.running_mean", "1.running_var"}
+    known = set(nn.Sequential(nn.Dropout(0.5), nn.BatchNorm1d(2)).state_dict())
+    assert set(model.state_dict()) == known
     assert statistics(model) == ["1.running_mean", "1.running_var"]
     assert per_batch(model) == {"key": ["0.key"], "mask": ["1.mask"]}
     assert per_batch(model[1]) == {"key": [], "mask": ["mask"]}
@@ -375,7 +380,8 @@ def test_converted_normalizations_are_torchs(seed, b, axes):
         assert_near(ours(x), theirs(x))
         ours[0].mask = torch.ones(1).double()
     for name, value in ours.state_dict().items():
-        assert_near(value, theirs.state_dict()[name])
+        if not name.endswith("num_batches_tracked"):  # which ours does without
+            assert_near(value, theirs.state_dict()[name])
     assert_near(ours.eval()(x), theirs.eval()(x))
 
 
