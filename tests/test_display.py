@@ -187,7 +187,7 @@ def test_networks_data_show_their_sizes():
     dataset = lr.deep.Dataset(np.zeros((60, 8)), np.arange(60) % 3, name="<b>")
     data = lr.deep.partitions.shards(dataset, n=6, classes_per_client=1, rng=0)
     assert len(repr(dataset)) < 400
-    assert repr(data).startswith("FederatedData('<b>', 6 clients with ")
+    assert repr(data).startswith("FederatedData('<b>', 6 clients, training samples per client: ")
     assert "3 classes" in repr(data)
 
 

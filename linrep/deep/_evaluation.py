@@ -30,11 +30,11 @@ def by_client(federation, models_of, state):
     for part in federation.everyone():
         shared, own = models_of(federation, state, part)
         piece = federation.evaluate(shared, own, part)
-        heads = {k: v for k, v in (expand(shared, part) | own).items() if k == "head.weight"}
-        if heads and federation.classes > 1 and not federation.y.is_floating_point():
+        heads = (expand(shared, part) | own).get("head.weight")
+        if heads is not None and federation.classes > 1 and not federation.y.is_floating_point():
             present = (federation.class_counts(part) > 0).to(federation.dtype)
             for name, local in (("nc2_global", False), ("nc2_local", True)):
-                value = neural_collapse(heads["head.weight"], present, local)
+                value = neural_collapse(heads, present, local)
                 piece[name] = value.cpu().double().numpy()
         pieces.append(piece)
     return {name: np.concatenate([piece[name] for piece in pieces], 1) for name in pieces[0]}

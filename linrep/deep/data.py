@@ -198,17 +198,16 @@ class FederatedData:
             raise ValueError(f"train must hold a sample of each client, client {empty[0]} has none")
         _require_disjoint(np.concatenate(train + test), len(x))
         _set(self, x=x, y=y, train=train, test=test, classes=classes)
-        if (self.mean is None) != (self.std is None):
+        moments = [value for value in (self.mean, self.std) if value is not None]
+        if moments and x.dtype != np.uint8:
+            raise ValueError(f"mean and std are for images of type uint8, x holds {_kind(x)}")
+        if len(moments) == 1:
             raise ValueError("mean and std must be given together")
-        if self.mean is not None and self.std is not None:
-            if x.dtype != np.uint8:
-                raise ValueError(f"mean and std are for images of type uint8, x holds {_kind(x)}")
-            mean = check.array("mean", self.mean, (x.shape[1],))
-            std = check.numbers("std", check.array("std", self.std, (x.shape[1],)), above=0.0)
+        if x.dtype == np.uint8:
+            mean, std = moments or _channel_moments(x, np.concatenate(train))
+            mean = check.array("mean", mean, (x.shape[1],))
+            std = check.numbers("std", check.array("std", std, (x.shape[1],)), above=0.0)
             _set(self, mean=mean.astype(np.float32), std=std.astype(np.float32))
-        elif x.dtype == np.uint8:
-            mean, std = _channel_moments(x, np.concatenate(train))
-            _set(self, mean=mean, std=std)
         if self.side is not None:
             side = check.array("side", self.side, (self.n, None)).astype(np.float32)
             _set(self, side=side)
@@ -218,12 +217,9 @@ class FederatedData:
             _set(self, embedding=_embedding(self.embedding, x))
 
     def __repr__(self):
-        sizes = [len(own) for own in self.train]
-        samples = f"{min(sizes)}" + (f"…{max(sizes)}" if max(sizes) > min(sizes) else "")
         return (
-            f"FederatedData({self.name!r}, {self.n} clients with {samples} training samples of "
-            f"shape {self.x.shape[1:]}, {sum(map(len, self.test))} test samples, "
-            f"{self.classes} classes)"
+            f"FederatedData({self.name!r}, {self.n} clients, training samples per client: "
+            f"{show.spread(self.sizes)}, shape {self.x.shape[1:]}, {self.classes} classes)"
         )
 
     def _repr_html_(self):

@@ -84,15 +84,13 @@ def measured(federation: Any) -> str:
         Trained for a few steps by either engine, from its start.
     """
     shapes = [tuple(value.shape[1:]) for value in federation.start().shared.values()]
-    key = ", ".join(
-        [
-            f"{describe(federation.device)} with {torch.get_num_threads()} threads",
-            f"torch {torch.__version__}",
-            f"{type(federation.model).__name__} {shapes} {federation.dtype}",
-            f"{len(federation.seeds)} seeds, {federation.chunk} workers",
-            f"batches {(federation.sgd.batch_size, *federation.x.shape[1:])}",
-            f"mixed precision {federation.mixed_precision}, compiled {federation.compile}",
-        ]
+    key = (
+        f"{describe(federation.device)} with {torch.get_num_threads()} threads, "
+        f"torch {torch.__version__}, "
+        f"{type(federation.model).__name__} {shapes} {federation.dtype}, "
+        f"{len(federation.seeds)} seeds, {federation.chunk} workers, "
+        f"batches {(federation.sgd.batch_size, *federation.x.shape[1:])}, "
+        f"mixed precision {federation.mixed_precision}, compiled {federation.compile}"
     )
     folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     file = folder / "linrep" / "engines" / hashlib.sha256(key.encode()).hexdigest()[:16]

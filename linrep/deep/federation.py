@@ -125,8 +125,13 @@ class Federation(Samples):
             torch.compiler.reset()  # it gives up after a few objectives otherwise
         starts = []
         for seed in self.seeds:
-            self.model = self._make(model, seed)
-            starts.append(self._values())
+            make = partial(copy.deepcopy, model) if isinstance(model, nn.Module) else model
+            with layers.seeded(int(keyed(seed, "start").integers(2**63))):
+                made = layers.converted(make())
+            self.model = made.to(self.device, self.dtype).train()
+            values = dict(self.model.named_parameters()) | layers.statistics(self.model)
+            starts.append({name: value.detach().clone() for name, value in values.items()})
+        layers.per_batch(self.model)  # raises where layers would see the padding
         self._starts = {name: torch.stack([s[name] for s in starts]) for name in starts[0]}
         named = dict(self.model.named_parameters())
         self.buffers = tuple(name for name in self._starts if name not in named)
@@ -145,21 +150,6 @@ class Federation(Samples):
             f"Federation({self.n} clients, {len(self.seeds)} runs of a {type(self.model).__name__} "
             f"of {count} parameters on {self.device.type}, engine={self.engine!r})"
         )
-
-    # Network
-
-    def _make(self, model, seed):
-        make = partial(copy.deepcopy, model) if isinstance(model, nn.Module) else model
-        with layers.seeded(int(keyed(seed, "start").integers(2**63))):
-            made = layers.converted(make())
-        return made.to(self.device, self.dtype).train()
-
-    def _values(self):
-        layers.per_batch(self.model)  # raises where layers would see the padding
-        values = dict(self.model.named_parameters()) | {
-            name: self.model.get_buffer(name) for name in layers.statistics(self.model)
-        }
-        return {name: value.detach().clone() for name, value in values.items()}
 
     def start(self, personal: Sequence[str] = (), *, all_personal: bool = False) -> State:
         """Return the state before the first round; clients start from the same weights.
@@ -226,16 +216,7 @@ class Federation(Samples):
             The representation's parameters, together.
         part : ndarray of int, shape (S, c)
             Clients.
-
-        Raises
-        ------
-        ValueError
-            If the network's outputs are not what its head makes of its representation.
         """
-        if not self.traits.in_parts:
-            raise ValueError(
-                "model must compute head(representation(x)) for a method that reads features"
-            )
         self.model.eval()
         places, counts = self.pick("train", part)
         seen = self._features(shared, own, part, places, counts)

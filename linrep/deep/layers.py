@@ -291,20 +291,20 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
     return names
 
 
-def statistics(model: nn.Module) -> list[str]:
-    """Return the names of the buffers that training changes: batch normalization's averages.
+def statistics(model: nn.Module) -> dict[str, Tensor]:
+    """Return by their names the buffers that training changes: batch normalization's averages.
 
     Parameters
     ----------
     model : nn.Module
         The network.
     """
-    return [
-        _joined(prefix, name)
+    return {
+        _joined(prefix, name): getattr(module, name)
         for prefix, module in model.named_modules()
         if isinstance(module, BatchNorm)
         for name in ("running_mean", "running_var")
-    ]
+    }
 
 
 def _joined(prefix: str, name: str) -> str:

@@ -48,6 +48,10 @@ def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
     side = getattr(model, "side_information", False)
     inputs = (x, z.expand(len(x), -1)) if side else (x,)
     state = {n: v.detach().clone() for n, v in [*model.named_parameters(), *model.named_buffers()]}
+    # Other parameters than those of the start, which a network's own buffers may have settled for.
+    generator = torch.Generator().manual_seed(0)
+    for name, value in model.named_parameters():  # tied ones once
+        state[name] += 0.1 * torch.randn(value.shape, generator=generator).to(value)
     after = {name: value.clone() for name, value in state.items()}
     set_in_steps = layers.per_batch(model)
     ours = {*layers.statistics(model), *set_in_steps["key"], *set_in_steps["mask"]}
@@ -71,16 +75,11 @@ def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
 
 
 def _agrees(model, state, x):
-    """Tell whether a network with other parameters computes head(representation(x))."""
-    generator = torch.Generator().manual_seed(0)
-    moved = dict(state)
-    for name, value in model.named_parameters():  # tied ones once
-        noise = torch.randn(value.shape, generator=generator).to(value)
-        moved[name] = value.detach() + 0.1 * noise
-    whole = functional_call(model, moved, (x,))
+    """Tell whether a network computes head(representation(x))."""
+    whole = functional_call(model, state, (x,))
     try:
-        features = functional_call(model.representation, block(moved, "representation"), (x,))
-        outputs = functional_call(model.head, block(moved, "head"), (features,))
+        features = functional_call(model.representation, block(state, "representation"), (x,))
+        outputs = functional_call(model.head, block(state, "head"), (features,))
     except Exception:  # whatever parts raise that are made for something else
         return False
     same = outputs.shape == whole.shape

@@ -370,7 +370,7 @@ def fine_tune(
 
     def left_behind():
         network = layers.converted(make())
-        own = (*dict(network.named_parameters()), *layers.statistics(network))
+        own = dict(network.named_parameters()) | layers.statistics(network)
         if lacking := [name for name in own if not (name in kept or belongs(name, blocks))]:
             raise ValueError(f"trained must hold {lacking[0]} of the network, it does not")
         try:

@@ -58,24 +58,20 @@ class Samples:
         if len(each) != runs:
             raise ValueError(f"data must be one or one for each of {runs} seeds, got {len(each)}")
         first = each[0]
-        for other in each[1:]:
-            shapes = [
-                (one.n, one.classes, one.x.shape[1:], one.x.dtype, one.y.dtype, one.side is None)
-                for one in (first, other)
-            ]
-            if shapes[0] != shapes[1]:
-                raise ValueError("data of several seeds must agree in clients, classes and shapes")
+        kinds = {(one.n, one.classes, one.x.shape[1:], one.x.dtype, one.y.dtype) for one in each}
+        if len(kinds) > 1 or len({one.side is None for one in each}) > 1:
+            raise ValueError("data of several seeds must agree in clients, classes and shapes")
         self.data = each
         self.n, self.classes = first.n, first.classes
         # Partitions of the same samples share them, unless labels are permuted.
         keys = [(id(one.x), one.y.tobytes()) for one in each]
-        kinds = dict(zip(keys, each, strict=True))
-        ends = np.cumsum([len(one.x) for one in kinds.values()])
+        different = dict(zip(keys, each, strict=True))
+        ends = np.cumsum([len(one.x) for one in different.values()])
         begins = {
-            key: end - len(one.x) for (key, one), end in zip(kinds.items(), ends, strict=True)
+            key: end - len(one.x) for (key, one), end in zip(different.items(), ends, strict=True)
         }
-        self.x = torch.tensor(np.concatenate([one.x for one in kinds.values()])).to(self.device)
-        y = torch.tensor(np.concatenate([one.y for one in kinds.values()]))
+        self.x = torch.tensor(np.concatenate([one.x for one in different.values()])).to(self.device)
+        y = torch.tensor(np.concatenate([one.y for one in different.values()]))
         self.y = y.to(self.device, self.dtype if y.is_floating_point() else y.dtype)
         self._places = {
             split: [

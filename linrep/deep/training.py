@@ -387,11 +387,6 @@ class Schedule:
     weight: NDArray[np.bool_]
     key: NDArray[np.int64]
 
-    @property
-    def active(self) -> NDArray[np.bool_]:
-        """Steps that a worker takes, (K, T): its first ones, since clients differ in size."""
-        return self.weight[:, :, 0]
-
 
 def schedule(
     sizes: Sequence[int] | NDArray[np.int64],
@@ -535,7 +530,7 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     dtype = next(iter(work.start.values())).dtype
     weights = torch.as_tensor(work.batches.weight, dtype=dtype, device=device)
     keys = torch.as_tensor(work.batches.key, device=device)
-    active = work.batches.active
+    active = work.batches.weight[:, :, 0]  # clients differ in size: the first steps of each
     per_worker = vmap(grad(work.value, has_aux=True))
     if work.compile:
         mode = "reduce-overhead" if device.type == "cuda" else "default"

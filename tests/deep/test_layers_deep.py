@@ -265,7 +265,7 @@ def test_masks_and_keys_are_no_part_of_what_is_stored():
     model = nn.Sequential(Dropout(0.5), BatchNorm(2), Embedding(np.eye(2)))
     known = set(nn.Sequential(nn.Dropout(0.5), nn.BatchNorm1d(2)).state_dict())
     assert set(model.state_dict()) == known
-    assert statistics(model) == ["1.running_mean", "1.running_var"]
+    assert list(statistics(model)) == ["1.running_mean", "1.running_var"]
     assert per_batch(model) == {"key": ["0.key"], "mask": ["1.mask"]}
     assert per_batch(model[1]) == {"key": [], "mask": ["mask"]}
 

@@ -26,10 +26,10 @@ def streams(count, seed=0):
 def test_an_epoch_is_a_permutation_of_the_clients_samples(sizes, batch_size, epochs):
     plan = schedule(sizes, streams(len(sizes)), batch_size=batch_size, epochs=epochs)
     assert plan.position.shape == plan.weight.shape
-    assert plan.key.shape == plan.active.shape == plan.weight.shape[:2]
+    assert plan.key.shape == plan.weight.shape[:2]
     for worker, size in enumerate(sizes):
         per_epoch = -(-size // batch_size)
-        assert plan.active[worker].sum() == epochs * per_epoch
+        assert plan.weight[..., 0][worker].sum() == epochs * per_epoch
         for epoch in range(epochs):
             steps = slice(epoch * per_epoch, (epoch + 1) * per_epoch)
             weight = plan.weight[worker, steps]
@@ -43,7 +43,7 @@ def test_an_epoch_is_a_permutation_of_the_clients_samples(sizes, batch_size, epo
 @given(size=st.integers(0, 9), batch_size=st.integers(1, 5), steps=st.integers(0, 12))
 def test_steps_go_on_into_as_many_epochs_as_they_need(size, batch_size, steps):
     plan = schedule([size], streams(1), batch_size=batch_size, steps=steps)
-    assert plan.active.sum() == (steps if size else 0)
+    assert plan.weight[..., 0].sum() == (steps if size else 0)
     counts = np.bincount(plan.position[plan.weight], minlength=size)
     assert size == 0 or counts.max() - counts.min() <= 1
 

@@ -216,9 +216,11 @@ def _need_class_features(method, federation):
     """Raise an error if classes cannot be known by features of samples."""
     need_classes(method, federation)
     need_features(method, federation)
-    if getattr(federation.model, "side_information", False):
+    if not federation.traits.in_parts:
         name = type(method).__name__
-        raise ValueError(f"model must not take side information for {name}, got one that does")
+        raise ValueError(
+            f"model must compute head(representation(x)) for {name}, without side information"
+        )
 
 
 def _information(federation, params, x, y):

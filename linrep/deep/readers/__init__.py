@@ -66,11 +66,9 @@ def load(
     if name == "digits":
         return digits(rng=rng)
     folder = folder or os.environ.get(FOLDER_VARIABLE)
-    if folder is not None and isinstance(name, str):
-        packed = Path(folder) / f"{name}.npz"
-        if packed.is_file():
-            return npz(packed)
-    if not isinstance(name, str) or name not in _NAMES:
+    if folder is not None and (packed := Path(folder) / f"{name}.npz").is_file():
+        return npz(packed)
+    if name not in _NAMES:
         allowed = ", ".join(map(repr, _NAMES))
         raise ValueError(
             f"name must be one of {allowed}, of a .npz in the folder or a path to one, got {name!r}"

@@ -42,7 +42,9 @@ def test_real_labels_are_trained_on_or_refused(name, outputs):
 @pytest.mark.parametrize("name", ["fedas", "pfedfda"])
 @pytest.mark.parametrize("network", ["concatenated", "multiplied"])
 def test_what_needs_features_of_samples_alone_says_so(name, network):
-    with pytest.raises(ValueError, match=r"^model must not take side information for") as caught:
+    with pytest.raises(
+        ValueError, match=r"^model must compute head\(representation\(x\)\) for"
+    ) as caught:
         METHODS[name]().start(small.federation(network))
     assert "\n" not in str(caught.value)
 
