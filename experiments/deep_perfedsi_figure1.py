@@ -91,9 +91,13 @@ def with_side_information(data, cell, seed):
         rng=seed, progress=False, **SETTINGS | {"participation": 1.0},
     ).state  # fmt: skip
     classifier = network("blocks", one, cell)()
-    values = {name.removeprefix("personal."): value for name, value in trained.items()}
-    known = {name: torch.as_tensor(values[name][0]) for name in classifier.state_dict()}
-    classifier.load_state_dict(known)
+    classifier.load_state_dict(
+        {
+            name.removeprefix("personal."): torch.as_tensor(value[0])
+            for name, value in trained.items()
+            if name.startswith("personal.")
+        }
+    )
     mean, std = (moment[:, None, None] for moment in (one.mean, one.std))
     side = []
     with torch.no_grad():
