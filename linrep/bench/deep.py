@@ -1,36 +1,42 @@
 """Timings of the deep experiments: cached features, clients trained at once, and whole rounds.
 
 All data are drawn: images of noise, two classes a client. Rounds stand next to the same work as
-published codes do it, client after client: a copy of the network, a DataLoader that shuffles,
-samples that are normalized one at a time, torch's optimizer, and an average of state dicts. It
-finds the images in memory and needs no PIL, which spares it some of those codes' work. On CUDA it
-runs there as well. What is compared must first agree in double precision, on the same batches.
+published codes do it, client after client: see :mod:`linrep.bench.plain_rounds`. On CUDA both run
+there as well. What is compared must first agree in double precision, on the same batches.
 """
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import repeat
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
-from torch.nn import functional as F
-from torch.utils.data import DataLoader
 
+from linrep.bench.plain_rounds import PlainLoop, plain_loop
 from linrep.bench.timing import TOLERANCE, Record, compared, largest_difference, take_turns
 from linrep.deep import models
 from linrep.deep.data import FederatedData
 from linrep.deep.engines import choose
 from linrep.deep.federation import Federation
-from linrep.deep.methods import HEAD, FedAvg, FedRep
-from linrep.deep.training import ENGINES, SGD, Phase, schedule
-from linrep.random import keyed
+from linrep.deep.methods import (
+    FLUTE,
+    HEAD,
+    PFLMF,
+    Ditto,
+    FedAvg,
+    FedPer,
+    FedProx,
+    FedRep,
+    LGFedAvg,
+    Local,
+    Scaffold,
+)
+from linrep.deep.training import ENGINES, SGD, Phase
 
 #: Clients of a round: a tenth of the 100 in the papers.
 CLIENTS, CLASSES, HEAD_EPOCHS = 10, 10, 10
@@ -62,9 +68,22 @@ NETWORKS = {
 CACHES = ((16, 100, 3), (16, 500, 1), (32, 100, 1), (32, 500, 1))
 #: Clients at once.
 WIDTHS = (10, 50)
-METHODS = {"FedAvg": FedAvg(epochs=1), "FedRep": FedRep(epochs=1, head_epochs=HEAD_EPOCHS)}
-#: Pixels, samples of a client, and timed calls.
-ROUNDS = ((16, 100, 3), (32, 100, 3))
+METHODS = {
+    "FedAvg": FedAvg(),
+    "FedRep": FedRep(head_epochs=HEAD_EPOCHS),
+    "Local": Local(),
+    "FedPer": FedPer(),
+    "LG-FedAvg": LGFedAvg(),
+    "FedProx": FedProx(),
+    "SCAFFOLD": Scaffold(),
+    "Ditto": Ditto(),
+    "FLUTE": FLUTE(),
+    "pFL^MF": PFLMF(steps_U=10, lr_v=1e-4),
+}
+#: Of these the rounds are timed at 32 pixels as well.
+AT_32_PIXELS = ("FedAvg", "FedRep")
+#: Samples of a client, and timed calls.
+ROUNDS = (100, 3)
 _STEPS = 5  # of a client, in timings of engines
 
 
@@ -82,9 +101,9 @@ def measure() -> Iterator[list[Record]]:
         for name in NETWORKS:
             for clients in WIDTHS:
                 yield engines(name, clients, device=device)
-        for method in METHODS:
-            for size, samples, repetitions in ROUNDS:
-                yield rounds(method, size, samples, repetitions, device=device)
+        for size, methods in ((16, tuple(METHODS)), (32, AT_32_PIXELS)):
+            for method in methods:
+                yield rounds(method, size, *ROUNDS, device=device)
 
 
 def devices() -> list[str]:
@@ -278,7 +297,8 @@ class RoundCase:
     @classmethod
     def draw(cls, method, size, samples, device, dtype="float32") -> RoundCase:
         """Return rounds of the papers' CNN on noise."""
-        network = Network(partial(models.cnn, CLASSES, 3, size), (3, size, size))
+        make = method.network(partial(models.cnn, CLASSES, 3, size))
+        network = Network(make, (3, size, size))
         return cls(method, draw(network.shape, CLIENTS, samples), _started(network), device, dtype)
 
     def federation(self) -> Federation:
@@ -292,92 +312,25 @@ class RoundCase:
         clients = np.arange(federation.n)[None]
         return _waiting(lambda: self.method.round(federation, state, clients), self.device)
 
+    def loop(self) -> PlainLoop:
+        """Return the clients for a plain loop."""
+        dtype = getattr(torch, self.dtype)
+        return plain_loop(self.method, self.data, self.model, _SGD, self.device, dtype)
+
     def plain(self) -> Callable[[], Any]:
         """Return a call that runs one more round in a plain loop."""
-        return _waiting(PlainLoop(self).round, self.device)
+        return _waiting(self.loop().round, self.device)
 
     def difference(self) -> float:
-        """Return the largest difference between parameters after a round on the same batches."""
-        federation = self.federation()
+        """Return the largest difference between parameters after two rounds on the same batches."""
+        federation, plain = self.federation(), self.loop()
         state = self.method.start(federation)
-        self.method.round(federation, state, np.arange(federation.n)[None])
-        plain = PlainLoop(self)
-        plain.round(plain.loaded)
+        for _ in range(2):  # what clients and server keep is used in the second
+            self.method.round(federation, state, np.arange(federation.n)[None])
+            plain.round(plain.as_linrep)
         shared = plain.model.state_dict()
         own = {name: torch.stack([p[name] for p in plain.personal]) for name in state.personal}
         pairs = [(value[0], shared[name]) for name, value in state.shared.items()]
         pairs += [(value[0], own[name]) for name, value in state.personal.items()]
         results = ([value.cpu().numpy() for value in values] for values in zip(*pairs, strict=True))
         return largest_difference(results)
-
-
-class _Images(torch.utils.data.Dataset):
-    """A client's images, each made a tensor and normalized when it is asked for."""
-
-    def __init__(self, data, places, dtype):
-        self.x, self.y = data.x[places], data.y[places]
-        self.mean = torch.as_tensor(data.mean, dtype=dtype).reshape(-1, 1, 1)
-        self.std = torch.as_tensor(data.std, dtype=dtype).reshape(-1, 1, 1)
-
-    def __len__(self):
-        return len(self.x)
-
-    def __getitem__(self, index):
-        x = torch.from_numpy(self.x[index]).to(self.mean.dtype).div(255.0)
-        return x.sub_(self.mean).div_(self.std), int(self.y[index])
-
-
-class PlainLoop:
-    """Rounds of a method without a server step, written as published codes are."""
-
-    def __init__(self, case: RoundCase):
-        dtype = getattr(torch, case.dtype)
-        self.method, self.device = case.method, case.device
-        self.model = copy.deepcopy(case.model).to(case.device, dtype)
-        names = [name for name, _ in self.model.named_parameters()]
-        self.phases = [(phase.trained(names), phase.epochs) for phase in case.method.phases()]
-        self.mine = [n for n in names if n.startswith(tuple(f"{p}." for p in case.method.personal))]
-        state = copy.deepcopy(self.model.state_dict())
-        self.images = [_Images(case.data, places, dtype) for places in case.data.train]
-        self.personal = [{name: state[name] for name in self.mine} for _ in self.images]
-
-    def shuffled(self, client: int, place: int) -> Iterable[DataLoader]:
-        """Return the batches of a client in a phase, an epoch at a time."""
-        loader = DataLoader(self.images[client], batch_size=_SGD.batch_size, shuffle=True)
-        return repeat(loader, self.phases[place][1])
-
-    def loaded(self, client: int, place: int) -> Iterable[DataLoader]:
-        """Return those that linrep takes in its first round, all epochs in one."""
-        images = self.images[client]
-        stream = keyed(np.random.SeedSequence(0), "batches", 0, place, client)
-        batches = schedule(
-            [len(images)], [stream], batch_size=_SGD.batch_size, epochs=self.phases[place][1]
-        )
-        rows = zip(batches.position[0], batches.weight[0], strict=True)
-        return [DataLoader(images, batch_sampler=[row[real].tolist() for row, real in rows])]
-
-    def round(self, batches: Callable[[int, int], Iterable[DataLoader]] | None = None) -> None:
-        """Run one round."""
-        states = []
-        for client in range(len(self.images)):
-            net = copy.deepcopy(self.model)
-            net.load_state_dict(self.personal[client], strict=False)
-            net.train()
-            for place, (trained, _) in enumerate(self.phases):
-                for name, param in net.named_parameters():
-                    param.requires_grad_(name in trained)
-                optimizer = torch.optim.SGD(
-                    [param for param in net.parameters() if param.requires_grad],
-                    lr=_SGD.lr, momentum=_SGD.momentum,
-                )  # fmt: skip
-                for loader in (batches or self.shuffled)(client, place):
-                    for x, y in loader:
-                        x, y = x.to(self.device), y.to(self.device)
-                        optimizer.zero_grad()
-                        F.cross_entropy(net(x), y).backward()
-                        optimizer.step()
-            state = net.state_dict()
-            self.personal[client] = {name: state.pop(name) for name in self.mine}
-            states.append(state)
-        average = {name: torch.stack([s[name] for s in states]).mean(0) for name in states[0]}
-        self.model.load_state_dict(average, strict=False)
