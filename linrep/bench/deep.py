@@ -65,7 +65,7 @@ NETWORKS = {
     "CNN, 32 pixels": Network(partial(models.cnn, CLASSES, 3, 32), (3, 32, 32)),
 }
 #: Pixels, samples of a client, and timed calls.
-CACHES = ((16, 100, 3), (16, 500, 1), (32, 100, 1), (32, 500, 1))
+CACHES = ((16, 100, 3), (16, 500, 1), (32, 100, 1))
 #: Clients at once.
 WIDTHS = (10, 50)
 METHODS = {

@@ -21,7 +21,7 @@ from torch.utils.data import DataLoader, Dataset
 from linrep.deep.collapse import neural_collapse
 from linrep.deep.data import FederatedData
 from linrep.deep.methods import FLUTE, Ditto, FedAvg, FedProx, Local, Scaffold
-from linrep.deep.training import SGD, schedule
+from linrep.deep.training import schedule
 from linrep.random import keyed
 
 #: ``batches(client, place, round)`` are the samples and labels of a client's steps in a phase.
@@ -69,7 +69,7 @@ class PlainLoop:
     """
 
     def __init__(
-        self, method: Any, data: FederatedData, model: nn.Module, sgd: SGD, device: str,
+        self, method: Any, data: FederatedData, model: nn.Module, sgd: Any, device: str,
         dtype: torch.dtype,
     ):  # fmt: skip
         self.method, self.sgd, self.device, self.round_number = method, sgd, device, 0
@@ -204,6 +204,7 @@ class ScaffoldLoop(PlainLoop):
 
     def __init__(self, *case):
         super().__init__(*case)
+        self.pushed = self.way = 0.0
         zeros = {name: torch.zeros_like(value) for name, value in self.model.named_parameters()}
         self.of_server, self.of_client = zeros, [dict(zeros) for _ in self.images]
 
