@@ -6,11 +6,11 @@ in public implementations of FedRep; the others are those of `linrep.deep.models
 where it is not 0.25 (0.5): "CIFAR-100 (100, 25)" there, which no column is, is read as (100, 5);
 Fed-MTL's penalty and relations. Local trains all clients in every round, as the authors' code does;
 "Local, drawn" is trained when it is drawn, a tenth as much. Their code also crops and flips the
-images of CIFAR, of which the paper says nothing: three methods are trained with and without it. A
-departure: the ten letters of FEMNIST
-are the small ones with most samples, where Appendix A.2 follows Li et al. (2019), who take 'a' to
-'j': no sample goes to two clients here, and the rare letters among these have too few for
-log-normal sizes.
+images of CIFAR, of which the paper says nothing: three methods are trained with and without it.
+
+A departure: the ten letters of FEMNIST are the small ones with most samples, where Appendix A.2
+follows Li et al. (2019), who take 'a' to 'j': no sample goes to two clients here, and the rare
+letters among these have too few for log-normal sizes.
 
 The small columns are those of CIFAR-10 with a fifth of the images at 16 by 16 pixels, the file
 cifar10_16.npz in the folder of data.
@@ -240,7 +240,8 @@ def caption(rows, replicates, sizes):
     cropped = ""
     if set(AUGMENTED) & set(rows["method"]):
         cropped = """Augmented: training images are cropped at random from a margin of an eighth of
-            their width and half of them mirrored, as the authors' code does it. """
+            their width and half of them mirrored, as the authors' code does it, and the paper
+            does not say. """
     return f"""{text}
         Local: all clients train in every round, as the authors' code does; "{ALONE}": those that
         are drawn, a tenth as much. Fed-MTL: every client's penalty is

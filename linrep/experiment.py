@@ -521,8 +521,13 @@ def make_figure(
         if beside is not None:
             rows = pd.concat([beside, rows], ignore_index=True)
         elapsed = time.perf_counter() - began
-        paths["json"].unlink(missing_ok=True)
+        fixed = experiment.at(quick)
         kept = kept_rows(experiment, rows) if recorded else rows
+        # What cannot be summarized or recorded says so before a file is replaced.
+        found = _result(
+            fixed, rows, kept if recorded else None, quick, seed, recorded, others, absent
+        )
+        paths["json"].unlink(missing_ok=True)
         _write_rows(kept, paths["parquet"])
         # Another process may be at the same figure, and read what both have computed.
         if not (keep or partial) and alone():
@@ -530,8 +535,6 @@ def make_figure(
             lock.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         runs.rmdir()  # another figure may still be under way
-    fixed = experiment.at(quick)
-    found = _result(fixed, rows, kept if recorded else None, quick, seed, recorded, others, absent)
     pictures = ("svg",) if recorded else ("png", "svg")
     _draw(fixed, rows, found["caption"], [paths[kind] for kind in pictures])
     if recorded:

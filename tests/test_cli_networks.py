@@ -67,6 +67,32 @@ def test_what_is_missing_is_said_and_the_same_command_goes_on(run):
     assert (rows["samples_per_second"] > 0).all()
 
 
+def test_a_run_with_several_rows_counts_once(run):
+    once = ".assign(seed=str(seed))"
+    assert once in SCRIPT
+    Path("mine.py").write_text(SCRIPT.replace(once, once + ".loc[[0, 0]]"))
+    assert run("mine.py", "--where", "method == 'FedRep'", "--workers", "1").exit_code == 0
+    plan = [line.split() for line in run("mine.py", "--plan").output.splitlines()]
+    assert ["FedRep", "3", "3", "0", "s"] in [line[:5] for line in plan]
+
+
+def test_what_cannot_be_recorded_replaces_nothing(run):
+    assert run("mine.py", "--workers", "1", "--record").exit_code == 0
+    record = Path("figures", "networks")
+    before = {file.name: file.read_bytes() for file in record.iterdir()}
+    assert before.keys() == {f"mine.networks.{kind}" for kind in ("json", "parquet", "svg")}
+
+    def fails(rows):
+        raise ValueError("no summary")
+
+    item = dataclasses.replace(experiment.load("mine.py"), summary=fails)
+    with pytest.raises(ValueError, match="no summary"):
+        experiment.make_figure(
+            item, out=record, recorded=True, partial=True, runs=RESULTS / experiment.RUNS
+        )
+    assert {file.name: file.read_bytes() for file in record.iterdir()} == before
+
+
 def test_one_step_at_a_time_is_all_at_once(run, tmp_path):
     assert run("mine.py", "--where", "method == 'Local'", "--workers", "1").exit_code == 0
     assert run("mine.py", "--workers", "1").exit_code == 0

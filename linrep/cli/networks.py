@@ -309,8 +309,9 @@ def _plan(item, runs, seed, wanted):
     try:
         rows = open_run(run_directory(runs, item, sweep)).read(partial=True)
     except (ValueError, OSError):
-        rows = pd.DataFrame({"cell": [], "seconds": []})
-    timed = rows.groupby("cell")["seconds"].agg(["count", "mean"])
+        rows = pd.DataFrame({"cell": [], "replicate": [], "seconds": []})
+    each = rows.drop_duplicates(["cell", "replicate"])  # a curve has a row for each round
+    timed = each.groupby("cell")["seconds"].agg(["count", "mean"])
     keys = [name for name in sweep.parameters if name != "method"] or ["method"]
     lines = [
         {

@@ -238,17 +238,19 @@ def converted(model: nn.Module) -> nn.Module:
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must make a torch Module, got {type(model).__name__}")
+    dropouts: dict[nn.Module, Dropout] = {}  # one that is used in two places stays one
 
     def replaced(module):
         if type(module) in _DROPOUTS and module.p < 1.0:
-            return Dropout(module.p, channels=type(module) is not nn.Dropout)
+            new = Dropout(module.p, channels=type(module) is not nn.Dropout)
+            return dropouts.setdefault(module, new)
         if type(module) in _NORMS:
             parts = (module.running_mean, module.momentum, module.weight, module.bias)
             if all(part is not None for part in parts):
                 module.__class__ = BatchNorm  # its parameters and averages stay what they are
                 module.expect_padding()
-        for name, child in module.named_children():
-            setattr(module, name, replaced(child))
+        for name, child in module._modules.items():
+            module._modules[name] = None if child is None else replaced(child)
         return module
 
     made = replaced(model).train(model.training)

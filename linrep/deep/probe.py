@@ -49,16 +49,24 @@ def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
     inputs = (x, z.expand(len(x), -1)) if side else (x,)
     state = {n: v.detach().clone() for n, v in [*model.named_parameters(), *model.named_buffers()]}
     # Other parameters than those of the start, which a network's own buffers may have settled for.
-    generator = torch.Generator().manual_seed(0)
+    generator, moved = torch.Generator().manual_seed(0), dict(state)
     for name, value in model.named_parameters():  # tied ones once
-        state[name] += 0.1 * torch.randn(value.shape, generator=generator).to(value)
+        if value.is_floating_point():
+            noise = torch.randn(value.shape, generator=generator).to(value)
+            moved[name] = value.detach() + 0.1 * noise
+    try:
+        with torch.no_grad(), layers.seeded(0, x.device):
+            functional_call(model.eval(), {n: v.clone() for n, v in moved.items()}, inputs)
+        state = moved
+    except Exception:  # parameters that have a domain, such as scales
+        pass
     after = {name: value.clone() for name, value in state.items()}
-    set_in_steps = layers.per_batch(model)
+    set_in_steps = layers.per_batch(model.train())
     ours = {*layers.statistics(model), *set_in_steps["key"], *set_in_steps["mask"]}
     with torch.no_grad():
         with layers.seeded(0, x.device):
             before = _generator(x.device)
-            functional_call(model.train(), after, inputs)
+            functional_call(model, after, inputs)
             draws = not torch.equal(before, _generator(x.device))
         for name, _ in model.named_buffers():
             if name not in ours and not torch.equal(state[name], after[name]):

@@ -606,6 +606,7 @@ def _stepper(sgd, trained):
         for name, value in trained.items():
             value.grad = gradients[name].to(value)  # of lower precision in autocast
         optimizer.step()
+        optimizer.zero_grad()  # which results would keep
         for name, value in before.items():  # workers that do not move
             trained[name].copy_(_where(moving, trained[name], value))
 

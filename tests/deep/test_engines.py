@@ -169,6 +169,38 @@ def test_layers_that_keep_something_between_steps_are_refused(layer, seed):
         deep.run(small.data(), "fedavg", model=network, rounds=1, participation=1.0)
 
 
+class Restricted(nn.Module):
+    """Places and a scale, which are parameters with a domain."""
+
+    def __init__(self):
+        super().__init__()
+        self.places = nn.Parameter(torch.arange(5), requires_grad=False)
+        self.scale = nn.Parameter(torch.full((3,), 0.05))
+        self.layer = nn.Linear(5, 3)
+
+    def forward(self, x):
+        if not (self.scale > 0.0).all():
+            raise ValueError("scales must be greater than 0")
+        return self.layer(x[:, self.places]) / self.scale
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_parameters_may_have_a_domain(start):
+    trace = deep.run(
+        small.data(), "fedavg", model=Restricted, rounds=1, participation=1.0, lr=1e-6,
+        engine="loop", rng=start,
+    )  # fmt: skip
+    assert np.isfinite(trace["test_loss"]).all()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_results_hold_no_gradients(engine):
+    fed = small.federation(engine=engine)
+    shared = fed.start().shared
+    for value in fed.train(shared, {}, small.EVERYONE, (Phase(),), round=0).values():
+        assert (value if value._base is None else value._base).grad is None
+
+
 class Dropping(nn.Module):
     def __init__(self):
         super().__init__()

@@ -398,6 +398,10 @@ def test_a_network_is_converted_with_its_mode_and_its_sharing():
     assert (ours[2].channels, ours[3][1].channels) == (False, True)
     assert per_batch(ours)["key"] == ["2.key", "3.1.key"]
     assert isinstance(converted(nn.Dropout(0.5)), Dropout)
+    same = nn.Dropout(0.5)
+    thrice = converted(nn.Sequential(same, nn.ReLU(), same, nn.Sequential(same)))
+    assert isinstance(thrice[0], Dropout)
+    assert thrice[0] is thrice[2] is thrice[3][0]
 
 
 @pytest.mark.parametrize(

@@ -284,6 +284,17 @@ def test_the_first_click_after_a_search_counts(browse, width):
     eventually(lambda: page.execute_script("return location.hash") == f"#{wanted}")
 
 
+def test_what_was_cleared_can_be_searched_again(browse):
+    page = browse()
+    found = search(page, "lemma 5")
+    box = find(page, "#filters [name=q]")
+    box.send_keys("\ue00c")  # Escape
+    eventually(lambda: len(shown(page)) > len(found))
+    paste = "arguments[0].dispatchEvent(new Event('input', {bubbles: true}))"
+    page.execute_script(f"arguments[0].value = 'lemma 5'; {paste}", box)
+    eventually(lambda: shown(page) == found)
+
+
 def test_on_a_phone_typing_leads_to_what_was_found(browse):
     page = browse(width=390)
     search(page, "lemma 5")

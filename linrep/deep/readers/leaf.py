@@ -165,14 +165,14 @@ def _glove(path, wanted):
         raise FileNotFoundError(f"{path}, a text file of GloVe's vectors, is not there")
     try:  # lines of words with blanks, which no tweet's word has, are too long
         pieces = pd.read_csv(
-            path, sep=" ", header=None, dtype={0: str}, quoting=csv.QUOTE_NONE, na_filter=False,
-            on_bad_lines="skip", chunksize=100_000,
+            path, sep=r"\s+", lineterminator="\n", header=None, dtype={0: str},
+            quoting=csv.QUOTE_NONE, na_filter=False, on_bad_lines="skip", chunksize=100_000,
         )  # fmt: skip
         found = pd.concat([piece[piece[0].isin(wanted)] for piece in pieces])
         vectors = found.drop_duplicates(0).set_index(0).to_numpy(float)
     except ValueError as error:
         raise ValueError(f"{path} must hold a word and numbers in each line: {error}") from None
-    if not len(vectors):
+    if not vectors.size:
         raise ValueError(f"{path} must hold vectors of words that occur, it has none of them")
     number = {word: place for place, word in enumerate(found[0].unique(), start=2)}
     return number, np.vstack([np.zeros((2, vectors.shape[1])), vectors])

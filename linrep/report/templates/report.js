@@ -176,7 +176,7 @@
   for (const kind of ["input", "change"]) {
     form.addEventListener(kind, (event) => {
       // The box says once more what it holds when it is left: what is being clicked must not move.
-      if (event.target === search && search.value === typed) return;
+      if (kind === "change" && event.target === search && search.value === typed) return;
       typed = search.value;
       wide = false; filter(); keep(); reveal();
     });
