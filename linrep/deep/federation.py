@@ -162,12 +162,10 @@ class Federation(Samples):
             Everything does.
         """
         check_blocks(personal, tuple(self._starts))
-        mine = {
-            name: value
-            for name, value in self._starts.items()
-            if all_personal or belongs(name, personal)
-        }
-        shared = {name: value.clone() for name, value in self._starts.items() if name not in mine}
+        shared, mine = {}, dict(self._starts)
+        for name in self._starts if not all_personal else ():
+            if not belongs(name, personal):
+                shared[name] = mine.pop(name).clone()
         everyone = np.tile(np.arange(self.n), (len(self.seeds), 1))
         return State(shared, {k: v.clone() for k, v in expand(mine, everyone).items()})
 

@@ -30,6 +30,7 @@ _SECOND = 0x94D049BB133111EB - 2**64
 _DRAWING = threading.RLock()
 _DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
+_PARTS = ("running_mean", "momentum", "weight", "bias")  # that batch normalization must have
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
         yield
 
 
-class Dropout(nn.Module):
+class Dropout(_DropoutNd):
     """Dropout whose mask is a function of a key, the same in every engine and on every device.
 
     In training mode each element is set to zero with probability p, the others are divided by
@@ -77,12 +78,19 @@ class Dropout(nn.Module):
     key: Tensor
 
     def __init__(self, p: float, salt: int = 0, channels: bool = False):
-        super().__init__()
-        self.channels = channels
-        self.p = real("p", p, minimum=0.0)
-        if self.p >= 1.0:
-            raise ValueError(f"p must be less than 1, got {self.p:g}")
-        self.salt = integer("salt", salt, minimum=0, maximum=2**63 - 1)
+        if real("p", p, minimum=0.0) >= 1.0:
+            raise ValueError(f"p must be less than 1, got {p:g}")
+        super().__init__(p)
+        self.draw_by_key(integer("salt", salt, minimum=0, maximum=2**63 - 1), channels)
+
+    def draw_by_key(self, salt: int, channels: bool) -> None:
+        """Keep a key, and what else the mask depends on.
+
+        Parameters
+        ----------
+        salt, channels : int and bool
+        """
+        self.salt, self.channels = salt, channels
         self.register_buffer("key", torch.zeros((), dtype=torch.int64), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -229,7 +237,7 @@ def converted(model: nn.Module) -> nn.Module:
     Returns
     -------
     nn.Module
-        The network, or what replaces it if it is such a layer itself.
+        The network.
 
     Raises
     ------
@@ -238,25 +246,17 @@ def converted(model: nn.Module) -> nn.Module:
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must make a torch Module, got {type(model).__name__}")
-    dropouts: dict[nn.Module, Dropout] = {}  # one that is used in two places stays one
-
-    def replaced(module):
-        if type(module) in _DROPOUTS and module.p < 1.0:
-            new = Dropout(module.p, channels=type(module) is not nn.Dropout)
-            return dropouts.setdefault(module, new)
-        if type(module) in _NORMS:
-            parts = (module.running_mean, module.momentum, module.weight, module.bias)
-            if all(part is not None for part in parts):
-                module.__class__ = BatchNorm  # its parameters and averages stay what they are
-                module.expect_padding()
-        for name, child in module._modules.items():
-            module._modules[name] = None if child is None else replaced(child)
-        return module
-
-    made = replaced(model).train(model.training)
-    for salt, layer in enumerate(each for each in made.modules() if isinstance(each, Dropout)):
+    for module in model.modules():  # parameters, averages and sharing stay what they are
+        kind = type(module)
+        if kind in _DROPOUTS and module.p < 1.0:
+            module.__class__ = Dropout
+            module.draw_by_key(0, channels=kind is not nn.Dropout)
+        elif kind in _NORMS and all(getattr(module, part) is not None for part in _PARTS):
+            module.__class__ = BatchNorm
+            module.expect_padding()
+    for salt, layer in enumerate(each for each in model.modules() if isinstance(each, Dropout)):
         layer.salt = salt
-    return made
+    return model
 
 
 def per_batch(model: nn.Module) -> dict[str, list[str]]:
@@ -335,7 +335,7 @@ def depends_on_batch(model: nn.Module) -> bool:
 
 def _draws(module: nn.Module) -> bool:
     """Tell whether a layer, its parts apart, is dropout at work, torch's own kinds included."""
-    if isinstance(module, Dropout | _DropoutNd):
+    if isinstance(module, _DropoutNd):
         p = module.p
     else:
         p = getattr(module, "dropout", 0.0)  # torch's recurrent and attention layers
