@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import NamedTuple
 
 import torch
@@ -54,12 +55,10 @@ def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
         if value.is_floating_point():
             noise = torch.randn(value.shape, generator=generator).to(value)
             moved[name] = value.detach() + 0.1 * noise
-    try:
-        with torch.no_grad(), layers.seeded(0, x.device):
-            functional_call(model.eval(), {n: v.clone() for n, v in moved.items()}, inputs)
+    # Those that have a domain, such as scales, may make it fail.
+    with suppress(Exception), torch.no_grad(), layers.seeded(0, x.device):
+        functional_call(model.eval(), {n: v.clone() for n, v in moved.items()}, inputs)
         state = moved
-    except Exception:  # parameters that have a domain, such as scales
-        pass
     after = {name: value.clone() for name, value in state.items()}
     set_in_steps = layers.per_batch(model.train())
     ours = {*layers.statistics(model), *set_in_steps["key"], *set_in_steps["mask"]}
