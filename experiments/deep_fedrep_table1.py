@@ -76,14 +76,15 @@ PAPER = {  # Table 1
     "FedRep": (87.70, 75.68, 83.27, 79.15, 56.10, 72.41, 78.56),
 }
 ALONE, OTHER = "Local, drawn", "FedBABU"
-CROPPED = ", augmented"  # the same method on images that are cropped and flipped
-AUGMENTED = tuple(name + CROPPED for name in ("FedAvg", "FedPer", "FedRep"))
-ORDER = (*PAPER, ALONE, OTHER, OTHER + TUNED, AUGMENTED[0], AUGMENTED[0] + TUNED, *AUGMENTED[1:])
+ORDER = (*PAPER, ALONE, OTHER, OTHER + TUNED)
+AUGMENTED = ("FedAvg", "FedPer", "FedRep")  # trained on images cropped and flipped as well
+WITH = ", augmented"  # after the name of the data, in pictures and tables
 NUMBERS = {
-    (*column, method): number
+    (name + more, n, classes, method): number
     for method, numbers in PAPER.items()
     for columns in (COLUMNS, SMALL)
-    for column, number in zip(columns, numbers, strict=False)
+    for (name, n, classes), number in zip(columns, numbers, strict=False)
+    for more in ("", WITH)
 }
 #: What is run first of the paper's columns.
 FIRST = ("Local", "FedAvg", "FedPer", "FedRep", "Ditto")
@@ -91,21 +92,24 @@ FIRST = ("Local", "FedAvg", "FedPer", "FedRep", "Ditto")
 
 def cells(sizes):
     return Grid.of(
-        {**dict(zip(KEYS, column, strict=True)), "method": method}
+        {**dict(zip(KEYS, column, strict=True)), "method": method, **more}
         for scale in sizes.scale
         for column in SCALES[scale]
-        for method in methods(*column)
+        for more in ({}, {"augment": True})
+        for method in (AUGMENTED if more else methods(*column))
+        if not more or column[0].startswith("cifar")
     )
 
 
 def order(cell, replicate):
     """Run the small columns first, then one seed of five methods of the paper's first."""
     column, method = tuple(cell[key] for key in KEYS), list(methods("cifar10", 100, 2)).index
+    more = cell.get("augment", False)
     if column not in COLUMNS:
-        return (0, (*DIGITS, *SMALL).index(column), replicate, method(cell["method"]))
+        return (0, (*DIGITS, *SMALL).index(column), replicate, more, method(cell["method"]))
     place = COLUMNS.index(column)
-    early = cell["method"] in FIRST and place < 2
-    return (1 if early else 2, replicate, place, method(cell["method"]))
+    early = cell["method"] in FIRST and place < 2 and not more
+    return (1 if early else 2, replicate, place, more, method(cell["method"]))
 
 
 def dataset(name):
@@ -144,7 +148,7 @@ def methods(name, n, classes):
     alpha = 0.5 if most_different else 0.25
     penalty = 1.0 if name == "cifar100" else 0.75
     pull = 0.1 if (name, classes) == ("cifar100", 5) else 0.25
-    known = {
+    return {
         "Local": deep.Local(everyone=True, **epochs),
         "Fed-MTL": deep.FedMTL(**epochs),
         "FedAvg": deep.FedAvg(**tuned),
@@ -160,16 +164,10 @@ def methods(name, n, classes):
         ALONE: deep.Local(**epochs),
         OTHER: deep.FedBABU(**epochs),
     }
-    if name.startswith("cifar"):
-        known |= {label: known[label.removesuffix(CROPPED)] for label in AUGMENTED}
-    return known
 
 
 def changes(method, name):
-    """Return what differs in the runs of a method, as Appendix A.2 has it, and augmentation."""
-    if method in AUGMENTED:  # the margin is an eighth of the width
-        padding = 2 if name == "cifar10_16" else 4
-        return {"augment": partial(deep.augment.crop_and_flip, padding=padding)}
+    """Return what differs in the runs of a method, as Appendix A.2 has it."""
     if method == "PerFedAvg":
         return {"batch_size": 10}
     return {"lr": 0.001} if (method, name) == ("L2GD", "femnist") else {}
@@ -190,19 +188,33 @@ def replicate(cell, rng, scale, rounds):
     data = partition(*column, rng=seed)
     label = f"{cell['method']}, {TITLES[name]} {column[1:]}"
     settings |= changes(cell["method"], name)
+    if cell.get("augment"):  # the margin is an eighth of the width
+        padding = 2 if name == "cifar10_16" else 4
+        settings["augment"] = partial(deep.augment.crop_and_flip, padding=padding)
     return outcome(train(data, chosen, label, rng=seed, **settings), last)
 
 
 def summary(rows, sizes):
     """Return accuracies in percent with 95 % intervals, beside those of Table 1."""
-    return beside(with_tuned(rows, TUNED), NUMBERS, by=[*KEYS, "method"], ordered="method")
+    return beside(with_tuned(named(rows), TUNED), NUMBERS, by=[*KEYS, "method"], ordered="method")
+
+
+def named(rows):
+    """Return rows in which data that are augmented have another name."""
+    if "augment" not in rows:
+        return rows
+    augmented = rows["augment"].notna() & rows["augment"].eq(True)
+    return rows.assign(data=rows["data"].where(~augmented, rows["data"] + WITH))
+
+
+def title(name, n, classes):
+    """Return what a column is called in pictures."""
+    more = "\naugmented " if name.endswith(WITH) else " "
+    return f"{TITLES[name.removesuffix(WITH)]}{more}({n}, {classes})"
 
 
 def draw(rows, sizes):
-    return table_of_dots(
-        summary(rows, sizes), KEYS, lambda name, n, classes: f"{TITLES[name]} ({n}, {classes})",
-        order=ORDER, across=3,
-    )  # fmt: skip
+    return table_of_dots(summary(rows, sizes), KEYS, title, order=ORDER, across=3)
 
 
 def caption(rows, replicates, sizes):
@@ -238,7 +250,7 @@ def caption(rows, replicates, sizes):
             rare letters have too few samples for log-normal sizes without repetition.
         """
     cropped = ""
-    if set(AUGMENTED) & set(rows["method"]):
+    if named(rows)["data"].str.endswith(WITH).any():
         cropped = """Augmented: training images are cropped at random from a margin of an eighth of
             their width and half of them mirrored, as the authors' code does it, and the paper
             does not say. """
@@ -253,12 +265,13 @@ def caption(rows, replicates, sizes):
 
 def _seeds(rows):
     """Return how many seeds there are of each column, in words."""
-    counts = rows.groupby([*KEYS, "method"], sort=False)["replicate"].nunique()
+    counts = named(rows).groupby([*KEYS, "method"], sort=False)["replicate"].nunique()
     spans = counts.groupby(list(KEYS), sort=False).agg(["min", "max"])
     if len(spans.drop_duplicates()) == 1 and spans["min"].iloc[0] == spans["max"].iloc[0]:
         return str(spans["min"].iloc[0])
     return ", ".join(
-        f"{low if low == high else f'{low} to {high}'} ({TITLES[name]}, {n}, {classes})"
+        f"{low if low == high else f'{low} to {high}'} "
+        f"({TITLES[name.removesuffix(WITH)]}{WITH if name.endswith(WITH) else ''}, {n}, {classes})"
         for (name, n, classes), (low, high) in spans.iterrows()
     )
 
@@ -277,7 +290,7 @@ EXPERIMENT = Experiment(
     replicates=5,
     quick_replicates=2,
     sizes=Scales(),
-    paired=("method",),
+    paired=("method", "augment"),
     order=order,
     packages=("torch", "sklearn"),
     data=("cifar10_16", "cifar10", "cifar100", "sent140", "femnist"),
