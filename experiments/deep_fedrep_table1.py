@@ -92,19 +92,18 @@ FIRST = ("Local", "FedAvg", "FedPer", "FedRep", "Ditto")
 
 def cells(sizes):
     return Grid.of(
-        {**dict(zip(KEYS, column, strict=True)), "method": method, **more}
+        {**dict(zip(KEYS, column, strict=True)), "augment": augment, "method": method}
         for scale in sizes.scale
         for column in SCALES[scale]
-        for more in ({}, {"augment": True})
-        for method in (AUGMENTED if more else methods(*column))
-        if not more or column[0].startswith("cifar")
+        for augment in ((False, True) if column[0].startswith("cifar") else (False,))
+        for method in (AUGMENTED if augment else methods(*column))
     )
 
 
 def order(cell, replicate):
     """Run the small columns first, then one seed of five methods of the paper's first."""
     column, method = tuple(cell[key] for key in KEYS), list(methods("cifar10", 100, 2)).index
-    more = cell.get("augment", False)
+    more = cell["augment"]
     if column not in COLUMNS:
         return (0, (*DIGITS, *SMALL).index(column), replicate, more, method(cell["method"]))
     place = COLUMNS.index(column)
@@ -188,7 +187,7 @@ def replicate(cell, rng, scale, rounds):
     data = partition(*column, rng=seed)
     label = f"{cell['method']}, {TITLES[name]} {column[1:]}"
     settings |= changes(cell["method"], name)
-    if cell.get("augment"):  # the margin is an eighth of the width
+    if cell["augment"]:  # the margin is an eighth of the width
         padding = 2 if name == "cifar10_16" else 4
         settings["augment"] = partial(deep.augment.crop_and_flip, padding=padding)
     return outcome(train(data, chosen, label, rng=seed, **settings), last)
@@ -201,10 +200,7 @@ def summary(rows, sizes):
 
 def named(rows):
     """Return rows in which data that are augmented have another name."""
-    if "augment" not in rows:
-        return rows
-    augmented = rows["augment"].notna() & rows["augment"].eq(True)
-    return rows.assign(data=rows["data"].where(~augmented, rows["data"] + WITH))
+    return rows.assign(data=rows["data"].where(~rows["augment"], rows["data"] + WITH))
 
 
 def title(name, n, classes):
