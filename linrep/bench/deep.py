@@ -1,7 +1,7 @@
 """Timings of the deep experiments: cached features, clients trained at once, and whole rounds.
 
 All data are drawn: images of noise, two classes a client. Rounds stand next to the same work as
-published codes do it, client after client: see :mod:`linrep.bench.plain_rounds`. On CUDA both run
+published codes do it, client after client: see ``linrep.bench._plain_rounds``. On CUDA both run
 there as well. What is compared must first agree in double precision, on the same batches.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from linrep.bench.plain_rounds import PlainLoop, plain_loop
+from linrep.bench._plain_rounds import PlainLoop, plain_loop
 from linrep.bench.timing import TOLERANCE, Record, compared, largest_difference, take_turns
 from linrep.deep import models
 from linrep.deep.data import FederatedData
