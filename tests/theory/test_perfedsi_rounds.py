@@ -169,10 +169,14 @@ def test_progress_of_a_round_is_that_of_one_round(state):
     one = rounds.State(alone, state.U, state.V)
     items = rounds.sequences(3, 2)
     walks = rounds.Walks(one, items, 0.2)
-    limits = walks.limits(0.8)
-    expected = rounds.progress(walks, limits)
-    assert 0.0 < expected[1] < 1.0
-    assert rounds.progress_of_rounds(one, limits, items, 0.2, 1) == pytest.approx(expected)
+    chances = []
+    for quantile in (0.6, 0.7, 0.8, 0.9, 1.0):  # from no walk in the event, for some states, to all
+        limits = walks.limits(quantile)
+        expected = rounds.progress(walks, limits)
+        assert rounds.progress_of_rounds(one, limits, items, 0.2, 1) == pytest.approx(expected)
+        chances.append(expected[1])
+    assert chances == sorted(chances)
+    assert chances[-1] == 1.0
 
 
 def test_progress_is_exact_for_tiny_steps(state):
