@@ -449,6 +449,8 @@ def progress_of_rounds(
                     for walk in np.flatnonzero(kept[client])
                 ]
         states = following
+    if not states:  # no walk is regular
+        return 1.0, 0.0
     shifts_U, shifts_V, weights = (np.array(part) for part in zip(*states, strict=True))
     chance = float(weights.sum())
     gained = float(state.gain(shifts_U, shifts_V) @ weights) / state.loss
