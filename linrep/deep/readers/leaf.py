@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from linrep import _validation as check
 from linrep.deep.data import Dataset
@@ -161,21 +159,23 @@ def _words(tweets):
 
 def _glove(path, wanted):
     """Return the numbers of wanted words that have vectors, from 2 on, and the vectors."""
-    if not path.is_file():
-        raise FileNotFoundError(f"{path}, a text file of GloVe's vectors, is not there")
-    try:  # lines of words with blanks, which no tweet's word has, are too long
-        pieces = pd.read_csv(
-            path, sep=r"\s+", lineterminator="\n", header=None, dtype={0: str},
-            quoting=csv.QUOTE_NONE, na_filter=False, on_bad_lines="skip", chunksize=100_000,
-        )  # fmt: skip
-        found = pd.concat([piece[piece[0].isin(wanted)] for piece in pieces])
-        vectors = found.drop_duplicates(0).set_index(0).to_numpy(float)
+    number: dict[str, int] = {}
+    vectors: list[list[str]] = []
+    size = 0
+    with open(path, encoding="utf-8", newline="\n") as file:
+        for line in file:
+            parts = line.rstrip("\r\n ").split(" ")
+            size = size or max(1, len(parts) - 1)
+            word = " ".join(parts[:-size])  # a few words of GloVe have blanks
+            if word in wanted and word not in number:
+                number[word] = len(number) + 2
+                vectors.append(parts[-size:])
+    if not vectors:
+        raise ValueError(f"{path} must hold vectors of words that occur, it has none of them")
+    try:
+        return number, np.vstack([np.zeros((2, size)), np.array(vectors, dtype=float)])
     except ValueError as error:
         raise ValueError(f"{path} must hold a word and numbers in each line: {error}") from None
-    if not vectors.size:
-        raise ValueError(f"{path} must hold vectors of words that occur, it has none of them")
-    number = {word: place for place, word in enumerate(found[0].unique(), start=2)}
-    return number, np.vstack([np.zeros((2, vectors.shape[1])), vectors])
 
 
 def _tokens(tweets, number, length):
