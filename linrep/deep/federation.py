@@ -437,15 +437,11 @@ class Federation(Samples):
                 begins = range(0, places.shape[1], width)
                 pieces = (inputs(every, slice(begin, begin + width)) for begin in begins)
                 return torch.cat([vmap(call)(params, piece, z) for piece in pieces], 1)
-            return pad_sequence(
-                [
-                    call(
-                        {n: v[k] for n, v in params.items()}, inputs(k, slice(max(1, count))), z[k]
-                    )
-                    for k, count in enumerate(counts)
-                ],
-                batch_first=True,
-            )
+            rows = []
+            for k, count in enumerate(counts):
+                mine = {name: value[k] for name, value in params.items()}
+                rows.append(call(mine, inputs(k, slice(max(1, count))), z[k]))
+            return pad_sequence(rows, batch_first=True)
 
 
 def _flat(values):
