@@ -1,5 +1,7 @@
 """What the tests share: rounding bounds, error levels, and a check of error messages."""
 
+import signal
+import sys
 from contextlib import contextmanager
 from html.parser import HTMLParser
 from inspect import signature
@@ -44,6 +46,37 @@ def runner(**settings):
     """Return what calls commands, with the outputs apart, as they are since click 8.2."""
     apart = {"mix_stderr": False} if "mix_stderr" in signature(CliRunner).parameters else {}
     return CliRunner(**apart, **settings)
+
+
+@contextmanager
+def interrupted(place, *functions):
+    """Send Ctrl-C before the line that is executed so many lines after these functions' first.
+
+    Yields a list, which is empty if they have fewer.
+    """
+    codes = {function.__code__ for function in functions}
+    seen, sent = 0, []
+
+    def at_line(frame, event, argument):
+        nonlocal seen
+        if event == "line":
+            seen += 1
+            if seen == place + 1:
+                sent.append(frame.f_lineno)
+                signal.raise_signal(signal.SIGINT)
+        return at_line
+
+    def at_call(frame, event, argument):
+        return at_line if frame.f_code in codes else None
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    tracer = sys.gettrace()
+    sys.settrace(at_call)
+    try:
+        yield sent
+    finally:
+        sys.settrace(tracer)
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager

@@ -104,9 +104,19 @@ class Result:
 
 
 class Interrupted(Exception):
-    """Checks were interrupted; everything finished is stored."""
+    """Checks were interrupted; everything finished is stored.
 
-    def __init__(self, store: str | Path, done: int, total: int):
+    Parameters
+    ----------
+    store : path
+    done, total : int
+        Claims whose results are stored, and all.
+    at_once : bool
+        Whether a check that was running has been left: its thread may still be at work.
+    """
+
+    def __init__(self, store: str | Path, done: int, total: int, *, at_once: bool = False):
+        self.at_once = at_once
         super().__init__(f"{store}: stopped at {done} of {total} claims")
 
 
@@ -188,38 +198,40 @@ def verify(
     # Where the results are: the code may be edited while claims are checked.
     places: dict[str, tuple[Path, bool]] = {}
     took = {name: (expected or {}).get(name) for name in jobs}
-    with JobsBar(progress, took, desc="verify", unit="claim") as bar:
-        if workers == 1 or len(jobs) == 1:
-            for name in waiting:
-                try:
+    try:
+        with JobsBar(progress, took, desc="verify", unit="claim") as bar:
+            if workers == 1 or len(jobs) == 1:
+                for name in waiting:
                     places[name] = compute(*jobs[name])
-                except (KeyboardInterrupt, Stopped):
-                    raise _interrupted(chosen, places, budget, seed, store) from None
-                bar.done(name, computed=not places[name][1])
-        else:
-            with process_pool(workers) as pool:
-                ordered = {name: (compute, *jobs[name]) for name in waiting}
-                try:
-                    for name, place in completed(pool, ordered, workers):
-                        if isinstance(place, WorkerEnded):
-                            place = give_up(name, budget, seed, store, place), False
-                        places[name] = place
-                        bar.done(name, computed=not place[1])
-                except KeyboardInterrupt:
-                    finish(pool)
-                    raise _interrupted(chosen, places, budget, seed, store) from None
-                except BaseException:
-                    pool.shutdown(wait=False, cancel_futures=True)
-                    raise
-    known = load_file(file) if file is not None else claims()
-    corrected = {item.corrects: item.id for item in known.values() if item.corrects}
-    return [
-        _result(item, corrected.get(item.id), budget, seed, *places[item.id], level)
-        for item in chosen
-    ]
+                    bar.done(name, computed=not places[name][1])
+            else:
+                with process_pool(workers) as pool:
+                    ordered = {name: (compute, *jobs[name]) for name in waiting}
+                    try:
+                        for name, place in completed(pool, ordered, workers):
+                            if isinstance(place, WorkerEnded):
+                                place = give_up(name, budget, seed, store, place), False
+                            places[name] = place
+                            bar.done(name, computed=not place[1])
+                    except KeyboardInterrupt:
+                        finish(pool)
+                        raise
+                    except BaseException:
+                        pool.shutdown(wait=False, cancel_futures=True)
+                        raise
+        known = load_file(file) if file is not None else claims()
+        corrected = {item.corrects: item.id for item in known.values() if item.corrects}
+        return [
+            _result(item, corrected.get(item.id), budget, seed, *places[item.id], level)
+            for item in chosen
+        ]
+    except (KeyboardInterrupt, Stopped) as interrupt:  # in a check, or beside one
+        done = _done(chosen, places, budget, seed, store)
+        at_once = getattr(interrupt, "at_once", False)
+        raise Interrupted(store, done, len(chosen), at_once=at_once) from None
 
 
-def _interrupted(chosen, places, budget, seed, store):
+def _done(chosen, places, budget, seed, store):
     """Count what is stored; a check may just have been, and its place not yet be known."""
 
     def is_stored(item):
@@ -227,8 +239,7 @@ def _interrupted(chosen, places, budget, seed, store):
             return stored(item, budget=budget, seed=seed, store=store) is not None
         return False
 
-    done = sum(item.id in places or is_stored(item) for item in chosen)
-    return Interrupted(store, done, len(chosen))
+    return sum(item.id in places or is_stored(item) for item in chosen)
 
 
 def compute(

@@ -149,7 +149,7 @@ def run(
     if (guarded or executor is not None) and not shared:
         check_portable(sweep.function)
     stored = create_run(directory, sweep, extend=extend)
-    with presence(stored.path) as alone:
+    with _stopped_by_interrupts(stored), presence(stored.path) as alone:
         if alone:
             stored.tidy()
         todo = _Todo(
@@ -175,8 +175,20 @@ def run(
             crew = _crew(executor, workers, guarded or was_killed, timeout)
             with one_thread():
                 job = _job_factory(sweep, chunk_seconds, stored.path)
-                _drive(stored, todo, job, crew, workers, bar, grace, budget)
-    return stored
+                try:
+                    _drive(stored, todo, job, crew, workers, bar, grace, budget)
+                finally:
+                    crew.end()
+        return stored
+
+
+@contextmanager
+def _stopped_by_interrupts(stored):
+    """Say how far a sweep is where an interrupt comes before its chunks, or after them."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped(stored, at_once=True) from None
 
 
 def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
@@ -261,11 +273,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
             interrupted = True
             limit = None if grace is None else time.monotonic() + grace
             crew.stop()
-        except BaseException:
-            crew.end()
-            raise
     crew.stop()
-    crew.end()
     with _uninterrupted():
         if small:
             compact(stored)

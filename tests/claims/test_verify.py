@@ -1,8 +1,11 @@
 """What a stored result depends on."""
 
+from itertools import count
+
 from linrep.claims import ledger, load_file, verify
 from linrep.sweeps import open_run
 from linrep.sweeps.pool import WorkerEnded
+from tests.tools import interrupted
 
 
 def test_an_edit_of_any_file_beside_a_claims_own_is_another_state(tmp_path, monkeypatch):
@@ -58,3 +61,34 @@ def test_numbers_that_are_none_can_be_recorded(tmp_path):
     facts = {fact["name"]: fact["value"] for fact in ledger.recorded(book)["mine.it"]["facts"]}
     assert facts == {"never": "inf", "nothing": "nan"}
     assert "- never: inf" in ledger.pages(known, ledger.recorded(book))["ledger/mine.md"]
+
+
+def test_wherever_an_interrupt_comes_it_is_said_how_many_claims_are_stored(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from linrep.claims import Cases, statement\n"
+        + "".join(
+            f"@statement('mine.{name}', plain='It.', negative_control={{'factor': -1.0}})\n"
+            f"def {name}(budget, rng, *, factor=1.0):\n"
+            "    yield Cases([(0.0, factor, {})])\n"
+            for name in "ab"
+        )
+    )
+    known = load_file(file).values()
+    said, expected, outcomes = [], [], []
+    for place in count():
+        store = tmp_path / str(place)
+        try:
+            with interrupted(place, verify.verify) as sent:
+                verify.verify(known, store=store, file=file, progress=False)
+        except verify.Interrupted as stopped:
+            said.append(str(stopped))
+            outcomes.append(len(list(store.glob("*/*/parts/[!.]*.parquet"))))
+            expected.append(f"{store}: stopped at {outcomes[-1]} of 2 claims")
+        except KeyboardInterrupt:  # before it has begun
+            assert not store.exists()
+        if not sent:
+            break
+    assert said == expected
+    assert outcomes == sorted(outcomes)
+    assert {*outcomes} == {0, 1, 2}

@@ -5,6 +5,7 @@ import signal
 import sys
 import threading
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from itertools import count
 from multiprocessing import get_context
 
 import pytest
@@ -16,7 +17,7 @@ from linrep.sweeps.runner import _shares, read_shard
 from linrep.sweeps.store import Run
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy
-from tests.tools import complaint
+from tests.tools import complaint, interrupted
 
 
 def large(function=functions.normal, **options):
@@ -141,6 +142,29 @@ def test_a_sweep_stopped_from_the_keyboard_keeps_what_was_finished(tmp_path, mon
     assert 2 <= count < 600
     assert f"{count} of 600" in str(caught.value)
     same_rows(run(sweep, tmp_path / "run"), run(sweep, tmp_path / "whole"))
+
+
+def test_wherever_an_interrupt_comes_it_is_said_how_far_the_sweep_is(tmp_path):
+    import linrep.sweeps.runner as runner
+
+    sweep = Sweep(functions.uniform, [{"a": 1}, {"a": 2}], 1, seed=9)
+    whole = run(sweep, tmp_path / "whole")
+    said, outcomes = [], []
+    for place in count():
+        folder = tmp_path / str(place)
+        try:
+            with interrupted(place, runner.run, runner._drive) as sent:
+                run(sweep, folder, chunk_seconds=1e-9, progress=False)
+        except Stopped as stopped:
+            said.append(str(stopped))
+            outcomes.append(f"{folder}: stopped at {stopped.run.count()} of 2 replicates")
+        except KeyboardInterrupt:  # before it has begun
+            assert not list(folder.glob("parts/*"))
+        if not sent:
+            break
+        same_rows(run(sweep, folder), whole)
+    assert said == outcomes
+    assert len({line.partition(": ")[2] for line in said}) >= 2
 
 
 class Impatient(ThreadPoolExecutor):
