@@ -482,7 +482,8 @@ def make_figure(
     partial : bool, default False
         Run nothing: draw what has been run so far, say how much that is, and keep it.
     beside : DataFrame, optional
-        Rows of another run of the figure that are drawn and summarized, too.
+        With `partial`: rows of other runs of the figure, drawn and summarized, too, where this one
+        has no replicate of theirs.
 
     Returns
     -------
@@ -507,19 +508,18 @@ def make_figure(
         raise PermissionError(f"{out} is not writable")
     began = time.perf_counter()
     runs = out / RUNS if runs is None else runs
-    directory = run_directory(runs, experiment, sweep_of(experiment, quick=quick, seed=seed))
+    sweep = sweep_of(experiment, quick=quick, seed=seed)
+    directory = run_directory(runs, experiment, sweep)
     paths = {kind: out / f"{experiment.id}.{kind}" for kind in ("svg", "png", "parquet", "json")}
     lock = runs / f"{directory.name}.lock"
     with files.shared(lock) as alone:
         if partial:
-            rows, absent = so_far(experiment, directory)
+            rows, absent = so_far(experiment, directory, sweep, beside)
         else:
             rows, absent = (
                 _rows(compute(experiment, runs, quick=quick, workers=workers, seed=seed).read()),
                 0,
             )
-        if beside is not None:
-            rows = pd.concat([beside, rows], ignore_index=True)
         elapsed = time.perf_counter() - began
         fixed = experiment.at(quick)
         kept = kept_rows(experiment, rows) if recorded else rows
@@ -561,7 +561,9 @@ def make_figure(
     return Drawn(paths[pictures[0]], fixed.summary(rows), manifest, rows)
 
 
-def so_far(experiment: Experiment, directory: Path) -> tuple[pd.DataFrame, int]:
+def so_far(
+    experiment: Experiment, directory: Path, sweep: Sweep, beside: pd.DataFrame | None = None
+) -> tuple[pd.DataFrame, int]:
     """Return the rows that are stored of a run, and how many replicates are not.
 
     Parameters
@@ -569,22 +571,47 @@ def so_far(experiment: Experiment, directory: Path) -> tuple[pd.DataFrame, int]:
     experiment : Experiment
     directory : Path
         Of the run, see :func:`run_directory`.
+    sweep : Sweep
+        As :func:`sweep_of` makes it.
+    beside : DataFrame, optional
+        Rows of other runs, taken where these have no replicate. Those of other cells come first.
 
     Raises
     ------
     ValueError
-        If none are.
+        If there are none.
     """
     try:
-        stored = open_run(directory)
-        rows = stored.read(partial=True)
+        stored = open_run(directory).read(partial=True)
+        rows = _rows(stored[stored["status"] == "ok"])
     except (ValueError, OSError):
-        rows = pd.DataFrame({"status": []})
-    rows = rows[rows["status"] == "ok"]
+        rows = pd.DataFrame()
+    if beside is not None and len(beside):
+        new = ~runs_of(beside, sweep).isin(set(runs_of(rows, sweep)))
+        rows = pd.concat([each for each in (beside[new], rows) if len(each)], ignore_index=True)
     if rows.empty:
         raise ValueError(f"{experiment.id}: nothing has been run yet")
-    count = len(rows.drop_duplicates(["cell", "replicate"]))
-    return _rows(rows).reset_index(drop=True), stored.total - count
+    wanted = [
+        (*(cell.get(name) for name in sweep.parameters), replicate)
+        for cell in sweep.grid
+        for replicate in range(sweep.replicates)
+    ]
+    place = runs_of(rows, sweep).map({run: place for place, run in enumerate(wanted)})
+    rows = rows.iloc[np.argsort(place.fillna(-1.0).to_numpy(), kind="stable")]
+    return rows.reset_index(drop=True), len(wanted) - place.nunique()
+
+
+def runs_of(rows: pd.DataFrame, sweep: Sweep) -> pd.Series:
+    """Return the run that each row is of: its cell's parameters and the replicate.
+
+    Parameters
+    ----------
+    rows : DataFrame
+    sweep : Sweep
+    """
+    named = rows.reindex(columns=[*sweep.parameters, "replicate"]).astype(object)
+    named = named.where(named.notna(), None)
+    return pd.Series(list(named.itertuples(index=False, name=None)), rows.index, dtype=object)
 
 
 def _data(experiment, rows, quick):

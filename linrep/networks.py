@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from linrep import deep
+from linrep.provenance import commit
 from linrep.settings.sizes import Sizes, size
 from linrep.summaries import accuracies
 from linrep.sweeps import Grid, load, note, scratch
@@ -284,8 +285,8 @@ def outcome(trace: Trace, last: int = 10) -> pd.DataFrame:
     -------
     DataFrame
         ``accuracy`` and ``weighted`` (of all test samples together) in percent, ``fine_tuned``
-        (NaN where nothing was), ``device``, ``engine``, ``samples_per_second`` and ``trained``,
-        the seconds of the run.
+        (NaN where nothing was), ``device``, ``engine``, ``samples_per_second``, ``trained``, the
+        seconds of the run, and ``commit``, the code's.
     """
     tuned = trace["fine_tuned"][-1] if "fine_tuned" in trace else float("nan")
     row = {
@@ -294,6 +295,7 @@ def outcome(trace: Trace, last: int = 10) -> pd.DataFrame:
         "fine_tuned": 100.0 * tuned,
         **{name: trace.settings.get(name) for name in ("device", "engine", "samples_per_second")},
         "trained": trace.wall_time,
+        "commit": commit(),
     }
     return pd.DataFrame([row])
 

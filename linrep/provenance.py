@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import platform
 import re
+import subprocess
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -70,6 +72,27 @@ def surroundings(
             "libc": " ".join(platform.libc_ver()),
         },
     }
+
+
+@cache
+def commit() -> str:
+    """Return the commit of linrep's clone, ``-dirty`` where files differ, or else the version.
+
+    It is asked for once in a process: the code may be edited while it computes.
+    """
+    here = Path(linrep.__file__).parent
+    asked = (
+        ["git", "ls-files", "--error-unmatch", "__init__.py"],  # not a clone of something else
+        ["git", "describe", "--always", "--dirty", "--exclude=*"],
+    )
+    try:
+        said = [
+            subprocess.run(each, cwd=here, capture_output=True, text=True, check=True).stdout
+            for each in asked
+        ]
+    except (OSError, subprocess.CalledProcessError):
+        return f"linrep {linrep.__version__}"
+    return said[-1].strip()
 
 
 def processor() -> str:

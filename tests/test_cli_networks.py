@@ -21,6 +21,7 @@ from linrep import experiment, plotting  # noqa: E402
 from linrep.cli import main  # noqa: E402
 from linrep.deep import readers  # noqa: E402
 from linrep.networks import with_method  # noqa: E402
+from linrep.provenance import commit  # noqa: E402
 from linrep.sweeps import load, open_run  # noqa: E402
 
 SCALED = [
@@ -65,6 +66,7 @@ def test_what_is_missing_is_said_and_the_same_command_goes_on(run):
     assert rows.groupby("replicate")["seed"].nunique().eq(1).all()
     assert rows["device"].eq("cpu").all()
     assert (rows["samples_per_second"] > 0).all()
+    assert rows["commit"].eq(commit()).all()
 
 
 def test_a_run_with_several_rows_counts_once(run):
@@ -277,6 +279,66 @@ def test_recorded_rows_stand_beside_a_method_of_ones_own(run, tmp_path):
     assert fewer.exit_code == 0, fewer.output
     (other,) = RESULTS.glob("replicates=1/method=*/mine.networks.parquet")
     assert set(pd.read_parquet(other)["method"]) == {"own_method:Clipped"}
+
+
+def record():
+    """Return the summary's methods, the rows and the missing runs of the record."""
+    folder = Path("figures", "networks")
+    result = json.loads((folder / "mine.networks.json").read_text("utf-8"))["result"]
+    shown = [line["method"] for line in result["summary"]["lines"]]
+    rows = pd.read_parquet(folder / "mine.networks.parquet")
+    return shown, rows, result["settings"].get("absent", 0)
+
+
+def test_what_is_recorded_and_not_run_here_stays(run):
+    def recorded(*arguments):
+        result = run("mine.py", "--record", "--workers", "1", *arguments)
+        assert result.exit_code == 0, result.output
+        return record()
+
+    only = ("--where", "method == 'FedRep'")
+    shown, first, absent = recorded(*only)
+    assert (shown, absent) == (["FedRep"], 3)
+    shutil.rmtree("runs")
+    shown, both, absent = recorded("--where", "method == 'Local'")
+    assert (shown, absent) == (["Local", "FedRep"], 0)
+    kept = both[both["method"] == "FedRep"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(kept, first)
+    # By later code from the record alone, and what is run again takes the place of its rows.
+    shutil.rmtree("runs")
+    pd.testing.assert_frame_equal(recorded("--draw")[1], both)
+    again = recorded(*only)[1]
+    assert len(again) == len(both)
+    new = again[again["method"] == "FedRep"].reset_index(drop=True)
+    assert (new["trained"] != first["trained"]).all()
+    assert new["accuracy"].tolist() == first["accuracy"].tolist()
+
+
+def test_a_record_of_another_seed_is_replaced_and_that_is_said(run):
+    every = ("mine.py", "--record", "--workers", "1", "--where")
+    assert run(*every, "method == 'FedRep'").exit_code == 0
+    result = run(*every, "method == 'Local'", "--seed", "1")
+    assert "mine.networks: its record, of seed 0, is left out" in result.output
+    assert record()[0] == ["Local"]
+
+
+def test_a_record_whose_data_cannot_be_read_is_not_replaced(run, tmp_path):
+    packed(tmp_path, "cifar10_16")
+    folder = Path("figures", "networks")
+    folder.mkdir(parents=True)
+    (folder / "deep.flute_table1.json").write_text(
+        json.dumps({
+            "id": "deep.flute_table1", "checksums": {},
+            "result": {"summary": {"labels": ["n"], "lines": [{"n": 1, "a": {"value": 1}}]}},
+            "provenance": {"data": {"cifar10": {"sha256": "0", "about": None}}},
+        })
+    )  # fmt: skip
+    before = (folder / "deep.flute_table1.json").read_bytes()
+    result = run("deep.flute_table1", "--record", "--data", str(tmp_path))
+    assert result.exit_code == 2, result.output
+    assert "its record has rows of cifar10, which cannot be read" in result.output
+    assert not Path("runs").exists()
+    assert (folder / "deep.flute_table1.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(

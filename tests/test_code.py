@@ -1,11 +1,13 @@
 """What makes stored numbers be computed again: the state of the code."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
 import linrep
 from linrep import _code as code
+from linrep import provenance
 
 LEFT_OUT = ("deep", "claims/flute")
 
@@ -70,3 +72,34 @@ def test_what_makes_no_numbers_exists():
     folder = Path(linrep.__file__).parent
     names = {path.stem for path in folder.iterdir()} | {"_experiments"}
     assert set(code.PRESENTING) <= names
+
+
+def git(folder, *arguments):
+    who = ("-c", "user.name=A", "-c", "user.email=a@example.org")
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+def test_the_commit_is_that_of_the_clone_that_has_the_code(package):
+    def said():
+        provenance.commit.cache_clear()
+        return provenance.commit()
+
+    try:
+        version = f"linrep {linrep.__version__}"
+        assert said() == version
+        git(package, "init")
+        (package / "notes").write_text("of somebody else's clone, in which linrep is installed")
+        git(package, "add", "notes")
+        git(package, "commit", "-m", "one")
+        assert said() == version
+        git(package, "add", ".")
+        git(package, "commit", "-m", "two")
+        short = said()
+        asked = ["git", "rev-parse", "--short", "HEAD"]
+        found = subprocess.run(asked, cwd=package, check=True, capture_output=True, text=True)
+        assert short == found.stdout.strip()
+        with (package / "trace.py").open("a") as file:
+            file.write("# edited\n")
+        assert said() == f"{short}-dirty"
+    finally:
+        provenance.commit.cache_clear()

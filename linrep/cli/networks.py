@@ -63,7 +63,12 @@ _PATTERN = "deep.*table*"
 )
 @click.option("--plan", is_flag=True, help="Say what is done, missing, and how long it takes.")
 @click.option("--draw", is_flag=True, help="Draw what has been run, and run nothing.")
-@click.option("--record", is_flag=True, help="Draw into figures, what others compare with.")
+@click.option(
+    "--record",
+    is_flag=True,
+    help="Draw into figures, what others compare with; what is recorded there and has not been run "
+    "here stays.",
+)
 def networks(
     names, where, hours, replicates, rounds, method, device, workers, seed, data, plan, draw, record
 ):
@@ -104,6 +109,8 @@ def networks(
         chosen, folders = _own(method, chosen, folders)
     runs = RESULTS / experiment.RUNS
     absent = _without(chosen, data_folder())
+    if record:
+        _check_kept(chosen, absent)
 
     def wanted(cell):
         return cell.get("data") not in absent and selected(cell)
@@ -133,13 +140,15 @@ def networks(
             raise click.exceptions.Exit(1) from None
     for item, folder in to_run:
         began = time.perf_counter()
+        others = None
+        if method is not None:
+            cells = list(filter(wanted, experiment.sweep_of(item).grid))
+            others, remark = _others(tables[item.id], runs, seed, cells)
+            echo(f"{item.id}: {remark}", err=True)
+            item = _remarked(item, remark)
+        elif record:
+            others = _recorded(item, seed)
         try:
-            others = None
-            if method is not None:
-                cells = list(filter(wanted, experiment.sweep_of(item).grid))
-                others, remark = _others(tables[item.id], runs, seed, cells)
-                echo(f"{item.id}: {remark}", err=True)
-                item = _remarked(item, remark)
             drawn = experiment.make_figure(
                 item, out=RECORD / "networks" if record else folder, seed=seed, runs=runs,
                 recorded=record, partial=True, beside=others,
@@ -236,38 +245,28 @@ def _others(item, runs, seed, cells):
 
     What has been run here goes before what is recorded.
     """
-    import pandas as pd
-
-    from linrep.experiment import run_directory, so_far, sweep_of
+    from linrep.experiment import run_directory, runs_of, so_far, sweep_of
 
     sweep = sweep_of(item, seed=seed)
-    names = [*sweep.parameters, "replicate"]
+    directory = run_directory(runs, item, sweep)
     labels = [name for name in sweep.parameters if name != "method"]
     columns = {tuple(cell.get(name) for name in labels) for cell in cells}
+
+    def is_wanted(run):
+        named = zip(sweep.parameters, run, strict=False)  # the replicate comes last
+        return tuple(value for name, value in named if name in labels) in columns
+
     data = {cell.get("data") for cell in cells}
-    here = pd.DataFrame(columns=names)
+    recorded = None if item.others() else _recorded(item, seed, data)
+    rows, here = None, set()
+    with suppress(ValueError):  # there are none
+        rows, _ = so_far(item, directory, sweep, recorded)
+        rows = rows[runs_of(rows, sweep).map(is_wanted)]
     with suppress(ValueError):
-        here, _ = so_far(item, run_directory(runs, item, sweep))
-    found = {"run here": here}
-    if not item.others():
-        found["of the record"] = _recorded(item, seed, data, names)
-    rows, counts = [], []
-    known: set[tuple] = set()
-    for where, each in found.items():
-        keys = list(each[names].itertuples(index=False, name=None))
-        wanted = [
-            tuple(value for name, value in zip(names, key, strict=True) if name in labels)
-            in columns
-            and key not in known
-            for key in keys
-        ]
-        rows.append(each[wanted])
-        new = {key for key, is_wanted in zip(keys, wanted, strict=True) if is_wanted}
-        counts.append(f"{len(new)} {where}")
-        known |= new
-    whole = [each for each in rows if len(each)]
-    remark = f"runs of the other methods: {', '.join(counts)}."
-    return pd.concat(whole, ignore_index=True) if whole else None, remark
+        here = set(runs_of(so_far(item, directory, sweep)[0], sweep))
+    known = set() if rows is None else set(runs_of(rows, sweep))
+    counts = f"{len(known & here)} run here, {len(known - here)} of the record"
+    return rows if known else None, f"runs of the other methods: {counts}."
 
 
 def _remarked(item, remark):
@@ -276,26 +275,45 @@ def _remarked(item, remark):
     return replace(item, caption=lambda *given: f"R{remark[1:]} {caption(*given)}")
 
 
-def _recorded(item, seed, data, names):
-    """Return the recorded rows of a table, of those data sets that are here as they were."""
-    import pandas as pd
+def _recorded(item, seed, only=None):
+    """Return the recorded rows of a table, of those data sets that are here as they were.
 
-    from linrep import _scripts, deep
+    `only` has the data sets in question, all by default. None stands for no rows.
+    """
+    from linrep import deep
+
+    manifest, rows = _record_of(item)
+    if rows is None:
+        return None
+    if seed != (its := manifest["result"]["settings"]["seed"]):
+        echo(f"{item.id}: its record, of seed {its}, is left out", err=True)
+        return None
+    for name, about in manifest["provenance"].get("data", {}).items():
+        if (only is None or name in only) and deep.load(name).digest != about["sha256"]:
+            echo(f"{item.id}: its record, of another {name} than is here, is left out", err=True)
+            rows = rows[rows["data"] != name]
+    return rows
+
+
+def _record_of(item):
+    """Return the manifest and the rows of a table's record, None for what there is not."""
+    from linrep import _scripts
     from linrep.reproduction import RECORD, read_record
 
     for folder in filter(None, (RECORD, _scripts.record())):
         with suppress(ValueError):
-            manifest, rows = read_record(folder / "networks", item.id)
-            break
-    else:
-        rows = None
-    if rows is None or seed != manifest["result"]["settings"]["seed"]:
-        return pd.DataFrame(columns=names)
-    for name, about in manifest["provenance"].get("data", {}).items():
-        if name in data and deep.load(name).digest != about["sha256"]:
-            echo(f"{item.id}: its record, of another {name} than is here, is left out", err=True)
-            rows = rows[rows["data"] != name]
-    return rows
+            return read_record(folder / "networks", item.id)
+    return None, None
+
+
+def _check_kept(chosen, absent):
+    """Refuse to record where the data of rows that would stay cannot be read."""
+    for item in chosen:
+        manifest, _ = _record_of(item)
+        held = manifest["provenance"].get("data", {}) if manifest else {}
+        if missing := sorted(held.keys() & absent):
+            rows = f"rows of {', '.join(missing)}, which cannot be read"
+            raise BadInput(f"{item.id}: its record has {rows}")
 
 
 def _plan(item, runs, seed, wanted):
