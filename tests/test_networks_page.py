@@ -90,6 +90,9 @@ def test_how_long_runs_took_counts_each_run_once(page):
     assert said.startswith("3 runs, which trained for 3.0 hours together")
     assert said == page.time_taken(runs, ["method"])
     assert "30 minutes" in page.time_taken(rounds[:5], ["method"])
+    by_code = rounds.assign(commit=rounds["method"].map({"A": "0f0f0f0", "B": "1234567"}))
+    coded = page.time_taken(by_code, ["method"])
+    assert coded == f"{said[:-1]}, by the code of 0f0f0f0 (2), 1234567 (1)."
     text = "\n".join(page.entry(manifest(LINES), "x.svg", rounds.assign(data="x", n=10)))
     assert said in text
 

@@ -72,15 +72,19 @@ def entry(manifest, picture, rows=None):
 
 
 def time_taken(rows, labels):
-    """Return how long the runs of a table trained, all of them together, and on what."""
+    """Return how long the runs of a table trained, all together, on what, and by which code."""
     runs = rows.drop_duplicates([*labels, "replicate"])
     hours = runs["trained"].sum() / 3600.0
     took = f"{hours:.1f} hours" if hours >= 1.0 else f"{60.0 * hours:.0f} minutes"
     devices = ", ".join(sorted(runs["device"].unique()))
-    return (
+    text = (
         f"{len(runs)} runs, which trained for {took} together, evaluations included, one thread "
-        f"each (device: {devices})."
+        f"each (device: {devices})"
     )
+    if "commit" in runs:
+        counts = runs.groupby("commit", sort=False).size()
+        text += f", by the code of {', '.join(f'{name} ({n})' for name, n in counts.items())}"
+    return f"{text}."
 
 
 def by_column(summary):
