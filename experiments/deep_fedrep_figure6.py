@@ -18,7 +18,16 @@ import pandas as pd
 from linrep import deep, plotting
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.networks import Scales, method_of, most_common, scaled, small_first, train, with_own
+from linrep.networks import (
+    Scales,
+    computed_by,
+    method_of,
+    most_common,
+    scaled,
+    small_first,
+    train,
+    with_own,
+)
 from linrep.summaries import beside
 
 LR, LR_L2GD = 0.01, 0.001
@@ -97,7 +106,8 @@ def replicate(cell, rng, scale, rounds):
         rng=seed,
     )  # fmt: skip
     tuned = deep.fine_tune(new, trained, model="mlp", lr=LR, epochs=cell["tuning"], rng=seed)
-    return pd.DataFrame({"epoch": tuned.recorded, "accuracy": 100.0 * tuned["accuracy"]})
+    found = pd.DataFrame({"epoch": tuned.recorded, "accuracy": 100.0 * tuned["accuracy"]})
+    return found.assign(**computed_by(trained))
 
 
 def draw(rows, sizes):

@@ -2,7 +2,8 @@
 
 Section 7.2 and Appendix C.2. Open in the paper, and what is taken here: participation, step,
 momentum and batches, as in FedRep's Table 1; epochs of FedAvg, as those of FedPer, and of its
-fine-tuning, ten of the heads; FLUTE's weights and server's step, those of the authors' code beside
+fine-tuning, ten of the heads; what Fed-LG's clients keep, both convolutions, as LG-FedAvg's in
+FedRep's Appendix A.2; FLUTE's weights and server's step, those of the authors' code beside
 linrep's defaults λ1 = λ2 = 1e-4, λ3 = 0.1 and 0.1; FedCP's penalty; which rounds the table averages
 (the last ten) and how often it was run (five times).
 
@@ -192,7 +193,7 @@ def caption(rows, replicates, sizes):
         text += """
             Networks of FLUTE's Appendix C.2. Epochs of Section 7.2: 1 for CIFAR-10, 5 for
             CIFAR-100, FedRep's heads as many; heads of FedRep* before, of FLUTE* after the others,
-            10. """
+            10. Fed-LG's clients keep both convolutions, which is open in the paper. """
     text += f"""
         Open in the paper: FLUTE's λ1 = λ2 = 10⁻⁴, λ3 = 0.1, server's step 0.1 (those of the
         authors' code: 0.005, 0.0025, 0.25 and 0.05); FedCP's penalty, 1; participation and SGD,

@@ -6,7 +6,8 @@ mean of what its last layer sees of the client's samples (Appendix D).
 Open in the paper, and what is taken here: rounds (200); epochs (10), step size and batches (those
 of the other networks) of the classifier, and its momentum, which restarts every epoch; what "test
 accuracy was evaluated on the local models" means: here the server averages first, and a client's
-model is what the server then has with the client's own parameters. The step sizes are those that
+model is what the server then has with the client's own parameters; how 576 numbers become an image
+(64 of 3 by 3 pixels). The step sizes are those that
 Appendix D states. Its "SR-PH treats the first two convolutional layers as personalized" is read as
 PR-SH. A departure: with images of 28 pixels the embeddings have 64 entries, the paper's 256.
 

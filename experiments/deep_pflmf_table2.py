@@ -3,7 +3,9 @@
 Open in the paper, and what is taken here: rounds (500), momentum (none), steps of U (K, as many as
 the average client's local epochs have batches, here one each), steps of v (p η / K, as in Theorem
 1, with steps η of U and participation p); what 1 and 5 local epochs are for FedRep (those of the
-representation, after ten of the heads: 10 + 1 and 10 + 5). The step size of each method is chosen
+representation, after ten of the heads: 10 + 1 and 10 + 5); which labels are a group of Setup 2 (the
+coarse classes of CIFAR-100); the networks' widths; Local, which trains the clients that are drawn;
+the number of runs (five). The step size of each method is chosen
 from the paper's set anew in every replicate, by a quarter of the training samples in shorter runs.
 The paper's 1091 writers are 30 % of FEMNIST's, those with ten images.
 
@@ -167,11 +169,12 @@ def caption(rows, replicates, sizes):
     groups = min(GROUPS, rows["n"].iloc[0] // 2)
     writers = "whom the digits are dealt to at random" if digits else "with ten images"
     shown = set(rows["setup"])
+    five = "five classes, a coarse one of CIFAR-100's (open in the paper)"
+    group = "two classes" if digits else five
     known = {
         "permuted labels": f"""{groups} groups of clients, each with a permutation of the classes of
             its own""",
-        "super groups": f"""clients have samples from one group of {"two" if digits else "five"}
-            classes""",
+        "super groups": f"a group of clients has samples of {group}",
         "writers": f"clients are writers {writers}",
     }
     if ("small", "super groups") in set(zip(rows["scale"], rows["setup"], strict=True)):

@@ -10,10 +10,11 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -310,7 +311,7 @@ def compute(
     quick: bool = False,
     workers: int = 1,
     seed: int = 0,
-    chosen: Callable[[Cell], bool] | None = None,
+    chosen: Container[tuple[Any, ...]] | None = None,
     budget: float | None = None,
 ) -> Run:
     """Run the missing replicates of a figure, the most valuable first.
@@ -323,8 +324,8 @@ def compute(
         As for :func:`run_rows`.
     runs : Path
         The folder of all runs.
-    chosen : callable, optional
-        ``chosen(cell)`` tells which cells to run; by default all.
+    chosen : container of tuple, optional
+        Which runs to make, as :func:`run_of` tells them; by default all.
     budget : float, optional
         Seconds after which the run is interrupted.
 
@@ -344,7 +345,11 @@ def compute(
     order = experiment.order
     if chosen is not None:
         first = order or (lambda cell, replicate: 0)
-        order = lambda cell, replicate: first(cell, replicate) if chosen(cell) else None  # noqa: E731
+
+        def order(cell, replicate):
+            is_chosen = run_of(cell, replicate, sweep) in chosen
+            return first(cell, replicate) if is_chosen else None
+
     networks = experiment.trains_networks
     done = run(
         sweep, directory, workers=workers, processes=networks, retry_failed=directory.exists(),
@@ -523,10 +528,12 @@ def make_figure(
         elapsed = time.perf_counter() - began
         fixed = experiment.at(quick)
         kept = kept_rows(experiment, rows) if recorded else rows
-        # What cannot be summarized or recorded says so before a file is replaced.
+        # What cannot be summarized, drawn or recorded says so before a file is replaced.
         found = _result(
             fixed, rows, kept if recorded else None, quick, seed, recorded, others, absent
         )
+        kinds = ("svg",) if recorded else ("png", "svg")
+        pictures = _pictures(fixed, rows, found["caption"], kinds)
         paths["json"].unlink(missing_ok=True)
         _write_rows(kept, paths["parquet"])
         # Another process may be at the same figure, and read what both have computed.
@@ -535,8 +542,8 @@ def make_figure(
             lock.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         runs.rmdir()  # another figure may still be under way
-    pictures = ("svg",) if recorded else ("png", "svg")
-    _draw(fixed, rows, found["caption"], [paths[kind] for kind in pictures])
+    for kind, picture in pictures.items():
+        files.write(paths[kind], picture)
     if recorded:
         paths["png"].unlink(missing_ok=True)
     manifest = {
@@ -558,7 +565,7 @@ def make_figure(
         },
     }
     files.write(paths["json"], _as_json(manifest).encode())
-    return Drawn(paths[pictures[0]], fixed.summary(rows), manifest, rows)
+    return Drawn(paths[kinds[0]], fixed.summary(rows), manifest, rows)
 
 
 def so_far(
@@ -592,7 +599,7 @@ def so_far(
     if rows.empty:
         raise ValueError(f"{experiment.id}: nothing has been run yet")
     wanted = [
-        (*(cell.get(name) for name in sweep.parameters), replicate)
+        run_of(cell, replicate, sweep)
         for cell in sweep.grid
         for replicate in range(sweep.replicates)
     ]
@@ -601,8 +608,20 @@ def so_far(
     return rows.reset_index(drop=True), len(wanted) - place.nunique()
 
 
+def run_of(cell: Cell, replicate: int, sweep: Sweep) -> tuple[Any, ...]:
+    """Return what tells a run from others: its cell's parameters and the replicate.
+
+    Parameters
+    ----------
+    cell : mapping
+    replicate : int
+    sweep : Sweep
+    """
+    return (*(cell.get(name) for name in sweep.parameters), replicate)
+
+
 def runs_of(rows: pd.DataFrame, sweep: Sweep) -> pd.Series:
-    """Return the run that each row is of: its cell's parameters and the replicate.
+    """Return the run that each row is of, as :func:`run_of` tells it.
 
     Parameters
     ----------
@@ -687,21 +706,23 @@ def _result(experiment, rows, kept, quick, seed, comparable, others, absent):
     )
 
 
-def _draw(experiment, rows, caption, paths):
-    """Write the picture in the formats that the paths say."""
+def _pictures(experiment, rows, caption, kinds):
+    """Return the picture in each of the formats."""
     import matplotlib.pyplot as plt
 
     from linrep import plotting
 
+    found = {}
     with plotting.style():
         figure = experiment.draw(rows)
         plotting.caption(figure, caption)
-        for path in paths:
-            kind = path.suffix[1:]
-            with files.whole(path) as draft:
-                metadata = {"Date": None} if kind == "svg" else None
-                figure.savefig(draft, format=kind, metadata=metadata)
+        for kind in kinds:
+            metadata = {"Date": None} if kind == "svg" else None
+            content = BytesIO()
+            figure.savefig(content, format=kind, metadata=metadata)
+            found[kind] = content.getvalue()
         plt.close(figure)
+    return found
 
 
 def _as_json(manifest):

@@ -32,6 +32,7 @@ TITLES = {
     "femnist": "FEMNIST",
     "digits": "digits",
 }
+_COMMIT = commit()  # of the code that is being imported
 _EVERY = 20  # rounds, after which it is said how accurate a run is so far
 
 
@@ -285,19 +286,37 @@ def outcome(trace: Trace, last: int = 10) -> pd.DataFrame:
     -------
     DataFrame
         ``accuracy`` and ``weighted`` (of all test samples together) in percent, ``fine_tuned``
-        (NaN where nothing was), ``device``, ``engine``, ``samples_per_second``, ``trained``, the
-        seconds of the run, and ``commit``, the code's.
+        (NaN where nothing was), and what :func:`computed_by` has.
     """
     tuned = trace["fine_tuned"][-1] if "fine_tuned" in trace else float("nan")
     row = {
         "accuracy": 100.0 * trace.mean_of_last("accuracy", last),
         "weighted": 100.0 * trace.mean_of_last("weighted_accuracy", last),
         "fine_tuned": 100.0 * tuned,
-        **{name: trace.settings.get(name) for name in ("device", "engine", "samples_per_second")},
-        "trained": trace.wall_time,
-        "commit": commit(),
+        **computed_by(trace),
     }
     return pd.DataFrame([row])
+
+
+def computed_by(trace: Trace) -> dict[str, Any]:
+    """Return what a run was computed by.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    dict
+        ``device``, ``engine``, ``samples_per_second``, ``trained``, the seconds of the run, and
+        ``commit``, the code's.
+    """
+    settings = ("device", "engine", "samples_per_second")
+    return {
+        **{name: trace.settings.get(name) for name in settings},
+        "trained": trace.wall_time,
+        "commit": _COMMIT,
+    }
 
 
 def curve(trace: Trace) -> pd.DataFrame:

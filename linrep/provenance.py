@@ -76,23 +76,23 @@ def surroundings(
 
 @cache
 def commit() -> str:
-    """Return the commit of linrep's clone, ``-dirty`` where files differ, or else the version.
+    """Return the commit of linrep's clone, ``-dirty`` where code differs, or else the version.
 
     It is asked for once in a process: the code may be edited while it computes.
     """
-    here = Path(linrep.__file__).parent
-    asked = (
-        ["git", "ls-files", "--error-unmatch", "__init__.py"],  # not a clone of something else
-        ["git", "describe", "--always", "--dirty", "--exclude=*"],
-    )
+
+    def git(*arguments):
+        here = Path(linrep.__file__).parent
+        asked = ["git", *arguments]
+        found = subprocess.run(asked, cwd=here, capture_output=True, text=True, check=True)
+        return found.stdout.strip()
+
     try:
-        said = [
-            subprocess.run(each, cwd=here, capture_output=True, text=True, check=True).stdout
-            for each in asked
-        ]
+        git("ls-files", "--error-unmatch", "__init__.py")  # or it is a clone of something else
+        changed = git("status", "--porcelain", "--", ".", ":/experiments")
+        return git("describe", "--always", "--exclude=*") + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return f"linrep {linrep.__version__}"
-    return said[-1].strip()
 
 
 def processor() -> str:

@@ -50,7 +50,7 @@ def manifest():
 def test_what_is_missing_is_said_and_the_same_command_goes_on(run):
     one = run("mine.py", "--where", "method == 'FedRep'", "--workers", "1")
     assert one.exit_code == 0, one.output
-    assert "mine.networks: 3 runs are missing; the same command goes on with them" in one.output
+    assert "mine.networks: 3 runs are missing\n" in one.output
     found = manifest()["result"]
     assert found["settings"]["absent"] == 3
     assert found["caption"].startswith("INCOMPLETE: 3 runs are left out, which have not been run.")
@@ -85,13 +85,14 @@ def test_what_cannot_be_recorded_replaces_nothing(run):
     assert before.keys() == {f"mine.networks.{kind}" for kind in ("json", "parquet", "svg")}
 
     def fails(rows):
-        raise ValueError("no summary")
+        raise ValueError("no numbers")
 
-    item = dataclasses.replace(experiment.load("mine.py"), summary=fails)
-    with pytest.raises(ValueError, match="no summary"):
-        experiment.make_figure(
-            item, out=record, recorded=True, partial=True, runs=RESULTS / experiment.RUNS
-        )
+    for part in ("summary", "draw"):
+        item = dataclasses.replace(experiment.load("mine.py"), **{part: fails})
+        with pytest.raises(ValueError, match="no numbers"):
+            experiment.make_figure(
+                item, out=record, recorded=True, partial=True, runs=RESULTS / experiment.RUNS
+            )
     assert {file.name: file.read_bytes() for file in record.iterdir()} == before
 
 
@@ -300,45 +301,80 @@ def test_what_is_recorded_and_not_run_here_stays(run):
     shown, first, absent = recorded(*only)
     assert (shown, absent) == (["FedRep"], 3)
     shutil.rmtree("runs")
-    shown, both, absent = recorded("--where", "method == 'Local'")
+    plan = run("mine.py", "--record", "--plan").output.splitlines()
+    assert [line.split()[:4] for line in plan if "FedRep" in line] == [["FedRep", "3", "3", "0"]]
+    shown, both, absent = recorded()
     assert (shown, absent) == (["Local", "FedRep"], 0)
     kept = both[both["method"] == "FedRep"].reset_index(drop=True)
     pd.testing.assert_frame_equal(kept, first)
-    # By later code from the record alone, and what is run again takes the place of its rows.
+    # By later code from the record alone.
     shutil.rmtree("runs")
     pd.testing.assert_frame_equal(recorded("--draw")[1], both)
-    again = recorded(*only)[1]
+    # What has been run again takes the place of its rows.
+    assert run("mine.py", "--workers", "1", *only).exit_code == 0
+    again = recorded("--draw")[1]
     assert len(again) == len(both)
     new = again[again["method"] == "FedRep"].reset_index(drop=True)
     assert (new["trained"] != first["trained"]).all()
     assert new["accuracy"].tolist() == first["accuracy"].tolist()
 
 
-def test_a_record_of_another_seed_is_replaced_and_that_is_said(run):
+def test_what_is_left_of_the_wanted_runs_is_told_from_what_is_missing(run):
+    assert run("mine.py", "--workers", "1", "--where", "method == 'FedRep'").exit_code == 0
+    assert (
+        "3 runs are missing; the same command goes on with them" in run("mine.py", "--draw").output
+    )
+    script = Path("mine.py").read_text("utf-8")
+    Path("mine.py").write_text(script.replace('SHOWN = ("Local",', 'SHOWN = ("FedAvg", "Local",'))
+    assert run("mine.py", "--workers", "1", "--where", "method == 'FedRep'").exit_code == 0
+    some = run("mine.py", "--draw", "--where", "method != 'Local'").output
+    assert "6 runs are missing; the same command goes on with 3 of them" in some
+
+
+def test_a_record_that_could_not_be_kept_is_not_replaced(run):
     every = ("mine.py", "--record", "--workers", "1", "--where")
     assert run(*every, "method == 'FedRep'").exit_code == 0
-    result = run(*every, "method == 'Local'", "--seed", "1")
-    assert "mine.networks: its record, of seed 0, is left out" in result.output
-    assert record()[0] == ["Local"]
-
-
-def test_a_record_whose_data_cannot_be_read_is_not_replaced(run, tmp_path):
-    packed(tmp_path, "cifar10_16")
+    shutil.rmtree("runs")
     folder = Path("figures", "networks")
-    folder.mkdir(parents=True)
-    (folder / "deep.flute_table1.json").write_text(
-        json.dumps({
-            "id": "deep.flute_table1", "checksums": {},
-            "result": {"summary": {"labels": ["n"], "lines": [{"n": 1, "a": {"value": 1}}]}},
-            "provenance": {"data": {"cifar10": {"sha256": "0", "about": None}}},
-        })
-    )  # fmt: skip
-    before = (folder / "deep.flute_table1.json").read_bytes()
-    result = run("deep.flute_table1", "--record", "--data", str(tmp_path))
-    assert result.exit_code == 2, result.output
-    assert "its record has rows of cifar10, which cannot be read" in result.output
-    assert not Path("runs").exists()
-    assert (folder / "deep.flute_table1.json").read_bytes() == before
+    whole = {file.name: file.read_bytes() for file in folder.iterdir()}
+    name, text = "mine.networks.json", (folder / "mine.networks.json").read_text("utf-8")
+
+    def of_data(name):
+        found = json.loads(text)
+        found["provenance"]["data"] = {name: {"sha256": "0" * 64, "about": None}}
+        return {"mine.networks.json": json.dumps(found)}
+
+    for said, change in {
+        "its record is of seed 1;": {name: text.replace('"seed": 0', '"seed": 1')},
+        "its record is without its rows;": {"mine.networks.parquet": None},
+        "is no manifest of a figure": {name: text[:-20]},
+        "has no record": {name: None},
+        "of another digits than is here;": of_data("digits"),
+        "of nowhere, which cannot be read;": of_data("nowhere"),
+    }.items():
+        for file, content in (whole | change).items():
+            if content is None:
+                (folder / file).unlink()
+            else:
+                (folder / file).write_bytes(
+                    content if isinstance(content, bytes) else content.encode()
+                )
+        before = {file.name: file.read_bytes() for file in folder.iterdir()}
+        result = run(*every, "method == 'Local'")
+        assert result.exit_code == 2, result.output
+        assert said in result.output
+        assert not Path("runs").exists()
+        assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_recorded_runs_of_cells_that_the_table_has_no_longer_are_left_out(run):
+    assert run("mine.py", "--record", "--workers", "1").exit_code == 0
+    script = Path("mine.py").read_text("utf-8")
+    Path("mine.py").write_text(script.replace('SHOWN = ("Local",', "SHOWN = ("))
+    result = run("mine.py", "--record", "--draw")
+    assert result.exit_code == 0, result.output
+    assert "3 recorded runs, of no cell of it, are left out" in result.output
+    assert record()[0] == ["FedRep"]
 
 
 @pytest.mark.parametrize(

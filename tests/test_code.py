@@ -79,27 +79,37 @@ def git(folder, *arguments):
     subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
 
 
-def test_the_commit_is_that_of_the_clone_that_has_the_code(package):
+def test_the_commit_is_that_of_the_clone_that_has_the_code(tmp_path, monkeypatch):
     def said():
         provenance.commit.cache_clear()
         return provenance.commit()
 
+    code_file, script, notes = (
+        tmp_path / name for name in ("linrep/__init__.py", "experiments/one.py", "notes")
+    )
+    for file in (code_file, script, notes):
+        file.parent.mkdir(exist_ok=True)
+        file.write_text("# one line\n")
+    monkeypatch.setattr(linrep, "__file__", str(code_file))
     try:
         version = f"linrep {linrep.__version__}"
         assert said() == version
-        git(package, "init")
-        (package / "notes").write_text("of somebody else's clone, in which linrep is installed")
-        git(package, "add", "notes")
-        git(package, "commit", "-m", "one")
+        git(tmp_path, "init")
+        git(tmp_path, "add", "notes")  # of somebody else, in whose clone linrep is installed
+        git(tmp_path, "commit", "-m", "one")
         assert said() == version
-        git(package, "add", ".")
-        git(package, "commit", "-m", "two")
-        short = said()
+        git(tmp_path, "add", ".")
+        git(tmp_path, "commit", "-m", "two")
         asked = ["git", "rev-parse", "--short", "HEAD"]
-        found = subprocess.run(asked, cwd=package, check=True, capture_output=True, text=True)
-        assert short == found.stdout.strip()
-        with (package / "trace.py").open("a") as file:
-            file.write("# edited\n")
-        assert said() == f"{short}-dirty"
+        short = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True)
+        short = short.stdout.strip()
+        assert said() == short
+        notes.write_text("are no code")
+        assert said() == short
+        for file in (code_file, script):
+            file.write_text("# another line\n")
+            assert said() == f"{short}-dirty"
+            git(tmp_path, "checkout", str(file))
+            assert said() == short
     finally:
         provenance.commit.cache_clear()

@@ -95,6 +95,14 @@ def test_how_long_runs_took_counts_each_run_once(page):
     assert coded == f"{said[:-1]}, by the code of 0f0f0f0 (2), 1234567 (1)."
     text = "\n".join(page.entry(manifest(LINES), "x.svg", rounds.assign(data="x", n=10)))
     assert said in text
+    # Also by what labels no line of the summary.
+    both = manifest(LINES)
+    for cell in both["result"]["settings"]["cells"]:
+        cell["augment"] = False
+    rows = pd.concat([rounds.assign(data="x", n=10, augment=each) for each in (False, True)])
+    assert any("6 runs, which trained for 6.0 hours" in line for line in page.entry(both, "", rows))
+    unknown = page.time_taken(by_code.replace("0f0f0f0", None), ["method"])
+    assert unknown.endswith("by the code of an unknown commit (2), 1234567 (1).")
 
 
 TEXT = (ROOT / "docs/networks.md").read_text("utf-8")

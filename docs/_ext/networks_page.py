@@ -54,10 +54,8 @@ def entry(manifest, picture, rows=None):
     wanted = runs_by_column(result)
     row = row_label(result["summary"])
     if rows is not None and "trained" in rows:
-        lines += [
-            time_taken(rows, [name for name in result["summary"]["labels"] if name in rows]),
-            "",
-        ]
+        names = dict.fromkeys(name for cell in result["settings"]["cells"] for name in cell)
+        lines += [time_taken(rows, [name for name in names if name in rows]), ""]
     for column, found in columns.items():
         lines += [f"**{escape(column)}**", "", *table(found, row), ""]
         if row != "method":
@@ -71,9 +69,12 @@ def entry(manifest, picture, rows=None):
     return lines
 
 
-def time_taken(rows, labels):
-    """Return how long the runs of a table trained, all together, on what, and by which code."""
-    runs = rows.drop_duplicates([*labels, "replicate"])
+def time_taken(rows, parameters):
+    """Return how long the runs of a table trained, all together, on what, and by which code.
+
+    Runs are told apart by the parameters of their cells and the replicate.
+    """
+    runs = rows.drop_duplicates([*parameters, "replicate"])
     hours = runs["trained"].sum() / 3600.0
     took = f"{hours:.1f} hours" if hours >= 1.0 else f"{60.0 * hours:.0f} minutes"
     devices = ", ".join(sorted(runs["device"].unique()))
@@ -82,7 +83,7 @@ def time_taken(rows, labels):
         f"each (device: {devices})"
     )
     if "commit" in runs:
-        counts = runs.groupby("commit", sort=False).size()
+        counts = runs["commit"].fillna("an unknown commit").value_counts(sort=False)
         text += f", by the code of {', '.join(f'{name} ({n})' for name, n in counts.items())}"
     return f"{text}."
 

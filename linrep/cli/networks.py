@@ -109,16 +109,15 @@ def networks(
         chosen, folders = _own(method, chosen, folders)
     runs = RESULTS / experiment.RUNS
     absent = _without(chosen, data_folder())
-    if record:
-        _check_kept(chosen, absent)
 
     def wanted(cell):
         return cell.get("data") not in absent and selected(cell)
 
     to_run = _with_cells(chosen, folders, wanted, named, seed)
+    kept = {item.id: _kept(item, seed) if record else None for item, _ in to_run}
     if plan:
         for item, _ in to_run:
-            _plan(item, runs, seed, wanted)
+            _plan(item, runs, seed, wanted, kept[item.id])
         return
     until = None if hours is None else time.monotonic() + 3600.0 * hours
     for item, _ in () if draw else to_run:
@@ -128,8 +127,9 @@ def networks(
         try:
             with bad_input(OSError):
                 experiment.compute(
-                    item, runs, workers=workers, seed=seed, chosen=wanted, budget=left
-                )
+                    item, runs, workers=workers, seed=seed, budget=left,
+                    chosen=_missing(item, seed, wanted, kept[item.id]),
+                )  # fmt: skip
         except Stopped as stopped:
             if until is None or time.monotonic() < until:
                 raise Unfinished(stopped, at_once=stopped.at_once) from None
@@ -146,8 +146,8 @@ def networks(
             others, remark = _others(tables[item.id], runs, seed, cells)
             echo(f"{item.id}: {remark}", err=True)
             item = _remarked(item, remark)
-        elif record:
-            others = _recorded(item, seed)
+        elif record:  # once more: another process may have recorded, too
+            others = _kept(item, seed, quiet=True)
         try:
             drawn = experiment.make_figure(
                 item, out=RECORD / "networks" if record else folder, seed=seed, runs=runs,
@@ -158,7 +158,10 @@ def networks(
             continue
         show_drawn(item, drawn, began)
         if missing := drawn.manifest["result"]["settings"].get("absent"):
-            echo(f"{item.id}: {missing} runs are missing; the same command goes on with them")
+            left = len(_missing(item, seed, wanted, drawn.rows))
+            which = "them" if left == missing else f"{left} of them"
+            more = f"; the same command goes on with {which}" if left else ""
+            echo(f"{item.id}: {missing} runs are missing{more}")
 
 
 def _selection(where):
@@ -257,7 +260,7 @@ def _others(item, runs, seed, cells):
         return tuple(value for name, value in named if name in labels) in columns
 
     data = {cell.get("data") for cell in cells}
-    recorded = None if item.others() else _recorded(item, seed, data)
+    recorded = None if item.others() else _beside(item, seed, data)
     rows, here = None, set()
     with suppress(ValueError):  # there are none
         rows, _ = so_far(item, directory, sweep, recorded)
@@ -275,52 +278,98 @@ def _remarked(item, remark):
     return replace(item, caption=lambda *given: f"R{remark[1:]} {caption(*given)}")
 
 
-def _recorded(item, seed, only=None):
-    """Return the recorded rows of a table, of those data sets that are here as they were.
+def _beside(item, seed, data):
+    """Return the recorded rows of a table of some data sets, where these are here as they were.
 
-    `only` has the data sets in question, all by default. None stands for no rows.
+    None stands for no rows.
     """
     from linrep import deep
 
-    manifest, rows = _record_of(item)
-    if rows is None:
+    try:
+        manifest, rows = _record_of(item)
+    except ValueError as error:
+        echo(f"{item.id}: its record is left out: {error}", err=True)
         return None
-    if seed != (its := manifest["result"]["settings"]["seed"]):
-        echo(f"{item.id}: its record, of seed {its}, is left out", err=True)
+    if rows is None or seed != manifest["result"]["settings"]["seed"]:
         return None
     for name, about in manifest["provenance"].get("data", {}).items():
-        if (only is None or name in only) and deep.load(name).digest != about["sha256"]:
+        if name in data and deep.load(name).digest != about["sha256"]:
             echo(f"{item.id}: its record, of another {name} than is here, is left out", err=True)
             rows = rows[rows["data"] != name]
     return rows
 
 
+def _kept(item, seed, *, quiet=False):
+    """Return the rows that a new record of a table keeps of the old one, None for no record.
+
+    What could not stand beside new rows is refused, but for cells that the table has no longer.
+    """
+    from linrep.experiment import runs_of, sweep_of
+
+    with bad_input(ValueError):
+        manifest, rows = _record_of(item)
+    if manifest is None:
+        return None
+    wrong = "" if rows is not None else "without its rows"
+    if (its := manifest["result"]["settings"]["seed"]) != seed:
+        wrong = f"of seed {its}"
+    for name, about in manifest["provenance"].get("data", {}).items():
+        wrong = wrong or _differs(name, about["sha256"])
+    if wrong:
+        raise BadInput(f"{item.id}: its record is {wrong}; move it away to begin another")
+    sweep = sweep_of(item, seed=seed)
+    known = runs_of(rows, sweep).isin(_missing(item, seed, lambda cell: True, None))
+    if not (quiet or known.all()):
+        count = runs_of(rows[~known], sweep).nunique()
+        echo(f"{item.id}: {count} recorded runs, of no cell of it, are left out", err=True)
+    return rows[known]
+
+
+def _differs(name, digest):
+    """Say what keeps recorded rows of a data set from standing beside new ones."""
+    from linrep import deep
+
+    try:
+        same = deep.load(name).digest == digest
+    except (ImportError, ValueError, OSError):
+        return f"of {name}, which cannot be read"
+    return "" if same else f"of another {name} than is here"
+
+
 def _record_of(item):
-    """Return the manifest and the rows of a table's record, None for what there is not."""
+    """Return the manifest and the rows of a table's record, None where there is no record.
+
+    A ValueError says that it is damaged.
+    """
     from linrep import _scripts
     from linrep.reproduction import RECORD, read_record
 
     for folder in filter(None, (RECORD, _scripts.record())):
-        with suppress(ValueError):
-            return read_record(folder / "networks", item.id)
+        place = folder / "networks"
+        if any((place / f"{item.id}.{kind}").exists() for kind in ("json", "parquet")):
+            return read_record(place, item.id)
     return None, None
 
 
-def _check_kept(chosen, absent):
-    """Refuse to record where the data of rows that would stay cannot be read."""
-    for item in chosen:
-        manifest, _ = _record_of(item)
-        held = manifest["provenance"].get("data", {}) if manifest else {}
-        if missing := sorted(held.keys() & absent):
-            rows = f"rows of {', '.join(missing)}, which cannot be read"
-            raise BadInput(f"{item.id}: its record has {rows}")
+def _missing(item, seed, wanted, rows):
+    """Return which runs of the wanted cells have no rows."""
+    from linrep.experiment import run_of, runs_of, sweep_of
+
+    sweep = sweep_of(item, seed=seed)
+    known = set() if rows is None else set(runs_of(rows, sweep))
+    return {
+        run
+        for cell in filter(wanted, sweep.grid)
+        for replicate in range(sweep.replicates)
+        if (run := run_of(cell, replicate, sweep)) not in known
+    }
 
 
-def _plan(item, runs, seed, wanted):
+def _plan(item, runs, seed, wanted, kept):
     """Say how much of a table is done, and how long the rest takes by what has been run."""
     import pandas as pd
 
-    from linrep.experiment import run_directory, sweep_of
+    from linrep.experiment import run_directory, run_of, runs_of, sweep_of
     from linrep.sweeps import open_run
 
     sweep = sweep_of(item, seed=seed)
@@ -328,6 +377,11 @@ def _plan(item, runs, seed, wanted):
         rows = open_run(run_directory(runs, item, sweep)).read(partial=True)
     except (ValueError, OSError):
         rows = pd.DataFrame({"cell": [], "replicate": [], "seconds": []})
+    if kept is not None:
+        cells = {run_of(cell, 0, sweep)[:-1]: name
+                 for name, cell in zip(sweep.names, sweep.grid, strict=True)}  # fmt: skip
+        own = runs_of(kept, sweep).map(lambda run: cells[run[:-1]])
+        rows = pd.concat([rows, kept.assign(cell=own, seconds=kept["trained"])])
     each = rows.drop_duplicates(["cell", "replicate"])  # a curve has a row for each round
     timed = each.groupby("cell")["seconds"].agg(["count", "mean"])
     keys = [name for name in sweep.parameters if name != "method"] or ["method"]
