@@ -155,18 +155,29 @@ def test_the_run_of_a_figure_is_of_one_mode(tmp_path, monkeypatch):
     assert experiment.run_directory(tmp_path, TOY, sweep) != native
 
 
-def test_a_failure_while_drawing_keeps_the_rows_and_leaves_no_manifest(tmp_path):
-    make_figure(TOY, out=tmp_path, quick=True)
+def test_a_failure_while_drawing_leaves_the_figure_as_it_was_and_keeps_the_replicates(tmp_path):
+    calls = []
+
+    def counting(cell, rng):
+        calls.append(cell)
+        return replicate(cell, rng)
 
     def fail(rows):
         raise RuntimeError("no picture")
 
-    broken = Experiment(**{**vars(TOY), "draw": fail})
+    make_figure(TOY, out=tmp_path, quick=True)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    parts = {**vars(TOY), "replicate": counting}
     with pytest.raises(RuntimeError, match="no picture"):
-        make_figure(broken, out=tmp_path, quick=True, seed=1)
+        make_figure(Experiment(**{**parts, "draw": fail}), out=tmp_path, quick=True, seed=1)
+    there = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
+    assert there == before
+    count = len(calls)
+    assert count > 0
+    drawn = make_figure(Experiment(**parts), out=tmp_path, quick=True, seed=1)
+    assert len(calls) == count
     rows = pd.read_parquet(tmp_path / "toy.one.parquet")
-    pd.testing.assert_frame_equal(rows, run_rows(TOY, quick=True, seed=1))
-    assert not (tmp_path / "toy.one.json").exists()
+    pd.testing.assert_frame_equal(rows, drawn.rows)
     assert not list(tmp_path.glob(".*"))
 
 
