@@ -325,7 +325,7 @@ def compute(
     runs : Path
         The folder of all runs.
     chosen : container of tuple, optional
-        Which runs to make, as :func:`run_of` tells them; by default all.
+        Which runs to make, as :func:`run_of` names them; by default all.
     budget : float, optional
         Seconds after which the run is interrupted.
 
@@ -598,18 +598,14 @@ def so_far(
         rows = pd.concat([each for each in (beside[new], rows) if len(each)], ignore_index=True)
     if rows.empty:
         raise ValueError(f"{experiment.id}: nothing has been run yet")
-    wanted = [
-        run_of(cell, replicate, sweep)
-        for cell in sweep.grid
-        for replicate in range(sweep.replicates)
-    ]
+    wanted = runs_in(sweep)
     place = runs_of(rows, sweep).map({run: place for place, run in enumerate(wanted)})
     rows = rows.iloc[np.argsort(place.fillna(-1.0).to_numpy(), kind="stable")]
     return rows.reset_index(drop=True), len(wanted) - place.nunique()
 
 
 def run_of(cell: Cell, replicate: int, sweep: Sweep) -> tuple[Any, ...]:
-    """Return what tells a run from others: its cell's parameters and the replicate.
+    """Return what a run is named by: its cell's parameters and the replicate.
 
     Parameters
     ----------
@@ -620,8 +616,24 @@ def run_of(cell: Cell, replicate: int, sweep: Sweep) -> tuple[Any, ...]:
     return (*(cell.get(name) for name in sweep.parameters), replicate)
 
 
+def runs_in(sweep: Sweep, wanted: Callable[[Cell], bool] | None = None) -> list[tuple[Any, ...]]:
+    """Return the runs of a sweep, as :func:`run_of` names them.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    wanted : callable, optional
+        ``wanted(cell)`` says of which cells; by default of all.
+    """
+    return [
+        run_of(cell, replicate, sweep)
+        for cell in filter(wanted or (lambda cell: True), sweep.grid)
+        for replicate in range(sweep.replicates)
+    ]
+
+
 def runs_of(rows: pd.DataFrame, sweep: Sweep) -> pd.Series:
-    """Return the run that each row is of, as :func:`run_of` tells it.
+    """Return the run that each row is of, as :func:`run_of` names it.
 
     Parameters
     ----------

@@ -32,7 +32,6 @@ TITLES = {
     "femnist": "FEMNIST",
     "digits": "digits",
 }
-_COMMIT = commit()  # of the code that is being imported
 _EVERY = 20  # rounds, after which it is said how accurate a run is so far
 
 
@@ -230,6 +229,7 @@ def train(
     **settings
         As there.
     """
+    commit()  # which computed_by has after the run: by then the code may be another
     recorded = {*range(0, rounds, _EVERY), *last_rounds(rounds, last), *record}
     return deep.run(
         data, method, rounds=rounds, record=sorted(recorded), checkpoint=scratch("run.pt"),
@@ -255,6 +255,7 @@ def choose_lr(
     label : str
         What is trained, for the bar of the sweep.
     """
+    commit()  # as in train
     return deep.choose_lr(
         data, method, lrs, rounds=rounds, checkpoint=scratch("try.pt"),
         callback=_noting(f"{label}, step sizes", rounds), progress=False, **settings,
@@ -315,7 +316,7 @@ def computed_by(trace: Trace) -> dict[str, Any]:
     return {
         **{name: trace.settings.get(name) for name in settings},
         "trained": trace.wall_time,
-        "commit": _COMMIT,
+        "commit": commit(),
     }
 
 

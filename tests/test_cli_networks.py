@@ -319,7 +319,7 @@ def test_what_is_recorded_and_not_run_here_stays(run):
     assert new["accuracy"].tolist() == first["accuracy"].tolist()
 
 
-def test_what_is_left_of_the_wanted_runs_is_told_from_what_is_missing(run):
+def test_what_is_left_of_the_wanted_runs_is_said_beside_what_is_missing(run):
     assert run("mine.py", "--workers", "1", "--where", "method == 'FedRep'").exit_code == 0
     assert (
         "3 runs are missing; the same command goes on with them" in run("mine.py", "--draw").output

@@ -72,7 +72,7 @@ def entry(manifest, picture, rows=None):
 def time_taken(rows, parameters):
     """Return how long the runs of a table trained, all together, on what, and by which code.
 
-    Runs are told apart by the parameters of their cells and the replicate.
+    A run is named by the parameters of its cell and the replicate.
     """
     runs = rows.drop_duplicates([*parameters, "replicate"])
     hours = runs["trained"].sum() / 3600.0

@@ -66,8 +66,8 @@ _PATTERN = "deep.*table*"
 @click.option(
     "--record",
     is_flag=True,
-    help="Draw into figures, what others compare with; what is recorded there and has not been run "
-    "here stays.",
+    help="Draw into figures, what others compare with; runs that are recorded there stay, and are "
+    "not made again.",
 )
 def networks(
     names, where, hours, replicates, rounds, method, device, workers, seed, data, plan, draw, record
@@ -114,6 +114,8 @@ def networks(
         return cell.get("data") not in absent and selected(cell)
 
     to_run = _with_cells(chosen, folders, wanted, named, seed)
+    for item, _ in to_run if record else ():
+        _check_record(item, seed)
     kept = {item.id: _kept(item, seed) if record else None for item, _ in to_run}
     if plan:
         for item, _ in to_run:
@@ -147,7 +149,7 @@ def networks(
             echo(f"{item.id}: {remark}", err=True)
             item = _remarked(item, remark)
         elif record:  # once more: another process may have recorded, too
-            others = _kept(item, seed, quiet=True)
+            others = _kept(item, seed)
         try:
             drawn = experiment.make_figure(
                 item, out=RECORD / "networks" if record else folder, seed=seed, runs=runs,
@@ -299,17 +301,17 @@ def _beside(item, seed, data):
     return rows
 
 
-def _kept(item, seed, *, quiet=False):
-    """Return the rows that a new record of a table keeps of the old one, None for no record.
+def _check_record(item, seed):
+    """Refuse to add to a record whose rows could not stand beside new ones.
 
-    What could not stand beside new rows is refused, but for cells that the table has no longer.
+    Those of cells that the table has no longer are left out, which is said.
     """
     from linrep.experiment import runs_of, sweep_of
 
     with bad_input(ValueError):
         manifest, rows = _record_of(item)
     if manifest is None:
-        return None
+        return
     wrong = "" if rows is not None else "without its rows"
     if (its := manifest["result"]["settings"]["seed"]) != seed:
         wrong = f"of seed {its}"
@@ -317,12 +319,21 @@ def _kept(item, seed, *, quiet=False):
         wrong = wrong or _differs(name, about["sha256"])
     if wrong:
         raise BadInput(f"{item.id}: its record is {wrong}; move it away to begin another")
-    sweep = sweep_of(item, seed=seed)
-    known = runs_of(rows, sweep).isin(_missing(item, seed, lambda cell: True, None))
-    if not (quiet or known.all()):
-        count = runs_of(rows[~known], sweep).nunique()
+    left_out = rows.drop(index=_kept(item, seed).index)
+    if count := runs_of(left_out, sweep_of(item, seed=seed)).nunique():
         echo(f"{item.id}: {count} recorded runs, of no cell of it, are left out", err=True)
-    return rows[known]
+
+
+def _kept(item, seed):
+    """Return the rows that a new record of a table keeps of the old one, None for no record."""
+    from linrep.experiment import runs_in, runs_of, sweep_of
+
+    with bad_input(ValueError):
+        _, rows = _record_of(item)
+    if rows is None:
+        return None
+    sweep = sweep_of(item, seed=seed)
+    return rows[runs_of(rows, sweep).isin(set(runs_in(sweep)))]
 
 
 def _differs(name, digest):
@@ -353,16 +364,11 @@ def _record_of(item):
 
 def _missing(item, seed, wanted, rows):
     """Return which runs of the wanted cells have no rows."""
-    from linrep.experiment import run_of, runs_of, sweep_of
+    from linrep.experiment import runs_in, runs_of, sweep_of
 
     sweep = sweep_of(item, seed=seed)
     known = set() if rows is None else set(runs_of(rows, sweep))
-    return {
-        run
-        for cell in filter(wanted, sweep.grid)
-        for replicate in range(sweep.replicates)
-        if (run := run_of(cell, replicate, sweep)) not in known
-    }
+    return set(runs_in(sweep, wanted)) - known
 
 
 def _plan(item, runs, seed, wanted, kept):
@@ -381,7 +387,8 @@ def _plan(item, runs, seed, wanted, kept):
         cells = {run_of(cell, 0, sweep)[:-1]: name
                  for name, cell in zip(sweep.names, sweep.grid, strict=True)}  # fmt: skip
         own = runs_of(kept, sweep).map(lambda run: cells[run[:-1]])
-        rows = pd.concat([rows, kept.assign(cell=own, seconds=kept["trained"])])
+        took = kept["trained"] if "trained" in kept else float("nan")
+        rows = pd.concat([rows, kept.assign(cell=own, seconds=took)])
     each = rows.drop_duplicates(["cell", "replicate"])  # a curve has a row for each round
     timed = each.groupby("cell")["seconds"].agg(["count", "mean"])
     keys = [name for name in sweep.parameters if name != "method"] or ["method"]
