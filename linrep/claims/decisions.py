@@ -48,7 +48,8 @@ def identity(
     good = worst <= tolerance
     return Evidence(
         HOLDS if good else FAILS,
-        f"largest {quantity} {worst:.1e} over {len(cases)} instances, {tolerance:.0e} allowed",
+        f"largest {quantity} {worst:.2g} over {len(cases)} instance{'s' if len(cases) > 1 else ''}, "
+        f"{tolerance:.0e} allowed",
         measured=float(worst),
         predicted=tolerance,
         n_trials=len(cases),
@@ -282,7 +283,7 @@ def ordering(
     wins, ties = int(np.sum(ratio < 1.0 - tie)), int(np.sum(np.abs(ratio - 1.0) <= tie))
     return Evidence(
         HOLDS if good else FAILS if bad else UNDECIDED,
-        f"median ratio {median:.3g} [{low:.3g}, {high:.3g}]: {wins} smaller, {ties} ties, "
+        f"median ratio {median:.3g} [{low:.3g}, {high:.3g}]: {wins} smaller, {ties} tied, "
         f"{n - wins - ties} larger",
         measured=median,
         predicted=1.0,

@@ -30,7 +30,7 @@ from linrep.theory.expectations import moments_distance, moments_matrix
 from linrep.theory.fedrep import initial_distance_bound
 
 RARE = 0.2  # share of runs in which a start that is claimed to be near may be far
-COLUMNS = ["m", "n", "d", "k", "condition"]
+COLUMNS = ["m", "n", "d", "k", "kappa"]
 
 
 def _heads(n, k, condition, rng):
@@ -44,8 +44,8 @@ def _heads(n, k, condition, rng):
 
 def _distances(point, runs, rng):
     """Return the distances of moments starts on normal covariates, which B* does not matter for."""
-    m, n, d, k, condition = point
-    truth = SharedRepresentation(np.eye(d, k), _heads(n, k, condition, rng))
+    m, n, d, k, kappa = point
+    truth = SharedRepresentation(np.eye(d, k), _heads(n, k, kappa, rng))
     theta, offsets, found = np.repeat(truth.W, m, axis=0), m * np.arange(n + 1), []
     for _ in range(runs):
         X = rng.standard_normal((m * n, d))
@@ -55,8 +55,8 @@ def _distances(point, runs, rng):
 
 
 def _star(budget):
-    """Return points (m, n, d, k, condition) by the line they are on, along which one changes."""
-    base = {"m": 1000, "n": 10, "d": 8, "k": 2, "condition": 1.0}
+    """Return points (m, n, d, k, kappa) by the line they are on, along which one changes."""
+    base = {"m": 1000, "n": 10, "d": 8, "k": 2, "kappa": 1.0}
     lines = {
         "m": (100, 1000, 10000),
         "n": (30, 300, 3000),
@@ -75,9 +75,9 @@ def _star(budget):
 
 def _bound(point, power):
     """Return what is under the O of (86), to a power; sigma_min,* is that of W*/sqrt(kn)."""
-    m, n, d, k, condition = point
+    m, n, d, k, kappa = point
     rng = np.random.default_rng(0)
-    sigma = np.linalg.svd(_heads(n, k, condition, rng), compute_uv=False) / np.sqrt(k * n)
+    sigma = np.linalg.svd(_heads(n, k, kappa, rng), compute_uv=False) / np.sqrt(k * n)
     bound = initial_distance_bound(
         d, k, n, m, sigma_min=sigma[-1], condition=max(1.0, sigma[0] / sigma[-1])
     )
@@ -86,9 +86,9 @@ def _bound(point, power):
 
 def _skewed_heads(budget):
     """Return points of growing condition number, with m such that (86) says the same 0.3."""
-    for condition in budget((1.0, 2.0, 4.0), (2.0, 4.0, 8.0), (2.0, 4.0, 8.0, 16.0)):
-        m = math.ceil(_bound((1, 10, 3, 2, condition), 1.0) / 0.3)
-        yield m, 10, 3, 2, condition
+    for kappa in budget((1.0, 2.0, 4.0), (2.0, 4.0, 8.0), (2.0, 4.0, 8.0, 16.0)):
+        m = math.ceil(_bound((1, 10, 3, 2, kappa), 1.0) / 0.3)
+        yield m, 10, 3, 2, kappa
 
 
 def _measured(points, numbers, most, power, rng):
@@ -134,7 +134,7 @@ def theorem2(budget, rng, *, power=1.0):
             (skewed, COLUMNS[4:], "any kappa"),
         )
     ]  # fmt: skip
-    plain = table[(table["d"] == 8) & (table["k"] == 2) & (table["condition"] == 1.0)]
+    plain = table[(table["d"] == 8) & (table["k"] == 2) & (table["kappa"] == 1.0)]
     for x, line, name in (
         ("m", plain[plain["n"] == 10], "growth with m"),
         ("n", plain[plain["m"] == 30], "growth with n"),
@@ -144,7 +144,7 @@ def theorem2(budget, rng, *, power=1.0):
         yield Exponent(
             [size for size, _ in groups], [group.to_numpy() for _, group in groups], rng=rng,
             at_most=-power, along=x, of="distance", name=name,
-            setting={"d": 8, "k": 2, "condition": 1.0, "x": "normal"},
+            setting={"d": 8, "k": 2, "kappa": 1.0, "x": "normal"},
         )  # fmt: skip
     yield from constants
     needed = 1 / Fraction(power)
