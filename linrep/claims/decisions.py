@@ -48,7 +48,7 @@ def identity(
     good = worst <= tolerance
     return Evidence(
         HOLDS if good else FAILS,
-        f"largest {quantity} {worst:.2g} over {len(cases)} instance{'s' if len(cases) > 1 else ''}, "
+        f"largest {quantity} {worst:.2g} over {len(cases)} instance{'s' * (len(cases) > 1)}, "
         f"{tolerance:.0e} allowed",
         measured=float(worst),
         predicted=tolerance,
