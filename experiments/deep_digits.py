@@ -105,8 +105,8 @@ def caption(rows, replicates, sizes):
         hidden layers of 200 units, {rows["rounds"].iloc[0]} rounds with {PARTICIPATION:.0%} of the
         clients, SGD with step {LR}, momentum 0.5 and batches of 10; one local epoch, FedRep's heads
         ten before it; pFL^MF of rank 5 an epoch of v, which has K = {K} batches, in steps shorter
-        than those of U by the factor {PARTICIPATION} / K, as in Theorem 1, or {K} times as long,
-        then K steps of U. Accuracy of every client's model on its own test samples, mean over
+        than those of U by the factor {PARTICIPATION} / K, or {K} times as long, and K steps of U.
+        Accuracy of every client's model on its own test samples, mean over
         clients; heads tuned: ten epochs of the heads of FedAvg's last model. Right: mean distance
         of the heads' Gram matrix from that of a simplex equiangular tight frame of all ten classes,
         cut to the client's own (FLUTE, (51)); with {CLASSES} of them it is at least {least:.3f}

@@ -4,9 +4,11 @@ Settings of Section 5.2 and Appendix A.2. Open in the paper, and what is taken h
 networks (CIFAR as FLUTE's Appendix C.2 has them, with the dropout of CIFAR-100 before the head, as
 in public implementations of FedRep; the others are those of `linrep.deep.models`); APFL's alpha
 where it is not 0.25 (0.5): "CIFAR-100 (100, 25)" there, which no column is, is read as (100, 5);
-Fed-MTL's penalty and relations. Local trains all clients in every round, as the authors' code does;
-"Local, drawn" is trained when it is drawn, a tenth as much. Their code also crops and flips the
-images of CIFAR, of which the paper says nothing: three methods are trained with and without it.
+Fed-MTL's penalty and relations. As in the authors' code, Local trains all clients in every round,
+one epoch each, and L2GD pulls or trains all of them; "Local, drawn" is trained when it is drawn, a
+tenth as much. Their code also crops and flips the images of CIFAR, of which the paper says nothing:
+three methods are trained with and without it. What it does besides is not done here: weights, but
+for Local's, decay by 1e-4, and L2GD's step size is alpha/(n(1 - p)), 0.025 for 100 clients.
 
 A departure: the ten letters of FEMNIST are the small ones with most samples, where Appendix A.2
 follows Li et al. (2019), who take 'a' to 'j': no sample goes to two clients here, and the rare
@@ -148,14 +150,14 @@ def methods(name, n, classes):
     penalty = 1.0 if name == "cifar100" else 0.75
     pull = 0.1 if (name, classes) == ("cifar100", 5) else 0.25
     return {
-        "Local": deep.Local(everyone=True, **epochs),
+        "Local": deep.Local(everyone=True),
         "Fed-MTL": deep.FedMTL(**epochs),
         "FedAvg": deep.FedAvg(**tuned),
         "FedProx": deep.FedProx(mu=mu, **tuned),
         "SCAFFOLD": deep.Scaffold(global_lr=0.5 if name == "femnist" else 1.0, **tuned),
         "PerFedAvg": deep.PerFedAvg(**epochs),
         "LG-FedAvg": deep.LGFedAvg(personal=kept, **epochs),
-        "L2GD": deep.L2GD(alpha=pull, **epochs),
+        "L2GD": deep.L2GD(alpha=pull, everyone=True, **epochs),
         "APFL": deep.APFL(alpha=alpha, **epochs),
         "Ditto": deep.Ditto(penalty=penalty, **epochs),
         "FedPer": deep.FedPer(**epochs),
@@ -214,8 +216,8 @@ def draw(rows, sizes):
 
 
 def caption(rows, replicates, sizes):
-    where = ", ".join(
-        f"{TITLES[name]} {sizes.rounds or ROUNDS[name]}" for name in rows["data"].unique()
+    where = "; ".join(
+        f"{sizes.rounds or ROUNDS[name]} rounds ({TITLES[name]})" for name in rows["data"].unique()
     )
     small = "digits" in set(rows["data"])
     step, share, last = LR, PARTICIPATION, LAST
@@ -224,7 +226,8 @@ def caption(rows, replicates, sizes):
     text = f"""
         Accuracy of every client's model on its own test samples, mean over all n clients, of S
         classes each, and, but for +FT, over the last {last} rounds; +FT: after ten epochs
-        of the heads of the last shared model. Rounds: {where}; {share:.0%} of the clients in each.
+        of the heads of the last shared model, of {OTHER}'s whole network. {where}; {share:.0%} of
+        the clients in each.
         SGD with step {step}, momentum 0.5.
     """
     if small:
@@ -251,8 +254,9 @@ def caption(rows, replicates, sizes):
             their width and half of them mirrored, as the authors' code does it, and the paper
             does not say. """
     return f"""{text}
-        Local: all clients train in every round, as the authors' code does; "{ALONE}": those that
-        are drawn, a tenth as much. Fed-MTL: every client's penalty is
+        Local: all clients train for an epoch in every round, as in the authors' code; "{ALONE}":
+        those that are drawn, a tenth as much. L2GD: all clients are pulled to their mean, or train,
+        as in that code. Fed-MTL: every client's penalty is
         {deep.FedMTL().penalty / 2:g} ‖w - mean‖², open in the paper. {OTHER}: the head stays as it
         starts. {cropped}Dots: mean and 95 % interval of {_seeds(rows)} draws of partition, weights,
         participants and batches. {"" if small else DIAMONDS}

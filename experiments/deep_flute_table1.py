@@ -3,8 +3,9 @@
 Section 7.2 and Appendix C.2. Open in the paper, and what is taken here: participation, step,
 momentum and batches, as in FedRep's Table 1; epochs of FedAvg, as those of FedPer, and of its
 fine-tuning, ten of the heads; what Fed-LG's clients keep, both convolutions, as LG-FedAvg's in
-FedRep's Appendix A.2; FLUTE's weights and server's step, those of the authors' code beside
-linrep's defaults λ1 = λ2 = 1e-4, λ3 = 0.1 and 0.1; FedCP's penalty; which rounds the table averages
+FedRep's Appendix A.2 (the authors' code: and the first linear layer); FLUTE's weights and server's
+step, those of the authors' code, whose step is 0.5 over the number of participants, beside linrep's
+defaults λ1 = λ2 = 1e-4, λ3 = 0.1 and 0.1; FedCP's penalty; which rounds the table averages
 (the last ten) and how often it was run (five times).
 
 The small columns are those of CIFAR-10 with a fifth of the images at 16 by 16 pixels, the file
@@ -23,6 +24,7 @@ from linrep.sweeps import Grid
 
 LR, PARTICIPATION, LAST, EVERY = 0.01, 0.1, 10, 5
 QUICK_LR, QUICK_PARTICIPATION, QUICK_LAST = 0.1, 0.3, 2
+SERVER_LR = 0.5  # of the authors' code, down a mean over participants
 SMALL = (
     ("cifar10_16", 50, 2),
     ("cifar10_16", 50, 5),
@@ -77,7 +79,7 @@ def cells(sizes):
         {**dict(zip(KEYS, column, strict=True)), "method": method}
         for scale in sizes.scale
         for column in SCALES[scale]
-        for method in methods(column[0])
+        for method in methods(*column[:2])
     )
 
 
@@ -86,13 +88,15 @@ def order(cell, replicate):
     column = tuple(cell[key] for key in KEYS)
     small = column not in COLUMNS
     place = (*DIGITS, *SMALL, *COLUMNS).index(column)
-    method = list(methods(cell["data"])).index(cell["method"])
+    method = list(methods(*column[:2])).index(cell["method"])
     return (0 if small and cell["classes"] != 5 else 1 if small else 2, replicate, place, method)
 
 
-def methods(name):
+def methods(name, n):
     """Return the methods with the epochs of Section 7.2."""
     epochs = 5 if name == "cifar100" else 1
+    share = QUICK_PARTICIPATION if name == "digits" else PARTICIPATION
+    published = {**deep.FLUTE.PUBLISHED, "server_lr": SERVER_LR / max(1, round(share * n))}
     kept = ("representation.fc1",) if name == "digits" else deep.LGFedAvg.personal
     return {
         "FedAvg": deep.FedAvg(epochs=epochs, ft="head"),
@@ -104,8 +108,8 @@ def methods(name):
         "FedCP": deep.FedCP(epochs=epochs),
         "FLUTE": deep.FLUTE(epochs=epochs),
         "FLUTE*": deep.FLUTE(epochs=epochs, head_epochs=10),
-        PUBLISHED: deep.FLUTE(epochs=epochs, **deep.FLUTE.PUBLISHED),
-        PUBLISHED_STAR: deep.FLUTE(epochs=epochs, head_epochs=10, **deep.FLUTE.PUBLISHED),
+        PUBLISHED: deep.FLUTE(epochs=epochs, **published),
+        PUBLISHED_STAR: deep.FLUTE(epochs=epochs, head_epochs=10, **published),
     }
 
 
@@ -115,7 +119,7 @@ def replicate(cell, rng, scale, rounds):
     small = name == "digits"
     seed = rng.integers(2**32)
     data = deep.partitions.shards(deep.load(name), n, classes, rng=seed)
-    method = method_of(methods(name), cell["method"])
+    method = method_of(methods(name, n), cell["method"])
     trace = train(
         data, method, f"{cell['method']}, {TITLES[name]} {(n, classes)}",
         model=NETWORKS[name], rounds=rounds, lr=QUICK_LR if small else LR, momentum=0.5,
@@ -193,10 +197,12 @@ def caption(rows, replicates, sizes):
         text += """
             Networks of FLUTE's Appendix C.2. Epochs of Section 7.2: 1 for CIFAR-10, 5 for
             CIFAR-100, FedRep's heads as many; heads of FedRep* before, of FLUTE* after the others,
-            10. Fed-LG's clients keep both convolutions, which is open in the paper. """
+            10. Fed-LG's clients keep both convolutions, which is open in the paper (the authors'
+            code: and the first linear layer). """
     text += f"""
         Open in the paper: FLUTE's λ1 = λ2 = 10⁻⁴, λ3 = 0.1, server's step 0.1 (those of the
-        authors' code: 0.005, 0.0025, 0.25 and 0.05); FedCP's penalty, 1; participation and SGD,
+        authors' code: 0.005, 0.0025, 0.25, and {SERVER_LR:g} over the number of participants);
+        FedCP's penalty, 1; participation and SGD,
         here FedRep's. Mean and 95 % interval of up to {replicates} draws of partition, weights,
         participants and batches. """
     diamonds = "Diamonds: FLUTE, Table 1, which is of 32 pixels and all 50,000 images."

@@ -9,7 +9,8 @@ accuracy was evaluated on the local models" means: here the server averages firs
 model is what the server then has with the client's own parameters; how 576 numbers become an image
 (64 of 3 by 3 pixels). The step sizes are those that
 Appendix D states. Its "SR-PH treats the first two convolutional layers as personalized" is read as
-PR-SH. A departure: with images of 28 pixels the embeddings have 64 entries, the paper's 256.
+PR-SH. That networks have 64 channels is inferred from these 576 numbers, and is what the widths of
+embeddings follow from: 64 entries for images of 28 pixels, 16 at the small scale, the paper's 256.
 
 The paper's 50, 200 and 500 clients are 1, 4 and 10 for each of Omniglot's 50 alphabets. Where the
 data hold fewer alphabets there are as many clients for each, with as many samples of each
@@ -176,7 +177,11 @@ def caption(rows, replicates, sizes):
     if not digits and first["alphabets"] < 50:
         less = """ The paper's 50, 200 and 500 clients are of 50 alphabets; here as many have the
             same alphabet, 1, 4 and 10, with as many samples of each character."""
-    entries = "" if digits else "The paper's embeddings have 256 entries. "
+    entries = "" if digits else "Embeddings have as many entries as channels, the paper's 256. "
+    drawn = ", ".join(
+        f"{max(1, round(SETTINGS['participation'] * n))} of {n}"
+        for n in sorted(rows["clients"].unique())
+    )
     networks = "; ".join(
         f"{own['depth'].iloc[0]} blocks of {own['width'].iloc[0]} channels, "
         f"{own['rounds'].iloc[0]} rounds ({scale})"
@@ -189,14 +194,14 @@ def caption(rows, replicates, sizes):
         is the mean of its training samples' features in a classifier of alphabets, trained on the
         training samples of all clients for {first["epochs"]} epochs with the step and batches of
         the other networks and momentum that restarts every epoch. {entries}Networks: {networks};
-        the paper's have 4 blocks of 64 channels. {SETTINGS["participation"]:.0%} of the
-        clients in a round, one local epoch of SGD with momentum {SETTINGS["momentum"]:g}, batches
-        of {SETTINGS["batch_size"]} and step {SETTINGS["lr"]:g}; Ditto's penalty 1; Local trains
-        those that are drawn. Rounds and
+        the paper's have 4 blocks, of 64 channels, as it seems. {SETTINGS["participation"]:.0%} of
+        the clients in a round ({drawn}), one local epoch of SGD with momentum
+        {SETTINGS["momentum"]:g}, batches of {SETTINGS["batch_size"]} and step {SETTINGS["lr"]:g};
+        Ditto's penalty 1; Local trains those that are drawn. Rounds and
         the classifier's training are open in the paper. Accuracy of every client's model, after
         averaging (the paper: "evaluated on the local models"), on its own test samples, mean over
         clients; mean and 95 % interval of up to {replicates} draws of partition,
-        weights, participants and batches.
+        weights, participants and batches. Tables have the mean of the last ten rounds.
     """
 
 

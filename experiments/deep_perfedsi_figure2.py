@@ -1,7 +1,8 @@
 """PerFedSI, Figure 2: CIFAR's images under affine shifts, which the side information tells.
 
-Open in the paper, and what is taken here: rounds (200), and how four indicators meet 64 channels
-(each has its own quarter of the third block's); what "test accuracy was evaluated on the local
+Open in the paper, and what is taken here: rounds (200), the number of channels (64, inferred from
+Figure 1's embeddings), and how four indicators meet them (each has its own quarter of the third
+block's); what "test accuracy was evaluated on the local
 models" means: here the server averages first, and a client's model is what the server then has with
 the client's own parameters. The step sizes are those that Appendix D states.
 Its "SR-PH treats the first two convolutional layers as personalized" is read as PR-SH.
@@ -114,23 +115,27 @@ def caption(rows, replicates, sizes):
     networks = "; ".join(
         f"{own['depth'].iloc[0]} blocks of {own['width'].iloc[0]} channels, "
         f"{own['rounds'].iloc[0]} rounds, {own['samples'].mean():.0f} training samples of a client "
-        f"on average ({TITLES[name]})"
-        for name, own in rows.groupby("data", sort=False)
+        f"on average ({TITLES[name]}, M = {n})"
+        for (name, n), own in rows.groupby(["data", "n"], sort=False)
     )
+    fewer = ""
+    if "cifar10_16" in set(rows["data"]):
+        fewer = """ M = 20 and 100 stand for the paper's 100 and 500, whose clients have as many
+            samples of the whole data."""
     return f"""
         Data divided evenly among M clients, whose images are turned and sheared by one of
         four shifts (90° and 3°, 180° and 6°, 270° and 9°, none). SR-PH: shared representation,
         personal head (FedPer); PR-SH: first two blocks personal. PerFedSI: model 2, the four
         indicators of a client's shift multiply a quarter of the channels of block {first["layer"]}
-        each, so that three quarters are zero. Networks: {networks}; the paper's have 4 blocks of 64
-        channels. {SETTINGS["participation"]:.0%} of the clients in a round, one
-        local epoch of SGD with momentum {SETTINGS["momentum"]:g}, batches of
+        each, so that three quarters are zero. Networks: {networks}; the paper's have 4 blocks, of
+        64 channels, as it seems.{fewer} {SETTINGS["participation"]:.0%} of the clients in a round,
+        one local epoch of SGD with momentum {SETTINGS["momentum"]:g}, batches of
         {SETTINGS["batch_size"]} and step {LR:g}; Ditto's step {LR_DITTO:g} and penalty 1; Local
         trains those that are drawn. The
         number of rounds is open in the paper. Accuracy of every client's model, after
         averaging (the paper: "evaluated on the local models"), on its own test samples, mean over
         clients; mean and 95 % interval of up to {replicates} draws of partition,
-        weights, participants and batches.
+        weights, participants and batches. Tables have the mean of the last ten rounds.
     """
 
 

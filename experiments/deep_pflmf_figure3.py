@@ -1,10 +1,10 @@
 """pFL^MF, Figure 3: accuracy and run time against the rank, on very unlike clients.
 
 Open in the paper, and what is taken here: which ranks between 1 and 20, rounds (500), momentum
-(none), steps of U (K, as many as the average client's epoch has batches), steps of v (p η / K, as
-in Theorem 1, with steps η of U and participation p). The step size is chosen from the paper's set
-for each rank and replicate, by a quarter of the training samples in shorter runs, which are not in
-the run time.
+(none), steps of U (K, as many as the average client's epoch has batches), steps of v (p η / K along
+U'∇f_i, with steps η of U and participation p: n times those of Theorem 1). The step size is chosen
+from the paper's set for each rank and replicate, by a quarter of the training samples in shorter
+runs, which are not in the run time.
 
 The small scale is of the files mnist_10k.npz and cifar10_16.npz in the folder of data, with fewer
 ranks and rounds.
@@ -86,8 +86,8 @@ def caption(rows, replicates, sizes):
         round, batches of 256, SGD without momentum, {first["rounds"]} rounds (open in the paper).
         Two hidden layers of 200 units, for CIFAR-10 two convolutions and two linear layers; one
         epoch of v; K, the batches of the average client's epoch, is the number of steps of U and of
-        v, these shorter by the factor 0.1 / K, as in Theorem 1. The step size is chosen for each
-        rank and replicate among
+        v, these along U'∇f_i and shorter by the factor 0.1 / K, n times those of Theorem 1. The
+        step size is chosen for each rank and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
         training samples, held out in runs of {first["rounds"] // 5} rounds. Left, accuracy of every
         client's model on its own test samples, mean over clients and the last ten rounds; right,

@@ -1,10 +1,10 @@
 """pFL^MF, Figure 4: steps of U and ranks, on very unlike clients.
 
 Open in the paper, and what is taken here: rounds (200), momentum (none), epochs of v (one, K
-batches for the average client), steps of v (p η / K, as in Theorem 1, with steps η of U and
-participation p). The step size is chosen from the paper's set for each number of steps, rank and
-replicate, by a quarter of the training samples in shorter runs. With steps of 0.1 for U and for v,
-runs with many steps of U diverge.
+batches for the average client), steps of v (p η / K along U'∇f_i, with steps η of U and
+participation p: n times those of Theorem 1). The step size is chosen from the paper's set for each
+number of steps, rank and replicate, by a quarter of the training samples in shorter runs. With
+steps of 0.1 for U and for v, runs with many steps of U diverge.
 
 The small scale is of the file mnist_10k.npz in the folder of data, with fewer rounds.
 """
@@ -37,7 +37,7 @@ def cells(sizes):
 
 
 def method(lr, rank, steps, K):
-    """Return the method, whose K steps of v are as short as in Theorem 1."""
+    """Return the method, with K steps of v."""
     return deep.PFLMF(rank=rank, steps_U=steps, lr_v=SETTINGS["participation"] * lr / K)
 
 
@@ -89,8 +89,8 @@ def caption(rows, replicates, sizes):
         clients, 75 % of each client's samples for training, 10 % of the clients in a round, batches
         of 256, SGD without
         momentum, two hidden layers of 200 units; one epoch of v, which has K batches for the
-        average client, then K_U steps of U; steps of v are shorter by the factor 0.1 / K, as in
-        Theorem 1.
+        average client, and K_U steps of U; steps of v, along U'∇f_i, are shorter by the factor
+        0.1 / K, n times those of Theorem 1.
         The step size is chosen for each rank, K_U and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
         training samples, held out in runs of {first["rounds"] // 5} rounds; {first["rounds"]}

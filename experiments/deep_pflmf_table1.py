@@ -1,13 +1,13 @@
 """pFL^MF, Table 1: accuracy on images that a Dirichlet law divides among 100 clients.
 
 Open in the paper, and what is taken here: rounds (500), momentum (none), local steps (one epoch of
-K batches for the average client; U as many steps), steps of v (p η / K, as in Theorem 1, with steps
-η of U and participation p), FedRep's ten epochs of heads, FLUTE's penalties (linrep's defaults),
-CFL's thresholds (those of its authors), even averages over participants ("FedAvg, by size" weights
-them by their samples, as public code does). A departure: APFL's mixture is fixed at 0.25, as in
-FedRep's Appendix A.2, while the paper describes one that adapts. The step size of each method is
-chosen from the paper's set anew in every replicate, by a quarter of the training samples in shorter
-runs.
+K batches for the average client; U as many steps), steps of v (p η / K along U'∇f_i, with steps η
+of U and participation p: n times those of Theorem 1), FedRep's ten epochs of heads, FLUTE's
+penalties (linrep's defaults), CFL's thresholds (those of its authors), even averages over
+participants ("FedAvg, by size" weights them by their samples, as public code does). A departure:
+APFL's mixture is fixed at 0.25, as in FedRep's Appendix A.2, while the paper describes one that
+adapts. The step size of each method is chosen from the paper's set anew in every replicate, by a
+quarter of the training samples in shorter runs.
 
 The small columns are of the files mnist_10k.npz and cifar10_16.npz in the folder of data, a sixth
 and a fifth of the images, CIFAR-10 at 16 by 16 pixels, with fewer rounds.
@@ -81,7 +81,7 @@ def order(cell, replicate):
 
 
 def method(name, lr, K):
-    """Return a method by its name, with K steps of U and of v, these as short as in Theorem 1."""
+    """Return a method by its name, with K steps of U and of v."""
     if is_own(name):
         return own_method(name)
     if name == BY_SIZE:
@@ -127,9 +127,9 @@ def caption(rows, replicates, sizes):
         Networks: two hidden layers of 200 units, for CIFAR two convolutions and two linear layers.
         {first["rounds"]} rounds (open in the paper) of one local epoch, FedRep's heads ten before
         it; K, the batches of the average client's epoch, is the number of steps of U and of v,
-        these shorter by the factor 0.1 / K, as in Theorem 1. APFL's mixture is fixed at 0.25, as
-        in FedRep's Appendix A.2 (the paper describes one that adapts); FLUTE has linrep's penalties
-        λ1 = λ2 = 10⁻⁴, λ3 = 0.1.
+        these along U'∇f_i and shorter by the factor 0.1 / K, n times those of Theorem 1. APFL's
+        mixture is fixed at 0.25, as in FedRep's Appendix A.2 (the paper describes one that adapts);
+        FLUTE has linrep's penalties λ1 = λ2 = 10⁻⁴, λ3 = 0.1.
         The step size is chosen for each method and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
         training samples, held out in runs of {first["rounds_tried"]} rounds. Accuracy of every

@@ -1,11 +1,11 @@
 """pFL^MF, Table 2: clients in groups that see the same data and mean other things, and writers.
 
 Open in the paper, and what is taken here: rounds (500), momentum (none), steps of U (K, as many as
-the average client's local epochs have batches, here one each), steps of v (p η / K, as in Theorem
-1, with steps η of U and participation p); what 1 and 5 local epochs are for FedRep (those of the
-representation, after ten of the heads: 10 + 1 and 10 + 5); which labels are a group of Setup 2 (the
-coarse classes of CIFAR-100); the networks' widths; Local, which trains the clients that are drawn;
-the number of runs (five). The step size of each method is chosen
+the average client's local epochs have batches, here one each), steps of v (p η / K along U'∇f_i,
+with steps η of U and participation p: n times those of Theorem 1); what 1 and 5 local epochs are
+for FedRep (those of the representation, after ten of the heads: 10 + 1 and 10 + 5); which labels
+are a group of Setup 2 (the coarse classes of CIFAR-100); the networks' widths; Local, which trains
+the clients that are drawn; the number of runs (five). The step size of each method is chosen
 from the paper's set anew in every replicate, by a quarter of the training samples in shorter runs.
 The paper's 1091 writers are 30 % of FEMNIST's, those with ten images.
 
@@ -120,7 +120,7 @@ def halved(images):
 
 
 def method(name, lr, epochs, K):
-    """Return a method by its name, with K steps of U and of v, these as short as in Theorem 1."""
+    """Return a method by its name, with K steps of U and of v."""
     if is_own(name):
         return own_method(name, epochs=epochs)
     if name in OTHERS:
@@ -187,9 +187,11 @@ def caption(rows, replicates, sizes):
         open in the paper); two hidden layers of 200 units, CIFAR-100 two convolutions and
         two linear layers. FedRep's heads move ten epochs before the local epochs of the rest, which
         is open in the paper; K, the batches of the average client's local epochs, is the number of
-        steps of U and of v, these shorter by the factor 0.1 / K, as in Theorem 1. The step size is
+        steps of U and of v, these along U'∇f_i and shorter by the factor 0.1 / K, n times those of
+        Theorem 1. The step size is
         chosen for each method and replicate by a quarter of each client's
-        training samples, held out in shorter runs. Local trains the clients that are drawn.
+        training samples, held out in shorter runs, by accuracy or, where none is above that of
+        answering one class, by loss. Local trains the clients that are drawn.
         Accuracy of every client's
         model on its own test samples, mean over clients and the last
         {min(10, rows["rounds"].min())} rounds; mean

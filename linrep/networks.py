@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from linrep import deep
-from linrep.provenance import commit
+from linrep.provenance import commit, source
 from linrep.settings.sizes import Sizes, size
 from linrep.summaries import accuracies
 from linrep.sweeps import Grid, load, note, scratch
@@ -232,7 +232,7 @@ def train(
     commit()  # which computed_by has after the run: by then the code may be another
     recorded = {*range(0, rounds, _EVERY), *last_rounds(rounds, last), *record}
     return deep.run(
-        data, method, rounds=rounds, record=sorted(recorded), checkpoint=scratch("run.pt"),
+        data, method, rounds=rounds, record=sorted(recorded), checkpoint=_checkpoint("run"),
         callback=_noting(label, rounds), progress=False, **settings,
     )  # fmt: skip
 
@@ -257,9 +257,14 @@ def choose_lr(
     """
     commit()  # as in train
     return deep.choose_lr(
-        data, method, lrs, rounds=rounds, checkpoint=scratch("try.pt"),
+        data, method, lrs, rounds=rounds, checkpoint=_checkpoint("try"),
         callback=_noting(f"{label}, step sizes", rounds), progress=False, **settings,
     )  # fmt: skip
+
+
+def _checkpoint(name):
+    """Return where a run of this code has its checkpoint: other code does not go on from it."""
+    return scratch(f"{name}-{source('deep')}.pt")
 
 
 def _noting(label, rounds):

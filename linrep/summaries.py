@@ -18,6 +18,7 @@ from linrep.trace import Trace
 #: How a method compares with the one of the highest mean, see :func:`against_highest`.
 HIGHEST, LOWER, OPEN = "highest", "lower", "not distinguishable"
 TOO_FEW = "too few replicates"
+FEWEST = 3  # replicates: with two, Student's test has a single degree of freedom
 
 
 def beside(
@@ -95,7 +96,7 @@ def differences(
     DataFrame
         Columns `by`, ``first``, ``second``, ``replicates``, the mean ``difference`` and ``p``: of
         Student's paired test of mean zero, two-sided, adjusted by Holm's method for all pairs of
-        the group that have two common replicates; NaN for the others.
+        the group that have three common replicates; NaN for the others.
     """
     lines = []
     for group, own in rows.groupby(list(by), sort=False) if by else [((), rows)]:
@@ -110,7 +111,7 @@ def differences(
 
 
 def _p_of_mean_zero(values):
-    if values.size < 2:
+    if values.size < FEWEST:
         return np.nan
     mean, error = abs(values.mean()), values.std(ddof=1) / np.sqrt(values.size)
     if error == 0.0:

@@ -17,7 +17,7 @@ from matplotlib.text import Text
 
 torch = pytest.importorskip("torch")
 
-from linrep import experiment, plotting  # noqa: E402
+from linrep import experiment, networks, plotting  # noqa: E402
 from linrep.cli import main  # noqa: E402
 from linrep.deep import readers  # noqa: E402
 from linrep.networks import with_method  # noqa: E402
@@ -428,6 +428,14 @@ def test_every_table_by_methods_takes_one_of_ones_own(name, tmp_path, monkeypatc
     assert "own_method:Same (own): a method" in fixed.caption(rows, 2)
 
 
+def test_other_code_does_not_go_on_from_a_checkpoint(monkeypatch):
+    monkeypatch.setattr(networks, "scratch", str)
+    known = networks._checkpoint("run")
+    assert networks._checkpoint("run") == known != networks._checkpoint("try")
+    monkeypatch.setattr(networks, "source", lambda part: "other")
+    assert networks._checkpoint("run") != known
+
+
 @pytest.mark.slow
 def test_a_signal_ends_within_ten_seconds_and_nothing_is_lost(run, tmp_path):
     text = SCRIPT.replace("ROUNDS = 6", "ROUNDS = 400").replace("replicates=3", "replicates=1")
@@ -435,7 +443,7 @@ def test_a_signal_ends_within_ten_seconds_and_nothing_is_lost(run, tmp_path):
     command = [sys.executable, "-m", "linrep.cli", "networks", "mine.py", "--workers", "1"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 120.0
-    while not list(tmp_path.glob("runs/figures/.runs/*/.scratch/*/run.pt")):
+    while not list(tmp_path.glob("runs/figures/.runs/*/.scratch/*/run-*.pt")):
         assert time.monotonic() < until
         assert process.poll() is None
         time.sleep(0.1)
@@ -447,7 +455,7 @@ def test_a_signal_ends_within_ten_seconds_and_nothing_is_lost(run, tmp_path):
     assert "the same command goes on from there" in errors
     (folder,) = (path for path in tmp_path.glob("runs/figures/.runs/*") if path.is_dir())
     assert open_run(folder).count() == 0
-    (checkpoint,) = folder.glob(".scratch/*/run.pt")
+    (checkpoint,) = folder.glob(".scratch/*/run-*.pt")
     assert torch.load(checkpoint, weights_only=True)["round"] > 1
     done = run("mine.py", "--workers", "1")
     assert done.exit_code == 0, done.output

@@ -34,7 +34,7 @@ def manifest(lines, methods=("A", "B", "C", "D"), sizes=(10,)):
         "title": "Title",
         "result": {
             "caption": "Of <3> seeds.",
-            "settings": {"cells": cells},
+            "settings": {"cells": cells, "replicates": 3, "absent": 5},
             "summary": {"labels": LABELS, "lines": lines},
         },
         "provenance": {"data": {"x": {"sha256": "ab" * 32, "about": "Re-encoded."}}},
@@ -45,6 +45,7 @@ LINES = [
     line("A", 50.04, 80.0, "lower"),
     line("B", 70.0, 75.5, "highest"),
     line("C", 69.0, None, "not distinguishable", ends=()),
+    line("E", 68.0, None, "not distinguishable", ends=()),
 ]
 
 
@@ -54,8 +55,10 @@ def test_numbers_stand_beside_the_papers_with_the_highest_first(page):
     assert rows[2:] == [
         "| B | 75.50 | 70.0 | 1.0 to 2.0 | 3 | highest |",
         "| C | – | 69.0 | – | 3 | not distinguishable |",
+        "| E | – | 68.0 | – | 3 | not distinguishable |",
         "| A | 80.00 | 50.0 | 1.0 to 2.0 | 3 | lower |",
     ]
+    assert text[0] == "**7 of 12 runs.**"
     assert "Data `x`, SHA-256 abababababab…: Re-encoded." in text
     assert any("Of &lt;3&gt; seeds." in each for each in text)
 
@@ -63,16 +66,27 @@ def test_numbers_stand_beside_the_papers_with_the_highest_first(page):
 def test_where_the_order_differs_and_what_has_not_run_is_said(page):
     text = "\n".join(page.entry(manifest(LINES, sizes=(10, 20)), "x.svg"))
     assert (
-        "Highest in the paper among these: A; here B, from which the seeds do not distinguish C. "
-        "Above B in the paper and below it here: A." in text
+        "Highest in the paper among these: A; here B, from which the seeds do not distinguish C; "
+        "E. Above B in the paper and below it here: A." in text
     )
     assert "*Not run:* D." in text
     assert "*Not run at all:* data = x, n = 20." in text
     agreeing = "\n".join(
         page.entry(manifest([*LINES[1:], line("D", 1.0, 70.0, "lower")], ("B", "C", "D")), "x.svg")
     )
+    # A number is the same whether it is whole or not, and rows that a script renames are found.
+    whole = manifest([each | {"n": 10.0} for each in LINES])
+    assert not any("Not run at all" in each for each in page.entry(whole, ""))
+    other = page.entry(manifest(LINES), "", None, lambda rows: rows.assign(data="y"))
+    assert "*Not run at all:* data = y, n = 10." in other
     assert "below it here" not in agreeing
     assert "Not run" not in agreeing
+
+
+def test_step_sizes_stand_beside_what_they_led_to(page):
+    rows = page.table([each | {"lr": {"value": "0.1, 0.01"}} for each in LINES])
+    assert rows[0].endswith("| order | step sizes chosen |")
+    assert rows[2] == "| B | 75.50 | 70.0 | 1.0 to 2.0 | 3 | highest | 0.1, 0.01 |"
 
 
 def test_one_seed_claims_no_order(page):
@@ -108,6 +122,7 @@ def test_how_long_runs_took_counts_each_run_once(page):
 TEXT = (ROOT / "docs/networks.md").read_text("utf-8")
 REMARKS = re.findall(r"^```\{remarks\} (.*?)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 COLUMN = "deep.fedrep_table1 / cifar10_16 / 100 / 2"
+AUGMENTED = "deep.fedrep_table1 / cifar10_16, augmented / 100 / 2"
 
 
 @pytest.fixture
@@ -152,7 +167,7 @@ def test_the_tests_in_the_text_are_those_of_the_table(text):
         (COLUMN, "FedRep ~ FedPer", "is not what 5 seeds say"),
         (COLUMN, "FedRep > Local", "is not what 5 seeds say"),
         (COLUMN, "FedRep > FedNone", "with FedRep and FedNone"),
-        (COLUMN[:-1] + "5", "FedAvg + FT > FedAvg", "one seed says nothing"),
+        (AUGMENTED, "FedRep ~ FedPer", "2 seeds say nothing"),
         (COLUMN, "FedNone", "there is no line"),
         (COLUMN, "paper FedBABU", "the paper prints no number"),
         ("deep.nothing / x", "FedRep", "deep.nothing is not recorded"),

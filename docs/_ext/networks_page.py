@@ -1,8 +1,10 @@
 """``{networks} ID`` shows a table or figure of networks as it is recorded, beside the paper.
 
 All numbers are those of ``figures/networks/ID.json``. What was meant to run and has not is named.
+``{networks_run}`` says of every table how much of it has run.
 """
 
+import inspect
 import json
 from html import escape
 from pathlib import Path
@@ -11,6 +13,7 @@ import pandas as pd
 from reference import Markdown
 
 import linrep
+from linrep import experiment
 
 FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
 HIGHEST, OPEN = "highest", "not distinguishable"
@@ -31,13 +34,61 @@ class Networks(Markdown):
             json.loads(path.read_text("utf-8")),
             f"{up}figures/networks/{name}.svg",
             pd.read_parquet(rows) if rows.is_file() else None,
+            renamed(name),
         )
 
 
-def entry(manifest, picture, rows=None):
-    """Return the lines of Markdown about a recorded table or figure."""
+class Run(Markdown):
+    optional_arguments = 0
+
+    def lines(self):
+        rows = ["| | runs recorded | seeds |", "| --- | --- | --- |"]
+        for name in sorted(experiment.available()):
+            path = FIGURES / f"{name}.json"
+            if not name.startswith("deep.") or name == "deep.digits":
+                continue
+            title = experiment.load(name).title.partition(":")[0]
+            if not path.is_file():
+                rows.append(f"| {title} | none | |")
+                continue
+            self.env.note_dependency(str(path))
+            result = json.loads(path.read_text("utf-8"))["result"]
+            seeds = [line["replicates"]["value"] for line in result["summary"]["lines"]]
+            spread = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else str(max(seeds))
+            rows.append(f"| {title} | {share(result)} | {spread} |")
+        return rows
+
+
+def share(result):
+    """Return how many of the runs that were meant to be are recorded."""
+    settings = result["settings"]
+    meant = len(settings["cells"]) * settings["replicates"]
+    return f"{meant - settings.get('absent', 0)} of {meant}"
+
+
+def renamed(name):
+    """Return what a script does to rows before it groups them into columns."""
+    module = inspect.getmodule(experiment.load(name).at().replicate)
+    return getattr(module, "named", lambda rows: rows)
+
+
+def entry(manifest, picture, rows=None, named=lambda rows: rows):
+    """Return the lines of Markdown about a recorded table or figure.
+
+    Parameters
+    ----------
+    manifest : dict
+    picture : str
+        Its address.
+    rows : DataFrame, optional
+        All rows that are recorded.
+    named : callable
+        See :func:`renamed`.
+    """
     result = manifest["result"]
     lines = [
+        f"**{share(result)} runs.**",
+        "",
         f"```{{image}} {picture}",
         f":alt: {manifest['title']}",
         ":class: figure",
@@ -51,7 +102,7 @@ def entry(manifest, picture, rows=None):
         text = (about["about"] or "no description in the file").rstrip(".")
         lines += [f"Data `{name}`, SHA-256 {about['sha256'][:12]}…: {escape(text)}.", ""]
     columns = by_column(result["summary"])
-    wanted = runs_by_column(result)
+    wanted = runs_by_column(result, named)
     row = row_label(result["summary"])
     if rows is not None and "trained" in rows:
         names = dict.fromkeys(name for cell in result["settings"]["cells"] for name in cell)
@@ -63,7 +114,7 @@ def entry(manifest, picture, rows=None):
         lines += [*remarks(found), ""]
         shown = {line["method"] for line in found}
         if missing := [method for method in wanted.get(column, ()) if method not in shown]:
-            lines += [f"*Not run:* {', '.join(missing)}.", ""]
+            lines += [f"*Not run:* {'; '.join(missing)}.", ""]
     if absent := [column for column in wanted if column not in columns]:
         lines += ["*Not run at all:* " + "; ".join(map(escape, absent)) + ".", ""]
     return lines
@@ -102,26 +153,32 @@ def row_label(summary):
     return "method" if "method" in summary["labels"] else summary["labels"][-1]
 
 
-def runs_by_column(result):
+def runs_by_column(result, named):
     """Return the methods that were to run in each column, where cells say what columns are."""
     labels = [name for name in result["summary"]["labels"] if name != "method"]
     found = {}
-    for cell in result["settings"]["cells"]:
+    for cell in named(pd.DataFrame(result["settings"]["cells"], dtype=object)).to_dict("records"):
         if "method" in cell and all(name in cell for name in labels):
             found.setdefault(_title(cell, labels), []).append(cell["method"])
     return found
 
 
 def _title(line, labels):
-    return ", ".join(f"{name} = {line[name]}" for name in labels)
+    values = ((name, line[name]) for name in labels)
+    return ", ".join(
+        f"{name} = {value if isinstance(value, str) else format(value, 'g')}"
+        for name, value in values
+    )
 
 
 def table(lines, row="method"):
     """Return the numbers of a column, the highest first, beside those of the paper."""
     value = next(name for name in ("accuracy", "error") if name in lines[0])
+    steps = any("lr" in line for line in lines)
     rows = [
-        f"| {row} | paper | {value} here | 95 % interval | seeds | order |",
-        "| --- | --- | --- | --- | --- | --- |",
+        f"| {row} | paper | {value} here | 95 % interval | seeds | order |"
+        + " step sizes chosen |" * steps,
+        "| --- | --- | --- | --- | --- | --- |" + " --- |" * steps,
     ]
     digits = ".3f" if value == "error" else ".1f"
     for line in sorted(lines, key=lambda line: -_number(line, value)):
@@ -133,6 +190,7 @@ def table(lines, row="method"):
             "–" if low is None else " to ".join(_text(end, digits) for end in (low, high)),
             str(line["replicates"]["value"]),
             line.get("order", {}).get("value", ""),
+            *([line["lr"]["value"]] if steps else []),
         ]
         rows.append("| " + " | ".join(cells) + " |")
     return rows
@@ -151,7 +209,7 @@ def remarks(lines):
     if not {OPEN, "lower"} & {*order.values()}:
         return [f"{text}, of too few seeds to claim an order."]
     if ties := [name for name, word in order.items() if word == OPEN]:
-        text += f", from which the seeds do not distinguish {', '.join(ties)}"
+        text += f", from which the seeds do not distinguish {'; '.join(ties)}"
     if best in known and (
         other := [
             name
@@ -159,7 +217,7 @@ def remarks(lines):
             if word == "lower" and known.get(name, 0.0) > known[best]
         ]
     ):
-        text += f". Above {best} in the paper and below it here: {', '.join(other)}"
+        text += f". Above {best} in the paper and below it here: {'; '.join(other)}"
     return [f"{text}."]
 
 
@@ -173,4 +231,5 @@ def _text(value, form=".1f"):
 
 def setup(app):
     app.add_directive("networks", Networks)
+    app.add_directive("networks_run", Run)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -17,7 +17,7 @@ from reference import Markdown
 
 import linrep
 from linrep import experiment
-from linrep.summaries import differences
+from linrep.summaries import FEWEST, differences
 
 FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
 _QUOTED = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)
@@ -64,8 +64,10 @@ def _compared(name, labels, first, sign, second):
     if found is None:
         raise ValueError(f"{name}: no column {' / '.join(labels)} with {first} and {second}")
     by, p, seeds = found
-    if seeds < 2:
-        raise ValueError(f"{name}: one seed says nothing about the order of {first} and {second}")
+    if seeds < FEWEST:
+        raise ValueError(
+            f"{name}: {seeds} seeds say nothing about the order of {first} and {second}"
+        )
     if not (by > 0.0 and p <= LEVEL if sign == ">" else p > LEVEL):
         raise ValueError(
             f"{name}: {first} {sign} {second} is not what {seeds} seeds say: {by:+.1f} points, "

@@ -15,6 +15,7 @@ import torch
 
 from linrep import _atomic as files
 from linrep.deep._evaluation import History
+from linrep.provenance import source
 
 _FORMAT = 2
 _PLAIN = (int, float, str, tuple)  # what a network's layers are set by
@@ -35,6 +36,7 @@ def identity(federation, method, settings):
         **settings,
         **functions,
         "seeds": [[seed.entropy, list(seed.spawn_key)] for seed in federation.seeds],
+        "code of linrep.deep": source("deep"),
         "code of the method": _content(type(method)),
         "model": [str(federation.model), federation.frozen, *_content(layers)],
         "weights": weights.hexdigest(),
@@ -124,7 +126,7 @@ def load(path, identity, state, device):
     differing = [name for name in names if mine.get(name) != other.get(name)]
     if differing:
         name = differing[0]
-        long = name in ("model", "weights", "data", "code of the method")
+        long = name in ("model", "weights", "data") or name.startswith("code")
         what = "" if long else f": {other.get(name)!r} there, {mine.get(name)!r} here"
         raise ValueError(f"checkpoint {path} is of another run, which differs in {name}{what}")
     state.shared, state.personal, state.extra, state.round = values

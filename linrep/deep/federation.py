@@ -166,8 +166,7 @@ class Federation(Samples):
         for name in self._starts if not all_personal else ():
             if not belongs(name, personal):
                 shared[name] = mine.pop(name).clone()
-        everyone = np.tile(np.arange(self.n), (len(self.seeds), 1))
-        return State(shared, {k: v.clone() for k, v in expand(mine, everyone).items()})
+        return State(shared, {k: v.clone() for k, v in expand(mine, self.all_clients).items()})
 
     # Clients of a round
 
@@ -184,13 +183,18 @@ class Federation(Samples):
             Clients c in it, at most n.
         """
         if count == self.n:
-            return np.tile(np.arange(self.n), (len(self.seeds), 1))
+            return self.all_clients
         draws = (keyed(s, purpose, round).choice(self.n, count, replace=False) for s in self.seeds)
         return np.sort(np.stack(list(draws)), axis=1)
 
+    @property
+    def all_clients(self) -> Clients:
+        """Every client of every run, (S, n)."""
+        return np.tile(np.arange(self.n), (len(self.seeds), 1))
+
     def everyone(self) -> Iterator[Clients]:
         """Yield all clients, a part at a time."""
-        yield from self.parts(np.tile(np.arange(self.n), (len(self.seeds), 1)))
+        yield from self.parts(self.all_clients)
 
     def parts(self, clients: Clients) -> Iterator[Clients]:
         """Yield clients in parts of at most `chunk` workers.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -245,6 +246,9 @@ def choose_lr(
 ) -> float:
     """Return the step size whose models are best on training samples that are held out.
 
+    That is the one of the highest accuracy, or of the lowest loss if labels are real or no accuracy
+    is surely above that of answering one class always, by two standard errors of it.
+
     Parameters
     ----------
     data : FederatedData
@@ -287,11 +291,23 @@ def choose_lr(
         for lr in lrs
     ]  # fmt: skip
     scores = np.array([trace.mean_of_last("accuracy") for trace in traces])
-    if np.isnan(scores).all():  # real labels
+    if not (scores > _chance(kept)).any():
         scores = -np.array([trace.mean_of_last("test_loss") for trace in traces])
     if not np.isfinite(scores).any():
         raise ValueError(f"lrs must hold a step size with finite losses, all of {lrs} diverge")
     return lrs[int(np.argmax(np.where(np.isfinite(scores), scores, -np.inf)))]
+
+
+def _chance(data):
+    """Return the accuracy of answering one class always, and two standard errors of it."""
+    if data.y.dtype.kind == "f":
+        return np.inf
+    labels = [data.y[test] for test in data.test if len(test)]
+    if not labels:
+        return np.inf
+    counts = np.array([np.bincount(own, minlength=data.y.max() + 1) for own in labels])
+    best = (counts / counts.sum(1, keepdims=True)).mean(0).max()
+    return best + 2.0 * math.sqrt(best * (1.0 - best) / counts.sum())
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,40 @@ def test_step_size_is_chosen_by_the_last_rounds(monkeypatch):
         return Trace("", {"accuracy": np.where(late, lr, 1.0 - lr)}, {})
 
     monkeypatch.setattr(runs, "run", run)
-    assert runs.choose_lr(two_blobs(), fedavg, (0.1, 0.9)) == 0.9
+    assert runs.choose_lr(two_blobs(m=200), fedavg, (0.1, 0.9)) == 0.9
+
+
+@pytest.mark.parametrize(("accuracy", "chosen"), [(0.25, 0.1), (0.4, 0.001)])
+def test_accuracies_like_those_of_one_class_do_not_choose(monkeypatch, accuracy, chosen):
+    pytest.importorskip("torch")
+    from linrep.deep import runs
+    from linrep.trace import Trace
+
+    def run(data, method, *, lr, **settings):  # the higher accuracy has the higher loss
+        metrics = {"accuracy": [0.0, accuracy - lr], "test_loss": [9.0, 1.0 - lr]}
+        return Trace("", {k: np.array(v) for k, v in metrics.items()}, {})
+
+    monkeypatch.setattr(runs, "run", run)
+    y = np.tile(np.arange(4), 1000)  # a quarter of the samples of each class
+    halves = np.split(np.arange(4000), 2)
+    data = FederatedData(np.zeros((4000, 1)), y, halves, [[], []])
+    assert runs.choose_lr(data, fedavg, (0.1, 0.001)) == chosen
+
+
+@pytest.mark.parametrize("n", [1, 4])
+def test_chance_is_the_accuracy_of_the_best_constant_and_two_standard_errors(n):
+    pytest.importorskip("torch")
+    from linrep.deep.runs import _chance
+
+    rng = np.random.default_rng(n)
+    y = rng.integers(3, size=60)
+    parts = np.split(rng.permutation(60), n)
+    trains, tests = [part[:1] for part in parts], [part[1 : 7 + i] for i, part in enumerate(parts)]
+    data = FederatedData(np.zeros((60, 1)), y, trains, tests)
+    constant = max(np.mean([np.mean(y[test] == c) for test in tests]) for c in range(3))
+    size = sum(map(len, tests))
+    error = np.sqrt(constant * (1 - constant) / size)
+    assert _chance(data) == pytest.approx(constant + 2 * error)
 
 
 def test_step_sizes_for_real_labels_are_compared_by_their_loss():

@@ -224,18 +224,20 @@ def _present(federation, part):
 class PFLMF(FedAvg):
     """pFL^MF, Algorithm 1: θ_i = U v_i over all parameters, v_i personal.
 
-    A round is `epochs` of v_i and then `steps_U` steps of U, whose results are averaged; with one
-    step and all samples in a batch, the server's step along the mean gradient.
+    A round is `epochs` of v_i and `steps_U` steps of U, whose results are averaged; with one step
+    and all samples in a batch, the server's step along the mean gradient. Both begin at the U and
+    v_i of the round's start, as Algorithm 1 has it.
 
     A step of U of size lr moves θ_i by -lr ||v_i||² ∇f_i, and ||v_i|| is 1 at the start, for every
     rank: it is as long as a step of federated averaging, whose lr is a good one here, too. With
     `steps_U` = 1, progress is that of one local step in a round; where batches are small, `steps_U`
     near the number of batches in an epoch makes up for it. A step of v_i moves θ_i by
     -lr_v U Uᵀ∇f_i, and U is as large as the network's weights. With lr_v = lr and clients unlike
-    each other ||v_i|| grows, steps of U become longer by its square, and many of them diverge. The
-    ratio of the paper's Theorem 1, lr_v = lr p / K with participation p and K steps of v, was
-    stable where lr was. The η_i / n of Algorithm 1 is shorter by another factor n p / K: v_i then
-    hardly moves within some hundred rounds, and clients keep about the same model.
+    each other ||v_i|| grows, steps of U become longer by its square, and many of them diverge.
+    With lr_v = lr p / K, for participation p and K steps of v, runs were stable where those of
+    federated averaging were. That is the ratio of step sizes of the paper's Theorem 1, but for the
+    1/n that the gradient in v_i has there, (7): by its step of lr p / (K n), v_i hardly moves
+    within some hundred rounds, and clients keep about the same model.
 
     Running averages of batch normalization move with U: with `steps_U` = 1 they take up one batch a
     round, and after t rounds their start still weighs 0.9^t.
@@ -247,12 +249,15 @@ class PFLMF(FedAvg):
     steps_U : int
         K_U of Setup (6).
     lr_v : float, optional
-        Step of v_i, the paper's η_i / n; by default the run's.
+        Step of v_i along Uᵀ∇f_i, the paper's η_i / n; by default the run's.
+    order : {"simultaneous", "alternating"}
+        Whether U moves at the v_i of the round's start, or at the new ones.
     """
 
     rank: int = 5
     steps_U: int = 1
     lr_v: float | None = None
+    order: str = "simultaneous"
 
     personal: ClassVar[tuple[str, ...]] = ("v",)
 
@@ -260,6 +265,7 @@ class PFLMF(FedAvg):
         super().__post_init__()
         check.integer("rank", self.rank, minimum=1)
         check.integer("steps_U", self.steps_U, minimum=1)
+        check.choice("order", self.order, ("simultaneous", "alternating"))
         if self.ft == "head":
             raise ValueError("ft must be None or 'all' for pFL^MF, whose models have no own head")
 
@@ -273,3 +279,15 @@ class PFLMF(FedAvg):
             Phase(self.personal, epochs=self.epochs, lr=self.lr_v),
             Phase(("U",), steps=self.steps_U),
         )
+
+    def local(self, federation, state, part):
+        """Return U as the clients send it, and keep the v_i."""
+        if self.order == "alternating":
+            return super().local(federation, state, part)
+        own = self.begin(federation, state, part)
+        of_v, of_U = (
+            federation.train(state.shared, own, part, (phase,), round=state.round)
+            for phase in self.phases()
+        )
+        self.end(federation, state, part, of_v)
+        return of_U

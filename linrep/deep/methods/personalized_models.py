@@ -34,9 +34,7 @@ class Local(FedAvg):
 
     def round(self, federation, state, clients):
         """Train the clients that are drawn, or all."""
-        if self.everyone:
-            clients = np.tile(np.arange(federation.n), (len(federation.seeds), 1))
-        super().round(federation, state, clients)
+        super().round(federation, state, federation.all_clients if self.everyone else clients)
 
 
 @dataclass(frozen=True)
@@ -189,39 +187,47 @@ class APFL(FedAvg):
 class L2GD(FedAvg):
     """Local models drawn to their mean in a random share of the rounds (Hanzely, Richtárik, 2020).
 
-    With probability p a round pulls participants by x_i <- x_i - (αλ/p)(x_i - mean), otherwise
-    they train; α is in units of the number of clients, which the paper's α divides by.
+    With probability p a round pulls x_i <- x_i - (αλ/(np))(x_i - mean), otherwise clients train.
+    FedRep's Appendix A.2 trains for epochs, with the run's step size, where the algorithm takes one
+    step of size α/(n(1 - p)).
 
     Attributes
     ----------
     p, alpha, penalty : float
         0.9, 0.25 and λ = 1 in FedRep's Appendix A.2.
+    everyone : bool
+        Pull or train all clients in every round, as the algorithm and the code of FedRep's authors
+        do, and not those alone that are drawn: with p = 0.9 they train in a tenth of the rounds,
+        and those that are drawn with probability 0.1 in a hundredth.
     """
 
     p: float = 0.9
     alpha: float = 0.25
     penalty: float = 1.0
+    everyone: bool = False
 
     def __post_init__(self):
         super().__post_init__()
         check.real("p", self.p, above=0.0, below=1.0)
         check.real("alpha", self.alpha, above=0.0)
         check.real("penalty", self.penalty, minimum=0.0)
-        if self.alpha * self.penalty > self.p:
-            raise ValueError(
-                "alpha times penalty must be at most p, where models are pulled all the way to "
-                f"their mean, got {self.alpha * self.penalty:g}"
-            )
 
     def start(self, federation):
         """Return a state in which nothing is shared."""
+        if self.alpha * self.penalty > federation.n * self.p:
+            raise ValueError(
+                "alpha times penalty must be at most n p, where models are pulled all the way to "
+                f"their mean, got {self.alpha * self.penalty:g} for {federation.n} clients"
+            )
         return federation.start(all_personal=True)
 
     def round(self, federation, state, clients):
         """Train, or pull to the mean, each run by a coin of its own."""
+        if self.everyone:
+            clients = federation.all_clients
         coins = [keyed(seed, "coin", state.round).random() for seed in federation.seeds]
         trains = torch.as_tensor(np.array(coins) >= self.p, device=federation.device)
-        pull = self.alpha * self.penalty / self.p
+        pull = self.alpha * self.penalty / (federation.n * self.p)
         weights = self.weights(federation, clients)
         means = {
             name: weighted(weights, value).unsqueeze(1)

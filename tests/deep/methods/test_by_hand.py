@@ -119,21 +119,29 @@ def test_scaffolds_controls_are_gradients_with_momentum_too(momentum):
         assert_close(found, hand.gradient(start, client), 1e-5)
 
 
-def test_l2gds_pull_by_hand():
-    method = L2GD(p=1 - 1e-9, alpha=0.25, penalty=0.5)
+@pytest.mark.parametrize("everyone", [False, True])
+def test_l2gds_pull_by_hand(everyone):
+    method = L2GD(p=1 - 1e-9, alpha=0.25, penalty=0.5, everyone=everyone)
     fed = small.federation()
     state = method.start(fed)
     rng = torch.Generator().manual_seed(0)
     for name, value in state.personal.items():
         state.personal[name] = torch.randn(value.shape, generator=rng, dtype=value.dtype)
     before = small.copied(state)
-    clients = np.array([[0, 2, 3]])
-    method.round(fed, state, clients)
+    method.round(fed, state, np.array([[0, 2, 3]]))
+    pulled = [0, 1, 2, 3] if everyone else [0, 2, 3]
     for name, value in state.personal.items():
-        old = before[f"personal.{name}"][0, clients[0]]
-        expected = old - 0.125 / method.p * (old - old.mean(0))
-        torch.testing.assert_close(value[0, clients[0]], expected)
-        assert torch.equal(value[0, 1], before[f"personal.{name}"][0, 1])
+        old = before[f"personal.{name}"][0, pulled]
+        expected = old - 0.125 / (4 * method.p) * (old - old.mean(0))
+        torch.testing.assert_close(value[0, pulled], expected)
+        if not everyone:
+            assert torch.equal(value[0, 1], before[f"personal.{name}"][0, 1])
+
+
+def test_l2gd_does_not_pull_beyond_the_mean():
+    L2GD(alpha=3.6).start(small.federation())
+    with pytest.raises(ValueError, match="alpha times penalty must be at most n p"):
+        L2GD(alpha=3.7).start(small.federation())
 
 
 def test_l2gd_trains_in_its_share_of_the_rounds():
@@ -245,9 +253,10 @@ def test_pflmfs_gradients_are_those_through_u_v():
             torch.testing.assert_close(new[f"U.{name}"][0, 0], value - FULL.lr * of_u)
 
 
-def test_a_round_of_pflmf_by_hand():
+@pytest.mark.parametrize("order", ["simultaneous", "alternating"])
+def test_a_round_of_pflmf_by_hand(order):
     epochs, lr_v, clients = 3, 0.05, [0, 3]
-    method = PFLMF(rank=2, epochs=epochs, lr_v=lr_v)
+    method = PFLMF(rank=2, epochs=epochs, lr_v=lr_v, order=order)
     fed = small.federation("regression", sgd=FULL, method=method)
     state = method.start(fed)
     B, w = (state.shared[f"U.{k}"][0].numpy().copy() for k in ("representation.B.weight",
@@ -269,7 +278,8 @@ def test_a_round_of_pflmf_by_hand():
             of_B, of_w = slope(v)
             v -= lr_v * np.array([(B[j] * of_B).sum() + (w[j] * of_w).sum() for j in range(2)])
         np.testing.assert_allclose(state.personal["v"][0, client].numpy(), v, rtol=1e-10)
-        gradients.append([np.multiply.outer(v, part) for part in slope(v)])
+        at = start[client] if order == "simultaneous" else v
+        gradients.append([np.multiply.outer(at, part) for part in slope(at)])
     for name, old, of_u in (
         ("representation.B.weight", B, np.mean([g[0] for g in gradients], 0)),
         ("head.weight", w, np.mean([g[1] for g in gradients], 0)),
