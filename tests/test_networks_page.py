@@ -70,7 +70,7 @@ def test_where_the_order_differs_and_what_has_not_run_is_said(page):
         "E. Above B in the paper and below it here: A." in text
     )
     assert "*Not run:* D." in text
-    assert "*Not run at all:* data = x, n = 20." in text
+    assert "*Not run at all:* x, n = 20." in text
     agreeing = "\n".join(
         page.entry(manifest([*LINES[1:], line("D", 1.0, 70.0, "lower")], ("B", "C", "D")), "x.svg")
     )
@@ -78,7 +78,7 @@ def test_where_the_order_differs_and_what_has_not_run_is_said(page):
     whole = manifest([each | {"n": 10.0} for each in LINES])
     assert not any("Not run at all" in each for each in page.entry(whole, ""))
     other = page.entry(manifest(LINES), "", None, lambda rows: rows.assign(data="y"))
-    assert "*Not run at all:* data = y, n = 10." in other
+    assert "*Not run at all:* y, n = 10." in other
     assert "below it here" not in agreeing
     assert "Not run" not in agreeing
 
@@ -87,6 +87,11 @@ def test_step_sizes_stand_beside_what_they_led_to(page):
     rows = page.table([each | {"lr": {"value": "0.1, 0.01"}} for each in LINES])
     assert rows[0].endswith("| order | step sizes chosen |")
     assert rows[2] == "| B | 75.50 | 70.0 | 1.0 to 2.0 | 3 | highest | 0.1, 0.01 |"
+
+
+def test_columns_are_called_as_in_pictures(page):
+    line = {"data": "cifar10_16, augmented", "n": 100, "per_alphabet": 4.0}
+    assert page._title(line, [*line]) == "CIFAR-10, 16 px, augmented, n = 100, per alphabet = 4"
 
 
 def test_one_seed_claims_no_order(page):

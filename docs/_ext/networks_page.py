@@ -14,6 +14,7 @@ from reference import Markdown
 
 import linrep
 from linrep import experiment
+from linrep.networks import TITLES
 
 FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
 HIGHEST, OPEN = "highest", "not distinguishable"
@@ -164,11 +165,14 @@ def runs_by_column(result, named):
 
 
 def _title(line, labels):
-    values = ((name, line[name]) for name in labels)
-    return ", ".join(
-        f"{name} = {value if isinstance(value, str) else format(value, 'g')}"
-        for name, value in values
-    )
+    return ", ".join(_label(name, line[name]) for name in labels)
+
+
+def _label(name, value):
+    if not isinstance(value, str):
+        return f"{name.replace('_', ' ')} = {value:g}"
+    known, *more = value.split(", ")
+    return ", ".join([TITLES.get(known, known), *more])
 
 
 def table(lines, row="method"):
