@@ -105,7 +105,7 @@ def replicate(cell, rng, scale, rounds):
         lr=LR_L2GD if cell["method"] == "L2GD" else LR, participation=cell["participation"],
         rng=seed,
     )  # fmt: skip
-    # Of the same seed heads would start as those that the representation was trained with.
+    # With the run's seed, new heads would start as those that the representation was trained with.
     tuned = deep.fine_tune(
         new, trained, model="mlp", lr=LR, epochs=cell["tuning"], rng=rng.integers(2**32)
     )

@@ -207,7 +207,7 @@ def caption(rows, replicates, sizes):
 
 EXPERIMENT = Experiment(
     id="deep.perfedsi_figure1",
-    title="PerFedSI on alphabets: side information beside personal layers",
+    title="PerFedSI, Figure 1: alphabets, side information beside personal layers",
     cells=cells,
     replicate=replicate,
     draw=draw,

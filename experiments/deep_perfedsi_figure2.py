@@ -141,7 +141,7 @@ def caption(rows, replicates, sizes):
 
 EXPERIMENT = Experiment(
     id="deep.perfedsi_figure2",
-    title="PerFedSI under affine shifts: side information beside personal layers",
+    title="PerFedSI, Figure 2: affine shifts, side information beside personal layers",
     cells=cells,
     replicate=replicate,
     draw=draw,

@@ -99,7 +99,7 @@ def caption(rows, replicates, sizes):
 
 EXPERIMENT = Experiment(
     id="deep.pflmf_figure3",
-    title="pFL^MF: accuracy and run time against the rank",
+    title="pFL^MF, Figure 3: accuracy and run time against the rank",
     cells=cells,
     replicate=replicate,
     draw=draw,

@@ -102,7 +102,7 @@ def caption(rows, replicates, sizes):
 
 EXPERIMENT = Experiment(
     id="deep.pflmf_figure4",
-    title="pFL^MF: steps of U and ranks",
+    title="pFL^MF, Figure 4: steps of U and ranks",
     cells=cells,
     replicate=replicate,
     draw=draw,

@@ -143,7 +143,7 @@ def caption(rows, replicates, sizes):
 
 EXPERIMENT = Experiment(
     id="deep.pflmf_table1",
-    title="pFL^MF and others on images divided by a Dirichlet law",
+    title="pFL^MF, Table 1: images divided by a Dirichlet law",
     cells=cells,
     replicate=replicate,
     draw=draw,

@@ -190,8 +190,8 @@ def caption(rows, replicates, sizes):
         steps of U and of v, these along U'∇f_i and shorter by the factor 0.1 / K, n times those of
         Theorem 1. The step size is
         chosen for each method and replicate by a quarter of each client's
-        training samples, held out in shorter runs, by accuracy or, where none is above that of
-        answering one class, by loss. Local trains the clients that are drawn.
+        training samples, held out in shorter runs, by accuracy or, where none is surely above that
+        of always answering one class, by loss. Local trains the clients that are drawn.
         Accuracy of every client's
         model on its own test samples, mean over clients and the last
         {min(10, rows["rounds"].min())} rounds; mean
@@ -202,7 +202,7 @@ def caption(rows, replicates, sizes):
 
 EXPERIMENT = Experiment(
     id="deep.pflmf_table2",
-    title="pFL^MF and others on groups of clients and on writers",
+    title="pFL^MF, Table 2: groups of clients, and writers",
     cells=cells,
     replicate=replicate,
     draw=draw,

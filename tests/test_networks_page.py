@@ -1,7 +1,9 @@
 """The page of networks says what a record has, and what it lacks."""
 
 import importlib
+import json
 import re
+import types
 from pathlib import Path
 
 import pandas as pd
@@ -58,7 +60,9 @@ def test_numbers_stand_beside_the_papers_with_the_highest_first(page):
         "| E | – | 68.0 | – | 3 | not distinguishable |",
         "| A | 80.00 | 50.0 | 1.0 to 2.0 | 3 | lower |",
     ]
-    assert text[0] == "**7 of 12 runs.**"
+    rows = pd.DataFrame({"method": ["A", "A", "B"], "replicate": [0, 1, 0], "round": 1})
+    text = page.entry(manifest(LINES), "x.svg", pd.concat([rows, rows.assign(round=2)]))
+    assert text[0] == "**3 of 8 runs.**"
     assert "Data `x`, SHA-256 abababababab…: Re-encoded." in text
     assert any("Of &lt;3&gt; seeds." in each for each in text)
 
@@ -105,12 +109,16 @@ def test_how_long_runs_took_counts_each_run_once(page):
     runs = pd.DataFrame({"method": ["A", "A", "B"], "replicate": [0, 1, 0], "device": "cpu",
                          "trained": [1800.0, 3600.0, 5400.0]})  # fmt: skip
     rounds = runs.merge(pd.DataFrame({"round": range(5)}), how="cross")
-    said = page.time_taken(rounds, ["method"])
+
+    def taken(rows):
+        return page.time_taken(page.runs_of(manifest(LINES)["result"], rows))
+
+    said = taken(rounds)
     assert said.startswith("3 runs, which trained for 3.0 hours together")
-    assert said == page.time_taken(runs, ["method"])
-    assert "30 minutes" in page.time_taken(rounds[:5], ["method"])
+    assert said == taken(runs)
+    assert "30 minutes" in taken(rounds[:5])
     by_code = rounds.assign(commit=rounds["method"].map({"A": "0f0f0f0", "B": "1234567"}))
-    coded = page.time_taken(by_code, ["method"])
+    coded = taken(by_code)
     assert coded == f"{said[:-1]}, by the code of 0f0f0f0 (2), 1234567 (1)."
     text = "\n".join(page.entry(manifest(LINES), "x.svg", rounds.assign(data="x", n=10)))
     assert said in text
@@ -120,8 +128,32 @@ def test_how_long_runs_took_counts_each_run_once(page):
         cell["augment"] = False
     rows = pd.concat([rounds.assign(data="x", n=10, augment=each) for each in (False, True)])
     assert any("6 runs, which trained for 6.0 hours" in line for line in page.entry(both, "", rows))
-    unknown = page.time_taken(by_code.replace("0f0f0f0", None), ["method"])
+    unknown = taken(by_code.replace("0f0f0f0", None))
     assert unknown.endswith("by the code of an unknown commit (2), 1234567 (1).")
+
+
+RECORDS = sorted((ROOT / "figures/networks").glob("*.json"))
+
+
+@pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
+def test_every_record_has_its_entry(page, path):
+    manifest, rows = (
+        json.loads(path.read_text("utf-8")),
+        pd.read_parquet(path.with_suffix(".parquet")),
+    )
+    item = experiment.load(path.stem).at()
+    text = page.entry(manifest, "x.svg", rows, page.renamed(path.stem))
+    done, meant = map(int, re.fullmatch(r"\*\*(\d+) of (\d+) runs\.\*\*", text[0]).groups())
+    assert 0 < done <= meant == len(list(item.cells(False))) * item.replicates
+    assert manifest["title"] == item.title
+
+
+def test_the_share_that_has_run_is_said_of_every_table(page):
+    rows = page.Run.lines(types.SimpleNamespace(env=types.SimpleNamespace(
+        note_dependency=lambda path: None)))  # fmt: skip
+    names = [row.split(" | ")[0].removeprefix("| ") for row in rows[2:]]
+    assert len(names) == len(set(names)) == 10
+    assert all(re.fullmatch(r"\S+, (Table|Figure) \d", name) for name in names)
 
 
 TEXT = (ROOT / "docs/networks.md").read_text("utf-8")

@@ -56,15 +56,21 @@ class Run(Markdown):
             result = json.loads(path.read_text("utf-8"))["result"]
             seeds = [line["replicates"]["value"] for line in result["summary"]["lines"]]
             spread = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else str(max(seeds))
-            rows.append(f"| {title} | {share(result)} | {spread} |")
+            recorded = pd.read_parquet(path.with_suffix(".parquet"))
+            rows.append(f"| {title} | {share(result, recorded)} | {spread} |")
         return rows
 
 
-def share(result):
+def runs_of(result, rows):
+    """Return a row for each run: by the parameters of cells, and the replicate."""
+    names = dict.fromkeys(name for cell in result["settings"]["cells"] for name in cell)
+    return rows.drop_duplicates([*(name for name in names if name in rows), "replicate"])
+
+
+def share(result, rows):
     """Return how many of the runs that were meant to be are recorded."""
-    settings = result["settings"]
-    meant = len(settings["cells"]) * settings["replicates"]
-    return f"{meant - settings.get('absent', 0)} of {meant}"
+    recorded = len(runs_of(result, rows))
+    return f"{recorded} of {recorded + result['settings'].get('absent', 0)}"
 
 
 def renamed(name):
@@ -88,8 +94,7 @@ def entry(manifest, picture, rows=None, named=lambda rows: rows):
     """
     result = manifest["result"]
     lines = [
-        f"**{share(result)} runs.**",
-        "",
+        *([] if rows is None else [f"**{share(result, rows)} runs.**", ""]),
         f"```{{image}} {picture}",
         f":alt: {manifest['title']}",
         ":class: figure",
@@ -102,12 +107,15 @@ def entry(manifest, picture, rows=None, named=lambda rows: rows):
     for name, about in manifest["provenance"].get("data", {}).items():
         text = (about["about"] or "no description in the file").rstrip(".")
         lines += [f"Data `{name}`, SHA-256 {about['sha256'][:12]}…: {escape(text)}.", ""]
-    columns = by_column(result["summary"])
-    wanted = runs_by_column(result, named)
     row = row_label(result["summary"])
+    labels = [name for name in result["summary"]["labels"] if name != row]
+    meant = named(pd.DataFrame(result["settings"]["cells"])).to_dict("records")
+    if row == "method":  # a number of clients that follows from the data names no column
+        labels = [name for name in labels if all(name in cell for cell in meant)]
+    columns = by_column(result["summary"], labels)
+    wanted = runs_by_column(meant, labels) if row == "method" else {}
     if rows is not None and "trained" in rows:
-        names = dict.fromkeys(name for cell in result["settings"]["cells"] for name in cell)
-        lines += [time_taken(rows, [name for name in names if name in rows]), ""]
+        lines += [time_taken(runs_of(result, rows)), ""]
     for column, found in columns.items():
         lines += [f"**{escape(column)}**", "", *table(found, row), ""]
         if row != "method":
@@ -121,12 +129,8 @@ def entry(manifest, picture, rows=None, named=lambda rows: rows):
     return lines
 
 
-def time_taken(rows, parameters):
-    """Return how long the runs of a table trained, all together, on what, and by which code.
-
-    A run is named by the parameters of its cell and the replicate.
-    """
-    runs = rows.drop_duplicates([*parameters, "replicate"])
+def time_taken(runs):
+    """Return how long the runs of a table trained, all together, on what, and by which code."""
     hours = runs["trained"].sum() / 3600.0
     took = f"{hours:.1f} hours" if hours >= 1.0 else f"{60.0 * hours:.0f} minutes"
     devices = ", ".join(sorted(runs["device"].unique()))
@@ -140,9 +144,8 @@ def time_taken(rows, parameters):
     return f"{text}."
 
 
-def by_column(summary):
-    """Return the lines of a summary by their column: what labels them beside the method."""
-    labels = [name for name in summary["labels"] if name != row_label(summary)]
+def by_column(summary, labels):
+    """Return the lines of a summary by their column, which these labels name."""
     found = {}
     for line in summary["lines"]:
         found.setdefault(_title(line, labels), []).append(line)
@@ -154,13 +157,11 @@ def row_label(summary):
     return "method" if "method" in summary["labels"] else summary["labels"][-1]
 
 
-def runs_by_column(result, named):
-    """Return the methods that were to run in each column, where cells say what columns are."""
-    labels = [name for name in result["summary"]["labels"] if name != "method"]
+def runs_by_column(cells, labels):
+    """Return the methods that were to run in each column."""
     found = {}
-    for cell in named(pd.DataFrame(result["settings"]["cells"], dtype=object)).to_dict("records"):
-        if "method" in cell and all(name in cell for name in labels):
-            found.setdefault(_title(cell, labels), []).append(cell["method"])
+    for cell in cells:
+        found.setdefault(_title(cell, labels), []).append(cell["method"])
     return found
 
 

@@ -170,7 +170,7 @@ def run_seeds(
     if schedule is not None:
         for number in range(rounds):
             federation.sgd.at(number)  # raises before the first round
-    count = check.count_participants(federation.n, participation)
+    count = check.count_participants(federation.n, 1.0 if method.everyone else participation)
     if method.ft == "head":
         check_blocks(HEAD, federation.parameters)
     if federation.device.type == "cuda":
@@ -246,8 +246,8 @@ def choose_lr(
 ) -> float:
     """Return the step size whose models are best on training samples that are held out.
 
-    That is the one of the highest accuracy, or of the lowest loss if labels are real or no accuracy
-    is surely above that of answering one class always, by two standard errors of it.
+    By accuracy, if that of some step size exceeds by two standard errors the accuracy of always
+    answering the one best class; else, and for real labels, by loss.
 
     Parameters
     ----------
@@ -299,15 +299,16 @@ def choose_lr(
 
 
 def _chance(data):
-    """Return the accuracy of answering one class always, and two standard errors of it."""
+    """Return the accuracy of always answering the best class, and two standard errors of it."""
     if data.y.dtype.kind == "f":
         return np.inf
     labels = [data.y[test] for test in data.test if len(test)]
     if not labels:
         return np.inf
     counts = np.array([np.bincount(own, minlength=data.y.max() + 1) for own in labels])
-    best = (counts / counts.sum(1, keepdims=True)).mean(0).max()
-    return best + 2.0 * math.sqrt(best * (1.0 - best) / counts.sum())
+    sizes = counts.sum(1)
+    best = (counts / sizes[:, None]).mean(0).max()
+    return best + 2.0 * math.sqrt(best * (1.0 - best) * (1.0 / sizes).sum()) / len(sizes)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,8 @@ class FedAvg:
 
     #: Blocks that stay with the clients.
     personal: ClassVar[tuple[str, ...]] = ()
+    #: Whether all clients take part in every round, whatever the participation of a run.
+    everyone: ClassVar[bool] = False
     #: What local steps decrease; a method that adds to it defines a function of the same name.
     objective: ClassVar[Callable[..., Tensor]] = staticmethod(loss)
 

@@ -226,7 +226,7 @@ class PFLMF(FedAvg):
 
     A round is `epochs` of v_i and `steps_U` steps of U, whose results are averaged; with one step
     and all samples in a batch, the server's step along the mean gradient. Both begin at the U and
-    v_i of the round's start, as Algorithm 1 has it.
+    v_i of the round's start, as Algorithm 1 has it, and see the same batches.
 
     A step of U of size lr moves θ_i by -lr ||v_i||² ∇f_i, and ||v_i|| is 1 at the start, for every
     rank: it is as long as a step of federated averaging, whose lr is a good one here, too. With
@@ -284,10 +284,13 @@ class PFLMF(FedAvg):
         """Return U as the clients send it, and keep the v_i."""
         if self.order == "alternating":
             return super().local(federation, state, part)
-        own = self.begin(federation, state, part)
         of_v, of_U = (
-            federation.train(state.shared, own, part, (phase,), round=state.round)
+            federation.train(
+                state.shared, self.begin(federation, state, part), part, (phase,),
+                round=state.round, objective=self.objective,
+                context=self.context(federation, state, part),
+            )
             for phase in self.phases()
-        )
+        )  # fmt: skip
         self.end(federation, state, part, of_v)
         return of_U

@@ -10,8 +10,10 @@ torch = pytest.importorskip("torch")
 from torch.func import functional_call  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
+from linrep import deep  # noqa: E402
 from linrep.deep import (  # noqa: E402
     CFL,
+    L2GD,
     SGD,
     FedAlt,
     FedAS,
@@ -54,10 +56,18 @@ def representation(hand, params, x):
     return functional_call(hand.fed.model.representation, own, (x,))
 
 
-def test_everyone_trains_alone():
-    all_trained = small.rounds(Local(everyone=True), small.federation(), count=1, participants=1)
-    together = small.rounds(Local(), small.federation(), count=1, participants=4)
-    assert_equal(all_trained.personal, together.personal)
+@pytest.mark.parametrize("kind", [Local, L2GD])
+def test_everyone_takes_part(kind):
+    settings = {"model": "mlp", "rounds": 4, "rng": 2}
+    few, all_of_them, meant = (
+        deep.run(small.data(), kind(**own), participation=share, **settings)
+        for own, share in (({}, 0.25), ({"everyone": True}, 0.25), ({}, 1.0))
+    )
+    for name, value in meant.state.items():
+        np.testing.assert_array_equal(all_of_them.state[name], value)
+    assert all_of_them.settings["participants"] == 4
+    np.testing.assert_array_equal(all_of_them["floats_up"], meant["floats_up"])
+    np.testing.assert_array_equal(meant["floats_up"], 4 * few["floats_up"])
 
 
 def test_fedmtl_pulls_to_the_mean_of_all():

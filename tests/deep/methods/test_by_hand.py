@@ -22,7 +22,7 @@ from linrep.deep import (  # noqa: E402
     Scaffold,
     models,
 )
-from linrep.deep.training import schedule  # noqa: E402
+from linrep.deep.training import loss, schedule  # noqa: E402
 from linrep.random import keyed  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.methods.hand import Hand, mean, moved, run  # noqa: E402
@@ -119,23 +119,21 @@ def test_scaffolds_controls_are_gradients_with_momentum_too(momentum):
         assert_close(found, hand.gradient(start, client), 1e-5)
 
 
-@pytest.mark.parametrize("everyone", [False, True])
-def test_l2gds_pull_by_hand(everyone):
-    method = L2GD(p=1 - 1e-9, alpha=0.25, penalty=0.5, everyone=everyone)
+def test_l2gds_pull_by_hand():
+    method = L2GD(p=1 - 1e-9, alpha=0.25, penalty=0.5)
     fed = small.federation()
     state = method.start(fed)
     rng = torch.Generator().manual_seed(0)
     for name, value in state.personal.items():
         state.personal[name] = torch.randn(value.shape, generator=rng, dtype=value.dtype)
     before = small.copied(state)
-    method.round(fed, state, np.array([[0, 2, 3]]))
-    pulled = [0, 1, 2, 3] if everyone else [0, 2, 3]
+    clients = np.array([[0, 2, 3]])
+    method.round(fed, state, clients)
     for name, value in state.personal.items():
-        old = before[f"personal.{name}"][0, pulled]
+        old = before[f"personal.{name}"][0, clients[0]]
         expected = old - 0.125 / (4 * method.p) * (old - old.mean(0))
-        torch.testing.assert_close(value[0, pulled], expected)
-        if not everyone:
-            assert torch.equal(value[0, 1], before[f"personal.{name}"][0, 1])
+        torch.testing.assert_close(value[0, clients[0]], expected)
+        assert torch.equal(value[0, 1], before[f"personal.{name}"][0, 1])
 
 
 def test_l2gd_does_not_pull_beyond_the_mean():
@@ -285,6 +283,21 @@ def test_a_round_of_pflmf_by_hand(order):
         ("head.weight", w, np.mean([g[1] for g in gradients], 0)),
     ):
         np.testing.assert_allclose(state.shared[f"U.{name}"][0].numpy(), old - FULL.lr * of_u)
+
+
+@pytest.mark.parametrize("order", ["simultaneous", "alternating"])
+def test_pflmf_takes_an_objective_of_ones_own(order):
+    class Twice(PFLMF):
+        def objective(self, network, params, batch, context):
+            return 2.0 * loss(network, params, batch)
+
+    states = []
+    for kind, lr in ((PFLMF, 0.1), (Twice, 0.05)):
+        method = kind(rank=2, order=order)
+        fed = small.federation("regression", sgd=SGD(lr=lr, batch_size=100), method=method)
+        states.append(small.rounds(method, fed))
+    assert_close(states[0].shared, states[1].shared)
+    assert_close(states[0].personal, states[1].personal)
 
 
 @pytest.mark.parametrize("variant", ["fo", "hf"])
