@@ -12,7 +12,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from linrep import deep
-from linrep.provenance import commit, source
+from linrep.deep.source import source
+from linrep.provenance import commit
 from linrep.settings.sizes import Sizes, size
 from linrep.summaries import accuracies
 from linrep.sweeps import Grid, load, note, scratch
@@ -264,7 +265,7 @@ def choose_lr(
 
 def _checkpoint(name):
     """Return where a run of this code has its checkpoint: other code does not go on from it."""
-    return scratch(f"{name}-{source('deep')}.pt")
+    return scratch(f"{name}-{source()}.pt")
 
 
 def _noting(label, rounds):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import re
 import subprocess
@@ -94,21 +93,6 @@ def commit() -> str:
         return git("describe", "--always", "--exclude=*") + ("-dirty" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return f"linrep {linrep.__version__}"
-
-
-@cache
-def source(part: str) -> str:
-    """Return a digest of the source of a part of linrep, such as ``"deep"``.
-
-    It is asked for once in a process, as :func:`commit` is.
-
-    Parameters
-    ----------
-    part : str
-        Folder.
-    """
-    files = sorted((Path(linrep.__file__).parent / part).rglob("*.py"))
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()[:16]
 
 
 def processor() -> str:

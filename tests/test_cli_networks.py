@@ -432,7 +432,7 @@ def test_other_code_does_not_go_on_from_a_checkpoint(monkeypatch):
     monkeypatch.setattr(networks, "scratch", str)
     known = networks._checkpoint("run")
     assert networks._checkpoint("run") == known != networks._checkpoint("try")
-    monkeypatch.setattr(networks, "source", lambda part: "other")
+    monkeypatch.setattr(networks, "source", lambda: "other")
     assert networks._checkpoint("run") != known
 
 

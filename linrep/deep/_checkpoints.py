@@ -15,7 +15,7 @@ import torch
 
 from linrep import _atomic as files
 from linrep.deep._evaluation import History
-from linrep.provenance import source
+from linrep.deep.source import source
 
 _FORMAT = 2
 _PLAIN = (int, float, str, tuple)  # what a network's layers are set by
@@ -36,7 +36,7 @@ def identity(federation, method, settings):
         **settings,
         **functions,
         "seeds": [[seed.entropy, list(seed.spawn_key)] for seed in federation.seeds],
-        "code of linrep.deep": source("deep"),
+        "code of linrep.deep": source(),
         "code of the method": _content(type(method)),
         "model": [str(federation.model), federation.frozen, *_content(layers)],
         "weights": weights.hexdigest(),

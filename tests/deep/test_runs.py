@@ -422,7 +422,7 @@ def test_checkpoints_know_networks_and_methods_by_their_code(tmp_path):
 def test_checkpoints_know_the_code_that_trains(tmp_path, monkeypatch):
     start(checkpoint=tmp_path / "run.pt", rounds=1)
     start(checkpoint=tmp_path / "run.pt", rounds=2)
-    monkeypatch.setattr("linrep.deep._checkpoints.source", lambda part: "other")
+    monkeypatch.setattr("linrep.deep._checkpoints.source", lambda: "other")
     with pytest.raises(ValueError, match="another run, which differs in code of"):
         start(checkpoint=tmp_path / "run.pt", rounds=2)
 
