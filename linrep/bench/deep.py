@@ -78,7 +78,7 @@ METHODS = {
     "SCAFFOLD": Scaffold(),
     "Ditto": Ditto(),
     "FLUTE": FLUTE(),
-    "pFL^MF": PFLMF(steps_U=10, lr_v=1e-4),
+    "pFL^MF": PFLMF(steps_U=10, lr_v=1e-4, order="alternating"),  # as its published code
 }
 #: Of these the rounds are timed at 32 pixels as well.
 AT_32_PIXELS = ("FedAvg", "FedRep")
