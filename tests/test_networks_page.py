@@ -152,8 +152,11 @@ def test_the_share_that_has_run_is_said_of_every_table(page):
     rows = page.Run.lines(types.SimpleNamespace(env=types.SimpleNamespace(
         note_dependency=lambda path: None)))  # fmt: skip
     names = [row.split(" | ")[0].removeprefix("| ") for row in rows[2:]]
-    assert len(names) == len(set(names)) == 10
+    scripts = {name for name in experiment.available() if name.startswith("deep.")}
+    scripts -= {"deep.digits"}
+    assert names == [experiment.load(name).title.partition(":")[0] for name in sorted(scripts)]
     assert all(re.fullmatch(r"\S+, (Table|Figure) \d", name) for name in names)
+    assert sorted(re.findall(r"^```\{networks\} (\S+)$", TEXT, re.MULTILINE)) == sorted(scripts)
 
 
 TEXT = (ROOT / "docs/networks.md").read_text("utf-8")
