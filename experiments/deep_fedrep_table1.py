@@ -30,6 +30,7 @@ from linrep.networks import (
     method_of,
     most_common,
     outcome,
+    printed,
     table_of_dots,
     train,
     with_tuned,
@@ -62,21 +63,21 @@ ROUNDS = {
 }
 TUNED = " + FT"
 PAPER = {  # Table 1
-    "Local": (89.79, 70.68, 78.30, 75.29, 41.29, 69.88, 60.86),
-    "Fed-MTL": (80.46, 58.31, 76.53, 71.47, 41.25, 71.20, 54.11),
-    "FedAvg": (42.65, 51.78, 44.31, 23.94, 31.97, 52.75, 51.64),
-    "FedAvg + FT": (87.65, 73.68, 82.04, 79.34, 55.44, 71.92, 72.41),
-    "FedProx": (39.92, 50.99, 21.93, 20.17, 28.52, 52.33, 18.89),
-    "FedProx + FT": (85.81, 72.75, 75.41, 78.52, 55.09, 71.21, 53.54),
-    "SCAFFOLD": (37.72, 47.33, 33.79, 20.32, 22.52, 51.31, 17.65),
-    "SCAFFOLD + FT": (86.35, 68.23, 78.24, 78.88, 44.34, 71.49, 52.11),
-    "PerFedAvg": (82.27, 67.20, 67.36, 72.05, 52.49, 68.45, 71.51),
-    "LG-FedAvg": (84.14, 63.02, 77.48, 72.44, 38.76, 70.37, 62.08),
-    "L2GD": (81.04, 59.98, 71.96, 72.13, 42.84, 70.67, 66.18),
-    "APFL": (83.77, 72.29, 82.39, 78.20, 55.44, 69.87, 70.74),
-    "Ditto": (85.39, 70.34, 80.36, 78.91, 56.34, 71.04, 68.28),
-    "FedPer": (87.13, 73.84, 81.73, 76.00, 55.68, 72.12, 76.91),
-    "FedRep": (87.70, 75.68, 83.27, 79.15, 56.10, 72.41, 78.56),
+    "Local": "89.79 70.68 78.30 75.29 41.29 69.88 60.86",
+    "Fed-MTL": "80.46 58.31 76.53 71.47 41.25 71.20 54.11",
+    "FedAvg": "42.65 51.78 44.31 23.94 31.97 52.75 51.64",
+    "FedAvg + FT": "87.65 73.68 82.04 79.34 55.44 71.92 72.41",
+    "FedProx": "39.92 50.99 21.93 20.17 28.52 52.33 18.89",
+    "FedProx + FT": "85.81 72.75 75.41 78.52 55.09 71.21 53.54",
+    "SCAFFOLD": "37.72 47.33 33.79 20.32 22.52 51.31 17.65",
+    "SCAFFOLD + FT": "86.35 68.23 78.24 78.88 44.34 71.49 52.11",
+    "PerFedAvg": "82.27 67.20 67.36 72.05 52.49 68.45 71.51",
+    "LG-FedAvg": "84.14 63.02 77.48 72.44 38.76 70.37 62.08",
+    "L2GD": "81.04 59.98 71.96 72.13 42.84 70.67 66.18",
+    "APFL": "83.77 72.29 82.39 78.20 55.44 69.87 70.74",
+    "Ditto": "85.39 70.34 80.36 78.91 56.34 71.04 68.28",
+    "FedPer": "87.13 73.84 81.73 76.00 55.68 72.12 76.91",
+    "FedRep": "87.70 75.68 83.27 79.15 56.10 72.41 78.56",
 }
 ALONE, OTHER = "Local, drawn", "FedBABU"
 ORDER = (*PAPER, ALONE, OTHER, OTHER + TUNED)
@@ -84,9 +85,9 @@ AUGMENTED = ("FedAvg", "FedPer", "FedRep")  # trained on images cropped and flip
 WITH = ", augmented"  # after the name of the data, in pictures and tables
 NUMBERS = {
     (name + more, n, classes, method): number
-    for method, numbers in PAPER.items()
+    for method, row in PAPER.items()
     for columns in (COLUMNS, SMALL)
-    for (name, n, classes), number in zip(columns, numbers, strict=False)
+    for (name, n, classes), number in zip(columns, printed(row), strict=False)
     for more in ("", WITH)
 }
 #: What is run first of the paper's columns.

@@ -23,7 +23,7 @@ FEWEST = 3  # replicates: with two, Student's test has a single degree of freedo
 
 def beside(
     rows: pd.DataFrame,
-    paper: Mapping[tuple, float],
+    paper: Mapping[tuple, tuple[float, float]],
     *,
     by: Sequence[str],
     value: str = "accuracy",
@@ -36,8 +36,9 @@ def beside(
     ----------
     rows : DataFrame
         Columns `by` and `value`, a row for each replicate.
-    paper : mapping of tuple to float
-        Published number of a group, by its values of the columns `by`.
+    paper : mapping of tuple to tuple of float
+        Published number of a group, by its values of the columns `by`, and what is printed after
+        its ±, NaN if nothing is.
     by : sequence of str
         Columns that make a group, as the data, their partition and the method.
     value : str
@@ -52,16 +53,19 @@ def beside(
     -------
     DataFrame
         By `by`: columns ``replicates``, `value`, ``low``, ``high`` (NaN for a single replicate),
-        ``paper`` (NaN where there is none), `listed` and, with `ordered`, ``order``; groups in the
-        order of the rows.
+        ``paper`` (NaN where there is none), ``paper_error`` if any has one, `listed` and, with
+        `ordered`, ``order``; groups in the order of the rows.
     """
     lines = [
-        (*group, len(own), *map(float, mean_interval(own[value])), paper.get(group, np.nan),
+        (*group, len(own), *map(float, mean_interval(own[value])),
+         *paper.get(group, (np.nan, np.nan)),
          *(", ".join(f"{each:g}" for each in sorted(set(own[name]))) for name in listed))
         for group, own in rows.groupby(list(by), sort=False)
     ]  # fmt: skip
-    names = [*by, "replicates", value, "low", "high", "paper", *listed]
+    names = [*by, "replicates", value, "low", "high", "paper", "paper_error", *listed]
     found = pd.DataFrame(lines, columns=names).set_index(list(by))
+    if found["paper_error"].isna().all():
+        del found["paper_error"]
     if ordered is None:
         return found
     others = [name for name in by if name != ordered]

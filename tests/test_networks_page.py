@@ -148,6 +148,13 @@ def test_every_record_has_its_entry(page, path):
     assert manifest["title"] == item.title
 
 
+def test_what_a_paper_prints_after_its_mean_stands_there(page):
+    for error, printed in ((1.49, "1.49"), (0.13, "0.13"), (0.013, "0.013")):
+        own = line("A", 50.04, 80.0, "lower") | {"paper_error": {"value": error}}
+        row = page.table([own])[-1]
+        assert row == f"| A | 80.00 ± {printed} | 50.0 | 1.0 to 2.0 | 3 | lower |"
+
+
 def test_the_share_that_has_run_is_said_of_every_table(page):
     rows = page.Run.lines(types.SimpleNamespace(env=types.SimpleNamespace(
         note_dependency=lambda path: None)))  # fmt: skip

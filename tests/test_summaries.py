@@ -66,14 +66,18 @@ def test_means_stand_beside_published_numbers():
     )
     listed = summaries.beside(rows, {}, by=["n", "method"], listed=["lr"])["lr"]
     assert listed.tolist() == ["0.01, 0.1", "0.1", "0.0001"]
-    table = summaries.beside(rows, {(10, "B"): 0.65, (10, "C"): 0.1}, by=["n", "method"])
-    table = table.reset_index()
+    paper = {(10, "B"): (0.65, np.nan), (10, "C"): (0.1, 0.01)}
+    table = summaries.beside(rows, paper, by=["n", "method"]).reset_index()
     assert table[["n", "method"]].to_numpy().tolist() == [[10, "B"], [10, "A"], [20, "B"]]
     np.testing.assert_allclose(table["accuracy"], [0.6, 0.9, 0.4])
     np.testing.assert_array_equal(table["paper"], [0.65, np.nan, np.nan])
+    assert "paper_error" not in table  # C was not run
     assert table["replicates"].tolist() == [2, 1, 1]
     assert table["low"][0] < 0.5 < 0.7 < table["high"][0]
     assert np.isnan(table["low"][1])
+    paper[10, "B"] = (0.65, 0.02)
+    table = summaries.beside(rows, paper, by=["n", "method"])
+    np.testing.assert_array_equal(table["paper_error"], [0.02, np.nan, np.nan])
 
 
 def test_rows_along_one_parameter_are_those_of_the_setting_in_the_middle():

@@ -190,7 +190,7 @@ def table(lines, row="method"):
         low, high = _number(line, "low"), _number(line, "high")
         cells = [
             str(line[row]),
-            _text(_number(line, "paper"), ".2f"),
+            _with_error(_number(line, "paper"), _number(line, "paper_error")),
             _text(_number(line, value), digits),
             "–" if low is None else " to ".join(_text(end, digits) for end in (low, high)),
             str(line["replicates"]["value"]),
@@ -228,6 +228,12 @@ def remarks(lines):
 
 def _number(line, name):
     return line.get(name, {}).get("value")
+
+
+def _with_error(number, error):
+    if error is None:
+        return _text(number, ".2f")
+    return f"{number:.2f} ± {error:{'.2f' if error >= 0.1 else '.3f'}}"
 
 
 def _text(value, form=".1f"):
