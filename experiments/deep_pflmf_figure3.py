@@ -89,9 +89,11 @@ def caption(rows, replicates, sizes):
         v, these along U'∇f_i and shorter by the factor 0.1 / K, n times those of Theorem 1. The
         step size is chosen for each rank and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
-        training samples, held out in runs of {first["rounds"] // 5} rounds. Left, accuracy of every
-        client's model on its own test samples, mean over clients and the last ten rounds; right,
-        time of a run with its evaluations, which depends on the machine and on what else it does.
+        training samples, held out in runs of {first["rounds"] // 5} rounds, by accuracy or,
+        where none is surely above that of always answering one class, by loss. Left, accuracy of
+        every client's model on its own test samples, mean over clients and the last ten rounds;
+        right, time of a run with its evaluations, which depends on the machine and on what else it
+        does.
         Mean and 95 % interval of up to {replicates} draws of partition, weights, participants and
         batches.
     """

@@ -93,7 +93,8 @@ def caption(rows, replicates, sizes):
         0.1 / K, n times those of Theorem 1.
         The step size is chosen for each rank, K_U and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
-        training samples, held out in runs of {first["rounds"] // 5} rounds; {first["rounds"]}
+        training samples, held out in runs of {first["rounds"] // 5} rounds, by accuracy or,
+        where none is surely above that of always answering one class, by loss; {first["rounds"]}
         rounds, which are open in the paper. Accuracy of every client's model on its own test
         samples, mean over clients; mean and 95 % interval of up to {replicates} draws of partition,
         weights, participants and batches.

@@ -133,7 +133,8 @@ def caption(rows, replicates, sizes):
         FLUTE has linrep's penalties λ1 = λ2 = 10⁻⁴, λ3 = 0.1.
         The step size is chosen for each method and replicate among
         {", ".join(f"{lr:g}" for lr in LRS[: first["tried"]])} by a quarter of each client's
-        training samples, held out in runs of {first["rounds_tried"]} rounds. Accuracy of every
+        training samples, held out in runs of {first["rounds_tried"]} rounds, by accuracy or,
+        where none is surely above that of always answering one class, by loss. Accuracy of every
         client's model on its own test samples, mean over clients and the last
         {min(10, first["rounds"])} rounds; mean and 95 % interval of {replicates} draws of
         partition, weights, participants and batches (of fewer where not all has been run).
