@@ -230,3 +230,10 @@ def test_the_page_has_every_table_and_figure_of_a_paper():
     assert set(shown) == {
         name for name in experiment.available() if name.startswith("deep.")
     } - {"deep.digits"}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["deep.pflmf_table1", "deep.pflmf_table2"])
+def test_the_step_size_that_was_chosen_is_the_one_the_page_names(name):
+    assert "the largest of the paper's four step sizes, 0.1, was chosen" in TEXT
+    rows = pd.read_parquet(ROOT / "figures" / "networks" / f"{name}.parquet")
+    assert set(rows["lr"]) == {0.1}
