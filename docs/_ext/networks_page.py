@@ -17,7 +17,7 @@ from linrep import experiment
 from linrep.networks import TITLES
 
 FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
-HIGHEST, OPEN = "highest", "not distinguishable"
+HIGHEST, OPEN, FEW = "highest", "not distinguishable", "too few replicates"
 
 
 class Networks(Markdown):
@@ -186,15 +186,17 @@ def table(lines, row="method"):
         "| --- | --- | --- | --- | --- | --- |" + " --- |" * steps,
     ]
     digits = ".3f" if value == "error" else ".1f"
+    orders = {line.get("order", {}).get("value") for line in lines}
+    untested = orders <= {HIGHEST, FEW}
     for line in sorted(lines, key=lambda line: -_number(line, value)):
         low, high = _number(line, "low"), _number(line, "high")
         cells = [
             str(line[row]),
-            _with_error(_number(line, "paper"), _number(line, "paper_error")),
+            printed(_number(line, "paper"), _number(line, "paper_error")),
             _text(_number(line, value), digits),
             "–" if low is None else " to ".join(_text(end, digits) for end in (low, high)),
             str(line["replicates"]["value"]),
-            line.get("order", {}).get("value", ""),
+            FEW if untested else line.get("order", {}).get("value", ""),
             *([line["lr"]["value"]] if steps else []),
         ]
         rows.append("| " + " | ".join(cells) + " |")
@@ -230,7 +232,8 @@ def _number(line, name):
     return line.get(name, {}).get("value")
 
 
-def _with_error(number, error):
+def printed(number, error=None):
+    """Return a number of a paper, with what it prints after ±."""
     if error is None:
         return _text(number, ".2f")
     return f"{number:.2f} ± {error:{'.2f' if error >= 0.1 else '.3f'}}"

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 import pandas as pd
+from networks_page import printed
 from reference import Markdown
 
 import linrep
@@ -56,7 +57,8 @@ def said(name, labels, quoted):
         return f"{value['value']:.1f}"
     if (number := line.get("paper", {}).get("value")) is None:
         raise ValueError(f"{name}: the paper prints no number of {method}")
-    return f"{number:.2f}"
+    error = line.get("paper_error", {}).get("value")
+    return printed(number, error)
 
 
 def _compared(name, labels, first, sign, second):
@@ -76,7 +78,7 @@ def _compared(name, labels, first, sign, second):
     how = f"p {'< 0.001' if p < 0.001 else f'= {p:.3f}'}, {seeds} seeds"
     if sign == ">":
         return f"{first} is {by:.1f} points above {second} ({how})"
-    return f"{first} and {second} are not distinguishable ({how})"
+    return f"{first} and {second} are not distinguishable ({by:+.1f} points, {how})"
 
 
 @cache
