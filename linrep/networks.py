@@ -315,12 +315,14 @@ def computed_by(trace: Trace) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``device``, ``engine``, ``samples_per_second``, ``trained``, the seconds of the run, and
+        ``device``, ``engine``, ``samples_per_second``, ``tf32``, what was multiplied in
+        TensorFloat-32 (on a CPU nothing, an empty text), ``trained``, the seconds of the run, and
         ``commit``, the code's.
     """
     settings = ("device", "engine", "samples_per_second")
     return {
         **{name: trace.settings.get(name) for name in settings},
+        "tf32": trace.settings.get("tf32", ""),
         "trained": trace.wall_time,
         "commit": commit(),
     }

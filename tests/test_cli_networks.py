@@ -19,7 +19,9 @@ torch = pytest.importorskip("torch")
 
 from linrep import experiment, networks, plotting  # noqa: E402
 from linrep.cli import main  # noqa: E402
+from linrep.cli.networks import _in_turn  # noqa: E402
 from linrep.deep import readers  # noqa: E402
+from linrep.experiment import runs_in, sweep_of  # noqa: E402
 from linrep.networks import with_method  # noqa: E402
 from linrep.provenance import commit  # noqa: E402
 from linrep.sweeps import load, open_run  # noqa: E402
@@ -67,6 +69,34 @@ def test_what_is_missing_is_said_and_the_same_command_goes_on(run):
     assert rows["device"].eq("cpu").all()
     assert (rows["samples_per_second"] > 0).all()
     assert rows["commit"].eq(commit()).all()
+
+
+def test_what_is_worth_most_of_all_tables_is_run_first(run, tmp_path):
+    (tmp_path / "other.py").write_text(SCRIPT.replace("mine.networks", "mine.other"))
+    tables = [experiment.load(name) for name in ("mine.py", "other.py")]
+    parts = [(item, set(runs_in(sweep_of(item)))) for item in tables]
+    assert _in_turn(parts[:1], 0) == parts[:1]
+    steps = _in_turn(parts, 0)
+    order = [(item.id, {replicate for *_, replicate in runs}) for item, runs in steps]
+    names = "mine.networks", "mine.other"
+    assert order == [(name, {replicate}) for replicate in range(3) for name in names]
+    assert [set.union(*(runs for item, runs in steps if item.id == name)) for name in names] == [
+        runs for _, runs in parts
+    ]
+    # A table that is complete has its turn, in which nothing is run.
+    assert (tables[0], set()) in _in_turn([(tables[0], set()), parts[1]], 0)
+
+
+def test_a_table_that_fails_stops_no_other(run, tmp_path):
+    fails = SCRIPT.replace("mine.networks", "mine.failing").replace(
+        "    seed = int(", '    raise ValueError("no network")\n    seed = int('
+    )
+    (tmp_path / "failing.py").write_text(fails)
+    found = run("failing.py", "mine.py", "--workers", "1")
+    assert found.exit_code == 1
+    assert "no network" in found.output
+    assert Path(RESULTS, "mine.networks.svg").is_file()
+    assert not Path(RESULTS, "mine.failing.svg").exists()
 
 
 def test_a_run_with_several_rows_counts_once(run):
@@ -160,7 +190,7 @@ def test_tables_of_data_that_are_not_there_are_left_out(run, tmp_path, monkeypat
     assert result.exit_code == 0, result.output
     assert (
         f"left out, not in {tmp_path}: sent140 (sent140.npz, or LEAF's files and GloVe's vectors), "
-        "femnist (femnist.npz, or LEAF's files), mnist (mnist.npz, or torchvision's files)\n"
+        "femnist (femnist.npz, or LEAF's files), mnist (mnist.npz, or torchvision's files), "
     ) in result.output
     assert "left out, cannot be read: cifar10: cifar10 is read by torchvision" in result.output
     damaged = f"left out, cannot be read: cifar100: {tmp_path / 'cifar100.npz'} must be a file of"

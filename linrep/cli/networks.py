@@ -1,4 +1,4 @@
-"""``linrep networks``: the tables of networks, which take hours, in parts that are worth most."""
+"""``linrep networks``: tables of networks, which take hours, what is worth most first."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from linrep.cli.group import (
 )
 from linrep.cli.text import echo, echo_error, frame
 
-_PATTERN = "deep.*table*"
+_PATTERNS = ("deep.*table*", "deep.*figure*")
 
 
 @main.command()
@@ -72,11 +72,12 @@ _PATTERN = "deep.*table*"
 def networks(
     names, where, hours, replicates, rounds, method, device, workers, seed, data, plan, draw, record
 ):
-    """Train the networks of the papers' tables: all of them, some by id or pattern.
+    """Train the networks of the papers' tables and figures: all, some by id or pattern.
 
-    A run is a method in a column with a seed. What is worth most is run first; Ctrl-C or SIGTERM
-    ends within seconds, and the same command goes on, each run from its last checkpoint. What has
-    not been run is left out of pictures and tables, which say so.
+    A run is a method in a column with a seed. What is worth most is run first, the small columns of
+    all tables before those of the papers' sizes; Ctrl-C or SIGTERM ends within seconds, and the
+    same command goes on, each run from its last checkpoint. What has not been run is left out of
+    pictures and tables, which say so.
     """
     if method is not None and record:
         raise BadInput("--method and --record: a record is of linrep's methods")
@@ -92,7 +93,7 @@ def networks(
     from linrep.sweeps import Stopped
 
     with bad_input(ValueError):
-        found = experiment.matching(names or [_PATTERN])
+        found = experiment.matching(names or _PATTERNS)
         chosen = [experiment.load(name) for name in found]
         named = {item.id for name, item in zip(found, chosen, strict=True) if name in names}
         selected = _selection(where)
@@ -121,17 +122,17 @@ def networks(
         for item, _ in to_run:
             _plan(item, runs, seed, wanted, kept[item.id])
         return
-    until = None if hours is None else time.monotonic() + 3600.0 * hours
-    for item, _ in () if draw else to_run:
+    until, failed = None if hours is None else time.monotonic() + 3600.0 * hours, False
+    parts = [(item, _missing(item, seed, wanted, kept[item.id])) for item, _ in to_run]
+    for item, missing in () if draw else _in_turn(parts, seed):
         left = None if until is None else until - time.monotonic()
         if left is not None and left <= 0.0:
             break
         try:
             with bad_input(OSError):
                 experiment.compute(
-                    item, runs, workers=workers, seed=seed, budget=left,
-                    chosen=_missing(item, seed, wanted, kept[item.id]),
-                )  # fmt: skip
+                    item, runs, workers=workers, seed=seed, budget=left, chosen=missing
+                )
         except Stopped as stopped:
             if until is None or time.monotonic() < until:
                 raise Unfinished(stopped, at_once=stopped.at_once) from None
@@ -139,7 +140,7 @@ def networks(
         except experiment.Failed as error:
             echo_error(error)
             echo(replay_command(error.run, error.first), err=True)
-            raise click.exceptions.Exit(1) from None
+            failed = True  # the rest is run and drawn all the same
     for item, folder in to_run:
         began = time.perf_counter()
         others = None
@@ -164,6 +165,31 @@ def networks(
             which = "them" if left == missing else f"{left} of them"
             more = f"; the same command goes on with {which}" if left else ""
             echo(f"{item.id}: {missing} runs are missing{more}")
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _in_turn(parts, seed):
+    """Return tables and the runs to make of them, of all tables what is worth most first.
+
+    Its worth is the first entry of what orders the runs of a table.
+    """
+    from linrep.experiment import run_of, sweep_of
+
+    if len(parts) == 1:
+        return parts
+    steps = []
+    for item, missing in parts:
+        sweep = sweep_of(item, seed=seed)
+        worth: dict[int, set] = {}
+        for cell in sweep.grid:
+            for replicate in range(sweep.replicates):
+                if (run := run_of(cell, replicate, sweep)) in missing:
+                    rank = item.order(cell, replicate) if item.order else 0
+                    first = rank[0] if isinstance(rank, tuple) else rank
+                    worth.setdefault(int(first), set()).add(run)
+        steps += [(first, item, runs) for first, runs in (worth or {0: set()}).items()]
+    return [(item, runs) for _, item, runs in sorted(steps, key=lambda step: step[0])]
 
 
 def _selection(where):

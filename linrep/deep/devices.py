@@ -37,6 +37,17 @@ def read_device(name: str) -> torch.device:
     return device
 
 
+def synchronize(device: torch.device) -> None:
+    """Wait until a device has done what it was given, so that a clock can be read.
+
+    Parameters
+    ----------
+    device : torch.device
+    """
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
 def describe(device: torch.device) -> str:
     """Return the name of a device, as a trace has it.
 

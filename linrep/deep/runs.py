@@ -23,7 +23,7 @@ from linrep.deep import _checkpoints as checkpoints
 from linrep.deep import layers, models, partitions
 from linrep.deep._evaluation import History, by_client, judge, trace_of
 from linrep.deep.data import FederatedData
-from linrep.deep.devices import describe
+from linrep.deep.devices import describe, synchronize
 from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
 from linrep.deep.training import SGD, Optimizer, Phase, belongs, check_blocks
@@ -186,7 +186,7 @@ def run_seeds(
         history = checkpoints.load(Path(checkpoint), identity, state, federation.device)
         if state.round > rounds:
             raise ValueError(f"rounds must be at least {state.round}, as in the checkpoint")
-    already, training, found = history.seconds, 0.0, None
+    already, training, trained, found = history.seconds, 0.0, 0, None
     due = time.perf_counter() + checkpoint_every
     name = type(method).__name__
     with progress_bar(progress, initial=state.round, total=rounds, desc=name, unit="round") as bar:
@@ -213,14 +213,17 @@ def run_seeds(
             if state.round >= rounds:
                 break
             clients = federation.sample("participation", state.round, count)
-            started = time.perf_counter()
+            synchronize(federation.device)  # what evaluation left to do is not of this round
+            before, started = federation.samples_trained, time.perf_counter()
             method.round(federation, state, clients)
+            synchronize(federation.device)
             training += time.perf_counter() - started
+            trained += federation.samples_trained - before  # evaluation may train, too
             bar.update()
-    trained = federation.samples_trained
     if found is None:  # the checkpoint was of the last round
         found = by_client(federation, method.models, state)
     tuned = None if method.ft is None else by_client(federation, method.fine_tuned, state)
+    history.seconds = already + time.perf_counter() - began
     settings |= {"device": describe(federation.device), "engine": federation.engine}
     if training:
         settings["samples_per_second"] = round(trained / training)
