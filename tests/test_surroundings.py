@@ -117,7 +117,7 @@ def test_verify_goes_on_where_it_was_stopped(folder, monkeypatch, number, worker
     # Ctrl-C reaches all processes of a terminal. Both pipes are closed afterwards, for which
     # `stopped` waits: no worker is left that holds them, not even of a parent that was killed.
     code, output, errors = stopped(folder, number, workers, number == signal.SIGINT)
-    assert code == status
+    assert code == status, errors
     assert output == ""
     done = stored(folder)
     if number == signal.SIGKILL:
