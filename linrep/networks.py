@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from linrep import deep
+from linrep import _trial, deep
 from linrep.deep.source import source
 from linrep.provenance import commit
 from linrep.settings.sizes import Sizes, size
@@ -232,6 +232,10 @@ def train(
     """
     commit()  # which computed_by has after the run: by then the code may be another
     recorded = {*range(0, rounds, _EVERY), *last_rounds(rounds, last), *record}
+    trial = _trial.current()
+    if trial is not None:
+        settings |= trial.settings(rounds, len(recorded))
+        return deep.run(data, method, progress=False, **settings)
     return deep.run(
         data, method, rounds=rounds, record=sorted(recorded), checkpoint=_checkpoint("run"),
         callback=_noting(label, rounds), progress=False, **settings,
@@ -257,6 +261,10 @@ def choose_lr(
         What is trained, for the bar of the sweep.
     """
     commit()  # as in train
+    trial = _trial.current()
+    if trial is not None:
+        trial.count(len(lrs) * rounds, len(lrs) * len(last_rounds(rounds)))
+        return lrs[0]
     return deep.choose_lr(
         data, method, lrs, rounds=rounds, checkpoint=_checkpoint("try"),
         callback=_noting(f"{label}, step sizes", rounds), progress=False, **settings,

@@ -54,6 +54,7 @@ LAYERS = (
     "record",
     "report",
     "summaries",
+    "_trial",
     "networks",
     "experiment",
     "reproduction",

@@ -14,7 +14,6 @@ from linrep._formulas import parse
 from linrep._scripts import available
 from linrep.cli import completion
 from linrep.cli import names as known
-from linrep.cli.estimate import duration
 from linrep.cli.figures import show_drawn, sized
 from linrep.cli.group import (
     SEED_OPTION,
@@ -25,7 +24,7 @@ from linrep.cli.group import (
     replay_command,
     workers_option,
 )
-from linrep.cli.text import echo, echo_error, frame
+from linrep.cli.text import echo, echo_error
 
 _PATTERNS = ("deep.*table*", "deep.*figure*")
 
@@ -62,6 +61,11 @@ _PATTERNS = ("deep.*table*", "deep.*figure*")
     help="Folder of the data sets.  [default: $LINREP_DATA]",
 )
 @click.option("--plan", is_flag=True, help="Say what is done, missing, and how long it takes.")
+@click.option(
+    "--trial",
+    is_flag=True,
+    help="With --plan: run a few rounds in each column of which it is not known how long it takes.",
+)
 @click.option("--draw", is_flag=True, help="Draw what has been run, and run nothing.")
 @click.option(
     "--record",
@@ -70,8 +74,9 @@ _PATTERNS = ("deep.*table*", "deep.*figure*")
     "not made again.",
 )
 def networks(
-    names, where, hours, replicates, rounds, method, device, workers, seed, data, plan, draw, record
-):
+    names, where, hours, replicates, rounds, method, device, workers, seed, data, plan, trial, draw,
+    record,
+):  # fmt: skip
     """Train the networks of the papers' tables and figures: all, some by id or pattern.
 
     A run is a method in a column with a seed. What is worth most is run first, the small columns of
@@ -81,6 +86,8 @@ def networks(
     """
     if method is not None and record:
         raise BadInput("--method and --record: a record is of linrep's methods")
+    if trial and not plan:
+        raise BadInput("--trial needs --plan")
     names = known.spelled(names, available())
     with bad_input(ValueError):
         known.check_experiments(names, "*" if set(names) & set(available()) else "deep.*")
@@ -88,6 +95,7 @@ def networks(
         if where is not None:
             parse(where)
     from linrep import experiment
+    from linrep.cli.network_times import plan as show_plan
     from linrep.experiment import data_folder
     from linrep.reproduction import RECORD, RESULTS
     from linrep.sweeps import Stopped
@@ -100,7 +108,7 @@ def networks(
     for item in chosen:
         if not item.trains_networks:
             raise BadInput(f"{item.id} trains no networks; linrep figures draws it")
-    _surroundings(chosen, device, data)
+    here = _surroundings(chosen, device, data)
     given = {} if rounds is None else {"rounds": str(rounds)}
     option = "--record" if record else ""
     made = [sized(item, given, replicates, False, option) for item in chosen]
@@ -120,7 +128,8 @@ def networks(
     kept = {item.id: _kept(item, seed) if record else None for item, _ in to_run}
     if plan:
         for item, _ in to_run:
-            _plan(item, runs, seed, wanted, kept[item.id])
+            times = kept[item.id] if record else _recorded_times(item, seed)
+            show_plan(item, runs, seed, wanted, kept[item.id], times, here, workers, trial)
         return
     until, failed = None if hours is None else time.monotonic() + 3600.0 * hours, False
     parts = [(item, _missing(item, seed, wanted, kept[item.id])) for item, _ in to_run]
@@ -203,7 +212,7 @@ def _selection(where):
 
 
 def _surroundings(chosen, device, data):
-    """Refuse what cannot be run before the first run, and set where it is."""
+    """Refuse what cannot be run before the first run, set where it is, and name the device."""
     from linrep.deep.readers import FOLDER_VARIABLE
 
     if data is not None:
@@ -211,11 +220,12 @@ def _surroundings(chosen, device, data):
     for item in chosen:
         if missing := item.missing():
             raise BadInput(f"{item.id} needs {missing}")
-    from linrep.deep.devices import DEVICE_VARIABLE, read_device
+    from linrep.deep.devices import DEVICE_VARIABLE, describe, read_device
 
     with bad_input(ValueError):
-        read_device(device)
+        found = read_device(device)
     os.environ[DEVICE_VARIABLE] = device
+    return describe(found)
 
 
 def _without(chosen, folder):
@@ -362,6 +372,13 @@ def _kept(item, seed):
     return rows[runs_of(rows, sweep).isin(set(runs_in(sweep)))]
 
 
+def _recorded_times(item, seed):
+    """Return the rows of a table's record for how long they took, None where there are none."""
+    with suppress(BadInput):  # a damaged record is of no use here
+        return None if item.others() else _kept(item, seed)
+    return None
+
+
 def _differs(name, digest):
     """Say what keeps recorded rows of a data set from standing beside new ones."""
     from linrep import deep
@@ -395,45 +412,3 @@ def _missing(item, seed, wanted, rows):
     sweep = sweep_of(item, seed=seed)
     known = set() if rows is None else set(runs_of(rows, sweep))
     return set(runs_in(sweep, wanted)) - known
-
-
-def _plan(item, runs, seed, wanted, kept):
-    """Say how much of a table is done, and how long the rest takes by what has been run."""
-    import pandas as pd
-
-    from linrep.experiment import run_directory, run_of, runs_of, sweep_of
-    from linrep.sweeps import open_run
-
-    sweep = sweep_of(item, seed=seed)
-    try:
-        rows = open_run(run_directory(runs, item, sweep)).read(partial=True)
-    except (ValueError, OSError):
-        rows = pd.DataFrame({"cell": [], "replicate": [], "seconds": []})
-    if kept is not None:
-        cells = {run_of(cell, 0, sweep)[:-1]: name
-                 for name, cell in zip(sweep.names, sweep.grid, strict=True)}  # fmt: skip
-        own = runs_of(kept, sweep).map(lambda run: cells[run[:-1]])
-        took = kept["trained"] if "trained" in kept else float("nan")
-        rows = pd.concat([rows, kept.assign(cell=own, seconds=took)])
-    each = rows.drop_duplicates(["cell", "replicate"])  # a curve has a row for each round
-    timed = each.groupby("cell")["seconds"].agg(["count", "mean"])
-    keys = [name for name in sweep.parameters if name != "method"] or ["method"]
-    lines = [
-        {
-            **{name: cell.get(name) for name in keys},
-            "runs": sweep.replicates,
-            "done": int(timed["count"].get(name, 0)),
-            "seconds": timed["mean"].get(name, float("nan")),
-        }
-        for name, cell in zip(sweep.names, sweep.grid, strict=True)
-        if wanted(cell)
-    ]
-    table = pd.DataFrame(lines)
-    table["seconds"] = table["seconds"].fillna(table.groupby(keys)["seconds"].transform("mean"))
-    table["left"] = (table["runs"] - table["done"]) * table["seconds"]
-    shown = table.groupby(keys, sort=False).agg(
-        runs=("runs", "sum"), done=("done", "sum"), left=("left", lambda own: own.sum(skipna=False))
-    )
-    shown["left on one core"] = shown.pop("left").map(duration)
-    echo(f"{item.id}: {item.title}")
-    frame(shown.reset_index(), digits=6)

@@ -317,8 +317,14 @@ class FederatedData:
         ValueError, TypeError
             As :meth:`from_lists`.
         """
-        parts = ([each for part in pair for each in _arrays(part)] for pair in clients)
-        return cls.from_lists(parts, **others)
+
+        def parts(pair):
+            if not isinstance(pair, tuple | list):
+                kind = type(pair).__name__
+                raise TypeError(f"clients must be pairs (train, test) of data sets, one is {kind}")
+            return [each for part in pair for each in _arrays(part)]
+
+        return cls.from_lists(map(parts, clients), **others)
 
     @classmethod
     def from_lists(cls, clients: Iterable[Sequence[ArrayLike]], **others: Any) -> FederatedData:

@@ -36,21 +36,34 @@ def chosen(federation: Any, name: str) -> str:
     Raises
     ------
     ValueError
-        If there is no such engine, or "vmap" is asked for a network that draws from torch's
-        generator.
+        If there is no such engine, or "vmap" is asked for what can only be trained by "loop".
     """
     check.choice("engine", name, ("auto", *ENGINES, "measure"))
+    if reason := _alone(federation):
+        if name == "vmap":
+            raise ValueError(f"engine must be 'loop' for {reason}")
+        return "loop"
     if name == "auto":
         name = choose(federation.device, federation.model)
         first = np.zeros((len(federation.seeds), 1), dtype=np.int64)
         if name == "vmap" and not math.isfinite(seconds(federation, "vmap", first, steps=1)):
             name = "loop"
-    elif name == "vmap" and federation.traits.draws:
-        raise ValueError(
-            "engine must be 'loop' for a network that draws from torch's generator, as functional "
-            "dropout does; torch.nn.Dropout can be trained by either"
-        )
     return measured(federation) if name == "measure" else name
+
+
+def _alone(federation):
+    """Say what keeps clients from being trained together, if something does."""
+    if federation.traits.draws:
+        return (
+            "a network that draws from torch's generator, as functional dropout does; "
+            "torch.nn.Dropout can be trained by either"
+        )
+    if federation.entrywise:
+        return ""
+    return (
+        "an optimizer whose steps are not entry by entry, as those of SGD and Adam are: clients "
+        "that are trained together share tensors"
+    )
 
 
 def choose(device: torch.device, model: nn.Module) -> str:

@@ -285,6 +285,11 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
             names["key"].append(_joined(prefix, "key"))
         elif isinstance(module, BatchNorm):
             names["mask"].append(_joined(prefix, "mask"))
+        elif lacking := [p for p in _PARTS if _couples(module) and getattr(module, p) is None]:
+            raise ValueError(
+                f"model must normalize batches with averages, a momentum, weights and biases, "
+                f"{prefix or 'it'} has no {lacking[0]}"
+            )
         elif _draws(module) or _couples(module):
             raise ValueError(
                 f"model must draw and normalize by torch's Dropout and BatchNorm or those of "

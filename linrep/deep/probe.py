@@ -1,8 +1,10 @@
-"""What a network does that its parameters do not tell, found by passing samples through it."""
+"""What networks and optimizers do that their parameters do not tell, found by trying them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from typing import NamedTuple
 
 import torch
@@ -10,7 +12,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from linrep.deep import layers
-from linrep.deep.training import block
+from linrep.deep.training import SGD, block, name_of, stepper
 
 
 class Traits(NamedTuple):
@@ -79,6 +81,53 @@ def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
             in_parts = _agrees(model.eval(), state, x)
     model.train()
     return Traits(in_parts, draws)
+
+
+def is_entrywise(sgd: SGD, shapes: Mapping[str, Sequence[int]]) -> bool:
+    """Tell whether steps of an optimizer move each entry of a parameter by itself.
+
+    Parameters
+    ----------
+    sgd : SGD
+    shapes : mapping of str to sequence of int
+        Those of a network's parameters.
+
+    Raises
+    ------
+    ValueError
+        If it cannot make steps.
+    """
+    if sgd.optimizer is None:
+        return True
+    generator = torch.Generator().manual_seed(0)
+    start, gradient = (
+        {  # of two workers, stacked
+            name: torch.randn(
+                2, *(min(2, length) for length in shape), generator=generator, dtype=torch.float64
+            )
+            for name, shape in shapes.items()
+        }
+        for _ in range(2)
+    )
+
+    def moved(workers):
+        now = {name: value[workers].clone() for name, value in start.items()}
+        step = stepper(replace(sgd, schedule=None).at(0), now)
+        for _ in range(2):  # the second depends on what the first has left
+            step({name: value[workers] for name, value in gradient.items()})
+        return now
+
+    try:
+        together, *alone = (moved(workers) for workers in (slice(None), 0, 1))
+    except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"optimizer must be one of torch for a list of parameters, whose step takes no "
+            f"closure; {name_of(sgd.optimizer)}: {error}"
+        ) from None
+    return all(
+        torch.allclose(value, torch.stack([own[name] for own in alone]), rtol=0.0, atol=1e-12)
+        for name, value in together.items()
+    )
 
 
 def _agrees(model, state, x):

@@ -47,8 +47,8 @@ class SGD:
         Largest norm of a client's gradient; a longer one is shortened to it.
     optimizer : callable, optional
         ``optimizer(parameters)`` returns a torch.optim.Optimizer, with a momentum and a weight
-        decay of its own. It has to work entry by entry, as Adam does and Adafactor does not:
-        several clients are stepped at once.
+        decay of its own, whose step takes no closure. With one that does not work entry by entry,
+        as Adam does and Adafactor does not, clients are trained one after another.
     schedule : callable, optional
         ``schedule(round)`` multiplies step sizes in a round, counted from 0.
     augment : callable, optional
@@ -535,7 +535,7 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     if work.compile:
         mode = "reduce-overhead" if device.type == "cuda" else "default"
         per_worker = torch.compile(per_worker, mode=mode)
-    set_now, step, buffers = _per_batch(work), _stepper(work.sgd, trained), work.buffers
+    set_now, step, buffers = _per_batch(work), stepper(work.sgd, trained), work.buffers
     for t in range(weights.shape[1]):
         x, y = work.fetch(t, slice(None))
         batch = Batch(x, y, weights[:, t], work.z)
@@ -570,7 +570,7 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
         fixed = {name: value[worker] for name, value in frozen.items()}
         buffers = {name: value[worker] for name, value in work.buffers.items()}
         context = _worker(work.context, worker)
-        step = _stepper(work.sgd, own)
+        step = stepper(work.sgd, own)
         for t, size in enumerate(sizes[sizes > 0].tolist()):
             x, y = work.fetch(t, slice(worker, worker + 1))
             # Without the padding, so that layers need not know of it.
@@ -594,8 +594,21 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
 ENGINES = {"loop": train_one_by_one, "vmap": train_together}
 
 
-def _stepper(sgd, trained):
-    """Return a function that moves parameters in place along gradients: (gradients, moving)."""
+def stepper(sgd: SGD, trained: Parameters) -> Callable[..., None]:
+    """Return a function that moves parameters in place along gradients.
+
+    Parameters
+    ----------
+    sgd : SGD
+    trained : dict of str to Tensor
+        The parameters; those of K workers may be stacked, (K, ...).
+
+    Returns
+    -------
+    callable
+        ``step(gradients, moving=None)``, with gradients by the names of the parameters, and which
+        workers move, (K,), by default all.
+    """
     make = sgd.optimizer or partial(
         torch.optim.SGD, lr=sgd.lr, momentum=sgd.momentum, weight_decay=sgd.weight_decay
     )

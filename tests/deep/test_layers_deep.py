@@ -405,13 +405,19 @@ def test_a_network_is_converted_with_its_mode_and_its_sharing():
 
 
 @pytest.mark.parametrize(
-    "layer",
-    [nn.AlphaDropout(0.1), nn.BatchNorm1d(1, momentum=None), nn.BatchNorm1d(1, affine=False)],
+    ("layer", "words"),
+    [
+        (nn.AlphaDropout(0.1), ("model must draw and normalize", "AlphaDropout")),
+        (nn.SyncBatchNorm(1), ("model must draw and normalize", "SyncBatchNorm")),
+        (nn.BatchNorm1d(1, momentum=None), ("must normalize", "0 has no momentum")),
+        (nn.BatchNorm1d(1, affine=False), ("must normalize", "0 has no weight")),
+        (nn.BatchNorm1d(1, track_running_stats=False), ("must normalize", "no running_mean")),
+    ],
 )
-def test_what_has_no_equal_stays_and_is_refused(layer):
+def test_what_has_no_equal_stays_and_is_refused(layer, words):
     model = converted(nn.Sequential(layer))
     assert model[0] is layer
-    with complaint(ValueError, "model must draw and normalize"):
+    with complaint(ValueError, *words):
         per_batch(model)
 
 

@@ -21,6 +21,19 @@ ENGINES = ["loop", "vmap"]
 ADAM = partial(torch.optim.Adam, lr=0.01, weight_decay=0.1)
 
 
+class Normed(torch.optim.Optimizer):
+    """Steps of one length for each parameter as a whole: it does not work entry by entry."""
+
+    def __init__(self, parameters, lr=0.05):
+        super().__init__(parameters, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for value in group["params"]:
+                value.add_(value.grad / value.grad.norm(), alpha=-group["lr"])
+
+
 class Usual(nn.Module):
     """A network as torchvision builds them: torch's layers, a dropout used twice, the head `fc`."""
 
@@ -51,9 +64,15 @@ def trained(samples=None, network="mlp", engine="loop", round=0, phases=TWICE, *
 # Steps
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(("optimizer", "clip"), [(ADAM, None), (None, 0.3), (ADAM, 0.01)])
-def test_steps_are_those_of_torchs_optimizer_with_clipped_gradients(engine, optimizer, clip):
+@pytest.mark.parametrize(
+    ("optimizer", "clip", "engine"),
+    [
+        *((*each, engine) for each in ((ADAM, None), (None, 0.3), (ADAM, 0.01))
+          for engine in ENGINES),
+        (Normed, None, "auto"),
+    ],
+)  # fmt: skip
+def test_steps_are_those_of_torchs_optimizer_with_clipped_gradients(optimizer, clip, engine):
     samples, client = small.data(), 2
     plain = {"lr": 0.1, "momentum": 0.5} if optimizer is None else {}
     sgd = SGD(batch_size=5, clip=clip, optimizer=optimizer, **plain)
@@ -77,6 +96,36 @@ def test_steps_are_those_of_torchs_optimizer_with_clipped_gradients(engine, opti
     for name, value in model.named_parameters():
         # Torch divides by the norm and 1e-6.
         torch.testing.assert_close(new[name][0, client], value.detach(), rtol=1e-4, atol=1e-6)
+
+
+OTHERS = [getattr(torch.optim, "Adafactor", Normed), Normed]
+ENTRYWISE = ("SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop",
+             "ASGD", "Rprop")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENTRYWISE)
+def test_optimizers_that_step_entry_by_entry_train_clients_together(name):
+    sgd = SGD(optimizer=partial(getattr(torch.optim, name), lr=0.01))
+    assert small.federation(sgd=sgd, engine="vmap").engine == "vmap"
+
+
+@pytest.mark.parametrize("make", OTHERS)
+@pytest.mark.parametrize("engine", ["auto", "measure", "loop"])
+def test_those_that_do_not_train_them_one_by_one(make, engine):
+    sgd = SGD(optimizer=partial(make, lr=0.01))
+    assert small.federation(sgd=sgd, engine=engine).engine == "loop"
+    with pytest.raises(ValueError, match="engine must be 'loop' for an optimizer whose"):
+        small.federation(sgd=sgd, engine="vmap")
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [torch.optim.LBFGS, lambda parameters: None, partial(torch.optim.Adam, rate=0.1)],
+)
+def test_what_makes_no_steps_is_refused_before_any(optimizer):
+    with pytest.raises(ValueError, match="optimizer must be one of torch for a list") as error:
+        deep.run(small.data(), "fedavg", model="mlp", rounds=1, optimizer=optimizer)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("settings", [{}, {"optimizer": partial(torch.optim.SGD, lr=0.1)}])
@@ -210,6 +259,14 @@ def test_new_clients_fine_tune_the_same_head():
 
 
 # Data
+
+
+@pytest.mark.parametrize("clients", ["data sets", "one"])
+def test_clients_that_are_no_pairs_of_data_sets_are_refused(clients):
+    each = TensorDataset(torch.zeros(4, 5), torch.zeros(4, dtype=torch.int64))
+    given = {"data sets": [each, each], "one": each}[clients]
+    with pytest.raises(TypeError, match=r"clients must be pairs \(train, test\) of data sets"):
+        deep.FederatedData.from_torch([given] if clients == "one" else given)
 
 
 def test_data_sets_of_torch_are_clients():
