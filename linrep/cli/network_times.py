@@ -61,7 +61,8 @@ def plan(
         for name, cell in zip(sweep.names, sweep.grid, strict=True)
         if wanted(cell)
     )
-    known = pd.concat([_times(here, HERE), _times(recorded, RECORD)])
+    tried = ", step sizes not tried" if "tried" in sweep.parameters else ""
+    known = pd.concat([_times(here, HERE), _times(recorded, RECORD + tried)])
     table = table.merge(_on(known, device), on="cell", how="left")
     if try_out:
         _try_out(table, sweep, known)

@@ -9,7 +9,6 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -80,11 +79,11 @@ def write_part(
             table = table.set_column(place, field.name, table[field.name].cast(pa.string()))
         if pa.types.is_string(table.schema.field(place).type):
             texts.append(field.name)
-    buffer = BytesIO()
+    buffer = pa.BufferOutputStream()
     pq.write_table(  # numbers seldom repeat: finding that out takes longer than writing them
         table.replace_schema_metadata(metadata), buffer, compression="zstd", use_dictionary=texts
     )
-    content = buffer.getvalue()
+    content = buffer.getvalue().to_pybytes()
     path = folder / f"{digest(content)}.parquet"
     files.write(path, content)
     columns = _types(table.schema)
@@ -97,7 +96,7 @@ def read_part(path: Path) -> Part | None:
         content = path.read_bytes()
         if path.stem != digest(content):
             return None
-        metadata = pq.read_metadata(BytesIO(content))
+        metadata = pq.read_metadata(pa.BufferReader(content))
         coverage = json.loads(metadata.metadata[_COVERAGE])
         segments = tuple(Segment(*segment) for segment in coverage["segments"])
         return Part(
@@ -125,7 +124,8 @@ def read_rows(
     content = path.read_bytes()
     if path.stem != digest(content):
         raise Damaged(f"{path} has been damaged since; the sweep computes it again")
-    with pq.ParquetFile(BytesIO(content), read_dictionary=_REPEATED) as file:
+    # Arrow's own buffer: an interrupt in a call of Python's could end the process in Arrow.
+    with pq.ParquetFile(pa.BufferReader(content), read_dictionary=_REPEATED) as file:
         columns = [
             name
             for name in file.schema_arrow.names
