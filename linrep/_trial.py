@@ -28,7 +28,10 @@ class Trial:
         self.evaluations += evaluations
 
     def settings(self, rounds: int, evaluations: int) -> dict[str, Any]:
-        """Count a run, and return what of it is run: few rounds, evaluated after two of them."""
+        """Count a run, and return what of it is run: few rounds, evaluated after two of them.
+
+        The start is always evaluated, too.
+        """
         self.count(rounds, evaluations)
         self._clock = []
         return {"rounds": ROUNDS, "record": [1, ROUNDS], "callback": self._note}
@@ -40,7 +43,8 @@ class Trial:
         _, first, second, third = self._clock
         each = second - first
         evaluation = max(0.0, third - second - each)
-        return elapsed + (self.rounds - ROUNDS) * each + (self.evaluations - 2) * evaluation
+        rest = (self.rounds - ROUNDS) * each + (self.evaluations - 3) * evaluation
+        return max(0.0, elapsed + rest)
 
     def _note(self, round, metrics):
         self._clock.append(time.perf_counter())

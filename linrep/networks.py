@@ -263,7 +263,7 @@ def choose_lr(
     commit()  # as in train
     trial = _trial.current()
     if trial is not None:
-        trial.count(len(lrs) * rounds, len(lrs) * len(last_rounds(rounds)))
+        trial.count(len(lrs) * rounds, len(lrs) * len({0, *last_rounds(rounds)}))
         return lrs[0]
     return deep.choose_lr(
         data, method, lrs, rounds=rounds, checkpoint=_checkpoint("try"),

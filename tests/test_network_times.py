@@ -3,7 +3,6 @@
 from pathlib import Path
 from types import SimpleNamespace
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -12,10 +11,12 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from linrep import _trial, networks  # noqa: E402
-from linrep.cli.network_times import SIMILAR, _fill, plan  # noqa: E402
-from linrep.experiment import load  # noqa: E402
-from linrep.sweeps import Grid, Sweep  # noqa: E402
-from tests.test_cli_networks import SCRIPT, run  # noqa: E402, F401
+from linrep.cli import network_times  # noqa: E402
+from linrep.cli.estimate import duration  # noqa: E402
+from linrep.cli.network_times import MEAN, RATIOS, _fill, _named, _stored, plan  # noqa: E402
+from linrep.experiment import RUNS, load, run_directory, sweep_of  # noqa: E402
+from linrep.sweeps import Grid, Sweep, open_run  # noqa: E402
+from tests.test_cli_networks import RESULTS, SCRIPT, run  # noqa: E402, F401
 
 TIMES = st.floats(0.001, 100.0)
 
@@ -27,7 +28,7 @@ class _Run:
         self.start, self.each, self.evaluation, self.now = start, each, evaluation, 0.0
 
     def run(self, data, method, *, rounds, record, callback, **settings):
-        self.now += self.start
+        self.now += self.start + self.evaluation  # the start is always evaluated
         callback(0, {})
         for number in range(1, rounds + 1):
             self.now += self.each + (number == 1) * self.start  # the first warms up
@@ -55,7 +56,7 @@ def test_a_trial_tells_what_the_whole_run_takes(start, each, evaluation, rounds,
         found = _trial.seconds(sweep, {"method": "one"})
     assert _trial.current() is None
     evaluations = len({*range(0, rounds, 20), *range(max(rounds - 10, 0) + 1, rounds + 1)})
-    evaluations += 3 * min(tried, 10)
+    evaluations += 3 * (1 + min(tried, 10))
     whole = 2 * start + (rounds + 3 * tried) * each + evaluations * evaluation
     assert found == pytest.approx(whole)
 
@@ -70,60 +71,140 @@ def test_what_trains_no_network_is_run_as_a_whole(monkeypatch):
     assert _trial.seconds(sweep, {"x": 1}) == 7.0
 
 
-@given(st.lists(TIMES, min_size=2, max_size=4), st.lists(TIMES, min_size=2, max_size=4))
-def test_times_are_products_of_a_column_and_a_method(columns, methods):
-    grid = Grid.product(
-        {"column": range(len(columns)), "method": [str(i) for i in range(len(methods))]}
-    )
-    sweep = Sweep(lambda cell, rng: None, grid, 3, name="sweep")
-    cells = dict(zip(sweep.names, sweep.grid, strict=True))
-    times = {
-        name: columns[cell["column"]] * methods[int(cell["method"])] for name, cell in cells.items()
+def _filled(known, columns):
+    """Return what times are filled in, by column and method, and from what."""
+    cells = [(column, method) for column in columns for method in columns[column]]
+    grid = {f"{c} {m}": {"column": c, "method": m} for c, m in cells}
+    times = {name: (columns[cell["column"]][cell["method"]], "given") for name, cell in grid.items()
+             if columns[cell["column"]][cell["method"]] is not None}  # fmt: skip
+    elsewhere = {
+        name: seconds
+        for column, own in known.items()
+        for method, seconds in own.items()
+        for name in [f"{column} {method}"]
     }
-    table = pd.DataFrame(
-        {
-            "cell": name, "column": repr([cell["column"]]), "method": cell["method"], "by": None,
-            # All of the first column is known, and one method of each other.
-            "seconds": times[name] if cell["column"] == 0 or cell["method"] == "0" else np.nan,
-        }
-        for name, cell in cells.items()
+    grid |= {name: dict(zip(("column", "method"), name.split(), strict=True)) for name in elsewhere}
+    by_column: dict = {}
+    for column, method in cells:
+        by_column.setdefault(column, []).append(f"{column} {method}")
+    _fill(times, by_column, grid, {"the record": {"another device": elsewhere}})
+    return times
+
+
+@given(st.lists(TIMES, min_size=2, max_size=4), st.lists(TIMES, min_size=2, max_size=4))
+def test_methods_differ_as_they_do_elsewhere(columns, methods):
+    known = {"other": {str(m): seconds for m, seconds in enumerate(methods)}}
+    asked = {
+        str(c): {str(m): scale * seconds if m == 0 else None for m, seconds in enumerate(methods)}
+        for c, scale in enumerate(columns)
+    }
+    times = _filled(known, asked)
+    for c, scale in enumerate(columns):
+        for m, seconds in enumerate(methods):
+            found, source = times[f"{c} {m}"]
+            assert found == pytest.approx(scale * seconds, rel=1e-6)
+            assert source == ("given" if m == 0 else RATIOS)
+
+
+@given(st.floats(1e-3, 1e3))
+def test_what_has_nothing_to_be_compared_by_takes_as_long_as_the_others(unit):
+    # B and C have run elsewhere, but never beside A, whatever times are counted in.
+    times = _filled({"other": {"B": unit, "C": 2 * unit}}, {"0": {"A": 100 * unit, "B": None}})
+    assert times["0 B"] == (pytest.approx(100 * unit), MEAN)
+
+
+def _plan(capsys, recorded=None, device="cpu", *, workers=2, kept=None, try_out=False):
+    plan(
+        load("mine.py"), runs=Path("runs"), seed=0, wanted=lambda cell: True, kept=kept,
+        recorded=recorded, device=device, workers=workers, try_out=try_out,
     )  # fmt: skip
-    given = table["seconds"].notna()
-    _fill(table, pd.DataFrame(columns=["cell", "device", "by", "seconds"]), sweep, ["column"])
-    np.testing.assert_allclose(table["seconds"], table["cell"].map(times), rtol=1e-6)
-    assert table.loc[~given, "by"].eq(SIMILAR).all()
-    assert table.loc[given, "by"].isna().all()
-
-
-def _plan(capsys, recorded, device, try_out=False):
-    item = load("mine.py")
-    plan(item, Path("runs"), 0, lambda cell: True, None, recorded, device, 2, try_out)
     return capsys.readouterr().out.splitlines()
 
 
-def _recorded(device):
-    rows = [("Local", 10.0), ("FedRep", 20.0)]
+def _recorded(device="cpu", local=10.0, replicates=3):
+    rows = [("Local", local), ("FedRep", 20.0)]
     return pd.DataFrame(
         {"method": method, "replicate": replicate, "device": device, "trained": seconds}
         for method, seconds in rows
-        for replicate in range(3)
+        for replicate in range(replicates)
     )
 
 
 def test_times_are_those_of_the_device(run, capsys):  # noqa: F811
-    head, _, *lines, total = _plan(capsys, _recorded("cpu"), "cpu")
+    head, _, *lines, total = _plan(capsys, _recorded())
     assert head == "mine.networks: Mine; times on cpu"
     assert [line.split() for line in lines] == [
         ["Local", "3", "0", "30", "s", "the", "record"],
         ["FedRep", "3", "0", "60", "s", "the", "record"],
     ]
     assert total == "about 45 s on 2 workers"
-    head, _, *lines, hint = _plan(capsys, _recorded("some GPU"), "cpu")
+    head, _, *lines, hint = _plan(capsys, _recorded("some GPU"))
     assert [line.split() for line in lines] == [
         ["Local", "3", "0", "-", "-"],
         ["FedRep", "3", "0", "-", "-"],
     ]
     assert hint.startswith("where nothing has been run")
+
+
+def test_what_is_done_takes_no_time_on_any_device(run, capsys):  # noqa: F811
+    rows = _recorded("some GPU")
+    _, _, *lines = _plan(capsys, rows, kept=rows)
+    assert [line.split() for line in lines] == [
+        ["Local", "3", "3", "0", "s", "-"],
+        ["FedRep", "3", "3", "0", "s", "-"],
+    ]
+
+
+def test_a_run_has_one_worker_and_workers_share_a_gpu(run, capsys):  # noqa: F811
+    rows = _recorded()
+    assert _plan(capsys, rows, workers=16)[-1] == "about 20 s on 16 workers"
+    one = _recorded("some GPU")
+    assert _plan(capsys, one, "some GPU", workers=8)[-1] == f"about {duration(90.0)} on 1 worker"
+
+
+def test_times_that_are_none_are_left_out(run, capsys):  # noqa: F811
+    lines = _plan(capsys, _recorded(local=0.0))
+    assert lines[2].split() == ["Local", "3", "0", "-", "-"]
+    assert lines[4] == "at least 30 s on 2 workers"
+
+
+def test_the_record_is_taken_at_the_speed_of_the_runs_here(run, capsys):  # noqa: F811
+    assert run("mine.py", "--where", "method == 'FedRep'", "--workers", "1").exit_code == 0
+    item = load("mine.py")
+    sweep = sweep_of(item)
+    here = _stored(run_directory(RESULTS / RUNS, item, sweep))
+    times = here.groupby("method")["seconds"].mean()
+    assert (here["seconds"] >= here["trained"]).all()
+    recorded = _recorded()
+    plan(
+        item, runs=RESULTS / RUNS, seed=0, wanted=lambda cell: True, kept=None, recorded=recorded,
+        device="cpu", workers=1, try_out=False,
+    )  # fmt: skip
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].endswith("the record, scaled")
+    assert f" {duration(3 * 10.0 / 20.0 * times['FedRep'])} " in lines[2]
+    assert lines[3].split()[:5] == ["FedRep", "3", "3", "0", "s"]
+
+
+def test_a_run_that_went_on_counts_from_its_start(run):  # noqa: F811
+    assert run("mine.py", "--where", "method == 'FedRep'", "--workers", "1").exit_code == 0
+    item = load("mine.py")
+    directory = run_directory(RESULTS / RUNS, item, sweep_of(item))
+    rows = open_run(directory).read(partial=True)
+    with pytest.MonkeyPatch.context() as patch:
+        later = rows.assign(seconds=0.01 * rows["trained"])
+        patch.setattr(
+            network_times, "open_run", lambda path: SimpleNamespace(read=lambda partial: later)
+        )
+        assert (_stored(directory)["seconds"] == rows["trained"]).all()
+
+
+def test_recorded_rows_of_no_cell_are_left_out(run):  # noqa: F811
+    sweep = sweep_of(load("mine.py"))
+    grid = dict(zip(sweep.names, sweep.grid, strict=True))
+    rows = pd.concat([_recorded(), _recorded().assign(method="another")])
+    assert len(_named(rows, sweep, grid)) == len(_recorded())
+    assert _named(rows.drop(columns="trained"), sweep, grid)["seconds"].isna().all()
 
 
 def test_a_trial_stores_nothing(run, tmp_path):  # noqa: F811
@@ -143,7 +224,7 @@ def test_a_trial_that_fails_is_named(run, tmp_path):  # noqa: F811
     result = run("mine.py", "--plan", "--trial")
     assert result.exit_code == 0
     assert "ValueError: no network (mine.py:" in result.output
-    assert result.output.splitlines()[-1].startswith("where nothing has been run")
+    assert result.output.splitlines()[-1] == "trials of 2 columns failed"
 
 
 def test_trials_are_for_plans(run):  # noqa: F811

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,88 +14,113 @@ from linrep._threads import one_thread
 from linrep.cli.estimate import duration
 from linrep.cli.text import counted, echo, frame
 from linrep.experiment import Experiment, run_directory, run_of, runs_of, sweep_of
-from linrep.sweeps import open_run
+from linrep.sweeps import Sweep, open_run
 from linrep.sweeps.chunks import FAILURES, describe
+from linrep.sweeps.grid import Cell
 
-HERE, RECORD, TRIAL, SIMILAR = "runs here", "the record", "a trial", "other runs"
-_NONE = pd.DataFrame({"cell": [], "replicate": [], "seconds": [], "device": []})
+HERE, RECORD, SCALED, TRIAL = "runs here", "the record", "the record, scaled", "a trial"
+UNTRIED = "the record, without tries of step sizes"
+RATIOS, MEAN = "ratios elsewhere", "its other methods"
+#: Seconds and what they are judged from, by the name of a cell.
+Times = dict[str, tuple[float, str]]
 
 
 def plan(
     item: Experiment,
+    *,
     runs: Path,
     seed: int,
-    wanted: Callable,
+    wanted: Callable[[Cell], bool],
     kept: pd.DataFrame | None,
     recorded: pd.DataFrame | None,
     device: str,
     workers: int,
     try_out: bool,
 ) -> None:
-    """Say how much of a table is done, how long the rest takes, and what is judged from.
+    """Say how much of a table is done, how long the rest takes, and what that is judged from.
 
     Times are of runs on the device, those here before those of the record. Where a column has
-    none, a run of it can be tried out for a few rounds. Of the other methods times are taken to be
-    in the same ratio as in other columns.
+    none, one of its runs can be tried out. The other methods of a column are taken to differ as
+    they do elsewhere.
     """
     sweep = sweep_of(item, seed=seed)
-    try:
-        here = open_run(run_directory(runs, item, sweep)).read(partial=True)
-        here = here[here["status"] == "ok"]
-    except (ValueError, OSError):
-        here = _NONE
-    names = {run_of(cell, 0, sweep)[:-1]: name
-             for name, cell in zip(sweep.names, sweep.grid, strict=True)}  # fmt: skip
-    recorded, kept = (_as_runs(rows, sweep, names) for rows in (recorded, kept))
-    done = _each(pd.concat([here, kept]))["cell"].value_counts()
-    keys = [name for name in sweep.parameters if name != "method"] or ["method"]
-    table = pd.DataFrame(
-        {
-            "cell": name,
-            "column": repr([cell.get(key) for key in keys]),
-            "method": cell.get("method"),
-            **{key: cell.get(key) for key in keys},
-            "runs": sweep.replicates,
-            "done": int(done.get(name, 0)),
-        }
-        for name, cell in zip(sweep.names, sweep.grid, strict=True)
+    grid = dict(zip(sweep.names, sweep.grid, strict=True))
+    here = _stored(run_directory(runs, item, sweep))
+    recorded, kept = (_named(rows, sweep, grid) for rows in (recorded, kept))
+    done = pd.concat([_each(here), _each(kept)]).drop_duplicates(["cell", "replicate"])
+    left = {  # how many runs
+        name: sweep.replicates - int((done["cell"] == name).sum())
+        for name, cell in grid.items()
         if wanted(cell)
-    )
-    tried = ", step sizes not tried" if "tried" in sweep.parameters else ""
-    known = pd.concat([_times(here, HERE), _times(recorded, RECORD + tried)])
-    table = table.merge(_on(known, device), on="cell", how="left")
+    }
+    keys = [name for name in sweep.parameters if name != "method"] or ["method"]
+    columns: dict[str, list[str]] = {}
+    for name in left:
+        columns.setdefault(repr([grid[name].get(key) for key in keys]), []).append(name)
+    known = {HERE: _times(here), RECORD: _times(recorded)}
+    times = _on(known, device, UNTRIED if "tried" in sweep.parameters else RECORD)
+    failures = 0
     if try_out:
-        _try_out(table, sweep, known)
-    _fill(table, known, sweep, keys)
-    table["left"] = (table["runs"] - table["done"]) * table["seconds"]
-    open_ones = table["runs"] > table["done"]
-    table["by"] = table["by"].where(open_ones)
-    shown = table.groupby(keys, sort=False, dropna=False).agg(
-        runs=("runs", "sum"), done=("done", "sum"),
-        left=("left", lambda own: own.sum(skipna=False)),
-        by=("by", lambda own: ", ".join(dict.fromkeys(own.dropna())) or "-"),
-    )  # fmt: skip
-    shown["left on one worker"] = shown.pop("left").map(duration)
-    shown["judged from"] = shown.pop("by")
+        missing = [own for own in columns.values() if not set(own) & set(times)
+                   and any(left[name] for name in own)]  # fmt: skip
+        times, failures = _with_trials(times, missing, sweep, grid, _fastest(known, recorded, grid))
+    _fill(times, columns, grid, known)
     echo(f"{item.id}: {item.title}; times on {device}")
-    frame(shown.reset_index(), digits=6)
-    left = table.loc[open_ones, "left"]
-    if not left.empty and left.notna().any():
-        about = "about" if left.notna().all() else "at least"
-        time = duration(left.sum() / workers)
-        echo(f"{about} {time} on {counted(workers, 'worker')}")
-    if left.isna().any():
+    frame(pd.DataFrame([_line(own, left, times, grid, keys, sweep) for own in columns.values()]), 6)
+    _say_in_all(left, times, device, workers)
+    if failures:
+        echo(f"trials of {counted(failures, 'column')} failed")
+    elif any(left[name] and name not in times for name in left):
         echo("where nothing has been run, --trial runs a few rounds to judge from")
 
 
-def _as_runs(rows, sweep, names):
-    """Return recorded rows as a run's: with their cells and, where these are known, seconds."""
+def _line(own, left, times, grid, keys, sweep):
+    """Return what is said of a column."""
+    to_run = [name for name in own if left[name]]
+    seconds = sum(left[name] * times.get(name, (np.nan, ""))[0] for name in to_run)
+    sources = dict.fromkeys(times[name][1] for name in to_run if name in times)
+    runs = len(own) * sweep.replicates
+    return {key: grid[own[0]].get(key) for key in keys} | {
+        "runs": runs,
+        "done": runs - sum(left[name] for name in own),
+        "left on one worker": duration(seconds),
+        "judged from": ", ".join(sources) or "-",
+    }
+
+
+def _say_in_all(left, times, device, workers):
+    """Say how long all takes: workers share a GPU, and a run has one worker."""
+    to_run = {name: count for name, count in left.items() if count}
+    seconds = {name: times[name][0] for name in to_run if name in times}
+    if not seconds:
+        return
+    workers = workers if device == "cpu" else 1
+    whole = sum(to_run[name] * each for name, each in seconds.items())
+    time = duration(max(whole / workers, *seconds.values()))
+    all_known = len(seconds) == len(to_run) and UNTRIED not in {times[name][1] for name in seconds}
+    about = "about" if all_known else "at least"
+    echo(f"{about} {time} on {counted(workers, 'worker')}")
+
+
+def _stored(directory):
+    """Return the rows of the runs made here."""
+    try:
+        rows = open_run(directory).read(partial=True)
+    except (ValueError, OSError):
+        return _named(None, None, {})
+    rows = rows[rows["status"] == "ok"]
+    # What goes on from a checkpoint began anew to count its seconds.
+    return rows.assign(seconds=rows[[*{"seconds", "trained"} & set(rows)]].max(axis=1))
+
+
+def _named(rows, sweep, grid):
+    """Return recorded rows with the names of their cells, and how long their runs took."""
     if rows is None or rows.empty:
-        return _NONE
+        return pd.DataFrame({"cell": [], "replicate": [], "seconds": []})
+    names = {run_of(cell, 0, sweep)[:-1]: name for name, cell in grid.items()}
     cells = runs_of(rows, sweep).map(lambda run: names.get(run[:-1]))
-    unknown = {name: np.nan for name in ("device", "trained") if name not in rows}
-    rows = rows.assign(cell=cells, **unknown)
-    return rows.assign(seconds=rows["trained"]).dropna(subset="cell")
+    seconds = rows.get("trained", np.nan)
+    return rows.assign(cell=cells, seconds=seconds).dropna(subset="cell")
 
 
 def _each(rows):
@@ -103,83 +128,102 @@ def _each(rows):
     return rows.drop_duplicates(["cell", "replicate"])
 
 
-def _times(rows, source):
-    """Return how long runs of a cell took on average, on each device."""
-    rows = _each(rows)
-    rows = rows.assign(
-        device=rows.get("device", ""),
-        tuned=rows["fine_tuned"].notna() if "fine_tuned" in rows else False,
-    )
-    found = rows.groupby(["cell", "device"])[["seconds", "tuned"]].mean()
-    return found.dropna().reset_index().assign(by=source)
+def _times(rows) -> dict[str, dict[str, float]]:
+    """Return how long runs of cells took on average, on each device."""
+    rows = _each(rows[rows["seconds"] > 0.0])
+    rows = rows.assign(device=rows.get("device", "cpu"))
+    found: dict[str, dict[str, float]] = {}
+    for (device, cell), seconds in rows.groupby(["device", "cell"])["seconds"].mean().items():
+        found.setdefault(device, {})[cell] = seconds
+    return found
 
 
-def _on(known, device):
-    """Return the times of cells on a device, of runs here where there are some."""
-    of = known[known["device"].isin([device, ""])]
-    return of.drop_duplicates("cell")[["cell", "seconds", "by"]]
+def _on(known, device, unscaled) -> Times:
+    """Return times of cells on a device; those of the record at the speed of the runs here."""
+    here, recorded = (known[source].get(device, {}) for source in (HERE, RECORD))
+    logs = [np.log(here[name] / recorded[name]) for name in here.keys() & recorded.keys()]
+    factor, source = (np.exp(np.mean(logs)), SCALED) if logs else (1.0, unscaled)
+    times = {name: (factor * seconds, source) for name, seconds in recorded.items()}
+    return times | {name: (seconds, HERE) for name, seconds in here.items()}
 
 
-def _try_out(table, sweep, known):
-    """Run a few rounds in each column without a time: of the method known to be fastest.
+def _fastest(known, recorded, grid):
+    """Return methods, the fastest first, by the column in which most are known.
 
-    Methods that are known to fine-tune after the last round come last: a trial does not see that.
+    Those that fine-tune come last: a trial does not see what follows the last round.
     """
-    typical = known.assign(method=known["cell"].map(_methods(sweep)))
-    typical = typical.groupby("method")[["tuned", "seconds"]].median()
-    fastest = list(typical.sort_values(["tuned", "seconds"]).index)
-    missing = [own for _, own in table.groupby("column", sort=False)
-               if own["seconds"].isna().all() and (own["runs"] > own["done"]).any()]  # fmt: skip
-    cells = dict(zip(sweep.names, sweep.grid, strict=True))
-    _one_thread()
-    with progress_bar(None, total=len(missing), desc="trials", unit="column") as bar:
-        for own in missing:
-            rank = own["method"].map({name: place for place, name in enumerate(fastest)})
-            place = own.index[rank.fillna(len(fastest)).argmin()]
-            name = own["cell"][place]
-            try:
-                table.loc[place, ["seconds", "by"]] = _trial.seconds(sweep, cells[name]), TRIAL
-            except FAILURES as error:
-                echo(f"{name}: {describe(error)}", err=True)
-            bar.update()
+    tuned = set()
+    if "fine_tuned" in recorded:
+        tuned = set(recorded.loc[recorded["fine_tuned"].notna(), "method"])
+    best = max(_places(known, grid), key=len, default={})
+    return sorted(best, key=lambda method: (method in tuned, best[method]))
 
 
-def _one_thread():
-    """Take one thread, as each worker does."""
+def _places(known, grid) -> list[dict[str | None, float]]:
+    """Return times by method, of each column on each device."""
+    places: dict[tuple, dict[str | None, float]] = {}
+    for source, devices in known.items():
+        for device, times in devices.items():
+            for name, seconds in times.items():
+                place = (source, device, repr(_without_method(grid[name])))
+                places.setdefault(place, {})[grid[name].get("method")] = seconds
+    return list(places.values())
+
+
+def _without_method(cell):
+    return {key: value for key, value in cell.items() if key != "method"}
+
+
+def _with_trials(
+    times: Times, missing: list[list[str]], sweep: Sweep, grid: Mapping[str, Cell], fastest: list
+) -> tuple[Times, int]:
+    """Return times with those of a trial in each column, and how many trials failed."""
     import torch
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(1)  # as each worker does
     one_thread()
+    found, failures = dict(times), 0
+    rank = {method: place for place, method in enumerate(fastest)}
+    with progress_bar(None, total=len(missing), desc="trials", unit="column") as bar:
+        for own in missing:
+            name = min(own, key=lambda each: rank.get(grid[each].get("method"), len(rank)))
+            try:
+                if not found.keys() - times.keys():  # what a process does once is not of a run
+                    _trial.seconds(sweep, grid[name])
+                found[name] = _trial.seconds(sweep, grid[name]), TRIAL
+            except FAILURES as error:
+                failures += 1
+                echo(f"{name}: {describe(error)}", err=True)
+            bar.update()
+    return found, failures
 
 
-def _methods(sweep):
-    return {name: cell.get("method") for name, cell in zip(sweep.names, sweep.grid, strict=True)}
+def _fill(
+    times: Times, columns: Mapping[str, list[str]], grid: Mapping[str, Cell], known: Mapping
+) -> None:
+    """Fill in the other methods of columns that have times.
 
-
-def _fill(table, known, sweep, keys):
-    """Fill in times of methods in a column that has some, by least squares of their logarithms.
-
-    A time is a product of a factor of the column, on its device, and one of the method.
+    A method is to another as it is elsewhere, the geometric mean over all places and methods that
+    both can be compared by; where it cannot be, it takes as long as the column's others.
     """
-    cells = dict(zip(sweep.names, sweep.grid, strict=True))
-    timed = table.dropna(subset="seconds")
-    places = [
-        *timed["column"],
-        *(
-            f"{row.device} {row.by} {[cells[row.cell].get(key) for key in keys]}"
-            for row in known.itertuples()
-        ),
-    ]
-    methods = [*timed["method"], *known["cell"].map(_methods(sweep))]
-    if not places:
-        return
-    design = pd.get_dummies(
-        pd.DataFrame({"place": places, "method": list(map(str, methods))}), dtype=float
-    )
-    logs = np.log([*timed["seconds"], *known["seconds"]])
-    factor = dict(zip(design, np.linalg.lstsq(design, logs, rcond=None)[0], strict=True))
-    usual = np.mean([factor[name] for name in design if name.startswith("method_")])
-    for row in table.index[table["seconds"].isna() & table["column"].isin(timed["column"])]:
-        column, method = table.loc[row, ["column", "method"]]
-        log = factor[f"place_{column}"] + factor.get(f"method_{method}", usual)
-        table.loc[row, ["seconds", "by"]] = float(np.exp(log)), SIMILAR
+    places = _places(known, grid)
+    for own in columns.values():
+        there = {grid[name].get("method"): times[name][0] for name in own if name in times}
+        places.append(there)
+    for own in columns.values():
+        there = {grid[name].get("method"): times[name][0] for name in own if name in times}
+        for name in own if there else ():
+            method = grid[name].get("method")
+            if method in there:
+                continue
+            found = [
+                seconds * place[method] / place[other]
+                for place in places
+                if method in place
+                for other, seconds in there.items()
+                if other in place
+            ]
+            if found:
+                times[name] = float(np.exp(np.mean(np.log(found)))), RATIOS
+            else:
+                times[name] = float(np.mean(list(there.values()))), MEAN

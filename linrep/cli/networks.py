@@ -129,7 +129,10 @@ def networks(
     if plan:
         for item, _ in to_run:
             times = kept[item.id] if record else _recorded_times(item, seed)
-            show_plan(item, runs, seed, wanted, kept[item.id], times, here, workers, trial)
+            show_plan(
+                item, runs=runs, seed=seed, wanted=wanted, kept=kept[item.id], recorded=times,
+                device=here, workers=workers, try_out=trial,
+            )  # fmt: skip
         return
     until, failed = None if hours is None else time.monotonic() + 3600.0 * hours, False
     parts = [(item, _missing(item, seed, wanted, kept[item.id])) for item, _ in to_run]

@@ -317,14 +317,8 @@ class FederatedData:
         ValueError, TypeError
             As :meth:`from_lists`.
         """
-
-        def parts(pair):
-            if not isinstance(pair, tuple | list):
-                kind = type(pair).__name__
-                raise TypeError(f"clients must be pairs (train, test) of data sets, one is {kind}")
-            return [each for part in pair for each in _arrays(part)]
-
-        return cls.from_lists(map(parts, clients), **others)
+        parts = ([each for part in pair for each in _arrays(part)] for pair in clients)
+        return cls.from_lists(parts, **others)
 
     @classmethod
     def from_lists(cls, clients: Iterable[Sequence[ArrayLike]], **others: Any) -> FederatedData:
@@ -388,6 +382,11 @@ def _arrays(dataset):
     if not len(dataset):
         return np.empty(0), np.empty(0)
     pairs = [dataset[index] for index in range(len(dataset))]
+    if not all(isinstance(pair, tuple | list) and len(pair) > 1 for pair in pairs):
+        kind = type(dataset).__name__
+        raise TypeError(
+            f"clients must be pairs (train, test) of data sets of samples and labels, got {kind}"
+        )
     return tuple(np.stack([np.asarray(pair[i]) for pair in pairs]) for i in (0, 1))
 
 

@@ -16,6 +16,7 @@ from torch import nn
 
 from linrep import _atomic as files
 from linrep import _validation as check
+from linrep.deep import probe
 from linrep.deep.devices import describe
 from linrep.deep.state import Clients
 from linrep.deep.training import ENGINES, SGD, Phase
@@ -39,15 +40,17 @@ def chosen(federation: Any, name: str) -> str:
         If there is no such engine, or "vmap" is asked for what can only be trained by "loop".
     """
     check.choice("engine", name, ("auto", *ENGINES, "measure"))
-    if reason := _alone(federation):
-        if name == "vmap":
-            raise ValueError(f"engine must be 'loop' for {reason}")
-        return "loop"
+    given = name
     if name == "auto":
         name = choose(federation.device, federation.model)
+    if name != "loop" and (reason := _alone(federation)):
+        if given == "vmap":
+            raise ValueError(f"engine must be 'loop' for {reason}")
+        return "loop"
+    if given == "auto" and name == "vmap":
         first = np.zeros((len(federation.seeds), 1), dtype=np.int64)
-        if name == "vmap" and not math.isfinite(seconds(federation, "vmap", first, steps=1)):
-            name = "loop"
+        if not math.isfinite(seconds(federation, "vmap", first, steps=1)):
+            return "loop"
     return measured(federation) if name == "measure" else name
 
 
@@ -58,7 +61,7 @@ def _alone(federation):
             "a network that draws from torch's generator, as functional dropout does; "
             "torch.nn.Dropout can be trained by either"
         )
-    if federation.entrywise:
+    if probe.is_entrywise(federation.sgd, federation.moving):
         return ""
     return (
         "an optimizer whose steps are not entry by entry, as those of SGD and Adam are: clients "

@@ -83,9 +83,6 @@ class Federation(Samples):
     parameters, frozen, buffers : tuple of str
         Names of the parameters that may move, of those that torch would not differentiate, and of
         running statistics.
-    entrywise : bool
-        Whether local steps move each entry of a parameter by itself. Those that do not are made by
-        the engine "loop", one client after another.
 
     Raises
     ------
@@ -145,8 +142,7 @@ class Federation(Samples):
         places = torch.arange(min(2, len(self.x)), device=self.device)
         runs = torch.zeros((), dtype=torch.int64, device=self.device)
         self.traits = probe.traits(self.model, self.see(places, runs), self.side[0, 0])
-        shapes = {name: self._starts[name].shape[1:] for name in self.parameters}
-        self.entrywise = probe.is_entrywise(self.sgd, shapes)
+        probe.check_optimizer(self.sgd, self.moving)
         self.engine = engines.chosen(self, engine)
 
     def __repr__(self):
@@ -172,6 +168,11 @@ class Federation(Samples):
             if not belongs(name, personal):
                 shared[name] = mine.pop(name).clone()
         return State(shared, {k: v.clone() for k, v in expand(mine, self.all_clients).items()})
+
+    @property
+    def moving(self) -> Parameters:
+        """The parameters that may move as runs start with them, (S, ...)."""
+        return {name: self._starts[name] for name in self.parameters}
 
     # Clients of a round
 

@@ -251,7 +251,7 @@ def converted(model: nn.Module) -> nn.Module:
         if kind in _DROPOUTS and module.p < 1.0:
             module.__class__ = Dropout
             module.draw_by_key(0, channels=kind is not nn.Dropout)
-        elif kind in _NORMS and all(getattr(module, part) is not None for part in _PARTS):
+        elif kind in _NORMS and not _lacking(module):
             module.__class__ = BatchNorm
             module.expect_padding()
     for salt, layer in enumerate(each for each in model.modules() if isinstance(each, Dropout)):
@@ -285,9 +285,9 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
             names["key"].append(_joined(prefix, "key"))
         elif isinstance(module, BatchNorm):
             names["mask"].append(_joined(prefix, "mask"))
-        elif lacking := [p for p in _PARTS if _couples(module) and getattr(module, p) is None]:
+        elif type(module) in _NORMS and _couples(module) and (lacking := _lacking(module)):
             raise ValueError(
-                f"model must normalize batches with averages, a momentum, weights and biases, "
+                f"model's BatchNorm must have running averages, a momentum, weights and biases, "
                 f"{prefix or 'it'} has no {lacking[0]}"
             )
         elif _draws(module) or _couples(module):
@@ -345,6 +345,11 @@ def _draws(module: nn.Module) -> bool:
     else:
         p = getattr(module, "dropout", 0.0)  # torch's recurrent and attention layers
     return module.training and isinstance(p, int | float) and p > 0
+
+
+def _lacking(module: _BatchNorm) -> list[str]:
+    """Return what batch normalization lacks that :class:`BatchNorm` has."""
+    return [part for part in _PARTS if getattr(module, part) is None]
 
 
 def _couples(module: nn.Module) -> bool:

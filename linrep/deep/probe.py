@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from linrep.deep import layers
-from linrep.deep.training import SGD, block, name_of, stepper
+from linrep.deep.training import SGD, Parameters, block, name_of, stepper
 
 
 class Traits(NamedTuple):
@@ -83,51 +82,71 @@ def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
     return Traits(in_parts, draws)
 
 
-def is_entrywise(sgd: SGD, shapes: Mapping[str, Sequence[int]]) -> bool:
-    """Tell whether steps of an optimizer move each entry of a parameter by itself.
+def check_optimizer(sgd: SGD, parameters: Parameters) -> None:
+    """Raise an error if an optimizer makes no steps of a client.
 
     Parameters
     ----------
     sgd : SGD
-    shapes : mapping of str to sequence of int
-        Those of a network's parameters.
+    parameters : dict of str to Tensor, shapes (S, ...)
+        What moves.
 
     Raises
     ------
     ValueError
-        If it cannot make steps.
+        With what it says.
     """
-    if sgd.optimizer is None:
+    if sgd.optimizer is None or not parameters:
+        return
+    try:
+        _stepped(sgd, parameters, 0)
+    except Exception as error:  # whatever an optimizer of one's own raises
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        raise ValueError(
+            f"optimizer must return a torch optimizer whose step needs no closure, "
+            f"{name_of(sgd.optimizer)} does not: {reason}"
+        ) from None
+
+
+def is_entrywise(sgd: SGD, parameters: Parameters) -> bool:
+    """Tell whether an optimizer moves each entry by itself: then workers may be stacked.
+
+    Parameters
+    ----------
+    sgd, parameters
+        As of :func:`check_optimizer`.
+    """
+    if sgd.optimizer is None or not parameters:
         return True
+    try:
+        together = _stepped(sgd, parameters, slice(None))
+    except Exception:  # it is made for parameters as networks have them
+        return False
+    alone = zip(*(_stepped(sgd, parameters, worker) for worker in range(2)), strict=True)
+    return all(
+        torch.allclose(found, torch.stack(own), rtol=0.0, atol=1e-6 * float(found.abs().max()))
+        for found, own in zip(together, alone, strict=True)
+        if found.numel()
+    )
+
+
+def _stepped(sgd, parameters, workers):
+    """Return parameters of some of two workers after a short step, and after a long one."""
     generator = torch.Generator().manual_seed(0)
     start, gradient = (
-        {  # of two workers, stacked
-            name: torch.randn(
-                2, *(min(2, length) for length in shape), generator=generator, dtype=torch.float64
-            )
-            for name, shape in shapes.items()
+        {
+            name: torch.randn((2, *value.shape[1:]), generator=generator).to(value)[workers]
+            for name, value in parameters.items()
         }
         for _ in range(2)
     )
-
-    def moved(workers):
-        now = {name: value[workers].clone() for name, value in start.items()}
+    now, found = {name: value.clone() for name, value in start.items()}, []
+    with layers.seeded(0, next(iter(now.values())).device):
         step = stepper(replace(sgd, schedule=None).at(0), now)
-        for _ in range(2):  # the second depends on what the first has left
-            step({name: value[workers] for name, value in gradient.items()})
-        return now
-
-    try:
-        together, *alone = (moved(workers) for workers in (slice(None), 0, 1))
-    except (AttributeError, RuntimeError, TypeError, ValueError) as error:
-        raise ValueError(
-            f"optimizer must be one of torch for a list of parameters, whose step takes no "
-            f"closure; {name_of(sgd.optimizer)}: {error}"
-        ) from None
-    return all(
-        torch.allclose(value, torch.stack([own[name] for own in alone]), rtol=0.0, atol=1e-12)
-        for name, value in together.items()
-    )
+        for scale in (1.0, 1e3):  # what clips gradients clips the second
+            step({name: scale * value for name, value in gradient.items()})
+            found += [value.clone() for value in now.values()]
+    return found
 
 
 def _agrees(model, state, x):

@@ -409,9 +409,10 @@ def test_a_network_is_converted_with_its_mode_and_its_sharing():
     [
         (nn.AlphaDropout(0.1), ("model must draw and normalize", "AlphaDropout")),
         (nn.SyncBatchNorm(1), ("model must draw and normalize", "SyncBatchNorm")),
-        (nn.BatchNorm1d(1, momentum=None), ("must normalize", "0 has no momentum")),
-        (nn.BatchNorm1d(1, affine=False), ("must normalize", "0 has no weight")),
-        (nn.BatchNorm1d(1, track_running_stats=False), ("must normalize", "no running_mean")),
+        (nn.SyncBatchNorm(1, affine=False), ("model must draw and normalize", "SyncBatchNorm")),
+        (nn.BatchNorm1d(1, momentum=None), ("BatchNorm must have", "0 has no momentum")),
+        (nn.BatchNorm1d(1, affine=False), ("BatchNorm must have", "0 has no weight")),
+        (nn.BatchNorm1d(1, track_running_stats=False), ("BatchNorm must have", "no running_mean")),
     ],
 )
 def test_what_has_no_equal_stays_and_is_refused(layer, words):

@@ -13,6 +13,7 @@ from torch.utils.data import Subset, TensorDataset  # noqa: E402
 from linrep import deep  # noqa: E402
 from linrep.deep import SGD, Phase  # noqa: E402
 from linrep.deep.augment import crop_and_flip  # noqa: E402
+from linrep.deep.federation import Federation  # noqa: E402
 from linrep.deep.training import schedule  # noqa: E402
 from linrep.random import keyed  # noqa: E402
 from tests.deep import small  # noqa: E402
@@ -98,33 +99,69 @@ def test_steps_are_those_of_torchs_optimizer_with_clipped_gradients(optimizer, c
         torch.testing.assert_close(new[name][0, client], value.detach(), rtol=1e-4, atol=1e-6)
 
 
-OTHERS = [getattr(torch.optim, "Adafactor", Normed), Normed]
-ENTRYWISE = ("SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop",
-             "ASGD", "Rprop")  # fmt: skip
+class Clipping(torch.optim.SGD):
+    """Steps along gradients whose common norm is bounded."""
+
+    def step(self):
+        nn.utils.clip_grad_norm_([p for group in self.param_groups for p in group["params"]], 5.0)
+        super().step()
 
 
-@pytest.mark.parametrize("name", ENTRYWISE)
-def test_optimizers_that_step_entry_by_entry_train_clients_together(name):
-    sgd = SGD(optimizer=partial(getattr(torch.optim, name), lr=0.01))
-    assert small.federation(sgd=sgd, engine="vmap").engine == "vmap"
+def decaying_matrices(parameters):
+    kinds = [p for p in parameters if p.ndim > 1], [p for p in parameters if p.ndim < 2]
+    groups = zip(kinds, (0.1, 0.0), strict=True)
+    return torch.optim.AdamW([{"params": own, "weight_decay": w} for own, w in groups], lr=0.01)
 
 
-@pytest.mark.parametrize("make", OTHERS)
+def matrices_apart(parameters):
+    assert {p.ndim for p in parameters} <= {1, 2}  # as in a network: no worker's axis
+    return torch.optim.SGD(parameters, lr=0.1)
+
+
+ENTRYWISE = [
+    *(partial(getattr(torch.optim, name), lr=0.01) for name in (
+        "SGD", "Adam", "AdamW", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "RMSprop",
+        "ASGD", "Rprop",
+    )),
+    partial(torch.optim.Adam, lr=1e-5, foreach=True),
+    lambda parameters: torch.optim.SGD([{"params": parameters[:2], "lr": 0.1},
+                                        {"params": parameters[2:]}], lr=0.2),
+]  # fmt: skip
+NOT_ENTRYWISE = [
+    getattr(torch.optim, "Adafactor", Normed), Normed, partial(Clipping, lr=0.1), decaying_matrices,
+    matrices_apart,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("optimizer", ENTRYWISE)
+def test_optimizers_that_step_entry_by_entry_train_clients_together(optimizer):
+    assert small.federation(sgd=SGD(optimizer=optimizer), engine="vmap").engine == "vmap"
+
+
+@pytest.mark.parametrize("optimizer", NOT_ENTRYWISE)
 @pytest.mark.parametrize("engine", ["auto", "measure", "loop"])
-def test_those_that_do_not_train_them_one_by_one(make, engine):
-    sgd = SGD(optimizer=partial(make, lr=0.01))
+def test_those_that_do_not_train_them_one_by_one(optimizer, engine):
+    sgd = SGD(optimizer=optimizer)
     assert small.federation(sgd=sgd, engine=engine).engine == "loop"
     with pytest.raises(ValueError, match="engine must be 'loop' for an optimizer whose"):
         small.federation(sgd=sgd, engine="vmap")
 
 
+def test_an_optimizer_of_nothing_is_not_tried():
+    frozen = nn.Linear(5, 3).requires_grad_(False)
+    sgd = SGD(optimizer=partial(torch.optim.Adam, lr=0.1))
+    fed = Federation(small.data(), frozen, sgd=sgd, device="cpu")
+    assert fed.moving == {}
+
+
+@pytest.mark.parametrize("engine", ["auto", *ENGINES])
 @pytest.mark.parametrize(
     "optimizer",
     [torch.optim.LBFGS, lambda parameters: None, partial(torch.optim.Adam, rate=0.1)],
 )
-def test_what_makes_no_steps_is_refused_before_any(optimizer):
-    with pytest.raises(ValueError, match="optimizer must be one of torch for a list") as error:
-        deep.run(small.data(), "fedavg", model="mlp", rounds=1, optimizer=optimizer)
+def test_what_makes_no_steps_is_refused_before_any(optimizer, engine):
+    with pytest.raises(ValueError, match="optimizer must return a torch optimizer") as error:
+        deep.run(small.data(), "fedavg", model="mlp", rounds=1, optimizer=optimizer, engine=engine)
     assert "\n" not in str(error.value)
 
 
@@ -261,12 +298,19 @@ def test_new_clients_fine_tune_the_same_head():
 # Data
 
 
-@pytest.mark.parametrize("clients", ["data sets", "one"])
+@pytest.mark.parametrize(
+    "clients",
+    [
+        lambda data: [data, data],
+        lambda data: data,
+        lambda data: [data.tensors],
+        lambda data: [(data, data.tensors[0])],
+    ],
+)
 def test_clients_that_are_no_pairs_of_data_sets_are_refused(clients):
-    each = TensorDataset(torch.zeros(4, 5), torch.zeros(4, dtype=torch.int64))
-    given = {"data sets": [each, each], "one": each}[clients]
+    data = TensorDataset(torch.zeros(4, 5), torch.zeros(4, dtype=torch.int64))
     with pytest.raises(TypeError, match=r"clients must be pairs \(train, test\) of data sets"):
-        deep.FederatedData.from_torch([given] if clients == "one" else given)
+        deep.FederatedData.from_torch(clients(data))
 
 
 def test_data_sets_of_torch_are_clients():
