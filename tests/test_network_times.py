@@ -106,6 +106,20 @@ def test_methods_differ_as_they_do_elsewhere(columns, methods):
             assert source == ("given" if m == 0 else RATIOS)
 
 
+def test_columns_that_are_alike_go_before_others():
+    settings = {"mine": (100, True), "like it": (50, True), "unlike": (50, False)}
+    times = {"like it": {"A": 1.0, "B": 5.0}, "unlike": {"A": 1.0, "B": 1.5}}
+    grid = {
+        f"{column} {method}": {"n": n, "augment": augment, "method": method}
+        for column, (n, augment) in settings.items()
+        for method in "AB"
+    }
+    known = {f"{c} {m}": seconds for c, own in times.items() for m, seconds in own.items()}
+    found = {"mine A": (10.0, "given")}
+    _fill(found, {"mine": ["mine A", "mine B"]}, grid, {"the record": {"cpu": known}})
+    assert found["mine B"] == (pytest.approx(50.0), RATIOS)
+
+
 @given(st.floats(1e-3, 1e3))
 def test_what_has_nothing_to_be_compared_by_takes_as_long_as_the_others(unit):
     # B and C have run elsewhere, but never beside A, whatever times are counted in.
@@ -225,6 +239,13 @@ def test_a_trial_that_fails_is_named(run, tmp_path):  # noqa: F811
     assert result.exit_code == 0
     assert "ValueError: no network (mine.py:" in result.output
     assert result.output.splitlines()[-1] == "trials of 2 columns failed"
+
+
+def test_a_time_does_not_depend_on_the_number_of_seeds(run):  # noqa: F811
+    assert run("mine.py", "--workers", "1", "--record").exit_code == 0
+    few = run("mine.py", "--plan", "--replicates", "1").output.splitlines()
+    assert sum("the record" in line for line in few) == 2
+    assert few[-1].startswith("about ")
 
 
 def test_trials_are_for_plans(run):  # noqa: F811

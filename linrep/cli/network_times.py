@@ -97,8 +97,10 @@ def _say_in_all(left, times, device, workers):
     workers = workers if device == "cpu" else 1
     whole = sum(to_run[name] * each for name, each in seconds.items())
     time = duration(max(whole / workers, *seconds.values()))
-    all_known = len(seconds) == len(to_run) and UNTRIED not in {times[name][1] for name in seconds}
-    about = "about" if all_known else "at least"
+    sources = {times[name][1] for name in seconds}
+    all_known = len(seconds) == len(to_run) and UNTRIED not in sources
+    guessed = "roughly" if {RATIOS, MEAN} & sources else "about"
+    about = guessed if all_known else "at least"
     echo(f"{about} {time} on {counted(workers, 'worker')}")
 
 
@@ -155,23 +157,25 @@ def _fastest(known, recorded, grid):
     tuned = set()
     if "fine_tuned" in recorded:
         tuned = set(recorded.loc[recorded["fine_tuned"].notna(), "method"])
-    best = max(_places(known, grid), key=len, default={})
+    best = max((times for _, times in _places(known, grid)), key=len, default={})
     return sorted(best, key=lambda method: (method in tuned, best[method]))
 
 
-def _places(known, grid) -> list[dict[str | None, float]]:
-    """Return times by method, of each column on each device."""
-    places: dict[tuple, dict[str | None, float]] = {}
+def _places(known, grid) -> list[tuple[set, dict[str | None, float]]]:
+    """Return the settings of each column on each device, and its times by method."""
+    places: dict[tuple, tuple[set, dict[str | None, float]]] = {}
     for source, devices in known.items():
         for device, times in devices.items():
             for name, seconds in times.items():
-                place = (source, device, repr(_without_method(grid[name])))
-                places.setdefault(place, {})[grid[name].get("method")] = seconds
+                column = _column(grid[name])
+                place = places.setdefault((source, device, repr(sorted(column))), (column, {}))
+                place[1][grid[name].get("method")] = seconds
     return list(places.values())
 
 
-def _without_method(cell):
-    return {key: value for key, value in cell.items() if key != "method"}
+def _column(cell):
+    """Return the settings of a cell but for its method."""
+    return {f"{key} = {value!r}" for key, value in cell.items() if key != "method"}
 
 
 def _with_trials(
@@ -191,6 +195,7 @@ def _with_trials(
                 if not found.keys() - times.keys():  # what a process does once is not of a run
                     _trial.seconds(sweep, grid[name])
                 found[name] = _trial.seconds(sweep, grid[name]), TRIAL
+                echo(f"{name}: {duration(found[name][0])} a run", err=True)
             except FAILURES as error:
                 failures += 1
                 echo(f"{name}: {describe(error)}", err=True)
@@ -203,27 +208,27 @@ def _fill(
 ) -> None:
     """Fill in the other methods of columns that have times.
 
-    A method is to another as it is elsewhere, the geometric mean over all places and methods that
-    both can be compared by; where it cannot be, it takes as long as the column's others.
+    A method is to another as it is in the columns most like this one: the geometric mean over
+    these, and over the methods that both can be compared by. Where it cannot be, it takes as long
+    as the column's others.
     """
     places = _places(known, grid)
     for own in columns.values():
         there = {grid[name].get("method"): times[name][0] for name in own if name in times}
-        places.append(there)
+        places.append((_column(grid[own[0]]), there))
     for own in columns.values():
         there = {grid[name].get("method"): times[name][0] for name in own if name in times}
         for name in own if there else ():
             method = grid[name].get("method")
             if method in there:
                 continue
-            found = [
-                seconds * place[method] / place[other]
-                for place in places
-                if method in place
-                for other, seconds in there.items()
-                if other in place
-            ]
+            found: dict[int, list[float]] = {}  # by how many settings the columns share
+            for column, place in places:
+                alike = len(column & _column(grid[name]))
+                for other in place.keys() & there.keys() if method in place else ():
+                    ratio = place[method] / place[other]
+                    found.setdefault(alike, []).append(np.log(there[other] * ratio))
             if found:
-                times[name] = float(np.exp(np.mean(np.log(found)))), RATIOS
+                times[name] = float(np.exp(np.mean(found[max(found)]))), RATIOS
             else:
                 times[name] = float(np.mean(list(there.values()))), MEAN

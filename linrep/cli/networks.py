@@ -378,7 +378,7 @@ def _kept(item, seed):
 def _recorded_times(item, seed):
     """Return the rows of a table's record for how long they took, None where there are none."""
     with suppress(BadInput):  # a damaged record is of no use here
-        return None if item.others() else _kept(item, seed)
+        return None if item.others().keys() - {"replicates"} else _kept(item, seed)
     return None
 
 

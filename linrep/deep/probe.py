@@ -103,7 +103,7 @@ def check_optimizer(sgd: SGD, parameters: Parameters) -> None:
     except Exception as error:  # whatever an optimizer of one's own raises
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         raise ValueError(
-            f"optimizer must return a torch optimizer whose step needs no closure, "
+            f"optimizer must make steps of the network's parameters without a closure, "
             f"{name_of(sgd.optimizer)} does not: {reason}"
         ) from None
 

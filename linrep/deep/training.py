@@ -225,7 +225,8 @@ def check_blocks(blocks: Sequence[str], names: Sequence[str]) -> None:
         if not any(belongs(name, (block,)) for name in names):
             parts = (name.split(".") for name in names)
             known = sorted({".".join(p[:depth]) for p in parts for depth in range(1, len(p) + 1)})
-            raise ValueError(f"no block {block!r} in this model; it has {', '.join(known)}")
+            hint = "; head= of a run names another" if block == "head" else ""
+            raise ValueError(f"no block {block!r} in this model; it has {', '.join(known)}{hint}")
 
 
 class Batch(NamedTuple):

@@ -86,6 +86,8 @@ def _refuse(parameters, settings):
     for each in _OF_ONES_OWN:
         if _is_reference(settings.get(each)):
             load(settings[each])
+        elif each != "model" and isinstance(settings.get(each), str):
+            raise ValueError(f"{each} must be file.py:function, got {settings[each]!r}")
     model = settings.get("model", "cnn")
     if not _is_reference(model) and model not in ("concatenated", "multiplied", "lstm"):
         build(model, dataset.x.shape[1:], dataset.classes)

@@ -127,6 +127,10 @@ def test_clients_and_augmentation_of_ones_own():
         (["deep.fedrep", "--partition", "shard", "--n", "4"], "partition must be one of"),
         (["deep.fedrep", "--dataset", "nowhere.npz", "--n", "4"], "nowhere.npz is not there"),
         (["deep.fedrep", "--dataset", "own_parts.py:nobody"], "has no function nobody"),
+        (
+            ["deep.fedrep", *SPLIT, "--model", "mlp", "--optimizer", "torch.optim.Adam"],
+            "optimizer must be file.py:function",
+        ),
         (["own_parts.py:Still", "--dataset", "own_parts.py:clients", "--n", "4"], "split already"),
         (["own_parts.py:Still", *SPLIT, "--model", "mlp", "--radios", "1"], "radios"),
         (["deep.fedrep", "--dataset", "own_parts.py:number"], "must return a Dataset"),
