@@ -57,7 +57,7 @@ def test_what_is_missing_is_said_and_the_same_command_goes_on(run):
     assert found["settings"]["absent"] == 3
     assert found["caption"].startswith("INCOMPLETE: 3 runs are left out, which have not been run.")
     plan = run("mine.py", "--plan").output.splitlines()
-    assert plan[0] == "mine.networks: Mine"
+    assert plan[0] == "mine.networks: Mine; times on cpu"
     two = run("mine.py", "--workers", "1")
     assert two.exit_code == 0, two.output
     assert "missing" not in two.output
