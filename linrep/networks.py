@@ -235,11 +235,12 @@ def train(
     trial = _trial.current()
     if trial is not None:
         settings |= trial.settings(rounds, len(recorded))
-        return deep.run(data, method, progress=False, **settings)
-    return deep.run(
-        data, method, rounds=rounds, record=sorted(recorded), checkpoint=_checkpoint("run"),
-        callback=_noting(label, rounds), progress=False, **settings,
-    )  # fmt: skip
+    else:
+        settings |= {
+            "rounds": rounds, "record": sorted(recorded), "checkpoint": _checkpoint("run"),
+            "callback": _noting(label, rounds),
+        }  # fmt: skip
+    return deep.run(data, method, progress=False, **settings)
 
 
 def choose_lr(

@@ -127,10 +127,10 @@ def test_what_has_nothing_to_be_compared_by_takes_as_long_as_the_others(unit):
     assert times["0 B"] == (pytest.approx(100 * unit), MEAN)
 
 
-def _plan(capsys, recorded=None, device="cpu", *, workers=2, kept=None, try_out=False):
+def _plan(capsys, recorded=None, device="cpu", *, workers=2, kept=None):
     plan(
         load("mine.py"), runs=Path("runs"), seed=0, wanted=lambda cell: True, kept=kept,
-        recorded=recorded, device=device, workers=workers, try_out=try_out,
+        recorded=recorded, device=device, workers=workers, try_out=False,
     )  # fmt: skip
     return capsys.readouterr().out.splitlines()
 

@@ -212,19 +212,19 @@ def _fill(
     these, and over the methods that both can be compared by. Where it cannot be, it takes as long
     as the column's others.
     """
-    places = _places(known, grid)
-    for own in columns.values():
-        there = {grid[name].get("method"): times[name][0] for name in own if name in times}
-        places.append((_column(grid[own[0]]), there))
-    for own in columns.values():
-        there = {grid[name].get("method"): times[name][0] for name in own if name in times}
+    here = [
+        (_column(grid[own[0]]), {grid[n].get("method"): times[n][0] for n in own if n in times})
+        for own in columns.values()
+    ]
+    places = [*_places(known, grid), *here]
+    for own, (settings, there) in zip(columns.values(), here, strict=True):
         for name in own if there else ():
             method = grid[name].get("method")
             if method in there:
                 continue
             found: dict[int, list[float]] = {}  # by how many settings the columns share
             for column, place in places:
-                alike = len(column & _column(grid[name]))
+                alike = len(column & settings)
                 for other in place.keys() & there.keys() if method in place else ():
                     ratio = place[method] / place[other]
                     found.setdefault(alike, []).append(np.log(there[other] * ratio))
