@@ -67,7 +67,8 @@ class Federation(Samples):
         How clients are trained, one by one or together: "auto" is "measure" on an accelerator and
         else goes by the network's size, see :func:`linrep.deep.engines.choose`; "measure" is the
         faster one for this network on this device, which is timed once and stored, see
-        :func:`linrep.deep.engines.measured`.
+        :func:`linrep.deep.engines.measured`. On CUDA steps of clients together are replayed as a
+        graph, see :class:`linrep.deep.graphs.Replayed`.
     chunk : int
         Most clients trained or held at once.
     cache : bool or "auto"
@@ -76,7 +77,7 @@ class Federation(Samples):
     mixed_precision : bool
         Run networks in bfloat16 where torch deems it safe.
     compile : bool
-        Let torch compile the gradient of engine "vmap"; on CUDA with graphs.
+        Let torch compile the gradient of engine "vmap", which takes some fifteen seconds.
 
     Attributes
     ----------

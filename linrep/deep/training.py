@@ -23,6 +23,7 @@ from torch.nn import functional as F
 from linrep import _display as show
 from linrep import _validation as check
 from linrep.deep import layers
+from linrep.deep.graphs import Replayed
 
 Parameters = dict[str, Tensor]
 
@@ -465,7 +466,7 @@ class Work:
     gradient : callable, optional
         ``gradient(params, batch) -> gradients`` for all workers at once, in place of autograd.
     compile : bool
-        Let torch compile the gradient; on CUDA with graphs, as all steps have the same shapes.
+        Let torch compile the gradient.
     draws : bool
         The model draws from torch's generator, which is seeded anew in each step.
     """
@@ -532,21 +533,21 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     weights = torch.as_tensor(work.batches.weight, dtype=dtype, device=device)
     keys = torch.as_tensor(work.batches.key, device=device)
     active = work.batches.weight[:, :, 0]  # clients differ in size: the first steps of each
-    per_worker = vmap(grad(work.value, has_aux=True))
-    if work.compile:
-        mode = "reduce-overhead" if device.type == "cuda" else "default"
-        per_worker = torch.compile(per_worker, mode=mode)
+    gradient: Callable[..., Any] = work.gradient or vmap(grad(work.value, has_aux=True))
+    if work.compile and work.gradient is None:
+        gradient = torch.compile(gradient)
+    if device.type == "cuda":
+        gradient = Replayed(gradient)
     set_now, step, buffers = _per_batch(work), stepper(work.sgd, trained), work.buffers
     for t in range(weights.shape[1]):
         x, y = work.fetch(t, slice(None))
         batch = Batch(x, y, weights[:, t], work.z)
         if work.gradient is None:
             seen = buffers | set_now(keys[:, t], weights[:, t])
-            gradients, noted = per_worker(trained, frozen, seen, batch, work.context)
-            # Graphs write into the same memory again.
-            noted = {n: noted[n].clone() if work.compile else noted[n] for n in buffers}
+            gradients, noted = gradient(trained, frozen, seen, batch, work.context)
+            noted = {n: noted[n].clone() for n in buffers}  # graphs write into the same memory
         else:
-            gradients, noted = work.gradient({**frozen, **trained}, batch), buffers
+            gradients, noted = gradient({**frozen, **trained}, batch), buffers
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)
         buffers = {name: _where(moving, noted[name], value) for name, value in buffers.items()}
         step(_clipped(gradients, work.sgd.clip, len(weights)), moving)

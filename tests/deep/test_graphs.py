@@ -1,0 +1,101 @@
+"""Functions replayed as CUDA graphs; without CUDA by a stand-in that computes them again."""
+
+from contextlib import nullcontext
+from typing import NamedTuple
+
+import pytest
+import torch
+
+from linrep.deep import graphs
+from linrep.deep.graphs import Replayed
+
+CUDA = torch.cuda.is_available()
+
+
+class Pair(NamedTuple):
+    one: torch.Tensor
+    other: torch.Tensor
+
+
+class Function:
+    """What is replayed: it counts how often Python runs it."""
+
+    def __init__(self):
+        self.runs = 0
+
+    def __call__(self, values, pair):
+        self.runs += 1
+        return {"product": values["inner"]["w"] @ pair.one, "sum": (pair.other + 1,)}
+
+
+class Graph:
+    """Computes again what has been captured, into the same tensors."""
+
+    def capture_begin(self):
+        pass
+
+    def capture_end(self):
+        pass
+
+    def replay(self):
+        inputs = self.replayed._inputs
+        found = {"product": inputs[0]["inner"]["w"] @ inputs[1].one, "sum": (inputs[1].other + 1,)}
+        for old, new in zip(
+            graphs._tensors(self.replayed._outputs), graphs._tensors(found), strict=True
+        ):
+            old.copy_(new)
+
+
+class Stream:
+    def wait_stream(self, other):
+        pass
+
+
+@pytest.fixture
+def replayed(monkeypatch):
+    function = Function()
+    made = Replayed(function)
+    if not CUDA:
+        monkeypatch.setattr(Graph, "replayed", made, raising=False)
+        monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+        monkeypatch.setattr(torch.cuda, "Stream", Stream)
+        monkeypatch.setattr(torch.cuda, "current_stream", Stream)
+        monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
+    return made, function
+
+
+def inputs(number):
+    generator = torch.Generator().manual_seed(number)
+    w, one, other = (torch.randn(size, generator=generator) for size in ((2, 3), (3,), (4,)))
+    device = "cuda" if CUDA else "cpu"
+    return {"inner": {"w": w.to(device)}}, Pair(one.to(device), other.to(device))
+
+
+def test_later_calls_see_their_own_inputs_and_run_no_python(replayed):
+    made, function = replayed
+    for number in range(6):
+        values, pair = inputs(number)
+        kept = values["inner"]["w"].clone(), pair.one.clone(), pair.other.clone()
+        found = made(values, pair)
+        torch.testing.assert_close(found["product"], values["inner"]["w"] @ pair.one)
+        torch.testing.assert_close(found["sum"][0], pair.other + 1)
+        assert all(torch.equal(*each) for each in zip(
+            kept, (values["inner"]["w"], pair.one, pair.other), strict=True
+        ))  # fmt: skip
+    assert function.runs == 2  # computed, and captured
+
+
+def test_what_cannot_be_captured_is_computed_in_every_call(replayed, monkeypatch):
+    made, function = replayed
+
+    def refuse(self):
+        raise RuntimeError("operation not permitted when stream is capturing\nmore")
+
+    monkeypatch.setattr(torch.cuda.CUDAGraph, "capture_end", refuse)
+    made(*inputs(0))
+    with pytest.warns(UserWarning, match="not replayed as a CUDA graph: operation not permitted"):
+        made(*inputs(1))
+    for number in range(2, 4):
+        values, pair = inputs(number)
+        torch.testing.assert_close(made(values, pair)["sum"][0], pair.other + 1)
+    assert function.runs == 5
