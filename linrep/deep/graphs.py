@@ -9,6 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+#: By device the stream that captures, and the last graph, whose memory the next one takes over:
+#: torch keeps the memory of a graph that is gone from all others.
+_LAST: dict[torch.device, tuple[torch.cuda.Stream, torch.cuda.CUDAGraph]] = {}
+
 
 class Replayed:
     """A function that is called often with tensors of the same shapes, as a CUDA graph.
@@ -42,11 +46,13 @@ class Replayed:
 
     def _capture(self, inputs):
         self._inputs = _copied(inputs)
-        graph, stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
+        device = next(_tensors(inputs)).device
+        stream, last = _LAST.get(device) or (torch.cuda.Stream(device), None)
+        graph, now = torch.cuda.CUDAGraph(), torch.cuda.current_stream(device)
+        stream.wait_stream(now)
         try:
             with torch.cuda.stream(stream):
-                graph.capture_begin()
+                graph.capture_begin(*([] if last is None else [last.pool()]))
                 try:
                     self._outputs = self._function(*self._inputs)
                 finally:
@@ -55,8 +61,8 @@ class Replayed:
             reason = str(error).partition("\n")[0]
             warnings.warn(f"steps are not replayed as a CUDA graph: {reason}", stacklevel=2)
         else:
-            self._graph = graph
-        torch.cuda.current_stream().wait_stream(stream)
+            self._graph, _LAST[device] = graph, (stream, graph)
+        now.wait_stream(stream)
 
 
 def _tensors(values: Any) -> Iterator[Tensor]:

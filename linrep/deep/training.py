@@ -535,8 +535,9 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     active = work.batches.weight[:, :, 0]  # clients differ in size: the first steps of each
     gradient: Callable[..., Any] = work.gradient or vmap(grad(work.value, has_aux=True))
     if work.compile and work.gradient is None:
-        gradient = torch.compile(gradient)
-    if device.type == "cuda":
+        mode = "reduce-overhead" if device.type == "cuda" else "default"  # the former has graphs
+        gradient = torch.compile(gradient, mode=mode)
+    elif device.type == "cuda":
         gradient = Replayed(gradient)
     set_now, step, buffers = _per_batch(work), stepper(work.sgd, trained), work.buffers
     for t in range(weights.shape[1]):

@@ -31,8 +31,14 @@ class Function:
 class Graph:
     """Computes again what has been captured, into the same tensors."""
 
-    def capture_begin(self):
-        pass
+    def __init__(self):
+        self.shared = None
+
+    def pool(self):
+        return self.shared or self
+
+    def capture_begin(self, pool=None):
+        self.shared = pool
 
     def capture_end(self):
         pass
@@ -47,20 +53,27 @@ class Graph:
 
 
 class Stream:
+    def __init__(self, device):
+        pass
+
     def wait_stream(self, other):
         pass
+
+
+@pytest.fixture(autouse=not CUDA)
+def stand_in(monkeypatch):
+    monkeypatch.setattr(graphs, "_LAST", {})
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
+    for name in ("Stream", "current_stream"):
+        monkeypatch.setattr(torch.cuda, name, Stream)
+    monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
 
 
 @pytest.fixture
 def replayed(monkeypatch):
     function = Function()
     made = Replayed(function)
-    if not CUDA:
-        monkeypatch.setattr(Graph, "replayed", made, raising=False)
-        monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
-        monkeypatch.setattr(torch.cuda, "Stream", Stream)
-        monkeypatch.setattr(torch.cuda, "current_stream", Stream)
-        monkeypatch.setattr(torch.cuda, "stream", lambda stream: nullcontext())
+    monkeypatch.setattr(Graph, "replayed", made, raising=False)
     return made, function
 
 
@@ -99,3 +112,24 @@ def test_what_cannot_be_captured_is_computed_in_every_call(replayed, monkeypatch
         values, pair = inputs(number)
         torch.testing.assert_close(made(values, pair)["sum"][0], pair.other + 1)
     assert function.runs == 5
+
+
+def test_all_graphs_have_the_memory_of_one(monkeypatch):
+    if CUDA:
+        before = 0
+        for number in range(40):
+            made = Replayed(lambda x: {"y": (x @ x.mT).sum(0)})
+            for _ in range(3):
+                made(torch.ones(1000, 1000, device="cuda"))
+            if number == 3:
+                before = torch.cuda.memory_reserved()
+        assert torch.cuda.memory_reserved() == before
+        return
+    pools = []
+    for _ in range(3):
+        made = Replayed(Function())
+        monkeypatch.setattr(Graph, "replayed", made, raising=False)
+        for number in range(2):
+            made(*inputs(number))
+        pools.append(made._graph.pool())
+    assert pools[0] is pools[1] is pools[2]
