@@ -73,7 +73,7 @@ STRICT = {
     "_display": (set(), set()),
     "_suggest": (set(), set()),
     "_formulas": ({"_suggest"}, set()),
-    "_validation": (set(), {"numpy"}),
+    "_validation": ({"_suggest"}, {"numpy"}),
     "_memory": (set(), set()),
     "_progress": ({"_extras"}, {"tqdm"}),
     "random": (set(), {"numpy"}),

@@ -1,8 +1,11 @@
 """What is said of a name that there is not."""
 
+import re
+
 import pytest
 
 from linrep._suggest import near, unknown
+from linrep._validation import choice
 
 
 @pytest.mark.parametrize(
@@ -37,3 +40,18 @@ def test_a_line_proposes_or_lists():
     assert said == "no size 'rond' of it; did you mean --rounds?"
     assert unknown("no claim", "q", ["a.b"], otherwise="--list") == "no claim 'q'; --list"
     assert unknown("no", "q", map(str, range(40))).endswith("29 and 10 more")
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("fedreb", "; did you mean 'fedrep'?"),
+        ("FedRep", "; did you mean 'fedrep'?"),
+        ("x", ""),
+        (3, ""),
+    ],
+)
+def test_a_choice_that_is_none_says_what_is_near(value, hint):
+    said = f"method must be one of 'fedavg', 'fedrep', got {value!r}{hint}"
+    with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+        choice("method", value, ("fedavg", "fedrep"))

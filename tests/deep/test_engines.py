@@ -63,8 +63,8 @@ def judged_by_hand(fed, values):
     for client, test in enumerate(fed.data[0].test):
         network = copy.deepcopy(fed.model).eval()
         network.load_state_dict({n: v[0, client] for n, v in values.items()}, strict=False)
-        x = torch.as_tensor(fed.data[0].x[test]).double()
-        found.append((network(x).argmax(1).numpy() == fed.data[0].y[test]).sum())
+        x = torch.as_tensor(fed.data[0].x[test]).double().to(small.DEVICE)
+        found.append((network(x).argmax(1).cpu().numpy() == fed.data[0].y[test]).sum())
     return found
 
 

@@ -87,6 +87,7 @@ def test_steps_are_those_of_torchs_optimizer_with_clipped_gradients(optimizer, c
     stream = keyed(fed.seeds[0], "batches", 0, 0, client)
     plan = schedule([12], [stream], batch_size=5, epochs=2)
     x, y = torch.as_tensor(samples.x).double(), torch.as_tensor(samples.y)
+    x, y = x.to(small.DEVICE), y.to(small.DEVICE)
     for position, weight in zip(plan.position[0], plan.weight[0], strict=True):
         rows = samples.train[client][position[weight]]
         steps.zero_grad()

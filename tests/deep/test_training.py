@@ -103,6 +103,7 @@ def test_sgd_is_that_of_torch_step_by_step(engine, sgd):
         model.parameters(), sgd.lr, momentum=sgd.momentum, weight_decay=sgd.weight_decay
     )
     x, y = torch.as_tensor(samples.x).double(), torch.as_tensor(samples.y)
+    x, y = x.to(small.DEVICE), y.to(small.DEVICE)
     for step in range(1, plan.position.shape[1] + 1):
         rows = samples.train[client][plan.position[0, step - 1][plan.weight[0, step - 1]]]
         optimizer.zero_grad()
