@@ -77,7 +77,7 @@ class Federation(Samples):
     mixed_precision : bool
         Run networks in bfloat16 where torch deems it safe.
     compile : bool
-        Let torch compile the gradient of engine "vmap", which takes some fifteen seconds.
+        Let torch compile what autograd does in engine "vmap", which takes seconds.
 
     Attributes
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -9,9 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-#: By device the stream that captures, and the last graph, whose memory the next one takes over:
-#: torch keeps the memory of a graph that is gone from all others.
-_LAST: dict[torch.device, tuple[torch.cuda.Stream, torch.cuda.CUDAGraph]] = {}
+#: By device and thread the stream that captures, and the last graph, whose memory the next one
+#: takes over: torch keeps the memory of a graph that is gone from all others.
+_LAST: dict[tuple[torch.device, int], tuple[torch.cuda.Stream, torch.cuda.CUDAGraph]] = {}
+#: Devices on which a capture has failed, after which torch may not be fit for another.
+_REFUSED: set[torch.device] = set()
 
 
 class Replayed:
@@ -33,21 +36,22 @@ class Replayed:
         self._graph: torch.cuda.CUDAGraph | None = None
 
     def __call__(self, *inputs: Any) -> Any:
-        """Return what the function does; the next call overwrites it."""
+        """Return what the function does."""
         self._calls += 1
-        if self._calls == 2:
+        if self._calls == 2 and next(_tensors(inputs)).device not in _REFUSED:
             self._capture(inputs)
         if self._graph is None:
             return self._function(*inputs)
         for held, value in zip(_tensors(self._inputs), _tensors(inputs), strict=True):
             held.copy_(value)
         self._graph.replay()
-        return self._outputs
+        return _copied(self._outputs)
 
     def _capture(self, inputs):
         self._inputs = _copied(inputs)
         device = next(_tensors(inputs)).device
-        stream, last = _LAST.get(device) or (torch.cuda.Stream(device), None)
+        place = device, threading.get_ident()
+        stream, last = _LAST.get(place) or (torch.cuda.Stream(device), None)
         graph, now = torch.cuda.CUDAGraph(), torch.cuda.current_stream(device)
         stream.wait_stream(now)
         try:
@@ -58,10 +62,16 @@ class Replayed:
                 finally:
                     graph.capture_end()
         except RuntimeError as error:
-            reason = str(error).partition("\n")[0]
-            warnings.warn(f"steps are not replayed as a CUDA graph: {reason}", stacklevel=2)
+            _REFUSED.add(device)
+            _LAST.pop(place, None)
+            # The end of a capture fails, too, and does not say why.
+            reason = str(error.__context__ or error).partition("\n")[0]
+            warnings.warn(
+                f"steps on {device} are not replayed as CUDA graphs from here on: {reason}",
+                stacklevel=2,
+            )
         else:
-            self._graph, _LAST[device] = graph, (stream, graph)
+            self._graph, _LAST[place] = graph, (stream, graph)
         now.wait_stream(stream)
 
 

@@ -466,7 +466,7 @@ class Work:
     gradient : callable, optional
         ``gradient(params, batch) -> gradients`` for all workers at once, in place of autograd.
     compile : bool
-        Let torch compile the gradient.
+        Let torch compile what autograd does.
     draws : bool
         The model draws from torch's generator, which is seeded anew in each step.
     """
@@ -546,7 +546,8 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
         if work.gradient is None:
             seen = buffers | set_now(keys[:, t], weights[:, t])
             gradients, noted = gradient(trained, frozen, seen, batch, work.context)
-            noted = {n: noted[n].clone() for n in buffers}  # graphs write into the same memory
+            # Graphs of torch's compiler write into the same memory again.
+            noted = {n: noted[n].clone() if work.compile else noted[n] for n in buffers}
         else:
             gradients, noted = gradient({**frozen, **trained}, batch), buffers
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)

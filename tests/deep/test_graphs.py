@@ -60,9 +60,12 @@ class Stream:
         pass
 
 
-@pytest.fixture(autouse=not CUDA)
+@pytest.fixture(autouse=True)
 def stand_in(monkeypatch):
     monkeypatch.setattr(graphs, "_LAST", {})
+    monkeypatch.setattr(graphs, "_REFUSED", set())
+    if CUDA:
+        return
     monkeypatch.setattr(torch.cuda, "CUDAGraph", Graph)
     for name in ("Stream", "current_stream"):
         monkeypatch.setattr(torch.cuda, name, Stream)
@@ -86,6 +89,7 @@ def inputs(number):
 
 def test_later_calls_see_their_own_inputs_and_run_no_python(replayed):
     made, function = replayed
+    earlier = []
     for number in range(6):
         values, pair = inputs(number)
         kept = values["inner"]["w"].clone(), pair.one.clone(), pair.other.clone()
@@ -95,7 +99,9 @@ def test_later_calls_see_their_own_inputs_and_run_no_python(replayed):
         assert all(torch.equal(*each) for each in zip(
             kept, (values["inner"]["w"], pair.one, pair.other), strict=True
         ))  # fmt: skip
+        earlier.append((found["product"], found["product"].clone()))
     assert function.runs == 2  # computed, and captured
+    assert all(torch.equal(one, kept) for one, kept in earlier)  # no call changes another's
 
 
 def test_what_cannot_be_captured_is_computed_in_every_call():
@@ -109,10 +115,16 @@ def test_what_cannot_be_captured_is_computed_in_every_call():
 
     made, ones = Replayed(looks_at_a_value), torch.ones(3, device="cuda" if CUDA else "cpu")
     made(ones)
-    with pytest.warns(UserWarning, match="not replayed as a CUDA graph: .*not permitted"):
+    with pytest.warns(
+        UserWarning, match="not replayed as CUDA graphs from here on: .*not permitted"
+    ):
         made(ones)
     for number in range(2, 4):
         assert torch.equal(made(number * ones)["y"], 4 * number * ones)
+    another = Replayed(lambda x: {"y": 2 * x})
+    for number in range(4):
+        assert torch.equal(another(number * ones)["y"], 2 * number * ones)
+    assert another._graph is None
 
 
 def test_all_graphs_have_the_memory_of_one(monkeypatch):
@@ -124,6 +136,7 @@ def test_all_graphs_have_the_memory_of_one(monkeypatch):
                 made(torch.ones(1000, 1000, device="cuda"))
             if number == 3:
                 before = torch.cuda.memory_reserved()
+            assert made._graph is not None
         assert torch.cuda.memory_reserved() == before
         return
     pools = []

@@ -85,11 +85,7 @@ def fitting(name: str, data: FederatedData, *, rng: Any = None, **settings: Any)
         if value is None:
             raise ValueError(f"model {name} needs data with {words}")
         settings[field] = value.shape[1] if field == "side" else value
-    try:
-        return build(name, data.x.shape[1:], data.classes, rng=rng, **settings)
-    except ValueError as error:
-        other = "" if name == "mlp" else '; model="mlp" takes vectors and images of any size'
-        raise ValueError(f"model {name} does not fit the data: {error}{other}") from None
+    return build(name, data.x.shape[1:], data.classes, rng=rng, **settings)
 
 
 def _image_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:
