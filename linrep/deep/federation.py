@@ -68,7 +68,7 @@ class Federation(Samples):
         else goes by the network's size, see :func:`linrep.deep.engines.choose`; "measure" is the
         faster one for this network on this device, which is timed once and stored, see
         :func:`linrep.deep.engines.measured`. On CUDA steps of clients together are replayed as a
-        graph, see :class:`linrep.deep.graphs.Replayed`.
+        graph (``linrep.deep.graphs``).
     chunk : int
         Most clients trained or held at once.
     cache : bool or "auto"
