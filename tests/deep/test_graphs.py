@@ -4,10 +4,11 @@ from contextlib import nullcontext
 from typing import NamedTuple
 
 import pytest
-import torch
 
-from linrep.deep import graphs
-from linrep.deep.graphs import Replayed
+torch = pytest.importorskip("torch")
+
+from linrep.deep import graphs  # noqa: E402
+from linrep.deep.graphs import Replayed  # noqa: E402
 
 CUDA = torch.cuda.is_available()
 
