@@ -21,8 +21,10 @@ class Replayed:
     """A function that is called often with tensors of the same shapes, as a CUDA graph.
 
     The first call computes it, so that libraries choose their algorithms; the second captures what
-    it launches; later ones launch that again, on the tensors that they are given. A function that
-    cannot be captured, since it looks at a value, is computed in every call, after a warning.
+    it launches; later ones launch that again, on the tensors that they are given. What the
+    function reads besides, such as an attribute, stays what it was in the second call. One that
+    cannot be captured, since it looks at a value, is computed in every call; so is every other on
+    the device from then on, after a warning.
 
     Parameters
     ----------
