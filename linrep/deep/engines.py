@@ -106,7 +106,7 @@ def measured(federation: Any) -> str:
         f"{type(federation.model).__name__} {shapes} {federation.dtype}, "
         f"{len(federation.seeds)} seeds, {federation.chunk} workers, "
         f"batches {(federation.sgd.batch_size, *federation.x.shape[1:])}, "
-        f"mixed precision {federation.mixed_precision}, compiled {federation.compile}, graphs"
+        f"mixed precision {federation.mixed_precision}, graphs"
     )
     folder = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
     file = folder / "linrep" / "engines" / hashlib.sha256(key.encode()).hexdigest()[:16]

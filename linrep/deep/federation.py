@@ -6,7 +6,7 @@ Axes are those of :mod:`linrep.deep.state`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import vmap
 from torch.nn.utils.rnn import pad_sequence
+from torch.utils._pytree import tree_map
 
 from linrep import _validation as check
 from linrep.deep import engines, features, layers, probe
@@ -76,8 +77,6 @@ class Federation(Samples):
         it is not.
     mixed_precision : bool
         Run networks in bfloat16 where torch deems it safe.
-    compile : bool
-        Let torch compile what autograd does in engine "vmap", which takes seconds.
 
     Attributes
     ----------
@@ -105,7 +104,6 @@ class Federation(Samples):
         chunk: int = 64,
         cache: bool | str = "auto",
         mixed_precision: bool = False,
-        compile: bool = False,
     ):
         self.sgd = SGD() if sgd is None else sgd
         self.seeds = [s if isinstance(s, SeedSequence) else SeedSequence(s) for s in seeds]
@@ -117,13 +115,10 @@ class Federation(Samples):
         if not isinstance(cache, bool):
             check.choice("cache", cache, ("auto",))
         self.cache = cache
-        for name, value in (("mixed_precision", mixed_precision), ("compile", compile)):
-            if not isinstance(value, bool):
-                raise TypeError(f"{name} must be true or false, got {value!r}")
-        self.mixed_precision, self.compile = mixed_precision, compile
+        if not isinstance(mixed_precision, bool):
+            raise TypeError(f"mixed_precision must be true or false, got {mixed_precision!r}")
+        self.mixed_precision = mixed_precision
         self.samples_trained = 0  # passes of a sample through a step, for throughput
-        if compile:
-            torch.compiler.reset()  # it gives up after a few objectives otherwise
         starts = []
         for seed in self.seeds:
             make = partial(copy.deepcopy, model) if isinstance(model, nn.Module) else model
@@ -336,7 +331,6 @@ class Federation(Samples):
             sgd=sgd,
             from_features=cached,
             gradient=gradient,
-            compile=self.compile,
             draws=self.traits.draws,
         )
         # Heads on features are small, and have a closed form: together is faster everywhere.
@@ -457,6 +451,4 @@ class Federation(Samples):
 
 def _flat(values):
     """Return tensors (S, c, ...) of a nested mapping as (K, ...)."""
-    if isinstance(values, Mapping):
-        return {name: _flat(value) for name, value in values.items()}
-    return values.flatten(0, 1)
+    return tree_map(lambda value: value.flatten(0, 1), values)

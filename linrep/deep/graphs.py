@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
 
 #: By device and thread the stream that captures, and the last graph, whose memory the next one
 #: takes over: torch keeps the memory of a graph that is gone from all others.
@@ -40,18 +40,18 @@ class Replayed:
     def __call__(self, *inputs: Any) -> Any:
         """Return what the function does."""
         self._calls += 1
-        if self._calls == 2 and next(_tensors(inputs)).device not in _REFUSED:
+        if self._calls == 2 and tree_leaves(inputs)[0].device not in _REFUSED:
             self._capture(inputs)
         if self._graph is None:
             return self._function(*inputs)
-        for held, value in zip(_tensors(self._inputs), _tensors(inputs), strict=True):
+        for held, value in zip(tree_leaves(self._inputs), tree_leaves(inputs), strict=True):
             held.copy_(value)
         self._graph.replay()
-        return _copied(self._outputs)
+        return tree_map(torch.clone, self._outputs)
 
     def _capture(self, inputs):
-        self._inputs = _copied(inputs)
-        device = next(_tensors(inputs)).device
+        self._inputs = tree_map(torch.clone, inputs)
+        device = tree_leaves(inputs)[0].device
         place = device, threading.get_ident()
         stream, last = _LAST.get(place) or (torch.cuda.Stream(device), None)
         graph, now = torch.cuda.CUDAGraph(), torch.cuda.current_stream(device)
@@ -75,22 +75,3 @@ class Replayed:
         else:
             self._graph, _LAST[place] = graph, (stream, graph)
         now.wait_stream(stream)
-
-
-def _tensors(values: Any) -> Iterator[Tensor]:
-    """Yield the tensors in nested mappings and tuples."""
-    if isinstance(values, Tensor):
-        yield values
-    else:
-        for value in values.values() if isinstance(values, Mapping) else values:
-            yield from _tensors(value)
-
-
-def _copied(values: Any) -> Any:
-    """Return nested mappings and tuples with copies of their tensors."""
-    if isinstance(values, Tensor):
-        return values.clone()
-    if isinstance(values, Mapping):
-        return {name: _copied(value) for name, value in values.items()}
-    copies = [_copied(value) for value in values]
-    return type(values)(*copies) if hasattr(values, "_fields") else tuple(copies)

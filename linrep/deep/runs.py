@@ -85,7 +85,6 @@ def run_seeds(
     chunk: int = 64,
     cache: bool | str = "auto",
     mixed_precision: bool = False,
-    compile: bool = False,
 ) -> list[Trace]:
     """Train with a method from several seeds at once.
 
@@ -126,7 +125,7 @@ def run_seeds(
         where the round is recorded, numbers of one seed and arrays of several, and else with none.
     progress : bool, optional
         Show rounds, accuracy so far and time left; by default on a terminal and in a notebook.
-    device, dtype, engine, chunk, cache, mixed_precision, compile
+    device, dtype, engine, chunk, cache, mixed_precision
         See :class:`linrep.deep.federation.Federation`.
 
     Returns
@@ -165,7 +164,7 @@ def run_seeds(
         data, method.network(_maker(model, data, head)),
         sgd=SGD(lr, momentum, weight_decay, batch_size, clip, optimizer, schedule, augment),
         seeds=seeds, device=device, dtype=dtype, engine=engine, chunk=chunk, cache=cache,
-        mixed_precision=mixed_precision, compile=compile,
+        mixed_precision=mixed_precision,
     )  # fmt: skip
     if schedule is not None:
         for number in range(rounds):

@@ -7,7 +7,7 @@ how they get from worker to worker, in nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
+from torch.utils._pytree import tree_map
 
 from linrep import _display as show
 from linrep import _validation as check
@@ -465,8 +466,6 @@ class Work:
         x are features, and only the head is run.
     gradient : callable, optional
         ``gradient(params, batch) -> gradients`` for all workers at once, in place of autograd.
-    compile : bool
-        Let torch compile what autograd does.
     draws : bool
         The model draws from torch's generator, which is seeded anew in each step.
     """
@@ -483,7 +482,6 @@ class Work:
     sgd: SGD
     from_features: bool = False
     gradient: Callable[[Parameters, Batch], Parameters] | None = None
-    compile: bool = False
     draws: bool = False
 
     def value(self, params, frozen, buffers, batch, context):
@@ -534,10 +532,7 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     keys = torch.as_tensor(work.batches.key, device=device)
     active = work.batches.weight[:, :, 0]  # clients differ in size: the first steps of each
     gradient: Callable[..., Any] = work.gradient or vmap(grad(work.value, has_aux=True))
-    if work.compile and work.gradient is None:
-        mode = "reduce-overhead" if device.type == "cuda" else "default"  # the former has graphs
-        gradient = torch.compile(gradient, mode=mode)
-    elif device.type == "cuda":
+    if device.type == "cuda":
         gradient = Replayed(gradient)
     set_now, step, buffers = _per_batch(work), stepper(work.sgd, trained), work.buffers
     for t in range(weights.shape[1]):
@@ -546,8 +541,6 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
         if work.gradient is None:
             seen = buffers | set_now(keys[:, t], weights[:, t])
             gradients, noted = gradient(trained, frozen, seen, batch, work.context)
-            # Graphs of torch's compiler write into the same memory again.
-            noted = {n: noted[n].clone() if work.compile else noted[n] for n in buffers}
         else:
             gradients, noted = gradient({**frozen, **trained}, batch), buffers
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)
@@ -573,7 +566,7 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
         own = {name: value[worker].clone().requires_grad_() for name, value in trained.items()}
         fixed = {name: value[worker] for name, value in frozen.items()}
         buffers = {name: value[worker] for name, value in work.buffers.items()}
-        context = _worker(work.context, worker)
+        context = tree_map(lambda value, at=worker: value[at], work.context)
         step = stepper(work.sgd, own)
         for t, size in enumerate(sizes[sizes > 0].tolist()):
             x, y = work.fetch(t, slice(worker, worker + 1))
@@ -644,10 +637,3 @@ def _where(moving, new, old):
     if moving is None:
         return new
     return torch.where(moving.reshape(-1, *[1] * (new.ndim - 1)), new, old)
-
-
-def _worker(context, worker):
-    """Return one worker's part of a nested mapping of tensors."""
-    if isinstance(context, Mapping):
-        return {name: _worker(value, worker) for name, value in context.items()}
-    return context[worker]

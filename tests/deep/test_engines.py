@@ -414,22 +414,6 @@ def test_step_sizes_beside_an_optimizer():
             )  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, in its compiler
-def test_many_objectives_are_compiled_in_a_process():
-    torch.compiler.reset()
-    for count in range(10):
-        fed = small.federation("linear", engine="vmap", compile=True)
-
-        def objective(network, params, batch, context, count=count):
-            return (1.0 + count) * deep.training.loss(network, params, batch)
-
-        with torch._dynamo.config.patch(fail_on_recompile_limit_hit=True):
-            fed.train(
-                fed.start().shared, {}, small.EVERYONE, (Phase(),), round=0, objective=objective
-            )
-
-
 @pytest.mark.parametrize("network", small.NETWORKS)
 @pytest.mark.parametrize("method", [deep.Local(), deep.FedAvg()])
 def test_clients_are_judged_alike_together_and_one_by_one(network, method):
@@ -477,14 +461,3 @@ def test_measuring_leaves_a_run_as_it_is(tmp_path, monkeypatch):
         engine=measured.settings["engine"],
     )
     np.testing.assert_array_equal(measured["test_loss"], plain["test_loss"])
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch's own, in its compiler
-@pytest.mark.parametrize("network", ["mlp", "blocks"])
-def test_compiled_gradients_are_the_same(network):
-    found = []
-    for compiled in (False, True):
-        fed = small.federation(network, engine="vmap", compile=compiled)
-        found.append(fed.train(fed.start().shared, {}, small.EVERYONE, (Phase(epochs=2),), round=0))
-    assert small.distance(*found) < 1e-10

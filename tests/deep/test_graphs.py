@@ -7,6 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.utils._pytree import tree_leaves  # noqa: E402
+
 from linrep.deep import graphs  # noqa: E402
 from linrep.deep.graphs import Replayed  # noqa: E402
 
@@ -47,9 +49,7 @@ class Graph:
     def replay(self):
         inputs = self.replayed._inputs
         found = {"product": inputs[0]["inner"]["w"] @ inputs[1].one, "sum": (inputs[1].other + 1,)}
-        for old, new in zip(
-            graphs._tensors(self.replayed._outputs), graphs._tensors(found), strict=True
-        ):
+        for old, new in zip(tree_leaves(self.replayed._outputs), tree_leaves(found), strict=True):
             old.copy_(new)
 
 
