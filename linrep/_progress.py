@@ -1,22 +1,27 @@
-"""The bar that long work shows."""
+"""The bar that long work shows, and the lines that stand for it in a log."""
 
 from __future__ import annotations
 
 import sys
+import time
 import warnings
 from collections.abc import Mapping
 from statistics import median
 
 from linrep._extras import installed, need
 
+_LINE_EVERY = 60.0  # seconds
 
-def progress_bar(shown: bool | None, **settings):
+
+def progress_bar(shown: bool | None, *, lines: bool = False, **settings):
     """Return a tqdm bar.
 
     Parameters
     ----------
     shown : bool or None
         None shows it where somebody looks, on a terminal and in a notebook, if tqdm is installed.
+    lines : bool
+        Where None shows no bar, as in the log of a job, print a line every minute.
     **settings
         Of tqdm: total, initial, desc, unit.
     """
@@ -30,9 +35,10 @@ def progress_bar(shown: bool | None, **settings):
         # Without ipywidgets a notebook's bar is text, which is nothing to warn of.
         warnings.simplefilter("ignore", TqdmWarning)
         from tqdm.auto import tqdm
-    if shown is None:
-        # A notebook's streams are no terminals; tqdm's own None shows bars on these alone.
-        return tqdm(**settings, disable=False if in_notebook() else None)
+    if shown is None:  # a notebook's streams are no terminals
+        shown = in_notebook() or sys.stderr.isatty()
+        if lines and not shown:
+            return _Lines(tqdm.format_meter, **settings)
     return tqdm(**settings, disable=not shown)
 
 
@@ -50,6 +56,39 @@ class _NoBar:
 
     def set_postfix_str(self, text):
         pass
+
+    def write(self, text, file):
+        print(text, file=file)
+
+
+class _Lines(_NoBar):
+    """A line every minute on standard error."""
+
+    def __init__(self, meter, *, total, initial=0, desc, unit):
+        self._meter, self._total, self._initial = meter, total, initial
+        self._desc, self._unit, self._text = desc, unit, ""
+        self._count = initial
+        self._began = self._said = time.monotonic()
+
+    def update(self, count=1):
+        self._count += count
+        self._say()
+
+    def set_postfix_str(self, text):
+        self._text = text
+        self._say()
+
+    def _say(self):
+        now = time.monotonic()
+        if now - self._said < _LINE_EVERY:
+            return
+        self._said = now
+        text = self._meter(
+            self._count, self._total, now - self._began, initial=self._initial,
+            prefix=self._desc, unit=self._unit, postfix=self._text,
+            bar_format="{desc}: {n_fmt}/{total_fmt} {unit}s [{elapsed}<{remaining}{postfix}]",
+        )  # fmt: skip
+        print(text, file=sys.stderr, flush=True)
 
 
 class JobsBar:

@@ -43,6 +43,23 @@ def test_a_terminal_shows_the_bar_without_escape_sequences(terminal):
     assert "\x1b" not in text
 
 
+@pytest.mark.parametrize(("shown", "lines"), [(None, 2), (False, 0)])
+def test_a_log_gets_a_line_every_minute_where_a_sweep_asks_for_it(
+    monkeypatch, capsys, shown, lines
+):
+    now = [1000.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with progress_bar(shown, lines=True, total=9, initial=1, desc="walk", unit="run") as bar:
+        for _ in range(4):
+            now[0] += 31.0
+            bar.set_postfix_str("step 3")
+            bar.update()
+    assert capsys.readouterr().err.splitlines() == [
+        "walk: 2/9 runs [01:02<07:14, step 3]",
+        "walk: 4/9 runs [02:04<03:26, step 3]",
+    ][:lines]  # fmt: skip
+
+
 @pytest.mark.parametrize("shown", [False, True])
 def test_it_is_shown_where_asked_for(shown):
     stream = StringIO()

@@ -53,14 +53,23 @@ class Stopped(Exception):
     ----------
     run : Run
         As far as it came.
+    asked : sequence of Segment, optional
+        What was to be computed, by default all of it.
     at_once : bool
         Whether chunks that were running have been left: their threads may still be at work.
     """
 
-    def __init__(self, run: Run, *, at_once: bool = False):
+    def __init__(self, run: Run, asked: Sequence[Segment] | None = None, *, at_once: bool = False):
         self.run = run
         self.at_once = at_once
-        super().__init__(f"{run.path}: stopped at {run.count()} of {run.total} replicates")
+        count, total = run.count(), run.total
+        if asked is not None:
+            total, done = sum(map(len, asked)), run.done()
+            count = total - sum(len(rest) for each in asked for rest in done.missing(each))
+        text = f"{run.path}: stopped at {count} of {total} replicates"
+        if under_way := checkpoints.notes(run.path):
+            text += f", under way: {'; '.join(under_way)}"
+        super().__init__(text)
 
 
 def run(
@@ -108,7 +117,8 @@ def run(
     retry_failed : bool, default False
         Compute failed replicates again; the new rows replace the old.
     progress : bool, optional
-        Show a bar with the time left; by default on a terminal and in a notebook.
+        Show a bar with the time left; by default on a terminal and in a notebook, and elsewhere a
+        line every minute.
     chunk_seconds : float, default 1
         Length of a chunk; a replicate is never cut.
     order : callable, optional
@@ -158,6 +168,7 @@ def run(
         )  # fmt: skip
         bar = progress_bar(
             progress,
+            lines=True,
             total=todo.total,
             initial=todo.total - todo.left,
             desc=sweep.name,
@@ -269,7 +280,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
                     for future in [each for each in flying if each.done()]:
                         with suppress(Exception):
                             store(future)
-                raise Stopped(stored, at_once=True) from None
+                raise Stopped(stored, todo.asked, at_once=True) from None
             interrupted = True
             limit = None if grace is None else time.monotonic() + grace
             crew.stop()
@@ -278,7 +289,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
         if small:
             compact(stored)
     if interrupted:
-        raise Stopped(stored)
+        raise Stopped(stored, todo.asked)
 
 
 @contextmanager
@@ -309,7 +320,7 @@ class _Todo:
         self._stored = stored
         self._seconds = seconds
         shares = list(_shares(sweep, index, shards, reverse))
-        self.total = sum(map(len, shares))
+        self.asked = shares
         self.generation = 0
         self._done = stored.done()
         if retry_failed:
@@ -319,11 +330,13 @@ class _Todo:
         missing = [piece for share in shares for piece in self._done.missing(share)]
         if order is not None:
             cells = dict(zip(sweep.names, sweep.grid, strict=True))
-            chosen = _ordered(missing, lambda cell, replicate: order(cells[cell], replicate))
-            self.total -= sum(map(len, missing)) - len(chosen)
-            missing = chosen
+            self.asked, missing = (
+                _ordered(segments, lambda cell, replicate: order(cells[cell], replicate))
+                for segments in (shares, missing)
+            )
         elif reverse:
             missing = _from_the_middle(missing)
+        self.total = sum(map(len, self.asked))
         self._queue = deque(missing)
         self.left = sum(map(len, self._queue))
         self._seen = {part.path.name for part in stored.parts()}

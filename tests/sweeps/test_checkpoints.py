@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from linrep.sweeps import Stopped, checkpoints, note, open_run, run, scratch
+from linrep.sweeps import Stopped, checkpoints, note, open_run, run, runner, scratch
 from tests.sweeps import functions
 from tests.sweeps.support import same_rows, toy
 from tests.tools import complaint
@@ -47,14 +47,49 @@ def test_a_budget_interrupts_and_the_same_sweep_goes_on(tmp_path, processes):
     assert done.count() == 8
 
 
+@pytest.fixture
+def interrupted_in_a_replicate(monkeypatch, tmp_path):
+    """Interrupt the sweep in the folder "run" when a replicate there has made its first step."""
+
+    def interrupt(*arguments, **options):
+        if checkpoints.notes(tmp_path / "run"):
+            monkeypatch.setattr(runner, "wait", wait)
+            raise KeyboardInterrupt
+        return wait(*arguments, **options)
+
+    wait = runner.wait
+    monkeypatch.setattr(runner, "wait", interrupt)
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_an_interrupt_counts_what_was_asked_for_and_says_what_is_under_way(
+    tmp_path, stored, interrupted_in_a_replicate
+):
+    sweep = toy(functions.counted_down, [{"a": 1, "tenths": 0}, {"a": 2, "tenths": 80}])
+    if stored:  # runs that are not asked for do not count, whether they are there or not
+        run(
+            sweep,
+            tmp_path / "run",
+            order=lambda cell, replicate: 0 if cell["a"] == 1 < replicate else None,
+        )
+
+    def order(cell, replicate):
+        return None if replicate else cell["a"]
+
+    with pytest.raises(Stopped, match="stopped at 1 of 2 replicates, under way: step ") as stopped:
+        run(sweep, tmp_path / "run", order=order, chunk_seconds=1e-9, grace=0.1, processes=True)
+    assert str(stopped.value).count("step") == 1
+
+
 @pytest.mark.slow
-def test_after_a_grace_processes_are_ended_and_go_on_from_their_files(tmp_path):
+def test_after_a_grace_processes_are_ended_and_go_on_from_their_files(
+    tmp_path, interrupted_in_a_replicate
+):
     sweep = toy(functions.counted_down, [{"tenths": 80}], replicates=1)
-    began = time.monotonic()
     with pytest.raises(Stopped) as stopped:
-        run(sweep, tmp_path / "run", budget=4.0, grace=0.5, processes=True)
+        run(sweep, tmp_path / "run", grace=0.5, processes=True)
     assert stopped.value.at_once
-    assert time.monotonic() - began < 8.0  # the replicate takes longer
+    assert stopped.value.run.count() == 0
     assert checkpoints.notes(tmp_path / "run")[0].startswith("step ")
     done = run(sweep, tmp_path / "run", processes=True)
     rows = done.read()
