@@ -91,7 +91,10 @@ def fitting(name: str, data: FederatedData, *, rng: Any = None, **settings: Any)
 def _image_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:
     """Return what a CNN has to know about data."""
     if len(shape) != 3 or shape[1] != shape[2]:
-        raise ValueError(f"data_shape of model {name} must be (channels, size, size), got {shape}")
+        raise ValueError(
+            f"data_shape of model {name} must be (channels, size, size), got {shape}; the model "
+            '"mlp" takes samples of any shape'
+        )
     return {"classes": classes, "channels": shape[0], "size": shape[1]}
 
 

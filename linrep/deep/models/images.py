@@ -229,4 +229,7 @@ def block(channels: int, width: int) -> nn.Sequential:
 def _check_side(side: int, size: int) -> None:
     """Refuse images of which the poolings leave nothing."""
     if side < 1:
-        raise ValueError(f"size must leave a pixel after all poolings, {size} is too small")
+        raise ValueError(
+            f'size must leave a pixel after all poolings, {size} is too small; the model "mlp" '
+            "takes samples of any shape"
+        )
