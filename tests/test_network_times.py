@@ -252,3 +252,15 @@ def test_trials_are_for_plans(run):  # noqa: F811
     result = run("mine.py", "--trial")
     assert result.exit_code == 2
     assert result.output == "Error: --trial needs --plan\n"
+
+
+def test_a_plan_shows_what_tells_columns_apart_and_no_more():
+    cells = [
+        {"scale": scale, "data": "digits", "every": every, "n": n, "rounds": every * n}
+        for scale, every in (("small", 1), ("paper", 10))
+        for n in (8, 16)
+    ]
+    keys = list(cells[0])
+    assert network_times._telling(cells, keys) == ["scale", "data", "n"]
+    assert network_times._telling(cells[:1], keys) == ["data"]
+    assert network_times._telling([{"scale": "small"}], ["scale"]) == ["scale"]

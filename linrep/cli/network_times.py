@@ -66,12 +66,27 @@ def plan(
         times, failures = _with_trials(times, missing, sweep, grid, _fastest(known, recorded, grid))
     _fill(times, columns, grid, known)
     echo(f"{item.id}: {item.title}; times on {device}")
-    frame(pd.DataFrame([_line(own, left, times, grid, keys, sweep) for own in columns.values()]), 6)
+    shown = _telling([grid[own[0]] for own in columns.values()], keys)
+    lines = [_line(own, left, times, grid, shown, sweep) for own in columns.values()]
+    frame(pd.DataFrame(lines), 6)
     _say_in_all(left, times, device, workers)
     if failures:
         echo(f"trials of {counted(failures, 'column')} failed")
     elif any(left[name] and name not in times for name in left):
         echo("where nothing has been run, --trial runs a few rounds to judge from")
+
+
+def _telling(cells, keys):
+    """Return the keys that tell cells apart, without those that follow from others; and the data.
+
+    Where there is but one cell, or none of them is needed, that is the first key.
+    """
+    kept, count = [], 1
+    for key in keys:
+        groups = len({repr([cell.get(each) for each in (*kept, key)]) for cell in cells})
+        if groups > count or key == "data":
+            kept, count = [*kept, key], groups
+    return kept or list(keys[:1])
 
 
 def _line(own, left, times, grid, keys, sweep):
