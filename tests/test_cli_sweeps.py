@@ -9,7 +9,9 @@ import subprocess
 import sys
 from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -17,6 +19,7 @@ import linrep
 from linrep import simulation
 from linrep.cli import main
 from linrep.cli.axes import axis_section, documented
+from linrep.cli.sweeps import _time_left
 from linrep.sweeps import open_run
 from tests.sweeps.support import content, same_rows
 
@@ -264,6 +267,30 @@ def test_runs_lists_what_is_done_and_missing(call, folder):
     part = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
     part.write_bytes(b"")
     assert f"damaged: {part.name}" in call("runs", "runs/measure")
+
+
+def stored_for(seconds):
+    """Return what stands for a run of 3 replicates each, by the seconds of those stored."""
+    lines = [
+        {"cell": cell, "replicate": place, "row": row, "seconds": each}
+        for cell, own in seconds.items()
+        for place, each in enumerate(own)
+        for row in (0, 1)  # of a curve
+    ]
+    rows = pd.DataFrame(lines).astype({"cell": pd.CategoricalDtype(list(seconds))})
+    return SimpleNamespace(replicates=3, read=lambda columns, partial: rows)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "left"),
+    [
+        ({"a=1": [1.0, 3.0], "a=2": [30.0]}, "62 s"),  # 1 of 2 seconds, and 2 of 30
+        ({"a=1": [1.0, 3.0, 5.0], "a=2": [30.0, 30.0]}, "30 s"),
+        ({"a=1": [2.0], "a=2": [4.0], "a=3": []}, "roughly 21 s"),  # 2 of 2, 2 of 4, 3 of 3
+    ],
+)
+def test_the_time_left_is_judged_cell_by_cell(seconds, left):
+    assert _time_left(stored_for(seconds)) == left
 
 
 ALLOW = ("--allow", "swept_here.py:measure")

@@ -238,7 +238,7 @@ def _described(path):
     stored = open_run(path)
     done, failed = stored.count(), stored.failed()
     missing = stored.total - done
-    left = duration(missing * _mean_seconds(stored)) if done and missing else "-"
+    left = _time_left(stored) if done and missing else "-"
     numbers: list[str | Painted] = [
         str(number) for number in (len(stored.cells), done, missing, failed)
     ]
@@ -434,6 +434,11 @@ def _mixed(run):
     ]
 
 
-def _mean_seconds(run):
+def _time_left(run):
+    """Return how long the missing replicates take by those of their cells, or else by all."""
     rows = run.read(["cell", "replicate", "row", "seconds"], partial=True)
-    return float(rows.loc[rows["row"] == 0, "seconds"].mean())
+    first = rows[rows["row"] == 0]
+    cells = first.groupby("cell", observed=False)["seconds"].agg(["mean", "size"])
+    each, left = cells["mean"].fillna(first["seconds"].mean()), run.replicates - cells["size"]
+    about = "roughly " if (left[cells["size"] == 0] > 0).any() else ""
+    return about + duration(float((each * left).sum()))
