@@ -29,6 +29,8 @@ def pytest_configure(config):
     """Set what no option can: surroundings, warnings without compilation, and interrupts."""
     for size in ("COLUMNS", "LINES"):  # of whoever starts the tests, pytest-xdist among them
         os.environ.pop(size, None)
+    # Networks are trained where they are compared with NumPy, also on a machine with a GPU.
+    os.environ["LINREP_DEVICE"] = os.environ.get("LINREP_TEST_DEVICE", "cpu")
     if not COMPILED:
         # Compiled kernels follow IEEE arithmetic silently, in all threads; NumPy's scalars warn.
         of_numpy = "(divide by zero|overflow|underflow|invalid value) encountered"

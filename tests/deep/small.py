@@ -8,7 +8,7 @@ import torch
 from linrep.deep import SGD, Federation, models
 from linrep.deep.data import FederatedData
 
-#: LINREP_TEST_DEVICE=cuda runs the equality tests there.
+#: LINREP_TEST_DEVICE=cuda runs the tests there, but for those that are worked out by hand.
 DEVICE = os.environ.get("LINREP_TEST_DEVICE", "cpu")
 CLASSES = 3
 SIZES = (7, 3, 12, 5)

@@ -237,7 +237,8 @@ def test_fine_tuning_happens_after_the_last_round(ft):
     state = fed.start()
     state.round = 6
     for name in state.shared:
-        state.shared[name] = torch.tensor(trace.state[f"shared.{name}"])[None]
+        value = torch.tensor(trace.state[f"shared.{name}"])[None]
+        state.shared[name] = value.to(fed.device)
     part = np.arange(4)[None]
     found = fed.evaluate(*method.fine_tuned(fed, state, part), part)
     assert tuned[-1] == pytest.approx((found["correct"] / found["size"]).mean())

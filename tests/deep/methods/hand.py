@@ -9,6 +9,15 @@ from tests.deep import small  # noqa: E402
 from tests.deep.small import FULL  # noqa: E402
 
 
+@pytest.fixture(autouse=True, scope="module")
+def on_the_processor():
+    """What is worked out by hand is there: for modules that import this."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(small, "DEVICE", "cpu")
+        patch.setenv("LINREP_DEVICE", "cpu")
+        yield
+
+
 class Hand:
     """Full-batch gradients of clients, from plain autograd."""
 

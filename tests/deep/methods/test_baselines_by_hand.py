@@ -30,7 +30,7 @@ from linrep.deep import (  # noqa: E402
 )
 from linrep.deep.data import FederatedData  # noqa: E402
 from tests.deep import small  # noqa: E402
-from tests.deep.methods.hand import Hand, mean, moved, run  # noqa: E402
+from tests.deep.methods.hand import Hand, mean, moved, on_the_processor, run  # noqa: E402, F401
 from tests.deep.small import CLASSES, EVERYONE, FULL, assert_close, assert_equal  # noqa: E402
 
 

@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from linrep.deep import FLUTE  # noqa: E402
 from tests.deep import small  # noqa: E402
-from tests.deep.methods.hand import Hand, nc, run  # noqa: E402
+from tests.deep.methods.hand import Hand, nc, on_the_processor, run  # noqa: E402, F401
 from tests.deep.small import FULL, assert_close  # noqa: E402
 
 

@@ -64,7 +64,7 @@ def test_linear_fedrep_is_that_of_the_linear_problem(participants):
         method.round(fed, state, clients)
         trace = fedrep(chosen, k=k, rounds=1, start=B, step_size=step, rng=0)
         B = trace.state["B"]
-        found = state.shared["representation.B.weight"][0].numpy().T
+        found = state.shared["representation.B.weight"][0].cpu().numpy().T
         assert distance(found, B) < 1e-7
         assert np.linalg.norm(found @ found.T - B @ B.T) < 1e-10
     assert distance(B, start) > 0.1  # else there would be nothing to compare
