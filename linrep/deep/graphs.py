@@ -10,6 +10,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map
 
+#: Type of the devices that replay.
+TYPE = "cuda"
 #: By device and thread the stream that captures, and the last graph, whose memory the next one
 #: takes over: torch keeps the memory of a graph that is gone from all others.
 _LAST: dict[tuple[torch.device, int], tuple[torch.cuda.Stream, torch.cuda.CUDAGraph]] = {}

@@ -23,8 +23,7 @@ from torch.utils._pytree import tree_map
 
 from linrep import _display as show
 from linrep import _validation as check
-from linrep.deep import layers
-from linrep.deep.graphs import Replayed
+from linrep.deep import graphs, layers
 
 Parameters = dict[str, Tensor]
 
@@ -532,8 +531,8 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
     keys = torch.as_tensor(work.batches.key, device=device)
     active = work.batches.weight[:, :, 0]  # clients differ in size: the first steps of each
     gradient: Callable[..., Any] = work.gradient or vmap(grad(work.value, has_aux=True))
-    if device.type == "cuda":
-        gradient = Replayed(gradient)
+    if device.type == graphs.TYPE:
+        gradient = graphs.Replayed(gradient)
     set_now, step, buffers = _per_batch(work), stepper(work.sgd, trained), work.buffers
     for t in range(weights.shape[1]):
         x, y = work.fetch(t, slice(None))
