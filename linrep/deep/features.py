@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from linrep.deep import layers
+from linrep.deep.probe import Traits
 from linrep.deep.training import Batch, Parameters, belongs
 
 # What passes at once should fill an accelerator, and stay in the caches of a processor.
@@ -15,7 +16,7 @@ SAMPLES_AT_ONCE = 2048
 _SAMPLES_IN_CACHE = 128
 
 
-def why_not_exact(model: nn.Module, trained: Sequence[str], in_parts: bool) -> str | None:
+def why_not_exact(model: nn.Module, trained: Sequence[str], traits: Traits) -> str | None:
     """Return why features computed once would not be those of every step; None if they would.
 
     Parameters
@@ -24,15 +25,17 @@ def why_not_exact(model: nn.Module, trained: Sequence[str], in_parts: bool) -> s
         In training mode.
     trained : sequence of str
         Names of the parameters that move.
-    in_parts : bool
-        Whether the model computes head(representation(x)).
+    traits : Traits
+        What else the model does.
     """
     if not (hasattr(model, "representation") and hasattr(model, "head")):
         return "the model has no representation and head"
     if getattr(model, "side_information", False):
         return "side information enters with the features"
-    if not in_parts:
+    if not traits.in_parts:
         return "the model computes something else than head(representation(x))"
+    if traits.draws:
+        return "the model draws from torch's generator"
     if not all(belongs(name, ("head",)) for name in trained):
         return "the representation moves"
     if layers.depends_on_batch(model.get_submodule("representation")):

@@ -304,7 +304,7 @@ class Federation(Samples):
             return self.see(index, runs[rows], x), y[at]
 
         everything = expand(shared, part) | own
-        why_not = features.why_not_exact(self.model, moving, self.traits.in_parts)
+        why_not = features.why_not_exact(self.model, moving, self.traits)
         if sgd.augment is not None:
             why_not = why_not or "samples are augmented anew in every step"
         if self.cache is True and why_not and all(belongs(name, ("head",)) for name in moving):

@@ -20,8 +20,8 @@ class Traits(NamedTuple):
     Attributes
     ----------
     in_parts : bool
-        Its outputs are what its head makes of its representation, each with parameters of its own;
-        False if it takes side information.
+        Its outputs are what its head makes of its representation, each with parameters of its own,
+        in training mode, too; False if it takes side information.
     draws : bool
         It draws from torch's generator in training mode, as functional dropout does.
     """
@@ -75,10 +75,8 @@ def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
                     f"model must keep nothing from step to step but averages of BatchNorm, "
                     f"{name} of a {type(owner).__name__} changes"
                 )
-        in_parts = not side and hasattr(model, "representation") and hasattr(model, "head")
-        if in_parts:
-            in_parts = _agrees(model.eval(), state, x)
-    model.train()
+        apart = not side and hasattr(model, "representation") and hasattr(model, "head")
+        in_parts = apart and all(_agrees(model.train(mode), state, x) for mode in (False, True))
     return Traits(in_parts, draws)
 
 
@@ -150,11 +148,13 @@ def _stepped(sgd, parameters, workers):
 
 
 def _agrees(model, state, x):
-    """Tell whether a network computes head(representation(x))."""
-    whole = functional_call(model, state, (x,))
+    """Tell whether a network, in its mode, computes head(representation(x))."""
+    with layers.seeded(0, x.device):
+        whole = functional_call(model, dict(state), (x,))
     try:
-        features = functional_call(model.representation, block(state, "representation"), (x,))
-        outputs = functional_call(model.head, block(state, "head"), (features,))
+        with layers.seeded(0, x.device):
+            features = functional_call(model.representation, block(state, "representation"), (x,))
+            outputs = functional_call(model.head, block(state, "head"), (features,))
     except Exception:  # whatever parts raise that are made for something else
         return False
     same = outputs.shape == whole.shape

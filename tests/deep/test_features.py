@@ -101,6 +101,51 @@ def test_where_caching_is_not_exact_auto_does_without(network):
     assert all(torch.equal(auto[name], off[name]) for name in off)
 
 
+class Drawing(torch.nn.Module):
+    """A representation with dropout that is a function, not a layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(5, 4)
+
+    def forward(self, x):
+        return torch.nn.functional.dropout(self.layer(x).tanh(), 0.5, training=self.training)
+
+
+class Warmer(models.Model):
+    """A network whose outputs are doubled in training."""
+
+    def forward(self, x):
+        return super().forward(x) * (2.0 if self.training else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (lambda: models.Model(Drawing(), torch.nn.Linear(4, small.CLASSES)), "draws from torch's"),
+        (
+            lambda: Warmer(torch.nn.Linear(5, 4), torch.nn.Linear(4, small.CLASSES)),
+            "computes something else",
+        ),
+    ],
+)
+@pytest.mark.parametrize("name", HEADS)
+def test_what_only_training_does_is_not_cached(make, reason, name):
+    def trained(cache, seed):
+        torch.manual_seed(seed)
+        settings = {"sgd": small.FAST, "dtype": "float64", "device": small.DEVICE}
+        return small.tensors(
+            small.rounds(HEADS[name], Federation(small.data(), make, cache=cache, **settings))
+        )
+
+    auto, again, off = trained("auto", 0), trained("auto", 1), trained(False, 0)
+    for key, value in off.items():
+        assert torch.equal(auto[key], value)
+        assert torch.equal(again[key], value)  # and nothing depends on torch's own generator
+    with pytest.raises(ValueError, match=f"cache must not be True for this model: .*{reason}"):
+        trained(True, 0)
+
+
 def test_caching_that_is_asked_for_leaves_other_phases_alone():
     small.rounds(FedAvg(), small.federation("blocks", cache=True))
 

@@ -181,13 +181,16 @@ class PerFedAvg(FedAvg):
         target = batch._replace(weight=torch.where(count > 1.0, batch.weight - first, first))
 
         def gradient(at, samples):
-            return grad(lambda values: loss(network.peek(samples.weight), values, samples))(at)
+            return grad(lambda values: loss(network.peek(samples.weight), fixed | values, samples))(
+                at
+            )
 
         def moved(along, by):
-            return {name: value + by * along[name] for name, value in fixed.items()}
+            return {name: value + by * along[name] for name, value in start.items()}
 
         fixed = {name: value.detach() for name, value in params.items()}
-        inner = moved(gradient(fixed, support), -context["rate"])
+        start = {name: fixed[name] for name, value in params.items() if value.requires_grad}
+        inner = moved(gradient(start, support), -context["rate"])
         direction = gradient(inner, target)
         if self.variant == "hf":
             ahead, behind = (

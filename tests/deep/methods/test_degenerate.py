@@ -8,6 +8,7 @@ torch = pytest.importorskip("torch")
 from linrep.deep import (  # noqa: E402
     APFL,
     FLUTE,
+    METHODS,
     SGD,
     Ditto,
     FedAvg,
@@ -19,6 +20,7 @@ from linrep.deep import (  # noqa: E402
     Local,
     PerFedSI,
     Scaffold,
+    layers,
     models,
 )
 from linrep.deep.data import FederatedData  # noqa: E402
@@ -136,3 +138,52 @@ def test_factored_networks_of_rank_one_follow_the_base_along_u():
     start = Federation(data, factored, sgd=FULL, dtype="float64").start().shared
     for name, value in theta.items():
         torch.testing.assert_close(start["v"][..., 0] * start[f"U.{name}"][:, 0], value)
+
+
+class Fixed(torch.nn.Module):
+    """A layer whose weights are no parameters."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.values = [value.detach().clone().double() for value in layer.parameters()]
+
+    def forward(self, x):
+        weight, bias = (value.to(x.device) for value in self.values)
+        return torch.nn.functional.linear(x, weight, bias)
+
+
+def with_a_fixed_layer(frozen):
+    """Return a network whose first layer is fixed, as frozen parameters or without any."""
+    with layers.seeded(0):
+        first, second, head = (
+            torch.nn.Linear(*size) for size in ((5, 6), (6, 4), (4, small.CLASSES))
+        )
+    first = first.requires_grad_(False) if frozen else Fixed(first)
+    body = torch.nn.Sequential(torch.nn.Flatten(), first, torch.nn.Tanh(), second, torch.nn.Tanh())
+    return models.Model(body, head)
+
+
+@pytest.mark.parametrize("engine", ["loop", "vmap"])
+@pytest.mark.parametrize("name", sorted(METHODS.keys() - {"perfedsi", "pflmf"}))
+def test_a_frozen_layer_is_one_without_parameters(name, engine):
+    settings = {
+        "lg": {"personal": ("representation",)},
+        "perfedavg": {"inner_lr": 0.3},
+    }.get(name, {})
+    method, found = METHODS[name](**settings), []
+    for frozen in (True, False):
+
+        def network(frozen=frozen):
+            return with_a_fixed_layer(frozen)
+
+        fed = Federation(
+            small.data(), method.network(network), sgd=small.FAST, dtype="float64",
+            device=small.DEVICE, engine=engine,
+        )  # fmt: skip
+        state = small.rounds(method, fed, count=3)
+        judged = fed.evaluate(*method.models(fed, state, EVERYONE), EVERYONE)
+        found.append((small.tensors(state), judged))
+    (one, one_judged), (other, other_judged) = found
+    assert_close({key: one[key] for key in other}, other)
+    for key, value in one_judged.items():
+        np.testing.assert_allclose(value, other_judged[key], rtol=1e-9)
