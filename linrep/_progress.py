@@ -35,10 +35,10 @@ def progress_bar(shown: bool | None, *, lines: bool = False, **settings):
         # Without ipywidgets a notebook's bar is text, which is nothing to warn of.
         warnings.simplefilter("ignore", TqdmWarning)
         from tqdm.auto import tqdm
-    if shown is None:  # a notebook's streams are no terminals
-        shown = in_notebook() or sys.stderr.isatty()
-        if lines and not shown:
-            return _Lines(tqdm.format_meter, **settings)
+    if shown is None:
+        # A notebook's streams are no terminals; tqdm's own None shows bars on these alone.
+        bar = tqdm(**settings, disable=False if in_notebook() else None)
+        return _Lines(tqdm.format_meter, **settings) if lines and bar.disable else bar
     return tqdm(**settings, disable=not shown)
 
 

@@ -270,7 +270,7 @@ def run_rows(
     seed: int = 0,
     runs: Path | None = None,
 ) -> pd.DataFrame:
-    """Run all replicates of all cells, with a progress bar on a terminal.
+    """Run all replicates of all cells, with a progress bar on a terminal, or lines in a log.
 
     Parameters
     ----------

@@ -9,9 +9,7 @@ import subprocess
 import sys
 from concurrent.futures import Future
 from pathlib import Path
-from types import SimpleNamespace
 
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -20,7 +18,7 @@ from linrep import simulation
 from linrep.cli import main
 from linrep.cli.axes import axis_section, documented
 from linrep.cli.sweeps import _time_left
-from linrep.sweeps import open_run
+from linrep.sweeps import Sweep, load, open_run
 from tests.sweeps.support import content, same_rows
 
 SWEPT = '''
@@ -269,28 +267,37 @@ def test_runs_lists_what_is_done_and_missing(call, folder):
     assert f"damaged: {part.name}" in call("runs", "runs/measure")
 
 
-def stored_for(seconds):
-    """Return what stands for a run of 3 replicates each, by the seconds of those stored."""
-    lines = [
-        {"cell": cell, "replicate": place, "row": row, "seconds": each}
-        for cell, own in seconds.items()
-        for place, each in enumerate(own)
-        for row in (0, 1)  # of a curve
-    ]
-    rows = pd.DataFrame(lines).astype({"cell": pd.CategoricalDtype(list(seconds))})
-    return SimpleNamespace(replicates=3, read=lambda columns, partial: rows)
+WAITED = """
+def waited(cell, rng):
+    return [] if cell["a"] == 3 else [{"step": step, "x": rng.random()} for step in (0, 1)]
+"""
 
 
 @pytest.mark.parametrize(
-    ("seconds", "left"),
+    ("stored", "left"),
     [
-        ({"a=1": [1.0, 3.0], "a=2": [30.0]}, "62 s"),  # 1 of 2 seconds, and 2 of 30
-        ({"a=1": [1.0, 3.0, 5.0], "a=2": [30.0, 30.0]}, "30 s"),
-        ({"a=1": [2.0], "a=2": [4.0], "a=3": []}, "roughly 21 s"),  # 2 of 2, 2 of 4, 3 of 3
+        ({1: 2, 2: 1}, "64 s"),  # 1 of 2 seconds, and 2 of 31
+        ({1: 3, 2: 2}, "31 s"),
+        ({1: 1, 2: 1, 3: 3}, "66 s"),  # without rows all the same: 2 of 2, 2 of 31
+        ({1: 2, 3: 1}, "roughly 12 s"),  # 6 of 2 seconds: 1, 3 and 2
     ],
 )
-def test_the_time_left_is_judged_cell_by_cell(seconds, left):
-    assert _time_left(stored_for(seconds)) == left
+def test_the_time_left_is_judged_cell_by_cell(folder, stored, left, monkeypatch):
+    (folder / "waiting.py").write_text(WAITED)
+    cells = [{"a": a} for a in (1, 2, 3) if a in stored or a == 2]
+    sweep = Sweep(load("waiting.py:waited"), cells, 3)
+    run = sweep.run("runs/waited", order=lambda cell, replicate: (
+        0 if replicate < stored.get(cell["a"], 0) else None
+    ))  # fmt: skip
+    read = type(run).read
+
+    def slow(run, *given, **options):
+        rows = read(run, *given, **options)
+        waited = rows["cell"].astype(str).map(lambda name: 31.0 if "a=2" in name else 2.0)
+        return rows.assign(seconds=waited)
+
+    monkeypatch.setattr(type(run), "read", slow)
+    assert _time_left(open_run("runs/waited")) == left
 
 
 ALLOW = ("--allow", "swept_here.py:measure")

@@ -77,9 +77,9 @@ def plan(
 
 
 def _telling(cells, keys):
-    """Return the keys that tell cells apart, without those that follow from others; and the data.
+    """Return the keys that tell cells apart, without those that follow from earlier ones.
 
-    Where there is but one cell, or none of them is needed, that is the first key.
+    The data are always among them, and where nothing else would be, the first key.
     """
     kept, count = [], 1
     for key in keys:

@@ -439,6 +439,8 @@ def _time_left(run):
     rows = run.read(["cell", "replicate", "row", "seconds"], partial=True)
     first = rows[rows["row"] == 0]
     cells = first.groupby("cell", observed=False)["seconds"].agg(["mean", "size"])
-    each, left = cells["mean"].fillna(first["seconds"].mean()), run.replicates - cells["size"]
-    about = "roughly " if (left[cells["size"] == 0] > 0).any() else ""
-    return about + duration(float((each * left).sum()))
+    done, whole = run.done(), run.replicates  # some have no rows
+    cells["left"] = [whole - sum(map(len, done.within(name, whole))) for name in cells.index]
+    each = cells["mean"].fillna(first["seconds"].mean())
+    about = "roughly " if (cells["left"][cells["size"] == 0] > 0).any() else ""
+    return about + duration(float((each * cells["left"]).sum()))

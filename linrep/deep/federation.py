@@ -6,7 +6,7 @@ Axes are those of :mod:`linrep.deep.state`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.func import vmap
 from torch.nn.utils.rnn import pad_sequence
-from torch.utils._pytree import tree_map
 
 from linrep import _validation as check
 from linrep.deep import engines, features, layers, probe
@@ -451,4 +450,6 @@ class Federation(Samples):
 
 def _flat(values):
     """Return tensors (S, c, ...) of a nested mapping as (K, ...)."""
-    return tree_map(lambda value: value.flatten(0, 1), values)
+    if isinstance(values, Mapping):  # of any kind, of which torch's trees know some
+        return {name: _flat(value) for name, value in values.items()}
+    return values.flatten(0, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,7 +15,6 @@ from linrep.sweeps.coverage import Segment
 #: Name of the folder of all of them in a run directory.
 FOLDER = ".scratch"
 _NOTE = "note"
-_RECENT = 600.0  # seconds after which a note is taken for one of a process that was killed
 _current: ContextVar[Path | None] = ContextVar("_current", default=None)
 
 
@@ -55,20 +53,23 @@ def note(text: str) -> None:
         path.write_text(text, "utf-8")
 
 
-def notes(run: Path) -> list[str]:
-    """Return what replicates that are being computed have noted last.
+def notes(run: Path, segments: Iterable[Segment]) -> list[str]:
+    """Return what replicates have noted last.
 
     Parameters
     ----------
     run : Path
         The run directory.
+    segments : iterable of Segment
+        Those that are asked about.
     """
-    recent = time.time() - _RECENT
-    found = []
-    for path in sorted((run / FOLDER).glob(f"*/{_NOTE}")):
-        with contextlib.suppress(OSError):  # removed meanwhile
-            if path.stat().st_mtime > recent:
-                found.append(path.read_text("utf-8"))
+    root, found = run / FOLDER, []
+    if not root.is_dir():
+        return found
+    for segment in segments:
+        for replicate in range(segment.start, segment.stop):
+            with contextlib.suppress(OSError):  # there is none, or it is removed meanwhile
+                found.append((_folder(root, segment.cell, replicate) / _NOTE).read_text("utf-8"))
     return found
 
 

@@ -53,23 +53,27 @@ class Stopped(Exception):
     ----------
     run : Run
         As far as it came.
-    asked : sequence of Segment, optional
-        What was to be computed, by default all of it.
+    counts : pair of int, optional
+        How many replicates are done of how many that were asked for, by default of all.
+    begun : sequence of str
+        How far others have come that go on from their files.
     at_once : bool
         Whether chunks that were running have been left: their threads may still be at work.
     """
 
-    def __init__(self, run: Run, asked: Sequence[Segment] | None = None, *, at_once: bool = False):
+    def __init__(
+        self,
+        run: Run,
+        counts: tuple[int, int] | None = None,
+        *,
+        begun: Sequence[str] = (),
+        at_once: bool = False,
+    ):
         self.run = run
         self.at_once = at_once
-        count, total = run.count(), run.total
-        if asked is not None:
-            total, done = sum(map(len, asked)), run.done()
-            count = total - sum(len(rest) for each in asked for rest in done.missing(each))
-        text = f"{run.path}: stopped at {count} of {total} replicates"
-        if under_way := checkpoints.notes(run.path):
-            text += f", under way: {'; '.join(under_way)}"
-        super().__init__(text)
+        done, total = (run.count(), run.total) if counts is None else counts
+        more = f", begun: {'; '.join(begun)}" if begun else ""
+        super().__init__(f"{run.path}: stopped at {done} of {total} replicates{more}")
 
 
 def run(
@@ -117,8 +121,8 @@ def run(
     retry_failed : bool, default False
         Compute failed replicates again; the new rows replace the old.
     progress : bool, optional
-        Show a bar with the time left; by default on a terminal and in a notebook, and elsewhere a
-        line every minute.
+        Show a bar with the time left, if tqdm is installed; by default on a terminal and in a
+        notebook, and elsewhere a line every minute.
     chunk_seconds : float, default 1
         Length of a chunk; a replicate is never cut.
     order : callable, optional
@@ -159,13 +163,14 @@ def run(
     if (guarded or executor is not None) and not shared:
         check_portable(sweep.function)
     stored = create_run(directory, sweep, extend=extend)
-    with _stopped_by_interrupts(stored), presence(stored.path) as alone:
+    with _stopped_by_interrupts(stored) as known, presence(stored.path) as alone:
         if alone:
             stored.tidy()
         todo = _Todo(
             sweep, stored, index, shards, chunk_seconds,
             reverse=not alone, retry_failed=retry_failed, order=order,
         )  # fmt: skip
+        known.append(todo)
         bar = progress_bar(
             progress,
             lines=True,
@@ -196,10 +201,11 @@ def run(
 @contextmanager
 def _stopped_by_interrupts(stored):
     """Say how far a sweep is where an interrupt comes before its chunks, or after them."""
+    known: list[_Todo] = []  # nothing at first
     try:
-        yield
+        yield known
     except KeyboardInterrupt:
-        raise Stopped(stored, at_once=True) from None
+        raise Stopped(stored, *(todo.counts for todo in known), at_once=True) from None
 
 
 def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
@@ -222,9 +228,12 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
     # When to interrupt, and, after an interrupt, when to wait no longer.
     limit = None if budget is None else time.monotonic() + budget
 
+    def under_way():
+        return [each for segments, _ in flying.values() for each in segments]
+
     def describe():
         failures = [f"{failed} failed"] if failed else []
-        bar.set_postfix_str("; ".join(failures + checkpoints.notes(stored.path)))
+        bar.set_postfix_str("; ".join(failures + checkpoints.notes(stored.path, under_way())))
 
     def store(future):
         nonlocal failed
@@ -275,12 +284,14 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
                 small.clear()
         except KeyboardInterrupt:
             if interrupted:
+                left = under_way()
                 crew.end()
                 with _uninterrupted():
                     for future in [each for each in flying if each.done()]:
                         with suppress(Exception):
                             store(future)
-                raise Stopped(stored, todo.asked, at_once=True) from None
+                begun = checkpoints.notes(stored.path, left)  # but those stored now
+                raise Stopped(stored, todo.counts, begun=begun, at_once=True) from None
             interrupted = True
             limit = None if grace is None else time.monotonic() + grace
             crew.stop()
@@ -289,7 +300,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
         if small:
             compact(stored)
     if interrupted:
-        raise Stopped(stored, todo.asked)
+        raise Stopped(stored, todo.counts)
 
 
 @contextmanager
@@ -320,7 +331,7 @@ class _Todo:
         self._stored = stored
         self._seconds = seconds
         shares = list(_shares(sweep, index, shards, reverse))
-        self.asked = shares
+        self.total = sum(map(len, shares))
         self.generation = 0
         self._done = stored.done()
         if retry_failed:
@@ -330,18 +341,21 @@ class _Todo:
         missing = [piece for share in shares for piece in self._done.missing(share)]
         if order is not None:
             cells = dict(zip(sweep.names, sweep.grid, strict=True))
-            self.asked, missing = (
-                _ordered(segments, lambda cell, replicate: order(cells[cell], replicate))
-                for segments in (shares, missing)
-            )
+            asked = _ordered(shares, lambda cell, replicate: order(cells[cell], replicate))
+            self.total = len(asked)
+            missing = [piece for each in asked for piece in self._done.missing(each)]
         elif reverse:
             missing = _from_the_middle(missing)
-        self.total = sum(map(len, self.asked))
         self._queue = deque(missing)
         self.left = sum(map(len, self._queue))
         self._seen = {part.path.name for part in stored.parts()}
         self._looked = time.monotonic()
         self._rate = _FIRST / seconds  # replicates per second
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """How many replicates are done of how many that were asked for."""
+        return self.total - self.left, self.total
 
     def next(self, workers) -> list[Segment]:
         """Return the next chunk's segments, empty if there are none."""

@@ -52,7 +52,8 @@ def interrupted_in_a_replicate(monkeypatch, tmp_path):
     """Interrupt the sweep in the folder "run" when a replicate there has made its first step."""
 
     def interrupt(*arguments, **options):
-        if checkpoints.notes(tmp_path / "run"):
+        notes = tmp_path.glob(f"run/{checkpoints.FOLDER}/*/note")
+        if any(note.read_text().startswith("step ") for note in notes):
             monkeypatch.setattr(runner, "wait", wait)
             raise KeyboardInterrupt
         return wait(*arguments, **options)
@@ -62,23 +63,45 @@ def interrupted_in_a_replicate(monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_an_interrupt_counts_what_was_asked_for_and_says_what_is_under_way(
+def test_an_interrupt_counts_what_was_asked_for_and_says_what_is_begun(
     tmp_path, stored, interrupted_in_a_replicate
 ):
     sweep = toy(functions.counted_down, [{"a": 1, "tenths": 0}, {"a": 2, "tenths": 80}])
-    if stored:  # runs that are not asked for do not count, whether they are there or not
+    if stored:  # what is not asked for does not count, whether it is there or begun
         run(
             sweep,
             tmp_path / "run",
             order=lambda cell, replicate: 0 if cell["a"] == 1 < replicate else None,
         )
+        name = next(name for name in sweep.names if "a=2" in name)
+        with checkpoints.of(str(tmp_path / "run" / checkpoints.FOLDER), name, 1):
+            note("of a process that was killed")
 
     def order(cell, replicate):
         return None if replicate else cell["a"]
 
-    with pytest.raises(Stopped, match="stopped at 1 of 2 replicates, under way: step ") as stopped:
+    with pytest.raises(Stopped, match=r"stopped at 1 of 2 replicates, begun: step \d+$"):
         run(sweep, tmp_path / "run", order=order, chunk_seconds=1e-9, grace=0.1, processes=True)
-    assert str(stopped.value).count("step") == 1
+
+
+def test_failures_that_are_to_be_tried_again_do_not_count_as_done(tmp_path, monkeypatch):
+    def function(cell, rng):
+        if cell["a"] == 2 and not again:
+            raise ValueError("at first")
+        return rng.random()
+
+    def interrupt(*given, **options):
+        raise KeyboardInterrupt
+
+    again: list[int] = []
+    sweep = toy(function)
+    assert run(sweep, tmp_path / "run").failed() == 3
+    again.append(1)
+    monkeypatch.setattr(runner, "_drive", interrupt)
+    with pytest.raises(Stopped, match=r"stopped at 3 of 6 replicates$"):
+        run(sweep, tmp_path / "run", retry_failed=True)
+    with pytest.raises(Stopped, match=r"stopped at 1 of 2 replicates$"):
+        run(sweep, tmp_path / "run", retry_failed=True, shard=(1, 3))
 
 
 @pytest.mark.slow
@@ -90,7 +113,7 @@ def test_after_a_grace_processes_are_ended_and_go_on_from_their_files(
         run(sweep, tmp_path / "run", grace=0.5, processes=True)
     assert stopped.value.at_once
     assert stopped.value.run.count() == 0
-    assert checkpoints.notes(tmp_path / "run")[0].startswith("step ")
+    assert "begun: step " in str(stopped.value)
     done = run(sweep, tmp_path / "run", processes=True)
     rows = done.read()
     assert rows["found"].iloc[0] > 0
