@@ -13,6 +13,7 @@ from torch.func import functional_call  # noqa: E402
 
 from linrep.deep import models  # noqa: E402
 from linrep.deep.layers import per_batch  # noqa: E402
+from tests.deep import small  # noqa: E402
 from tests.deep.functional import assert_vmap_is_loop, stacked  # noqa: E402
 
 VECTORS = np.random.default_rng(0).standard_normal((11, 6))
@@ -401,3 +402,9 @@ def test_complaints_about_factorizations():
     with complaint(TypeError, "base", "Scale", "reset_parameters"):
         models.Factored(nn.Sequential(Scale()), 2)
     models.Factored(nn.Sequential(Scale()), 1)
+
+
+@pytest.mark.parametrize("name", ["mlp", "linear", "cnn"])
+def test_tokens_are_for_the_lstm(name):
+    with complaint(ValueError, "model", "'lstm'", "tokens", repr(name)):
+        models.fitting(name, small.data("tokens"))

@@ -79,6 +79,8 @@ def fitting(name: str, data: FederatedData, *, rng: Any = None, **settings: Any)
     ValueError
         As :func:`build`, or if the data lack what the network needs.
     """
+    if data.x.dtype.kind == "i" and name != "lstm":
+        raise ValueError(f"model must be 'lstm' for data of tokens, got {name!r}")
     if name in _NEEDS:
         field, words = _NEEDS[name]
         value = getattr(data, field)
@@ -93,7 +95,7 @@ def _image_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, i
     if len(shape) != 3 or shape[1] != shape[2]:
         raise ValueError(
             f"data_shape of model {name} must be (channels, size, size), got {shape}; the model "
-            '"mlp" takes samples of any shape'
+            "'mlp' takes numbers of any shape"
         )
     return {"classes": classes, "channels": shape[0], "size": shape[1]}
 

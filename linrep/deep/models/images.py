@@ -230,6 +230,6 @@ def _check_side(side: int, size: int) -> None:
     """Refuse images of which the poolings leave nothing."""
     if side < 1:
         raise ValueError(
-            f'size must leave a pixel after all poolings, {size} is too small; the model "mlp" '
-            "takes samples of any shape"
+            f"size must leave a pixel after all poolings, {size} is too small; without "
+            "convolutions, as in the model 'mlp', any size will do"
         )
