@@ -597,7 +597,7 @@ def so_far(
         new = ~runs_of(beside, sweep).isin(set(runs_of(rows, sweep)))
         rows = pd.concat([each for each in (beside[new], rows) if len(each)], ignore_index=True)
     if rows.empty:
-        raise ValueError(f"{experiment.id}: nothing has been run yet")
+        raise ValueError(f"{experiment.id}: no run has ended yet")
     wanted = runs_in(sweep)
     place = runs_of(rows, sweep).map({run: place for place, run in enumerate(wanted)})
     rows = rows.iloc[np.argsort(place.fillna(-1.0).to_numpy(), kind="stable")]

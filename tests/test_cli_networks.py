@@ -52,7 +52,7 @@ def manifest():
 def test_what_is_missing_is_said_and_the_same_command_goes_on(run):
     one = run("mine.py", "--where", "method == 'FedRep'", "--workers", "1")
     assert one.exit_code == 0, one.output
-    assert "mine.networks: 3 runs are missing\n" in one.output
+    assert "mine.networks: 3 runs are missing; none of those asked for\n" in one.output
     found = manifest()["result"]
     assert found["settings"]["absent"] == 3
     assert found["caption"].startswith("INCOMPLETE: 3 runs are left out, which have not been run.")
@@ -148,7 +148,7 @@ def test_a_number_of_seeds_has_a_folder_of_its_own(run):
 def test_nothing_run_is_nothing_drawn(run):
     result = run("mine.py", "--draw")
     assert result.exit_code == 0
-    assert "mine.networks: nothing has been run yet" in result.output
+    assert "mine.networks: no run has ended yet" in result.output
     assert not (RESULTS / "mine.networks.json").exists()
 
 
@@ -163,7 +163,7 @@ def test_nothing_run_is_nothing_drawn(run):
         (("mine.py", "--where", "method == 'x'", "--plan"), "no cell is left"),
         (("mine.py", "--rounds", "3"), "--rounds is no size of this figure"),
         (("mine.py", "--replicates", "2", "--record"), "a record is of the default sizes"),
-        (("deep.fedrep_table1",), "needs --data FOLDER"),
+        (("deep.fedrep_table1",), "needs --data FOLDER with one of"),
     ],
 )
 def test_what_cannot_be_run_is_refused_before_the_first_run(run, arguments, said, monkeypatch):
@@ -352,13 +352,14 @@ def test_what_is_recorded_and_not_run_here_stays(run):
 def test_what_is_left_of_the_wanted_runs_is_said_beside_what_is_missing(run):
     assert run("mine.py", "--workers", "1", "--where", "method == 'FedRep'").exit_code == 0
     assert (
-        "3 runs are missing; the same command goes on with them" in run("mine.py", "--draw").output
+        "3 runs are missing; without --draw, the command goes on with them"
+        in run("mine.py", "--draw").output
     )
     script = Path("mine.py").read_text("utf-8")
     Path("mine.py").write_text(script.replace('SHOWN = ("Local",', 'SHOWN = ("FedAvg", "Local",'))
     assert run("mine.py", "--workers", "1", "--where", "method == 'FedRep'").exit_code == 0
     some = run("mine.py", "--draw", "--where", "method != 'Local'").output
-    assert "6 runs are missing; the same command goes on with 3 of them" in some
+    assert "6 runs are missing; without --draw, the command goes on with 3 of them" in some
 
 
 def test_a_record_that_could_not_be_kept_is_not_replaced(run):
@@ -412,7 +413,10 @@ def test_recorded_runs_of_cells_that_the_table_has_no_longer_are_left_out(run):
     [
         (("mine.py", "--method", "own_method.py:Same", "--record"), "--method and --record"),
         (("mine.py", "--method", "nowhere.py:Same"), "no such file: nowhere.py"),
-        (("mine.py", "--method", "own_method.py:None"), "own_method.py has no function None"),
+        (
+            ("mine.py", "--method", "own_method.py:None"),
+            "own_method.py has no function or class None",
+        ),
         (("mine.py", "--method", "own_method.py:Apart"), "a class that derives from linrep.deep"),
         (("deep.pflmf_figure3", "--method", "own_method.py:Same"), "does not take a method"),
         (("deep.digits", "--method", "own_method.py:Same"), "does not take a method"),

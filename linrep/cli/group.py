@@ -256,7 +256,7 @@ def replay_command(run, failure):
 
     words = ["linrep", "replay", str(run.path), "--cell", failure["cell"]]
     words += ["--replicate", str(failure["replicate"])]
-    for name in (run.target, failure.get("algorithm")):
+    for name in (run.target, *map(failure.get, ("algorithm", "model", "dataset"))):
         if isinstance(name, str) and ":" in name and name != ALGORITHMS:
             words += ["--allow", name]
     return f"see it with: {join(words)}"

@@ -148,7 +148,7 @@ def networks(
         except Stopped as stopped:
             if until is None or time.monotonic() < until:
                 raise Unfinished(stopped, at_once=stopped.at_once) from None
-            echo(str(stopped), err=True)
+            echo(f"{stopped}; the same command goes on from there", err=True)
         except experiment.Failed as error:
             echo_error(error)
             echo(replay_command(error.run, error.first), err=True)
@@ -175,8 +175,9 @@ def networks(
         if missing := drawn.manifest["result"]["settings"].get("absent"):
             left = len(_missing(item, seed, wanted, drawn.rows))
             which = "them" if left == missing else f"{left} of them"
-            more = f"; the same command goes on with {which}" if left else ""
-            echo(f"{item.id}: {missing} runs are missing{more}")
+            again = "the same command" if not draw else "without --draw, the command"
+            more = f"{again} goes on with {which}" if left else "none of those asked for"
+            echo(f"{item.id}: {missing} runs are missing; {more}")
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -217,11 +218,15 @@ def _selection(where):
 def _surroundings(chosen, device, data):
     """Refuse what cannot be run before the first run, set where it is, and name the device."""
     from linrep.deep.readers import FOLDER_VARIABLE
+    from linrep.experiment import data_folder
 
     if data is not None:
         os.environ[FOLDER_VARIABLE] = str(data.resolve())
     for item in chosen:
-        if missing := item.missing():
+        missing = item.missing(quick=True)  # but data, of which some will do
+        if missing is None and item.data and data_folder() is None:
+            missing = f"--data FOLDER with one of {', '.join(item.data)} at least"
+        if missing is not None:
             raise BadInput(f"{item.id} needs {missing}")
     from linrep.deep.devices import DEVICE_VARIABLE, describe, read_device
 

@@ -426,7 +426,7 @@ def _maker(model, data, head=None):
     if isinstance(model, str):
         if head is not None:
             raise ValueError(f"head must not be given for linrep's own network {model}")
-        return partial(models.fitting, model, data if isinstance(data, FederatedData) else data[0])
+        return partial(models.fitting, model, data[0] if isinstance(data, Sequence) else data)
     if not callable(model):
         raise TypeError(f"model must be a name, a function or a Module, got {model!r}")
 

@@ -80,7 +80,7 @@ def load(reference: str) -> Callable[..., Any]:
         with _loading(home):
             found = _find(home, name)
     if not callable(found):
-        raise ValueError(f"{home} has no function {name}")
+        raise ValueError(f"{home} has no function or class {name}")
     return found
 
 

@@ -126,7 +126,7 @@ def test_clients_and_augmentation_of_ones_own():
         ),
         (["deep.fedrep", "--partition", "shard", "--n", "4"], "partition must be one of"),
         (["deep.fedrep", "--dataset", "nowhere.npz", "--n", "4"], "nowhere.npz is not there"),
-        (["deep.fedrep", "--dataset", "own_parts.py:nobody"], "has no function nobody"),
+        (["deep.fedrep", "--dataset", "own_parts.py:nobody"], "has no function or class nobody"),
         (
             ["deep.fedrep", *SPLIT, "--model", "mlp", "--optimizer", "torch.optim.Adam"],
             "optimizer must be file.py:function",

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from urllib.error import URLError
 
 import numpy as np
 import pandas as pd
@@ -91,6 +92,10 @@ def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
             return _omniglot(torchvision, folder, download)
         kind = getattr(torchvision.datasets, CLASSES[name][0])
         parts = [kind(folder, train=train, download=download) for train in (True, False)]
+    except URLError as error:
+        raise FileNotFoundError(
+            f"{name} is not in {folder} and cannot be downloaded: {error.reason}"
+        ) from None
     except RuntimeError as error:  # torchvision's word for files that are missing or damaged
         reason = str(error).partition("\n")[0]
         if has_files(name, folder):
