@@ -53,10 +53,7 @@ class Samples:
         each = list(data) if isinstance(data, Sequence) else [data]
         for one in each:
             if not isinstance(one, FederatedData):
-                kind = type(one).__name__
-                raise TypeError(
-                    f"data must be FederatedData, as linrep.deep.partitions makes it, got {kind}"
-                )
+                raise TypeError(f"data must be FederatedData, got {type(one).__name__}")
         each = each * runs if len(each) == 1 else each
         if len(each) != runs:
             raise ValueError(f"data must be one or one for each of {runs} seeds, got {len(each)}")

@@ -6,6 +6,7 @@ import struct
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.error import URLError
 
 import numpy as np
 import pytest
@@ -195,6 +196,18 @@ def test_images_of_which_some_files_are_missing_are_not_called_absent(tmp_path):
         patch.setattr(sys.modules["torchvision"].datasets, "CIFAR100", damaged)
         said = one_line(ValueError, lambda: load("cifar100", tmp_path))
     assert said == f"cifar100 in {tmp_path} is damaged or incomplete: not found or corrupted"
+
+
+@pytest.mark.parametrize("name", ["cifar100", "omniglot"])
+def test_a_download_without_a_network_is_said_in_one_line(tmp_path, monkeypatch, name):
+    def offline(*arguments, **options):
+        raise URLError("Name or service not known")
+
+    kinds = SimpleNamespace(CIFAR100=offline, Omniglot=offline)
+    monkeypatch.setitem(sys.modules, "torchvision", SimpleNamespace(datasets=kinds))
+    said = one_line(FileNotFoundError, lambda: load(name, tmp_path, download=True))
+    assert said.startswith(f"{name} is not in {tmp_path}: ")
+    assert "Name or service not known" in said
 
 
 @pytest.mark.parametrize("name", [name for name in readers._NAMES if name != "digits"])

@@ -603,7 +603,7 @@ def test_data_that_cannot_be_written_to_are_no_matter():
         ({"model": "lstm"}, ValueError, "model lstm needs data with vectors of tokens"),
         ({"model": 3}, TypeError, "model must be a name, a function or a Module"),
         ({"model": lambda: 3}, TypeError, "model must make a torch Module, got int"),
-        ({"data": 3}, TypeError, "data must be FederatedData, as .*, got int"),
+        ({"data": 3}, TypeError, "data must be FederatedData, got int"),
         ({"lr": 0.0}, ValueError, "lr must be greater than 0"),
     ],
 )
@@ -653,5 +653,5 @@ def test_a_thousand_clients_fit_into_four_gigabytes(method):
 @pytest.mark.parametrize("model", ["mlp", QUICK["model"]])
 def test_data_that_are_not_divided_among_clients_are_refused_in_a_line(model):
     whole = Dataset(np.zeros((4, 5)), [0, 1, 0, 1])
-    with pytest.raises(TypeError, match="data must be FederatedData, as linrep"):
+    with pytest.raises(TypeError, match="data must be FederatedData, got Dataset"):
         run(whole, "fedavg", model=model, rounds=1)

@@ -92,11 +92,7 @@ def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
             return _omniglot(torchvision, folder, download)
         kind = getattr(torchvision.datasets, CLASSES[name][0])
         parts = [kind(folder, train=train, download=download) for train in (True, False)]
-    except URLError as error:
-        raise FileNotFoundError(
-            f"{name} is not in {folder} and cannot be downloaded: {error.reason}"
-        ) from None
-    except RuntimeError as error:  # torchvision's word for files that are missing or damaged
+    except (RuntimeError, URLError) as error:  # torchvision's words for what is missing or damaged
         reason = str(error).partition("\n")[0]
         if has_files(name, folder):
             raise ValueError(f"{name} in {folder} is damaged or incomplete: {reason}") from None
