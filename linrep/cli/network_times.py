@@ -81,7 +81,8 @@ def _telling(cells, keys):
 
     The data are always among them, and where nothing else would be, the first key.
     """
-    kept, count = [], 1
+    kept: list[str] = []
+    count = 1
     for key in keys:
         groups = len({repr([cell.get(each) for each in (*kept, key)]) for cell in cells})
         if groups > count or key == "data":

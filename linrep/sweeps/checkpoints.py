@@ -63,7 +63,8 @@ def notes(run: Path, segments: Iterable[Segment]) -> list[str]:
     segments : iterable of Segment
         Those that are asked about.
     """
-    root, found = run / FOLDER, []
+    root = run / FOLDER
+    found: list[str] = []
     if not root.is_dir():
         return found
     for segment in segments:
