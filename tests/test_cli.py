@@ -39,7 +39,10 @@ def test_other_sizes_have_a_folder_of_their_own(run, tmp_path):
     sizes = ("--n", "6", "--d", "4", "--m_new", "2:4:2", "--rounds", "3", "--replicates=2")
     result = run("figures", "fedrep.figure4", *sizes)
     assert result.exit_code == 0, result.output
-    assert "fedrep.figure4: no record to compare with, of n = 6; d = 4" in result.output
+    assert (
+        "fedrep.figure4: not compared with the record, which is not of n = 6; d = 4"
+        in result.output
+    )
     folder = tmp_path / "runs" / "figures" / "n=6_d=4_rounds=3_m_new=2-4_replicates=2"
     assert (folder / "fedrep.figure4.png").is_file()
     assert [path.name for path in (tmp_path / "runs" / "figures").iterdir()] == [folder.name]

@@ -138,7 +138,7 @@ def test_one_step_at_a_time_is_all_at_once(run, tmp_path):
 def test_a_number_of_seeds_has_a_folder_of_its_own(run):
     result = run("mine.py", "--replicates", "1", "--workers", "1")
     assert result.exit_code == 0, result.output
-    assert "no record to compare with, of replicates = 1" in result.output
+    assert "not compared with the record, which is not of replicates = 1" in result.output
     found = json.loads((RESULTS / "replicates=1" / "mine.networks.json").read_text("utf-8"))
     assert found["result"]["settings"]["others"] == {"replicates": 1}
     assert found["result"]["rows"]["count"] == 2

@@ -235,7 +235,7 @@ def sized(item, given, replicates, quick, option):
     if option:
         raise BadInput(f"{option}: a record is of the default sizes, {item.id} is asked for with "
                        f"{list_sizes(others)}")  # fmt: skip
-    echo(f"{item.id}: no record to compare with, of {list_sizes(others)}", err=True)
+    echo(f"{item.id}: not compared with the record, which is not of {list_sizes(others)}", err=True)
     for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
         echo(f"{item.id}: {remark}", err=True)
     return item, folder / _folder(others)

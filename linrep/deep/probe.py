@@ -77,6 +77,7 @@ def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
                 )
         apart = not side and hasattr(model, "representation") and hasattr(model, "head")
         in_parts = apart and all(_agrees(model.train(mode), state, x) for mode in (False, True))
+    model.train()
     return Traits(in_parts, draws)
 
 
