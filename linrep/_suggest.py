@@ -36,13 +36,23 @@ def unknown(
     known = [str(each) for each in known]
     found = near(name, known)
     if found:
-        hint = f"did you mean {' or '.join(prefix + each for each in found)}?"
+        hint = proposed(prefix + each for each in found)
     elif otherwise is not None:
         hint = otherwise
     else:
         more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
         hint = f"there are {', '.join(known[:_FEW]) or 'none'}{more}"
     return f"{' '.join(filter(None, [what, repr(name), of]))}; {hint}"
+
+
+def proposed(names: Iterable[str]) -> str:
+    """Return the question whether one of some names is meant.
+
+    Parameters
+    ----------
+    names : iterable of str
+    """
+    return f"did you mean {' or '.join(names)}?"
 
 
 def near(name: str, known: Iterable[str]) -> list[str]:

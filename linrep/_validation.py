@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._suggest import near
+from linrep._suggest import near, proposed
 
 #: Of what scales a problem: squares of such numbers, their products and their sums stay finite.
 LARGEST = 1e100
@@ -77,8 +77,8 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """Return value if it is one of the allowed names."""
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
-        meant = " or ".join(map(repr, near(value, allowed))) if isinstance(value, str) else ""
-        hint = f"; did you mean {meant}?" if meant else ""
+        found = near(value, allowed) if isinstance(value, str) else []
+        hint = f"; {proposed(map(repr, found))}" if found else ""
         known = ", ".join(map(repr, allowed))
         raise ValueError(f"{name} must be one of {known}, got {value!r}{hint}")
     return value

@@ -256,8 +256,10 @@ def replay_command(run, failure):
 
     words = ["linrep", "replay", str(run.path), "--cell", failure["cell"]]
     words += ["--replicate", str(failure["replicate"])]
-    for name in (run.target, *map(failure.get, ("algorithm", "model", "dataset"))):
-        if isinstance(name, str) and ":" in name and name != ALGORITHMS:
+    # Algorithms, networks, data and functions of one's own are values of parameters.
+    named = map(failure.get, run.parameters) if run.target == ALGORITHMS else [run.target]
+    for name in named:
+        if isinstance(name, str) and ":" in name:
             words += ["--allow", name]
     return f"see it with: {join(words)}"
 

@@ -175,7 +175,7 @@ def run(
             progress,
             lines=True,
             total=todo.total,
-            initial=todo.total - todo.left,
+            initial=todo.counts[0],
             desc=sweep.name,
             unit="run",
         )
@@ -330,23 +330,19 @@ class _Todo:
     def __init__(self, sweep, stored, index, shards, seconds, *, reverse, retry_failed, order):
         self._stored = stored
         self._seconds = seconds
-        shares = list(_shares(sweep, index, shards, reverse))
-        self.total = sum(map(len, shares))
+        asked = shares = list(_shares(sweep, index, shards, reverse))
+        if order is not None:
+            cells = dict(zip(sweep.names, sweep.grid, strict=True))
+            asked = _ordered(shares, lambda cell, replicate: order(cells[cell], replicate))
+        self.total = sum(map(len, asked))
         self.generation = 0
         self._done = stored.done()
         if retry_failed:
             self._done = _without_failures(stored, shares)
             self.generation = 1 + max((part.generation for part in stored.parts()), default=0)
         self._retrying = retry_failed
-        missing = [piece for share in shares for piece in self._done.missing(share)]
-        if order is not None:
-            cells = dict(zip(sweep.names, sweep.grid, strict=True))
-            asked = _ordered(shares, lambda cell, replicate: order(cells[cell], replicate))
-            self.total = len(asked)
-            missing = [piece for each in asked for piece in self._done.missing(each)]
-        elif reverse:
-            missing = _from_the_middle(missing)
-        self._queue = deque(missing)
+        missing = [piece for each in asked for piece in self._done.missing(each)]
+        self._queue = deque(_from_the_middle(missing) if reverse and order is None else missing)
         self.left = sum(map(len, self._queue))
         self._seen = {part.path.name for part in stored.parts()}
         self._looked = time.monotonic()

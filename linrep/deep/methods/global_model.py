@@ -181,9 +181,8 @@ class PerFedAvg(FedAvg):
         target = batch._replace(weight=torch.where(count > 1.0, batch.weight - first, first))
 
         def gradient(at, samples):
-            return grad(lambda values: loss(network.peek(samples.weight), fixed | values, samples))(
-                at
-            )
+            seen = network.peek(samples.weight)
+            return grad(lambda values: loss(seen, fixed | values, samples))(at)
 
         def moved(along, by):
             return {name: value + by * along[name] for name, value in start.items()}
