@@ -31,6 +31,7 @@ LAYERS = (
     "kernels",
     "stats",
     "_warning",
+    "_whitening",
     "samples",
     "prediction",
     "trace",

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from linrep import subspace
 from linrep._clock import Stopwatch
 from linrep.algorithms.local import fit_heads, heads_loss
+from linrep.diagnosis import diagnose_estimate, own_data
 from linrep.prediction import origin
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
@@ -45,11 +46,13 @@ def estimate(
         metrics["distance"] = np.array([subspace.distance(B, truth.B)])
         metrics["population_risk"] = np.array([0.5 * np.mean(np.sum(errors**2, axis=1))])
     metrics["samples"] = np.array([float(len(data.y))])
+    state = {"B": B, "W": W}
     return Trace(
         algorithm=algorithm,
         metrics=metrics,
-        state={"B": B, "W": W},
+        state=state,
         settings={"problem": repr(data), "k": B.shape[1], **(settings or {})},
         wall_time=watch.seconds(),
+        notes=diagnose_estimate(data, state) if own_data(data) is not None else (),
         **origin(data),
     )

@@ -17,6 +17,7 @@ from linrep.algorithms.pflmf_rounds import (
     Searching,
     is_compiled,
 )
+from linrep.algorithms.step_sizes import units_of
 from linrep.diagnosis import own_data
 from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import designs
@@ -113,13 +114,14 @@ def pflmf(
         Samples a client draws, with replacement, for each stochastic gradient instead of all.
     start : {"random", "balanced", "zero", "spectral"}, pair (U, V) or Trace
         Independent N(0, scale^2) entries; `scale` times random frames, so that U'U = V'V; a random
-        frame U, and V = 0; balanced factors of the best approximation of rank k of the matrix of
+        frame U, on samples of no known truth in units as `scale` has them, and V = 0; balanced factors of the best approximation of rank k of the matrix of
         the clients' own minimizers; or the matrices U (d, k) and V (n, k). With the trace of
         another run, that run is continued with its streams, and `rng` must not be given.
     scale : float, optional
-        0.1 by default; on samples whose truth is not known, where no step size is given, at most so
-        large that the start's predictions are a tenth of the labels in root mean square: from a
-        start that is far too large, steps that suit it are too short to learn the models.
+        0.1 by default; on samples whose truth is not known, where no step size is given, times the
+        root of the labels' over the covariates' root mean square, and at most so large that the
+        start's predictions are a tenth of the labels in root mean square: from a start that is far
+        too large, steps that suit it are too short to learn the models.
     stationarity : bool, default True
         Measure in every round what Theorem 1 bounds; this requires the gradients of all clients.
     record : int or array_like of int, default 1
@@ -198,7 +200,8 @@ def pflmf(
     eta_v = _read_head_step_size(head_step_size, step_size, participation, local_steps)
     if scale is None:
         scale = _default_scale(problem, k) if found else _SCALE
-    U, V, start_floats = _read_start(start, objectives, k, scale, start_rng)
+    size = _size(problem) if found else 1.0
+    U, V, start_floats = _read_start(start, objectives, k, scale, size, start_rng)
     settings = Settings(
         step_size=step_size,
         head_step_size=eta_v,
@@ -430,19 +433,24 @@ def _read_head_step_size(value, step_size, participation, local_steps) -> float:
     return check.real("head_step_size", value, minimum=0.0)
 
 
+def _size(problem):
+    """Return the size of balanced factors in the units of data of one's own, 1 of others."""
+    data = own_data(problem)
+    if data is None or not hasattr(data, "X"):
+        return 1.0
+    return float(np.sqrt(units_of(data).models))
+
+
 def _default_scale(problem, k):
     """Return the standard deviation of a random start's entries that suits the data's units."""
     data = own_data(problem)
     if data is None or not hasattr(data, "X"):
         return _SCALE
-    labels, covariates = np.mean(data.y**2), np.mean(np.sum(data.X**2, axis=1))
-    if not (labels > 0.0 and covariates > 0.0):
-        return _SCALE
     # Predictions x'Uv have the variance scale^4 k |x|^2.
-    return min(_SCALE, float((0.01 * labels / (k * covariates)) ** 0.25))
+    return min(_SCALE, (0.01 / (k * data.X.shape[1])) ** 0.25) * _size(problem)
 
 
-def _read_start(start, problem, k, scale, rng):
+def _read_start(start, problem, k, scale, size, rng):
     """Return U, V, and the floats sent up and down to find them."""
     n, d = problem.n, problem.d
     sent = {"floats_up": 0.0, "floats_down": 0.0}
@@ -457,7 +465,7 @@ def _read_start(start, problem, k, scale, rng):
     if start == "balanced":
         return scale * random_frame(d, k, rng), scale * random_frame(n, k, rng), sent
     if start == "zero":
-        return random_frame(d, k, rng), np.zeros((n, k)), sent
+        return size * random_frame(d, k, rng), np.zeros((n, k)), sent
     left, s, right = np.linalg.svd(problem.minimizers, full_matrices=False)
     roots = np.sqrt(s[:k])
     return right[:k].T * roots, left[:, :k] * roots, {"floats_up": n * d, "floats_down": n * k}
