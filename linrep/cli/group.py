@@ -253,6 +253,7 @@ SEED_OPTION = click.option(
 def replay_command(run, failure):
     """Say how to see a failed replicate, one of the rows of a run."""
     from linrep.sweeps.replay import ALGORITHMS
+    from linrep.sweeps.targets import named_by_file
 
     words = ["linrep", "replay", str(run.path), "--cell", failure["cell"]]
     words += ["--replicate", str(failure["replicate"])]
@@ -260,7 +261,7 @@ def replay_command(run, failure):
     named = map(failure.get, run.parameters) if run.target == ALGORITHMS else [run.target]
     for name in named:
         if isinstance(name, str) and ":" in name:
-            words += ["--allow", name]
+            words += ["--allow", named_by_file(name)]
     return f"see it with: {join(words)}"
 
 
