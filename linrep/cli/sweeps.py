@@ -371,20 +371,15 @@ class _Dask:
     def __init__(self, client, address):
         self._client = client
         self._address = address
-        self._said = False
         self.pool = client.get_executor()
 
     def cores(self):
         if self._client.status != "running":
             raise self._gone()
         try:
-            count = sum(self._client.nthreads().values())
+            return sum(self._client.nthreads().values())
         except OSError as error:  # the scheduler ends while it is asked
             raise self._gone() from error
-        if not count and not self._said:
-            echo(f"{self._address} has no worker: waiting for one", err=True)
-            self._said = True
-        return count
 
     @contextmanager
     def connected(self):

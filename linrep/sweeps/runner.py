@@ -26,10 +26,11 @@ from linrep import _validation as check
 from linrep._progress import progress_bar
 from linrep._threads import one_thread
 from linrep.sweeps import checkpoints
+from linrep.sweeps.children import ATTEMPT
 from linrep.sweeps.chunks import Chunk, Job
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
-from linrep.sweeps.crews import Crew, Guests, Processes, Threads
+from linrep.sweeps.crews import Crew, Guests, Processes, Threads, present
 from linrep.sweeps.directories import create_run, presence
 from linrep.sweeps.grid import Cell
 from linrep.sweeps.merging import compact
@@ -145,11 +146,12 @@ def run(
     OSError
         If the directory cannot be written or the disk is full.
     Stopped
-        On an interrupt (Ctrl-C), after the chunks that were running are stored. After a second one
-        at once, with what was finished stored.
+        On an interrupt (Ctrl-C), after the chunks that were running are stored. After a second one,
+        or where an executor has no worker, at once, with what was finished stored.
     """
     if not callable(workers):
-        workers = partial(int, check.integer("workers", workers, minimum=1))
+        workers = check.integer("workers", workers, minimum=1)
+        workers = partial(int, workers) if executor is None else partial(present, executor, workers)
     chunk_seconds = check.real("chunk_seconds", chunk_seconds, above=0.0)
     if timeout is not None:
         timeout = check.real("timeout", timeout, above=0.0)
@@ -166,6 +168,8 @@ def run(
     with _stopped_by_interrupts(stored) as known, presence(stored.path) as alone:
         if alone:
             stored.tidy()
+            for leftover in stored.path.glob(f"{ATTEMPT}*"):
+                leftover.unlink(missing_ok=True)
         todo = _Todo(
             sweep, stored, index, shards, chunk_seconds,
             reverse=not alone, retry_failed=retry_failed, order=order,
@@ -223,7 +227,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
     flying: dict[Future, tuple[list[Segment], bool]] = {}
     small: list[Part] = []  # parts of this process that have not been put together
     failed = 0
-    interrupted = False
+    interrupted = deserted = False
     count, asked = workers(), time.monotonic()
     # When to interrupt, and, after an interrupt, when to wait no longer.
     limit = None if budget is None else time.monotonic() + budget
@@ -261,6 +265,9 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
                 raise KeyboardInterrupt
             if time.monotonic() - asked > _LOOK_EVERY:
                 count, asked = workers(), time.monotonic()
+            if not count and not deserted:
+                bar.write(f"{stored.path}: there is no worker: waiting for one", file=sys.stderr)
+            deserted = not count
             exhausted = False  # a chunk may have left some of its replicates
             while not interrupted and len(flying) < _IN_FLIGHT * count:
                 segments = todo.next(count)
@@ -283,7 +290,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
                     compact(stored, small)
                 small.clear()
         except KeyboardInterrupt:
-            if interrupted:
+            if interrupted or deserted:  # nobody is at work
                 left = under_way()
                 crew.end()
                 with _uninterrupted():
