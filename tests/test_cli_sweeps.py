@@ -145,6 +145,28 @@ def test_a_file_says_what_flags_do(call, folder):
     assert run.read()["round"].max() == 3
 
 
+def test_a_file_names_functions_beside_it_and_may_begin_with_a_mark(call, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "near.py").write_text(
+        SWEPT + "\ndef mean(problem, *, rng):\n    return {'x': 1}"
+    )
+    head = "\ufeffreplicates = 1\n"
+    for place, name, axes in (
+        ("function", "measure", "a = 1\nb = 'x.py:y'"),
+        ("algorithm", "mean", "n = 4\nd = 3\nk = 1"),
+    ):
+        text = f"{head}out = '{place}'\n{place} = 'near.py:{name}'\n[axes]\n{axes}\n"
+        (folder / "sub" / "it.toml").write_text(text, "utf-8")
+        out = call("sweep", "--from", "sub/it.toml", "--allow", f"near.py:{name}", status=2)
+        assert f"'sub/near.py:{name}' is named by a file" in out
+        out = call("sweep", "--from", "sub/it.toml", "--allow", f"sub/near.py:{name}")
+        assert "1 of 1 replicates, 0 failed" in out
+    assert open_run(folder / "function").cells[0]["b"] == "x.py:y"
+    (folder / "sub" / "near.py").unlink()
+    bad_input(call, folder, ("sweep", "--from", "sub/it.toml"), ["no such file: sub/near.py"])
+    sys.modules.pop("near", None)
+
+
 def test_flags_win_over_the_file(call, folder):
     call(
         "sweep", "fedrep", "--from", "sweep.toml", "--replicates", "1", "--seed", "0", "--out",
@@ -779,6 +801,42 @@ def test_rows_of_two_machines_are_told(call, folder, monkeypatch):
         assert len(re.findall(r"replicates of .*thread\(s\)", text)) == 2
         assert "Other 9000" in text
     assert "replicates were computed twice" not in merged  # and are the same
+
+
+def test_versions_that_differ_are_told(call, folder, monkeypatch):
+    from linrep.sweeps import chunks
+    from linrep.sweeps.machines import this_machine
+
+    found = json.loads(this_machine())
+    other = json.dumps({**found, "versions": found["versions"] | {"numpy": "1.0"}})
+    monkeypatch.setattr(chunks, "this_machine", lambda: other)
+    call("sweep", *MEASURE, "--shard", "1/2")
+    assert "versions" not in call("summary", "runs/measure", "x", "--partial")
+    monkeypatch.setattr(chunks, "this_machine", this_machine)
+    numpy = found["versions"]["numpy"]
+    assert f"digits may differ; there and here: numpy: 1.0, {numpy}" in call("sweep", *MEASURE)
+    lines = re.findall(r"3 replicates of .*", call("runs"))
+    assert len(set(lines)) == 2
+    assert sorted(line.rpartition(", ")[2].strip() for line in lines) == \
+        sorted(["numpy 1.0", f"numpy {numpy}"])  # fmt: skip
+    for words in (("summary", "runs/measure", "x"), ("plot", "runs/measure", "x", "--x", "a")):
+        out = call(*words)
+        assert re.search(r"runs/measure is of several .* digits may differ: numpy \S+ and \S+", out)
+
+
+def test_the_printed_command_finds_a_file_in_another_folder(call, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "own.py").write_text(
+        "import near_it\ndef wrong(problem, *, rng):\n    raise ValueError(near_it.WORD)\n"
+    )
+    (folder / "sub" / "near_it.py").write_text("WORD = 'sure'\n")
+    out = call("sweep", "sub/own.py:wrong", "--n", 4, "--d", 3, "--k", 1, status=1)
+    command = shlex.split(re.search(r"see it with: (.*)", out)[1])
+    done = shell(folder, *command[1:])
+    assert "ValueError: sure" in done.stdout
+    assert "the same as stored" in done.stdout
+    for name in ("own", "near_it"):
+        sys.modules.pop(name, None)
 
 
 def test_rows_that_differ_are_told_with_their_difference(call, folder):

@@ -46,6 +46,8 @@ GROUPS = {
         "info": "Print versions and settings, for a bug report.",
     },
 }
+#: What digits depend on in the portable mode beside code and seed.
+LIBRARIES = "NumPy, SciPy, numba, llvmlite and the C library"
 MOST_WORKERS = 1024
 MOST_REPLICATES = 10**9  # of a cell
 DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
@@ -293,6 +295,15 @@ partial_option = click.option(
     help="Take what there is. Otherwise the exit status is 1 where replicates are missing, damaged "
     "or have failed.",
 )
+
+
+def tell_mixture(run):
+    """Say in a line that the replicates of a run are of several machines or versions."""
+    from linrep.sweeps.machines import mixture
+
+    if found := mixture(run.machines()):
+        text = f"{run.path} is of several machines or versions, and digits may differ: {found}"
+        echo(Painted(text, "note"), err=True)
 
 
 def tell_completeness(found, partial):

@@ -16,6 +16,7 @@ from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
 from linrep.cli.estimate import duration, estimate
 from linrep.cli.group import (
+    LIBRARIES,
     MOST_REPLICATES,
     BadInput,
     Unfinished,
@@ -125,7 +126,8 @@ def _names_one(name):
 @click.option(
     "--portable",
     is_flag=True,
-    help="Compute with instructions that all x86-64 processors since 2013 have: the same digits.",
+    help="Compute with instructions that all x86-64 processors since 2013 have: the same digits on "
+    f"all of them, given the same versions of {LIBRARIES}.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how much it is, and write nothing.")
 def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **flags):
@@ -309,7 +311,10 @@ def replay(run, cell, replicate, function, allow, debug):
             echo("it was stored by another machine; there and here are")
             for line in other:
                 echo(f"  {line}")
-            echo("linrep sweep --portable computes the same digits on both")
+            echo(
+                "linrep sweep --portable computes the same digits on both, given the same "
+                f"versions of {LIBRARIES}"
+            )
         else:
             echo("it was stored by a machine like this one")
         raise click.exceptions.Exit(1)
@@ -425,7 +430,8 @@ def _mixed(run):
     if len(found) < 2:
         return []
     return [
-        f"{counted(count, 'replicate')} of {describe(machine)}" for machine, count in found.items()
+        f"{counted(count, 'replicate')} of {describe(machine, found)}"
+        for machine, count in found.items()
     ]
 
 

@@ -33,6 +33,7 @@ from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.crews import Crew, Guests, Processes, Threads, present
 from linrep.sweeps.directories import create_run, presence
 from linrep.sweeps.grid import Cell
+from linrep.sweeps.machines import differences, machine_now
 from linrep.sweeps.merging import compact
 from linrep.sweeps.parts import Part
 from linrep.sweeps.sealed import check_portable, is_portable
@@ -192,6 +193,9 @@ def run(
                     "now, so that one which ends its process is stored as failed",
                     file=sys.stderr,
                 )
+            if executor is None or shared:
+                with one_thread():
+                    _tell_others(stored, todo, bar, machine_now)
             crew = _crew(executor, workers, guarded or was_killed, timeout)
             with one_thread():
                 job = _job_factory(sweep, chunk_seconds, stored.path)
@@ -252,6 +256,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
             # A replicate may have ended the worker.
             flying[crew.submit(job(segments), guarded=True)] = (segments, True)
             return
+        _tell_others(stored, todo, bar, lambda: chunk.machine)  # of an executor's worker
         small.extend(stored.write(chunk.table, chunk.segments, todo.generation, chunk.machine))
         checkpoints.clear(stored.path, chunk.segments)
         todo.finish(segments, chunk)
@@ -351,6 +356,7 @@ class _Todo:
         missing = [piece for each in asked for piece in self._done.missing(each)]
         self._queue = deque(_from_the_middle(missing) if reverse and order is None else missing)
         self.left = sum(map(len, self._queue))
+        self.machines = tuple(filter(None, stored.machines())) if self.left else ()
         self._seen = {part.path.name for part in stored.parts()}
         self._looked = time.monotonic()
         self._rate = _FIRST / seconds  # replicates per second
@@ -482,6 +488,23 @@ def _crew(executor, workers, guarded, timeout) -> Crew:
     if guarded:
         return Processes(workers(), timeout)
     return Threads(ThreadPoolExecutor(workers()), own=True)
+
+
+def _tell_others(stored, todo, bar, machine):
+    """Say once what tells the machine that goes on apart from those of what is stored."""
+    found, todo.machines = todo.machines, ()
+    here = machine() if found else ""
+    # Which libraries for linear algebra are loaded depends on what has run in a process.
+    unlike = [
+        [line for line in differences(each, here) if not line.startswith("BLAS: ")]
+        for each in found
+    ]
+    if unlike and all(unlike):
+        bar.write(
+            f"{stored.path}: what is stored was computed by another machine or other versions, and "
+            f"digits may differ; there and here: {'; '.join(min(unlike, key=len))}",
+            file=sys.stderr,
+        )
 
 
 @contextmanager
