@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import Future
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -707,6 +708,71 @@ def test_help_without_an_algorithm_says_how_to_ask(call):
 )
 def test_all_that_is_missing_is_said_before_the_first_replicate(call, folder, arguments, missing):
     bad_input(call, folder, ("sweep", *arguments), [missing])
+
+
+SIZES = ("--n", "10", "--m", "5", "--d", "6", "--k", "2", "--rounds", "10")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fedrep,fedavg", *SIZES), "fedavg: step_size must be given with batches='fresh'"),
+        (("fedsgd", *SIZES), "fedsgd: step_size must be given"),
+        (("perfedsi", "--n", "9", "--d", "6", "--p", "3", "--k", "2"), "perfedsi: step_size must"),
+        (("fedrep", *SIZES, "--storage", "float64,float32"), "fedrep: storage='float32' needs"),
+        (("fedrep", *SIZES, "--record", "3", "--keep", "rate"), "fedrep: rate needs every round"),
+        (("fedrep", *SIZES, "--record", "1,0"), "fedrep: record must be at least 1"),
+        (("fedrep", *SIZES, "--condition", "0.5"), "fedrep: condition must be at least 1"),
+        (("altgdmin", *SIZES, "--batches", "fresh"), "altgdmin: batches must be one of 'fixed'"),
+        (("gauss_newton", "--n", "9", "--d", "6", "--p", "3", "--k", "2", "--entries", "40",
+          "--tolerance", "-1"), "gauss_newton: tolerance must be at least 0"),
+        (("fedrep", *SIZES[:-1], "-3"), "--rounds must be at least 0"),
+        (("fedrep", *SIZES, "--participation", "1.5"), "--participation must be above 0"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_settings_that_an_algorithm_refuses_are_said_before_the_first_replicate(
+    call, folder, arguments, message, more
+):
+    bad_input(call, folder, ("sweep", *arguments, *more), [message])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fedrep,flute,pflmf,anil,maml,local_only,altgdmin,altmin_gd,pooled,ridge", *SIZES),
+        ("fedrep", *SIZES, "--keep", "rate"),
+        ("fedrep", *SIZES[:-1], "0"),
+        ("fedrep", *SIZES, "--record", "30"),
+        ("gauss_newton,nuclear_norm,alternating", "--n", "9", "--d", "6", "--p", "3", "--k", "2",
+         "--entries", "40"),
+    ],
+)  # fmt: skip
+def test_settings_that_no_algorithm_refuses_are_run(call, arguments):
+    assert "0 failed" in call("sweep", *arguments, "--replicates", 1)
+
+
+@pytest.mark.parametrize("reason", ["sizes", "data", "numbers", "rounds"])
+def test_what_some_replicates_refuse_is_a_failed_row(call, monkeypatch, reason):
+    seen = []
+
+    def pooled(data, *, rounds=3):
+        seen.append(rounds)
+        if {
+            "sizes": data.n == 4,
+            "data": len(seen) % 2 == 1,
+            "numbers": True,
+            "rounds": rounds == 2,
+        }[reason]:
+            raise (np.linalg.LinAlgError if reason == "numbers" else ValueError)("no")
+        return linrep.pooled(data)
+
+    monkeypatch.setitem(simulation.ALGORITHMS, "pooled", pooled)
+    simulation.find_algorithm.cache_clear()
+    out = call("sweep", "pooled", "--n", "4,5", "--d", 3, "--k", 1, "--m", 9, "--replicates", 4,
+               "--workers", 1, status=int(reason != "rounds"))  # fmt: skip
+    simulation.find_algorithm.cache_clear()
+    assert "8 of 8 replicates" in out
 
 
 def test_flutes_population_has_no_samples(call):

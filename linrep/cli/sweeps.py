@@ -14,7 +14,7 @@ import click
 from linrep._suggest import unknown
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
-from linrep.cli.estimate import duration, estimate
+from linrep.cli.estimate import duration, estimate, refuse
 from linrep.cli.group import (
     LIBRARIES,
     MOST_REPLICATES,
@@ -147,7 +147,9 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
 
     with bad_input(ValueError, TypeError):
         specification, name = build(options, allow)
-    out = Path(options.get("out") or Path("runs", name))
+        out = Path(options.get("out") or Path("runs", name))
+        if flags["extend"] or not (out / "sweep.json").exists():
+            refuse(specification)
     if dry_run:
         estimate(specification, out, flags["workers"], extend=flags["extend"])
         return
