@@ -6,8 +6,6 @@ import math
 import time
 import warnings
 
-import numpy as np
-
 from linrep.cli.group import BadInput, bad_input
 from linrep.cli.text import counted, echo
 
@@ -49,7 +47,7 @@ def refuse(specification):
         tried.add(name)
         short = {
             axis: min(first.get(axis, value), value) for axis, value in _SHORT.items()
-            if axis in known[name] and isinstance(first.get(axis, value), int | float)
+            if axis in (known[name] or ()) and isinstance(first.get(axis, value), int | float)
         }  # fmt: skip
         if (
             _refusal(specification, first, 0, short)
@@ -61,6 +59,8 @@ def refuse(specification):
 
 def _refusal(specification, cell, replicate, short=None):
     """Return the error of a replicate that says what is wrong with its settings, None if none."""
+    import numpy as np
+
     from linrep.sweeps.chunks import call
 
     keys, settings = specification.keys(cell), specification.settings

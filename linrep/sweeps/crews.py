@@ -7,7 +7,7 @@ import threading
 import uuid
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Protocol
+from typing import Any, Protocol
 
 from linrep.sweeps.children import Children, run_guarded, run_sealed
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
@@ -145,7 +145,7 @@ def present(executor: Executor, workers: int) -> int:
     workers : int
         How many, if there are any.
     """
-    client = getattr(executor, "_client", None)
+    client: Any = getattr(executor, "_client", None)
     if not type(client).__module__.startswith("distributed.") or client.status != "running":
         return workers
     with suppress(OSError):  # the scheduler ends while it is asked

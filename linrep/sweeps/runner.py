@@ -499,10 +499,11 @@ def _tell_others(stored, todo, bar, machine):
         [line for line in differences(each, here) if not line.startswith("BLAS: ")]
         for each in found
     ]
-    if unlike and all(unlike):
+    fewest = min(unlike, key=len, default=[])
+    if fewest:
         bar.write(
             f"{stored.path}: what is stored was computed by another machine or other versions, and "
-            f"digits may differ; there and here: {'; '.join(min(unlike, key=len))}",
+            f"digits may differ; there and here: {'; '.join(fewest)}",
             file=sys.stderr,
         )
 
