@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from linrep.sweeps import load, open_run, run
+from linrep.sweeps import children, load, open_run, run
 from linrep.sweeps.children import run_sealed
 from linrep.sweeps.sealed import seal, unseal
 from linrep.sweeps.targets import own_sources
@@ -142,6 +142,14 @@ def test_a_poison_in_a_notebooks_function_is_found_too(tmp_path):
     assert open_run(tmp_path / "run").failures()["a"].tolist() == [2, 2, 2]
 
 
+@pytest.fixture
+def children_end():
+    """End the process that guards jobs of this one, which otherwise stays as long as this does."""
+    yield
+    children._kept.child.end()
+    del children._kept.child
+
+
 SHORT_LIVED = """
 import pickle, sys
 from linrep.sweeps.children import run_sealed
@@ -150,7 +158,7 @@ run_sealed(pickle.load(open(sys.argv[1], "rb")), "sweep", 0)
 
 
 @pytest.mark.parametrize("reached", [True, False])
-def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reached):
+def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reached, children_end):
     """An executor that begins a job anew wherever it can, without a word, as Dask's does."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
