@@ -14,8 +14,9 @@ import click
 from linrep._suggest import unknown
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
-from linrep.cli.estimate import duration, estimate
+from linrep.cli.estimate import duration, estimate, refuse
 from linrep.cli.group import (
+    LIBRARIES,
     MOST_REPLICATES,
     BadInput,
     Unfinished,
@@ -125,7 +126,8 @@ def _names_one(name):
 @click.option(
     "--portable",
     is_flag=True,
-    help="Compute with instructions that all x86-64 processors since 2013 have: the same digits.",
+    help="Compute with instructions that all x86-64 processors since 2013 have: the same digits on "
+    f"all of them, given the same versions of {LIBRARIES}.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how much it is, and write nothing.")
 def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **flags):
@@ -145,7 +147,9 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
 
     with bad_input(ValueError, TypeError):
         specification, name = build(options, allow)
-    out = Path(options.get("out") or Path("runs", name))
+        out = Path(options.get("out") or Path("runs", name))
+        if flags["extend"] or not (out / "sweep.json").exists():
+            refuse(specification)
     if dry_run:
         estimate(specification, out, flags["workers"], extend=flags["extend"])
         return
@@ -309,7 +313,10 @@ def replay(run, cell, replicate, function, allow, debug):
             echo("it was stored by another machine; there and here are")
             for line in other:
                 echo(f"  {line}")
-            echo("linrep sweep --portable computes the same digits on both")
+            echo(
+                "linrep sweep --portable computes the same digits on both, given the same "
+                f"versions of {LIBRARIES}"
+            )
         else:
             echo("it was stored by a machine like this one")
         raise click.exceptions.Exit(1)
@@ -371,20 +378,15 @@ class _Dask:
     def __init__(self, client, address):
         self._client = client
         self._address = address
-        self._said = False
         self.pool = client.get_executor()
 
     def cores(self):
         if self._client.status != "running":
             raise self._gone()
         try:
-            count = sum(self._client.nthreads().values())
+            return sum(self._client.nthreads().values())
         except OSError as error:  # the scheduler ends while it is asked
             raise self._gone() from error
-        if not count and not self._said:
-            echo(f"{self._address} has no worker: waiting for one", err=True)
-            self._said = True
-        return count
 
     @contextmanager
     def connected(self):
@@ -430,7 +432,8 @@ def _mixed(run):
     if len(found) < 2:
         return []
     return [
-        f"{counted(count, 'replicate')} of {describe(machine)}" for machine, count in found.items()
+        f"{counted(count, 'replicate')} of {describe(machine, found)}"
+        for machine, count in found.items()
     ]
 
 

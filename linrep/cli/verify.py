@@ -33,8 +33,8 @@ from linrep.cli.text import (
 )
 
 MODE_OPTION = mode_option(
-    "The same numbers on every x86-64-v3 processor, or as fast as this one can.  [default: "
-    "portable with --record, native otherwise]"
+    "The same numbers on every x86-64-v3 processor, given the same versions of the libraries, or "
+    "as fast as this one can.  [default: portable with --record, native otherwise]"
 )
 STORE = Path("runs", "verify")
 _SHOWN = 20  # verdicts that contradict the ledger

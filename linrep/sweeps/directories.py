@@ -12,7 +12,6 @@ from typing import Any
 from linrep import _atomic as files
 from linrep.sweeps.specification import Specification, differences, extends
 from linrep.sweeps.store import PARTS, SPECIFICATION, Run, open_run
-from linrep.sweeps.targets import own_folders
 
 _LOCK = ".extending"
 
@@ -37,7 +36,7 @@ def create_run(path: str | Path, sweep: Specification, *, extend: bool = False) 
         If it cannot be written.
     """
     path = Path(path)
-    described = {**sweep.describe(), "target": sweep.target, "path": own_folders()}
+    described = {**sweep.describe(), "target": sweep.target}
     if (path / SPECIFICATION).exists() or not make_directory(path, described):
         return _reopen(path, sweep.describe(), described, extend)
     return Run(path, described)
@@ -67,6 +66,7 @@ def make_directory(path: Path, description: Mapping[str, Any]) -> bool:
 
 def identity(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a description says which sweep it is."""
+    # Earlier runs have the folders of modules, too, as their path.
     return {name: value for name, value in description.items() if name not in ("target", "path")}
 
 
