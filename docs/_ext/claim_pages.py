@@ -308,13 +308,13 @@ class Constants(Markdown):
         tables, others = grids(entry["facts"])
         lines = []
         for item in others:
-            lines += [_cell(f"{_capital(item['name'])}: {item['value']}."), ""]
+            lines += [_cell(f"{_capital(item['name'])}: {ledger.shown(item, 'value')}."), ""]
         for table in tables:
             unit = f", in units of {_cell(table.unit)}" * bool(table.unit)
             lines += ["````{container} constants", ""]
             lines += [_row(map(_cell, table.heads)), _row(["--:"] * len(table.heads))]
             lines += [
-                _row(cell if isinstance(cell, str) else ledger.show(cell["value"]) for cell in row)
+                _row(cell if isinstance(cell, str) else ledger.shown(cell, "value") for cell in row)
                 for row in table.rows
             ]
             lines += [

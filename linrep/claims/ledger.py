@@ -14,7 +14,15 @@ import pandas as pd
 from linrep import _atomic as files
 from linrep._display import number as show
 from linrep.claims.claim import BUDGETS, Claim
-from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, VERDICTS
+from linrep.claims.evidence import (
+    HOLDS,
+    LEDGER_LEVEL,
+    STRENGTHS,
+    UNDECIDED,
+    VERDICTS,
+    instance,
+    shown,
+)
 from linrep.claims.findings import findings
 from linrep.claims.order import in_order
 from linrep.claims.sections import unescaped
@@ -204,7 +212,7 @@ def _page(paper, own, entries):
     ]
     for name, item in own.items():
         entry = entries[name]
-        numbers = " | ".join(show(entry[key]) for key in ("measured", "predicted", "tightness"))
+        numbers = " | ".join(shown(entry, key) for key in ("measured", "predicted", "tightness"))
         kinds, strength = ", ".join(entry.get("kinds", ())), entry.get("strength", "")
         lines.append(
             f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
@@ -247,8 +255,8 @@ def _section(name, item, entry):
         lines += ["| - | - | - | - | - | - |"]
         lines += [
             f"| {cell(part['name'])} | {badge(part['verdict'])} | {part.get('strength', '')} | "
-            f"{show(part['measured'])} | "
-            f"{show(part['predicted'])} | {cell(part['sentence'])} |"
+            f"{shown(part, 'measured')} | "
+            f"{shown(part, 'predicted')} | {cell(part['sentence'])} |"
             for part in entry["parts"]
         ]
     if several := readings(entry):
@@ -256,7 +264,7 @@ def _section(name, item, entry):
     if entry.get("facts"):
         lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry["facts"])]
     if entry["counterexample"]:
-        lines += ["", f"Counterexample: `{json.dumps(entry['counterexample'])}`"]
+        lines += ["", f"Counterexample: `{json.dumps(instance(entry), ensure_ascii=False)}`"]
     return lines
 
 
@@ -283,8 +291,7 @@ def readings(entry: Mapping[str, Any]) -> list[str]:
 
 
 def _fact(fact):
-    value = fact["value"] if isinstance(fact["value"], str) else show(fact["value"])
-    return f"{fact['name']}: {value} {fact['unit']}".rstrip()
+    return f"{fact['name']}: {shown(fact, 'value')} {fact['unit']}".rstrip()
 
 
 def cell(text: str) -> str:

@@ -20,11 +20,11 @@ import pandas as pd
 
 from linrep import _code as code
 from linrep import _portable as portable
-from linrep._display import number
 from linrep._progress import JobsBar
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
-from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence, read_in_several_ways
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence, read_in_several_ways, shown
+from linrep.claims.measurements import VALUE
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
@@ -57,7 +57,8 @@ class Result:
     `seconds` are those of CPU that measuring took; `control` is the verdict of the negative
     control, where that was run; `stored` tells whether the measurements were there already.
     `readings` has a mapping for each way in which a part can be read: `of` (the part), `reading`,
-    `taken`, `verdict`, `strength`.
+    `taken`, `verdict`, `strength`. `measured_is` and `predicted_is` tell values from bounds of the
+    quantity, as `value_is` of a fact does.
     """
 
     id: str
@@ -88,9 +89,11 @@ class Result:
     control: str | None = None
     expected: str = HOLDS
     stored: bool = False
+    measured_is: str = VALUE
+    predicted_is: str = VALUE
 
     def __repr__(self):
-        numbers = (f"{name}={number(getattr(self, name))}" for name in ("measured", "predicted"))
+        numbers = (f"{name}={shown(vars(self), name)}" for name in ("measured", "predicted"))
         return f"Result({self.id}: {self.verdict}, {', '.join(numbers)}. {self.sentence})"
 
     def as_json(self) -> dict[str, Any]:
@@ -424,6 +427,8 @@ def _numbers(found):
         "high": _finite(high),
         "n_trials": found.n_trials,
         "level": found.level,
+        "measured_is": found.measured_is,
+        "predicted_is": found.predicted_is,
         "quantity": found.quantity,
         "unit": found.unit,
         "sentence": found.sentence,

@@ -110,10 +110,10 @@ def _line(label, *parts):
 
 def _claim(item, verbose):
     """Print a statement with all that is recorded of it."""
-    from linrep._display import number
     from linrep.claims import formulas, ledger
     from linrep.claims.claim import registered
     from linrep.claims.entry import failing_parts
+    from linrep.claims.evidence import instance, shown
     from linrep.claims.sections import unescaped
 
     claim, recorded, finding, proof = item.claim, item.recorded, item.finding, item.proof
@@ -124,7 +124,7 @@ def _claim(item, verbose):
         _line("LaTeX", claim.latex)
     _line("under", "; ".join(map(str, claim.hypotheses)))
     numbers = [
-        f"{name} {number(recorded[key])}"
+        f"{name} {shown(recorded, key)}"
         for name, key in (("measured", "measured"), ("claimed", "predicted"))
         if recorded.get(key) is not None
     ]
@@ -149,7 +149,7 @@ def _claim(item, verbose):
             for paragraph in unescaped(proof.text).split("\n\n"):
                 _line("", " ".join(paragraph.split()))
     if recorded.get("counterexample"):
-        _line("instance", json.dumps(recorded["counterexample"], ensure_ascii=False))
+        _line("instance", json.dumps(instance(recorded), ensure_ascii=False))
     _line("corrects", claim.corrects)
     for name in item.corrected_by:
         other = registered(name)
@@ -168,7 +168,7 @@ def _claim(item, verbose):
         rows = [
             (
                 part["name"] or part.get("quantity") or "-", verdict(part["verdict"]),
-                part.get("strength") or "-", *(number(part[key]) for key in keys),
+                part.get("strength") or "-", *(shown(part, key) for key in keys),
                 str(part["n_trials"]),
             )
             for part in parts
@@ -209,12 +209,11 @@ def _facts(facts, verbose, of):
 
 def _fact(fact, unit=True):
     """Return a number with its unit, a dash where there is none."""
-    from linrep._display import number
+    from linrep.claims.evidence import shown
 
     if fact is None:
         return "–"
-    value = fact["value"] if isinstance(fact["value"], str) else number(fact["value"])
-    return f"{value} {fact['unit'] if unit else ''}".rstrip()
+    return f"{shown(fact, 'value')} {fact['unit'] if unit else ''}".rstrip()
 
 
 def _figure(name):

@@ -349,7 +349,7 @@ def _list(chosen, entries):
 
 
 def _print(results, entries, verbose, budget):
-    from linrep._display import number as show
+    from linrep.claims.evidence import shown
 
     controls = any(item.control is not None for item in results)
     columns = {
@@ -363,7 +363,7 @@ def _print(results, entries, verbose, budget):
             *((entries.get(item.id, {}).get("verdict", "-"),) if entries else ()),
             item.strength or "-",
             *((_control(item),) if controls else ()),
-            show(item.measured), show(item.predicted), str(item.n_trials),
+            shown(vars(item), "measured"), shown(vars(item), "predicted"), str(item.n_trials),
             "stored" if item.stored else f"{item.seconds:.1f}",
         )
         for item in results

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from linrep.claims import VERDICTS
-from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED
+from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign
 from linrep.claims.grids import grids, setting
 from linrep.claims.ledger import readings, show
 from linrep.report import mathml, prose
@@ -63,6 +63,7 @@ def render(report: Report) -> str:
     ids = {entry.claim.id for entry in report.entries}
     environment.filters |= {
         "formula": _formula, "prose": mathml.prose, "number": _number, "sentence": _sentence,
+        "shown": _shown, "instance": instance,
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
         "readings": readings, "paper": lambda name: PAPERS.get(name, (name, ""))[0],
         "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "setting": setting,
@@ -134,6 +135,12 @@ def _number(value):
     if value is not None and _THOUSANDS <= abs(value) < 100 * _THOUSANDS:
         return mathml.prose(f"{value:.0f}")
     return mathml.prose(show(value if value is None else value + 0.0))
+
+
+def _shown(entry, key):
+    """Return a number of a result, a part or a fact, a bound with its sign."""
+    value = entry[key]
+    return Markup("{}{}").format("" if value is None else sign(entry, key), _number(value))
 
 
 def _formula(latex):
