@@ -87,6 +87,7 @@ class Entry:
         yield "under", "; ".join(map(str, self.claim.hypotheses))
         yield "verdict", " · ".join([self.verdict, *self._strength(), *numbers])
         yield "measured", f"{entry['sentence']} ({entry['budget']} budget)" if entry else ""
+        yield "largest", ledger.largest_failure(entry)
         yield "readings", "; ".join(ledger.readings(entry))
         yield "why", self._why()
         yield "reason", unescaped(self.finding.reason) if self.finding else ""

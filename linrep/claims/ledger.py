@@ -15,6 +15,7 @@ from linrep import _atomic as files
 from linrep._display import number as show
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import (
+    FAILS,
     HOLDS,
     LEDGER_LEVEL,
     STRENGTHS,
@@ -36,6 +37,7 @@ AS_EXPECTED = "as expected, without a record"
 UNEXPECTED = "not as expected, without a record"
 #: How a verdict stands beside the recorded one.
 OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, AS_EXPECTED, UNEXPECTED, CONTRADICTS)
+_HAIR = 1.001  # times the right side, below which a failure says little of its size
 #: Those that are differences.
 WRONG = (UNEXPECTED, CONTRADICTS)
 
@@ -261,6 +263,8 @@ def _section(name, item, entry):
         ]
     if several := readings(entry):
         lines += ["", *(f"- {cell(line)}" for line in several)]
+    if most := largest_failure(entry):
+        lines += ["", f"Largest failure: {cell(most)}."]
     if entry.get("facts"):
         lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry["facts"])]
     if entry["counterexample"]:
@@ -288,6 +292,26 @@ def readings(entry: Mapping[str, Any]) -> list[str]:
         prefix = f"{name}: " if name else ""
         lines.append(f"{prefix}read as “{taken}”" + (f" (otherwise {others})" if others else ""))
     return lines
+
+
+def largest_failure(entry: Mapping[str, Any]) -> str:
+    """Say which part fails by most, "" where what decides does or is not a mere rounding above 1.
+
+    The failure that stands most firmly decides, and that may be one in exact numbers by a hair.
+
+    Parameters
+    ----------
+    entry : mapping
+        A result, or what a ledger records.
+    """
+    failing = [
+        part for part in entry.get("parts", ()) if part["verdict"] == FAILS and part["tightness"]
+    ]
+    most = max(failing, key=lambda part: part["tightness"], default=entry)
+    by = entry.get("tightness")
+    if entry.get("verdict") != FAILS or not by or by >= _HAIR or most["tightness"] < _HAIR:
+        return ""
+    return f"{most['name']}: {most['sentence']} ({most['strength']})"
 
 
 def _fact(fact):

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 import math
+import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
@@ -31,10 +32,12 @@ from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
 from linrep.sweeps.pool import WorkerEnded, completed, finish, process_pool
 from linrep.sweeps.store import SPECIFICATION
 
+_DIGITS = 12  # of the state of the code, in the name of a run directory
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.
 _DECIDING = tuple(
     f"claims/{name}"
     for name in (
+        "current",
         "decisions",
         "entry",
         "evidence",
@@ -392,6 +395,15 @@ def is_damaged(item: Claim, *, budget: str, seed: int, store: str | Path) -> boo
     return False
 
 
+def is_stale(item: Claim, *, budget: str, seed: int, store: str | Path) -> bool:
+    """Tell whether a store has a claim's run, where it has none for this state of the code."""
+    own = re.compile(rf"{re.escape(item.id)}-[0-9a-f]{{{_DIGITS}}}(-\d+)?")
+    return any(
+        own.fullmatch(place.name) and any(place.glob("parts/*.parquet"))
+        for place in Path(store, f"{budget}-{seed}").glob(f"{item.id}-*")
+    )
+
+
 def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     row = open_run(place).read().iloc[0]
     control = row.get("control")
@@ -476,7 +488,7 @@ def _directory(name, budget, seed, store):
     digest = hashlib.sha256(code.state("deep", *sorted(left_out)).encode())
     for path in (own, *sorted(own.parent.glob("*.py"))):
         digest.update(path.read_bytes())
-    return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:12]}"
+    return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:_DIGITS]}"
 
 
 def _place(base, fresh=False):

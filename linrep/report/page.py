@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 from linrep.claims import VERDICTS
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign
 from linrep.claims.grids import grids, setting
-from linrep.claims.ledger import readings, show
+from linrep.claims.ledger import largest_failure, readings, show
 from linrep.report import mathml, prose
 from linrep.report.entries import Entry, Report
 from linrep.report.outline import outline
@@ -35,7 +35,7 @@ MEANINGS = {
     "vacuous": "its hypotheses cannot be met, or its bound is trivial, at any feasible size",
     "undecided": "the check says what it would take to decide",
     "error": "the check stopped with an exception",
-    "unchecked": "neither the store nor the ledger has a result",
+    "unchecked": "neither the store has a result for the code as it is, nor the ledger any",
 }
 STEPS = {
     "conclusion": "a rate, sample size or comparison that readers take away is wrong",
@@ -65,7 +65,8 @@ def render(report: Report) -> str:
         "formula": _formula, "prose": mathml.prose, "number": _number, "sentence": _sentence,
         "shown": _shown, "instance": instance,
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
-        "readings": readings, "paper": lambda name: PAPERS.get(name, (name, ""))[0],
+        "readings": readings, "largest": largest_failure,
+        "paper": lambda name: PAPERS.get(name, (name, ""))[0],
         "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "setting": setting,
         "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
         "markdown": lambda text: prose.html(text, ids), "inline": _inline,
@@ -95,6 +96,7 @@ def render(report: Report) -> str:
         ids=ids,
         many=_MANY,
         contradicting=[entry for entry in report.entries if entry.contradicts],
+        stale=[entry for entry in report.entries if entry.stale],
         damaged=[entry for entry in report.entries if entry.damaged],
         raised=[entry for entry in report.entries if entry.verdict == "error"],
         smaller=[
