@@ -121,8 +121,8 @@ def sign(entry: Mapping[str, Any], key: str) -> str:
 def instance(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the counterexample of a result with its bounds as they are shown."""
     found = entry.get("counterexample")
-    sides = {"left": "measured", "right": "predicted"}
-    bounds = {side: shown(entry, key) for side, key in sides.items() if sign(entry, key)}
+    keys = {"left": "measured", "right": "predicted"}
+    bounds = {name: shown(entry, key) for name, key in keys.items() if sign(entry, key)}
     return found and {key: bounds.get(key, value) for key, value in found.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -171,27 +171,29 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
     overview = [
         "# Ledger",
         "",
-        "Every claim about the papers that can be tested, with its verdict, as recorded by `linrep "
+        "Each statement of the papers that can be tested, with its verdict, as recorded by `linrep "
         "verify --record`: it **holds**, it **fails**, it is **vacuous** (its hypotheses or its "
         "bound say nothing at any size that can exist), or it is **undecided**. The probability "
         "that any verdict in the ledger is wrong by chance is at most "
         f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness is "
-        "the ratio of the left to the right side of a bound, where both are positive. "
+        "the ratio of the left to the right side of a bound, where both are positive. A number "
+        "behind ≥ or ≤ is a lower or an upper bound of the quantity measured. Corrected forms of "
+        "statements that fail are this project's, and counted beside those that the papers print. "
         "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
         "derivations.",
     ]
     for key, columns in (("verdict", VERDICTS), ("strength", STRENGTHS)):
-        overview += [
-            "",
-            "| paper | " + " | ".join(map(badge, columns) if key == "verdict" else columns) + " |",
-            "| --- |" + " --: |" * len(columns),
-        ]
-        total: Counter[str] = Counter()
-        for paper, items in own.items():
-            counts = Counter(entries[name].get(key, "") for name in items)
-            overview.append(_row(f"[{paper}](ledger/{paper}.md)", counts, columns))
-            total += counts
-        overview.append(_row("all", total, columns))
+        heads = [*(map(badge, columns) if key == "verdict" else columns), "corrected forms"]
+        overview += ["", f"| paper | {' | '.join(heads)} |", "| --- |" + " --: |" * len(heads)]
+        rows = {f"[{paper}](ledger/{paper}.md)": list(items) for paper, items in own.items()}
+        rows["all"] = [name for names in rows.values() for name in names]
+        for first, names in rows.items():
+            counts = Counter(
+                entries[name].get(key, "") for name in names if not known[name].corrects
+            )
+            cells = [str(counts[column]) for column in columns]
+            corrected = [entries[name]["verdict"] for name in names if known[name].corrects]
+            overview.append(f"| {' | '.join([first, *cells, holding(corrected)])} |")
     overview += ["", "```{toctree}", ":hidden:", "", *(f"ledger/{paper}" for paper in own), "```"]
     made = {"ledger.md": overview}
     for paper, items in own.items():
@@ -199,8 +201,15 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
     return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
 
 
-def _row(first, counts, columns):
-    return " | ".join([f"| {first}", *(str(counts[name]) for name in columns)]) + " |"
+def holding(verdicts: Sequence[str]) -> str:
+    """Say how many of some verdicts are that a claim holds, a dash where there are none.
+
+    Parameters
+    ----------
+    verdicts : sequence of str
+    """
+    good = verdicts.count(HOLDS)
+    return f"{good} of {len(verdicts)} hold{'s' * (len(verdicts) == 1)}" if verdicts else "–"
 
 
 def _page(paper, own, entries):

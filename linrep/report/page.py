@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -13,7 +12,7 @@ from markupsafe import Markup, escape
 from linrep.claims import VERDICTS
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign
 from linrep.claims.grids import grids, setting
-from linrep.claims.ledger import largest_failure, readings, show
+from linrep.claims.ledger import holding, largest_failure, readings, show
 from linrep.report import mathml, prose
 from linrep.report.entries import Entry, Report
 from linrep.report.outline import outline
@@ -44,6 +43,8 @@ STEPS = {
     "constant": "a constant is wrong",
     "misprint": "obvious, and nothing rests on it",
 }
+#: As a paper prints it, or not.
+FORMS = ("printed", "corrected")
 #: How a headline begins that does not begin with a symbol; "a" is an article before a word.
 _WORD = re.compile(r"[a-z][a-z'-]+(?![\w(])|a (?=[a-z]{2})")
 _NUMBERED = re.compile(r"^(figure|table)(\d+)")
@@ -91,7 +92,10 @@ def render(report: Report) -> str:
         steps=STEPS,
         severities=[name for name in STEPS if name in severities],
         strengths=[name for name in STRENGTHS if name in strengths],
-        counts=Counter((entry.claim.paper, entry.verdict) for entry in report.entries),
+        forms=FORMS,
+        printed=[entry for entry in report.entries if not entry.claim.corrects],
+        corrected=[entry for entry in report.entries if entry.claim.corrects],
+        holding=lambda entries: holding([entry.verdict for entry in entries]),
         origin=origin,
         ids=ids,
         many=_MANY,
@@ -124,11 +128,12 @@ def severity(entry: Entry) -> str:
 
 
 def _of(entries):
-    """Return verdict, severity and strength of claims, as the page's filters compare them."""
+    """Return verdict, severity, strength and form of claims, as the page's filters compare them."""
     values = (
-        (entry.verdict, severity(entry), (entry.result or {}).get("strength") or "")
+        (entry.verdict, severity(entry), (entry.result or {}).get("strength") or "",
+         FORMS[bool(entry.claim.corrects)])
         for entry in entries
-    )
+    )  # fmt: skip
     return ";".join("/".join(each) for each in values)
 
 
