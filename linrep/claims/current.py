@@ -64,7 +64,9 @@ def current(
         If the store is damaged.
     """
     budgets = reversed(BUDGETS) if budget is None else (budget,)
-    places = [{"budget": name, "seed": seed, "store": store} for name in budgets]
+    places: list[dict[str, Any]] = [
+        {"budget": name, "seed": seed, "store": store} for name in budgets
+    ]
     run = next(filter(None, (stored(item, **place) for place in places)), None)
     damaged = run is None and any(is_damaged(item, **place) for place in places)
     stale = run is None and not damaged and any(is_stale(item, **place) for place in places)
