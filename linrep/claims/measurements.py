@@ -20,6 +20,9 @@ from numpy.typing import NDArray
 from linrep.random import RNGLike
 from linrep.stats import TransitionPoint
 
+#: What a number is of the quantity that it is named after: it itself, or a bound of it.
+VALUE, LOWER, UPPER = TYPES = "value", "lower bound", "upper bound"
+
 RESAMPLES = 400
 _KEPT = 500  # cases and samples, of more than that
 
@@ -61,6 +64,9 @@ class Measurement:
         "proved" if it settles the whole region that the statement names (bounds by a derivation,
         exact algebra, interval arithmetic), "enumerated exactly" if it covers the whole finite
         domain; by default "statistical" or "searched".
+    measured_is, predicted_is : {"value", "lower bound", "upper bound"}
+        What the number decided on, and the one that the statement has for it, are of the quantity:
+        the ends of an interval, a sum broken off or the first terms of an estimate are bounds.
     """
 
     _: KW_ONLY
@@ -70,6 +76,8 @@ class Measurement:
     setting: Instance = field(default_factory=dict)
     weight: float = 1.0
     strength: str = ""
+    measured_is: str = VALUE
+    predicted_is: str = VALUE
 
     #: Whether deciding it can go wrong by chance.
     statistical: ClassVar[bool] = False
@@ -566,11 +574,14 @@ class Fact:
     ----------
     name, unit : str
     value : float or str
+    value_is : {"value", "lower bound", "upper bound"}
+        Of what is named. The largest or smallest of the instances tried is a value.
     """
 
     name: str
     value: float | str
     unit: str = ""
+    value_is: str = VALUE
 
 
 @dataclass(frozen=True, eq=False)
