@@ -27,7 +27,8 @@ Values = NDArray[np.float64]
 _GREW = 100.0  # times the first loss: further up than any run that still goes down
 _GAIN = 0.01  # share of the loss that one line search must gain where a run is said to stand still
 _FALLS = 0.01  # share of the loss by which it falls in the last quarter of a run that is too short
-_SOLVED = 1e-8  # share of the labels' mean square below which a loss may fall on
+_SOLVED = 1e-8  # share of the labels' mean square below which nothing is left to gain
+_GAIN_OF_SOME = 0.05  # where rounds see some clients or samples, whose losses wander
 _TIMES = 10.0  # and how many times what the run's own rounds gain
 _FEW_ROUNDS = 10  # of a run of which nothing is said
 _SCALES = 1e3  # ratio of columns' sizes from which they are called badly scaled
@@ -81,11 +82,15 @@ def diverged(data: Any, metrics: Mapping[str, Values], settings: Mapping[str, An
     """
     losses = _losses(metrics)
     finite = losses[np.isfinite(losses)]
-    some = settings.get("participation", 1.0) != 1.0 or settings.get("batch") is not None
-    if not _are_samples(data) or some or finite.size < 2:
+    if not _are_samples(data) or _sees_some(settings) or finite.size < 2:
         return False
     rounding = np.finfo(np.float64).eps * np.mean(data.y**2)
     return bool(finite[-1] > _GREW * max(finite[0], rounding))
+
+
+def _sees_some(settings):
+    """Tell whether rounds see some of the clients or of their samples."""
+    return settings.get("participation", 1.0) != 1.0 or settings.get("batch") is not None
 
 
 def best_round(metrics: Mapping[str, Values], rounds: NDArray[np.int64]) -> int:
@@ -158,9 +163,13 @@ def diagnose(
         return Diagnosis(tell(*about_run), stop_reason)
     # Heads of one's own by least squares, which a global model and other losses do not have.
     heads = "w" not in state and _is_least_squares(problem, data)
+    heads = heads and not np.any(settings.get("ridge", 0.0))
     if descends and returned is None and stop_reason != "diverged":
         ended = stop_reason == "converged"
-        found = _standstill(data, metrics, rounds, state, ended=ended) if heads else None
+        least = _GAIN_OF_SOME if _sees_some(settings) else _GAIN
+        found = None
+        if heads:
+            found = _standstill(data, metrics, rounds, state, ended=ended, least=least)
         if found:
             about_run.append(f"{found}: {_longer_step(settings)}")
             stop_reason = "stalled" if ended else stop_reason
@@ -242,7 +251,7 @@ def _rank(state):
         return 1
 
 
-def _standstill(data, metrics, rounds, state, *, ended):
+def _standstill(data, metrics, rounds, state, *, ended, least):
     """Return what to say of a run whose rounds gain far less than one line search would.
 
     `ended` says that it took itself for converged.
@@ -250,7 +259,7 @@ def _standstill(data, metrics, rounds, state, *, ended):
     losses = _losses(metrics)
     there = np.isfinite(losses)
     losses, rounds = losses[there], rounds[there]
-    if not losses.size or not losses[-1] > 0.0:
+    if not losses.size or not losses[-1] > _SOLVED * np.mean(data.y**2):
         return None
     if not ended and (losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS):
         return None
@@ -258,7 +267,7 @@ def _standstill(data, metrics, rounds, state, *, ended):
     own = 0.0
     if not ended:
         own = max(_fall_of_last_quarter(losses, rounds), 0.0)
-    if gain is None or gain < max(_GAIN, _TIMES * own):
+    if gain is None or gain < max(least, _TIMES * own):
         return None
     would = f"where one step of the best length would by {gain:.1e}"
     if ended:
@@ -279,14 +288,13 @@ def _fall_of_last_quarter(losses, rounds):
 
 def _still_falling(data, metrics, rounds, settings):
     """Return what to say of a run of all clients that ended while its loss fell."""
-    some = settings.get("participation", 1.0) != 1.0 or settings.get("batch") is not None
     losses = _losses(metrics)
     there = np.isfinite(losses)
     losses, rounds = losses[there], rounds[there]
-    if some or losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS:
+    if _sees_some(settings) or losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS:
         return None
     quarter = losses[-1 - losses.size // 4] - losses[-1]
-    if not quarter > _FALLS * losses[-1] > _FALLS * _SOLVED * np.mean(data.y**2):
+    if not quarter > _FALLS * losses[-1] or losses[-1] < _SOLVED * np.mean(data.y**2):
         return None
     return (
         f"the loss still falls: by {quarter / losses[-1]:.1e} of it in the last quarter of the "
