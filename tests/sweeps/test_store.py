@@ -20,7 +20,8 @@ from linrep.sweeps import Incomplete, Run, create_run, directories, merge, open_
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.directories import check_directory
 from linrep.sweeps.merging import compact
-from linrep.sweeps.parts import read_rows, select_rows
+from linrep.sweeps.partfiles import read_rows
+from linrep.sweeps.parts import select_rows
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
 from tests.tools import complaint, well_formed
@@ -418,7 +419,7 @@ def test_parts_put_together_hold_rows_and_segments_in_the_order_of_the_cells(tmp
     shards = [run(toy(), tmp_path / str(i), shard=(i, 2)).path for i in (1, 2)]
     merged = merge(tmp_path / "all", shards)
     (part,) = merged.parts()
-    stored = read_rows(part.path).to_pandas()[["cell", "replicate", "row"]].astype({"cell": str})
+    stored = read_rows(part).to_pandas()[["cell", "replicate", "row"]].astype({"cell": str})
     expected = merged.read()[["cell", "replicate", "row"]].astype({"cell": str})
     pd.testing.assert_frame_equal(stored, expected)
     assert list(part.segments) == sorted(part.segments, key=merged.position)
@@ -541,9 +542,9 @@ def test_parts_of_other_machines_or_generations_stay_apart(tmp_path):
     stored, _ = many_parts(tmp_path)
     some = stored.parts()[:4]
     for part in some[:2]:
-        stored.write(read_rows(part.path), part.segments, 0, "another")
+        stored.write(read_rows(part), part.segments, 0, "another")
     for part in some[2:]:
-        stored.write(read_rows(part.path), part.segments, 1, part.machine)
+        stored.write(read_rows(part), part.segments, 1, part.machine)
     machines, before = stored.machines(), stored.read()
     compact(stored)
     assert len(stored.parts()) == 3
