@@ -320,9 +320,14 @@ class _File:
         replicate, row, seconds = (np.asarray(keys[name]) for name in ("replicate", "row", "seconds"))
         outcomes = set(pc.unique(keys["status"]).to_pylist())
         gaps = None in names or any(column.null_count for column in keys.columns)
-        if gaps or not outcomes <= {"ok", "failed"} or (row < 0).any():
-            raise Damaged("its rows are none that linrep writes")
-        if not np.isfinite(seconds).all():
+        same = (np.diff(code) == 0) & (np.diff(replicate) == 0)
+        if (
+            gaps
+            or not outcomes <= {"ok", "failed"}
+            or not np.isfinite(seconds).all()
+            or (row < 0).any()
+            or (same & (np.diff(row) <= 0)).any()
+        ):
             raise Damaged("its rows are none that linrep writes")
         every = [piece for group in self._groups for piece in group.segments]
         total = sum(map(len, every))
@@ -332,7 +337,7 @@ class _File:
         start = 0
         for place in intact:
             stop = start + sum(self._rows[each] for each in self._groups[place].places)
-            found = _replicates_of(names, code[start:stop], replicate[start:stop])
+            found = list(_replicates_of(names, code[start:stop], replicate[start:stop]))
             covered += self._covered(self._groups[place].segments, found)
             start = stop
         whole = self._is_whole and len(intact) == len(self._groups)
@@ -346,6 +351,8 @@ class _File:
     def _covered(self, segments, found):
         """Return the replicates that count of a row group: those of which there are rows."""
         declared, present = Coverage(segments), Coverage(found)
+        if sum(map(len, found)) != sum(map(len, present.segments())):
+            raise Damaged("its rows are none that linrep writes")
         if any(True for piece in present.segments() for _ in declared.missing(piece)):
             raise Damaged("it has rows of replicates that its footer does not name")
         present.update(self._without)
@@ -382,14 +389,20 @@ class _File:
 
     def _texts(self, column):
         """Return a column of texts, of which Arrow has read each once."""
-        pieces = []
-        for chunk in column.chunks:
-            lengths = np.asarray(pc.binary_length(chunk.dictionary).fill_null(0), dtype=np.int64)
-            self._require(int(lengths[np.asarray(chunk.indices.drop_null())].sum()) // 8)
-            step = max(1, _MOST_BYTES // max(1, int(lengths.max(initial=0))))
-            pieces += [
-                chunk.slice(start, step).cast(pa.string()) for start in range(0, len(chunk), step)
-            ]
+        lengths = [
+            np.asarray(pc.binary_length(chunk.dictionary).fill_null(0), dtype=np.int64)
+            for chunk in column.chunks
+        ]
+        each = zip(lengths, column.chunks, strict=True)
+        total = sum(int(some[np.asarray(chunk.indices.drop_null())].sum()) for some, chunk in each)
+        self._require(total // 8)
+        # Arrow has no array of more bytes.
+        steps = [max(1, _MOST_BYTES // max(1, int(some.max(initial=0)))) for some in lengths]
+        pieces = [
+            chunk.slice(start, step).cast(pa.string())
+            for step, chunk in zip(steps, column.chunks, strict=True)
+            for start in range(0, len(chunk), step)
+        ]
         return pa.chunked_array(pieces, pa.string())
 
     def _require(self, numbers):
@@ -404,14 +417,13 @@ class _File:
 def _with_footer(content, name):
     """Return a file's content with the right footer, and whether that was in its place."""
     footer = _footer_of(content)
+    before = content[: -8 - len(footer)]
+    if digest(footer) != name:
+        before, _, copy = content.rpartition(_COPY)
+        footer = copy[4 : 4 + int.from_bytes(copy[:4], "little")]
     if digest(footer) == name:
         tail = _tail(footer)
-        return content, content.endswith(tail)
-    _, mark, copy = content.rpartition(_COPY)
-    size = int.from_bytes(copy[:4], "little")
-    footer = copy[4 : 4 + size]
-    if mark and digest(footer) == name:
-        return content[: -len(copy) - len(mark)] + _tail(footer), False
+        return (content, True) if content.endswith(tail) else (before + tail, False)
     if digest(content) == name:  # of an earlier version
         return content, True
     raise Damaged("its footer is not what was written")

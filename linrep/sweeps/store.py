@@ -361,16 +361,13 @@ class Run:
         if returned is None:
             own = {*self.parameters, *RESERVED}
             returned = [name for name in table.column_names if name not in own]
-        before = self._kinds()
         kinds = self._kinds(table)
-        stored = [
+        if kinds != self._kinds():  # first, so that at no time a reader overlooks a column
+            self.unify(kinds)
+        return [
             self._write(rows, kinds, pieces, generation, machine, returned)
             for rows, pieces in by_outcome(table, list(segments))
         ]
-        self._known = kinds
-        if kinds != before:
-            self.unify()
-        return stored
 
     def joined(self, tables: Sequence[pa.Table]) -> pa.Table:
         """Return rows of several parts as one table.
@@ -385,17 +382,24 @@ class Run:
             promote_options="permissive",
         )
 
-    def unify(self) -> None:
-        """Give all parts the same columns, of the same types."""
-        self._known = None
-        parts = [part for part in self.parts() if not part.damage]
-        kinds = self._kinds()
-        for part in parts:
-            if part.columns != kinds:
+    def unify(self, kinds: Mapping[str, str] | None = None) -> None:
+        """Give all parts the same columns, of the same types.
+
+        Parameters
+        ----------
+        kinds : mapping of str to str, optional
+            The types of the columns by name; by default what parts have in common.
+        """
+        if kinds is None:
+            self.parts()
+            self._known = None
+            kinds = self._kinds()
+        for part in list(self._parts.values()):
+            if part.columns != kinds and not part.damage:
                 with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
                     self._copy(part, kinds)
                     self.remove(part)
-        self._known = kinds
+        self._known = dict(kinds)
 
     def adopt(self, part: Part) -> None:
         """Take over a part of another directory, unless it is here.
