@@ -360,6 +360,8 @@ def _check_cell(run, selection, replicate):
         known = dict.fromkeys(name for cell in cells for name in cell)
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return  # what opens it says what is wrong with it
+    if not all(isinstance(cell, dict) for cell in cells):
+        return
     for name, value in selection.items():
         if name not in known:
             raise ValueError(unknown("no parameter", name, known, of=f"in {run}"))
