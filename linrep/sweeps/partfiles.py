@@ -216,7 +216,11 @@ def read_rows(
             for name in file.kinds
             if name not in without and (columns is None or name in columns)
         ]
-        return file.rows(part.groups, names)
+        table = file.rows(part.groups, names)
+        for place, name in enumerate(table.column_names):
+            if file.kinds[name] == "string" and name not in _REPEATED:
+                table = table.set_column(place, name, file.texts(table[name]))
+        return table
 
     def refuse(_):
         raise Damaged(f"{part.path} has been damaged since; the sweep computes it again")
@@ -373,7 +377,7 @@ class _File:
         ]
 
     def rows(self, groups: Iterable[int], columns: Iterable[str]) -> pa.Table:
-        """Return some columns of the rows of some groups."""
+        """Return some columns of the rows of some groups; texts as dictionaries."""
         columns = list(columns)
         texts = [name for name in columns if self.kinds[name] == "string"]
         places = [place for group in groups for place in self._groups[group].places]
@@ -382,13 +386,10 @@ class _File:
         with pq.ParquetFile(buffer, metadata=self._metadata, read_dictionary=texts) as file:
             # Arrow's threads may be at work when the process ends, and abort it then.
             table = file.read_row_groups(places, columns=columns, use_threads=False)
-        table = table.replace_schema_metadata(None)
-        for name in set(texts) - set(_REPEATED):  # a text in few bytes may stand in many rows
-            table = table.set_column(table.column_names.index(name), name, self._texts(table[name]))
-        return table
+        return table.replace_schema_metadata(None)
 
-    def _texts(self, column):
-        """Return a column of texts, of which Arrow has read each once."""
+    def texts(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a column of texts of which `rows` has each once: few bytes may be many texts."""
         lengths = [
             np.asarray(pc.binary_length(chunk.dictionary).fill_null(0), dtype=np.int64)
             for chunk in column.chunks
@@ -477,8 +478,10 @@ def in_order(segments: Iterable[Segment]) -> tuple[Segment, ...]:
 
 def _replicates_of(cells, place, replicate) -> Iterator[Segment]:
     """Yield the replicates that rows are of, in as many segments as the rows are in."""
+    if not len(place):
+        return
     steps = np.diff(replicate)
     begins = np.diff(place).astype(bool) | ((steps != 0) & (steps != 1))
-    starts = np.flatnonzero(np.r_[True, begins]) if len(place) else []
+    starts = np.flatnonzero(np.r_[True, begins])
     for start, stop in zip(starts, [*starts[1:], len(place)], strict=True):
         yield Segment(cells[place[start]], int(replicate[start]), int(replicate[stop - 1]) + 1)
