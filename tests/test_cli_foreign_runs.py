@@ -13,10 +13,10 @@ from linrep.sweeps import open_run
 from tests.sweeps.support import content, forged, numbers, same_rows, written_before
 from tests.sweeps.test_parts import CONTENTS, FOOTERS
 
-CODE = '''
+CODE = """
 def measure(cell, rng):
     return {"first": rng.random(), "second": rng.random()}
-'''
+"""
 SWEEP = ("sweep", "--function", "swept_foreign.py:measure", "--a", "1,2", "--replicates", "3")
 SWEEP = (*SWEEP, "--workers", "1", "--out", "run")
 #: All that read a run, beside the sweep itself; merge is into a folder of its own.
@@ -69,7 +69,9 @@ def saying(**said):
 
 
 def nested(found):
-    return json.dumps(found).replace('"settings": {}', f'"settings": {{"x": {"[" * 400}{"]" * 400}}}')
+    return json.dumps(found).replace(
+        '"settings": {}', f'"settings": {{"x": {"[" * 400}{"]" * 400}}}'
+    )
 
 
 DESCRIPTIONS = {
@@ -189,10 +191,18 @@ def test_damage_is_told_with_what_is_lost(folder):
     assert f"damaged: {part.relative_to(folder)} (0 of its 6 replicates lost)" in said
 
 
-@pytest.mark.parametrize("text", ["[" * 5000, "a = " + "[" * 5000, "a" + ".a" * 5000 + " = 1",
-                                  "seed = " + "9" * 5000, "[axes]\nn = " + "[" * 300 + "]" * 300])  # fmt: skip
-def test_a_nested_sweep_file_gets_one_line(folder, text):
-    (folder / "sweep.toml").write_text(text)
+TOMLS = {
+    "lists": "[" * 5000,
+    "a list": "a = " + "[" * 5000,
+    "a key": "a" + ".a" * 5000 + " = 1",
+    "a number": "seed = " + "9" * 5000,
+    "an axis": "[axes]\nn = " + "[" * 300 + "]" * 300,
+}
+
+
+@pytest.mark.parametrize("name", TOMLS)
+def test_a_nested_sweep_file_gets_one_line(folder, name):
+    (folder / "sweep.toml").write_text(TOMLS[name])
     status, said = call("sweep", "--from", "sweep.toml")
     assert status == 2
     assert len(said) < 1000, said

@@ -28,8 +28,8 @@ from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence, read_in_severa
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
-from linrep.sweeps.pool import WorkerEnded, completed, finish, process_pool
 from linrep.sweeps.description import SPECIFICATION
+from linrep.sweeps.pool import WorkerEnded, completed, finish, process_pool
 
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.
 _DECIDING = tuple(

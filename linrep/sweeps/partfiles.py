@@ -8,7 +8,6 @@ versions are named after a digest of their whole content, and have one group.
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -83,7 +82,9 @@ def write_part(
         write_statistics=False, store_schema=False,
     ) as writer:  # fmt: skip
         for start, stop in zip(cuts, stops, strict=True):
-            writer.write_table(table.slice(start, stop - start), row_group_size=max(1, stop - start))
+            writer.write_table(
+                table.slice(start, stop - start), row_group_size=max(1, stop - start)
+            )
             ends.append(sink.tell())
     content = sink.getvalue().to_pybytes()
     body = content[: ends[-1]]
@@ -321,14 +322,14 @@ class _File:
             raise Damaged("its content is not what was written")
         keys = self.rows(intact, _NEVER_EMPTY)
         names, code = cells_of(keys)
-        replicate, row, seconds = (np.asarray(keys[name]) for name in ("replicate", "row", "seconds"))
+        replicate, row = np.asarray(keys["replicate"]), np.asarray(keys["row"])
         outcomes = set(pc.unique(keys["status"]).to_pylist())
         gaps = None in names or any(column.null_count for column in keys.columns)
         same = (np.diff(code) == 0) & (np.diff(replicate) == 0)
         if (
             gaps
             or not outcomes <= {"ok", "failed"}
-            or not np.isfinite(seconds).all()
+            or not np.isfinite(np.asarray(keys["seconds"])).all()
             or (row < 0).any()
             or (same & (np.diff(row) <= 0)).any()
         ):

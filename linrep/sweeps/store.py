@@ -12,7 +12,6 @@ import contextlib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from itertools import starmap
@@ -38,9 +37,10 @@ from linrep.sweeps.columns import (
     with_kinds,
     with_large_integers,
 )
+from linrep.sweeps.completeness import Completeness, Incomplete
 from linrep.sweeps.coverage import Coverage, Segment
+from linrep.sweeps.description import PARTS, read_description
 from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
-from linrep.sweeps.description import PARTS, SPECIFICATION, read_description
 from linrep.sweeps.partfiles import read_part, read_rows, rows_within, write_part
 from linrep.sweeps.parts import Damaged, Part, by_outcome, rank, shared_out
 from linrep.sweeps.specification import RESERVED
@@ -50,54 +50,6 @@ _MOST_TRIES = 100
 _SET_ASIDE = ".damaged"  # where damaged parts go
 #: The columns after those that a function returned.
 LAST = ("status", "exception", "seconds", "stream", "versions", "cell")
-
-
-@dataclass(frozen=True)
-class Completeness:
-    """How complete a run directory is.
-
-    Attributes
-    ----------
-    path : Path
-    expected, stored, failed : int
-        Replicates of all cells; those of them that are stored; those of these that failed.
-    damaged : mapping of Path to str
-        Files of parts whose content is not what was written, and what of them is lost.
-    """
-
-    path: Path
-    expected: int
-    stored: int
-    failed: int
-    damaged: Mapping[Path, str]
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing is missing, has failed or is damaged."""
-        return self.stored == self.expected and not self.failed and not self.damaged
-
-    def __str__(self):
-        parts = [f"{self.stored} of {self.expected} replicates"]
-        if self.failed:
-            parts.append(f"{self.failed} failed")
-        if self.damaged:
-            each = ", ".join(f"{path.name} ({lost})" for path, lost in self.damaged.items())
-            parts.append(f"{len(self.damaged)} damaged part(s): {each}")
-        return "; ".join(parts)
-
-
-class Incomplete(UserWarning):
-    """The rows that were read are not all of the sweep's rows.
-
-    Parameters
-    ----------
-    completeness : Completeness
-        Of the run directory.
-    """
-
-    def __init__(self, completeness: Completeness):
-        self.completeness = completeness
-        super().__init__(f"{completeness.path} is incomplete: {completeness}")
 
 
 class Run:
@@ -236,9 +188,7 @@ class Run:
 
     def completeness(self) -> Completeness:
         """Return how many replicates there should be, are stored, have failed or are damaged."""
-        return Completeness(
-            self.path, self.total, self.count(), self.failed(), self.damaged()
-        )
+        return Completeness(self.path, self.total, self.count(), self.failed(), self.damaged())
 
     def read(self, columns: Iterable[str] | None = None, *, partial: bool = False) -> pd.DataFrame:
         """Return all stored rows, by cell, replicate and row, each replicate once.
@@ -410,7 +360,7 @@ class Run:
         """
         copy = self.path / PARTS / part.path.name
         if part.damage:
-            self._copy(part, self._kinds(read_rows(part)))
+            self._rescue(part)
         elif not copy.exists():
             files.write(copy, part.path.read_bytes(), drafts=self.path)
 
@@ -434,7 +384,7 @@ class Run:
             if part.damage:
                 with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
                     if part.segments:
-                        self._copy(part, self._kinds(read_rows(part)))
+                        self._rescue(part)
                     (self.path / _SET_ASIDE).mkdir(exist_ok=True)
                     part.path.rename(self.path / _SET_ASIDE / name)
                 self._parts.pop(name, None)  # a good one may come
@@ -478,7 +428,9 @@ class Run:
 
     def _common(self, found, parts, tables):
         def is_large(name):
-            stored = (read_rows(part, [name]) for part in parts if part.columns.get(name) == "int64")
+            stored = (
+                read_rows(part, [name]) for part in parts if part.columns.get(name) == "int64"
+            )
             return has_large(tables, name) or has_large(stored, name)
 
         results = [
@@ -491,8 +443,13 @@ class Run:
             kinds[name] = common_parameter_kind([own, *(e[name] for e in found if name in e)])
         return kinds
 
+    def _rescue(self, part):
+        """Store what can be read of a damaged part."""
+        rows = read_rows(part)
+        self.write(rows, part.segments, part.generation, part.machine, part.returned)
+
     def _copy(self, part, kinds):
-        """Write the rows of a part that can be read as another one."""
+        """Write the rows of a part as one with columns of these types."""
         self._write(
             read_rows(part), kinds, part.segments, part.generation, part.machine, part.returned
         )
