@@ -65,27 +65,27 @@ def call(*arguments):
 
 
 def saying(**said):
-    return lambda found: json.dumps({**found, **said})
+    return lambda good: json.dumps({**good, **said})
 
 
-def nested(found):
-    return json.dumps(found).replace(
+def nested(good):
+    return json.dumps(good).replace(
         '"settings": {}', f'"settings": {{"x": {"[" * 400}{"]" * 400}}}'
     )
 
 
 DESCRIPTIONS = {
     "nothing": lambda _: "",
-    "half": lambda found: json.dumps(found)[:40],
+    "half": lambda good: json.dumps(good)[:40],
     "no text": lambda _: b"\xff\xfe",
     "a list": lambda _: "[]",
     "nested": lambda _: "[" * 100_000,
     "nested tables": lambda _: '{"a":' * 100_000,
     "nested settings": nested,
-    "long number": lambda found: json.dumps(found).replace('"seed": 0', f'"seed": {"9" * 5000}'),
+    "long number": lambda good: json.dumps(good).replace('"seed": 0', f'"seed": {"9" * 5000}'),
     "NaN": saying(seed=float("nan")),
     "format": saying(format=2),
-    "no seed": lambda found: json.dumps({k: v for k, v in found.items() if k != "seed"}),
+    "no seed": lambda good: json.dumps({k: v for k, v in good.items() if k != "seed"}),
     "text seed": saying(seed="0"),
     "name": saying(name=3),
     "true replicates": saying(replicates=True),
@@ -97,7 +97,7 @@ DESCRIPTIONS = {
     "no cells": saying(cells=[], streams=[]),
     "list of lists": saying(cells=[["a", 1], ["a", 2]]),
     "twin cells": saying(cells=[{"a": 1}, {"a": 1}]),
-    "infinite cells": lambda found: json.dumps(found).replace('"a": 1', '"a": 1e999'),
+    "infinite cells": lambda good: json.dumps(good).replace('"a": 1', '"a": 1e999'),
     "list in a cell": saying(cells=[{"a": [1]}, {"a": 2}]),
     "no identifier": saying(cells=[{"a b": 1}, {"a b": 2}]),
     "column as parameter": saying(cells=[{"row": 1}, {"row": 2}]),

@@ -62,19 +62,19 @@ def kinds_of(schema: pa.Schema) -> dict[str, str]:
 
 
 def common_kinds(
-    found: Iterable[Mapping[str, str]], is_large: Callable[[str], bool]
+    schemas: Iterable[Mapping[str, str]], is_large: Callable[[str], bool]
 ) -> dict[str, str]:
     """Return one type for each column, as if all tables were one chunk.
 
     Parameters
     ----------
-    found : iterable of mappings
+    schemas : iterable of mappings
         The types of the columns of each table.
     is_large : callable
         Whether a column, by name, holds integers that a float cannot hold; asked if need be.
     """
     kinds: dict[str, dict[str, None]] = {}
-    for columns in found:
+    for columns in schemas:
         for name, kind in columns.items():
             kinds.setdefault(name, {})[kind] = None
     return {name: _common_kind(some, partial(is_large, name)) for name, some in kinds.items()}

@@ -137,12 +137,12 @@ def _cuts(table, place):
 
 def _divided(segments, firsts) -> Iterator[list[Segment]]:
     """Yield the segments of each row group; firsts are the replicates that further ones begin."""
-    left = list(reversed(firsts))
+    ahead = list(reversed(firsts))
     some: list[Segment] = []
     for segment in segments:
         start = segment.start
-        while left and left[-1][0] == segment.cell and start <= left[-1][1] < segment.stop:
-            _, stop = left.pop()
+        while ahead and ahead[-1][0] == segment.cell and start <= ahead[-1][1] < segment.stop:
+            _, stop = ahead.pop()
             yield [*some, Segment(segment.cell, start, stop)] if stop > start else some
             some, start = [], stop
         some.append(Segment(segment.cell, start, segment.stop))
@@ -151,12 +151,12 @@ def _divided(segments, firsts) -> Iterator[list[Segment]]:
 
 def _footer_with(content, coverage) -> bytes:
     """Return the footer of a file, with what a part's says beside that."""
-    found = pq.read_metadata(pa.BufferReader(content))
+    written = pq.read_metadata(pa.BufferReader(content))
     empty, whole = pa.BufferOutputStream(), pa.BufferOutputStream()
-    with pq.ParquetWriter(empty, found.schema.to_arrow_schema(), store_schema=False) as writer:
+    with pq.ParquetWriter(empty, written.schema.to_arrow_schema(), store_schema=False) as writer:
         writer.add_key_value_metadata({_COVERAGE: coverage})
     metadata = pq.read_metadata(pa.BufferReader(empty.getvalue()))
-    metadata.append_row_groups(found)
+    metadata.append_row_groups(written)
     metadata.write_metadata_file(whole)
     return _footer_of(whole.getvalue().to_pybytes())
 
@@ -292,25 +292,25 @@ class _File:
         if rows > _MOST_ROWS * len(self._content):
             raise Damaged(f"its footer counts {rows} rows in {len(self._content)} bytes")
         self._require(max(rows * len(self.kinds), sum(g.total_byte_size for g in groups) // 8))
-        found = json.loads(self._metadata.metadata[_COVERAGE])
-        if not isinstance(found, dict):
+        said = json.loads(self._metadata.metadata[_COVERAGE])
+        if not isinstance(said, dict):
             raise Damaged("its footer is none that linrep writes")
-        self._generation = integer("generation", found["generation"], minimum=0)
-        self._failed = integer("failed", found["failed"], minimum=0, maximum=rows)
-        self._machine = _machine(found.get("machine", ""))
-        self._is_old = "groups" not in found
+        self._generation = integer("generation", said["generation"], minimum=0)
+        self._failed = integer("failed", said["failed"], minimum=0, maximum=rows)
+        self._machine = _machine(said.get("machine", ""))
+        self._is_old = "groups" not in said
         if self._is_old:
             every = tuple(range(len(groups)))
-            self._groups = [_Group(every, len(self._content), "", _segments(found["segments"]))]
+            self._groups = [_Group(every, len(self._content), "", _segments(said["segments"]))]
             self._returned = tuple(name for name in self.kinds if name not in RESERVED)
             self._without: tuple[Segment, ...] = ()
         else:
             self._groups = [
                 _Group((place,), integer("stop", stop, minimum=0), _text(name), _segments(some))
-                for place, (stop, name, some) in enumerate(found["groups"])
+                for place, (stop, name, some) in enumerate(said["groups"])
             ]
-            self._returned = tuple(map(_text, found["returned"]))
-            self._without = _segments(found["without rows"])
+            self._returned = tuple(map(_text, said["returned"]))
+            self._without = _segments(said["without rows"])
         fits = len(self._groups) == (1 if self._is_old else len(groups))
         if not fits or not set(self._returned) <= set(self.kinds):
             raise Damaged("its footer does not fit its rows")
@@ -342,8 +342,8 @@ class _File:
         start = 0
         for place in intact:
             stop = start + sum(self._rows[each] for each in self._groups[place].places)
-            found = list(_replicates_of(names, code[start:stop], replicate[start:stop]))
-            covered += self._covered(self._groups[place].segments, found)
+            there = list(_replicates_of(names, code[start:stop], replicate[start:stop]))
+            covered += self._covered(self._groups[place].segments, there)
             start = stop
         whole = self._is_whole and len(intact) == len(self._groups)
         lost = total - sum(map(len, covered))
@@ -353,10 +353,10 @@ class _File:
             damage="" if whole else f"{lost} of its {total} replicates lost",
         )  # fmt: skip
 
-    def _covered(self, segments, found):
+    def _covered(self, segments, there):
         """Return the replicates that count of a row group: those of which there are rows."""
-        declared, present = Coverage(segments), Coverage(found)
-        if sum(map(len, found)) != sum(map(len, present.segments())):
+        declared, present = Coverage(segments), Coverage(there)
+        if sum(map(len, there)) != sum(map(len, present.segments())):
             raise Damaged("its rows are none that linrep writes")
         if any(True for piece in present.segments() for _ in declared.missing(piece)):
             raise Damaged("it has rows of replicates that its footer does not name")
@@ -441,13 +441,13 @@ def _text(value: Any) -> str:
 def _machine(text) -> str:
     """Return what computed the rows: of linrep's making, or no JSON."""
     try:
-        found = json.loads(_text(text))
+        said = json.loads(_text(text))
     except ValueError:
         return text
-    if isinstance(found, dict):
-        listed = [each for value in found.values() if isinstance(value, list) for each in value]
-        inner = [*listed, *(value for value in found.values() if isinstance(value, dict))]
-        kinds = found.get("BLAS", []), found.get("versions", {})
+    if isinstance(said, dict):
+        listed = [each for value in said.values() if isinstance(value, list) for each in value]
+        inner = [*listed, *(value for value in said.values() if isinstance(value, dict))]
+        kinds = said.get("BLAS", []), said.get("versions", {})
         if list(map(type, kinds)) != [list, dict] or not all(
             isinstance(each, dict) and not any(isinstance(v, dict | list) for v in each.values())
             for each in inner
@@ -456,7 +456,7 @@ def _machine(text) -> str:
     return text
 
 
-def _segments(found) -> tuple[Segment, ...]:
+def _segments(listed) -> tuple[Segment, ...]:
     """Return segments as a footer has them, checked."""
     return tuple(
         Segment(
@@ -464,7 +464,7 @@ def _segments(found) -> tuple[Segment, ...]:
             integer("start", start, minimum=0, maximum=MOST_REPLICATES),
             integer("stop", stop, minimum=start + 1, maximum=MOST_REPLICATES),
         )
-        for cell, start, stop in found
+        for cell, start, stop in listed
     )
 
 

@@ -426,7 +426,7 @@ class Run:
             [self._known, *(kinds_of(table.schema) for table in tables)], parts, tables
         )
 
-    def _common(self, found, parts, tables):
+    def _common(self, schemas, parts, tables):
         def is_large(name):
             stored = (
                 read_rows(part, [name]) for part in parts if part.columns.get(name) == "int64"
@@ -435,12 +435,12 @@ class Run:
 
         results = [
             {name: kind for name, kind in each.items() if name not in self.parameters}
-            for each in found
+            for each in schemas
         ]
         kinds = common_kinds(results, is_large)
         for name in self.parameters:
             own = parameter_type(cell.get(name) for cell in self.cells)
-            kinds[name] = common_parameter_kind([own, *(e[name] for e in found if name in e)])
+            kinds[name] = common_parameter_kind([own, *(e[name] for e in schemas if name in e)])
         return kinds
 
     def _rescue(self, part):

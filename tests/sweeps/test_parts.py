@@ -131,8 +131,8 @@ def test_no_chunk_is_stored_before_all_parts_have_its_columns(tmp_path, function
     def write(self, *arguments, write=Run._write):
         part = write(self, *arguments)
         last = read_rows(part).to_pandas()
-        found = {name for name in last if last[name].notna().any()}
-        seen.append(all(found <= {name for name, _ in schema} for schema in schemas(self.path)))
+        said = {name for name in last if last[name].notna().any()}
+        seen.append(all(said <= {name for name, _ in schema} for schema in schemas(self.path)))
         return part
 
     monkeypatch.setattr(Run, "_write", write)
@@ -208,8 +208,8 @@ def small_groups(monkeypatch):
 
 def counts(part):
     """Return how many replicates each row group of a part covers."""
-    found = json.loads(pq.read_metadata(part).metadata[b"linrep.coverage"])
-    return [sum(stop - start for _, start, stop in some) for *_, some in found["groups"]]
+    said = json.loads(pq.read_metadata(part).metadata[b"linrep.coverage"])
+    return [sum(stop - start for _, start, stop in some) for *_, some in said["groups"]]
 
 
 def test_a_flipped_bit_costs_at_most_its_row_group_wherever_it_is(tmp_path, small_groups):
@@ -226,14 +226,14 @@ def test_a_flipped_bit_costs_at_most_its_row_group_wherever_it_is(tmp_path, smal
             bad = bytearray(good)
             bad[place] ^= 1 << place % 8
             part.write_bytes(bad)
-            found = read_part(part)
-            lost.add(sum(sizes) - found.replicates)
-            if found.replicates:
-                less = sum(sizes) - found.replicates
-                assert found.damage == f"{less} of its {sum(sizes)} replicates lost"
-                assert read_rows(found).num_rows == found.rows
+            said = read_part(part)
+            lost.add(sum(sizes) - said.replicates)
+            if said.replicates:
+                less = sum(sizes) - said.replicates
+                assert said.damage == f"{less} of its {sum(sizes)} replicates lost"
+                assert read_rows(said).num_rows == said.rows
             else:
-                assert "nothing of it can be read" in found.damage
+                assert "nothing of it can be read" in said.damage
         assert lost == {0, *sizes}
         part.write_bytes(good)
     same_rows(numbers(open_run(stored.path)), expected)
@@ -247,8 +247,8 @@ def test_a_part_without_its_end_has_all_its_rows(tmp_path, small_groups):
     assert len(counts(part)) > 1
     for keep in (len(good) - 1, len(good) - 9, len(good) - footer):
         part.write_bytes(good[:keep])
-        found = read_part(part)
-        assert (found.replicates, found.damage) == (40, "0 of its 40 replicates lost")
+        said = read_part(part)
+        assert (said.replicates, said.damage) == (40, "0 of its 40 replicates lost")
     part.write_bytes(good[: len(good) - footer - 1])
     assert "nothing of it can be read" in read_part(part).damage
 
@@ -380,11 +380,11 @@ def test_replicates_without_rows_of_an_earlier_version_are_computed_again(tmp_pa
 
 
 def with_segments(*segments):
-    return lambda found: {**found, "groups": [[*found["groups"][0][:2], list(segments)]]}
+    return lambda said: {**said, "groups": [[*said["groups"][0][:2], list(segments)]]}
 
 
-def saying(**said):
-    return lambda found: {**found, **said}
+def saying(**other):
+    return lambda said: {**said, **other}
 
 
 #: What the footer of a part of cells a=1 and a=2, three replicates each, says instead.
@@ -408,7 +408,7 @@ FOOTERS = {
     "half a pair": with_segments(["\ud800", 0, 3], ["a=2", 0, 3]),
     "two numbers": with_segments(["a=1", 0], ["a=2", 0, 3]),
     "no groups": saying(groups=[]),
-    "more groups": lambda found: {**found, "groups": found["groups"] * 2},
+    "more groups": lambda said: {**said, "groups": said["groups"] * 2},
     "text generation": saying(generation="1"),
     "negative generation": saying(generation=-1),
     "list machine": saying(machine=[]),
