@@ -287,7 +287,7 @@ def test_runs_lists_what_is_done_and_missing(call, folder):
     assert "measure" not in call("runs", "runs/deep")
     part = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
     part.write_bytes(b"")
-    assert f"damaged: {part.name}" in call("runs", "runs/measure")
+    assert f"damaged: {part.name}" in call("runs", "runs/measure", status=1)
 
 
 WAITED = """
@@ -478,12 +478,11 @@ def test_a_damaged_part_is_named_and_repaired(call, folder):
     call("sweep", *MEASURE)
     victim = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
     content = bytearray(victim.read_bytes())
-    content[len(content) // 2] ^= 1
+    content[50] ^= 1
     victim.write_bytes(content)
     out = call("summary", "runs/measure", "x", status=1)
-    assert "1 damaged part(s) left out" in out
-    assert victim.name in out
-    assert f"damaged: {victim.name}" in call("runs")
+    assert f"1 damaged part(s): {victim.name} (nothing of it can be read: its content" in out
+    assert f"damaged: {victim.name}" in call("runs", status=1)
     assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
     assert "incomplete" not in call("summary", "runs/measure", "x")
 

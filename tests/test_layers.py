@@ -112,6 +112,7 @@ STRICT = {
             "_display",
             "_extras",
             "_formulas",
+            "_memory",
             "_progress",
             "_suggest",
             "_threads",

@@ -29,8 +29,8 @@ from linrep.claims.measurements import VALUE
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
+from linrep.sweeps.description import SPECIFICATION
 from linrep.sweeps.pool import WorkerEnded, completed, finish, process_pool
-from linrep.sweeps.store import SPECIFICATION
 
 _DIGITS = 12  # of the state of the code, in the name of a run directory
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.

@@ -192,6 +192,10 @@ def _read_file(path) -> dict[str, Any]:
         )  # Notepad's begins with a mark
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
+    except (ValueError, RecursionError):
+        raise ValueError(
+            f"{path} cannot be read: a number is too long, or lists are nested too deep"
+        ) from None
     for name, value in content.items():
         if name not in _FILE_KEYS:
             raise ValueError(unknown(f"{path}: unknown key", name, _FILE_KEYS))

@@ -214,21 +214,24 @@ def runs(directories, everything):
     found = list(dict.fromkeys(found))
     kept = [] if directories else [path for path in found if path.parts[1:2] in _KEPT]
     own = [path for path in found if path not in kept]
-    unreadable = False
+    status = 0
     lines: list[tuple] = []
     for path in [*own, *kept] if everything else own:
         try:
-            lines += _described(path)
+            described, is_damaged = _described(path)
         except (ValueError, OSError) as error:
             echo_error(error)
-            unreadable = True
+            status = 2
+        else:
+            lines += described
+            status = max(status, int(is_damaged))
     if lines:
         table(("run", "cells", "done", "missing", "failed", "left on one core"), lines)
     if kept and not everything:
         more = "more" if own else "there are"
         echo(f"{more}, of claims and figures: {len(kept)}; linrep runs --all lists them", err=True)
-    if unreadable:
-        raise click.exceptions.Exit(2)
+    if status:
+        raise click.exceptions.Exit(status)
 
 
 #: Folders of runs in which the other commands keep theirs.
@@ -236,7 +239,7 @@ _KEPT = (("verify",), ("figures",), ("reproduce",))
 
 
 def _described(path):
-    """Return the lines of a run directory: numbers, and what is to be known of its parts."""
+    """Return the lines of a run directory, and whether some of its parts are damaged."""
     from linrep.sweeps import open_run
 
     stored = open_run(path)
@@ -251,9 +254,10 @@ def _described(path):
     if failed:
         numbers[3] = Painted(str(failed), "error")
     rows = [(str(path), *numbers, left)]
-    notes = [f"  damaged: {part.name}" for part in stored.damaged()]
+    damaged = stored.damaged()
+    notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
     notes += [f"  {line}" for line in _mixed(stored)]
-    return [*rows, *((note, "", "", "", "", "") for note in notes)]
+    return [*rows, *((note, "", "", "", "", "") for note in notes)], bool(damaged)
 
 
 @main.command()
@@ -342,9 +346,13 @@ def merge(out, directories, partial):
 
     with bad_input(ValueError, OSError), warnings_as_lines(Overlapping):
         merged = merge_runs(out, directories)
-        damaged = [path for directory in directories for path in open_run(directory).damaged()]
-    for path in damaged:
-        echo(f"left out, as it cannot be read: {path}", err=True)
+        damaged = {
+            path: lost
+            for directory in directories
+            for path, lost in open_run(directory).damaged().items()
+        }
+    for path, lost in damaged.items():
+        echo(f"damaged: {path} ({lost})", err=True)
     echo(f"{out}: {merged.count()} of {merged.total} replicates")
     for line in _mixed(merged):
         echo(line)
@@ -357,8 +365,10 @@ def _check_cell(run, selection, replicate):
         described = json.loads((run / "sweep.json").read_text("utf-8"))
         cells, replicates = described["cells"], described["replicates"]
         known = dict.fromkeys(name for cell in cells for name in cell)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return  # what opens it says what is wrong with it
+    if not all(isinstance(cell, dict) for cell in cells):
+        return
     for name, value in selection.items():
         if name not in known:
             raise ValueError(unknown("no parameter", name, known, of=f"in {run}"))

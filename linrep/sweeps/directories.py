@@ -10,8 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from linrep import _atomic as files
+from linrep.sweeps.description import PARTS, SPECIFICATION, advice
 from linrep.sweeps.specification import Specification, differences, extends
+<<<<<<< HEAD
 from linrep.sweeps.store import PARTS, SPECIFICATION, Run, open_run
+=======
+from linrep.sweeps.store import Run, open_run
+from linrep.sweeps.targets import own_folders
+>>>>>>> h-store
 
 _LOCK = ".extending"
 
@@ -104,13 +110,7 @@ def _check_free(path):
         empty = entry.name == PARTS and entry.is_dir() and not any(entry.iterdir())
         others = not empty and not files.is_attempt(entry)
         if others and not (path / SPECIFICATION).exists():  # another process may have made one
-            parts = any((path / PARTS).glob("*.parquet"))
-            lack = (
-                f": it has parts, but no {SPECIFICATION}; if these are of this sweep, copy the "
-                "one of a run in another folder"
-                if parts
-                else ""
-            )
+            lack = f": it has no {SPECIFICATION}{todo}" if (todo := advice(path)) else ""
             raise ValueError(f"{path} is not empty and is not a run directory{lack}")
 
 

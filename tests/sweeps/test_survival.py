@@ -77,7 +77,7 @@ def test_killed_at_random_moments_nothing_is_lost_or_counted_twice(
     finish(start(kind, directory))
     result = open_run(directory)
     assert result.count() == result.total
-    assert result.damaged() == []
+    assert not result.damaged()
     assert not list(directory.glob("**/.writing-*"))
     same_rows(result, undisturbed)
 
@@ -125,7 +125,7 @@ def test_a_full_disk_loses_nothing(small_disk, tmp_path):
     assert "No space left on device" in errors.decode()
     stopped = open_run(directory)
     assert 0 < stopped.count() < stopped.total
-    assert stopped.damaged() == []
+    assert not stopped.damaged()
     partial = stopped.read(partial=True)
     # With more room it goes on.
     roomy = tmp_path / "roomy"
@@ -291,7 +291,7 @@ def test_the_end_of_a_scheduler_is_a_line_and_nothing_is_lost(tmp_path, cluster)
     assert "the same command goes on" in errors
     stopped = open_run(directory)
     assert 0 < stopped.count() < stopped.total
-    assert stopped.damaged() == []
+    assert not stopped.damaged()
 
 
 HANGING = """
