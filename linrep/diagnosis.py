@@ -234,7 +234,9 @@ def _shorter_step(settings):
     if isinstance(step, str) or step is None:
         return "standardized() data, or a start nearer to them, may help"
     given = settings.get("step_size_rule", "given") == "given"
-    return f"take a step_size below {step:.3g}" + (", or none, so that one is found" if given else "")
+    return f"take a step_size below {step:.3g}" + (
+        ", or none, so that one is found" if given else ""
+    )
 
 
 def _longer_step(settings):

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import subspace
 from linrep._clock import Stopwatch
+from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads, heads_loss
 from linrep.diagnosis import diagnose_estimate, own_data
 from linrep.prediction import origin
@@ -42,9 +42,8 @@ def estimate(
     metrics = {"loss": np.array([heads_loss(data, B, W)])}
     truth = data.truth
     if isinstance(truth, SharedRepresentation) and truth.k == B.shape[1]:
-        errors = W @ B.T - truth.theta
-        metrics["distance"] = np.array([subspace.distance(B, truth.B)])
-        metrics["population_risk"] = np.array([0.5 * np.mean(np.sum(errors**2, axis=1))])
+        found = representation_errors(B, W, truth)
+        metrics |= {name: np.array([value]) for name, value in found.items()}
     metrics["samples"] = np.array([float(len(data.y))])
     state = {"B": B, "W": W}
     return Trace(

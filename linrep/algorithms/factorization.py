@@ -7,9 +7,9 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from linrep import _validation as check
-from linrep import subspace
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.starts import root_mean_square
 from linrep.algorithms.step_sizes import units_of
 from linrep.diagnosis import diagnose, own_data, tell
@@ -136,9 +136,7 @@ def linear_factorization(
         loss = 0.5 * (value - 0.25 * np.sum(imbalance(BT, W) ** 2))
         row = {"loss": size**2 * loss, "objective": size**2 * value}
         if known is not None:
-            row["distance"] = subspace.distance_or_nan(BT.T, known.B)
-            errors = size / covariates * (W @ BT) - known.theta
-            row["population_risk"] = 0.5 * float(np.mean(np.sum(errors**2, axis=1)))
+            row |= representation_errors(BT.T, size / covariates * W, known)
         rows.append(row)
 
     entries = np.concatenate([B.T.ravel(), W.ravel()])

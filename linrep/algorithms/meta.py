@@ -13,6 +13,7 @@ from linrep import subspace
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import read_pair, read_problem, start_name
+from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
 from linrep.algorithms.step_sizes import units_of
@@ -91,7 +92,7 @@ def anil(
     Trace
         State ``B`` (d, k), ``w`` (k,) and, of stored samples, ``W`` (n, k): heads fitted to all of
         a client's samples. Metrics ``loss``, the mean outer loss of the round's participants, and,
-        with a truth of rank k, ``distance``. B is not orthonormalized; distances are of its span.
+        with a truth of rank k, ``distance``, of stored samples also ``population_risk``. B is not orthonormalized; distances are of its span.
 
     Raises
     ------
@@ -328,8 +329,11 @@ class _Meta(Method):
             return None
         row = {"loss": self._loss}
         if self._truth is not None:
-            distance = subspace.distance_or_nan(self._BT.T, self._truth.B)
-            row = {"distance": distance} | row
+            if self._data is None:  # no heads to fit
+                row = {"distance": subspace.distance_or_nan(self._BT.T, self._truth.B)} | row
+            else:
+                B = self._BT.T.copy()
+                row |= representation_errors(B, fit_heads(self._data, B), self._truth)
         return None if self._done and not np.isfinite(list(row.values())).all() else row
 
     def save(self):

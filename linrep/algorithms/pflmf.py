@@ -7,8 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep import subspace
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.errors import models_errors
 from linrep.algorithms.pflmf_rounds import (
     Adaptive,
     BySmoothness,
@@ -147,7 +149,9 @@ def pflmf(
           the start so far: that is, where smoothness is needed;
         - ``gap``, ``error``: F less its optimum of rank k, and the distance of the models from that
           optimum relative to it, if it has a closed form;
-        - ``truth_error``: mean distance per client of its model from the truth, where known;
+        - ``truth_error``: mean distance per client of its model from the truth, where known; of
+          samples of a truth also ``population_risk``, and ``distance`` if it has a representation
+          of rank k;
         - ``step_size``, if it is found in every round: that of the round, NaN for the start;
         - ``floats_up``, ``floats_down``: numbers sent so far, d k each way per client asked,
           including what was tried or measured to find a step.
@@ -315,6 +319,9 @@ class _PFLMF(Method):
                 row["reach_U"], row["reach_V"] = totals[REACH_U], totals[REACH_V]
             if self._steps.finds_steps:
                 row["step_size"] = self._steps.step
+            truth = getattr(getattr(self._problem, "data", None), "truth", None)
+            if getattr(truth, "k", None) == U.shape[1]:
+                row["distance"] = subspace.distance_or_nan(U, truth.B)
             return row | distances(self._problem, self._best, V @ U.T, value)
 
     def converged(self, measured):
@@ -392,7 +399,7 @@ class _Draws:
 
 
 def distances(problem: Objectives, best, theta: Values, value: float) -> dict[str, float]:
-    """Return ``gap`` and ``error`` against an optimum, and ``truth_error``, where known."""
+    """Return ``gap`` and ``error`` against an optimum, and errors against a truth, where known."""
     row = {}
     if best is not None:
         size = np.linalg.norm(best.theta)
@@ -400,7 +407,7 @@ def distances(problem: Objectives, best, theta: Values, value: float) -> dict[st
         row["error"] = np.linalg.norm(theta - best.theta) / size if size > 0.0 else np.nan
     if problem.truth is not None:
         row["truth_error"] = np.mean(np.linalg.norm(theta - problem.truth, axis=1))
-    return row
+    return row | models_errors(theta, getattr(getattr(problem, "data", None), "truth", None))
 
 
 def _read_problem(problem, k, m, rng):

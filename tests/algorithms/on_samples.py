@@ -67,4 +67,3 @@ OTHERS = {
     "models_start", "moments_start", "perfedsi", "personalized", "projected_gradient_start",
     "random_start", "ridge_penalty", "run_trials", "simulate_heads", "truncated_start",
 }  # fmt: skip
-
