@@ -37,8 +37,8 @@ def linear_factorization(
     .. math:: \min_{B, W} \frac1n \sum_i \frac1{m_i} \|y_i - X_i B w_i\|^2
               + \frac14 \Big\| B^\top B - \frac1n W^\top W \Big\|_F^2
 
-    On data without a truth the second term is multiplied by the mean square of the covariates, which
-    a truth's have 1.
+    On data without a truth the second term is multiplied by the mean square of the covariates,
+    which a truth's have 1.
 
     Parameters
     ----------

@@ -90,10 +90,11 @@ def fedrep(
         :meth:`SharedRepresentation.sigma_max`. ``"adaptive"`` (default where there is none) is for
         fixed batches: the gradient is scaled by the heads' curvature, and the step length is found
         in every round, see the notes. From the start "models" these rounds run in coordinates in
-        which the pooled covariates have second moment I, so that their units do not matter. ``"smoothness"`` is the theorem's counterpart for stored
-        data, 1/(4L) with L the loss's largest curvature in B at the start; it is the default for
-        data of a :class:`LowRankRegression`, and where the adaptive step is not defined, which
-        needs `orthonormal` and the theorem's normalization.
+        which the pooled covariates have second moment I, so that their units do not matter.
+        ``"smoothness"`` is the theorem's counterpart for stored data, 1/(4L) with L the loss's
+        largest curvature in B at the start; it is the default for data of a
+        :class:`LowRankRegression`, and where the adaptive step is not defined, which needs
+        `orthonormal` and the theorem's normalization.
     head_step_size : float, optional
         Step size of the head steps; by default 1 / lambda_max(B' X_i' X_i B / m_i) for each client
         and round. Only with `local_steps`.
@@ -131,9 +132,9 @@ def fedrep(
         all clients the state is the last representation that was accepted, and the heads that fit
         it. From the start "models", with all clients and exact heads, it is the one of the lowest
         loss so far, the start included, and so is the loss: it is never above that of pooled least
-        squares. The settings' ``step_size_rule`` says which rule was used, ``prescribed_step_size`` what
-        the theorem allows, if a truth is known. On data of a :class:`LowRankRegression`, which has
-        no B*, the metrics are the loss and ``truth_error``, the mean over clients of
+        squares. The settings' ``step_size_rule`` says which rule was used, ``prescribed_step_size``
+        what the theorem allows, if a truth is known. On data of a :class:`LowRankRegression`, which
+        has no B*, the metrics are the loss and ``truth_error``, the mean over clients of
         :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
 
     Raises

@@ -85,9 +85,10 @@ class Sampled(Method):
     """Rounds on stored or drawn samples; see :class:`linrep.driver.Method`.
 
     In a long round clients are in groups, which are spread over threads and, with drawn samples,
-    have streams of their own. Adaptive rounds may be `whitened`: then the loss and, with all clients
-    and exact heads, the state are the lowest so far. With `in_halves` heads see the first half of
-    stored samples and the gradient the other. A `schedule` says who takes part; by default participants are drawn.
+    have streams of their own. Adaptive rounds may be `whitened`: then the loss and, with all
+    clients and exact heads, the state are the lowest so far. With `in_halves` heads see the first
+    half of stored samples and the gradient the other. A `schedule` says who takes part; by default
+    participants are drawn.
     """
 
     def __init__(

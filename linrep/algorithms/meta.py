@@ -69,9 +69,9 @@ def anil(
         SharedRepresentation), or one of m in two halves; or the same ones in two halves (default,
         and the only choice, with ClientData). The first half, rounded up, is for the inner step.
     inner_step_size : float, optional
-        alpha; by default 1 for a truth. On data without one, where no step is given, 1/(2 s^2 sigma)
-        with s^2 the mean square of the covariates and sigma as below, which keeps B and heads of
-        similar size whatever the units of the data; 1/s^2 where `step_size` is given.
+        alpha; by default 1 for a truth. On data without one, where no step is given, 1/(2 s^2
+        sigma) with s^2 the mean square of the covariates and sigma as below, which keeps B and
+        heads of similar size whatever the units of the data; 1/s^2 where `step_size` is given.
     step_size : float, optional
         beta; by default 1/(4 s^4 alpha sigma^2) over 1 + (d + 1)/m, the mean square of a sample
         covariance of m normal samples, where sigma is the largest singular value of the clients'
@@ -92,7 +92,8 @@ def anil(
     Trace
         State ``B`` (d, k), ``w`` (k,) and, of stored samples, ``W`` (n, k): heads fitted to all of
         a client's samples. Metrics ``loss``, the mean outer loss of the round's participants, and,
-        with a truth of rank k, ``distance``, of stored samples also ``population_risk``. B is not orthonormalized; distances are of its span.
+        with a truth of rank k, ``distance``, of stored samples also ``population_risk``. B is not
+        orthonormalized; distances are of its span.
 
     Raises
     ------
@@ -102,13 +103,13 @@ def anil(
     Notes
     -----
     Collins, Mokhtari, Oh and Shakkottai, *MAML and ANIL provably learn representations*, 2022,
-    whose analysis starts with alpha B'B near I and w small, of covariates of covariance I; the
-    constants of the steps are linrep's. In terms of root(alpha) B, whose columns start orthonormal, the outer step is one of
-    alpha beta with heads w_i / root(alpha), as FedRep's. With :math:`g^{(1)}, g^{(2)}` the losses'
-    gradients in the model at B w and B w_i, :math:`u = B^\top g^{(2)}` and :math:`h = \frac1{m_1}
-    X_1^\top X_1 B u`, exact outer gradients are :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top -
-    \alpha h w^\top` in B and :math:`u - \alpha B^\top h` in w; first-order ones end before the
-    first alpha.
+    whose analysis starts with alpha B'B near I and w small, of covariates
+    of covariance I; the constants of the steps are linrep's. In terms of root(alpha) B, whose
+    columns start orthonormal, the outer step is one of alpha beta with heads w_i / root(alpha), as
+    FedRep's. With :math:`g^{(1)}, g^{(2)}` the losses' gradients in the model at B w and B w_i,
+    :math:`u = B^\top g^{(2)}` and :math:`h = \frac1{m_1} X_1^\top X_1 B u`, exact outer gradients
+    are :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top - \alpha h w^\top` in B and :math:`u -
+    \alpha B^\top h` in w; first-order ones end before the first alpha.
 
     Examples
     --------

@@ -116,9 +116,10 @@ def pflmf(
         Samples a client draws, with replacement, for each stochastic gradient instead of all.
     start : {"random", "balanced", "zero", "spectral"}, pair (U, V) or Trace
         Independent N(0, scale^2) entries; `scale` times random frames, so that U'U = V'V; a random
-        frame U, on samples of no known truth in units as `scale` has them, and V = 0; balanced factors of the best approximation of rank k of the matrix of
-        the clients' own minimizers; or the matrices U (d, k) and V (n, k). With the trace of
-        another run, that run is continued with its streams, and `rng` must not be given.
+        frame U, on samples of no known truth in units as `scale` has them, and V = 0; balanced
+        factors of the best approximation of rank k of the matrix of the clients' own minimizers; or
+        the matrices U (d, k) and V (n, k). With the trace of another run, that run is continued
+        with its streams, and `rng` must not be given.
     scale : float, optional
         0.1 by default; on samples whose truth is not known, where no step size is given, times the
         root of the labels' over the covariates' root mean square, and at most so large that the

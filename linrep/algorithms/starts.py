@@ -1,4 +1,4 @@
-"""Starting points: method of moments, random, projected gradient, or from the clients' own models."""
+"""Starting points: from moments, at random, by projected gradient, or from clients' own models."""
 
 from itertools import pairwise
 

@@ -17,7 +17,8 @@ solved for, the line search finds the length in every round.
 
 With all clients and exact heads, BT after a round is what the clients are sent next, which may turn
 out to be a step too far; the state to report is the last one that was accepted, with the heads that
-fit it, or the one of the lowest loss. Metrics of a truth are of that state, the loss is of what the clients were sent.
+fit it, or the one of the lowest loss. Metrics of a truth are of that state, the loss is of what the
+clients were sent.
 """
 
 from typing import NamedTuple

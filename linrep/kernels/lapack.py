@@ -23,7 +23,6 @@ else:
         By singular value decomposition; singular values below RANK_TOLERANCE times the largest
         count as 0.
         """
-        k = A.shape[0]
         equations, right = np.ascontiguousarray(A[:, :m].T), y[:m].copy()
         if np.isfinite(equations).all() and np.isfinite(right).all():
             w[:] = np.linalg.lstsq(equations, right, RANK_TOLERANCE)[0]

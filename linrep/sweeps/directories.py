@@ -12,12 +12,7 @@ from typing import Any
 from linrep import _atomic as files
 from linrep.sweeps.description import PARTS, SPECIFICATION, advice
 from linrep.sweeps.specification import Specification, differences, extends
-<<<<<<< HEAD
-from linrep.sweeps.store import PARTS, SPECIFICATION, Run, open_run
-=======
 from linrep.sweeps.store import Run, open_run
-from linrep.sweeps.targets import own_folders
->>>>>>> h-store
 
 _LOCK = ".extending"
 

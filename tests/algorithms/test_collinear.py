@@ -77,7 +77,7 @@ def test_no_loss_is_below_the_possible_and_no_head_is_beyond_least_squares(name,
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FITTED)
 def test_the_loss_that_is_reported_is_that_of_the_models(name, kind):
-    """Of the representation that heads were fitted on: of gradient steps the one before the last."""
+    """Also after gradient steps: what they return has been evaluated."""
     data, _ = samples(kind, 0)
     trace = run(name, data, data.d)
     assert loss(data, trace.models) == pytest.approx(trace["loss"][-1], rel=1e-6)
