@@ -155,8 +155,8 @@ def linear_factorization(
     frame, factor = np.linalg.qr(BT.T)
     state = {"B": frame, "W": size / covariates * (W @ factor.T)}
     metrics, stop_reason = columns(rows), "converged" if found.status == 0 else "rounds"
-    notes = (f"L-BFGS gave up: {found.message}",) if found.status not in (0, 1) else ()
-    notes = tell(*notes)
+    gave_up = found.status not in (0, 1)
+    notes = tell(f"L-BFGS gave up: {found.message}") if gave_up else ()
     if own_data(data) is not None:
         found_out, stop_reason = diagnose(
             data, data, metrics=metrics, rounds=np.arange(len(rows)), state=state, settings=_FOUND,

@@ -195,8 +195,9 @@ class Sampled(Method):
 
     def _reported(self):
         """Return what a round came to: with steps that may be undone, the last it accepted."""
-        if self._keeps_lowest and self._memory.numbers[adapting.LOWEST] < np.inf:
-            return self._memory.lowestT, self._memory.heads
+        known = self._memory
+        if known is not None and self._keeps_lowest and known.numbers[adapting.LOWEST] < np.inf:
+            return known.lowestT, known.heads
         if self._memory is not None and self._undoes and self._memory.numbers[adapting.ACCEPTED]:
             return self._memory.BT, self._memory.W
         return self._BT, self._W

@@ -155,8 +155,9 @@ def perfedsi(
     if data is not None and found is not None:
         values = data.values - found.predict(data)
     if scale is None:
-        own = adaptive and truth is None
-        scale = _SCALE * (float(np.sqrt(root_mean_square(values))) or 1.0 if own else 1.0)
+        scale = _SCALE
+        if adaptive and truth is None and values is not None:
+            scale *= float(np.sqrt(root_mean_square(values))) or 1.0
     else:
         scale = check.real("scale", scale, above=0.0)
     if isinstance(start, str) and start == "random":

@@ -321,7 +321,7 @@ class _PFLMF(Method):
             if self._steps.finds_steps:
                 row["step_size"] = self._steps.step
             truth = getattr(getattr(self._problem, "data", None), "truth", None)
-            if getattr(truth, "k", None) == U.shape[1]:
+            if truth is not None and getattr(truth, "k", None) == U.shape[1]:
                 row["distance"] = subspace.distance_or_nan(U, truth.B)
             return row | distances(self._problem, self._best, V @ U.T, value)
 

@@ -216,7 +216,8 @@ def _least_loss(Z, y, offsets, frame):
     """Return the least training loss of a frame (k, r), with heads fitted on it."""
     m = np.diff(offsets)
     W = np.zeros((m.size, len(frame)))
-    fit_heads(Z, y, offsets, frame, W, workspace(*frame.shape, int(m.max()), 1))
+    k, size = frame.shape
+    fit_heads(Z, y, offsets, frame, W, workspace(k, size, int(m.max()), 1))
     residuals = np.einsum("sk,sk->s", Z @ frame.T, np.repeat(W, m, axis=0)) - y
     return float(np.mean(np.add.reduceat(residuals**2, offsets[:-1]) / (2.0 * m)))
 
