@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _memory as memory
-from linrep.kernels.linalg import RANK_TOLERANCE
+from linrep.kernels.linalg import RANK_TOLERANCE, orthonormalize
 
 Values = NDArray[np.float64]
 
@@ -28,16 +28,14 @@ class Whitening(NamedTuple):
     spectrum : ndarray, shape (r,)
         Singular values of the pooled covariates, of columns scaled alike, the largest first.
     sizes : ndarray, shape (d,)
-        What the columns are scaled by, their root mean squares, 1 where that is 0.
-    absent : ndarray, shape (d - r, d)
-        Orthonormal directions of the scaled columns along which no sample varies.
+        What the columns are scaled by: their root mean squares, or 1 for columns that are 0 or, by
+        their size beside the largest one, rounding.
     """
 
     forward: Values
     back: Values
     spectrum: Values
     sizes: Values
-    absent: Values
 
     @property
     def rank(self) -> int:
@@ -52,11 +50,28 @@ class Whitening(NamedTuple):
         k : int
             At most d.
         """
-        more = self.absent[: max(k - self.rank, 0)]
+        missing = k - self.rank
+        if missing <= 0:
+            return self
+        # Directions of the scaled columns along which no sample varies.
+        varying = (self.back / self.sizes).T
+        more = np.linalg.qr(varying, mode="complete")[0].T[self.rank :][:missing]
         return self._replace(
             forward=np.hstack([self.forward, more.T / self.sizes[:, None]]),
             back=np.vstack([self.back, more * self.sizes]),
         )
+
+    def frame(self, rows: Values) -> Values:
+        """Return an orthonormal basis (d, k) of the models whose coordinates here are these rows.
+
+        Parameters
+        ----------
+        rows : ndarray, shape (k, r)
+        """
+        basis = rows @ self.forward.T
+        basis /= np.linalg.norm(basis, axis=1)[:, None]
+        orthonormalize(basis)
+        return basis.T
 
     def covariates(self, X: Values) -> Values:
         """Return samples in these coordinates, exactly 0 where none varies.
@@ -103,17 +118,20 @@ def _found(X, offsets):
     Z = X / largest  # the squares of which neither overflow nor vanish
     Z *= (1.0 / np.sqrt(np.repeat(m * m.size, m)))[:, None]
     sizes = np.sqrt(np.sum(Z**2, axis=0))
-    sizes[sizes == 0.0] = 1.0
+    whole = sizes * largest
+    rounding = whole <= RANK_TOLERANCE * whole.max()
+    Z[:, rounding] = 0.0
+    sizes = np.where(rounding, 1.0, sizes)
     Z /= sizes
-    sizes *= largest
+    sizes = np.where(rounding, 1.0, sizes * largest)
     factor = np.linalg.qr(Z, mode="r") if len(Z) > Z.shape[1] else Z
-    _, values, directions = np.linalg.svd(factor, full_matrices=True)
+    _, values, directions = np.linalg.svd(factor, full_matrices=False)
     rank = int(np.count_nonzero(values > RANK_TOLERANCE * values[0])) if values[0] > 0.0 else 0
-    kept, values = directions[:rank], values[:rank]
+    kept, values = directions[:rank].copy(), values[:rank]
+    kept[:, rounding] = 0.0
     return Whitening(
         forward=kept.T / values / sizes[:, None],
         back=values[:, None] * kept * sizes,
         spectrum=values,
         sizes=sizes,
-        absent=directions[rank:],
     )

@@ -27,12 +27,15 @@ Values = NDArray[np.float64]
 _GREW = 100.0  # times the first loss: further up than any run that still goes down
 _GAIN = 0.01  # share of the loss that one line search must gain where a run is said to stand still
 _FALLS = 0.01  # share of the loss by which it falls in the last quarter of a run that is too short
-_SOLVED = 1e-8  # share of the labels' mean square below which nothing is left to gain
+_GAIN_OF_OTHERS = 0.25  # where rounds lower another loss than that of heads on all samples
+_SOLVED = 1e-8  # share of the labels' variance below which nothing is left to gain
+_CHEAP = 512  # covariates up to which they are decomposed for an estimate's sake
 _GAIN_OF_SOME = 0.05  # where rounds see some clients or samples, whose losses wander
 _TIMES = 10.0  # and how many times what the run's own rounds gain
 _FEW_ROUNDS = 10  # of a run of which nothing is said
 _SCALES = 1e3  # ratio of columns' sizes from which they are called badly scaled
-_FAR = 10.0  # means in standard deviations from which on columns are called far from centred
+_ROUNDING = 1e-20  # share of the labels' mean square that is rounding
+_FAR = 30.0  # means in standard deviations from which on columns are called far from centred
 
 _FOUND: WeakKeyDictionary[Any, list[str]] = WeakKeyDictionary()  # what data lack
 _WARNED: WeakSet[Any] = WeakSet()  # data of which that was said
@@ -164,19 +167,23 @@ def diagnose(
     # Heads of one's own by least squares, which a global model and other losses do not have.
     heads = "w" not in state and _is_least_squares(problem, data)
     heads = heads and not np.any(settings.get("ridge", 0.0))
-    if descends and returned is None and stop_reason != "diverged":
+    work = rounds[-1] * _rank(state)
+    if returned is None and stop_reason != "diverged":
         ended = stop_reason == "converged"
         least = _GAIN_OF_SOME if _sees_some(settings) else _GAIN
         found = None
-        if heads:
-            found = _standstill(data, metrics, rounds, state, ended=ended, least=least)
+        if heads or not descends:
+            found = _standstill(
+                data, metrics, rounds, state, ended=ended, work=work,
+                least=least if descends else _GAIN_OF_OTHERS,
+            )  # fmt: skip
         if found:
-            about_run.append(f"{found}: {_longer_step(settings)}")
+            remedy = "take a smaller tolerance, or standardized() data"
+            about_run.append(f"{found}: {remedy if ended else _longer_step(settings)}")
             stop_reason = "stalled" if ended else stop_reason
-        elif not ended and (found := _still_falling(data, metrics, rounds, settings)):
+        elif descends and not ended and (found := _still_falling(data, metrics, rounds, settings)):
             about_run.append(f"{found}: give it more rounds")
     about_run += _few_samples(data, state) if heads else []
-    work = rounds[-1] * _rank(state)
     return Diagnosis(_with_shortcomings(about_run, data, work=work), stop_reason)
 
 
@@ -189,7 +196,7 @@ def diagnose_estimate(data: Any, state: Mapping[str, Values]) -> tuple[str, ...]
         Of which no truth is known.
     state : mapping of str to ndarray
     """
-    return _with_shortcomings(_few_samples(data, state), data, work=np.inf)
+    return _with_shortcomings(_few_samples(data, state), data, work=_CHEAP)
 
 
 def _with_shortcomings(about_run, data, *, work):
@@ -253,7 +260,7 @@ def _rank(state):
         return 1
 
 
-def _standstill(data, metrics, rounds, state, *, ended, least):
+def _standstill(data, metrics, rounds, state, *, ended, work, least):
     """Return what to say of a run whose rounds gain far less than one line search would.
 
     `ended` says that it took itself for converged.
@@ -261,20 +268,30 @@ def _standstill(data, metrics, rounds, state, *, ended, least):
     losses = _losses(metrics)
     there = np.isfinite(losses)
     losses, rounds = losses[there], rounds[there]
-    if not losses.size or not losses[-1] > _SOLVED * np.mean(data.y**2):
+    if not losses.size or not losses[-1] > _nothing(data):
         return None
     if not ended and (losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS):
         return None
-    gain = line_search_gain(data, state)
+    gain = line_search_gain(data, state, whitened=data.X.shape[1] <= work)
     own = 0.0
     if not ended:
         own = max(_fall_of_last_quarter(losses, rounds), 0.0)
     if gain is None or gain < max(least, _TIMES * own):
         return None
-    would = f"where one step of the best length would by {gain:.1e}"
     if ended:
-        return f"the run ended although its loss can be lowered: no round lowers it, {would}"
-    return f"the run hardly moves: its last rounds lower the loss by {own:.1e} of it each, {would}"
+        return (
+            "the run ended as converged, although one step of the best length would lower the loss "
+            f"by {gain:.1e} of it"
+        )
+    return (
+        f"the run hardly moves: its last rounds lower the loss by {own:.1e} of it each, where one "
+        f"step of the best length would by {gain:.1e}"
+    )
+
+
+def _nothing(data):
+    """Return the loss below which rounding is all that is left to gain."""
+    return _SOLVED * np.var(data.y) + _ROUNDING * np.mean(data.y**2)
 
 
 def _fall_of_last_quarter(losses, rounds):
@@ -296,7 +313,7 @@ def _still_falling(data, metrics, rounds, settings):
     if _sees_some(settings) or losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS:
         return None
     quarter = losses[-1 - losses.size // 4] - losses[-1]
-    if not quarter > _FALLS * losses[-1] or losses[-1] < _SOLVED * np.mean(data.y**2):
+    if not quarter > _FALLS * losses[-1] or losses[-1] < _nothing(data):
         return None
     return (
         f"the loss still falls: by {quarter / losses[-1]:.1e} of it in the last quarter of the "
@@ -304,7 +321,9 @@ def _still_falling(data, metrics, rounds, settings):
     )
 
 
-def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
+def line_search_gain(
+    data: Any, state: Mapping[str, Values], *, whitened: bool = True
+) -> float | None:
     r"""Return the share of the training loss that one step on the representation can remove.
 
     The step is along the gradient of :math:`\frac1n\sum_i\frac1{2m_i}\|X_iBw_i-y_i\|^2` in B, with
@@ -317,6 +336,8 @@ def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
     data : ClientData
     state : mapping of str to ndarray
         With ``B`` (d, k) and ``W``, or ``U`` and ``V``.
+    whitened : bool, default True
+        Otherwise the gradient is that of the covariates as they are, without a decomposition.
 
     Returns
     -------
@@ -342,7 +363,7 @@ def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
         loss = 0.5 * np.sum(weight * residuals**2)
         G = data.X.T @ ((weight * residuals)[:, None] * heads)
         step = G
-        if is_feasible(data):
+        if whitened and is_feasible(data):
             root = whitening(data).forward
             G = root.T @ G
             step = root @ G
@@ -381,13 +402,20 @@ def _shortcomings(data, *, work):
             f"the covariates' root mean squares go from {present.min():.1e} to "
             f"{present.max():.1e}: data.standardized() makes them alike"
         )
-    varies = np.ptp(X, axis=0) > 0.0
-    scaled = X[:, varies] / sizes[varies]
-    far = np.abs(scaled.mean(axis=0)) / np.maximum(scaled.std(axis=0), np.finfo(np.float64).eps)
+    scaled = X[:, sizes > 0.0] / present
+    means, spreads = np.abs(scaled.mean(axis=0)), scaled.std(axis=0)
+    varies = spreads > RANK_TOLERANCE  # otherwise a constant, to rounding
+    far = means[varies] / spreads[varies]
     if far.size and far.max() > _FAR:
         found.append(
             f"covariates have means of up to {far.max():.1e} times their standard deviations: "
             "data.standardized() centres them, and with_intercept() adds the constant they lose"
+        )
+    level, spread = abs(float(np.mean(data.y))), float(np.std(data.y))
+    if level > _FAR * spread > _FAR * RANK_TOLERANCE * level:
+        found.append(
+            f"the labels have a mean of {level / spread:.1e} times their standard deviation: "
+            "data.standardized() centres them, or a representation spends itself on it"
         )
     d = X.shape[1]
     if d <= work and is_feasible(data):

@@ -14,7 +14,7 @@ from linrep.algorithms._schedule import InTurn
 from linrep.algorithms._setup import prepare
 from linrep.algorithms.fedrep_rounds import Sampled
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
-from linrep.algorithms.step_sizes import units_of
+from linrep.algorithms.step_sizes import largest_second_moment, units_of
 from linrep.driver import drive
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
@@ -46,7 +46,8 @@ def altgdmin(
 
     where :math:`\hat\sigma` is the largest singular value of the start's matrix over
     :math:`\sqrt n`, an estimate of :math:`\|W^*\|_2/\sqrt n`. Where no truth is known, whose
-    covariates have covariance I, the step is that times the covariates' mean square.
+    covariates have covariance I, the step is that times :math:`s^4/\lambda`, with :math:`s^2` the
+    covariates' mean square and :math:`\lambda` the largest eigenvalue of their second moment.
 
     Parameters
     ----------
@@ -178,6 +179,18 @@ def altmin_gd(
     )  # fmt: skip
 
 
+def _scale(data):
+    r"""Return what the step is multiplied by on data of one's own, 1 where a truth is known.
+
+    For covariates of second moment s^2 I it is s^2, by which the start's matrix is too large, and
+    the curvature too small. Where they are larger along some direction, it is shorter by that.
+    """
+    if data.truth is not None:
+        return 1.0
+    square = units_of(data).covariates ** 2
+    return square**2 / (largest_second_moment(data) or 1.0)
+
+
 def _run(
     algorithm, data, *, k, rounds, multiplier, step_size, start, record, tolerance, workers, rng,
     truncation=TRUNCATION, in_halves=False, disjoint=False,
@@ -213,7 +226,7 @@ def _run(
     )  # fmt: skip
     setup.orthonormalize()
     if step_size is None:
-        step_size = multiplier * units_of(data).covariates ** 2 / largest**2
+        step_size = multiplier * _scale(data) / largest**2
     eta = check.real("step_size", step_size, above=0.0)
     settings = kernel.Settings(
         step_size=eta, averaged=True, local_steps=kernel.EXACT, head_step_size=0.0,

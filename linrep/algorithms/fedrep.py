@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._clock import Stopwatch
-from linrep._whitening import is_feasible
 from linrep.algorithms._setup import BATCHES, Setup, prepare
 from linrep.algorithms.fedrep_rounds import Sampled
 from linrep.algorithms.gram import Simulated, require_gaussian
@@ -21,6 +20,7 @@ from linrep.trace import Trace, read_rounds
 
 NORMALIZATIONS = ("theorem", "published")
 STORAGES = ("float64", "float32")
+_MOST = 512  # dimension up to which to start from the clients' models is quick beside the rounds
 
 
 def fedrep(
@@ -73,7 +73,7 @@ def fedrep(
             (B, W) or Trace, optional
         Starting representation, and heads for methods that step them; see
         :func:`linrep.moments_start` and the others. By default "moments", and "models" on data
-        without a truth, whose covariates need not be Gaussian (for d up to 4096). A number is a
+        without a truth, whose covariates need not be Gaussian, for d up to 512. A number is a
         distance from B*, all angles equal. Unless batches are fixed, all but "random" draw a batch
         of their own. With the trace of another run, that run is continued: with the same settings,
         the rounds are those of one long run.
@@ -131,8 +131,8 @@ def fedrep(
         ``step_size`` is each round's length, where 1 is the longest that is safe for any data; with
         all clients the state is the last representation that was accepted, and the heads that fit
         it. From the start "models", with all clients and exact heads, it is the one of the lowest
-        loss so far, the start included, and so is the loss: it is never above that of pooled least
-        squares. The settings' ``step_size_rule`` says which rule was used, ``prescribed_step_size``
+        loss so far, the start included, and so is the loss: after a round it is never above that of
+        pooled least squares. The settings' ``step_size_rule`` says which rule was used, ``prescribed_step_size``
         what the theorem allows, if a truth is known. On data of a :class:`LowRankRegression`, which
         has no B*, the metrics are the loss and ``truth_error``, the mean over clients of
         :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
@@ -264,7 +264,7 @@ def fedrep(
 def _default_start(problem):
     """Return the start where none is given: the paper's, or one for data of unknown covariates."""
     own = isinstance(problem, ClientData) and problem.truth is None
-    return "models" if own and is_feasible(problem) else "moments"
+    return "models" if own and problem.d <= _MOST else "moments"
 
 
 def _name(local_steps):

@@ -29,7 +29,6 @@ from linrep.kernels.fedrep import (
 )
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS
-from linrep.subspace import orthonormalize
 
 # Multiplications of a round that is long, and of a group of its clients: some fifty times what
 # it costs to hand a group to a thread. Both are part of how sums are ordered and streams are used.
@@ -186,9 +185,8 @@ class Sampled(Method):
         """B (d, k) and W (n, k): with steps that may be undone, the last that were accepted."""
         BT, W = self._reported()
         if self._map is not None:
-            factor = self._map.forward @ BT.T
-            B = orthonormalize(factor)
-            return {"B": B, "W": W @ (factor.T @ B)}
+            B = self._map.frame(BT)
+            return {"B": B, "W": W @ ((self._map.forward @ BT.T).T @ B)}
         if W is not self._W:
             return {"B": BT.T.copy(), "W": W.copy()}
         return {"B": self._BT.T.copy(), "W": self._W}

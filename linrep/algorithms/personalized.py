@@ -18,8 +18,8 @@ rounds : int, default 1000
     At most so many.
 tolerance : float, default 1e-10
     Stop as ``converged`` after a round with no larger ``change``; of least squares on samples
-    without a truth, times the root mean squares of covariates and labels, so that units do not
-    matter.
+    without a truth, times the covariates' root mean square and the labels' standard deviation, so
+    that units do not matter.
 start : array_like, shape (n, d), optional
     By default zeros.
 

@@ -27,6 +27,8 @@ __all__ = [
     "truncated_start",
 ]
 
+_CHOOSERS = 64  # clients, at most, on whose samples the ridge of the models is chosen
+_COARSER = 4  # of the penalties that are tried elsewhere, every fourth
 _DEPENDENT = 1e-8  # share of a direction that others do not explain, from which on it is one
 TRUNCATION = 36.0  # labels of more than six root mean squares do not count
 
@@ -146,7 +148,8 @@ def root_mean_square(values: NDArray[np.float64]) -> float:
 def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
     r"""Return the directions in which the clients' own models differ most from 0, or from pooling.
 
-    The models are those of :func:`linrep.ridge_to_mean` on columns of equal size. Their top-k right
+    The models are shrunk to their mean, as :func:`linrep.ridge_to_mean` does, on columns of equal
+    size. Their top-k right
     singular vectors, in coordinates in which the pooled covariates have second moment I, are one
     start; the pooled model with the leading directions of what the models add to it is another,
     whose training loss is at most that of the pooled model. The one with the lower training loss
@@ -180,15 +183,27 @@ def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
         raise ValueError(f"data must have d at most {int(memory.DENSE**0.5)}, got {data.d}")
     found = whitening(data).widened(k)
     Z = found.covariates(data.X)
-    spectra = list(_ridge.decompose(data.X / found.sizes, data.y, data.offsets))
-    scaled = _ridge.models_around_mean(spectra, _ridge.best_penalty_around_mean(spectra))[0]
-    models = (scaled / found.sizes) @ found.back.T
+    models = np.zeros((data.n, Z.shape[1]))
+    models[:, : found.rank] = _near_their_mean(Z[:, : found.rank] * found.spectrum, data)
+    models[:, : found.rank] *= found.spectrum
     pooled = Z.T @ (data.y / np.repeat(data.m * data.n, data.m))
     leading = _directions(models)[:k]
     away = np.vstack([pooled, _directions(models - pooled)])
     frames = [_first_independent(rows, k) for rows in (leading, away)]
     losses = [_least_loss(Z, data.y, data.offsets, frame) for frame in frames]
-    return orthonormalize(found.forward @ frames[int(np.argmin(losses))].T)
+    return found.frame(frames[int(np.argmin(losses))])
+
+
+def _near_their_mean(X, data):
+    """Return the clients' ridge regressions towards their mean (n, r).
+
+    The ridge is chosen on some of the clients, and more coarsely than :func:`linrep.ridge_to_mean`
+    does: it decides where rounds start, not where they end.
+    """
+    spectra = list(_ridge.decompose(X, data.y, data.offsets))
+    some = spectra[:: -(-data.n // _CHOOSERS)]
+    penalty = _ridge.best_penalty_around_mean(some, _ridge.grid(spectra)[::_COARSER])
+    return _ridge.models_around_mean(spectra, penalty)[0]
 
 
 def _directions(models):

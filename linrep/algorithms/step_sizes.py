@@ -8,6 +8,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.starts import root_mean_square
+from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 
@@ -15,7 +16,7 @@ _DENSE = 32  # entries of B up to which the curvature operator is written out
 
 
 class Units(NamedTuple):
-    """Root mean squares of what clients see: of all covariates' entries, and of all labels.
+    """The root mean square of all covariates' entries, and the standard deviation of all labels.
 
     Steps and starts that are found in them give the same predictions in whatever units data come.
     """
@@ -39,11 +40,34 @@ def units_of(data: ClientData | None) -> Units:
     Returns
     -------
     Units
-        1 and 1 where a truth is known, whose covariates have covariance I, and for what is 0.
+        1 and 1 where a truth is known, whose covariates have covariance I, and for what is 0; of
+        labels that are all the same their size.
     """
     if data is None or data.truth is not None:
         return Units(1.0, 1.0)
-    return Units(root_mean_square(data.X) or 1.0, root_mean_square(data.y) or 1.0)
+    labels = root_mean_square(data.y)
+    spread = root_mean_square(data.y - np.mean(data.y))
+    varies = spread > RANK_TOLERANCE * labels
+    return Units(root_mean_square(data.X) or 1.0, (spread if varies else labels) or 1.0)
+
+
+def largest_second_moment(data: ClientData) -> float:
+    r"""Return the largest eigenvalue of :math:`\frac1n \sum_i \frac1{m_i} X_i^\top X_i`, to 1e-6.
+
+    Parameters
+    ----------
+    data : ClientData
+    """
+    size = root_mean_square(data.X)
+    if not size > 0.0:
+        return 0.0
+    X = data.X / (size * np.sqrt(np.repeat(data.m * data.n, data.m))[:, None])
+    d = data.d
+    if d <= _DENSE:
+        return size**2 * float(np.linalg.eigvalsh(X.T @ X)[-1])
+    operator = LinearOperator((d, d), matvec=lambda v: X.T @ (X @ v), dtype=np.float64)
+    start = np.abs(X).sum(axis=0)
+    return size**2 * float(eigsh(operator, k=1, v0=start, tol=1e-6, return_eigenvectors=False)[0])
 
 
 def theorem_step_size(truth: SharedRepresentation, participants: int) -> float:

@@ -60,7 +60,11 @@ def test_altgdmin_takes_the_rounds_of_its_paper(case, c):
     Of covariates of mean square 1, as the paper's are, or in units in which it is.
     """
     matrix = estimators.truncated_matrix(case.clients, 36.0)
-    largest = np.linalg.svd(matrix, compute_uv=False)[0] / (np.sqrt(np.mean(case.X**2)) or 1.0)
+    largest = np.linalg.svd(matrix, compute_uv=False)[0]
+    moment = np.mean([X.T @ X / len(y) for X, y in case.clients], axis=0)
+    # In units in which covariates of second moment I have one.
+    if (curvature := np.linalg.eigvalsh(moment)[-1]) > 0.0:
+        largest /= np.mean(case.X**2) / np.sqrt(curvature)
     if largest == 0.0:
         with complaint(ValueError, "all zero"):
             lr.altgdmin(data_of(case), k=case.k)

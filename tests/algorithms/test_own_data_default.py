@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
+from linrep.algorithms import _ridge
 
 RANKS = (1, 2, 3, 5)
 SCALES = 10.0 ** np.linspace(-6, 6, 12)
@@ -133,7 +134,9 @@ def test_what_the_start_spans():
     m = np.repeat(data.m, data.m)
     sizes = np.sqrt(np.sum(data.X**2 / m[:, None], axis=0) / data.n)
     own = replace(data, X=data.X / sizes)
-    models = lr.ridge_to_mean(own).state["theta"] / sizes
+    spectra = list(_ridge.decompose(own.X, own.y, own.offsets))
+    ridge = _ridge.best_penalty_around_mean(spectra, _ridge.grid(spectra)[::4])
+    models = lr.ridge_to_mean(own, penalty=ridge).state["theta"] / sizes
     weighted = data.X / np.sqrt(m * data.n)[:, None]
     root = np.linalg.cholesky(weighted.T @ weighted)  # S = root root'
     leading = list(np.linalg.svd(models @ root)[2][:3])
@@ -169,6 +172,52 @@ def test_with_a_truth_or_a_start_it_is_the_papers():
         given = lr.fedrep(own, k=2, rounds=5, start=start)
         assert given.settings["coordinates"] == "given"
     assert lr.fedrep(own, k=2, rounds=2, step_size=0.1).settings["coordinates"] == "given"
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e-15, 1e-18, 0.0])
+def test_a_column_that_is_rounding_is_none(size):
+    rng = np.random.default_rng(0)
+    data, later = of_normal_covariates(), of_normal_covariates()
+    noise = size * rng.standard_normal((2, len(data.y)))
+    with_noise = replace(data, X=np.column_stack([data.X, noise[0]]))
+    # What is rounding in double precision is larger in single precision.
+    later = replace(later, X=np.column_stack([data.X, 1e8 * noise[1]]))
+    trace = quietly(lr.fedrep, with_noise, k=2)
+    if size < 1e-13:
+        plain = quietly(lr.fedrep, data, k=2)
+        assert trace.score(later) == pytest.approx(plain.score(data), abs=1e-3)
+        assert any("rank 12 of 13" in note for note in trace.notes)
+
+
+def test_a_run_that_met_a_wide_tolerance_has_stalled():
+    data = of_normal_covariates()
+    with pytest.warns(lr.RunWarning, match="as converged, although .* take a smaller tolerance"):
+        trace = lr.linear_factorization(data, k=2, tolerance=0.5, rng=0)
+    assert trace.stop_reason == "stalled"
+    assert "stalled after" in trace.summary()
+    assert quietly(lr.linear_factorization, data, k=2, rng=0).stop_reason == "converged"
+
+
+@pytest.mark.parametrize("far", [1e4, 1e6])
+@pytest.mark.parametrize("name", ["linear_factorization", "flute", "pflmf", "altmin_gd"])
+def test_labels_far_from_centred_stop_no_method_silently(name, far):
+    data = of_normal_covariates()
+    data = replace(data, X=np.column_stack([data.X, np.ones(len(data.y))]), y=data.y + far)
+    trace = quietly(getattr(lr, name), data, k=2, rng=0)
+    alone = lr.ridge_to_mean(data).score(data)
+    assert trace.notes or trace.score(data) > alone - 0.3
+
+
+@pytest.mark.parametrize("far", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("spread", [0.0, 0.5, 0.7, 1.4])
+@pytest.mark.parametrize("name", ["altgdmin", "altmin_gd"])
+def test_spectral_steps_do_not_blow_up_where_columns_are_unequal(name, spread, far):
+    data = of_normal_covariates()
+    X = data.X * 10.0 ** np.linspace(-spread, spread, 12) + far
+    data = replace(data, X=X, y=data.y)
+    trace = quietly(getattr(lr, name), data, k=2)
+    assert trace.stop_reason != "diverged"
+    assert loss(data, trace.models) < 2.0 * np.mean(data.y**2)
 
 
 def test_a_run_that_ends_while_its_loss_falls_says_so():
