@@ -20,7 +20,7 @@ from linrep.trace import Trace, read_rounds
 
 NORMALIZATIONS = ("theorem", "published")
 STORAGES = ("float64", "float32")
-_MOST = 512  # dimension up to which to start from the clients' models is quick beside the rounds
+_MOST = 256  # dimension up to which to start from the clients' models is quick beside the rounds
 
 
 def fedrep(
@@ -73,7 +73,7 @@ def fedrep(
             (B, W) or Trace, optional
         Starting representation, and heads for methods that step them; see
         :func:`linrep.moments_start` and the others. By default "moments", and "models" on data
-        without a truth, whose covariates need not be Gaussian, for d up to 512. A number is a
+        without a truth, whose covariates need not be Gaussian, for d up to 256. A number is a
         distance from B*, all angles equal. Unless batches are fixed, all but "random" draw a batch
         of their own. With the trace of another run, that run is continued: with the same settings,
         the rounds are those of one long run.
@@ -132,10 +132,10 @@ def fedrep(
         all clients the state is the last representation that was accepted, and the heads that fit
         it. From the start "models", with all clients and exact heads, it is the one of the lowest
         loss so far, the start included, and so is the loss: after a round it is never above that of
-        pooled least squares. The settings' ``step_size_rule`` says which rule was used, ``prescribed_step_size``
-        what the theorem allows, if a truth is known. On data of a :class:`LowRankRegression`, which
-        has no B*, the metrics are the loss and ``truth_error``, the mean over clients of
-        :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
+        pooled least squares. The settings' ``step_size_rule`` says which rule was used,
+        ``prescribed_step_size`` what the theorem allows, if a truth is known. On data of a
+        :class:`LowRankRegression`, which has no B*, the metrics are the loss and ``truth_error``,
+        the mean over clients of :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
 
     Raises
     ------

@@ -98,7 +98,8 @@ def flute(
         given.
     scale : float, optional
         :math:`\alpha` of the random start, by default 1/(10 d); on data without a truth times the
-        root of the labels' standard deviation over the covariates' root mean square, so that units do not matter.
+        root of the labels' standard deviation over the covariates' root mean square, so that units
+        do not matter.
     participation : float, default 1
         Fraction of clients per round, drawn without replacement, as in :func:`fedrep`. Their
         gradients in B stand for those of all clients, and the heads of the others do not move. The

@@ -65,8 +65,8 @@ def fedavg(
     start : {"moments", "random", "projected_gradient", "truncated"}, float, (d, k), (B, W) or Trace
         As in :func:`fedrep`; the shared head starts at the mean of the starting heads. On data
         without a truth, where the step size is found, B of a start by name is multiplied by the
-        root of the labels' standard deviation over the covariates' root mean square, and heads divided by it, so that
-        units do not matter.
+        root of the labels' standard deviation over the covariates' root mean square, and heads
+        divided by it, so that units do not matter.
     local_steps : int, default 1
         Gradient steps per client and round; 1 is FedSGD.
     step_size : float, optional

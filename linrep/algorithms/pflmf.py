@@ -122,9 +122,9 @@ def pflmf(
         with its streams, and `rng` must not be given.
     scale : float, optional
         0.1 by default; on samples whose truth is not known, where no step size is given, times the
-        root of the labels' standard deviation over the covariates' root mean square, and at most so large that the
-        start's predictions are a tenth of the labels in root mean square: from a start that is far
-        too large, steps that suit it are too short to learn the models.
+        root of the labels' standard deviation over the covariates' root mean square, and at most so
+        large that the start's predictions are a tenth of the labels in root mean square: from a
+        start that is far too large, steps that suit it are too short to learn the models.
     stationarity : bool, default True
         Measure in every round what Theorem 1 bounds; this requires the gradients of all clients.
     record : int or array_like of int, default 1

@@ -12,11 +12,11 @@ from linrep._whitening import is_feasible, whitening
 from linrep.algorithms import _ridge
 from linrep.kernels import moments
 from linrep.kernels.fedrep import fit_heads
-from linrep.kernels.linalg import reject
+from linrep.kernels.linalg import RANK_TOLERANCE, reject
 from linrep.kernels.rounds import workspace
 from linrep.problems.clients import ClientData
 from linrep.random import RNGLike, stream
-from linrep.subspace import orthonormalize, random_frame
+from linrep.subspace import random_frame
 from linrep.trace import MOST_ROUNDS
 
 __all__ = [
@@ -200,10 +200,27 @@ def _near_their_mean(X, data):
     The ridge is chosen on some of the clients, and more coarsely than :func:`linrep.ridge_to_mean`
     does: it decides where rounds start, not where they end.
     """
-    spectra = list(_ridge.decompose(X, data.y, data.offsets))
-    some = spectra[:: -(-data.n // _CHOOSERS)]
-    penalty = _ridge.best_penalty_around_mean(some, _ridge.grid(spectra)[::_COARSER])
-    return _ridge.models_around_mean(spectra, penalty)[0]
+    clients = [(X[first:last], data.y[first:last]) for first, last in pairwise(data.offsets)]
+    some = clients[:: -(-data.n // _CHOOSERS)]
+    offsets = np.cumsum([0, *(len(labels) for _, labels in some)])
+    Z, y = (np.concatenate(parts) for parts in zip(*some, strict=True))
+    spectra = list(_ridge.decompose(Z, y, offsets))
+    penalty = _ridge.best_penalty_around_mean(spectra, _ridge.grid(spectra)[::_COARSER])
+    maps = [_ridge_map(Z, penalty) for Z, _ in clients]
+    shares = sum(each @ Z for each, (Z, _) in zip(maps, clients, strict=True))
+    alone = sum(each @ labels for each, (_, labels) in zip(maps, clients, strict=True))
+    mean = np.linalg.lstsq(shares, alone, RANK_TOLERANCE)[0]
+    return np.array([
+        mean + each @ (labels - Z @ mean) for each, (Z, labels) in zip(maps, clients, strict=True)
+    ])  # fmt: skip
+
+
+def _ridge_map(X, penalty):
+    """Return the matrix (r, m) that takes a client's labels to its ridge regression."""
+    m, r = X.shape
+    if m < r:
+        return np.linalg.solve(X @ X.T + penalty * np.eye(m), X).T
+    return np.linalg.solve(X.T @ X + penalty * np.eye(r), X.T)
 
 
 def _directions(models):
