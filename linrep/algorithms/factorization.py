@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 
 from linrep import _validation as check
 from linrep import subspace
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep._warning import warn
 from linrep.algorithms._setup import read_pair, start_name
@@ -161,3 +162,6 @@ def linear_factorization(
         notes=notes,
         **origin(data),
     )  # fmt: skip
+
+
+checked(globals(), units=False)

@@ -7,6 +7,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any
 
+from linrep._arguments import checked
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Condition, Missing
 
@@ -95,3 +96,6 @@ def everywhere(
             needed="a bound that is not attained, or more pieces", **options,
         )  # fmt: skip
     return Condition(True, settled, 0.0, n_trials=looked, strength=PROVED, **options)
+
+
+checked(globals())

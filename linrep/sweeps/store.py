@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -27,7 +26,9 @@ import pyarrow.compute as pc
 
 from linrep import _atomic as files
 from linrep import _display as show
+from linrep._arguments import checked
 from linrep._suggest import unknown
+from linrep._warning import warn
 from linrep.sweeps.columns import (
     alike,
     parameter_column,
@@ -263,7 +264,7 @@ class Run:
             "failed"), ``exception``, ``seconds``, ``stream``, ``versions`` and ``cell``.
         """
         if not partial and self.count() < self.total:
-            warnings.warn(Incomplete(self.completeness()), stacklevel=2)
+            warn(Incomplete(self.completeness()))
         return self._frame(self._owned, columns)
 
     def rows_of(self, cell: str, replicate: int) -> pd.DataFrame:
@@ -542,3 +543,6 @@ def _sorted_by(*keys):
             return False
         same = same & (key[1:] == key[:-1])
     return True
+
+
+checked(globals())

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
 
+from linrep._arguments import checked
+
 #: What may be loaded; None is anything.
 _allowed: ContextVar[frozenset[str] | None] = ContextVar("_allowed", default=None)
 
@@ -245,3 +247,6 @@ def _find(module, name):
     for part in name.split("."):
         found = getattr(found, part, None)
     return found
+
+
+checked(globals())
