@@ -47,6 +47,7 @@ _HOME = {
     "local_only": "linrep.algorithms",
     "maml": "linrep.algorithms",
     "method_of_moments": "linrep.algorithms",
+    "models_start": "linrep.algorithms",
     "moments_start": "linrep.algorithms",
     "perfedsi": "linrep.algorithms",
     "pflmf": "linrep.algorithms",

@@ -34,6 +34,7 @@ from linrep.algorithms import linear_factorization as linear_factorization
 from linrep.algorithms import local_only as local_only
 from linrep.algorithms import maml as maml
 from linrep.algorithms import method_of_moments as method_of_moments
+from linrep.algorithms import models_start as models_start
 from linrep.algorithms import moments_start as moments_start
 from linrep.algorithms import perfedsi as perfedsi
 from linrep.algorithms import pflmf as pflmf

@@ -19,16 +19,19 @@ _CLAIM = ".claimed"
 _PATIENCE = 10.0  # seconds for which another process may take to put a file in its place
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file, in place of the one that may be there."""
-    with whole(path) as draft:
+def write(path: Path, content: bytes, drafts: Path | None = None) -> None:
+    """Write a file, in place of the one that may be there; drafts as for `whole`."""
+    with whole(path, drafts) as draft:
         draft.write_bytes(content)
 
 
 @contextlib.contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """Yield another name to write a file under; put it in its place if nothing is raised."""
-    with _draft(path) as draft:
+def whole(path: Path, drafts: Path | None = None) -> Iterator[Path]:
+    """Yield another name to write a file under; put it in its place if nothing is raised.
+
+    It is in the folder drafts of the same disk, by default beside path.
+    """
+    with _draft(path, drafts) as draft:
         yield draft
         _flush(draft)
         os.replace(draft, path)
@@ -132,11 +135,11 @@ def _locked(lock):
 
 
 @contextlib.contextmanager
-def _draft(path: Path) -> Iterator[Path]:
-    """Yield the name of a file beside path; remove it if it is still there."""
+def _draft(path: Path, folder: Path | None = None) -> Iterator[Path]:
+    """Yield the name of a file in a folder, or beside path; remove it if it is still there."""
     # Threads may write the same file at a time.
     mine = f"{_host()}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    draft = path.with_name(f"{TEMPORARY}{mine}-{path.name}")
+    draft = (folder or path.parent) / f"{TEMPORARY}{mine}-{path.name}"
     try:
         yield draft
     finally:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrep._warning import warn
+from linrep._whitening import is_feasible, whitening
+from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.prediction import factors
 
 __all__ = ["RunWarning"]
@@ -24,10 +26,13 @@ Values = NDArray[np.float64]
 
 _GREW = 100.0  # times the first loss: further up than any run that still goes down
 _GAIN = 0.01  # share of the loss that one line search must gain where a run is said to stand still
+_FALLS = 0.01  # share of the loss by which it falls in the last quarter of a run that is too short
+_SOLVED = 1e-8  # share of the labels' mean square below which nothing is left to gain
+_GAIN_OF_SOME = 0.05  # where rounds see some clients or samples, whose losses wander
 _TIMES = 10.0  # and how many times what the run's own rounds gain
 _FEW_ROUNDS = 10  # of a run of which nothing is said
 _SCALES = 1e3  # ratio of columns' sizes from which they are called badly scaled
-_ROUNDING = 1e-12  # share of the largest eigenvalue of a correlation matrix, below which it is 0
+_FAR = 10.0  # means in standard deviations from which on columns are called far from centred
 
 _FOUND: WeakKeyDictionary[Any, list[str]] = WeakKeyDictionary()  # what data lack
 _WARNED: WeakSet[Any] = WeakSet()  # data of which that was said
@@ -77,11 +82,15 @@ def diverged(data: Any, metrics: Mapping[str, Values], settings: Mapping[str, An
     """
     losses = _losses(metrics)
     finite = losses[np.isfinite(losses)]
-    some = settings.get("participation", 1.0) != 1.0 or settings.get("batch") is not None
-    if not _are_samples(data) or some or finite.size < 2:
+    if not _are_samples(data) or _sees_some(settings) or finite.size < 2:
         return False
     rounding = np.finfo(np.float64).eps * np.mean(data.y**2)
     return bool(finite[-1] > _GREW * max(finite[0], rounding))
+
+
+def _sees_some(settings):
+    """Tell whether rounds see some of the clients or of their samples."""
+    return settings.get("participation", 1.0) != 1.0 or settings.get("batch") is not None
 
 
 def best_round(metrics: Mapping[str, Values], rounds: NDArray[np.int64]) -> int:
@@ -107,7 +116,14 @@ def best_round(metrics: Mapping[str, Values], rounds: NDArray[np.int64]) -> int:
     return max(int(rounds[np.nanargmin(losses)]) - late, 0)
 
 
-def notes(
+class Diagnosis(NamedTuple):
+    """What is said of a run, each with its remedy, and how it ended."""
+
+    notes: tuple[str, ...]
+    stop_reason: str
+
+
+def diagnose(
     problem: Any,
     data: Any,
     *,
@@ -117,8 +133,12 @@ def notes(
     settings: Mapping[str, Any],
     stop_reason: str,
     returned: int | None,
-) -> tuple[str, ...]:
-    """Return the notes on a run, each with its remedy, and warn of them.
+    descends: bool = True,
+) -> Diagnosis:
+    """Return the notes on a run, and warn of them.
+
+    A run that took itself for converged where one step of another length would lower the loss has
+    ``stalled``.
 
     Parameters
     ----------
@@ -132,20 +152,49 @@ def notes(
         Those recorded.
     returned : int or None
         The round that the state is of, where the run diverged.
+    descends : bool, default True
+        Whether rounds lower the training loss of all samples, with heads fitted to all of them.
     """
     about_run = []
     if returned is not None:
         remedy = _shorter_step(settings)
         about_run.append(f"the run diverged, and its state is that of round {returned}: {remedy}")
     if not _are_samples(data):
-        return tell(*about_run)
+        return Diagnosis(tell(*about_run), stop_reason)
     # Heads of one's own by least squares, which a global model and other losses do not have.
     heads = "w" not in state and _is_least_squares(problem, data)
-    if heads and returned is None and stop_reason == "rounds":
-        found = _standstill(data, metrics, rounds, state)
-        about_run += [f"{found}: {_longer_step(settings)}"] if found else []
+    heads = heads and not np.any(settings.get("ridge", 0.0))
+    if descends and returned is None and stop_reason != "diverged":
+        ended = stop_reason == "converged"
+        least = _GAIN_OF_SOME if _sees_some(settings) else _GAIN
+        found = None
+        if heads:
+            found = _standstill(data, metrics, rounds, state, ended=ended, least=least)
+        if found:
+            about_run.append(f"{found}: {_longer_step(settings)}")
+            stop_reason = "stalled" if ended else stop_reason
+        elif not ended and (found := _still_falling(data, metrics, rounds, settings)):
+            about_run.append(f"{found}: give it more rounds")
     about_run += _few_samples(data, state) if heads else []
-    about_data = _shortcomings(data, work=rounds[-1] * _rank(state))
+    work = rounds[-1] * _rank(state)
+    return Diagnosis(_with_shortcomings(about_run, data, work=work), stop_reason)
+
+
+def diagnose_estimate(data: Any, state: Mapping[str, Values]) -> tuple[str, ...]:
+    """Return the notes on an estimate that took no rounds, and warn of them.
+
+    Parameters
+    ----------
+    data : ClientData
+        Of which no truth is known.
+    state : mapping of str to ndarray
+    """
+    return _with_shortcomings(_few_samples(data, state), data, work=np.inf)
+
+
+def _with_shortcomings(about_run, data, *, work):
+    """Return notes on a run with those on its data, and warn of those that were not said yet."""
+    about_data = _shortcomings(data, work=work)
     tell(*about_run, *([] if data in _WARNED else about_data))
     if data in _FOUND:
         _WARNED.add(data)
@@ -184,7 +233,10 @@ def _shorter_step(settings):
     step = settings.get("step_size")
     if isinstance(step, str) or step is None:
         return "standardized() data, or a start nearer to them, may help"
-    return f"take a step_size below {step:.3g}, or none, so that one is found"
+    given = settings.get("step_size_rule", "given") == "given"
+    return f"take a step_size below {step:.3g}" + (
+        ", or none, so that one is found" if given else ""
+    )
 
 
 def _longer_step(settings):
@@ -201,24 +253,54 @@ def _rank(state):
         return 1
 
 
-def _standstill(data, metrics, rounds, state):
-    """Return what to say of a run whose rounds gain far less than one line search would."""
+def _standstill(data, metrics, rounds, state, *, ended, least):
+    """Return what to say of a run whose rounds gain far less than one line search would.
+
+    `ended` says that it took itself for converged.
+    """
     losses = _losses(metrics)
     there = np.isfinite(losses)
     losses, rounds = losses[there], rounds[there]
-    if losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS or not losses[-1] > 0.0:
+    if not losses.size or not losses[-1] > _SOLVED * np.mean(data.y**2):
+        return None
+    if not ended and (losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS):
         return None
     gain = line_search_gain(data, state)
+    own = 0.0
+    if not ended:
+        own = max(_fall_of_last_quarter(losses, rounds), 0.0)
+    if gain is None or gain < max(least, _TIMES * own):
+        return None
+    would = f"where one step of the best length would by {gain:.1e}"
+    if ended:
+        return f"the run ended although its loss can be lowered: no round lowers it, {would}"
+    return f"the run hardly moves: its last rounds lower the loss by {own:.1e} of it each, {would}"
+
+
+def _fall_of_last_quarter(losses, rounds):
+    """Return by which share of it the loss fell in each of the last rounds.
+
+    Between medians, since the losses of drawn participants vary.
+    """
     quarter = losses.size // 4
-    # Medians, since the losses of drawn participants vary.
     before, last = np.median(losses[-2 * quarter : -quarter]), np.median(losses[-quarter:])
     between = np.median(rounds[-quarter:]) - np.median(rounds[-2 * quarter : -quarter])
-    own = max((before - last) / between / last, 0.0)
-    if gain is None or gain < max(_GAIN, _TIMES * own):
+    return (before - last) / between / last
+
+
+def _still_falling(data, metrics, rounds, settings):
+    """Return what to say of a run of all clients that ended while its loss fell."""
+    losses = _losses(metrics)
+    there = np.isfinite(losses)
+    losses, rounds = losses[there], rounds[there]
+    if _sees_some(settings) or losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS:
+        return None
+    quarter = losses[-1 - losses.size // 4] - losses[-1]
+    if not quarter > _FALLS * losses[-1] or losses[-1] < _SOLVED * np.mean(data.y**2):
         return None
     return (
-        f"the run hardly moves: its last rounds lower the loss by {own:.1e} of it each, where one "
-        f"gradient step of the best length would by {gain:.1e}"
+        f"the loss still falls: by {quarter / losses[-1]:.1e} of it in the last quarter of the "
+        "rounds"
     )
 
 
@@ -226,9 +308,9 @@ def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
     r"""Return the share of the training loss that one step on the representation can remove.
 
     The step is along the gradient of :math:`\frac1n\sum_i\frac1{2m_i}\|X_iBw_i-y_i\|^2` in B, with
-    the heads that fit B best, and of the length that gains most,
-    :math:`\|G\|^4/2\langle G,HG\rangle` with H the curvature. The state's own heads may be of the
-    round before.
+    the heads that fit B best and the covariates whitened, so that it does not depend on their units
+    or means, and of the length that gains most, :math:`\|G\|^4/2\langle G,HG\rangle` with H the
+    curvature. The state's own heads may be of the round before.
 
     Parameters
     ----------
@@ -248,15 +330,23 @@ def line_search_gain(data: Any, state: Mapping[str, Values]) -> float | None:
     if B.shape[0] != data.X.shape[1] or not np.isfinite(B).all():
         return None
     m = np.diff(data.offsets)
-    clients = pairwise(data.offsets)
-    W = np.array([np.linalg.lstsq(data.X[a:b] @ B, data.y[a:b], rcond=None)[0] for a, b in clients])
+    projected = data.X @ B
+    W = np.array([
+        np.linalg.lstsq(projected[a:b], data.y[a:b], RANK_TOLERANCE)[0]
+        for a, b in pairwise(data.offsets)
+    ])  # fmt: skip
     weight = np.repeat(1.0 / (m * m.size), m)
     heads = np.repeat(W, m, axis=0)
     with np.errstate(all="ignore"):  # what overflows is not finite then
-        residuals = np.einsum("sk,sk->s", data.X @ B, heads) - data.y
+        residuals = np.einsum("sk,sk->s", projected, heads) - data.y
         loss = 0.5 * np.sum(weight * residuals**2)
         G = data.X.T @ ((weight * residuals)[:, None] * heads)
-        along = np.einsum("sk,sk->s", data.X @ G, heads)
+        step = G
+        if is_feasible(data):
+            root = whitening(data).forward
+            G = root.T @ G
+            step = root @ G
+        along = np.einsum("sk,sk->s", data.X @ step, heads)
         slope, curvature = np.sum(G * G), np.sum(weight * along**2)
         gain = slope**2 / (2.0 * curvature * loss) if slope > 0.0 else 0.0
     return float(gain) if np.isfinite(gain) else None
@@ -291,13 +381,17 @@ def _shortcomings(data, *, work):
             f"the covariates' root mean squares go from {present.min():.1e} to "
             f"{present.max():.1e}: data.standardized() makes them alike"
         )
+    varies = np.ptp(X, axis=0) > 0.0
+    scaled = X[:, varies] / sizes[varies]
+    far = np.abs(scaled.mean(axis=0)) / np.maximum(scaled.std(axis=0), np.finfo(np.float64).eps)
+    if far.size and far.max() > _FAR:
+        found.append(
+            f"covariates have means of up to {far.max():.1e} times their standard deviations: "
+            "data.standardized() centres them, and with_intercept() adds the constant they lose"
+        )
     d = X.shape[1]
-    if d <= work:
-        rank = 0
-        if present.size:
-            scaled = X[:, sizes > 0.0] / present
-            spectrum = np.linalg.eigvalsh(scaled.T @ scaled)
-            rank = int(np.sum(spectrum > _ROUNDING * spectrum[-1]))
+    if d <= work and is_feasible(data):
+        rank = whitening(data).rank
         if rank < d:
             found.append(
                 f"the covariates have rank {rank} of {d}, so that not all coefficients are "

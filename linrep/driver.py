@@ -52,12 +52,16 @@ class Method(ABC):
     saved_before_run : bool
         Whether only `measure` can see that a state is not finite, so that the driver saves what
         was before it.
+    descends : bool
+        Whether rounds lower the training loss of all samples, which a run on data of one's own is
+        judged by.
     """
 
     most: int
     at_once: int = MANY
     every_round: bool = False
     saved_before_run: bool = False
+    descends: bool = True
 
     @property
     @abstractmethod
@@ -268,17 +272,18 @@ def drive(
         checkpoint = Checkpoint(method.save(), fingerprint(problem), seeds)
     state = method.state
     notes: tuple[str, ...] = ()
+    stop_reason = _REASONS[status]
     if own is not None:
-        notes = diagnosis.notes(
+        notes, stop_reason = diagnosis.diagnose(
             problem, own, metrics=metrics, rounds=rounds_done, state=state, settings=settings,
-            stop_reason=_REASONS[status], returned=returned,
+            stop_reason=stop_reason, returned=returned, descends=method.descends,
         )  # fmt: skip
     return Trace(
         algorithm=algorithm,
         metrics=metrics | floats,
         state=state,
         settings=dict(settings),
-        stop_reason=_REASONS[status],
+        stop_reason=stop_reason,
         wall_time=watch.seconds(),
         recorded=rounds_done,
         checkpoint=checkpoint,

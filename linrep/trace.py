@@ -48,6 +48,7 @@ _ENDS = {
     "rounds": "ran all of its {}",
     "converged": "converged after {}",
     "diverged": "diverged after {}",
+    "stalled": "stalled after {}",
     "singular": "ended after {}, where a factor lost rank",
 }
 
@@ -82,11 +83,12 @@ class Trace:
         Final ``B`` (d, k) and ``W`` (n, k), or what the method has instead.
     settings : dict
         Everything the run depended on, except the data and the random numbers.
-    stop_reason : {"rounds", "converged", "diverged"}
+    stop_reason : {"rounds", "converged", "diverged", "stalled"}
         Budget used up; tolerance reached; numbers no longer finite or B no longer of full rank, in
         which case metrics and state are those of the last good round. On samples without a truth a
         training loss a hundred times the first one is divergence, too, and the state is that of the
-        recorded round with the least loss.
+        recorded round with the least loss; and a run has stalled that found no step down, although
+        there is one.
     wall_time : float
         Seconds.
     recorded : ndarray of int

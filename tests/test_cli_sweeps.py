@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import Future
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -145,6 +146,28 @@ def test_a_file_says_what_flags_do(call, folder):
     assert run.read()["round"].max() == 3
 
 
+def test_a_file_names_functions_beside_it_and_may_begin_with_a_mark(call, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "near.py").write_text(
+        SWEPT + "\ndef mean(problem, *, rng):\n    return {'x': 1}"
+    )
+    head = "\ufeffreplicates = 1\n"
+    for place, name, axes in (
+        ("function", "measure", "a = 1\nb = 'x.py:y'"),
+        ("algorithm", "mean", "n = 4\nd = 3\nk = 1"),
+    ):
+        text = f"{head}out = '{place}'\n{place} = 'near.py:{name}'\n[axes]\n{axes}\n"
+        (folder / "sub" / "it.toml").write_text(text, "utf-8")
+        out = call("sweep", "--from", "sub/it.toml", "--allow", f"near.py:{name}", status=2)
+        assert f"'sub/near.py:{name}' is named by a file" in out
+        out = call("sweep", "--from", "sub/it.toml", "--allow", f"sub/near.py:{name}")
+        assert "1 of 1 replicates, 0 failed" in out
+    assert open_run(folder / "function").cells[0]["b"] == "x.py:y"
+    (folder / "sub" / "near.py").unlink()
+    bad_input(call, folder, ("sweep", "--from", "sub/it.toml"), ["no such file: sub/near.py"])
+    sys.modules.pop("near", None)
+
+
 def test_flags_win_over_the_file(call, folder):
     call(
         "sweep", "fedrep", "--from", "sweep.toml", "--replicates", "1", "--seed", "0", "--out",
@@ -264,7 +287,7 @@ def test_runs_lists_what_is_done_and_missing(call, folder):
     assert "measure" not in call("runs", "runs/deep")
     part = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
     part.write_bytes(b"")
-    assert f"damaged: {part.name}" in call("runs", "runs/measure")
+    assert f"damaged: {part.name}" in call("runs", "runs/measure", status=1)
 
 
 WAITED = """
@@ -455,12 +478,11 @@ def test_a_damaged_part_is_named_and_repaired(call, folder):
     call("sweep", *MEASURE)
     victim = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
     content = bytearray(victim.read_bytes())
-    content[len(content) // 2] ^= 1
+    content[50] ^= 1
     victim.write_bytes(content)
     out = call("summary", "runs/measure", "x", status=1)
-    assert "1 damaged part(s) left out" in out
-    assert victim.name in out
-    assert f"damaged: {victim.name}" in call("runs")
+    assert f"1 damaged part(s): {victim.name} (nothing of it can be read: its content" in out
+    assert f"damaged: {victim.name}" in call("runs", status=1)
     assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
     assert "incomplete" not in call("summary", "runs/measure", "x")
 
@@ -687,6 +709,71 @@ def test_all_that_is_missing_is_said_before_the_first_replicate(call, folder, ar
     bad_input(call, folder, ("sweep", *arguments), [missing])
 
 
+SIZES = ("--n", "10", "--m", "5", "--d", "6", "--k", "2", "--rounds", "10")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fedrep,fedavg", *SIZES), "fedavg: step_size must be given with batches='fresh'"),
+        (("fedsgd", *SIZES), "fedsgd: step_size must be given"),
+        (("perfedsi", "--n", "9", "--d", "6", "--p", "3", "--k", "2"), "perfedsi: step_size must"),
+        (("fedrep", *SIZES, "--storage", "float64,float32"), "fedrep: storage='float32' needs"),
+        (("fedrep", *SIZES, "--record", "3", "--keep", "rate"), "fedrep: rate needs every round"),
+        (("fedrep", *SIZES, "--record", "1,0"), "fedrep: record must be at least 1"),
+        (("fedrep", *SIZES, "--condition", "0.5"), "fedrep: condition must be at least 1"),
+        (("altgdmin", *SIZES, "--batches", "fresh"), "altgdmin: batches must be one of 'fixed'"),
+        (("gauss_newton", "--n", "9", "--d", "6", "--p", "3", "--k", "2", "--entries", "40",
+          "--tolerance", "-1"), "gauss_newton: tolerance must be at least 0"),
+        (("fedrep", *SIZES[:-1], "-3"), "--rounds must be at least 0"),
+        (("fedrep", *SIZES, "--participation", "1.5"), "--participation must be above 0"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_settings_that_an_algorithm_refuses_are_said_before_the_first_replicate(
+    call, folder, arguments, message, more
+):
+    bad_input(call, folder, ("sweep", *arguments, *more), [message])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("fedrep,flute,pflmf,anil,maml,local_only,altgdmin,altmin_gd,pooled,ridge", *SIZES),
+        ("fedrep", *SIZES, "--keep", "rate"),
+        ("fedrep", *SIZES[:-1], "0"),
+        ("fedrep", *SIZES, "--record", "30"),
+        ("gauss_newton,nuclear_norm,alternating", "--n", "9", "--d", "6", "--p", "3", "--k", "2",
+         "--entries", "40"),
+    ],
+)  # fmt: skip
+def test_settings_that_no_algorithm_refuses_are_run(call, arguments):
+    assert "0 failed" in call("sweep", *arguments, "--replicates", 1)
+
+
+@pytest.mark.parametrize("reason", ["sizes", "data", "numbers", "rounds"])
+def test_what_some_replicates_refuse_is_a_failed_row(call, monkeypatch, reason):
+    seen = []
+
+    def pooled(data, *, rounds=3):
+        seen.append(rounds)
+        if {
+            "sizes": data.n == 4,
+            "data": len(seen) % 2 == 1,
+            "numbers": True,
+            "rounds": rounds == 2,
+        }[reason]:
+            raise (np.linalg.LinAlgError if reason == "numbers" else ValueError)("no")
+        return linrep.pooled(data)
+
+    monkeypatch.setitem(simulation.ALGORITHMS, "pooled", pooled)
+    simulation.find_algorithm.cache_clear()
+    out = call("sweep", "pooled", "--n", "4,5", "--d", 3, "--k", 1, "--m", 9, "--replicates", 4,
+               "--workers", 1, status=int(reason != "rounds"))  # fmt: skip
+    simulation.find_algorithm.cache_clear()
+    assert "8 of 8 replicates" in out
+
+
 def test_flutes_population_has_no_samples(call):
     axes = ("--n", "6", "--d", "4", "--k", "2", "--batches", "population", "--step_size", "0.01")
     assert "1 of 1 replicates, 0 failed" in call("sweep", "flute", *axes, "--replicates", "1")
@@ -779,6 +866,42 @@ def test_rows_of_two_machines_are_told(call, folder, monkeypatch):
         assert len(re.findall(r"replicates of .*thread\(s\)", text)) == 2
         assert "Other 9000" in text
     assert "replicates were computed twice" not in merged  # and are the same
+
+
+def test_versions_that_differ_are_told(call, folder, monkeypatch):
+    from linrep.sweeps import chunks
+    from linrep.sweeps.machines import this_machine
+
+    found = json.loads(this_machine())
+    other = json.dumps({**found, "versions": found["versions"] | {"numpy": "1.0"}})
+    monkeypatch.setattr(chunks, "this_machine", lambda: other)
+    call("sweep", *MEASURE, "--shard", "1/2")
+    assert "versions" not in call("summary", "runs/measure", "x", "--partial")
+    monkeypatch.setattr(chunks, "this_machine", this_machine)
+    numpy = found["versions"]["numpy"]
+    assert f"digits may differ; there and here: numpy: 1.0, {numpy}" in call("sweep", *MEASURE)
+    lines = re.findall(r"3 replicates of .*", call("runs"))
+    assert len(set(lines)) == 2
+    assert sorted(line.rpartition(", ")[2].strip() for line in lines) == \
+        sorted(["numpy 1.0", f"numpy {numpy}"])  # fmt: skip
+    for words in (("summary", "runs/measure", "x"), ("plot", "runs/measure", "x", "--x", "a")):
+        out = call(*words)
+        assert re.search(r"runs/measure is of several .* digits may differ: numpy \S+ and \S+", out)
+
+
+def test_the_printed_command_finds_a_file_in_another_folder(call, folder):
+    (folder / "sub").mkdir()
+    (folder / "sub" / "own.py").write_text(
+        "import near_it\ndef wrong(problem, *, rng):\n    raise ValueError(near_it.WORD)\n"
+    )
+    (folder / "sub" / "near_it.py").write_text("WORD = 'sure'\n")
+    out = call("sweep", "sub/own.py:wrong", "--n", 4, "--d", 3, "--k", 1, status=1)
+    command = shlex.split(re.search(r"see it with: (.*)", out)[1])
+    done = shell(folder, *command[1:])
+    assert "ValueError: sure" in done.stdout
+    assert "the same as stored" in done.stdout
+    for name in ("own", "near_it"):
+        sys.modules.pop(name, None)
 
 
 def test_rows_that_differ_are_told_with_their_difference(call, folder):

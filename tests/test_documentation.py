@@ -15,11 +15,13 @@ from unicodedata import category
 
 import click
 import matplotlib
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import linrep
 from linrep.claims import FAILS, HOLDS, UNDECIDED, VACUOUS, claims, findings, ledger
+from linrep.claims.measurements import LOWER
 from linrep.cli import main
 
 ROOT = Path(linrep.__file__).parents[1]
@@ -337,22 +339,43 @@ def test_the_readme_names_extras_that_there_are():
 
 def test_the_readme_counts_as_the_ledger_does():
     known, entries = claims(), ledger.recorded()
-    counts = {}
+    printed, corrected = {}, {}
     for name, entry in entries.items():
-        counts.setdefault(name.partition(".")[0], []).append(entry["verdict"])
-    rows = re.findall(r"^\| \[.*\]\(docs/(\w+)\.md\).*? \| ([\d |]+) \|$", README, re.MULTILINE)
-    assert [paper for paper, _ in rows] == list(counts)
-    for paper, cells in rows:
-        own = counts[paper]
+        form = corrected if known[name].corrects else printed
+        form.setdefault(known[name].paper, []).append(entry["verdict"])
+    rows = re.findall(
+        r"^\| \[.*\]\(docs/(\w+)\.md\).*? \| ([\d |]+) \| ([^|]+) \|$", README, re.MULTILINE
+    )
+    assert [paper for paper, *_ in rows] == list(printed)
+    for paper, cells, forms in rows:
+        own = printed[paper]
         expected = [len(own), *(own.count(name) for name in (HOLDS, FAILS, VACUOUS, UNDECIDED))]
         assert [int(cell) for cell in cells.split("|")] == expected, paper
-    corrected = [entries[name]["verdict"] for name in entries if known[name].corrects]
-    found = re.search(
-        r"These (\d+) claims .*? (\d+) corrected versions, of which (\d+) hold",
-        " ".join(README.split()),
+        assert forms == ledger.holding(corrected[paper])
+    totals = [sum(map(len, own.values())) for own in (printed, corrected)]
+    words = " ".join(README.split())
+    assert f"The {totals[0]} statements are the papers' own" in words
+    assert f"The {totals[1]} corrected forms appear in no paper" in words
+
+
+def test_the_readme_names_the_tables_of_networks_that_statements_are_about():
+    found = [name for name, item in claims().items() if ".table" in name and not item.corrects]
+    tables = {".".join(name.split(".")[:2]) for name in found}
+    assert tables == {"flute.table1", "perfedsi.table2", "pflmf.table1", "pflmf.table2"}
+    said = (
+        f"settings but for {len(found)}, on tables of networks (FLUTE's 1, pFL<sup>MF</sup>'s 1 "
+        "and 2) and of data (PerFedSI's 2), which are checked against the numbers in print"
     )
-    expected = [len(entries), len(corrected), corrected.count(HOLDS)]
-    assert [int(number) for number in found.groups()] == expected
+    assert said in " ".join(README.split())
+
+
+def test_the_changelog_counts_the_notebooks():
+    words = ("six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+    notebooks = [
+        path for path in (ROOT / "docs" / "notebooks").glob("*.md") if path.stem != "index"
+    ]
+    changes = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert re.findall(r"- (\w+) notebooks, kept as text", changes) == [words[len(notebooks) - 6]]
 
 
 def test_the_readmes_failures_are_findings_that_change_a_conclusion():
@@ -472,10 +495,33 @@ def test_the_readme_says_why_a_verdict_and_the_picture_have_two_numbers(monkeypa
     p_of, eta, rounds = (found["counterexample"][name] for name in ("p", "eta", "T"))
     share, step = (float(Fraction(number)) for number in (p_of, eta))
     limit = (1 - 2 * step) / (share**2 * (2 - share * step))  # L = 1, K = 1
+    assert found["measured_is"] == LOWER
     assert (
-        f"The {found['measured']:.4g} is exact, at p = {p_of} after T = {rounds} rounds of a small "
-        f"example; as T grows it approaches {limit:.3g}, near the {ratio[p == share][0]:.3g} of"
+        f"The {found['measured']:.4g} is a lower bound, in fractions, of a ratio that is about "
+        f"{_simulated(found['measured'], share, step, rounds):.1f}, at p = {p_of} after T = "
+        f"{rounds} rounds of a small example; as T grows, the ratio approaches {limit:.3g}, near "
+        f"the {ratio[p == share][0]:.3g} of the picture."
     ) in " ".join(README.split())
+
+
+def _simulated(bound, p, eta, rounds):
+    """Return Theorem 1's left side over the right one for (uv)^2/2, a client in some rounds.
+
+    The lower bound has the same right side, and this left one, in which u hardly moves::
+
+        (1 - d)^4 v^2 (1 - (T - 1)/2 p (1 - (1 - p eta)^2)),  d = T eta v^2
+    """
+    rng, v_0 = np.random.default_rng(0), 0.01
+    u, v, total = np.ones(200_000), np.full(200_000, v_0), 0.0
+    for _ in range(rounds):
+        slope_u, slope_v = u * v**2, u**2 * v
+        total += float(np.mean(slope_u**2 + slope_v**2)) / rounds
+        v -= p * eta * slope_v * (rng.random(v.size) < p)
+        u -= eta * slope_u
+    still = (1 - rounds * eta * v_0**2) ** 4
+    least = still * v_0**2 * (1 - (rounds - 1) / 2 * p * (1 - (1 - p * eta) ** 2))
+    assert total > least
+    return bound * total / least
 
 
 def test_the_readme_lists_the_corrected_versions():

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from linrep.claims import ledger
+from linrep.claims import claims, ledger
 
 FOLDER = Path(__file__).parents[1] / "docs" / "paper"
 TEXT = " ".join((FOLDER / "paper.md").read_text("utf-8").split())
@@ -22,24 +22,27 @@ def figure():
     return module
 
 
-def counts(paper=None):
+def counts(paper=None, corrected=False):
+    """Count the verdicts of printed statements, or of corrected forms."""
     return Counter(
-        entry["verdict"]
-        for name, entry in ledger.recorded().items()
-        if paper is None or name.startswith(f"{paper}.")
+        ledger.recorded()[item.id]["verdict"]
+        for item in claims().values()
+        if paper in (None, item.paper) and bool(item.corrects) == corrected
     )
 
 
 def test_verdicts_are_those_of_the_ledger():
     found = counts()
     assert (
-        f"Of the {found.total()} claims drawn from them, including corrected forms, "
-        f"{found['holds']} hold, {found['fails']} fail, {found['vacuous']} are vacuous and "
-        f"{found['undecided']} is undecided."
+        f"Of the {found.total()} statements that it takes from them, {found['holds']} hold, "
+        f"{found['fails']} fail, {found['vacuous']} is vacuous and {found['undecided']} is "
+        "undecided."
     ) in TEXT
+    forms = counts(corrected=True)
+    assert f"of these {forms.total()}, which no paper states, {forms['holds']} hold." in TEXT
     fedrep, flute, perfedsi, pflmf = map(counts, ("fedrep", "flute", "perfedsi", "pflmf"))
     assert (
-        f"of FedRep {fedrep['holds']} claims hold and {fedrep['fails']} fail, of FLUTE "
+        f"of FedRep {fedrep['holds']} statements hold and {fedrep['fails']} fail, of FLUTE "
         f"{flute['holds']} and {flute['fails']}, of PerFedSI {perfedsi['holds']} and "
         f"{perfedsi['fails']}, of pFL^MF^ {pflmf['holds']} and {pflmf['fails']}."
     ) in TEXT

@@ -119,9 +119,12 @@ def test_failures_say_where_the_statement_stands(extension):
 @pytest.mark.slow
 def test_counts_lead_to_the_claims_in_the_report(extension):
     (row,) = (line for line in extension("claim_pages").Verdicts.lines(None) if "PerFedSI" in line)
-    verdicts = [entry["verdict"] for name, entry in ledger.recorded().items() if "perfedsi" in name]
-    link = f'<a href="full-report.html#paper=perfedsi&amp;verdict=fails">{verdicts.count("fails")}'
-    assert link in row
+    own = [item for item in claims().values() if item.paper == "perfedsi"]
+    verdicts = [ledger.recorded()[item.id]["verdict"] for item in own if not item.corrects]
+    corrected = [ledger.recorded()[item.id]["verdict"] for item in own if item.corrects]
+    link = '<a href="full-report.html#paper=perfedsi&amp;form='
+    assert f'{link}printed&amp;verdict=fails">{verdicts.count("fails")}</a>' in row
+    assert f'{link}corrected">{corrected.count("holds")} of {len(corrected)} hold</a>' in row
     for name in ("index.md", "report.md"):
         assert f'<a href="{extension("report_page").NAME}">' in SOURCES[f"docs/{name}"]
 

@@ -354,7 +354,8 @@ def mistakes(call, key):
         return Mistake(call, key, what, value, certain and not anything)
 
     optional = "None" in words or default is None or rng or NAN.search(call.name)
-    yield one(None, not optional and right is not None)
+    if default is not None:
+        yield one(None, not optional and right is not None)
     yield one(object(), True, "object()")
     yield one("abc", not words & {"str", "Path", "Number"})
     others = (each for each in (CENTRES, BIASED, SWEEP) if not _kinds(each) & words)

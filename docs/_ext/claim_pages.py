@@ -128,21 +128,32 @@ PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf":
 
 
 class Verdicts(Markdown):
-    """How many statements of each paper have which verdict, each number a link to their list."""
+    """How many statements of each paper have which verdict, each number a link to their list.
+
+    Corrected forms, which no paper states, have a column of their own.
+    """
 
     def lines(self):
         entries = ledger.recorded()
-        badges = " | ".join(map(ledger.badge, VERDICTS))
-        lines = [f"| paper | {badges} |", "| --- |" + " --: |" * len(VERDICTS)]
+        heads = [*map(ledger.badge, VERDICTS), "corrected forms"]
+        lines = [_row(["paper", *heads]), _row(["---", *["--:"] * len(heads)])]
         for paper, name in PAPERS.items():
-            found = [entry["verdict"] for key, entry in entries.items() if _paper(key) == paper]
+            found, corrected = (
+                [
+                    entries[item.id]["verdict"]
+                    for item in claims().values()
+                    if item.paper == paper and bool(item.corrects) == other
+                ]
+                for other in (False, True)
+            )
             counts = [
-                link(str(found.count(verdict)), paper=paper, verdict=verdict)
+                link(str(found.count(verdict)), paper=paper, form="printed", verdict=verdict)
                 if verdict in found
                 else "–"
                 for verdict in VERDICTS
             ]
-            lines.append(f"| [{name}]({paper}.md) | " + " | ".join(counts) + " |")
+            forms = link(ledger.holding(corrected), paper=paper, form="corrected")
+            lines.append(_row([f"[{name}]({paper}.md)", *counts, forms]))
         return ["````{container} counts", "", *lines, "````"]
 
 
@@ -308,13 +319,13 @@ class Constants(Markdown):
         tables, others = grids(entry["facts"])
         lines = []
         for item in others:
-            lines += [_cell(f"{_capital(item['name'])}: {item['value']}."), ""]
+            lines += [_cell(f"{_capital(item['name'])}: {ledger.shown(item, 'value')}."), ""]
         for table in tables:
             unit = f", in units of {_cell(table.unit)}" * bool(table.unit)
             lines += ["````{container} constants", ""]
             lines += [_row(map(_cell, table.heads)), _row(["--:"] * len(table.heads))]
             lines += [
-                _row(cell if isinstance(cell, str) else ledger.show(cell["value"]) for cell in row)
+                _row(cell if isinstance(cell, str) else ledger.shown(cell, "value") for cell in row)
                 for row in table.rows
             ]
             lines += [

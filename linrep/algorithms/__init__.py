@@ -15,6 +15,7 @@ from linrep.algorithms.perfedsi import perfedsi
 from linrep.algorithms.pflmf import pflmf
 from linrep.algorithms.spectral import cross_moments, method_of_moments
 from linrep.algorithms.starts import (
+    models_start,
     moments_start,
     projected_gradient_start,
     random_start,
@@ -43,6 +44,7 @@ __all__ = [
     "local_only",
     "maml",
     "method_of_moments",
+    "models_start",
     "moments_start",
     "perfedsi",
     "personalized",

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import subspace
 from linrep._clock import Stopwatch
+from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads, heads_loss
+from linrep.diagnosis import diagnose_estimate, own_data
 from linrep.prediction import origin
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
@@ -41,15 +42,16 @@ def estimate(
     metrics = {"loss": np.array([heads_loss(data, B, W)])}
     truth = data.truth
     if isinstance(truth, SharedRepresentation) and truth.k == B.shape[1]:
-        errors = W @ B.T - truth.theta
-        metrics["distance"] = np.array([subspace.distance(B, truth.B)])
-        metrics["population_risk"] = np.array([0.5 * np.mean(np.sum(errors**2, axis=1))])
+        found = representation_errors(B, W, truth)
+        metrics |= {name: np.array([value]) for name, value in found.items()}
     metrics["samples"] = np.array([float(len(data.y))])
+    state = {"B": B, "W": W}
     return Trace(
         algorithm=algorithm,
         metrics=metrics,
-        state={"B": B, "W": W},
+        state=state,
         settings={"problem": repr(data), "k": B.shape[1], **(settings or {})},
         wall_time=watch.seconds(),
+        notes=diagnose_estimate(data, state) if own_data(data) is not None else (),
         **origin(data),
     )

@@ -33,6 +33,7 @@ _DEAD = 1e-8  # singular values, relative to the largest, that count as nothing
 class Path(NamedTuple):
     """Fits with ever smaller ridges, each begun at the one before."""
 
+    largest: Callable[[Core], float]  # ridge that is taken where nothing speaks for a smaller one
     grid: Callable[[Core], Values]  # ridges, decreasing
     fit: Callable[[Core, Values, Values, float], tuple[Values, Values]]
 
@@ -92,7 +93,7 @@ def choose(observations: Observations, core: Core, biases: bool, path: Path) -> 
 
     Of ridges that are equally good the largest.
     """
-    largest = largest_ridge(core)
+    largest = path.largest(core)
     if len(observations) < _FEWEST:
         return largest
     training, held = observations.split(HELD_OUT, rng=SEED)
@@ -162,21 +163,27 @@ def factor_path(rank: int | None) -> Path:
             U, V = new
         return U, V
 
-    return Path(grid, fit)
+    return Path(largest_ridge, grid, fit)
 
 
 def core_path() -> Path:
-    """Return fits of the whole core, with ridges on its entries."""
+    """Return fits of the whole core, with ridges on its entries.
+
+    Without side information none: what is not seen is 0 whatever the ridge.
+    """
+
+    def largest(core):
+        return 0.0 if core.left.basis is None and core.right.basis is None else core.curvature()
 
     def grid(core):
-        if core.left.basis is None and core.right.basis is None:
-            return np.zeros(0)  # what is not seen is 0 whatever the ridge
-        return core.curvature() * _RATIO ** (2 * np.arange(_STEPS))
+        if not largest(core):
+            return np.zeros(0)
+        return largest(core) * _RATIO ** (2 * np.arange(_STEPS))
 
     def fit(core, U, V, ridge):
         return factors_of(core.least_squares(ridge))
 
-    return Path(grid, fit)
+    return Path(largest, grid, fit)
 
 
 def soft_spectral(core: Core, ridge: float) -> tuple[Values, Values]:

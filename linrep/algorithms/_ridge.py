@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep.kernels.linalg import RANK_TOLERANCE
 
 Values = NDArray[np.float64]
 
@@ -44,8 +45,8 @@ def decompose(X: Values, y: Values, offsets: NDArray[np.int64]) -> Iterator[Spec
     """Yield the spectrum of every client."""
     for start, stop in pairwise(offsets):
         left, values, right = np.linalg.svd(X[start:stop], full_matrices=False)
-        m, d = stop - start, X.shape[1]
-        rank = int(np.count_nonzero(values > np.finfo(np.float64).eps * max(m, d) * values[0]))
+        m = stop - start
+        rank = int(np.count_nonzero(values > RANK_TOLERANCE * values[0]))
         left, values, right = left[:, :rank], values[:rank], right[:rank]
         along = left.T @ y[start:stop]
         if rank == m:  # where rounding is all that there is outside

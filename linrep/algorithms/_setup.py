@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _validation as check
+from linrep._whitening import Whitening, whitening
 from linrep.algorithms.starts import (
+    models_start,
     moments_start,
     projected_gradient_start,
     random_start,
@@ -22,7 +24,7 @@ from linrep.subspace import frame_at_distance, orthonormalize
 from linrep.trace import Trace
 
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")
-STARTS = ("moments", "random", "projected_gradient", "truncated")
+STARTS = ("moments", "models", "random", "projected_gradient", "truncated")
 PROJECTED_GRADIENT_ROUNDS = 10
 MEASURED_AT_ONCE = 2**15  # numbers of the models of states that wait to be measured together
 #: Columns of what kernels note of every round, where there is a truth.
@@ -65,6 +67,19 @@ class Setup:
         frame = orthonormalize(self.B)
         self.W[:] = self.W @ (self.B.T @ frame)
         self.B[:] = frame
+
+    def whitened(self) -> tuple[Setup, Whitening]:
+        """Return the same in coordinates in which pooled covariates have second moment I.
+
+        Of stored data without a truth, whose representation and heads are orthonormalized there.
+        """
+        data = self.data
+        assert data is not None
+        found = whitening(data).widened(self.k)
+        Z = ClientData(found.covariates(data.X), data.y, data.offsets)
+        inside = replace(self, data=Z, d=Z.d, B=found.back @ self.B, W=self.W.copy())
+        inside.orthonormalize()
+        return inside, found
 
     def read_tolerance(self, tolerance):
         """Return the distance at which a run ends, negative for never."""
@@ -185,6 +200,8 @@ def _read_start(start, truth, data, m, k, n, d, rng):
         sample = data if data is not None else truth.draw(m, rng=rng)
         if start == "moments":
             return moments_start(sample, k), np.zeros((n, k)), n * d * (d + 1) // 2, 0, start
+        if start == "models":  # found in one place
+            return models_start(sample, k), np.zeros((n, k)), 0, 0, start
         if start == "truncated":  # a sum of squares, the threshold, and a column of the matrix
             return truncated_start(sample, k), np.zeros((n, k)), n * (d + 1), n, start
         B, W = projected_gradient_start(sample, k, rounds=PROJECTED_GRADIENT_ROUNDS)

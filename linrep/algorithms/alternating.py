@@ -14,10 +14,12 @@ from linrep import _validation as check
 from linrep._arguments import checked
 from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import start_name
+from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.starts import moments_start, random_start
 from linrep.driver import run_rounds
 from linrep.problems.clients import ClientData
+from linrep.problems.regression import SharedRepresentation
 from linrep.random import RNGLike
 from linrep.trace import Trace
 
@@ -67,7 +69,8 @@ def alternating_least_squares(
     -------
     Trace
         State ``B`` (d, k) with orthonormal columns and ``W`` (n, k), the heads fitted on it.
-        Metrics ``loss``, without the penalty, and ``objective``, with it, which never increases.
+        Metrics ``loss``, without the penalty, and ``objective``, with it, which never increases;
+        with a truth of rank k also ``distance`` and ``population_risk``.
 
     Raises
     ------
@@ -93,6 +96,8 @@ def alternating_least_squares(
     else:
         B = check.array("start", start, (d, k))
     system = _System(data, penalties)
+    truth = data.truth
+    known = truth if isinstance(truth, SharedRepresentation) and truth.k == k else None
 
     def fitted(B, before):
         B = np.ascontiguousarray(np.linalg.qr(B)[0])
@@ -116,7 +121,8 @@ def alternating_least_squares(
         share = 1.0 if before is np.inf else 0.0
         if before not in (None, np.inf) and before > 0.0:
             share = (before - objective) / before
-        return {"loss": state["loss"], "objective": objective, "share": share}
+        found = {"loss": state["loss"], "objective": objective, "share": share}
+        return found | representation_errors(state["B"], state["W"], known)
 
     trace = run_rounds(
         step, fitted(B, np.inf), rounds=rounds, measure=measure, stop=stop, record=record,

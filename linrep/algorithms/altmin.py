@@ -15,6 +15,7 @@ from linrep.algorithms._schedule import InTurn
 from linrep.algorithms._setup import prepare
 from linrep.algorithms.fedrep_rounds import Sampled
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
+from linrep.algorithms.step_sizes import units_of
 from linrep.driver import drive
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
@@ -45,7 +46,8 @@ def altgdmin(
               \eta = \frac{c}{\hat\sigma^2}
 
     where :math:`\hat\sigma` is the largest singular value of the start's matrix over
-    :math:`\sqrt n`, an estimate of :math:`\|W^*\|_2/\sqrt n`.
+    :math:`\sqrt n`, an estimate of :math:`\|W^*\|_2/\sqrt n`. Where no truth is known, whose
+    covariates have covariance I, the step is that times the covariates' mean square.
 
     Parameters
     ----------
@@ -212,7 +214,7 @@ def _run(
     )  # fmt: skip
     setup.orthonormalize()
     if step_size is None:
-        step_size = multiplier / largest**2
+        step_size = multiplier * units_of(data).covariates ** 2 / largest**2
     eta = check.real("step_size", step_size, above=0.0)
     settings = kernel.Settings(
         step_size=eta, averaged=True, local_steps=kernel.EXACT, head_step_size=0.0,

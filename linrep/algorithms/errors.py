@@ -1,14 +1,21 @@
-"""How far what a run learned is from the truth that its samples are of."""
+"""How far what a run learned is from the truth that its samples are of.
+
+Where that is known every method records ``population_risk``, if it has models, and ``distance``, if
+it has a representation of the truth's rank.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linrep import subspace
 from linrep.problems.regression import ImplicitRepresentation
 from linrep.trace import Trace
+
+Values = NDArray[np.float64]
 
 
 def errors(trace: Trace, truth: Any) -> dict[str, float]:
@@ -31,7 +38,7 @@ def errors(trace: Trace, truth: Any) -> dict[str, float]:
         return found
     models = trace.models if _has_models(trace.state) else None
     if models is not None:
-        found["population_risk"] = float(0.5 * np.mean(np.sum((models - truth.theta) ** 2, axis=1)))
+        found |= models_errors(models, truth)
     if hasattr(truth, "B"):
         B = trace.state.get("B")
         if B is None and models is not None:
@@ -39,6 +46,49 @@ def errors(trace: Trace, truth: Any) -> dict[str, float]:
         if B is not None:
             found["distance"] = subspace.distance_or_nan(B, truth.B)
     return found
+
+
+def representation_errors(B: Values, W: Values, truth: Any) -> dict[str, float]:
+    """Return distance and population risk of a representation and heads, as a row of metrics.
+
+    Parameters
+    ----------
+    B : ndarray, shape (d, k)
+    W : ndarray, shape (n, k)
+    truth : SharedRepresentation, LowRankRegression or None
+
+    Returns
+    -------
+    dict of str to float
+        ``distance`` to a truth's representation of the same rank, and ``population_risk``; nothing
+        where no truth is known, or one that stores nothing.
+    """
+    if truth is None or isinstance(truth, ImplicitRepresentation):
+        return {}
+    found = {}
+    if getattr(truth, "k", None) == B.shape[1]:
+        found["distance"] = subspace.distance_or_nan(B, truth.B)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return found | models_errors(W @ B.T, truth)
+
+
+def models_errors(models: Values, truth: Any) -> dict[str, float]:
+    """Return the population risk of models as a row of metrics.
+
+    Parameters
+    ----------
+    models : ndarray, shape (n, d)
+    truth : SharedRepresentation, LowRankRegression or None
+
+    Returns
+    -------
+    dict of str to float
+        ``population_risk``, half the mean squared distance to the true models; nothing where no
+        truth is known.
+    """
+    if truth is None:
+        return {}
+    return {"population_risk": float(0.5 * np.mean(np.sum((models - truth.theta) ** 2, axis=1)))}
 
 
 def _leading(models, k):

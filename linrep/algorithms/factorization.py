@@ -7,19 +7,21 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from linrep import _validation as check
-from linrep import subspace
 from linrep._arguments import checked
 from linrep._clock import Stopwatch
-from linrep._warning import warn
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.starts import root_mean_square
-from linrep.diagnosis import RunWarning
+from linrep.algorithms.step_sizes import units_of
+from linrep.diagnosis import diagnose, own_data, tell
 from linrep.kernels import factorization as kernel
 from linrep.prediction import origin
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 from linrep.random import RNGLike, stream
 from linrep.trace import MOST_ROUNDS, Trace, columns
+
+_FOUND = {"step_size_rule": "line search"}
 
 
 def linear_factorization(
@@ -36,6 +38,9 @@ def linear_factorization(
     .. math:: \min_{B, W} \frac1n \sum_i \frac1{m_i} \|y_i - X_i B w_i\|^2
               + \frac14 \Big\| B^\top B - \frac1n W^\top W \Big\|_F^2
 
+    On data without a truth the second term is multiplied by the mean square of the covariates,
+    which a truth's have 1.
+
     Parameters
     ----------
     data : ClientData
@@ -45,7 +50,7 @@ def linear_factorization(
         At most so many iterations.
     tolerance : float, default 1e-6
         Stop as ``converged`` once no entry of the objective's gradient is larger in size, with
-        labels scaled to mean square 1.
+        labels, and covariates of data without a truth, scaled to mean square 1.
     start : "random" or pair (B, W), default "random"
         Of (d, k) and (n, k). Random entries are normal, of variance s/d and s/k, where s is the
         root mean square of the labels.
@@ -57,7 +62,7 @@ def linear_factorization(
     Trace
         State ``B`` (d, k) with orthonormal columns, and ``W`` (n, k), so that W B' is the product
         of the factors. Metrics ``loss``, mean over clients of (1/2m)||y_i - X_i B w_i||^2, and
-        ``objective``, the above; with a truth of rank k also ``distance``.
+        ``objective``, the above; with a truth of rank k also ``distance`` and ``population_risk``.
 
     Raises
     ------
@@ -68,7 +73,8 @@ def linear_factorization(
     Warns
     -----
     RunWarning
-        If L-BFGS found no step that lowers the objective before the tolerance was met.
+        If L-BFGS found no step that lowers the objective before the tolerance was met, or for what
+        any run on data without a truth warns of.
 
     Notes
     -----
@@ -92,15 +98,16 @@ def linear_factorization(
     k = check.rank(k, n, d)
     rounds = check.count("rounds", rounds, most=MOST_ROUNDS)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
-    # Solved for labels of mean square 1: with labels s times as large, factors are root(s) and
-    # the objective s^2 times as large.
-    size = root_mean_square(data.y) or 1.0
+    # Solved for labels of mean square 1, and covariates, too, where no truth says that they are: of
+    # labels s times and covariates c times as large, factors are root(s/c) times as large.
+    size, covariates = root_mean_square(data.y) or 1.0, units_of(data).covariates
     if isinstance(start, str):
         check.choice("start", start, ("random",))
         rng = stream(rng, "start")
         B, W = rng.standard_normal((d, k)) / np.sqrt(d), rng.standard_normal((n, k)) / np.sqrt(k)
     else:
-        B, W = (each / np.sqrt(size) for each in read_pair(start, "'random'", B=(d, k), W=(n, k)))
+        pair = read_pair(start, "'random'", B=(d, k), W=(n, k))
+        B, W = (each / np.sqrt(size / covariates) for each in pair)
     y = data.y / size
     truth = data.truth
     known = truth if isinstance(truth, SharedRepresentation) and truth.k == k else None
@@ -116,10 +123,11 @@ def linear_factorization(
     def objective(entries):
         gradient = np.empty_like(entries)
         (BT, W), (of_BT, of_W) = split(entries), split(gradient)
-        loss = kernel.gradient(data.X, y, data.offsets, BT, W, of_BT, of_W, *scratch)
+        heads = W / covariates
+        loss = kernel.gradient(data.X, y, data.offsets, BT, heads, of_BT, of_W, *scratch)
         gap = imbalance(BT, W)
         of_BT[:] = 2.0 * of_BT + gap @ BT
-        of_W[:] = 2.0 * of_W - W @ gap / n
+        of_W[:] = 2.0 / covariates * of_W - W @ gap / n
         return 2.0 * loss + 0.25 * np.sum(gap**2), gradient
 
     rows = []
@@ -129,7 +137,7 @@ def linear_factorization(
         loss = 0.5 * (value - 0.25 * np.sum(imbalance(BT, W) ** 2))
         row = {"loss": size**2 * loss, "objective": size**2 * value}
         if known is not None:
-            row["distance"] = subspace.distance_or_nan(BT.T, known.B)
+            row |= representation_errors(BT.T, size / covariates * W, known)
         rows.append(row)
 
     entries = np.concatenate([B.T.ravel(), W.ravel()])
@@ -144,20 +152,27 @@ def linear_factorization(
         ),
         options={"maxiter": rounds, "maxfun": 20 * rounds, "gtol": tolerance, "ftol": 0.0},
     )  # fmt: skip
-    notes = (f"L-BFGS gave up: {found.message}",) if found.status not in (0, 1) else ()
-    for note in notes:
-        warn(note, RunWarning)
     BT, W = split(found.x)
     frame, factor = np.linalg.qr(BT.T)
+    state = {"B": frame, "W": size / covariates * (W @ factor.T)}
+    metrics, stop_reason = columns(rows), "converged" if found.status == 0 else "rounds"
+    gave_up = found.status not in (0, 1)
+    notes = tell(f"L-BFGS gave up: {found.message}") if gave_up else ()
+    if own_data(data) is not None:
+        found_out, stop_reason = diagnose(
+            data, data, metrics=metrics, rounds=np.arange(len(rows)), state=state, settings=_FOUND,
+            stop_reason=stop_reason, returned=None,
+        )  # fmt: skip
+        notes += found_out
     return Trace(
         algorithm="linear factorization",
-        metrics=columns(rows) | {"samples": np.full(len(rows), float(len(data.y)))},
-        state={"B": frame, "W": size * (W @ factor.T)},
+        metrics=metrics | {"samples": np.full(len(rows), float(len(data.y)))},
+        state=state,
         settings={
             "problem": repr(data), "k": k, "rounds": rounds, "tolerance": tolerance,
             "start": start_name(start),
         },
-        stop_reason="converged" if found.status == 0 else "rounds",
+        stop_reason=stop_reason,
         wall_time=watch.seconds(),
         notes=notes,
         **origin(data),

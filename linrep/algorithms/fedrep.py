@@ -8,6 +8,7 @@ from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._arguments import checked
 from linrep._clock import Stopwatch
+from linrep._whitening import is_feasible
 from linrep.algorithms._setup import BATCHES, Setup, prepare
 from linrep.algorithms.fedrep_rounds import Sampled
 from linrep.algorithms.gram import Simulated, require_gaussian
@@ -30,7 +31,7 @@ def fedrep(
     k: int | None = None,
     rounds: int = 100,
     batches: str | None = None,
-    start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] | Trace = "moments",
+    start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] | Trace | None = None,
     participation: float = 1.0,
     local_steps: int | None = None,
     step_size: float | str | None = None,
@@ -69,12 +70,14 @@ def fedrep(
         new samples of a Gaussian design are simulated through their sufficient statistics: metrics
         with the same distribution as with ``"fresh"`` and ``"split"``, at a cost that depends
         neither on m nor on d.
-    start : {"moments", "random", "projected_gradient", "truncated"}, float, (d, k), (B, W) or Trace
+    start : {"moments", "models", "random", "projected_gradient", "truncated"}, float, (d, k), \
+            (B, W) or Trace, optional
         Starting representation, and heads for methods that step them; see
-        :func:`linrep.moments_start` and the others. A number is a distance from B*, all angles
-        equal. Unless batches are fixed, all but the second draw a batch of their own. With the
-        trace of another run, that run is continued: with the same settings, the rounds are those of
-        one long run.
+        :func:`linrep.moments_start` and the others. By default "moments", and "models" on data
+        without a truth, whose covariates need not be Gaussian (for d up to 4096). A number is a
+        distance from B*, all angles equal. Unless batches are fixed, all but "random" draw a batch
+        of their own. With the trace of another run, that run is continued: with the same settings,
+        the rounds are those of one long run.
     participation : float, default 1
         Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
         the nearest whole number.
@@ -87,10 +90,12 @@ def fedrep(
         is the largest that the theorem allows, 1/(4 sigma_max^2), see
         :meth:`SharedRepresentation.sigma_max`. ``"adaptive"`` (default where there is none) is for
         fixed batches: the gradient is scaled by the heads' curvature, and the step length is found
-        in every round, see the notes. ``"smoothness"`` is the theorem's counterpart for stored
-        data, 1/(4L) with L the loss's largest curvature in B at the start; it is the default for
-        data of a :class:`LowRankRegression`, and where the adaptive step is not defined, which
-        needs `orthonormal` and the theorem's normalization.
+        in every round, see the notes. From the start "models" these rounds run in coordinates in
+        which the pooled covariates have second moment I, so that their units do not matter.
+        ``"smoothness"`` is the theorem's counterpart for stored data, 1/(4L) with L the loss's
+        largest curvature in B at the start; it is the default for data of a
+        :class:`LowRankRegression`, and where the adaptive step is not defined, which needs
+        `orthonormal` and the theorem's normalization.
     head_step_size : float, optional
         Step size of the head steps; by default 1 / lambda_max(B' X_i' X_i B / m_i) for each client
         and round. Only with `local_steps`.
@@ -126,9 +131,11 @@ def fedrep(
         last fitted, on the representation they were sent. With an adaptive step the metric
         ``step_size`` is each round's length, where 1 is the longest that is safe for any data; with
         all clients the state is the last representation that was accepted, and the heads that fit
-        it. The settings' ``step_size_rule`` says which rule was used, ``prescribed_step_size`` what
-        the theorem allows, if a truth is known. On data of a :class:`LowRankRegression`, which has
-        no B*, the metrics are the loss and ``truth_error``, the mean over clients of
+        it. From the start "models", with all clients and exact heads, it is the one of the lowest
+        loss so far, the start included, and so is the loss: it is never above that of pooled least
+        squares. The settings' ``step_size_rule`` says which rule was used, ``prescribed_step_size``
+        what the theorem allows, if a truth is known. On data of a :class:`LowRankRegression`, which
+        has no B*, the metrics are the loss and ``truth_error``, the mean over clients of
         :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
 
     Raises
@@ -175,6 +182,8 @@ def fedrep(
         if local_steps is None:
             raise ValueError("head_step_size needs local_steps: exact heads take no step")
         head_step_size = check.real("head_step_size", head_step_size, above=0.0)
+    if start is None:
+        start = _default_start(problem)
     setup = prepare(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
@@ -194,6 +203,10 @@ def fedrep(
             "step_size='adaptive' needs batches='fixed', orthonormal=True, normalization='theorem'"
         )
     eta = 1.0 if adaptive else _read_step_size(step_size, setup, normalization)
+    from_models = setup.start == "models"
+    if isinstance(start, Trace):
+        from_models = start.settings.get("coordinates") == "whitened"
+    whitened = adaptive and from_models and setup.data is not None and setup.data.truth is None
     end = setup.read_tolerance(tolerance)
     if simulated:
         require_gaussian(f"batches={batches!r}", setup.source)
@@ -214,7 +227,7 @@ def fedrep(
     else:
         method = Sampled(
             setup, settings, rounds=rounds, split=split, storage=storage, workers=workers,
-            adaptive=adaptive,
+            adaptive=adaptive, whitened=whitened,
         )  # fmt: skip
     return drive(
         method,
@@ -239,6 +252,7 @@ def fedrep(
             "orthonormal": orthonormal,
             "tolerance": tolerance,
             "storage": storage,
+            "coordinates": "whitened" if whitened else "given",
         },
         watch=watch,
         sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),
@@ -246,6 +260,12 @@ def fedrep(
         start=start,
         rngs=setup.rngs,
     )
+
+
+def _default_start(problem):
+    """Return the start where none is given: the paper's, or one for data of unknown covariates."""
+    own = isinstance(problem, ClientData) and problem.truth is None
+    return "models" if own and is_feasible(problem) else "moments"
 
 
 def _name(local_steps):

@@ -29,6 +29,7 @@ from linrep.kernels.fedrep import (
 )
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS
+from linrep.subspace import orthonormalize
 
 # Multiplications of a round that is long, and of a group of its clients: some fifty times what
 # it costs to hand a group to a thread. Both are part of how sums are ordered and streams are used.
@@ -84,14 +85,19 @@ class Sampled(Method):
     """Rounds on stored or drawn samples; see :class:`linrep.driver.Method`.
 
     In a long round clients are in groups, which are spread over threads and, with drawn samples,
-    have streams of their own. With `in_halves` heads see the first half of stored samples and the
-    gradient the other. A `schedule` says who takes part; by default participants are drawn.
+    have streams of their own. Adaptive rounds may be `whitened`: then the loss and, with all
+    clients and exact heads, the state are the lowest so far. With `in_halves` heads see the first
+    half of stored samples and the gradient the other. A `schedule` says who takes part; by default
+    participants are drawn.
     """
 
     def __init__(
         self, setup: Setup, settings: kernel.Settings, *, rounds, split, storage, workers,
-        adaptive=False, in_halves=False, schedule=None,
+        adaptive=False, whitened=False, in_halves=False, schedule=None,
     ):  # fmt: skip
+        self._map = None  # back to the coordinates of the data
+        if whitened:
+            setup, self._map = setup.whitened()
         n, d, k = setup.n, setup.d, setup.k
         known = setup.truth
         truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
@@ -99,10 +105,13 @@ class Sampled(Method):
             memory.require("a client's batch", setup.largest * (d + k), m=setup.largest, d=d)
         work = kernel.workspace(k, d, setup.largest, setup.participants)
         self._setup, self._done = setup, 0
+        self.descends = not in_halves
         self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
         self._table = np.full((rounds + 1, 5 if adaptive else 4), np.nan)
         self._memory = adapting.memory(n, k, d) if adaptive else None
         self._undoes = settings.local_steps == kernel.EXACT and setup.participants == n
+        self._keeps_lowest = whitened and self._undoes
+        self._lowest = np.inf  # loss before the rounds of the table
         self._rest = settings, truth
         self._work = work
         self._measure()
@@ -176,12 +185,19 @@ class Sampled(Method):
     def state(self):
         """B (d, k) and W (n, k): with steps that may be undone, the last that were accepted."""
         BT, W = self._reported()
+        if self._map is not None:
+            factor = self._map.forward @ BT.T
+            B = orthonormalize(factor)
+            return {"B": B, "W": W @ (factor.T @ B)}
         if W is not self._W:
             return {"B": BT.T.copy(), "W": W.copy()}
         return {"B": self._BT.T.copy(), "W": self._W}
 
     def _reported(self):
         """Return what a round came to: with steps that may be undone, the last it accepted."""
+        known = self._memory
+        if known is not None and self._keeps_lowest and known.numbers[adapting.LOWEST] < np.inf:
+            return known.lowestT, known.heads
         if self._memory is not None and self._undoes and self._memory.numbers[adapting.ACCEPTED]:
             return self._memory.BT, self._memory.W
         return self._BT, self._W
@@ -219,7 +235,11 @@ class Sampled(Method):
             columns = {"loss": kernel.LOSS, "truth_error": _TRUTH_ERROR}
         if self._memory is not None:
             columns = {**columns, "step_size": adapting.STEP}
-        return {name: self._table[measured, column] for name, column in columns.items()}
+        found = {name: self._table[measured, column] for name, column in columns.items()}
+        if self._keeps_lowest:
+            losses = np.fmin.accumulate(np.fmin(self._table[:, kernel.LOSS], self._lowest))
+            found["loss"] = np.where(np.array(measured) > 0, losses[measured], np.nan)
+        return found
 
     def converged(self, measured):
         """Tell whether the distance is within the tolerance in a round."""
@@ -236,6 +256,8 @@ class Sampled(Method):
         self._BT[:], self._W[:], schedule, states, memory = saved
         for own, kept in zip(self._memory or (), memory, strict=True):
             own[:] = kept
+        if self._memory is not None:
+            self._lowest = self._memory.numbers[adapting.LOWEST]
         self._schedules.restore(schedule)
         self._done = 0  # the table's rows are counted from here
         self._measure()

@@ -24,7 +24,7 @@ from linrep.algorithms.flute_rounds import (
     Weights,
     source,
 )
-from linrep.algorithms.step_sizes import require_stored
+from linrep.algorithms.step_sizes import require_stored, units_of
 from linrep.driver import Method, begin, drive
 from linrep.kernels import linalg
 from linrep.kernels.flute import Steps
@@ -99,13 +99,16 @@ def flute(
         the trace of another run, that run is continued with its streams, and `rng` must not be
         given.
     scale : float, optional
-        :math:`\alpha` of the random start, by default 1/(10 d).
+        :math:`\alpha` of the random start, by default 1/(10 d); on data without a truth times the
+        root of the labels' over the covariates' root mean square, so that units do not matter.
     participation : float, default 1
         Fraction of clients per round, drawn without replacement, as in :func:`fedrep`. Their
         gradients in B stand for those of all clients, and the heads of the others do not move. The
         paper has 1, and so does the population.
     regularizer_step_size : float, optional
-        :math:`\eta_r`, by default `step_size`; if that is found in every round, 0 or not given.
+        :math:`\eta_r`, by default `step_size`; if that is found in every round, 0 or not given. On
+        data without a truth the regularizer is then multiplied by the covariates' mean square,
+        which the paper's covariates have 1.
     gamma1, gamma2 : float, default 1/4 and 1/8
         Weights of the regularizer, nonnegative.
     loss : {"half", "full"}
@@ -182,13 +185,11 @@ def flute(
     participants = check.count_participants(n, participation)
     if batches == "population" and participants < n:
         raise ValueError("participation must be 1 with batches='population'")
+    own = data  # whose units are not known; drawn ones have those of the truth
     data = _read_data(truth, data, m, batches, data_rng)
     if isinstance(start, str) and start == "random":
-        scale = (
-            1.0 / (10.0 * d)
-            if scale is None
-            else check.real("scale", scale, above=0.0, maximum=check.LARGEST)
-        )
+        scale = np.sqrt(units_of(own).models) / (10.0 * d) if scale is None else scale
+        scale = check.real("scale", scale, above=0.0, maximum=check.LARGEST)
         B, W = gaussian_start(n, d, k, scale, start_rng)
     else:
         if scale is not None:
@@ -205,7 +206,8 @@ def flute(
     under_way: Sampled | Population | Adaptive
     if eta_l is None:
         require_stored(batches)
-        weights = Weights(share, 2.0 * gamma1 * eta_r, 4.0 * gamma2 * eta_r)
+        square = units_of(own).covariates ** 2
+        weights = Weights(share, 2.0 * gamma1 * eta_r * square, 4.0 * gamma2 * eta_r * square)
         if batches == "population":
             rule, eta_l = "adaptive", "adaptive"
             under_way = Adaptive(PopulationLosses(truth, k), B, W, weights, tolerance)

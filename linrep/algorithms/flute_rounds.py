@@ -10,6 +10,7 @@ from linrep.algorithms.curvature import Smoothness
 from linrep.algorithms.descent import Descent
 from linrep.driver import WORK_PER_CALL
 from linrep.kernels import flute as kernel
+from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.kernels.rounds import COMPLETED, CONVERGED
 from linrep.problems.samples import DESIGNS
 
@@ -352,6 +353,6 @@ def _sufficient(data, packed):
         X, y = data.client(i)
         moments = X.T @ X / len(y)
         S[i] = moments[upper] if packed else moments
-        centres[i] = np.linalg.lstsq(X, y, rcond=None)[0]
+        centres[i] = np.linalg.lstsq(X, y, RANK_TOLERANCE)[0]
         rests[i] = np.mean((X @ centres[i] - y) ** 2) / 2.0
     return S, centres, rests

@@ -15,7 +15,7 @@ from linrep.algorithms._setup import Setup, prepare
 from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
-from linrep.algorithms.step_sizes import require_stored
+from linrep.algorithms.step_sizes import require_stored, units_of
 from linrep.driver import Method, drive
 from linrep.kernels import global_model as kernel
 from linrep.kernels.fedrep import Samples
@@ -64,7 +64,10 @@ def fedavg(
         As in :func:`fedrep`; a fresh batch serves all local steps of a round, and ``"gram"`` takes
         one local step only.
     start : {"moments", "random", "projected_gradient", "truncated"}, float, (d, k), (B, W) or Trace
-        As in :func:`fedrep`; the shared head starts at the mean of the starting heads.
+        As in :func:`fedrep`; the shared head starts at the mean of the starting heads. On data
+        without a truth, where the step size is found, B of a start by name is multiplied by the
+        root of the labels' over the covariates' root mean square, and heads divided by it, so that
+        units do not matter.
     local_steps : int, default 1
         Gradient steps per client and round; 1 is FedSGD.
     step_size : float, optional
@@ -108,6 +111,8 @@ def fedavg(
     setup = prepare(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
+    if step_size is None and isinstance(start, str):
+        _balance(setup)
     ahead, rule = min(rounds, 100), "given"
     method: _GlobalModel
     if step_size is not None:
@@ -152,6 +157,15 @@ def fedavg(
         start=start,
         rngs=setup.rngs,
     )
+
+
+def _balance(setup):
+    """Give B and the heads of a start by name one size, in the units of data of one's own."""
+    size = units_of(setup.data).models
+    if setup.start == "random":
+        setup.W[:] *= size
+    setup.B[:] *= np.sqrt(size)
+    setup.W[:] /= np.sqrt(size)
 
 
 class _GlobalModel(Method):

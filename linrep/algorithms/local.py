@@ -13,6 +13,7 @@ from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
+from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.kernels.rounds import workspace
 from linrep.prediction import origin
 from linrep.problems.clients import ClientData
@@ -38,7 +39,7 @@ def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDAr
     -------
     ndarray, shape (n, k)
         Row i minimizes ||y_i - X_i B w||^2 + ridge ||w||^2, with minimum norm where that is not
-        unique.
+        unique: singular values of X_i B below 1e-13 times the largest count as 0.
 
     Notes
     -----
@@ -86,7 +87,7 @@ def fit_models(data: ClientData) -> NDArray[np.float64]:
     if data.d * data.d <= memory.DENSE:
         return fit_heads(data, np.eye(data.d))
     clients = map(data.client, range(data.n))
-    return np.array([np.linalg.lstsq(X, y, rcond=None)[0] for X, y in clients])
+    return np.array([np.linalg.lstsq(X, y, RANK_TOLERANCE)[0] for X, y in clients])
 
 
 def simulate_heads(

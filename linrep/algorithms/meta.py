@@ -14,8 +14,10 @@ from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import read_pair, read_problem, start_name
+from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
+from linrep.algorithms.step_sizes import units_of
 from linrep.driver import COMPLETED, Method, begin, drive
 from linrep.kernels import meta as kernel
 from linrep.problems.clients import ClientData
@@ -68,13 +70,17 @@ def anil(
         SharedRepresentation), or one of m in two halves; or the same ones in two halves (default,
         and the only choice, with ClientData). The first half, rounded up, is for the inner step.
     inner_step_size : float, optional
-        alpha; by default one over the mean square of the covariates, which is 1 for a truth.
+        alpha; by default 1 for a truth. On data without one, where no step is given, 1/(2 s^2
+        sigma) with s^2 the mean square of the covariates and sigma as below, which keeps B and
+        heads of similar size whatever the units of the data; 1/s^2 where `step_size` is given.
     step_size : float, optional
-        beta; by default 1/(4 alpha sigma^2) over 1 + (d + 1)/m, the mean square of a sample
+        beta; by default 1/(4 s^4 alpha sigma^2) over 1 + (d + 1)/m, the mean square of a sample
         covariance of m normal samples, where sigma is the largest singular value of the clients'
-        models over the root of n: the truth's, or the estimate of :func:`altgdmin`'s start.
+        models over the root of n: the truth's, or the estimate of :func:`altgdmin`'s start; and s
+        is 1 for a truth.
     start : "random", pair (B, w) or Trace
-        By default B = Q alpha^(-1/2), with Q uniform over orthonormal frames, and w = 0.
+        By default B = Q (alpha s^2)^(-1/2), with Q uniform over orthonormal frames, and w = 0: then
+        one inner step is exact where a client's covariates have the second moment s^2 I.
     participation : float, default 1
         Fraction of clients per round, drawn without replacement.
     record : int or array_like of int, default 1
@@ -87,7 +93,8 @@ def anil(
     Trace
         State ``B`` (d, k), ``w`` (k,) and, of stored samples, ``W`` (n, k): heads fitted to all of
         a client's samples. Metrics ``loss``, the mean outer loss of the round's participants, and,
-        with a truth of rank k, ``distance``. B is not orthonormalized; distances are of its span.
+        with a truth of rank k, ``distance``, of stored samples also ``population_risk``. B is not
+        orthonormalized; distances are of its span.
 
     Raises
     ------
@@ -97,13 +104,13 @@ def anil(
     Notes
     -----
     Collins, Mokhtari, Oh and Shakkottai, *MAML and ANIL provably learn representations*, 2022,
-    whose analysis starts with alpha B'B near I and w small; the constants of the steps are
-    linrep's. In terms of root(alpha) B, whose columns start orthonormal, the outer step is one of
-    alpha beta with heads w_i / root(alpha), as FedRep's. With :math:`g^{(1)}, g^{(2)}` the losses'
-    gradients in the model at B w and B w_i, :math:`u = B^\top g^{(2)}` and :math:`h = \frac1{m_1}
-    X_1^\top X_1 B u`, exact outer gradients are :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top -
-    \alpha h w^\top` in B and :math:`u - \alpha B^\top h` in w; first-order ones end before the
-    first alpha.
+    whose analysis starts with alpha B'B near I and w small, of covariates
+    of covariance I; the constants of the steps are linrep's. In terms of root(alpha) B, whose
+    columns start orthonormal, the outer step is one of alpha beta with heads w_i / root(alpha), as
+    FedRep's. With :math:`g^{(1)}, g^{(2)}` the losses' gradients in the model at B w and B w_i,
+    :math:`u = B^\top g^{(2)}` and :math:`h = \frac1{m_1} X_1^\top X_1 B u`, exact outer gradients
+    are :math:`g^{(2)} w_i^\top - \alpha g^{(1)} u^\top - \alpha h w^\top` in B and :math:`u -
+    \alpha B^\top h` in w; first-order ones end before the first alpha.
 
     Examples
     --------
@@ -212,10 +219,11 @@ def _run(
         inner_step_size = start.settings.get("inner_step_size")
         step_size = start.step_size
     inner = (drawn + 1) // 2 if data is None else int(data.m.min() + 1) // 2
-    alpha, beta, rule = _steps(truth, data, k, inner, inner_step_size, step_size)
+    square = units_of(data).covariates ** 2
+    alpha, beta, rule = _steps(truth, data, k, inner, square, inner_step_size, step_size)
     if isinstance(start, str):
         check.choice("start", start, ("random",))
-        B, w = subspace.random_frame(d, k, start_rng) / np.sqrt(alpha), np.zeros((k, 1))
+        B, w = subspace.random_frame(d, k, start_rng) / np.sqrt(alpha * square), np.zeros((k, 1))
     else:
         B, w = read_pair(_columns(start), "'random'", B=(d, k), w=(k, 1))
     largest = drawn if data is None else int(data.m.max())
@@ -263,22 +271,23 @@ def _draw(truth, m, rng, participants):
     return truth.draw(m, rng=rng, clients=participants)
 
 
-def _steps(truth, data, k, m, alpha, beta):
+def _steps(truth, data, k, m, square, alpha, beta):
     """Return alpha and beta, and by which rule beta was found."""
-    square = 1.0
-    if data is not None and data.truth is None:
-        square = float(np.mean(data.X**2)) or 1.0
-    alpha = 1.0 / square if alpha is None else check.real("inner_step_size", alpha, above=0.0)
+    if alpha is not None:
+        alpha = check.real("inner_step_size", alpha, above=0.0)
     if beta is not None:
-        return alpha, check.real("step_size", beta, above=0.0), "given"
+        beta = check.real("step_size", beta, above=0.0)
+        return 1.0 / square if alpha is None else alpha, beta, "given"
     if truth is not None:
         d, sigma = truth.d, truth.sigma_max()
     else:
         d, sigma = data.d, truncated_spectrum(data, k, TRUNCATION)[1] / square
     if not sigma > 0.0:
         raise ValueError("step_size must be given where labels, or heads, are all zero")
+    if alpha is None:
+        alpha = 1.0 if data is None or data.truth is not None else 1.0 / (2.0 * square * sigma)
     noisy = 1.0 + (d + 1.0) / m
-    return alpha, _SHARE / (square * alpha * sigma**2 * noisy), "spectral"
+    return alpha, _SHARE / (square**2 * alpha * sigma**2 * noisy), "spectral"
 
 
 class _Meta(Method):
@@ -286,6 +295,7 @@ class _Meta(Method):
 
     most = 1
     saved_before_run = True
+    descends = False  # the loss is that after an inner step
 
     def __init__(self, B, w, data, draw, schedule, inner, step_size, work, truth, data_rng):
         self._BT, self._w = np.ascontiguousarray(B.T), np.ascontiguousarray(w)
@@ -321,8 +331,11 @@ class _Meta(Method):
             return None
         row = {"loss": self._loss}
         if self._truth is not None:
-            distance = subspace.distance_or_nan(self._BT.T, self._truth.B)
-            row = {"distance": distance} | row
+            if self._data is None:  # no heads to fit
+                row = {"distance": subspace.distance_or_nan(self._BT.T, self._truth.B)} | row
+            else:
+                B = self._BT.T.copy()
+                row |= representation_errors(B, fit_heads(self._data, B), self._truth)
         return None if self._done and not np.isfinite(list(row.values())).all() else row
 
     def save(self):

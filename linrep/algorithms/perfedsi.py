@@ -12,6 +12,7 @@ from linrep._clock import Stopwatch
 from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
 from linrep.algorithms._imc_ridge import factor_path, make_plan
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.starts import root_mean_square
 from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
@@ -21,6 +22,7 @@ from linrep.trace import Trace, read_rounds
 
 Values = NDArray[np.float64]
 _NOTHING = np.empty((0, 0))
+_SCALE = 0.3  # of a random start
 
 
 def perfedsi(
@@ -35,7 +37,7 @@ def perfedsi(
     participants: int = 1,
     replacement: bool = True,
     start: str | tuple[ArrayLike, ArrayLike] | Trace = "random",
-    scale: float = 0.3,
+    scale: float | None = None,
     privacy: float = 0.0,
     record: int | ArrayLike = 1,
     rng: RNGLike = None,
@@ -76,7 +78,9 @@ def perfedsi(
     start : "random", pair (U, V) or Trace
         Independent N(0, scale^2) entries, or the matrices U (d, k) and V (p, k). With the trace of
         another run, that run is continued with its streams, and `rng` must not be given.
-    scale : float, default 0.3
+    scale : float, optional
+        0.3 by default; where neither a truth nor a step size is given, times the root of the root
+        mean square of what the factors are fitted to, so that units do not matter.
     privacy : float, default 0
         Standard deviation of the noise that each participant adds to the entries of its V before it
         sends it (Remark C.2).
@@ -146,16 +150,21 @@ def perfedsi(
     privacy = check.real("privacy", privacy, minimum=0.0, maximum=check.LARGEST)
     rngs = begin(start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = rngs
-    if isinstance(start, str) and start == "random":
-        scale = check.real("scale", scale, above=0.0, maximum=check.LARGEST)
-        U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
-    else:
-        U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
     adaptive = step_size is None
     ridge, known, found = _read_fit(problem, k, ridge, biases, start, plain=not adaptive)
     values = None if data is None else data.values
     if data is not None and found is not None:
         values = data.values - found.predict(data)
+    if scale is None:
+        scale = _SCALE
+        if adaptive and truth is None and values is not None:
+            scale *= float(np.sqrt(root_mean_square(values))) or 1.0
+    else:
+        scale = check.real("scale", scale, above=0.0, maximum=check.LARGEST)
+    if isinstance(start, str) and start == "random":
+        U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
+    else:
+        U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
     method = _PerFedSI(
         truth, data, values, Z, (U, V), (data_rng, participation_rng),
         kernel.Settings(

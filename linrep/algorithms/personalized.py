@@ -17,7 +17,9 @@ step_size : float, optional
 rounds : int, default 1000
     At most so many.
 tolerance : float, default 1e-10
-    Stop as ``converged`` after a round with no larger ``change``.
+    Stop as ``converged`` after a round with no larger ``change``; of least squares on samples
+    without a truth, times the root mean squares of covariates and labels, so that units do not
+    matter.
 start : array_like, shape (n, d), optional
     By default zeros.
 
@@ -42,10 +44,12 @@ from linrep._arguments import checked
 from linrep.algorithms.curvature import SHARE
 from linrep.algorithms.descent import Descent
 from linrep.algorithms.pflmf import distances
+from linrep.algorithms.step_sizes import units_of
+from linrep.diagnosis import own_data
 from linrep.driver import run_rounds
 from linrep.kernels.diameter import project_differences
 from linrep.problems.clients import ClientData
-from linrep.problems.losses import as_objectives
+from linrep.problems.losses import LeastSquaresObjectives, as_objectives
 from linrep.problems.objectives import Objectives
 from linrep.trace import Trace
 
@@ -412,6 +416,7 @@ def _run(
     n, d = problem.n, problem.d
     local_steps = check.local_steps(local_steps)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
+    limit = tolerance * _gradients_unit(problem)
     theta = np.zeros((n, d)) if start is None else check.array("start", start, (n, d))
     best = None if k is None else problem.best(k)
     rule = "given"
@@ -447,7 +452,7 @@ def _run(
 
     return run_rounds(
         step, first, rounds=rounds, measure=measure, algorithm=name,
-        stop=lambda row: row["change"] <= tolerance,
+        stop=lambda row: row["change"] <= limit,
         final=lambda state: {"theta": state["theta"]},
         settings={
             "problem": repr(problem), "step_size": step_size, "step_size_rule": rule,
@@ -456,6 +461,15 @@ def _run(
         sent=floats,
         problem=problem,
     )  # fmt: skip
+
+
+def _gradients_unit(problem):
+    """Return the size that gradients have by the units of data of one's own, 1 of others."""
+    data = own_data(problem)
+    if data is None or not isinstance(problem, LeastSquaresObjectives):
+        return 1.0
+    units = units_of(data)
+    return units.covariates * units.labels
 
 
 def _restarting(step, restart):

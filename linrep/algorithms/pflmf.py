@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep import subspace
 from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.errors import models_errors
 from linrep.algorithms.pflmf_rounds import (
     Adaptive,
     BySmoothness,
@@ -18,6 +20,7 @@ from linrep.algorithms.pflmf_rounds import (
     Searching,
     is_compiled,
 )
+from linrep.algorithms.step_sizes import units_of
 from linrep.diagnosis import own_data
 from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import designs
@@ -114,13 +117,15 @@ def pflmf(
         Samples a client draws, with replacement, for each stochastic gradient instead of all.
     start : {"random", "balanced", "zero", "spectral"}, pair (U, V) or Trace
         Independent N(0, scale^2) entries; `scale` times random frames, so that U'U = V'V; a random
-        frame U, and V = 0; balanced factors of the best approximation of rank k of the matrix of
-        the clients' own minimizers; or the matrices U (d, k) and V (n, k). With the trace of
-        another run, that run is continued with its streams, and `rng` must not be given.
+        frame U, on samples of no known truth in units as `scale` has them, and V = 0; balanced
+        factors of the best approximation of rank k of the matrix of the clients' own minimizers; or
+        the matrices U (d, k) and V (n, k). With the trace of another run, that run is continued
+        with its streams, and `rng` must not be given.
     scale : float, optional
-        0.1 by default; on samples whose truth is not known, where no step size is given, at most so
-        large that the start's predictions are a tenth of the labels in root mean square: from a
-        start that is far too large, steps that suit it are too short to learn the models.
+        0.1 by default; on samples whose truth is not known, where no step size is given, times the
+        root of the labels' over the covariates' root mean square, and at most so large that the
+        start's predictions are a tenth of the labels in root mean square: from a start that is far
+        too large, steps that suit it are too short to learn the models.
     stationarity : bool, default True
         Measure in every round what Theorem 1 bounds; this requires the gradients of all clients.
     record : int or array_like of int, default 1
@@ -146,7 +151,9 @@ def pflmf(
           the start so far: that is, where smoothness is needed;
         - ``gap``, ``error``: F less its optimum of rank k, and the distance of the models from that
           optimum relative to it, if it has a closed form;
-        - ``truth_error``: mean distance per client of its model from the truth, where known;
+        - ``truth_error``: mean distance per client of its model from the truth, where known; of
+          samples of a truth also ``population_risk``, and ``distance`` if it has a representation
+          of rank k;
         - ``step_size``, if it is found in every round: that of the round, NaN for the start;
         - ``floats_up``, ``floats_down``: numbers sent so far, d k each way per client asked,
           including what was tried or measured to find a step.
@@ -201,7 +208,8 @@ def pflmf(
     eta_v = _read_head_step_size(head_step_size, step_size, participation, local_steps)
     if scale is None:
         scale = _default_scale(problem, k) if found else _SCALE
-    U, V, start_floats = _read_start(start, objectives, k, scale, start_rng)
+    size = _size(problem) if found else 1.0
+    U, V, start_floats = _read_start(start, objectives, k, scale, size, start_rng)
     settings = Settings(
         step_size=step_size,
         head_step_size=eta_v,
@@ -316,6 +324,9 @@ class _PFLMF(Method):
                 row["reach_U"], row["reach_V"] = totals[REACH_U], totals[REACH_V]
             if self._steps.finds_steps:
                 row["step_size"] = self._steps.step
+            truth = getattr(getattr(self._problem, "data", None), "truth", None)
+            if truth is not None and getattr(truth, "k", None) == U.shape[1]:
+                row["distance"] = subspace.distance_or_nan(U, truth.B)
             return row | distances(self._problem, self._best, V @ U.T, value)
 
     def converged(self, measured):
@@ -393,7 +404,7 @@ class _Draws:
 
 
 def distances(problem: Objectives, best, theta: Values, value: float) -> dict[str, float]:
-    """Return ``gap`` and ``error`` against an optimum, and ``truth_error``, where known."""
+    """Return ``gap`` and ``error`` against an optimum, and errors against a truth, where known."""
     row = {}
     if best is not None:
         size = np.linalg.norm(best.theta)
@@ -401,7 +412,7 @@ def distances(problem: Objectives, best, theta: Values, value: float) -> dict[st
         row["error"] = np.linalg.norm(theta - best.theta) / size if size > 0.0 else np.nan
     if problem.truth is not None:
         row["truth_error"] = np.mean(np.linalg.norm(theta - problem.truth, axis=1))
-    return row
+    return row | models_errors(theta, getattr(getattr(problem, "data", None), "truth", None))
 
 
 def _read_problem(problem, k, m, rng):
@@ -434,19 +445,24 @@ def _read_head_step_size(value, step_size, participation, local_steps) -> float:
     return check.real("head_step_size", value, minimum=0.0)
 
 
+def _size(problem):
+    """Return the size of balanced factors in the units of data of one's own, 1 of others."""
+    data = own_data(problem)
+    if data is None or not hasattr(data, "X"):
+        return 1.0
+    return float(np.sqrt(units_of(data).models))
+
+
 def _default_scale(problem, k):
     """Return the standard deviation of a random start's entries that suits the data's units."""
     data = own_data(problem)
     if data is None or not hasattr(data, "X"):
         return _SCALE
-    labels, covariates = np.mean(data.y**2), np.mean(np.sum(data.X**2, axis=1))
-    if not (labels > 0.0 and covariates > 0.0):
-        return _SCALE
     # Predictions x'Uv have the variance scale^4 k |x|^2.
-    return min(_SCALE, float((0.01 * labels / (k * covariates)) ** 0.25))
+    return min(_SCALE, (0.01 / (k * data.X.shape[1])) ** 0.25) * _size(problem)
 
 
-def _read_start(start, problem, k, scale, rng):
+def _read_start(start, problem, k, scale, size, rng):
     """Return U, V, and the floats sent up and down to find them."""
     n, d = problem.n, problem.d
     sent = {"floats_up": 0.0, "floats_down": 0.0}
@@ -461,7 +477,7 @@ def _read_start(start, problem, k, scale, rng):
     if start == "balanced":
         return scale * random_frame(d, k, rng), scale * random_frame(n, k, rng), sent
     if start == "zero":
-        return random_frame(d, k, rng), np.zeros((n, k)), sent
+        return size * random_frame(d, k, rng), np.zeros((n, k)), sent
     left, s, right = np.linalg.svd(problem.minimizers, full_matrices=False)
     roots = np.sqrt(s[:k])
     return right[:k].T * roots, left[:, :k] * roots, {"floats_up": n * d, "floats_down": n * k}

@@ -1,4 +1,4 @@
-"""Starting points: method of moments, random, projected gradient on the unfactorized objective."""
+"""Starting points: from moments, at random, by projected gradient, or from clients' own models."""
 
 from __future__ import annotations
 
@@ -11,14 +11,26 @@ from scipy.linalg import eigh
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep._arguments import checked
+from linrep._whitening import is_feasible, whitening
+from linrep.algorithms import _ridge
 from linrep.kernels import moments
+from linrep.kernels.fedrep import fit_heads
+from linrep.kernels.linalg import reject
+from linrep.kernels.rounds import workspace
 from linrep.problems.clients import ClientData
 from linrep.random import RNGLike, stream
-from linrep.subspace import random_frame
+from linrep.subspace import orthonormalize, random_frame
 from linrep.trace import MOST_ROUNDS
 
-__all__ = ["moments_start", "projected_gradient_start", "random_start", "truncated_start"]
+__all__ = [
+    "models_start",
+    "moments_start",
+    "projected_gradient_start",
+    "random_start",
+    "truncated_start",
+]
 
+_DEPENDENT = 1e-8  # share of a direction that others do not explain, from which on it is one
 TRUNCATION = 36.0  # labels of more than six root mean squares do not count
 
 
@@ -132,6 +144,85 @@ def root_mean_square(values: NDArray[np.float64]) -> float:
     """
     largest = float(np.abs(values).max()) or 1.0
     return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
+
+
+def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
+    r"""Return the directions in which the clients' own models differ most from 0, or from pooling.
+
+    The models are those of :func:`linrep.ridge_to_mean` on columns of equal size. Their top-k right
+    singular vectors, in coordinates in which the pooled covariates have second moment I, are one
+    start; the pooled model with the leading directions of what the models add to it is another,
+    whose training loss is at most that of the pooled model. The one with the lower training loss
+    is returned.
+
+    Parameters
+    ----------
+    data : ClientData
+        Samples of n clients.
+    k : int
+        Rank wanted, 1 <= k <= min(n, d).
+
+    Returns
+    -------
+    ndarray, shape (d, k)
+        Frame, in the coordinates of the data: the same span, mapped, if columns are scaled, and if
+        all samples are transformed by one linear map but for the models' ridge.
+
+    Raises
+    ------
+    ValueError
+        If `k` is out of range, or d above 4096: the covariates' second moment is formed.
+
+    Notes
+    -----
+    Of no paper. It is computed in one place, with clients' samples, and needs no Gaussian
+    covariates, as the moments of labels and covariates do.
+    """
+    k = check.rank(k, data.n, data.d)
+    if not is_feasible(data):
+        raise ValueError(f"data must have d at most {int(memory.DENSE**0.5)}, got {data.d}")
+    found = whitening(data).widened(k)
+    Z = found.covariates(data.X)
+    spectra = list(_ridge.decompose(data.X / found.sizes, data.y, data.offsets))
+    scaled = _ridge.models_around_mean(spectra, _ridge.best_penalty_around_mean(spectra))[0]
+    models = (scaled / found.sizes) @ found.back.T
+    pooled = Z.T @ (data.y / np.repeat(data.m * data.n, data.m))
+    leading = _directions(models)[:k]
+    away = np.vstack([pooled, _directions(models - pooled)])
+    frames = [_first_independent(rows, k) for rows in (leading, away)]
+    losses = [_least_loss(Z, data.y, data.offsets, frame) for frame in frames]
+    return orthonormalize(found.forward @ frames[int(np.argmin(losses))].T)
+
+
+def _directions(models):
+    """Return an orthonormal basis of all models, the right singular vectors first."""
+    return np.linalg.svd(models, full_matrices=True)[2]
+
+
+def _first_independent(rows, k):
+    """Return a frame (k, r) of the first k rows that do not depend on those before them."""
+    frame = np.empty((k, rows.shape[1]))
+    count = 0
+    for row in rows:
+        length = float(np.linalg.norm(row))
+        frame[count] = row
+        after = reject(frame, count, frame[count], length)
+        if after > _DEPENDENT * length:
+            frame[count] /= after
+            count += 1
+        if count == k:
+            break
+    return frame
+
+
+def _least_loss(Z, y, offsets, frame):
+    """Return the least training loss of a frame (k, r), with heads fitted on it."""
+    m = np.diff(offsets)
+    W = np.zeros((m.size, len(frame)))
+    k, size = frame.shape
+    fit_heads(Z, y, offsets, frame, W, workspace(k, size, int(m.max()), 1))
+    residuals = np.einsum("sk,sk->s", Z @ frame.T, np.repeat(W, m, axis=0)) - y
+    return float(np.mean(np.add.reduceat(residuals**2, offsets[:-1]) / (2.0 * m)))
 
 
 def random_start(

@@ -1,14 +1,49 @@
 """Step sizes that a method can find by itself."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from linrep.algorithms.local import fit_heads
+from linrep.algorithms.starts import root_mean_square
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 
 _DENSE = 32  # entries of B up to which the curvature operator is written out
+
+
+class Units(NamedTuple):
+    """Root mean squares of what clients see: of all covariates' entries, and of all labels.
+
+    Steps and starts that are found in them give the same predictions in whatever units data come.
+    """
+
+    covariates: float
+    labels: float
+
+    @property
+    def models(self) -> float:
+        """The size of a model that predicts labels of this size."""
+        return self.labels / self.covariates
+
+
+def units_of(data: ClientData | None) -> Units:
+    """Return the units of data of one's own.
+
+    Parameters
+    ----------
+    data : ClientData or None
+
+    Returns
+    -------
+    Units
+        1 and 1 where a truth is known, whose covariates have covariance I, and for what is 0.
+    """
+    if data is None or data.truth is not None:
+        return Units(1.0, 1.0)
+    return Units(root_mean_square(data.X) or 1.0, root_mean_square(data.y) or 1.0)
 
 
 def theorem_step_size(truth: SharedRepresentation, participants: int) -> float:

@@ -63,6 +63,7 @@ def frequency(
     allowed: float,
     *,
     level: float = LEVEL,
+    before: str = "",
 ) -> Evidence:
     """Decide whether an event is as rare as a bound says, by a Clopper-Pearson interval.
 
@@ -74,6 +75,8 @@ def frequency(
         Probability that the bound leaves to it.
     level : float
         Of a false verdict, on either side.
+    before : str
+        Said before the number of violations, such as "at least ".
 
     Returns
     -------
@@ -84,7 +87,9 @@ def frequency(
     share, low, high = map(
         float, proportion_interval(violations, trials, confidence=1.0 - 2.0 * level)
     )
-    counts = f"{violations} of {trials} runs violate it, a share of at most {allowed:.2g} may"
+    counts = (
+        f"{before}{violations} of {trials} runs violate it, a share of at most {allowed:.2g} may"
+    )
     common: dict[str, Any] = {
         "measured": share,
         "predicted": allowed,

@@ -13,10 +13,10 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from linrep._display import badge, literal, number
+from linrep._display import badge, literal
 from linrep.claims import formulas, ledger
 from linrep.claims.claim import Claim, claims, corrections, unknown
-from linrep.claims.evidence import FAILS
+from linrep.claims.evidence import FAILS, shown
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import PATH
 from linrep.claims.proofs import proofs
@@ -74,7 +74,7 @@ class Entry:
     def _lines(self):
         entry = self.recorded
         numbers = [
-            f"{name} {number(entry[key])}"
+            f"{name} {shown(entry, key)}"
             for name, key in (("measured", "measured"), ("claimed", "predicted"))
             if entry.get(key) is not None
         ]
@@ -87,6 +87,7 @@ class Entry:
         yield "under", "; ".join(map(str, self.claim.hypotheses))
         yield "verdict", " · ".join([self.verdict, *self._strength(), *numbers])
         yield "measured", f"{entry['sentence']} ({entry['budget']} budget)" if entry else ""
+        yield "largest", ledger.largest_failure(entry)
         yield "readings", "; ".join(ledger.readings(entry))
         yield "why", self._why()
         yield "reason", unescaped(self.finding.reason) if self.finding else ""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from linrep import _display as show
-from linrep.claims.measurements import Fact
+from linrep.claims.measurements import LOWER, UPPER, VALUE, Fact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,6 +77,55 @@ def tally(counts: Mapping[str, int], noun: str = "claim") -> list[tuple[str, str
     return pieces
 
 
+_SIGNS = {VALUE: "", LOWER: "≥ ", UPPER: "≤ "}
+_WORDS = {"": "", VALUE: "", LOWER: "at least ", UPPER: "at most "}
+_OPPOSITE = {VALUE: VALUE, LOWER: UPPER, UPPER: LOWER}
+
+
+def words(kind: str) -> str:
+    """Return what is said before a number of a type: "at least " before a lower bound."""
+    return _WORDS[kind]
+
+
+def ratio_is(measured_is: str, predicted_is: str) -> str:
+    """Return what a ratio or a difference of two numbers is, "" where both bounds leave it open."""
+    kinds = {measured_is, _OPPOSITE[predicted_is]}
+    if len(kinds) > 1:
+        kinds.discard(VALUE)
+    return kinds.pop() if len(kinds) == 1 else ""
+
+
+def shown(entry: Mapping[str, Any], key: str) -> str:
+    """Return a number of a result, of a part of one or of a fact, a bound with ≥ or ≤ before it.
+
+    Parameters
+    ----------
+    entry : mapping
+        As a ledger has it.
+    key : {"measured", "predicted", "tightness", "value"}
+    """
+    value = entry[key]
+    if isinstance(value, str):
+        return value
+    return sign(entry, key) * (value is not None and math.isfinite(value)) + show.number(value)
+
+
+def sign(entry: Mapping[str, Any], key: str) -> str:
+    """Return what is shown before a number: nothing, or the sign of a bound and a blank."""
+    if key == "tightness":
+        kinds = (entry.get(f"{name}_is", VALUE) for name in ("measured", "predicted"))
+        return _SIGNS[ratio_is(*kinds) or VALUE]
+    return _SIGNS[entry.get(f"{key}_is", VALUE)]
+
+
+def instance(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the counterexample of a result with its bounds as they are shown."""
+    found = entry.get("counterexample")
+    keys = {"left": "measured", "right": "predicted"}
+    bounds = {name: shown(entry, key) for name, key in keys.items() if sign(entry, key)}
+    return found and {key: bounds.get(key, value) for key, value in found.items()}
+
+
 def _verb(verdict, count):
     one, several = _VERBS.get(verdict, (f"is {verdict}", f"are {verdict}"))
     return one if count == 1 else several
@@ -114,6 +163,8 @@ class Evidence:
         What its picture is drawn from: columns panel, x, y, low, high, series, and xlabel, ylabel.
     quantity, unit : str
         What `measured` and `predicted` are.
+    measured_is, predicted_is : {"value", "lower bound", "upper bound"}
+        Of that quantity.
     facts : tuple of Fact
         Numbers worth telling that decide nothing.
     kinds : tuple of str
@@ -144,6 +195,8 @@ class Evidence:
     kinds: tuple[str, ...] = ()
     strength: str = ""
     reading: str = ""
+    measured_is: str = VALUE
+    predicted_is: str = VALUE
 
     def __post_init__(self):
         if self.verdict not in VERDICTS:
@@ -185,8 +238,8 @@ class Evidence:
             return found + numbers
         parts = show.table(
             (
-                (part.name, part.verdict, show.number(part.measured), show.number(part.predicted),
-                 part.sentence)
+                (part.name, part.verdict, shown(vars(part), "measured"),
+                 shown(vars(part), "predicted"), part.sentence)
                 for part in self.parts
             ),
             ("part", "verdict", "measured", "predicted", "found"),
@@ -195,7 +248,7 @@ class Evidence:
 
     def _numbers(self):
         numbers = {
-            name: show.number(getattr(self, name))
+            name: shown(vars(self), name)
             for name in ("measured", "predicted", "tightness")
             if not math.isnan(getattr(self, name))
         }
@@ -207,7 +260,7 @@ class Evidence:
         if self.needed:
             numbers["it would take"] = self.needed
         if self.counterexample is not None:
-            numbers["counterexample"] = show.brief(dict(self.counterexample))
+            numbers["counterexample"] = show.brief(dict(instance(vars(self)) or {}))
         return numbers
 
 

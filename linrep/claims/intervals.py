@@ -9,7 +9,7 @@ from typing import Any
 
 from linrep._arguments import checked
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import Condition, Missing
+from linrep.claims.measurements import LOWER, UPPER, Condition, Missing
 
 Side = Callable[..., Any]
 Ends = tuple[Fraction | int, Fraction | int]
@@ -39,7 +39,7 @@ def everywhere(
     Returns
     -------
     Condition or Missing
-        Proved either way: `measured` is the largest lhs - rhs that any piece leaves possible, or
+        Proved either way: `measured` is an upper bound of the largest lhs - rhs, or a lower one of
         that of the point. Missing where it was given up.
 
     Raises
@@ -84,7 +84,7 @@ def everywhere(
             setting = {**options.pop("setting", {}), **{name: str(x) for name, x in middle.items()}}
             return Condition(
                 False, float(point.lower()), 0.0, n_trials=looked, strength=PROVED,
-                setting=setting, **options,
+                setting=setting, measured_is=LOWER, **options,
             )  # fmt: skip
         longest = max(box, key=lambda name: box[name][1] - box[name][0])
         low, high = box[longest]
@@ -95,7 +95,9 @@ def everywhere(
             why=f"{len(pending)} pieces of the region are left after {looked}",
             needed="a bound that is not attained, or more pieces", **options,
         )  # fmt: skip
-    return Condition(True, settled, 0.0, n_trials=looked, strength=PROVED, **options)
+    return Condition(
+        True, settled, 0.0, n_trials=looked, strength=PROVED, measured_is=UPPER, **options
+    )
 
 
 checked(globals())

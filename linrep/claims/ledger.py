@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,16 @@ import pandas as pd
 from linrep import _atomic as files
 from linrep._display import number as show
 from linrep.claims.claim import BUDGETS, Claim
-from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, VERDICTS
+from linrep.claims.evidence import (
+    FAILS,
+    HOLDS,
+    LEDGER_LEVEL,
+    STRENGTHS,
+    UNDECIDED,
+    VERDICTS,
+    instance,
+    shown,
+)
 from linrep.claims.findings import findings
 from linrep.claims.order import in_order
 from linrep.claims.sections import unescaped
@@ -28,6 +37,7 @@ AS_EXPECTED = "as expected, without a record"
 UNEXPECTED = "not as expected, without a record"
 #: How a verdict stands beside the recorded one.
 OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, AS_EXPECTED, UNEXPECTED, CONTRADICTS)
+_HAIR = 1.001  # times the right side, below which a failure says little of its size
 #: Those that are differences.
 WRONG = (UNEXPECTED, CONTRADICTS)
 
@@ -161,27 +171,29 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
     overview = [
         "# Ledger",
         "",
-        "Every claim about the papers that can be tested, with its verdict, as recorded by `linrep "
+        "Each statement of the papers that can be tested, with its verdict, as recorded by `linrep "
         "verify --record`: it **holds**, it **fails**, it is **vacuous** (its hypotheses or its "
         "bound say nothing at any size that can exist), or it is **undecided**. The probability "
         "that any verdict in the ledger is wrong by chance is at most "
         f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness is "
-        "the ratio of the left to the right side of a bound, where both are positive. "
+        "the ratio of the left to the right side of a bound, where both are positive. A number "
+        "behind ≥ or ≤ is a lower or an upper bound of the quantity measured. Corrected forms of "
+        "statements that fail are this project's, and counted beside those that the papers print. "
         "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
         "derivations.",
     ]
     for key, columns in (("verdict", VERDICTS), ("strength", STRENGTHS)):
-        overview += [
-            "",
-            "| paper | " + " | ".join(map(badge, columns) if key == "verdict" else columns) + " |",
-            "| --- |" + " --: |" * len(columns),
-        ]
-        total: Counter[str] = Counter()
-        for paper, items in own.items():
-            counts = Counter(entries[name].get(key, "") for name in items)
-            overview.append(_row(f"[{paper}](ledger/{paper}.md)", counts, columns))
-            total += counts
-        overview.append(_row("all", total, columns))
+        heads = [*(map(badge, columns) if key == "verdict" else columns), "corrected forms"]
+        overview += ["", f"| paper | {' | '.join(heads)} |", "| --- |" + " --: |" * len(heads)]
+        rows = {f"[{paper}](ledger/{paper}.md)": list(items) for paper, items in own.items()}
+        rows["all"] = [name for names in rows.values() for name in names]
+        for first, names in rows.items():
+            counts = Counter(
+                entries[name].get(key, "") for name in names if not known[name].corrects
+            )
+            cells = [str(counts[column]) for column in columns]
+            corrected = [entries[name]["verdict"] for name in names if known[name].corrects]
+            overview.append(f"| {' | '.join([first, *cells, holding(corrected)])} |")
     overview += ["", "```{toctree}", ":hidden:", "", *(f"ledger/{paper}" for paper in own), "```"]
     made = {"ledger.md": overview}
     for paper, items in own.items():
@@ -189,8 +201,15 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
     return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
 
 
-def _row(first, counts, columns):
-    return " | ".join([f"| {first}", *(str(counts[name]) for name in columns)]) + " |"
+def holding(verdicts: Sequence[str]) -> str:
+    """Say how many of some verdicts are that a claim holds, a dash where there are none.
+
+    Parameters
+    ----------
+    verdicts : sequence of str
+    """
+    good = verdicts.count(HOLDS)
+    return f"{good} of {len(verdicts)} hold{'s' * (len(verdicts) == 1)}" if verdicts else "–"
 
 
 def _page(paper, own, entries):
@@ -204,7 +223,7 @@ def _page(paper, own, entries):
     ]
     for name, item in own.items():
         entry = entries[name]
-        numbers = " | ".join(show(entry[key]) for key in ("measured", "predicted", "tightness"))
+        numbers = " | ".join(shown(entry, key) for key in ("measured", "predicted", "tightness"))
         kinds, strength = ", ".join(entry.get("kinds", ())), entry.get("strength", "")
         lines.append(
             f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
@@ -247,16 +266,18 @@ def _section(name, item, entry):
         lines += ["| - | - | - | - | - | - |"]
         lines += [
             f"| {cell(part['name'])} | {badge(part['verdict'])} | {part.get('strength', '')} | "
-            f"{show(part['measured'])} | "
-            f"{show(part['predicted'])} | {cell(part['sentence'])} |"
+            f"{shown(part, 'measured')} | "
+            f"{shown(part, 'predicted')} | {cell(part['sentence'])} |"
             for part in entry["parts"]
         ]
     if several := readings(entry):
         lines += ["", *(f"- {cell(line)}" for line in several)]
+    if most := largest_failure(entry):
+        lines += ["", f"Largest failure: {cell(most)}."]
     if entry.get("facts"):
         lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry["facts"])]
     if entry["counterexample"]:
-        lines += ["", f"Counterexample: `{json.dumps(entry['counterexample'])}`"]
+        lines += ["", f"Counterexample: `{json.dumps(instance(entry), ensure_ascii=False)}`"]
     return lines
 
 
@@ -282,9 +303,28 @@ def readings(entry: Mapping[str, Any]) -> list[str]:
     return lines
 
 
+def largest_failure(entry: Mapping[str, Any]) -> str:
+    """Say which part fails by most, "" where what decides does or is not a mere rounding above 1.
+
+    The failure that stands most firmly decides, and that may be one in exact numbers by a hair.
+
+    Parameters
+    ----------
+    entry : mapping
+        A result, or what a ledger records.
+    """
+    failing = [
+        part for part in entry.get("parts", ()) if part["verdict"] == FAILS and part["tightness"]
+    ]
+    most = max(failing, key=lambda part: part["tightness"], default=entry)
+    by = entry.get("tightness")
+    if entry.get("verdict") != FAILS or not by or by >= _HAIR or most["tightness"] < _HAIR:
+        return ""
+    return f"{most['name']}: {most['sentence']} ({most['strength']})"
+
+
 def _fact(fact):
-    value = fact["value"] if isinstance(fact["value"], str) else show(fact["value"])
-    return f"{fact['name']}: {value} {fact['unit']}".rstrip()
+    return f"{fact['name']}: {shown(fact, 'value')} {fact['unit']}".rstrip()
 
 
 def cell(text: str) -> str:

@@ -189,19 +189,37 @@ def _text(item):
 
 
 def _title(entries):
-    counts = Counter(item.verdict for item in entries)
-    known = {name: counts[name] for name in (*VERDICTS, "unchecked")}
-    return "".join(text for _, text in tally(known, "statement"))
+    """Return a sentence on the papers' statements, and one on corrected forms, if any."""
+    printed, corrected = _forms(entries)
+    texts = []
+    for noun, own in (("statement", printed), ("corrected form", corrected)):
+        counts = Counter(item.verdict for item in own)
+        known = {name: counts[name] for name in (*VERDICTS, "unchecked")}
+        texts.append("".join(text for _, text in tally(known, noun)) if own else "")
+    return "; ".join(filter(None, texts)) or "0 statements"
+
+
+def _forms(entries):
+    """Return what the papers print, and its corrected forms, which are this project's."""
+    printed = [item for item in entries if not item.claim.corrects]
+    return printed, [item for item in entries if item.claim.corrects]
 
 
 def _counts(entries):
     """Return the verdicts of each paper as rows of a table, the names of the columns first."""
-    papers: dict[str, Counter[str]] = {}
-    for item in entries:
-        papers.setdefault(item.claim.paper, Counter())[item.verdict] += 1
+    printed, corrected = _forms(entries)
+    papers: dict[str, Counter[str]] = {item.claim.paper: Counter() for item in entries}
+    for item in printed:
+        papers[item.claim.paper][item.verdict] += 1
     names = [name for name in (*VERDICTS, "unchecked") if any(own[name] for own in papers.values())]
-    rows = [[paper, *(str(own[name]) for name in names)] for paper, own in papers.items()]
-    return [["paper", *names], *rows]
+    rows = [
+        [
+            paper, *(str(own[name]) for name in names),
+            ledger.holding([item.verdict for item in corrected if item.claim.paper == paper]),
+        ]
+        for paper, own in papers.items()
+    ]  # fmt: skip
+    return [["paper", *names, "corrected forms"], *rows]
 
 
 def _says(item):

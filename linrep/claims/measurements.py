@@ -23,6 +23,9 @@ from linrep._arguments import checked
 from linrep.random import RNGLike, generator
 from linrep.stats import TransitionPoint
 
+#: What a number is of the quantity that it is named after: it itself, or a bound of it.
+VALUE, LOWER, UPPER = TYPES = "value", "lower bound", "upper bound"
+
 RESAMPLES = 400
 _KEPT = 500  # cases and samples, of more than that
 
@@ -65,6 +68,9 @@ class Measurement:
         "proved" if it settles the whole region that the statement names (bounds by a derivation,
         exact algebra, interval arithmetic), "enumerated exactly" if it covers the whole finite
         domain; by default "statistical" or "searched".
+    measured_is, predicted_is : {"value", "lower bound", "upper bound"}
+        What the number decided on, and the one that the statement has for it, are of the quantity:
+        the ends of an interval, a sum broken off or the first terms of an estimate are bounds.
     """
 
     _: KW_ONLY
@@ -74,6 +80,8 @@ class Measurement:
     setting: Instance = field(default_factory=dict)
     weight: float = 1.0
     strength: str = ""
+    measured_is: str = VALUE
+    predicted_is: str = VALUE
 
     #: Whether deciding it can go wrong by chance.
     statistical: ClassVar[bool] = False
@@ -588,11 +596,14 @@ class Fact:
     ----------
     name, unit : str
     value : float or str
+    value_is : {"value", "lower bound", "upper bound"}
+        Of what is named. The largest or smallest of the instances tried is a value.
     """
 
     name: str
     value: Number
     unit: str = ""
+    value_is: str = VALUE
 
     def __post_init__(self):
         check.instance("value", self.value, Real, str)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from linrep._arguments import checked
+from linrep._validation import choice
 from linrep.claims import decisions, pictures, slopes
 from linrep.claims.evidence import (
     FAILS,
@@ -28,10 +29,14 @@ from linrep.claims.evidence import (
     Evidence,
     combine,
     counted,
+    ratio_is,
     read_in_several_ways,
     strength_of,
+    words,
 )
 from linrep.claims.measurements import (
+    TYPES,
+    VALUE,
     Cases,
     Condition,
     Constant,
@@ -89,11 +94,15 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
             raise ValueError(
                 f"strength must be one of {', '.join(STRENGTHS)}, got {item.strength!r}"
             )
+        choice("measured_is", item.measured_is, TYPES)
+        choice("predicted_is", item.predicted_is, TYPES)
+    facts = tuple(item for item in found if isinstance(item, Fact))
+    for fact in facts:
+        choice("value_is", fact.value_is, TYPES)
     total = shared(measurements)
     unit = level / total if total else 0.0
     parts = [_decided(item, unit) for item in measurements]
     whole = combine(parts)
-    facts = tuple(item for item in found if isinstance(item, Fact))
     curves = [item.points for item in found if isinstance(item, Curve)]
     if whole.points is not None:
         curves.insert(0, whole.points)
@@ -177,6 +186,7 @@ def _number(measurement, level):
     return replace(
         found, name=measurement.name, quantity=found.quantity or measurement.quantity,
         unit=measurement.unit, counterexample=setting,
+        measured_is=measurement.measured_is, predicted_is=measurement.predicted_is,
         kinds=found.kinds or tuple(filter(None, [measurement.kind])),
         strength=_strength(measurement, found.verdict),
     )  # fmt: skip
@@ -202,10 +212,10 @@ def _decide(measurement, level):
 @_decide.register
 def _(item: Cases, level):
     left, right, worst = max(item.cases, key=lambda case: case[0] - case[1])
-    bad = item.violations
+    bad, kind = item.violations, ratio_is(item.measured_is, item.predicted_is)
     return Evidence(
         FAILS if bad else HOLDS,
-        excess(left, right, bad, item.count, worst, item.shown),
+        excess(left, right, bad, item.count, worst, item.shown, kind),
         measured=float(left),
         predicted=float(right),
         tightness=_ratio(left, right),
@@ -221,6 +231,7 @@ def excess(
     count: int,
     instance: Mapping[str, Any],
     shown: Iterable[str] = (),
+    kind: str = VALUE,
 ) -> str:
     """Say in how many cases the left side is larger, and how large it is where most is in excess.
 
@@ -233,6 +244,8 @@ def excess(
         That case.
     shown : iterable of str
         Names of what is said of it.
+    kind : str
+        Which of a value and its bounds the excess is, "" where that is open.
     """
     cases = "case" if count == 1 else "cases"
     counts = f"left side larger in {violations} of {count} {cases}"
@@ -241,19 +254,20 @@ def excess(
     at = ", ".join(f"{name} = {instance[name]}" for name in shown if name in instance)
     behind = f" ({at})" if at else ""
     if not right > 0.0:
-        return f"{counts}, by {'' if count == 1 else 'up to '}{float(left - right):.4g}{behind}"
+        by = words(kind) or ("" if count == 1 else "up to ")
+        return f"{counts}, by {by}{float(left - right):.4g}{behind}"
     where = ": " if count == 1 else "; at the largest excess "
-    return f"{counts}{where}{_times(left, right)}{behind}"
+    return f"{counts}{where}{_times(left, right, kind)}{behind}"
 
 
-def _times(left, right):
+def _times(left, right, kind=VALUE):
     """Say how many times the right side the left one is."""
     if left == np.inf:
         return "the left side is infinite"
     more = float((left - right) / right)
     # Just above 1, it is the excess that has digits.
     times = f"{1.0 + more:.4g}" if more >= 0.001 else f"1 + {more:.2g}"
-    return f"{times} times the right side"
+    return f"{words(kind)}{times} times the right side"
 
 
 @_decide.register
@@ -288,7 +302,9 @@ def _(item: Search, level):
 
 @_decide.register
 def _(item: Frequency, level):
-    found = decisions.frequency(item.violations, item.trials, item.at_most, level=level)
+    found = decisions.frequency(
+        item.violations, item.trials, item.at_most, level=level, before=words(item.measured_is)
+    )
     return replace(found, tightness=_ratio(found.measured, found.predicted))
 
 
@@ -367,7 +383,7 @@ def _(item: Condition, level):
     return Evidence(
         HOLDS if item.good else FAILS,
         f"{'true' if item.good else 'false'}"
-        + ("" if np.isnan(item.measured) else f", {item.measured:.4g}")
+        + ("" if np.isnan(item.measured) else f", {words(item.measured_is)}{item.measured:.4g}")
         + ("" if np.isnan(item.claimed) else f", claimed {item.claimed:.4g}"),
         measured=item.measured,
         predicted=item.claimed,

@@ -6,6 +6,7 @@ import hashlib
 import inspect
 import json
 import math
+import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
@@ -20,21 +21,23 @@ import pandas as pd
 
 from linrep import _code as code
 from linrep import _portable as portable
-from linrep._display import number
 from linrep._progress import JobsBar
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
-from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence, read_in_several_ways
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence, read_in_several_ways, shown
+from linrep.claims.measurements import VALUE
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
+from linrep.sweeps.description import SPECIFICATION
 from linrep.sweeps.pool import WorkerEnded, completed, finish, process_pool
-from linrep.sweeps.store import SPECIFICATION
 
+_DIGITS = 12  # of the state of the code, in the name of a run directory
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.
 _DECIDING = tuple(
     f"claims/{name}"
     for name in (
+        "current",
         "decisions",
         "entry",
         "evidence",
@@ -57,7 +60,8 @@ class Result:
     `seconds` are those of CPU that measuring took; `control` is the verdict of the negative
     control, where that was run; `stored` tells whether the measurements were there already.
     `readings` has a mapping for each way in which a part can be read: `of` (the part), `reading`,
-    `taken`, `verdict`, `strength`.
+    `taken`, `verdict`, `strength`. `measured_is` and `predicted_is` tell values from bounds of the
+    quantity, as `value_is` of a fact does.
     """
 
     id: str
@@ -88,9 +92,11 @@ class Result:
     control: str | None = None
     expected: str = HOLDS
     stored: bool = False
+    measured_is: str = VALUE
+    predicted_is: str = VALUE
 
     def __repr__(self):
-        numbers = (f"{name}={number(getattr(self, name))}" for name in ("measured", "predicted"))
+        numbers = (f"{name}={shown(vars(self), name)}" for name in ("measured", "predicted"))
         return f"Result({self.id}: {self.verdict}, {', '.join(numbers)}. {self.sentence})"
 
     def as_json(self) -> dict[str, Any]:
@@ -389,6 +395,15 @@ def is_damaged(item: Claim, *, budget: str, seed: int, store: str | Path) -> boo
     return False
 
 
+def is_stale(item: Claim, *, budget: str, seed: int, store: str | Path) -> bool:
+    """Tell whether a store has a claim's run, where it has none for this state of the code."""
+    own = re.compile(rf"{re.escape(item.id)}-[0-9a-f]{{{_DIGITS}}}(-\d+)?")
+    return any(
+        own.fullmatch(place.name) and any(place.glob("parts/*.parquet"))
+        for place in Path(store, f"{budget}-{seed}").glob(f"{item.id}-*")
+    )
+
+
 def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     row = open_run(place).read().iloc[0]
     control = row.get("control")
@@ -424,6 +439,8 @@ def _numbers(found):
         "high": _finite(high),
         "n_trials": found.n_trials,
         "level": found.level,
+        "measured_is": found.measured_is,
+        "predicted_is": found.predicted_is,
         "quantity": found.quantity,
         "unit": found.unit,
         "sentence": found.sentence,
@@ -471,7 +488,7 @@ def _directory(name, budget, seed, store):
     digest = hashlib.sha256(code.state("deep", *sorted(left_out)).encode())
     for path in (own, *sorted(own.parent.glob("*.py"))):
         digest.update(path.read_bytes())
-    return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:12]}"
+    return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:_DIGITS]}"
 
 
 def _place(base, fresh=False):

@@ -67,7 +67,7 @@ def parameters_of(run):
     try:
         cells = json.loads((run / "sweep.json").read_text("utf-8"))["cells"]
         return list(dict.fromkeys(name for cell in cells for name in dict(cell)))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 

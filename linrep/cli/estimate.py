@@ -1,9 +1,10 @@
-"""How much a sweep is, before it is run: replicates, bytes and time."""
+"""What a sweep is, before it is run: whether it can be, how many replicates, bytes and time."""
 
 from __future__ import annotations
 
 import math
 import time
+import warnings
 
 from linrep.cli.group import BadInput, bad_input
 from linrep.cli.text import counted, echo
@@ -11,6 +12,69 @@ from linrep.cli.text import counted, echo
 _PROBES = 8
 _PROBE_SECONDS = 10.0
 _ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
+_TRIAL_SECONDS = 2.0  # for settings beside the first of each algorithm
+#: What leaves of a run little more than reading its settings.
+_SHORT = {"rounds": 2, "iterations": 1}
+
+
+def refuse(specification):
+    """Raise a ValueError if an algorithm of linrep refuses its settings.
+
+    Of cells that differ in sizes alone the first is tried with few rounds. Only what then fails
+    in whole, too, with other random numbers, and in the last of these cells, is an error of all.
+    """
+    from linrep import simulation
+    from linrep.sweeps import canonical
+
+    if specification.function is not simulation.simulate:
+        return
+    groups: dict[str, list] = {}
+    known = {}
+    for cell in specification.grid:
+        name = cell["algorithm"]
+        if name in simulation.ALGORITHMS:
+            family = simulation.family_of(name, specification.settings.get("problem"))
+            known[name] = simulation.known_parameters(simulation.ALGORITHMS[name], family)
+            sizes = (*family.sizes, *family.data)
+            others = {axis: value for axis, value in cell.items() if axis not in sizes}
+            groups.setdefault(canonical(others), []).append(cell)
+    began = time.perf_counter()
+    tried = set()
+    for cells in groups.values():
+        first, name = cells[0], cells[0]["algorithm"]
+        if name in tried and time.perf_counter() - began > _TRIAL_SECONDS:
+            continue
+        tried.add(name)
+        short = {
+            axis: min(first.get(axis, value), value) for axis, value in _SHORT.items()
+            if axis in (known[name] or ()) and isinstance(first.get(axis, value), int | float)
+        }  # fmt: skip
+        if (
+            _refusal(specification, first, 0, short)
+            and _refusal(specification, cells[-1], 1)
+            and (error := _refusal(specification, first, 1))
+        ):
+            raise ValueError(f"{name}: {error}")
+
+
+def _refusal(specification, cell, replicate, short=None):
+    """Return the error of a replicate that says what is wrong with its settings, None if none."""
+    import numpy as np
+
+    from linrep.sweeps.chunks import call
+
+    keys, settings = specification.keys(cell), specification.settings
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the sweep says them
+        try:
+            call(specification.function, {**cell, **(short or {})}, keys, replicate, settings)
+        except np.linalg.LinAlgError:  # a ValueError, but of the data
+            pass
+        except (ValueError, TypeError) as error:
+            return error
+        except Exception:  # the sweep stores it
+            pass
+    return None
 
 
 def estimate(specification, out, workers, *, extend):

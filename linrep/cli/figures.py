@@ -74,7 +74,8 @@ def _run_options(command):
             ),
             mode_option(
                 "Compute with instructions that many processors have, so that they get the same "
-                "bits, or with all of this one's.  [default: portable with --check and --record]"
+                "bits, given the same versions of the libraries, or with all of this one's.  "
+                "[default: portable with --check and --record]"
             ),
             workers_option("Threads; the numbers do not depend on it."),
             SEED_OPTION,

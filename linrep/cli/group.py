@@ -46,6 +46,8 @@ GROUPS = {
         "info": "Print versions and settings, for a bug report.",
     },
 }
+#: What digits depend on in the portable mode beside code and seed.
+LIBRARIES = "NumPy, SciPy, numba, llvmlite and the C library"
 MOST_WORKERS = 1024
 MOST_REPLICATES = 10**9  # of a cell
 DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
@@ -253,6 +255,7 @@ SEED_OPTION = click.option(
 def replay_command(run, failure):
     """Say how to see a failed replicate, one of the rows of a run."""
     from linrep.sweeps.replay import ALGORITHMS
+    from linrep.sweeps.targets import named_by_file
 
     words = ["linrep", "replay", str(run.path), "--cell", failure["cell"]]
     words += ["--replicate", str(failure["replicate"])]
@@ -260,7 +263,7 @@ def replay_command(run, failure):
     named = map(failure.get, run.parameters) if run.target == ALGORITHMS else [run.target]
     for name in named:
         if isinstance(name, str) and ":" in name:
-            words += ["--allow", name]
+            words += ["--allow", named_by_file(name)]
     return f"see it with: {join(words)}"
 
 
@@ -292,6 +295,15 @@ partial_option = click.option(
     help="Take what there is. Otherwise the exit status is 1 where replicates are missing, damaged "
     "or have failed.",
 )
+
+
+def tell_mixture(run):
+    """Say in a line that the replicates of a run are of several machines or versions."""
+    from linrep.sweeps.machines import mixture
+
+    if found := mixture(run.machines()):
+        text = f"{run.path} is of several machines or versions, and digits may differ: {found}"
+        echo(Painted(text, "note"), err=True)
 
 
 def tell_completeness(found, partial):

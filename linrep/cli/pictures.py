@@ -9,7 +9,14 @@ import click
 from linrep._formulas import parse
 from linrep._suggest import unknown
 from linrep.cli import completion
-from linrep.cli.group import bad_input, check_run, main, partial_option, tell_completeness
+from linrep.cli.group import (
+    bad_input,
+    check_run,
+    main,
+    partial_option,
+    tell_completeness,
+    tell_mixture,
+)
 from linrep.cli.output import check_output, check_picture, write_figure, write_file
 from linrep.cli.text import counted, echo, for_spreadsheets, frame
 from linrep.cli.values import read_names
@@ -99,6 +106,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
         _tell_missing(rows, value, threshold, columns, table)
     for law in laws:
         echo(str(law))
+    tell_mixture(stored)
     tell_completeness(completeness, partial)
     if laws and all(law.fit is None for law in laws):
         raise click.exceptions.Exit(1)
@@ -210,6 +218,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     for note in notes:
         echo(note, err=True)
     echo(str(out))
+    tell_mixture(stored)
     tell_completeness(completeness, partial)
 
 

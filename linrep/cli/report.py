@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import shorten
 
 import click
 
 from linrep import _scripts
 from linrep.cli import completion
-from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
+from linrep.cli.group import SEED_OPTION, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
 from linrep.cli.text import counted, echo
-from linrep.cli.verify import LEDGER_OPTION, STORE, STORE_OPTION, choose, read_ledger
+from linrep.cli.verify import (
+    LEDGER_OPTION,
+    RUNS_OPTION,
+    STORE,
+    STORE_OPTION,
+    check_store,
+    choose,
+    read_ledger,
+)
+
+_LONGEST = 160  # characters of names
 
 
 @main.command()
 @click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.claims)
-@click.option(
-    "--budget",
-    type=click.Choice(["quick", "standard", "thorough"]),
-    help="Which stored runs to show.  [default: of each claim that of the largest budget]",
-)
+@RUNS_OPTION
 @SEED_OPTION
 @STORE_OPTION
 @LEDGER_OPTION
@@ -42,8 +49,7 @@ def report(ids, budget, seed, store, book_path, figures, out):
     Of all claims, some by id or pattern, or those of a file. Runs that `linrep verify` stored are
     shown with their plots, of other claims what the ledger records: nothing is computed here.
     """
-    if store != STORE and not store.is_dir():
-        raise BadInput(f"--store: there is no folder {store}")
+    check_store(store)
     with bad_input(OSError):
         check_output("--out", out)
     chosen, file = choose(ids)
@@ -72,8 +78,13 @@ def report(ids, budget, seed, store, book_path, figures, out):
         page = render(found).encode()
         write_file(out, page)
     runs = sum(entry.stored for entry in found.entries)
-    if not runs:
+    if not any(entry.stored or entry.stale or entry.damaged for entry in found.entries):
         echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)
+    stale = [entry.claim.id for entry in found.entries if entry.stale]
+    if stale:
+        some = shorten(", ".join(stale), _LONGEST, placeholder=" …")
+        echo(f"{some}: checked in {store} before code was edited; linrep verify checks again",
+             err=True)  # fmt: skip
     damaged = [entry.claim.id for entry in found.entries if entry.damaged]
     for name in damaged:
         echo(f"{name}: its run in {store} is damaged; linrep verify computes it again", err=True)

@@ -40,8 +40,8 @@ _BUDGET, _SEED = "quick", 0
     help="Theorems, lemmas, propositions and corollaries with their corrected forms, or all.",
 )
 @mode_option(
-    "The same numbers on every x86-64-v3 processor, or as fast as this one can.  [default: "
-    "portable]"
+    "The same numbers on every x86-64-v3 processor, given the same versions of the libraries, or "
+    "as fast as this one can.  [default: portable]"
 )
 @workers_option("Processes; the numbers do not depend on it.")
 @click.option(

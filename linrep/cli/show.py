@@ -12,9 +12,17 @@ from linrep._scripts import available
 from linrep._suggest import unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, size_section, without_markup
-from linrep.cli.group import bad_input, main
+from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
 from linrep.cli.text import Painted, counted, echo, listing, table, verdict, wrapped
-from linrep.cli.verify import LEDGER_OPTION, choose, read_ledger
+from linrep.cli.verify import (
+    LEDGER_OPTION,
+    RUNS_OPTION,
+    STORE,
+    STORE_OPTION,
+    check_store,
+    choose,
+    read_ledger,
+)
 
 _LABEL = 11  # letters of a label and the blank after it
 _MOST_VALUES = 8  # of a parameter
@@ -32,38 +40,58 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
     shell_complete=completion.shown,
 )
 @click.option("-v", "--verbose", is_flag=True, help="With derivations and facts.")
+@RUNS_OPTION
+@SEED_OPTION
+@STORE_OPTION
 @LEDGER_OPTION
-def show(ids, verbose, book_path):
+@click.pass_context
+def show(context, ids, verbose, budget, seed, store, book_path):
     """Show a claim: the statement, its verdict and why; or a figure, an algorithm, a run.
 
-    Claims by id or pattern, or those of a file with the verdicts of its ledger. Of a figure its
-    sizes and its record, of an algorithm its axes, of a run directory what it holds.
+    Claims by id or pattern, or those of a file: with the verdict of the run that `linrep verify`
+    stored, or else the ledger's. Of a figure its sizes and its record, of an algorithm its axes, of
+    a run directory what it holds.
     """
-    if not any(name.endswith(".py") for name in ids):
-        ids = names.spelled(ids, [*names.claims(), *available(), *names.ALGORITHMS])
-    kinds = {name: _kind(name) for name in ids}
-    claims = [name for name, kind in kinds.items() if kind is None]
+    check_store(store)
+    known = names.claims()
+    own = any(name.endswith(".py") for name in ids)
+    if not own:
+        ids = names.spelled(ids, [*known, *available(), *names.ALGORITHMS])
+    # What is a claim and a figure of it is both.
+    claims = [name for name in ids if (name in known and not own) or _kind(name) is None]
+    kinds = {name: _kind(name) for name in ids if name not in claims}
     with bad_input(ValueError):
-        if claims and not any(name.endswith(".py") for name in claims):
+        if claims and not own:
             _check(claims)
+    if not claims:
+        for name in ("budget", "seed", "store", "book_path"):
+            if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+                raise BadInput(f"--{name.replace('book_path', 'ledger')} is for claims")
     first = True
     for name, kind in kinds.items():
-        if kind is not None:
-            if not first:
-                echo()
-            kind(name)
-            first = False
+        if not first:
+            echo()
+        kind(name)
+        first = False
     if not claims:
         return
     chosen, file = choose(claims)
     entries = read_ledger(file, book_path)
     from linrep.claims import ledger
+    from linrep.claims.current import current
     from linrep.claims.entry import entry
 
+    figures = () if own else available()
     for item in chosen:
         if not first:
             echo()
-        _claim(entry(item, entries, book_path or ledger.PATH, file), verbose)
+        with bad_input(OSError, ValueError):
+            found = current(item, entries.get(item.id), store=store, budget=budget, seed=seed)
+        book = {} if found.result is None else {item.id: found.result}
+        _claim(entry(item, book, book_path or ledger.PATH, file), found, store, verbose)
+        if item.id in figures:
+            echo()
+            _figure(item.id)
         first = False
 
 
@@ -108,12 +136,12 @@ def _line(label, *parts):
         echo(f"  {label:{_LABEL}}", *parts)
 
 
-def _claim(item, verbose):
-    """Print a statement with all that is recorded of it."""
-    from linrep._display import number
+def _claim(item, found, store, verbose):
+    """Print a statement with all that is known of it."""
     from linrep.claims import formulas, ledger
     from linrep.claims.claim import registered
     from linrep.claims.entry import failing_parts
+    from linrep.claims.evidence import FAILS, instance, shown
     from linrep.claims.sections import unescaped
 
     claim, recorded, finding, proof = item.claim, item.recorded, item.finding, item.proof
@@ -123,18 +151,28 @@ def _claim(item, verbose):
     if verbose:
         _line("LaTeX", claim.latex)
     _line("under", "; ".join(map(str, claim.hypotheses)))
-    numbers = [
-        f"{name} {number(recorded[key])}"
-        for name, key in (("measured", "measured"), ("claimed", "predicted"))
-        if recorded.get(key) is not None
-    ]
-    found = [
-        recorded.get("strength"), *numbers, failing_parts(recorded.get("parts", ())),
-        f"it would take {recorded['needed']}" if recorded.get("needed") else "",
-    ]  # fmt: skip
-    _line("verdict", verdict(item.verdict), "".join(f" · {each}" for each in found if each))
+    of = ""
     if recorded:
-        _line("measured", f"{recorded['sentence']} (ledger, {recorded['budget']} budget)")
+        of = f"{'stored run' if found.run else 'ledger'}, {recorded['budget']} budget"
+    several = failing_parts(recorded.get("parts", ()))
+    needed = f"it would take {recorded['needed']}" if recorded.get("needed") else ""
+    more = filter(None, [*_numbers(recorded), several, needed])
+    _line("verdict", verdict(item.verdict), "".join(f" · {each}" for each in more))
+    if recorded:
+        raised = item.verdict == "error"
+        _line("raised" if raised else "measured", f"{recorded['sentence']} ({of})")
+    _line("largest", ledger.largest_failure(recorded))
+    if recorded.get("control"):
+        _line("control", "rejected" if recorded["control"] == FAILS else "ACCEPTED, "
+              f"{recorded['control']}: the check does not reject what is false")  # fmt: skip
+    if found.run and found.recorded:
+        of_ledger = [*_numbers(found.recorded), f"{found.recorded['budget']} budget"]
+        texts = "".join(f" · {each}" for each in filter(None, of_ledger))
+        _line("ledger", verdict(found.recorded["verdict"]), texts)
+    if found.damaged:
+        _line("store", f"its run in {store} is damaged; linrep verify computes it again")
+    if found.stale:
+        _line("store", f"checked in {store} before code was edited; linrep verify checks again")
     for line in ledger.readings(recorded):
         _line("reading", line)
     if finding is not None:
@@ -149,7 +187,7 @@ def _claim(item, verbose):
             for paragraph in unescaped(proof.text).split("\n\n"):
                 _line("", " ".join(paragraph.split()))
     if recorded.get("counterexample"):
-        _line("instance", json.dumps(recorded["counterexample"], ensure_ascii=False))
+        _line("instance", json.dumps(instance(recorded), ensure_ascii=False))
     _line("corrects", claim.corrects)
     for name in item.corrected_by:
         other = registered(name)
@@ -158,6 +196,8 @@ def _claim(item, verbose):
     words = ["linrep", "verify", *filter(None, [item.file]), claim.id]
     if recorded:
         words += ["--budget", recorded["budget"], "--seed", str(recorded["seed"])]
+    if store != STORE:
+        words += ["--store", str(store)]
     _line("check it", shlex.join(words))
     parts = recorded.get("parts", ())
     if parts:
@@ -168,14 +208,22 @@ def _claim(item, verbose):
         rows = [
             (
                 part["name"] or part.get("quantity") or "-", verdict(part["verdict"]),
-                part.get("strength") or "-", *(number(part[key]) for key in keys),
+                part.get("strength") or "-", *(shown(part, key) for key in keys),
                 str(part["n_trials"]),
             )
             for part in parts
         ]  # fmt: skip
         table(head, rows, left=3)
-    of = f"ledger, {recorded['budget']} budget" if recorded else ""
     _facts(recorded.get("facts", ()), verbose, of)
+
+
+def _numbers(result):
+    """Return a verdict's strength, and what was measured and claimed, where there is any."""
+    from linrep.claims.evidence import shown
+
+    numbers = (("measured", "measured"), ("claimed", "predicted"))
+    known = [f"{name} {shown(result, key)}" for name, key in numbers if result.get(key) is not None]
+    return [result.get("strength"), *known]
 
 
 def _facts(facts, verbose, of):
@@ -209,12 +257,11 @@ def _facts(facts, verbose, of):
 
 def _fact(fact, unit=True):
     """Return a number with its unit, a dash where there is none."""
-    from linrep._display import number
+    from linrep.claims.evidence import shown
 
     if fact is None:
         return "–"
-    value = fact["value"] if isinstance(fact["value"], str) else number(fact["value"])
-    return f"{value} {fact['unit'] if unit else ''}".rstrip()
+    return f"{shown(fact, 'value')} {fact['unit'] if unit else ''}".rstrip()
 
 
 def _figure(name):

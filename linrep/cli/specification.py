@@ -187,9 +187,15 @@ def _read_file(path) -> dict[str, Any]:
     if path is None:
         return {}
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(
+            path.read_text(encoding="utf-8-sig")
+        )  # Notepad's begins with a mark
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
+    except (ValueError, RecursionError):
+        raise ValueError(
+            f"{path} cannot be read: a number is too long, or lists are nested too deep"
+        ) from None
     for name, value in content.items():
         if name not in _FILE_KEYS:
             raise ValueError(unknown(f"{path}: unknown key", name, _FILE_KEYS))
@@ -203,12 +209,26 @@ def _read_file(path) -> dict[str, Any]:
         name: read_axis(name, value) if isinstance(value, str) else value
         for name, value in axes.items()
     }
+    if "function" in content:  # whose axes may be any text
+        content["function"] = _beside(path, content["function"])
+    else:
+        content["axes"] = {name: _beside(path, value) for name, value in content["axes"].items()}
+    if "algorithm" in content:
+        content["algorithm"] = _beside(path, read_names(content["algorithm"]))
     if "zip" in content:
         content["zipped"] = content.pop("zip")
     for name in ("where", "derive", "zipped"):
         if isinstance(content.get(name), str):
             content[name] = [content[name]]
     return content
+
+
+def _beside(path, value):
+    """Return names of functions in files as seen from here, not from the folder of a sweep file."""
+    if isinstance(value, list):
+        return [_beside(path, each) for each in value]
+    home, colon, name = value.rpartition(":") if isinstance(value, str) else ("", "", "")
+    return f"{path.parent / home}:{name}" if colon and home.endswith(".py") else value
 
 
 def _is_of(value, *kinds):

@@ -14,8 +14,9 @@ import click
 from linrep._suggest import unknown
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
-from linrep.cli.estimate import duration, estimate
+from linrep.cli.estimate import duration, estimate, refuse
 from linrep.cli.group import (
+    LIBRARIES,
     MOST_REPLICATES,
     BadInput,
     Unfinished,
@@ -125,7 +126,8 @@ def _names_one(name):
 @click.option(
     "--portable",
     is_flag=True,
-    help="Compute with instructions that all x86-64 processors since 2013 have: the same digits.",
+    help="Compute with instructions that all x86-64 processors since 2013 have: the same digits on "
+    f"all of them, given the same versions of {LIBRARIES}.",
 )
 @click.option("--dry-run", is_flag=True, help="Say how much it is, and write nothing.")
 def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **flags):
@@ -145,7 +147,9 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
 
     with bad_input(ValueError, TypeError):
         specification, name = build(options, allow)
-    out = Path(options.get("out") or Path("runs", name))
+        out = Path(options.get("out") or Path("runs", name))
+        if flags["extend"] or not (out / "sweep.json").exists():
+            refuse(specification)
     if dry_run:
         estimate(specification, out, flags["workers"], extend=flags["extend"])
         return
@@ -210,21 +214,24 @@ def runs(directories, everything):
     found = list(dict.fromkeys(found))
     kept = [] if directories else [path for path in found if path.parts[1:2] in _KEPT]
     own = [path for path in found if path not in kept]
-    unreadable = False
+    status = 0
     lines: list[tuple] = []
     for path in [*own, *kept] if everything else own:
         try:
-            lines += _described(path)
+            described, is_damaged = _described(path)
         except (ValueError, OSError) as error:
             echo_error(error)
-            unreadable = True
+            status = 2
+        else:
+            lines += described
+            status = max(status, int(is_damaged))
     if lines:
         table(("run", "cells", "done", "missing", "failed", "left on one core"), lines)
     if kept and not everything:
         more = "more" if own else "there are"
         echo(f"{more}, of claims and figures: {len(kept)}; linrep runs --all lists them", err=True)
-    if unreadable:
-        raise click.exceptions.Exit(2)
+    if status:
+        raise click.exceptions.Exit(status)
 
 
 #: Folders of runs in which the other commands keep theirs.
@@ -232,7 +239,7 @@ _KEPT = (("verify",), ("figures",), ("reproduce",))
 
 
 def _described(path):
-    """Return the lines of a run directory: numbers, and what is to be known of its parts."""
+    """Return the lines of a run directory, and whether some of its parts are damaged."""
     from linrep.sweeps import open_run
 
     stored = open_run(path)
@@ -247,9 +254,10 @@ def _described(path):
     if failed:
         numbers[3] = Painted(str(failed), "error")
     rows = [(str(path), *numbers, left)]
-    notes = [f"  damaged: {part.name}" for part in stored.damaged()]
+    damaged = stored.damaged()
+    notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
     notes += [f"  {line}" for line in _mixed(stored)]
-    return [*rows, *((note, "", "", "", "", "") for note in notes)]
+    return [*rows, *((note, "", "", "", "", "") for note in notes)], bool(damaged)
 
 
 @main.command()
@@ -309,7 +317,10 @@ def replay(run, cell, replicate, function, allow, debug):
             echo("it was stored by another machine; there and here are")
             for line in other:
                 echo(f"  {line}")
-            echo("linrep sweep --portable computes the same digits on both")
+            echo(
+                "linrep sweep --portable computes the same digits on both, given the same "
+                f"versions of {LIBRARIES}"
+            )
         else:
             echo("it was stored by a machine like this one")
         raise click.exceptions.Exit(1)
@@ -335,9 +346,13 @@ def merge(out, directories, partial):
 
     with bad_input(ValueError, OSError), warnings_as_lines(Overlapping):
         merged = merge_runs(out, directories)
-        damaged = [path for directory in directories for path in open_run(directory).damaged()]
-    for path in damaged:
-        echo(f"left out, as it cannot be read: {path}", err=True)
+        damaged = {
+            path: lost
+            for directory in directories
+            for path, lost in open_run(directory).damaged().items()
+        }
+    for path, lost in damaged.items():
+        echo(f"damaged: {path} ({lost})", err=True)
     echo(f"{out}: {merged.count()} of {merged.total} replicates")
     for line in _mixed(merged):
         echo(line)
@@ -350,8 +365,10 @@ def _check_cell(run, selection, replicate):
         described = json.loads((run / "sweep.json").read_text("utf-8"))
         cells, replicates = described["cells"], described["replicates"]
         known = dict.fromkeys(name for cell in cells for name in cell)
-    except (OSError, ValueError, TypeError, KeyError):
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
         return  # what opens it says what is wrong with it
+    if not all(isinstance(cell, dict) for cell in cells):
+        return
     for name, value in selection.items():
         if name not in known:
             raise ValueError(unknown("no parameter", name, known, of=f"in {run}"))
@@ -371,20 +388,15 @@ class _Dask:
     def __init__(self, client, address):
         self._client = client
         self._address = address
-        self._said = False
         self.pool = client.get_executor()
 
     def cores(self):
         if self._client.status != "running":
             raise self._gone()
         try:
-            count = sum(self._client.nthreads().values())
+            return sum(self._client.nthreads().values())
         except OSError as error:  # the scheduler ends while it is asked
             raise self._gone() from error
-        if not count and not self._said:
-            echo(f"{self._address} has no worker: waiting for one", err=True)
-            self._said = True
-        return count
 
     @contextmanager
     def connected(self):
@@ -430,7 +442,8 @@ def _mixed(run):
     if len(found) < 2:
         return []
     return [
-        f"{counted(count, 'replicate')} of {describe(machine)}" for machine, count in found.items()
+        f"{counted(count, 'replicate')} of {describe(machine, found)}"
+        for machine, count in found.items()
     ]
 
 

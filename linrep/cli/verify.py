@@ -33,8 +33,8 @@ from linrep.cli.text import (
 )
 
 MODE_OPTION = mode_option(
-    "The same numbers on every x86-64-v3 processor, or as fast as this one can.  [default: "
-    "portable with --record, native otherwise]"
+    "The same numbers on every x86-64-v3 processor, given the same versions of the libraries, or "
+    "as fast as this one can.  [default: portable with --record, native otherwise]"
 )
 STORE = Path("runs", "verify")
 _SHOWN = 20  # verdicts that contradict the ledger
@@ -49,6 +49,12 @@ STORE_OPTION = click.option(
 )
 
 
+#: Of what shows finished checks and makes none.
+RUNS_OPTION = click.option(
+    "--budget",
+    type=click.Choice(["quick", "standard", "thorough"]),
+    help="Which stored runs to show.  [default: of each claim that of the largest budget]",
+)
 LEDGER_OPTION = click.option(
     "--ledger",
     "book_path",
@@ -83,7 +89,7 @@ def _options(command):
     "--list",
     "list_only",
     is_flag=True,
-    help="List the claims with their recorded verdicts, and stop.",
+    help="List the claims with their verdicts, the ledger's or else the store's, and stop.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Say all that was found of what does not hold.")
 @click.option(
@@ -91,7 +97,7 @@ def _options(command):
     "verdicts",
     multiple=True,
     type=click.Choice(["holds", "fails", "vacuous", "undecided"]),
-    help="Only claims that the ledger records with this verdict.",
+    help="Only claims with this verdict in the ledger, or else in the store.",
 )
 @click.option("--paper", "papers", multiple=True, help="Only claims of this paper.")
 @click.option(
@@ -106,7 +112,7 @@ def _options(command):
     "strengths",
     multiple=True,
     type=click.Choice(["proved", "enumerated exactly", "statistical", "searched"]),
-    help="Only claims whose recorded verdict is of this strength.",
+    help="Only claims whose verdict there is of this strength.",
 )
 @click.option("--fresh", is_flag=True, help="Measure anew, whatever is stored.")
 @click.option(
@@ -167,12 +173,15 @@ def verify(
         with bad_input(OSError):
             check_output("--ledger", book_path)
     entries = read_ledger(file, book_path, record)
+    known = entries
+    if list_only or verdicts or strengths:
+        known = _known(chosen, entries, store, seed)
     chosen = _filtered(
-        chosen, entries, verdicts=verdicts, strengths=strengths, papers=papers,
+        chosen, known, verdicts=verdicts, strengths=strengths, papers=papers,
         severities=severities,
     )  # fmt: skip
     if list_only:
-        _list(chosen, entries)
+        _list(chosen, known)
         return
     if path is not None and figures is not None and path.resolve() == figures.resolve():
         raise BadInput(f"--json and --figures must differ, both are {str(path)!r}")
@@ -265,6 +274,12 @@ def constants(paper, budget, workers, seed, store, out):
             echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
 
 
+def check_store(store):
+    """Refuse a store that is named and not there: nothing is computed where it is only shown."""
+    if store != STORE and not store.is_dir():
+        raise BadInput(f"--store: there is no folder {store}")
+
+
 def read_ledger(file, path, made=False):
     """Return the recorded verdicts: linrep's, or of a file of claims those at a path, if any.
 
@@ -302,6 +317,19 @@ def choose(names):
     with bad_input(ValueError, TypeError, OSError):
         file = files[0] if files else None
         return select(load_file(file) if file else claims(), patterns), file
+
+
+def _known(chosen, entries, store, seed):
+    """Return the ledger's entries, and of claims that have none what a store holds of them."""
+    from linrep.claims.current import current
+
+    with bad_input(OSError, ValueError):
+        results = {
+            item.id: current(item, None, store=store, seed=seed).result
+            for item in chosen
+            if item.id not in entries
+        }
+    return {**entries, **{name: result for name, result in results.items() if result}}
 
 
 def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
@@ -349,7 +377,7 @@ def _list(chosen, entries):
 
 
 def _print(results, entries, verbose, budget):
-    from linrep._display import number as show
+    from linrep.claims.evidence import shown
 
     controls = any(item.control is not None for item in results)
     columns = {
@@ -363,7 +391,7 @@ def _print(results, entries, verbose, budget):
             *((entries.get(item.id, {}).get("verdict", "-"),) if entries else ()),
             item.strength or "-",
             *((_control(item),) if controls else ()),
-            show(item.measured), show(item.predicted), str(item.n_trials),
+            shown(vars(item), "measured"), shown(vars(item), "predicted"), str(item.n_trials),
             "stored" if item.stored else f"{item.seconds:.1f}",
         )
         for item in results
@@ -384,7 +412,7 @@ def _reasons(results, verbose):
     """Say why what does not hold does not: in a line for each claim, or all of it."""
     from linrep.claims.entry import failing_parts
     from linrep.claims.findings import findings
-    from linrep.claims.ledger import readings
+    from linrep.claims.ledger import largest_failure, readings
     from linrep.claims.sections import unescaped
 
     why = findings()
@@ -396,14 +424,16 @@ def _reasons(results, verbose):
         known = item.verdict in ("fails", "vacuous") and item.id in why
         reason = unescaped(why[item.id].headline) if known else item.sentence
         several = "" if known and not verbose else failing_parts(item.parts)
+        most = largest_failure(vars(item))
         needed = f"would take: {item.needed}" if item.needed else ""
-        more = "; ".join(filter(None, [several, needed]))
+        largest = f"largest failure: {most}" if most and not known else ""
+        more = "; ".join(filter(None, [several, largest, needed]))
         text = f"{reason} ({more})" if more else reason
         others = readings({"readings": item.readings})
         if verbose:
             echo("\n", item.id, " ", verdict(item.verdict), ": ", wrapped(text, "  "))
             if known:
-                echo("  measured: ", wrapped(item.sentence, "  "))
+                _measured(item)
             for line in others:
                 echo("  ", wrapped(line, "  "))
         elif item.verdict != "holds":
@@ -416,9 +446,17 @@ def _reasons(results, verbose):
     for parts, explained in lines:
         echo(*parts)
         if explained and len(lines) <= _FEW:
-            echo("  measured: ", wrapped(explained.sentence, "  "))
+            _measured(explained)
     if cut:
         echo("-v prints all that was found; linrep show ID the statement, its parts and readings")
+
+
+def _measured(item):
+    from linrep.claims.ledger import largest_failure
+
+    echo("  measured: ", wrapped(item.sentence, "  "))
+    if most := largest_failure(vars(item)):
+        echo("  largest failure: ", wrapped(most, "  "))
 
 
 def _control(item):

@@ -6,7 +6,7 @@ from numba._helperlib import c_helpers  # type: ignore[attr-defined]
 from numba.np.linalg import F_INT_nbtype, F_INT_nptype, ensure_lapack
 
 from linrep.kernels.jit import kernel
-from linrep.kernels.linalg import finite
+from linrep.kernels.linalg import RANK_TOLERANCE, finite
 
 if "ez_gelsd" not in c_helpers:
     raise ImportError("LAPACK's DGELSD")
@@ -35,7 +35,8 @@ _gelsd = numba.types.ExternalFunction(
 def minimum_norm_solution(A, m, y, w):
     """Write into w the least-squares solution of minimum norm of A[:, :m]' w = y, NaN if none.
 
-    By singular value decomposition; the rank is that of ``numpy.linalg.lstsq`` by default.
+    By singular value decomposition; singular values below RANK_TOLERANCE times the largest count
+    as 0.
     """
     k = A.shape[0]
     columns, right = np.empty((k, m)), np.empty(max(m, k))
@@ -49,10 +50,9 @@ def minimum_norm_solution(A, m, y, w):
             columns[a, j] = A[a, j]
             good = good and finite(A[a, j])
     if good:
-        cutoff = np.finfo(np.float64).eps * max(m, k)
         error = _gelsd(
             _KIND, m, k, 1, columns.ctypes, m, right.ctypes, max(m, k), singular_values.ctypes,
-            cutoff, rank.ctypes,
+            RANK_TOLERANCE, rank.ctypes,
         )  # fmt: skip
         good = error == 0
     for a in range(k):

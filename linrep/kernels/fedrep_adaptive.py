@@ -17,7 +17,8 @@ solved for, the line search finds the length in every round.
 
 With all clients and exact heads, BT after a round is what the clients are sent next, which may turn
 out to be a step too far; the state to report is the last one that was accepted, with the heads that
-fit it. Metrics of a truth are of that state, the loss is of what the clients were sent.
+fit it, or the one of the lowest loss. Metrics of a truth are of that state, the loss is of what the
+clients were sent.
 """
 
 from typing import NamedTuple
@@ -47,7 +48,7 @@ Values = NDArray[np.float64]
 
 STEP = 4  # column of the metrics, after those of rounds
 # Places in the numbers that a run remembers.
-LENGTH, SLOPE, ACCEPTED, CURVATURE, SHARE, SEEN, CHANGE = range(7)
+LENGTH, SLOPE, ACCEPTED, CURVATURE, SHARE, SEEN, CHANGE, LOWEST = range(8)
 _REMEMBERED = 8  # losses
 _DAMPING = 1e-10  # of H, a share of its trace
 _ROUNDING = 1e-12  # by which a loss may exceed others without being above them
@@ -59,7 +60,7 @@ _SETTLED = 1e-2  # relative change of an eigenvalue that ends it
 class Memory(NamedTuple):
     """What a run knows of the rounds before."""
 
-    numbers: Values  # (7,)
+    numbers: Values  # (8,)
     losses: Values  # (8,), the last ones that were accepted, in turn
     BT: Values  # (k, d): where the last step that was accepted began
     GT: Values  # (k, d): the gradient there
@@ -68,13 +69,15 @@ class Memory(NamedTuple):
     known: Values  # (n,): 1 for clients that have fitted a head
     last: Values  # (n,): their losses then
     largest: Values  # (n,): largest eigenvalues of X'X/m
+    lowestT: Values  # (k, d): the representation of the lowest loss, of all clients, so far
+    heads: Values  # (n, k): and the heads there
 
 
 def memory(n: int, k: int, d: int) -> Memory:
     """Return what a run knows at its start, but for the eigenvalues."""
     frame = (k, d)
     return Memory(
-        numbers=np.array([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]),
+        numbers=np.array([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, np.inf]),
         losses=np.full(_REMEMBERED, -np.inf),
         BT=np.zeros(frame),
         GT=np.zeros(frame),
@@ -83,6 +86,8 @@ def memory(n: int, k: int, d: int) -> Memory:
         known=np.zeros(n),
         last=np.zeros(n),
         largest=np.zeros(n),
+        lowestT=np.zeros(frame),
+        heads=np.zeros((n, k)),
     )
 
 
@@ -292,6 +297,10 @@ def choose_step(X, offsets, clients, BT, W, loss, exact, memory, work):
     """
     numbers, everyone = memory.numbers, clients.shape[0] == W.shape[0]
     accepted = int(numbers[ACCEPTED])
+    if everyone and loss < numbers[LOWEST]:
+        numbers[LOWEST] = loss
+        copy_rows(BT, memory.lowestT)
+        copy_rows(W, memory.heads)
     if everyone and exact and accepted > 0:
         highest = memory.losses[0]
         for place in range(_REMEMBERED):

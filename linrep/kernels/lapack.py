@@ -8,6 +8,7 @@ import numba
 import numpy as np
 
 from linrep.kernels.jit import kernel, private
+from linrep.kernels.linalg import RANK_TOLERANCE
 
 _gelsd = None if numba.config.DISABLE_JIT else private("_gelsd")
 
@@ -19,11 +20,11 @@ else:
     def minimum_norm_solution(A, m, y, w):
         """Write into w the least-squares solution of minimum norm of A[:, :m]' w = y, NaN if none.
 
-        By singular value decomposition; the rank is that of ``numpy.linalg.lstsq`` by default.
+        By singular value decomposition; singular values below RANK_TOLERANCE times the largest
+        count as 0.
         """
-        k = A.shape[0]
         equations, right = np.ascontiguousarray(A[:, :m].T), y[:m].copy()
         if np.isfinite(equations).all() and np.isfinite(right).all():
-            w[:] = np.linalg.lstsq(equations, right, np.finfo(np.float64).eps * max(m, k))[0]
+            w[:] = np.linalg.lstsq(equations, right, RANK_TOLERANCE)[0]
         else:
             w[:] = np.nan

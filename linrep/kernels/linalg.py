@@ -8,6 +8,11 @@ from linrep.kernels.jit import kernel
 # before it: from there on the singular value decomposition takes over. Pivots of several columns
 # can multiply up; the bound leaves room for that.
 _SMALLEST_PIVOT = 1e-4
+#: A direction along which a matrix is this much smaller than along its largest one is rounding:
+#: least squares are then of minimum norm. The products of a representation and samples that do not
+#: vary along it are of some 1e-16 to 1e-14; ``numpy.linalg.lstsq`` takes 2.2e-16 times the larger
+#: side of the matrix.
+RANK_TOLERANCE = 1e-13
 _SWEEPS = 60
 _EPSILON = 2.0**-53
 
@@ -51,8 +56,13 @@ def solve_normal_equations(G, b, size):
 
     v replaces b; the Cholesky factor, its diagonal inverted, the lower triangle of G. Returns
     False, with G and b spoilt, where G is too badly conditioned to be trusted (also when it is
-    singular or not finite).
+    singular or not finite): a pivot is too small beside its own diagonal entry, as the column
+    depends on those before it, or beside the largest one, as the column may be rounding alone.
     """
+    smallest = 0.0
+    for row in range(size):
+        smallest = max(smallest, G[row, row])
+    smallest *= RANK_TOLERANCE * RANK_TOLERANCE
     for row in range(size):
         for column in range(row):
             entry = G[row, column]
@@ -62,7 +72,7 @@ def solve_normal_equations(G, b, size):
         pivot = G[row, row]
         for inner in range(row):
             pivot -= G[row, inner] * G[row, inner]
-        if not pivot > _SMALLEST_PIVOT * G[row, row]:
+        if not (pivot > _SMALLEST_PIVOT * G[row, row] and pivot > smallest):
             return False
         G[row, row] = 1.0 / np.sqrt(pivot)
     for row in range(size):

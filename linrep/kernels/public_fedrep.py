@@ -248,7 +248,7 @@ def fit_heads(
     -------
     ndarray, shape (n, k)
         Heads as rows, of minimum norm where they are not unique, as ``numpy.linalg.lstsq`` has
-        them.
+        them with ``rcond=1e-13``.
 
     Raises
     ------

@@ -256,7 +256,7 @@ def exact_head(Z, m, y, w, G, v):
     """Write the least-squares head into w, of minimum norm where it is not unique.
 
     Normal equations of the smaller side (k or m); singular value decomposition where they are too
-    badly conditioned. Equals ``numpy.linalg.lstsq(Z[:, :m].T, y)``.
+    badly conditioned. Equals ``numpy.linalg.lstsq(Z[:, :m].T, y, RANK_TOLERANCE)``.
     """
     k = Z.shape[0]
     if m >= k:

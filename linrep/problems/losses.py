@@ -12,6 +12,7 @@ from scipy.special import expit, logsumexp, softmax
 from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.problems.clients import ClientData
 from linrep.problems.objectives import Objectives
 from linrep.problems.weights import unweighted
@@ -199,7 +200,7 @@ class LeastSquaresObjectives(SampleObjectives):
                 system = X.T @ X / len(y) + self.ridge * np.eye(self.d)
                 found[i] = np.linalg.solve(system, X.T @ y / len(y))
             else:
-                found[i] = np.linalg.lstsq(X, y, rcond=None)[0]
+                found[i] = np.linalg.lstsq(X, y, RANK_TOLERANCE)[0]
         return found
 
     def _losses(self, scores, y):

@@ -16,10 +16,10 @@ import linrep
 from linrep._progress import progress_bar
 from linrep._validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections
+from linrep.claims.current import current
 from linrep.claims.findings import findings
 from linrep.claims.ledger import CONTRADICTS, outcome, recorded_points
 from linrep.claims.proofs import proofs
-from linrep.claims.verify import is_damaged, stored
 from linrep.record import flat, table
 from linrep.report import pictures
 from linrep.report.entries import Entry, Figure, Report
@@ -81,7 +81,6 @@ def gather(
     ValueError, OSError
         If the store or a figure is damaged.
     """
-    budgets = tuple(reversed(BUDGETS)) if budget is None else (budget,)
     chosen = list(chosen)
 
     def command(name, budget, seed):
@@ -90,14 +89,10 @@ def gather(
 
     entries, points = {}, {}
     for item in chosen:
-        run = _run(item, store, budgets, seed)
-        damaged = run is None and any(
-            is_damaged(item, budget=name, seed=seed, store=store) for name in budgets
-        )
-        recorded = ledger.get(item.id)
-        entries[item.id] = _entry(item, recorded, run, damaged, budgets, seed, command, file)
-        if run is not None:
-            points[item.id] = run.points
+        known = current(item, ledger.get(item.id), store=store, budget=budget, seed=seed)
+        entries[item.id] = _entry(item, known, budget or BUDGETS[0], seed, command, file)
+        if known.run is not None:
+            points[item.id] = known.run.points
     drawn = [("picture", id, table) for id, table in points.items() if table is not None]
     for entry in pictured(outline(entries.values())):
         id = entry.claim.id
@@ -122,12 +117,6 @@ def gather(
     )
 
 
-def _run(item, store, budgets, seed):
-    """Return what a store holds of a claim, of the first of the budgets that it holds."""
-    found = (stored(item, budget=name, seed=seed, store=store) for name in budgets)
-    return next(filter(None, found), None)
-
-
 def _deciding(points, result):
     """Return the panel of a part that the verdict rests on, rather along an axis than in order."""
     panels = points.groupby("panel", sort=False)["xlabel"].first()
@@ -138,22 +127,23 @@ def _deciding(points, result):
     return points[points["panel"] == (along or own)[0]]
 
 
-def _entry(item, recorded, run, damaged, budgets, seed, command, file):
+def _entry(item, known, budget, seed, command, file):
+    run, recorded = known.run, known.recorded
     common = {
         "claim": item,
+        "result": known.result,
+        "stored": run is not None,
         "recorded": recorded,
+        "damaged": known.damaged,
+        "stale": known.stale,
         "corrected_by": tuple(other.id for other in corrections(item.id)),
         "finding": None if file else findings().get(item.id),
         "proof": None if file else proofs().get(item.id),
     }
     if run is None:
-        asked = {"budget": budgets[0] if len(budgets) == 1 else BUDGETS[0], "seed": seed}
-        shown = recorded or asked
-        again = command(item.id, shown["budget"], shown["seed"])
-        return Entry(result=recorded, stored=False, command=again, damaged=damaged, **common)
+        shown = recorded or {"budget": budget, "seed": seed}
+        return Entry(command=command(item.id, shown["budget"], shown["seed"]), **common)
     return Entry(
-        result=run.result.as_json(),
-        stored=True,
         command=command(item.id, run.result.budget, seed),
         contradicts=recorded is not None
         and run.result.verdict != "error"

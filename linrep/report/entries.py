@@ -32,6 +32,8 @@ class Entry:
         What gives `result`, and computes it where the store does not hold it.
     damaged : bool
         Whether the store has a run that cannot be read.
+    stale : bool
+        Whether all that the store has is of code, or of files it rests on, that was edited since.
     contradicts : bool
         Whether the run in the store has an outcome that the ledger's cannot be squared with.
     finding, proof : Finding, Section or None
@@ -52,6 +54,7 @@ class Entry:
     corrected_by: tuple[str, ...]
     command: str
     damaged: bool = False
+    stale: bool = False
     contradicts: bool = False
     finding: Finding | None = None
     proof: Section | None = None

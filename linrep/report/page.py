@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from linrep.claims import VERDICTS
-from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED
+from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign
 from linrep.claims.grids import grids, setting
-from linrep.claims.ledger import readings, show
+from linrep.claims.ledger import holding, largest_failure, readings, show
 from linrep.report import mathml, prose
 from linrep.report.entries import Entry, Report
 from linrep.report.outline import outline
@@ -35,7 +34,7 @@ MEANINGS = {
     "vacuous": "its hypotheses cannot be met, or its bound is trivial, at any feasible size",
     "undecided": "the check says what it would take to decide",
     "error": "the check stopped with an exception",
-    "unchecked": "neither the store nor the ledger has a result",
+    "unchecked": "neither the store has a result for the code as it is, nor the ledger any",
 }
 STEPS = {
     "conclusion": "a rate, sample size or comparison that readers take away is wrong",
@@ -44,6 +43,8 @@ STEPS = {
     "constant": "a constant is wrong",
     "misprint": "obvious, and nothing rests on it",
 }
+#: As a paper prints it, or not.
+FORMS = ("printed", "corrected")
 #: How a headline begins that does not begin with a symbol; "a" is an article before a word.
 _WORD = re.compile(r"[a-z][a-z'-]+(?![\w(])|a (?=[a-z]{2})")
 _NUMBERED = re.compile(r"^(figure|table)(\d+)")
@@ -63,8 +64,10 @@ def render(report: Report) -> str:
     ids = {entry.claim.id for entry in report.entries}
     environment.filters |= {
         "formula": _formula, "prose": mathml.prose, "number": _number, "sentence": _sentence,
+        "shown": _shown, "instance": instance,
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
-        "readings": readings, "paper": lambda name: PAPERS.get(name, (name, ""))[0],
+        "readings": readings, "largest": largest_failure,
+        "paper": lambda name: PAPERS.get(name, (name, ""))[0],
         "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "setting": setting,
         "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
         "markdown": lambda text: prose.html(text, ids), "inline": _inline,
@@ -89,11 +92,15 @@ def render(report: Report) -> str:
         steps=STEPS,
         severities=[name for name in STEPS if name in severities],
         strengths=[name for name in STRENGTHS if name in strengths],
-        counts=Counter((entry.claim.paper, entry.verdict) for entry in report.entries),
+        forms=FORMS,
+        printed=[entry for entry in report.entries if not entry.claim.corrects],
+        corrected=[entry for entry in report.entries if entry.claim.corrects],
+        holding=lambda entries: holding([entry.verdict for entry in entries]),
         origin=origin,
         ids=ids,
         many=_MANY,
         contradicting=[entry for entry in report.entries if entry.contradicts],
+        stale=[entry for entry in report.entries if entry.stale],
         damaged=[entry for entry in report.entries if entry.damaged],
         raised=[entry for entry in report.entries if entry.verdict == "error"],
         smaller=[
@@ -121,11 +128,12 @@ def severity(entry: Entry) -> str:
 
 
 def _of(entries):
-    """Return verdict, severity and strength of claims, as the page's filters compare them."""
+    """Return verdict, severity, strength and form of claims, as the page's filters compare them."""
     values = (
-        (entry.verdict, severity(entry), (entry.result or {}).get("strength") or "")
+        (entry.verdict, severity(entry), (entry.result or {}).get("strength") or "",
+         FORMS[bool(entry.claim.corrects)])
         for entry in entries
-    )
+    )  # fmt: skip
     return ";".join("/".join(each) for each in values)
 
 
@@ -134,6 +142,12 @@ def _number(value):
     if value is not None and _THOUSANDS <= abs(value) < 100 * _THOUSANDS:
         return mathml.prose(f"{value:.0f}")
     return mathml.prose(show(value if value is None else value + 0.0))
+
+
+def _shown(entry, key):
+    """Return a number of a result, a part or a fact, a bound with its sign."""
+    value = entry[key]
+    return Markup("{}{}").format("" if value is None else sign(entry, key), _number(value))
 
 
 def _formula(latex):

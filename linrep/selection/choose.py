@@ -249,7 +249,7 @@ def _splits(data, folds, held_out, generator):
 
 def _worst(reasons):
     reasons = set(reasons)
-    return next(each for each in ("diverged", "rounds", "converged") if each in reasons)
+    return next(each for each in ("diverged", "stalled", "rounds", "converged") if each in reasons)
 
 
 checked(globals())

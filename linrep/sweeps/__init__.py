@@ -11,6 +11,7 @@ need("sweeps", "linrep.sweeps")
 
 from linrep.sweeps.checkpoints import note, scratch
 from linrep.sweeps.comparison import Deviation
+from linrep.sweeps.completeness import Completeness, Incomplete
 from linrep.sweeps.directories import create_run
 from linrep.sweeps.expressions import Expression
 from linrep.sweeps.grid import Grid, canonical, cell_name
@@ -19,12 +20,7 @@ from linrep.sweeps.merging import Overlapping, merge
 from linrep.sweeps.replay import Replay, replay
 from linrep.sweeps.runner import Stopped, run
 from linrep.sweeps.specification import Specification, generator, stream_key
-from linrep.sweeps.store import (
-    Completeness,
-    Incomplete,
-    Run,
-    open_run,
-)
+from linrep.sweeps.store import Run, open_run
 from linrep.sweeps.summary import summarize, thresholds
 from linrep.sweeps.sweep import Sweep
 from linrep.sweeps.targets import label, load

@@ -19,6 +19,7 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from linrep.sweeps.chunks import NOWHERE, Chunk, failed_chunk, run_chunk
@@ -29,6 +30,8 @@ _PAGE = struct.Struct("<qd?")  # the replicate's place in its job, when it began
 _STOP = _PAGE.size - 1
 _SHORTEST_LOOK = 0.01  # seconds
 _ENDED = "the worker processes have been ended"
+#: How the names of those files begin.
+ATTEMPT = ".attempt-"
 _COMMAND = "import sys; sys.path[:] = {}; from linrep.sweeps.children import serve; serve()"
 
 
@@ -193,9 +196,36 @@ class Children:
 _kept = threading.local()
 
 
-def run_sealed(sealed: Sealed) -> Chunk:
-    """Run a job in this process."""
-    return run_chunk(unseal(sealed))
+def run_sealed(sealed: Sealed, sweep: str = "", number: int = 0) -> Chunk:
+    """Run a job in this process, or `run_guarded` once one of its sweep has ended its process.
+
+    While it runs there is a file, which a later attempt finds if this one does not come to an end:
+    an executor that begins a job anew, such as Dask's, does not say that it has lost a worker.
+
+    Parameters
+    ----------
+    sealed : Sealed
+    sweep : str
+        A name that no other call of `run` has; empty for no such file.
+    number : int
+        Of the job in the sweep.
+    """
+    job = unseal(sealed)
+    if not sweep:
+        return run_chunk(job)
+    home = Path(job.scratch).parent
+    folder = home if job.scratch and home.is_dir() else Path(tempfile.gettempdir())
+    attempt, lost = (folder / f"{ATTEMPT}{sweep}-{which}" for which in (number, "lost"))
+    with suppress(OSError):  # nothing can be written: as if no worker were lost
+        try:
+            attempt.touch(exist_ok=False)
+        except FileExistsError:
+            lost.touch()
+    try:
+        return run_guarded(sealed) if lost.exists() else run_chunk(job)
+    finally:
+        with suppress(OSError):
+            attempt.unlink(missing_ok=True)
 
 
 def run_guarded(sealed: Sealed, timeout: float | None = None) -> Chunk:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linrep.sweeps.plain import LARGEST_IN_FLOATS
+from linrep.sweeps.plain import LARGEST_IN_FLOATS, whole
 
 
 def parameter_type(values: Iterable[Any]) -> str:
@@ -19,7 +20,7 @@ def parameter_type(values: Iterable[Any]) -> str:
     if kinds <= {int} and kinds:
         return "string" if None in values and _beyond_floats(values) else "int64"
     if kinds <= {int, float} and kinds and not _beyond_floats(values):
-        return "float64"
+        return "double"
     return "bool" if kinds == {bool} else "string"
 
 
@@ -51,19 +52,68 @@ def as_text(value: Any) -> str | None:
     return str(int(value))
 
 
-def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
-    """Give columns of the same name types that go together, as if all were one chunk."""
-    kinds: dict[str, set] = {}
-    for table in tables:
-        for field in table.schema:
-            if not pa.types.is_null(field.type):
-                kinds.setdefault(field.name, set()).add(field.type)
-    mixed = {
-        name: pa.string() if pa.string() in some or _has_large(tables, name) else pa.float64()
-        for name, some in kinds.items()
-        if len(some) > 1
+def kinds_of(schema: pa.Schema) -> dict[str, str]:
+    """Return the types of columns by name, as Arrow calls them; a dictionary of texts is text."""
+    types = {field.name: field.type for field in schema}
+    return {
+        name: str(kind.value_type if pa.types.is_dictionary(kind) else kind)
+        for name, kind in types.items()
     }
-    return [_cast(table, mixed) for table in tables]
+
+
+def common_kinds(
+    schemas: Iterable[Mapping[str, str]], is_large: Callable[[str], bool]
+) -> dict[str, str]:
+    """Return one type for each column, as if all tables were one chunk.
+
+    Parameters
+    ----------
+    schemas : iterable of mappings
+        The types of the columns of each table.
+    is_large : callable
+        Whether a column, by name, holds integers that a float cannot hold; asked if need be.
+    """
+    kinds: dict[str, dict[str, None]] = {}
+    for columns in schemas:
+        for name, kind in columns.items():
+            kinds.setdefault(name, {})[kind] = None
+    return {name: _common_kind(some, partial(is_large, name)) for name, some in kinds.items()}
+
+
+def _common_kind(kinds, is_large):
+    kinds = [kind for kind in kinds if kind != "null"]
+    if len(kinds) < 2:
+        return next(iter(kinds), "null")
+    return "string" if "string" in kinds or is_large() else "double"
+
+
+def common_parameter_kind(kinds: Iterable[str]) -> str:
+    """Return the type that a parameter's column has where it had several: a sweep may grow."""
+    kinds = set(kinds)
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "double" if kinds == {"int64", "double"} else "string"
+
+
+def with_kinds(
+    table: pa.Table, kinds: Mapping[str, str], parameters: Container[str] = ()
+) -> pa.Table:
+    """Return a table with columns of these types, gaps in those that it lacks."""
+    for place, (name, kind) in enumerate(kinds_of(table.schema).items()):
+        if kind != kinds[name]:
+            column = _cast(table[name], kinds[name], name in parameters)
+            table = table.set_column(place, name, column)
+    for name in sorted(kinds.keys() - set(table.column_names)):
+        table = table.append_column(name, pa.nulls(table.num_rows, kinds[name]))
+    return table
+
+
+def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
+    """Give tables the same columns of the same types, as if all were one chunk."""
+    kinds = common_kinds(
+        (kinds_of(table.schema) for table in tables), lambda name: has_large(tables, name)
+    )
+    return [with_kinds(table, kinds) for table in tables]
 
 
 def _beyond_floats(values):
@@ -71,7 +121,7 @@ def _beyond_floats(values):
     return any(type(value) is int and abs(value) > LARGEST_IN_FLOATS for value in values)
 
 
-def _has_large(tables, name):
+def has_large(tables: Iterable[pa.Table], name: str) -> bool:
     """Tell whether a column of some tables holds integers that a float cannot hold."""
     columns = [table[name] for table in tables if name in table.column_names]
     extremes = [pc.min_max(each).as_py() for each in columns if each.type == pa.int64()]
@@ -86,7 +136,7 @@ def with_large_integers(table: pa.Table) -> pa.Table:
     """Make text of columns with gaps and integers that a float cannot hold, as gaps take floats."""
     for place, name in enumerate(table.column_names):
         column = table[name]
-        if column.type == pa.int64() and column.null_count and _has_large([table], name):
+        if column.type == pa.int64() and column.null_count and has_large([table], name):
             table = table.set_column(place, name, column.cast(pa.string()))
     return table
 
@@ -94,15 +144,12 @@ def with_large_integers(table: pa.Table) -> pa.Table:
 def _parameter_value(value, kind):
     if kind == "string" and value is not None and not isinstance(value, str):
         return json.dumps(value)
-    return float(value) if kind == "float64" and value is not None else value
+    return float(value) if kind == "double" and value is not None else value
 
 
-def _cast(table, kinds):
-    for name, kind in kinds.items():
-        if name in table.column_names and table[name].type != kind:
-            if kind == pa.string():
-                column = pa.array(list(map(as_text, table[name].to_pylist())), kind)
-            else:
-                column = table[name].cast(kind, safe=False)
-            table = table.set_column(table.column_names.index(name), name, column)
-    return table
+def _cast(column, kind, is_parameter):
+    if is_parameter:
+        return parameter_column(map(whole, column.to_pylist()), kind)
+    if kind == "string":
+        return pa.array(list(map(as_text, column.to_pylist())), kind)
+    return column.cast(kind, safe=False)

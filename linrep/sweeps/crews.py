@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
+import uuid
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import Protocol
+from contextlib import suppress
+from typing import Any, Protocol
 
 from linrep.sweeps.children import Children, run_guarded, run_sealed
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
@@ -106,6 +109,7 @@ class Guests:
         self._timeout = timeout
         self._guarded = timeout is not None
         self._flying: set[Future[Chunk]] = set()
+        self._name, self._count = uuid.uuid4().hex, itertools.count()
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
         """Have a job computed, if `guarded` in a process of its own at the worker's.
@@ -116,7 +120,7 @@ class Guests:
         if self._guarded:
             future = self._executor.submit(run_guarded, seal(job), self._timeout)
         else:
-            future = self._executor.submit(run_sealed, seal(job))
+            future = self._executor.submit(run_sealed, seal(job), self._name, next(self._count))
         self._flying.add(future)
         future.add_done_callback(self._flying.discard)
         return future
@@ -128,3 +132,22 @@ class Guests:
         """Wait for nobody any longer."""
         for future in tuple(self._flying):
             future.cancel()
+
+
+def present(executor: Executor, workers: int) -> int:
+    """Return how many chunks can be computed at a time: none if Dask has lost all its workers.
+
+    Other executors do not say.
+
+    Parameters
+    ----------
+    executor : concurrent.futures.Executor
+    workers : int
+        How many, if there are any.
+    """
+    client: Any = getattr(executor, "_client", None)
+    if not type(client).__module__.startswith("distributed.") or client.status != "running":
+        return workers
+    with suppress(OSError):  # the scheduler ends while it is asked
+        return workers if client.nthreads() else 0
+    return workers

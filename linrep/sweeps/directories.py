@@ -11,9 +11,9 @@ from typing import Any
 
 from linrep import _atomic as files
 from linrep._arguments import checked
+from linrep.sweeps.description import PARTS, SPECIFICATION, advice
 from linrep.sweeps.specification import Specification, differences, extends
-from linrep.sweeps.store import PARTS, SPECIFICATION, Run, open_run
-from linrep.sweeps.targets import own_folders
+from linrep.sweeps.store import Run, open_run
 
 _LOCK = ".extending"
 
@@ -38,7 +38,7 @@ def create_run(path: str | Path, sweep: Specification, *, extend: bool = False) 
         If it cannot be written.
     """
     path = Path(path)
-    described = {**sweep.describe(), "target": sweep.target, "path": own_folders()}
+    described = {**sweep.describe(), "target": sweep.target}
     if (path / SPECIFICATION).exists() or not make_directory(path, described):
         return _reopen(path, sweep.describe(), described, extend)
     return Run(path, described)
@@ -68,6 +68,7 @@ def make_directory(path: Path, description: Mapping[str, Any]) -> bool:
 
 def identity(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a description says which sweep it is."""
+    # Earlier runs have the folders of modules, too, as their path.
     return {name: value for name, value in description.items() if name not in ("target", "path")}
 
 
@@ -105,13 +106,7 @@ def _check_free(path):
         empty = entry.name == PARTS and entry.is_dir() and not any(entry.iterdir())
         others = not empty and not files.is_attempt(entry)
         if others and not (path / SPECIFICATION).exists():  # another process may have made one
-            parts = any((path / PARTS).glob("*.parquet"))
-            lack = (
-                f": it has parts, but no {SPECIFICATION}; if these are of this sweep, copy the "
-                "one of a run in another folder"
-                if parts
-                else ""
-            )
+            lack = f": it has no {SPECIFICATION}{todo}" if (todo := advice(path)) else ""
             raise ValueError(f"{path} is not empty and is not a run directory{lack}")
 
 

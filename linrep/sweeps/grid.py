@@ -15,7 +15,7 @@ import pandas as pd
 from linrep._arguments import checked
 from linrep._suggest import unknown
 from linrep.sweeps.expressions import Expression
-from linrep.sweeps.plain import LARGEST_INTEGER, plain
+from linrep.sweeps.plain import plain, whole
 
 Cell = dict[str, Any]
 Rule = str | Callable[[Cell], Any]
@@ -186,7 +186,7 @@ def canonical(cell: Mapping[str, Any]) -> str:
     cell : mapping of str to plain values
     """
     return json.dumps(
-        {name: _whole(value) for name, value in cell.items()},
+        {name: whole(value) for name, value in cell.items()},
         sort_keys=True,
         separators=(",", ":"),
         allow_nan=False,
@@ -201,7 +201,7 @@ def cell_name(cell: Mapping[str, Any]) -> str:
     ----------
     cell : mapping of str to plain values
     """
-    return ",".join(f"{name}={_show(_whole(cell[name]))}" for name in sorted(cell))
+    return ",".join(f"{name}={_show(whole(cell[name]))}" for name in sorted(cell))
 
 
 def check_name(name: Any) -> str:
@@ -209,13 +209,6 @@ def check_name(name: Any) -> str:
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"a parameter's name must be an identifier, got {name!r}")
     return name
-
-
-def _whole(value):
-    """Return whole floats as integers: 10.0 and 10 are the same parameter."""
-    if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_INTEGER:
-        return int(value)
-    return value
 
 
 def _show(value):
@@ -257,7 +250,7 @@ def _read_value(name, value):
     value = plain(f"parameter {name!r}", value)
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"parameter {name!r} must be finite, got {value}")
-    return _whole(value)
+    return whole(value)
 
 
 def _bundles(values, zipped):

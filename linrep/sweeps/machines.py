@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
 from linrep.provenance import surroundings
 
 _UNKNOWN = "unknown"
+#: What `describe` says of every machine, beside linear algebra.
+_ALWAYS = ("processor", "instructions", "mode")
 
 
-@cache
-def this_machine() -> str:
-    """Return this process's machine as JSON: processor, instructions, BLAS, versions."""
+def machine_now() -> str:
+    """Return this process's machine as JSON: processor, instructions, BLAS loaded, versions."""
     found = surroundings(libraries=("numpy", "scipy", "numba"))
     return json.dumps(found, sort_keys=True, ensure_ascii=False)
 
 
-def describe(machine: str) -> str:
+#: The same, as it was found first: after rows have been computed.
+this_machine = cache(machine_now)
+
+
+def describe(machine: str, among: Iterable[str] = ()) -> str:
     """Return a machine in a few words.
 
     Parameters
     ----------
     machine : str
         As `this_machine` returns it; empty where it was not stored.
+    among : iterable of str
+        Machines that it is to be told apart from: versions are part of the words if they differ.
     """
     found = _read(machine)
     kernels = dict.fromkeys(
@@ -33,7 +40,23 @@ def describe(machine: str) -> str:
         for each in found.get("BLAS", ())
     )
     words = [found.get("processor"), found.get("instructions"), *kernels, found.get("mode")]
+    own = dict(_items(found))
+    others = [name for name in _varying(among) if name in own and name not in _ALWAYS]
+    words += [f"{name} {own[name]}" for name in others]
     return ", ".join(str(word) for word in words if word) or "a machine that was not recorded"
+
+
+def mixture(machines: Iterable[str]) -> str:
+    """Return in what machines differ, such as "numpy 2.4.6 and 2.5.5"; empty if in nothing.
+
+    Parameters
+    ----------
+    machines : iterable of str
+        As `this_machine` returns them.
+    """
+    return ", ".join(
+        f"{name} {' and '.join(values)}" for name, values in _varying(machines).items()
+    )
 
 
 def is_portable(machine: str) -> bool:
@@ -55,6 +78,16 @@ def differences(machine: str, other: str) -> list[str]:
         for name in dict.fromkeys((*one, *two))
         if one.get(name) != two.get(name)
     ]
+
+
+def _varying(machines) -> dict[str, list[str]]:
+    """Return the values of what is not the same on all machines, by name."""
+    found = [dict(_items(_read(each))) for each in machines]
+    values = {
+        name: list(dict.fromkeys(each.get(name, _UNKNOWN) for each in found))
+        for name in dict.fromkeys(name for each in found for name in each)
+    }
+    return {name: several for name, several in values.items() if len(several) > 1}
 
 
 def _read(machine) -> dict[str, Any]:

@@ -7,19 +7,19 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from linrep._arguments import checked
 from linrep._warning import warn
 from linrep.sweeps.columns import alike
 from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Coverage
+from linrep.sweeps.description import SPECIFICATION
 from linrep.sweeps.directories import identity, make_directory
-from linrep.sweeps.parts import Damaged, Part, rank, rows_within, shared_out
+from linrep.sweeps.partfiles import rows_within
+from linrep.sweeps.parts import Damaged, Part, rank, shared_out
 from linrep.sweeps.specification import differences
-from linrep.sweeps.store import LAST, SPECIFICATION, Run, open_run
+from linrep.sweeps.store import LAST, Run, open_run
 
 _LARGE = 2**23  # values in a part, rows times columns, that is not put together with others
 
@@ -127,45 +127,35 @@ def compact(run: Run, parts: Sequence[Part] | None = None) -> None:
     ----------
     run : Run
     parts : sequence of Part, optional
-        Which ones; by default all. Only parts of one machine and generation go together, and whose
-        parameters have the same types: an extension may change them.
+        Which ones; by default all. Only parts of one machine and generation go together.
     """
     kinds: dict[tuple, list[Part]] = {}
     for part in run.parts() if parts is None else parts:
-        if _size(part) < _LARGE:
-            types = tuple(part.columns.get(name) for name in run.parameters)
-            kind = part.generation, part.failed > 0, part.machine, types
+        if _size(part) < _LARGE and not part.damage:
+            kind = part.generation, part.failed > 0, part.machine
             kinds.setdefault(kind, []).append(part)
     for some in kinds.values():
         in_order = sorted(some, key=lambda part: run.position(part.segments[0]))
         for group in _groups(in_order):
             with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
                 _put_together(run, group)
+    run.unify()  # others may have stored further columns
 
 
 def _put_together(run, group):
     taken = Coverage()
     owned = [pair for pair in shared_out(sorted(group, key=rank), taken) if pair[1]]
     owned.sort(key=lambda pair: run.position(pair[1][0]))
-    tables = [rows_within(part, segments) for part, segments in owned]
-    table = pa.concat_tables(alike(tables), promote_options="permissive")
+    table = run.joined([rows_within(part, segments) for part, segments in owned])
     # In one order, whoever came first: the same rows make the same file.
     segments = sorted(taken.segments(), key=run.position)
-    table = _in_order(table, list(dict.fromkeys(segment.cell for segment in segments)))
+    returned = list(dict.fromkeys(name for part, _ in owned for name in part.returned))
     first = group[0]
-    written = run.write(table, segments, first.generation, first.machine)
+    written = run.write(table, segments, first.generation, first.machine, returned)
     names = {part.path.name for part in written}
     for part in group:
         if part.path.name not in names:
             run.remove(part)
-
-
-def _in_order(table, cells):
-    """Return a table with its rows by cell, as the cells are given, replicate and row."""
-    place = pc.index_in(table["cell"].cast(pa.string()), pa.array(cells))
-    keys = [np.asarray(column) for column in (table["row"], table["replicate"], place)]
-    order = np.lexsort(keys)
-    return table if (np.diff(order) == 1).all() else table.take(order)
 
 
 def _groups(parts):

@@ -42,3 +42,10 @@ def plain(what: str, value: Any) -> Any:
     raise TypeError(
         f"{what} must be a number, a string, a boolean or None, got {type(value).__name__}"
     )
+
+
+def whole(value: Any) -> Any:
+    """Return whole floats as integers: 10.0 and 10 are the same parameter."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_INTEGER:
+        return int(value)
+    return value

@@ -20,7 +20,7 @@ from linrep.sweeps.grid import Cell, cell_name
 from linrep.sweeps.machines import this_machine
 from linrep.sweeps.specification import RESERVED
 from linrep.sweeps.store import Run
-from linrep.sweeps.targets import Untrusted, add_folder, load, loading_only
+from linrep.sweeps.targets import Untrusted, load, loading_only
 
 #: The function of sweeps of linrep's algorithms; it loads others as `load` does.
 ALGORITHMS = "linrep.simulation:simulate"
@@ -86,7 +86,9 @@ def replay(
         The sweep's function; by default it is found as the run directory says.
     allow : collection of str
         What the run directory may name beside linrep's algorithms, such as ``mine.py:measure``: it
-        is imported and called, and so can do anything.
+        is imported and called, and so can do anything. Modules are imported from where Python
+        finds them, from the folders of these files, and from the current one; never from a folder
+        that only the run names.
 
     Returns
     -------
@@ -100,9 +102,6 @@ def replay(
     cell = run.find(selection)
     replicate = check.integer("replicate", replicate, minimum=0, maximum=run.replicates - 1)
     allowed = (ALGORITHMS, *allow)
-    if allow:
-        for folder in reversed(run.description.get("path", ())):  # each goes before the others
-            add_folder(folder)
     if function is None:
         if run.target is None:
             raise ValueError(f"{run.path} does not say where its function is; hand it over")

@@ -27,12 +27,14 @@ from linrep._arguments import checked
 from linrep._progress import progress_bar
 from linrep._threads import one_thread
 from linrep.sweeps import checkpoints
+from linrep.sweeps.children import ATTEMPT
 from linrep.sweeps.chunks import Chunk, Job
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
-from linrep.sweeps.crews import Crew, Guests, Processes, Threads
+from linrep.sweeps.crews import Crew, Guests, Processes, Threads, present
 from linrep.sweeps.directories import create_run, presence
 from linrep.sweeps.grid import Cell
+from linrep.sweeps.machines import differences, machine_now
 from linrep.sweeps.merging import compact
 from linrep.sweeps.parts import Part
 from linrep.sweeps.sealed import check_portable, is_portable
@@ -146,11 +148,12 @@ def run(
     OSError
         If the directory cannot be written or the disk is full.
     Stopped
-        On an interrupt (Ctrl-C), after the chunks that were running are stored. After a second one
-        at once, with what was finished stored.
+        On an interrupt (Ctrl-C), after the chunks that were running are stored. After a second one,
+        or where an executor has no worker, at once, with what was finished stored.
     """
     if not callable(workers):
-        workers = partial(int, check.integer("workers", workers, minimum=1))
+        workers = check.integer("workers", workers, minimum=1)
+        workers = partial(int, workers) if executor is None else partial(present, executor, workers)
     chunk_seconds = check.real("chunk_seconds", chunk_seconds, above=0.0)
     if timeout is not None:
         timeout = check.real("timeout", timeout, above=0.0)
@@ -167,6 +170,8 @@ def run(
     with _stopped_by_interrupts(stored) as known, presence(stored.path) as alone:
         if alone:
             stored.tidy()
+            for leftover in stored.path.glob(f"{ATTEMPT}*"):
+                leftover.unlink(missing_ok=True)
         todo = _Todo(
             sweep, stored, index, shards, chunk_seconds,
             reverse=not alone, retry_failed=retry_failed, order=order,
@@ -189,6 +194,9 @@ def run(
                     "now, so that one which ends its process is stored as failed",
                     file=sys.stderr,
                 )
+            if executor is None or shared:
+                with one_thread():
+                    _tell_others(stored, todo, bar, machine_now)
             crew = _crew(executor, workers, guarded or was_killed, timeout)
             with one_thread():
                 job = _job_factory(sweep, chunk_seconds, stored.path)
@@ -224,7 +232,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
     flying: dict[Future, tuple[list[Segment], bool]] = {}
     small: list[Part] = []  # parts of this process that have not been put together
     failed = 0
-    interrupted = False
+    interrupted = deserted = False
     count, asked = workers(), time.monotonic()
     # When to interrupt, and, after an interrupt, when to wait no longer.
     limit = None if budget is None else time.monotonic() + budget
@@ -249,6 +257,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
             # A replicate may have ended the worker.
             flying[crew.submit(job(segments), guarded=True)] = (segments, True)
             return
+        _tell_others(stored, todo, bar, lambda: chunk.machine)  # of an executor's worker
         small.extend(stored.write(chunk.table, chunk.segments, todo.generation, chunk.machine))
         checkpoints.clear(stored.path, chunk.segments)
         todo.finish(segments, chunk)
@@ -262,6 +271,9 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
                 raise KeyboardInterrupt
             if time.monotonic() - asked > _LOOK_EVERY:
                 count, asked = workers(), time.monotonic()
+            if not count and not deserted:
+                bar.write(f"{stored.path}: there is no worker: waiting for one", file=sys.stderr)
+            deserted = not count
             exhausted = False  # a chunk may have left some of its replicates
             while not interrupted and len(flying) < _IN_FLIGHT * count:
                 segments = todo.next(count)
@@ -284,7 +296,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
                     compact(stored, small)
                 small.clear()
         except KeyboardInterrupt:
-            if interrupted:
+            if interrupted or deserted:  # nobody is at work
                 left = under_way()
                 crew.end()
                 with _uninterrupted():
@@ -345,6 +357,7 @@ class _Todo:
         missing = [piece for each in asked for piece in self._done.missing(each)]
         self._queue = deque(_from_the_middle(missing) if reverse and order is None else missing)
         self.left = sum(map(len, self._queue))
+        self.machines = tuple(filter(None, stored.machines())) if self.left else ()
         self._seen = {part.path.name for part in stored.parts()}
         self._looked = time.monotonic()
         self._rate = _FIRST / seconds  # replicates per second
@@ -476,6 +489,24 @@ def _crew(executor, workers, guarded, timeout) -> Crew:
     if guarded:
         return Processes(workers(), timeout)
     return Threads(ThreadPoolExecutor(workers()), own=True)
+
+
+def _tell_others(stored, todo, bar, machine):
+    """Say once what tells the machine that goes on apart from those of what is stored."""
+    found, todo.machines = todo.machines, ()
+    here = machine() if found else ""
+    # Which libraries for linear algebra are loaded depends on what has run in a process.
+    unlike = [
+        [line for line in differences(each, here) if not line.startswith("BLAS: ")]
+        for each in found
+    ]
+    fewest = min(unlike, key=len, default=[])
+    if fewest:
+        bar.write(
+            f"{stored.path}: what is stored was computed by another machine or other versions, and "
+            f"digits may differ; there and here: {'; '.join(fewest)}",
+            file=sys.stderr,
+        )
 
 
 @contextmanager

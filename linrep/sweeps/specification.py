@@ -24,7 +24,7 @@ RESERVED = (
     "cell", "replicate", "row", "status", "exception", "seconds", "stream", "versions",
 )  # fmt: skip
 FORMAT = 1
-_MOST_REPLICATES = 10**10  # of a cell: storing so many rows takes more than a day
+MOST_REPLICATES = 10**10  # of a cell: storing so many rows takes more than a day
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +69,7 @@ class Specification:
             }
         for attribute, value in (
             ("grid", grid),
-            ("replicates", check.count("replicates", self.replicates, most=_MOST_REPLICATES)),
+            ("replicates", check.count("replicates", self.replicates, most=MOST_REPLICATES)),
             ("seed", check.integer("seed", self.seed, minimum=0)),
             ("paired", _known("paired", self.paired, known)),
             ("streams", streams),

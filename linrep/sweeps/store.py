@@ -9,10 +9,8 @@ write to one directory: replicates that two parts cover are counted once.
 from __future__ import annotations
 
 import contextlib
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from html import escape
 from itertools import starmap
@@ -31,78 +29,28 @@ from linrep._suggest import unknown
 from linrep._warning import warn
 from linrep.sweeps.columns import (
     alike,
+    common_kinds,
+    common_parameter_kind,
+    has_large,
+    kinds_of,
     parameter_column,
     parameter_type,
+    with_kinds,
     with_large_integers,
 )
+from linrep.sweeps.completeness import Completeness, Incomplete
 from linrep.sweeps.coverage import Coverage, Segment
+from linrep.sweeps.description import PARTS, read_description
 from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
-from linrep.sweeps.parts import (
-    Part,
-    by_outcome,
-    digest,
-    rank,
-    read_part,
-    rows_within,
-    shared_out,
-    write_part,
-)
-from linrep.sweeps.specification import FORMAT
+from linrep.sweeps.partfiles import read_part, read_rows, rows_within, write_part
+from linrep.sweeps.parts import Damaged, Part, by_outcome, rank, shared_out
+from linrep.sweeps.specification import RESERVED
 
 _MOST_SHOWN = 12  # values of a parameter, where a run shows itself
-SPECIFICATION = "sweep.json"
-PARTS = "parts"
 _MOST_TRIES = 100
+_SET_ASIDE = ".damaged"  # where damaged parts go
 #: The columns after those that a function returned.
 LAST = ("status", "exception", "seconds", "stream", "versions", "cell")
-
-
-@dataclass(frozen=True)
-class Completeness:
-    """How complete a run directory is.
-
-    Attributes
-    ----------
-    path : Path
-    expected, stored, failed : int
-        Replicates of all cells; those of them that are stored; those of these that failed.
-    damaged : tuple of Path
-        Files in place of parts whose content is not what was written.
-    """
-
-    path: Path
-    expected: int
-    stored: int
-    failed: int
-    damaged: tuple[Path, ...]
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing is missing, has failed or is damaged."""
-        return self.stored == self.expected and not self.failed and not self.damaged
-
-    def __str__(self):
-        parts = [f"{self.stored} of {self.expected} replicates"]
-        if self.failed:
-            parts.append(f"{self.failed} failed")
-        if self.damaged:
-            names = ", ".join(path.name for path in self.damaged)
-            parts.append(f"{len(self.damaged)} damaged part(s) left out: {names}")
-        return "; ".join(parts)
-
-
-class Incomplete(UserWarning):
-    """The rows that were read are not all of the sweep's rows.
-
-    Parameters
-    ----------
-    completeness : Completeness
-        Of the run directory.
-    """
-
-    def __init__(self, completeness: Completeness):
-        self.completeness = completeness
-        super().__init__(f"{completeness.path} is incomplete: {completeness}")
 
 
 class Run:
@@ -118,7 +66,8 @@ class Run:
     def __init__(self, path: Path, description: Mapping[str, Any]):
         self.path = path
         self.description = description
-        self._parts: dict[str, Part | None] = {}
+        self._parts: dict[str, Part] = {}
+        self._known: dict[str, str] | None = None  # columns of all these parts
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -140,7 +89,7 @@ class Run:
         """Names of the columns that `read` returns; without rows only what all runs have."""
         first = (*self.parameters, "replicate", "row")
         parts = sorted(self.parts(), key=lambda part: self.position(part.segments[0]))
-        returned = dict.fromkeys(name for part in parts for name in part.columns)
+        returned = dict.fromkeys(name for part in parts for name in part.returned)
         middle = [name for name in returned if name not in {*first, *LAST}]
         return (*first, *middle, *LAST)
 
@@ -182,15 +131,13 @@ class Run:
     def parts(self) -> list[Part]:
         """Return the parts that can be read, later generations first; looks for new ones."""
         self.again(self._look)
-        readable = [part for part in self._parts.values() if part is not None]
-        return sorted(readable, key=rank)
+        return sorted((part for part in self._parts.values() if part.segments), key=rank)
 
-    def damaged(self) -> list[Path]:
-        """Return the files of parts whose content is not what was written."""
+    def damaged(self) -> dict[Path, str]:
+        """Return the files of parts whose content is not what was written, and what is lost."""
         self.parts()
-        return sorted(
-            self.path / PARTS / name for name, part in self._parts.items() if part is None
-        )
+        damaged = sorted((name, part) for name, part in self._parts.items() if part.damage)
+        return {self.path / PARTS / name: part.damage for name, part in damaged}
 
     def done(self) -> Coverage:
         """Return which replicates are stored."""
@@ -242,9 +189,7 @@ class Run:
 
     def completeness(self) -> Completeness:
         """Return how many replicates there should be, are stored, have failed or are damaged."""
-        return Completeness(
-            self.path, self.total, self.count(), self.failed(), tuple(self.damaged())
-        )
+        return Completeness(self.path, self.total, self.count(), self.failed(), self.damaged())
 
     def read(self, columns: Iterable[str] | None = None, *, partial: bool = False) -> pd.DataFrame:
         """Return all stored rows, by cell, replicate and row, each replicate once.
@@ -339,12 +284,18 @@ class Run:
         return read()
 
     def write(
-        self, table: pa.Table, segments: Iterable[Segment], generation: int, machine: str = ""
+        self,
+        table: pa.Table,
+        segments: Iterable[Segment],
+        generation: int,
+        machine: str = "",
+        returned: Sequence[str] | None = None,
     ) -> list[Part]:
         """Store the rows of a finished chunk.
 
         Failures are a part of their own: of a replicate that two parts have, one that succeeded
-        counts, whatever else is in its part.
+        counts, whatever else is in its part. All parts get the columns of all: other readers take
+        those of one part for those of the run.
 
         Parameters
         ----------
@@ -355,27 +306,64 @@ class Run:
             Rows of a later generation replace those of earlier ones.
         machine : str
             What computed them, as JSON.
+        returned : sequence of str, optional
+            The columns that the function returned; by default all that not every row has.
         """
-        stored = [
-            write_part(self.path / PARTS, rows, pieces, generation, machine)
+        if returned is None:
+            own = {*self.parameters, *RESERVED}
+            returned = [name for name in table.column_names if name not in own]
+        kinds = self._kinds(table)
+        if kinds != self._kinds():  # first, so that at no time a reader overlooks a column
+            self.unify(kinds)
+        return [
+            self._write(rows, kinds, pieces, generation, machine, returned)
             for rows, pieces in by_outcome(table, list(segments))
         ]
-        self._parts |= {part.path.name: part for part in stored}
-        return stored
+
+    def joined(self, tables: Sequence[pa.Table]) -> pa.Table:
+        """Return rows of several parts as one table.
+
+        Parameters
+        ----------
+        tables : sequence of pyarrow.Table
+        """
+        kinds = self._kinds(*tables)
+        return pa.concat_tables(
+            [with_kinds(table, kinds, self.parameters) for table in tables],
+            promote_options="permissive",
+        )
+
+    def unify(self, kinds: Mapping[str, str] | None = None) -> None:
+        """Give all parts the same columns, of the same types.
+
+        Parameters
+        ----------
+        kinds : mapping of str to str, optional
+            The types of the columns by name; by default what parts have in common.
+        """
+        if kinds is None:
+            self.parts()
+            self._known = None
+            kinds = self._kinds()
+        for part in list(self._parts.values()):
+            if part.columns != kinds and not part.damage:
+                with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
+                    self._copy(part, kinds)
+                    self.remove(part)
+        self._known = dict(kinds)
 
     def adopt(self, part: Part) -> None:
-        """Copy a part of another directory, unless it is here.
+        """Take over a part of another directory, unless it is here.
 
         Parameters
         ----------
         part : Part
         """
         copy = self.path / PARTS / part.path.name
-        if not copy.exists():
-            content = part.path.read_bytes()
-            if part.path.stem == digest(content):  # or it has been damaged meanwhile
-                files.write(copy, content)
-                self._parts[copy.name] = replace(part, path=copy)
+        if part.damage:
+            self._rescue(part)
+        elif not copy.exists():
+            files.write(copy, part.path.read_bytes(), drafts=self.path)
 
     def remove(self, part: Part) -> None:
         """Remove a part whose rows are in another one.
@@ -388,12 +376,22 @@ class Run:
         part.path.unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        """Remove leftovers of interrupted writes; set damaged parts aside, to be computed again."""
-        for path in self.damaged():
-            with contextlib.suppress(FileNotFoundError):
-                path.rename(path.with_name(f".damaged-{path.name}"))  # readers skip the dot
-            self._parts.pop(path.name, None)  # a good one may come
-        files.remove_leftovers(self.path / PARTS)
+        """Remove leftovers of interrupted writes, and keep what can be read of damaged parts.
+
+        These are set aside, and what they have lost is computed again.
+        """
+        self.parts()
+        for name, part in list(self._parts.items()):
+            if part.damage:
+                with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
+                    if part.segments:
+                        self._rescue(part)
+                    (self.path / _SET_ASIDE).mkdir(exist_ok=True)
+                    part.path.rename(self.path / _SET_ASIDE / name)
+                self._parts.pop(name, None)  # a good one may come
+        for folder in (self.path, self.path / PARTS):
+            files.remove_leftovers(folder)
+        self.unify()
 
     @cached_property
     def _places(self):
@@ -406,15 +404,68 @@ class Run:
             found = later
         self._parts = {name: part for name, part in self._parts.items() if name in found}
         for name, path in found.items():
-            if self._parts.get(name) is None:  # a good one may have come in place of a damaged one
+            # A good one may have come in place of a damaged one.
+            if name not in self._parts or self._parts[name].damage:
                 self._parts[name] = read_part(path)
+                self._known = None
 
     def _listing(self):
         return {
             path.name: path
             for path in (self.path / PARTS).glob("*.parquet")
-            if not path.name.startswith(".")  # being written, or set aside
+            if not path.name.startswith(".")  # as versions before wrote drafts
         }
+
+    def _kinds(self, *tables):
+        """Return the types that columns have in common in all parts that are known, and tables."""
+        parts = [part for part in self._parts.values() if not part.damage]
+        if self._known is None:
+            self._known = self._common([part.columns for part in parts], parts, ())
+        if not tables:
+            return self._known
+        return self._common(
+            [self._known, *(kinds_of(table.schema) for table in tables)], parts, tables
+        )
+
+    def _common(self, schemas, parts, tables):
+        def is_large(name):
+            stored = (
+                read_rows(part, [name]) for part in parts if part.columns.get(name) == "int64"
+            )
+            return has_large(tables, name) or has_large(stored, name)
+
+        results = [
+            {name: kind for name, kind in each.items() if name not in self.parameters}
+            for each in schemas
+        ]
+        kinds = common_kinds(results, is_large)
+        for name in self.parameters:
+            own = parameter_type(cell.get(name) for cell in self.cells)
+            kinds[name] = common_parameter_kind([own, *(e[name] for e in schemas if name in e)])
+        return kinds
+
+    def _rescue(self, part):
+        """Store what can be read of a damaged part."""
+        rows = read_rows(part)
+        self.write(rows, part.segments, part.generation, part.machine, part.returned)
+
+    def _copy(self, part, kinds):
+        """Write the rows of a part as one with columns of these types."""
+        self._write(
+            read_rows(part), kinds, part.segments, part.generation, part.machine, part.returned
+        )
+
+    def _write(self, table, kinds, segments, generation, machine, returned):
+        """Write a part with columns of these types, and return it."""
+        first = [*self.parameters, "replicate", "row"]
+        returned = [name for name in returned if name not in first]
+        others = sorted(kinds.keys() - {*first, *returned, *LAST})
+        table = with_kinds(table, kinds, self.parameters).select(
+            [*first, *returned, *others, *LAST]
+        )
+        part = write_part(self.path / PARTS, table, segments, generation, machine, returned)
+        self._parts[part.path.name] = part
+        return part
 
     def _owned(self):
         """Yield parts and what of their segments counts: what no part before has.
@@ -507,32 +558,7 @@ def open_run(path: str | Path) -> Run:
         If it is not one.
     """
     path = Path(path)
-    try:
-        description = json.loads((path / SPECIFICATION).read_text(encoding="utf-8"))
-    except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(f"{path} is not a run directory: it has no {SPECIFICATION}") from None
-    except (OSError, ValueError) as error:
-        raise ValueError(f"{path / SPECIFICATION} cannot be read: {error}") from None
-    if not _is_description(description):
-        raise ValueError(f"{path / SPECIFICATION} is not the specification of a sweep (format 1)")
-    return Run(path, description)
-
-
-def _is_description(content):
-    """Tell whether a file's content can be the description of a sweep."""
-    return (
-        isinstance(content, dict)
-        and content.get("format") == FORMAT
-        and isinstance(content.get("replicates"), int)
-        and isinstance(content.get("settings"), dict)
-        and "name" in content
-        and all(
-            isinstance(content.get(name), list)
-            and all(isinstance(item, dict) for item in content[name])
-            for name in ("cells", "streams")
-        )
-        and len(content["cells"]) == len(content["streams"]) > 0
-    )
+    return Run(path, read_description(path))
 
 
 def _sorted_by(*keys):

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import PathFinder
 from importlib.util import find_spec, spec_from_loader
 from pathlib import Path
 from types import MethodType, ModuleType
@@ -18,8 +19,8 @@ from typing import Any
 
 from linrep._arguments import checked
 
-#: What may be loaded; None is anything.
-_allowed: ContextVar[frozenset[str] | None] = ContextVar("_allowed", default=None)
+#: What may be loaded as the caller has named it, by its names in stored data; None is anything.
+_allowed: ContextVar[dict[str, str] | None] = ContextVar("_allowed", default=None)
 
 
 class Untrusted(ValueError):
@@ -31,14 +32,14 @@ def loading_only(allowed: Iterable[str]) -> Iterator[None]:
     """Let `load` take the references that are allowed, and nothing else, installed or not.
 
     For references that come from a file: whoever wrote it would choose what runs here otherwise.
+    Where one is allowed, what the caller has named is loaded.
 
     Parameters
     ----------
     allowed : iterable of str
     """
     # A file that has been loaded is a module, by which cells name what is in it.
-    references = [name for each in allowed for name in (_full(each), label(each))]
-    token = _allowed.set(frozenset(references))
+    token = _allowed.set({name: each for each in allowed for name in (_full(each), label(each))})
     try:
         yield
     finally:
@@ -71,15 +72,17 @@ def load(reference: str) -> Callable[..., Any]:
     if not colon or not home or not name:
         raise ValueError(f"a function is given as module:name or file.py:name, got {reference!r}")
     allowed = _allowed.get()
-    if allowed is not None and _full(reference) not in allowed:
-        raise Untrusted(
-            f"{reference!r} is named by a file and could do anything here; if you trust it, name "
-            "it in allow (--allow)"
-        )
+    if allowed is not None:
+        if _full(reference) not in allowed:
+            raise Untrusted(
+                f"{reference!r} is named by a file and could do anything here; if you trust it, "
+                "name it in allow (--allow)"
+            )
+        home, _, name = allowed[_full(reference)].rpartition(":")
     if home.endswith(".py"):
         found = load_file(home).get(name)
     else:
-        with _loading(home):
+        with _loading(home, name):
             found = _find(home, name)
     if not callable(found):
         raise ValueError(f"{home} has no function or class {name}")
@@ -101,14 +104,15 @@ def reference(function: Any) -> str | None:
 
 
 @contextmanager
-def _loading(home):
+def _loading(home, name="NAME"):
     """Say in one line what kept a file or module from being loaded."""
     try:
         yield
     except (Exception, SystemExit) as error:
         if isinstance(error, ModuleNotFoundError) and error.name is not None:
             if f"{home}.".startswith(f"{error.name}."):
-                raise ValueError(f"no module {home!r}") from None
+                hint = "" if "." in home else f"; a file is named as FOLDER/{home}.py:{name}"
+                raise ValueError(f"no module {home!r}{hint}") from None
             raise ValueError(f"{home} needs the module {error.name}") from None
         message = " ".join(str(error).split())
         raise ValueError(f"{home} cannot be loaded: {type(error).__name__}: {message}") from error
@@ -124,6 +128,21 @@ def label(reference: str) -> str:
     """
     home, _, name = reference.rpartition(":")
     return f"{Path(home).stem}:{name}" if home.endswith(".py") else reference
+
+
+def named_by_file(reference: str) -> str:
+    """Return ``module:name`` as ``file.py:name``, which another process finds, too, if it is one.
+
+    Of modules that have been loaded by `load`, or lie beside such a one.
+
+    Parameters
+    ----------
+    reference : str
+    """
+    home, _, name = reference.rpartition(":")
+    folder, file = os.path.split(getattr(sys.modules.get(home), "__file__", None) or "")
+    own = file == f"{home}.py" and folder in _loaded
+    return f"{os.path.relpath(os.path.join(folder, file))}:{name}" if own else reference
 
 
 def add_folder(folder: str) -> None:
@@ -197,7 +216,7 @@ class _Finder(Loader, MetaPathFinder):
 def own_folders() -> list[str]:
     """Return the folders that modules are imported from, except those of installed packages.
 
-    Whoever repeats a replicate elsewhere needs them, and has an installation of their own.
+    Workers need them, and may have an installation of their own.
     """
     folders = dict.fromkeys(map(os.path.abspath, sys.path))  # "" is the current folder
     return [folder for folder in folders if not _is_installed(Path(folder))]
@@ -238,8 +257,10 @@ def _run_file(path):
 
 
 def _find(module, name):
-    if "" not in sys.path:
-        add_folder(os.getcwd())
+    first, here = module.partition(".")[0], os.getcwd()
+    # For a module that is there and not loaded: what else the folder has replaces nothing.
+    if "" not in sys.path and first not in sys.modules and PathFinder.find_spec(first, [here]):
+        add_folder(here)
     found: Any = import_module(module)
     home = getattr(found, "__file__", None)
     if home and not installed(home):

@@ -55,9 +55,12 @@ def test_a_few_very_large_labels_do_not_count():
 
 @given(cases(orthonormal=True, noise=(0.0, 0.5)), st.floats(0.1, 0.5))
 def test_altgdmin_takes_the_rounds_of_its_paper(case, c):
-    """A sum over samples, and the step c over m times the largest singular value squared."""
+    """A sum over samples, and the step c over m times the largest singular value squared.
+
+    Of covariates of mean square 1, as the paper's are, or in units in which it is.
+    """
     matrix = estimators.truncated_matrix(case.clients, 36.0)
-    largest = np.linalg.svd(matrix, compute_uv=False)[0]
+    largest = np.linalg.svd(matrix, compute_uv=False)[0] / (np.sqrt(np.mean(case.X**2)) or 1.0)
     if largest == 0.0:
         with complaint(ValueError, "all zero"):
             lr.altgdmin(data_of(case), k=case.k)

@@ -84,7 +84,8 @@ def test_the_factorization_ends_where_the_naive_objective_is_stationary(case, se
     trace = lr.linear_factorization(
         data_of(case), k=case.k, start=start, rounds=5000, tolerance=1e-7
     )
-    first = reference.balanced_objective(case.clients, *start)
+    square = np.mean(case.X**2)
+    first = reference.balanced_objective(case.clients, *start, square)
     assert trace["objective"][0] == pytest.approx(first, rel=1e-10)
     assert (np.diff(trace["objective"]) <= 0).all()
     B, W = trace.state["B"], trace.state["W"]
@@ -95,7 +96,7 @@ def test_the_factorization_ends_where_the_naive_objective_is_stationary(case, se
     U, values, VT = np.linalg.svd(B @ W.T, full_matrices=False)
     root = np.sqrt(values[: case.k] / np.sqrt(case.n))
     scaled = U[:, : case.k] * root, VT[: case.k].T * root * np.sqrt(case.n)
-    last = reference.balanced_objective(case.clients, *scaled)
+    last = reference.balanced_objective(case.clients, *scaled, square)
     assert last <= trace["objective"][-1] * (1 + 1e-7) + 1e-12
     if trace.stop_reason == "converged":
         assert np.abs(gradient(case.clients, *scaled)).max() < 1e-5
@@ -116,6 +117,7 @@ def test_the_factorization_ends_early_only_as_converged():
 def test_the_factorization_does_not_depend_on_the_labels_units(scale):
     """By powers of 2, so that nothing is rounded otherwise."""
     data = lr.SharedRepresentation.random(n=20, d=6, k=2, noise=0.5, rng=0).draw(10, rng=1)
+    data = lr.ClientData(data.X, data.y, data.offsets)
     scaled = lr.ClientData(data.X, scale * data.y, data.offsets)
     one = lr.linear_factorization(data, k=2, rounds=2000, rng=2)
     other = lr.linear_factorization(scaled, k=2, rounds=2000, rng=2)

@@ -418,6 +418,7 @@ def test_a_trace_says_what_was_run():
         "orthonormal": True,
         "tolerance": None,
         "storage": "float64",
+        "coordinates": "given",
     }
     assert trace.state["B"].shape == (5, 2)
     assert trace.state["W"].shape == (4, 2)
@@ -608,8 +609,12 @@ NAN = np.full((5, 2), np.nan)
         (TRUTH, {"tolerance": -1}, ValueError, ("tolerance", "at least 0", "-1")),
         (TRUTH, {"tolerance": "low"}, TypeError, ("tolerance", "real number", "'low'")),
         (OWN, {"k": 2, "tolerance": 0.1}, ValueError, ("tolerance", "known truth")),
-        (TRUTH, {"start": "zero"}, ValueError, ("start", "'moments', 'random'", "'zero'")),
-        (TRUTH, {"start": None}, ValueError, ("start", "(5, 2)")),
+        (
+            TRUTH,
+            {"start": "zero"},
+            ValueError,
+            ("start", "'moments', 'models', 'random'", "'zero'"),
+        ),
         (TRUTH, {"start": TRUTH.B.T}, ValueError, ("start", "(5, 2)", "(2, 5)")),
         (TRUTH, {"start": NAN}, ValueError, ("start", "finite")),
         (TRUTH, {"start": TRUTH.B + 0j}, TypeError, ("start", "complex")),

@@ -198,8 +198,9 @@ def test_one_seed_means_the_same_data_for_all_methods():
     same_numbers(own, given_data)
     assert (own.settings["m"], given_data.settings["m"]) == (12, None)
     without = lr.flute(
-        replace(truth.draw(12, rng=7), truth=None), k=2, step_size=0.02, rounds=20, rng=7
-    )
+        replace(truth.draw(12, rng=7), truth=None),
+        k=2, step_size=0.02, scale=own.settings["scale"], rounds=20, rng=7,
+    )  # fmt: skip
     assert list(without) == ["loss", "floats_up", "floats_down", "samples"]
     np.testing.assert_array_equal(without["loss"], own["loss"])
 

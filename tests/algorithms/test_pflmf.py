@@ -301,6 +301,6 @@ def test_a_start_for_data_in_large_units_is_small():
     assert scale < 0.1
     starts = [lr.pflmf(data, **run | {"rng": seed}) for seed in range(300)]
     squares = [np.mean(each.predict(data) ** 2) for each in starts]
-    assert np.mean(squares) == pytest.approx(0.01 * np.mean(y**2), rel=0.5)
+    assert 1e-4 * np.mean(y**2) < np.mean(squares) < 0.015 * np.mean(y**2)
     assert lr.pflmf(data, step_size=1e-9, **run).settings["scale"] == 0.1
     assert lr.pflmf(data.standardized(), **run).settings["scale"] <= 0.1

@@ -88,13 +88,16 @@ def test_statements_are_found_and_completed_by_id():
 
 
 def test_all_statements_are_shown_as_counts():
-    entries = ledger.recorded().values()
+    entries = [entry for name, entry in ledger.recorded().items() if not claims()[name].corrects]
     shown = repr(lr.statements)
-    assert shown.startswith(f"{len(claims())} statements: ")
+    assert shown.startswith(f"{len(entries)} statements: ")
+    corrected = len(claims()) - len(entries)
+    assert f"; {corrected} corrected forms: " in shown.splitlines()[0]
     assert len(shown.splitlines()) == 7
     own = [entry["verdict"] for entry in entries if entry["id"].startswith("perfedsi.")]
     (row,) = (line.split() for line in shown.splitlines() if "perfedsi " in line)
     assert row[1:3] == [str(own.count("holds")), str(own.count("fails"))]
+    assert " ".join(row[-4:]) == "11 of 11 hold"
     cells = well_formed(lr.statements._repr_html_())
     place = cells.index("perfedsi")
     assert cells[place + 1 : place + 3] == row[1:3]

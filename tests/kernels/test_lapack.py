@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from scipy.linalg import lstsq
 
 from linrep.kernels.lapack import minimum_norm_solution
+from linrep.kernels.linalg import RANK_TOLERANCE
 
 
 def solve(A, y):
@@ -36,9 +37,9 @@ def systems(draw):
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="NumPy's routine stands in for it")
 @given(systems())
 def test_it_is_the_routine_of_lapack_to_the_last_bit(system):
-    """DGELSD, with the cut-off that NumPy's lstsq has: also where a rank is close to call."""
+    """DGELSD, with the stated cut-off: also where a rank is close to call."""
     A, y = system
-    expected = lstsq(A, y, cond=np.finfo(float).eps * max(A.shape), lapack_driver="gelsd")[0]
+    expected = lstsq(A, y, cond=RANK_TOLERANCE, lapack_driver="gelsd")[0]
     np.testing.assert_array_equal(solve(A, y), expected)
 
 
@@ -46,9 +47,9 @@ def test_it_is_the_routine_of_lapack_to_the_last_bit(system):
 def test_it_is_numpys_solution_within_the_problems_conditioning(system):
     A, y = system
     m, k = A.shape
-    expected = np.linalg.lstsq(A, y, rcond=None)
+    expected = np.linalg.lstsq(A, y, rcond=RANK_TOLERANCE)
     singular = expected[3]
-    trusted = singular[singular > np.finfo(float).eps * max(m, k) * singular[0]]
+    trusted = singular[singular > RANK_TOLERANCE * singular[0]]
     # Two builds of LAPACK may differ by rounding, which the smallest trusted value amplifies.
     error = 1e-14 * max(m, k) * (singular[0] / trusted[-1]) * np.linalg.norm(y) / trusted[-1]
     np.testing.assert_allclose(solve(A, y), expected[0], rtol=0.0, atol=error)

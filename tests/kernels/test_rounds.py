@@ -139,12 +139,27 @@ def test_exact_head_scales_with_its_data(seed, m, k, exponent):
 
 @given(seeds, dimensions, st.integers(0, 6))
 def test_exact_head_does_not_mind_columns_of_different_size(seed, k, more):
-    """Unlike a singular value decomposition, which takes a tiny column for rounding error."""
+    """Up to the tolerance of the rank."""
     rng = np.random.default_rng(seed)
     Z, y = frame(rng, k + more, k), rng.standard_normal(k + more)
-    scale = 2.0 ** rng.integers(-200, 200, k)
+    scale = 2.0 ** rng.integers(-18, 19, k)
     w = exact_head(Z, y)
     close(exact_head(Z * scale, y) * scale, w, 2 * exact_head_error(Z, y, w))
+
+
+@given(seeds, st.integers(2, 5), st.integers(0, 6), st.floats(-300.0, -13.5))
+def test_exact_head_takes_a_tiny_column_for_rounding(seed, k, more, exponent):
+    """As a singular value decomposition does: heads are those without the column, and 0 there."""
+    rng = np.random.default_rng(seed)
+    Z, y = rng.standard_normal((k + more, k)), rng.standard_normal(k + more)
+    tiny = rng.integers(k)
+    Z[:, tiny] *= 10.0**exponent / norm(Z[:, tiny]) * norm(Z, 2)
+    others = np.delete(Z, tiny, axis=1)
+    assume(rank_is_clear(others))
+    expected = np.insert(np.linalg.lstsq(others, y, rcond=None)[0], tiny, 0.0)
+    # What is left out has a share of 10^-13.5 in each product.
+    error = exact_head_error(others, y, expected) + 1e-12 * cond(others) ** 2 * norm(expected)
+    close(exact_head(Z, y), expected, error + 1e-12 * cond(others) * norm(y) / norm(others, 2))
 
 
 @given(seeds, samples, dimensions)

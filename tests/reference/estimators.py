@@ -28,11 +28,14 @@ def cross_moment(clients):
     return total
 
 
-def balanced_objective(clients, B, W):
-    """Squared loss and a quarter of the squared distance between the factors' second moments."""
+def balanced_objective(clients, B, W, square=1.0):
+    """Squared loss and a quarter of the squared distance between the factors' second moments.
+
+    The second term is times a mean square, that of the covariates in units of their own.
+    """
     n = len(clients)
     losses = [np.mean((X @ B @ w - y) ** 2) for (X, y), w in zip(clients, W, strict=True)]
-    return np.mean(losses) + np.sum((B.T @ B - W.T @ W / n) ** 2) / 4
+    return np.mean(losses) + square * np.sum((B.T @ B - W.T @ W / n) ** 2) / 4
 
 
 def truncated_matrix(clients, truncation):

@@ -23,8 +23,11 @@ def _inverse_or_zero(value):
 
 
 def head_least_squares(X, y, B):
-    """argmin_w of equation (8) at fixed B; the minimum-norm w where it is not unique."""
-    return np.linalg.lstsq(X @ B, y, rcond=None)[0]
+    """argmin_w of equation (8) at fixed B; the minimum-norm w where it is not unique.
+
+    A direction along which X B is 1e-13 of what it is along its largest one counts as none.
+    """
+    return np.linalg.lstsq(X @ B, y, rcond=1e-13)[0]
 
 
 def head_gradient_steps(X, y, B, w, steps, step_size):

@@ -114,9 +114,14 @@ def expected(**wanted):
         item.id
         for item in in_order(claims().values())
         if all(
-            value == {"paper": item.paper, **entries[item.id]}[key] for key, value in wanted.items()
+            value == {"paper": item.paper, "form": form(item), **entries[item.id]}[key]
+            for key, value in wanted.items()
         )
     ]
+
+
+def form(item):
+    return "corrected" if item.corrects else "printed"
 
 
 def test_nothing_is_asked_of_the_network(browse, driver):
@@ -158,8 +163,10 @@ def test_filters_narrow_and_the_address_keeps_them(browse):
 
 def test_a_number_of_the_table_shows_its_claims(browse):
     page = browse()
-    find(page, ".counts a[href='#paper=perfedsi&verdict=fails']").click()
-    eventually(lambda: shown(page) == expected(paper="perfedsi", verdict="fails"))
+    find(page, ".counts a[href='#paper=perfedsi&form=corrected']").click()
+    eventually(lambda: shown(page) == expected(paper="perfedsi", form="corrected"))
+    find(page, ".counts a[href='#paper=perfedsi&form=printed&verdict=fails']").click()
+    eventually(lambda: shown(page) == expected(paper="perfedsi", form="printed", verdict="fails"))
     choose(page, "strength", "proved")
     found = expected(paper="perfedsi", verdict="fails", strength="proved")
     assert 0 < len(found) < len(expected(paper="perfedsi", verdict="fails"))

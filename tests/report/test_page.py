@@ -230,3 +230,23 @@ def test_the_constants_at_a_share_of_clients_are_a_row(recorded):
 def test_nothing_at_all(tmp_path):
     page = render(gather([], ledger={}, store=tmp_path, progress=False))
     assert Page(page).all("li", "article") == []
+
+
+def test_printed_statements_are_counted_apart_from_corrected_forms(recorded):
+    (_, _, text) = recorded.text.partition('<table class="counts">')
+    table = text.partition("</table>")[0]
+    entries = book.recorded()
+    for form, corrected in (("printed", False), ("corrected", True)):
+        found = [
+            entries[name]["verdict"]
+            for name, item in claims().items()
+            if bool(item.corrects) == corrected
+        ]
+        count = len(found)
+        good = found.count("holds")
+        shown = f"{good} of {count} hold" if corrected else count
+        assert f'<a href="#form={form}">{shown}</a>' in table
+        if not corrected:
+            assert f'<a href="#form=printed&amp;verdict=holds">{good}</a>' in table
+            assert f"and why: {count}\nstatements of 4 papers, and" in recorded.text
+    assert "corrected versions among them" not in recorded.text

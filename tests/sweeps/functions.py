@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import time
 
 import numpy as np
@@ -108,3 +109,18 @@ def counted_down(cell, rng):
 def threads_of_openmp(cell, rng):
     """What libraries that are loaded later take for the number of threads."""
     return {"value": os.environ.get("OMP_NUM_THREADS", "")}
+
+
+def process(cell, rng):
+    """The process that computes it."""
+    return {"value": os.getpid()}
+
+
+def ends_any_worker(cell, rng):
+    """A number, but for one cell, which ends every process; a file has the workers of Dask."""
+    if cell["a"] == 2:
+        if "distributed.worker" in sys.modules:
+            with open(cell["log"], "a") as file:
+                file.write("lost\n")
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rng.random()

@@ -1,16 +1,20 @@
 """Replicates that end or block their process: failed rows, and nothing else is lost."""
 
 import os
+import pickle
 import re
+import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
-from linrep.sweeps import load, open_run, run
+from linrep.sweeps import children, load, open_run, run
+from linrep.sweeps.children import run_sealed
 from linrep.sweeps.sealed import seal, unseal
 from linrep.sweeps.targets import own_sources
 from tests.sweeps import functions
@@ -138,8 +142,53 @@ def test_a_poison_in_a_notebooks_function_is_found_too(tmp_path):
     assert open_run(tmp_path / "run").failures()["a"].tolist() == [2, 2, 2]
 
 
-def _job(sweep):
+@pytest.fixture
+def children_end():
+    """End the process that guards jobs of this one, which otherwise stays as long as this does."""
+    yield
+    children._kept.child.end()
+    del children._kept.child
+
+
+SHORT_LIVED = """
+import pickle, sys
+from linrep.sweeps.children import run_sealed
+run_sealed(pickle.load(open(sys.argv[1], "rb")), "sweep", 0)
+"""
+
+
+@pytest.mark.parametrize("reached", [True, False])
+def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reached, children_end):
+    """An executor that begins a job anew wherever it can, without a word, as Dask's does."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    folder = tmp_path / "run" if reached else tmp_path
+    (tmp_path / "run").mkdir(exist_ok=reached)
+    scratch = tmp_path / ("run" if reached else "elsewhere") / ".scratch"
+    poison, other = (
+        seal(replace(_job(toy(function, [{"a": 2}], 5), 4, 5), scratch=str(scratch)))
+        for function in (functions.ends_its_process, functions.process)
+    )
+    assert run_sealed(other, "sweep", 1).table["value"].to_pylist() == [os.getpid()]
+    (tmp_path / "job").write_bytes(pickle.dumps(poison))
+    worker = [sys.executable, "-c", SHORT_LIVED, tmp_path / "job"]
+    assert subprocess.run(worker, check=False).returncode == 7
+    again = run_sealed(poison, "sweep", 0)
+    assert again.failed == 1
+    assert "exit status 7" in again.table["exception"].to_pylist()[0]
+    assert run_sealed(other, "sweep", 2).table["value"].to_pylist() != [os.getpid()]
+    assert run_sealed(other, "another", 2).table["value"].to_pylist() == [os.getpid()]
+    assert [path.name for path in folder.glob(".*")] == [".attempt-sweep-lost"]
+    if reached:
+        monkeypatch.undo()
+        run(toy(), tmp_path / "swept")
+        (folder / ".attempt-sweep-lost").rename(tmp_path / "swept" / ".attempt-sweep-lost")
+        run(toy(), tmp_path / "swept")
+        assert not list((tmp_path / "swept").glob(".attempt*"))
+
+
+def _job(sweep, start=0, stop=2):
     from linrep.sweeps.coverage import Segment
     from linrep.sweeps.runner import _job_factory
 
-    return _job_factory(sweep, 1.0, Path("run"))([Segment(sweep.names[0], 0, 2)])
+    return _job_factory(sweep, 1.0, Path("run"))([Segment(sweep.names[0], start, stop)])

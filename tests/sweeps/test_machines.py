@@ -1,12 +1,13 @@
 """Rows carry the machine that computed them; runs and merges name the machines of mixed rows."""
 
 import json
+from concurrent.futures import Executor, ThreadPoolExecutor
 
 import pytest
 
 from linrep.sweeps import Overlapping, merge, open_run, run
 from linrep.sweeps import chunks as chunks_module
-from linrep.sweeps.machines import describe, differences, this_machine
+from linrep.sweeps.machines import describe, differences, mixture, this_machine
 from linrep.sweeps.merging import overlap
 from tests.sweeps import functions
 from tests.sweeps.support import toy
@@ -50,6 +51,66 @@ def test_rows_of_two_machines_are_told_apart(tmp_path, elsewhere):
     assert stored.machine_of(stored.names[0], 17) is None
     assert "Other 9000" in describe(elsewhere)
     assert differences(elsewhere, here) == ["processor: Other 9000, First"]
+
+
+def with_versions(machine, **versions):
+    found = json.loads(machine)
+    return json.dumps({**found, "versions": found["versions"] | versions}, sort_keys=True)
+
+
+def with_blas(machine, version):
+    found = json.loads(machine)
+    blas = [each | {"version": version} for each in found["BLAS"]]
+    return json.dumps({**found, "BLAS": blas}, sort_keys=True)
+
+
+def test_no_two_machines_have_equal_words():
+    here = this_machine()
+    machines = [here, "", with_versions(here, numpy="1.0"), with_versions(here, numba="1.0"),
+                with_versions(here, python="4.0", numpy="1.0"), with_blas(here, "1.0")]  # fmt: skip
+    for other in machines[1:]:
+        assert describe(here, [here, other]) != describe(other, [here, other])
+        assert describe(here, [here]) == describe(here)
+    assert len({describe(each, machines) for each in machines}) == len(machines)
+    assert "numpy 1.0" in describe(machines[2], machines[:3])
+    assert "numba" not in describe(machines[2], machines[:3:2])
+
+
+def test_a_mixture_is_said_by_its_names():
+    here = with_versions(this_machine(), numpy="2.0")
+    assert mixture([here]) == mixture([]) == mixture([here, here]) == ""
+    assert mixture([here, with_versions(here, numpy="1.0")]) == "numpy 2.0 and 1.0"
+
+
+class Elsewhere(Executor):
+    """An executor whose workers might be anywhere."""
+
+    def __init__(self):
+        self._pool = ThreadPoolExecutor(1)
+
+    def submit(self, *job):
+        return self._pool.submit(*job)
+
+
+@pytest.mark.parametrize("where", ["threads", "processes", "executor"])
+def test_going_on_says_what_has_changed_before_it_does(tmp_path, capsys, monkeypatch, where):
+    options = {"threads": {}, "processes": {"processes": True}, "executor": {}}[where]
+    if where == "executor":
+        options = {"executor": Elsewhere()}
+    other = with_versions(this_machine(), numpy="1.0")
+    with monkeypatch.context() as patched:
+        patched.setattr(chunks_module, "this_machine", lambda: other)
+        run(toy(), tmp_path / "run", shard=(1, 2))
+    assert "digits" not in capsys.readouterr().err
+    run(toy(), tmp_path / "run", **options)
+    said = capsys.readouterr().err.splitlines()
+    numpy = json.loads(this_machine())["versions"]["numpy"]
+    assert len(said) == 1
+    assert f"{tmp_path / 'run'}: what is stored was computed by another machine" in said[0]
+    assert said[0].endswith(f"there and here: numpy: 1.0, {numpy}")
+    run(toy(replicates=5), tmp_path / "run", extend=True, **options)  # like some of the rows
+    run(toy(replicates=5), tmp_path / "run", **options)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_part_without_a_machine_is_of_an_unknown_one():

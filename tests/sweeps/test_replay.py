@@ -1,18 +1,23 @@
 """One replicate again: bit for bit, and honest where it is not."""
 
+import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from linrep import sweeps
+from linrep import simulation, sweeps
 from linrep.sweeps import Grid, Sweep, create_run, open_run, run
 from linrep.sweeps.targets import Untrusted
 from tests.sweeps import functions
 from tests.sweeps.support import toy, write_again
 from tests.tools import complaint
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def replay(run, *arguments, **options):
@@ -57,10 +62,106 @@ def test_a_module_beside_the_script_that_swept_it_is_found_from_elsewhere(tmp_pa
     stored = open_run(tmp_path / "run")
     with complaint(Untrusted, "'beside:draw'", "--allow"):
         sweeps.replay(stored, {}, 0)
+    with complaint(ValueError, "no module 'beside'", "FOLDER/beside.py:draw"):
+        replay(stored, {}, 0, allow=["beside:draw"])
     assert "beside" not in sys.modules
-    assert replay(stored, {}, 0, allow=["beside:draw"]).same is True
+    assert replay(stored, {}, 0, allow=[f"{tmp_path}/beside.py:draw"]).same is True
     del sys.modules["beside"]
-    assert stored.description["path"][0] == str(tmp_path)
+
+
+#: What a run directory may bring along: it leaves a mark, and passes for the module of its name.
+PROXY = """
+import pathlib, sys
+pathlib.Path(__file__).with_name("ran").touch()
+here = str(pathlib.Path(__file__).parent)
+sys.path[:] = [each for each in sys.path if each not in (here, "")]
+del sys.modules[__name__]
+__import__(__name__)
+"""
+MINE = """
+import colorsys, helper
+
+def draw(cell, rng):
+    return rng.random() + helper.OFFSET
+"""
+
+
+@pytest.fixture
+def visited(tmp_path):
+    """A folder with a file, its helper, and a run whose own folder has modules of all names."""
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "helper.py").write_text("OFFSET = 1.0\n")
+    evil = tmp_path / "runs" / "a" / "evil"
+    create_run(evil.parent, toy(functions.uniform, [{"a": 1}]))
+    evil.mkdir()
+    for name in ("numba", "colorsys", "helper", "mine", "scipy", "threadpoolctl", "only"):
+        (evil / f"{name}.py").write_text(PROXY)
+    (evil / "only.py").write_text(PROXY + MINE)
+    return tmp_path
+
+
+def replayed(visited, *arguments, cwd=".", **description):
+    """Replay in a process of its own, whose first folder is not the current one."""
+    path = visited / "runs" / "a" / "sweep.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **description}))
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", "linrep.cli", "replay", visited / "runs" / "a",
+         "--replicate", "0", *arguments],
+        cwd=visited / cwd, env=os.environ | {"PYTHONPATH": str(ROOT)}, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert not (visited / "runs" / "a" / "evil" / "ran").exists()
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.mark.parametrize(
+    ("target", "words", "folder"),
+    [
+        ("mine.py:draw", ["--allow", "mine.py:draw"], "{}/runs/a/evil"),
+        ("mine.py:draw", ["--allow", "mine.py:draw"], "runs/a/evil"),
+        ("mine:draw", ["--allow", "mine:draw"], "{}/runs/a/evil"),
+        ("mine:draw", ["--allow", "mine.py:draw"], "runs/a/evil"),
+        ("mine.py:draw", ["--function", "mine.py:draw"], "{}/runs/a/evil"),
+    ],
+)
+def test_nothing_is_imported_from_the_folders_that_only_a_run_names(visited, target, words, folder):
+    done = replayed(visited, *words, target=target, path=[folder.format(visited)])
+    assert done.returncode == 0, done.stderr
+    assert "nothing is stored for it" in done.stdout
+
+
+def test_a_module_that_only_a_run_has_is_not_found(visited):
+    path = [str(visited / "runs" / "a" / "evil")]
+    done = replayed(visited, "--allow", "only:draw", target="only:draw", path=path)
+    assert done.returncode == 2
+    assert "no module 'only'" in done.stderr
+
+
+def test_a_run_that_is_looked_at_from_within_replaces_no_module(visited):
+    cell = {"algorithm": "fedrep", "n": 6, "d": 4, "k": 2, "m": 8, "rounds": 3}
+    described = simulation.sweep("fedrep", {k: v for k, v in cell.items() if k != "algorithm"},
+                                 replicates=1).describe()  # fmt: skip
+    done = replayed(
+        visited, cwd="runs/a/evil", target="linrep.simulation:simulate", path=["."], **described
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_algorithm_of_a_cell_is_that_of_the_file_that_the_caller_names(visited):
+    (visited / "elsewhere").mkdir()
+    (visited / "elsewhere" / "own.py").write_text(
+        "def average(problem, *, rng):\n    return {'x': [1.0]}\n"
+    )
+    (visited / "runs" / "a" / "evil" / "own.py").write_text(PROXY)
+    axes = {"n": 4, "d": 3, "k": 2}
+    described = simulation.sweep("fedrep", axes | {"m": 5}, replicates=1).describe()
+    cells = [{"algorithm": "own:average", **axes}]
+    done = replayed(
+        visited, "--allow", "elsewhere/own.py:average", target="linrep.simulation:simulate",
+        path=["runs/a/evil"], **{**described, "cells": cells},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_replicate_that_is_not_stored_is_computed_all_the_same(tmp_path):

@@ -172,7 +172,7 @@ def test_parts_of_before_and_after_a_change_of_types_are_put_together(tmp_path):
         sweep = toy(functions.uniform, [{"a": 1}, {"a": 2.5}], replicates)
         stored = run(sweep, tmp_path / "run", extend=True, chunk_seconds=1e-9)
     assert stored.completeness().whole
-    assert len(stored.parts()) == 2
+    assert len(stored.parts()) == 1
 
 
 def text_or_number(cell, rng):

@@ -10,6 +10,7 @@ from scipy.stats import t as student
 from linrep.claims import Cases, Condition, Mean, search, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import DESIGNS, covariates
+from linrep.claims.measurements import LOWER, VALUE
 from linrep.subspace import random_frame
 
 ROOT3 = float(np.sqrt(3.0))
@@ -136,6 +137,7 @@ def _controls():
         yield Condition(
             left > right * (1.0 + 1e-9), left, right, setting={"law": name, "v": v},
             name=f"{name} covariates violate it", quantity="E exp(v'x)", strength=PROVED,
+            measured_is=LOWER if name == "Student-t" else VALUE,
         )  # fmt: skip
 
 

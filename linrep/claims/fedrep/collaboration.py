@@ -15,6 +15,7 @@ import linrep as lr
 from linrep.claims import Cases, Exponent, Fact, Frequency, Mean, Threshold, statement
 from linrep.claims.fedrep._common import SUB_GAUSSIAN, instance
 from linrep.claims.fedrep._runs import fewest_samples
+from linrep.claims.measurements import UPPER
 from linrep.claims.tables import draw_seeds
 from linrep.stats import TransitionPoint, transition_point
 from linrep.theory.expectations import least_squares_error, new_client_error
@@ -131,7 +132,7 @@ def single_client(budget, rng, *, shared=True, power=1):
     if shared and power == 1:
         yield Cases(
             [_large_both(bits) for bits in (14, 16, 20)],
-            quantity="samples needed", name="no constant up to 1000 will do",
+            quantity="samples needed", name="no constant up to 1000 will do", predicted_is=UPPER,
         )  # fmt: skip
 
 

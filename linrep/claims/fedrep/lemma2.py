@@ -20,6 +20,7 @@ from linrep.claims.fedrep._concentration import (
     other_settings,
     sampled_sides,
 )
+from linrep.claims.measurements import UPPER
 from linrep.claims.tables import cells
 
 
@@ -221,7 +222,10 @@ def lemma2_probability(budget, rng, *, k_power=1.5):
             exact = np.log(rn) + chi2.logcdf(m * (1.0 - loss), m)
             laws.append((float(exact), float(L - t**2 / 2.0), where))
     quantity = "log probability of a violation"
-    yield Cases(cases, name="normal x, c = 33", quantity=quantity, strength=PROVED)
     yield Cases(
-        laws, name="the bound at k = 1, against the law", quantity=quantity, strength=PROVED
+        cases, name="normal x, c = 33", quantity=quantity, strength=PROVED, measured_is=UPPER
     )
+    yield Cases(
+        laws, name="the bound at k = 1, against the law", quantity=quantity, strength=PROVED,
+        measured_is=UPPER, predicted_is=UPPER,
+    )  # fmt: skip

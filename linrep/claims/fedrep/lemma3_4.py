@@ -20,6 +20,7 @@ from linrep.claims.fedrep._concentration import (
     other_settings,
     sampled_sides,
 )
+from linrep.claims.measurements import LOWER, UPPER
 from linrep.claims.tables import cells
 from linrep.theory.expectations import least_squares_error
 
@@ -179,7 +180,7 @@ def _probability(power, factor):
             at = {"c": c, "bound": "Chernoff's from above, k up to 2^30, rn up to 1e9"}
             return Cases(
                 [(above[worst], allowed[worst], at)], quantity=_LOGARITHM, name=f"c = {c:g}",
-                strength=PROVED if power == _PROVED_POWER else "",
+                strength=PROVED if power == _PROVED_POWER else "", measured_is=UPPER,
             )  # fmt: skip
         if len(below):
             refuted.append((c, below.iloc[0]))
@@ -189,7 +190,7 @@ def _probability(power, factor):
     k, m, least, allowed = map(float, row)
     return Cases(
         [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})], quantity=_LOGARITHM, name="every c",
-        strength=PROVED if power is None else "",
+        strength=PROVED if power is None else "", measured_is=LOWER,
     )  # fmt: skip
 
 

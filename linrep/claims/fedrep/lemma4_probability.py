@@ -10,6 +10,7 @@ from scipy.stats import chi2
 from linrep.claims import Cases, Fact, everywhere, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.fedrep._common import ASSUMPTIONS
+from linrep.claims.measurements import UPPER
 
 _CONSTANTS = (1, 10, 100, 1000)
 _SERVES = 20.0  # a constant with which the corrected probability is proved
@@ -88,7 +89,7 @@ def lemma4_probability(budget, rng, *, of="n", factor=110):
         return
     yield Cases(
         _bounds(float(factor)), name=f"normal x, c = {_SERVES:g}", quantity=_LOGARITHM,
-        strength=PROVED,
+        strength=PROVED, measured_is=UPPER,
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
         leak: Any = (Fraction(tolerance).limit_denominator(), error, where)
         yield Cases(
             [leak],
-            name="m = 1, in whole numbers", quantity="error that privacy takes at least",
+            name="m = 1, in whole numbers", quantity="least error that is private",
         )  # fmt: skip
     if fewest <= 2:
         yield Condition(

@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from linrep.claims import Cases, Fact, Identity, proved, statement
 from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import UPPER
 from linrep.subspace import random_frame
 
 EXACT = 1e-12
@@ -302,7 +303,10 @@ def nc_corrected(budget, rng, *, count=2.0):
     yield Identity(
         attained, EXACT, name="least NC_i, attained where H'H is a multiple of it", strength=PROVED
     )
-    yield Cases(never, quantity="least NC_i", name="least NC_i, by descent", strength=PROVED)
+    yield Cases(
+        never, quantity="least NC_i", name="least NC_i, by descent", strength=PROVED,
+        predicted_is=UPPER,
+    )  # fmt: skip
     yield proved(_column_sums(budget, rng))
     for item in minima:
         yield item if isinstance(item, Fact) else proved(item)

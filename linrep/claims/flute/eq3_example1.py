@@ -99,7 +99,7 @@ def eq3(budget, rng, *, factor=1.0):
                 if kind == "no gap":
                     spread.append(np.linalg.norm(found - found[0], axis=(1, 2)).max() / values[0])
     yield from map(proved, identities(parts, DESCENT))
-    yield Fact("distance between ends without a gap, up to", max(spread), "lambda_1")
+    yield Fact("largest distance between ends without a gap", max(spread), "lambda_1")
 
 
 # Example 1

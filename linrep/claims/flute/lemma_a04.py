@@ -13,6 +13,7 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.flute import _entering
 from linrep.claims.flute._common import spectra
 from linrep.claims.flute._hypotheses import GAP
+from linrep.claims.measurements import UPPER
 from linrep.theory import flute as theory
 from linrep.theory.flute import Spectrum, step_size_limits
 from linrep.theory.flute_lift import iterate, product_error
@@ -161,7 +162,7 @@ def _rest_exactly(alpha_power):
     where = {"n": 2, "d": 2, "alpha": 1e-4, "delta'": 0.5, "power of alpha": alpha_power}
     return Cases(
         [(Fraction(1, 2), most, where)], name="sigma_1(Theta_res), a bound on the probability",
-        quantity="probability claimed", strength=PROVED,
+        quantity="probability claimed", strength=PROVED, predicted_is=UPPER,
     )  # fmt: skip
 
 
@@ -246,7 +247,7 @@ def _small_unit():
     where = {"d": 2, "alpha": 0.05, "lambda*_1": 1e-6, "delta": 0.5}
     return Cases(
         [(Fraction(1, 2), most, where)], name="a small Phi, a bound on the probability",
-        quantity="probability claimed", strength=PROVED,
+        quantity="probability claimed", strength=PROVED, predicted_is=UPPER,
     )  # fmt: skip
 
 

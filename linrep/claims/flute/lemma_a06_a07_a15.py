@@ -20,6 +20,7 @@ from linrep.claims.flute._common import (
 )
 from linrep.claims.flute._hypotheses import ASSUMPTIONS
 from linrep.claims.flute._runs import corner
+from linrep.claims.measurements import LOWER
 from linrep.theory import flute_samples
 from linrep.theory.flute import region
 
@@ -59,7 +60,7 @@ def _signs(constant):
     where = {"n": 2, "d": 1, "k": 1, "c_1": float(constant), "N": N, "sigma": N, "delta": 0.01}
     return Cases(
         [(left, 2 * failure, where)], name=f"one step on signs, c_1 = {float(constant):g}",
-        quantity="probability of leaving", strength=PROVED,
+        quantity="probability of leaving", strength=PROVED, measured_is=LOWER,
     )  # fmt: skip
 
 
@@ -224,7 +225,7 @@ def _thirds(spectrum, eta, Theta):
 
 
 def _largest_step(index):
-    """Return the largest eta with which the bound on a summand holds at its hardest point.
+    """Return the last of some eta with which the bound on a summand holds at its hardest point.
 
     For (42), Theta_res = diag(sqrt(2), 1/sqrt(3 eta)), where its left side is largest; for (44),
     Theta_k = sqrt(2); lambda*_1 = 1.
@@ -305,7 +306,8 @@ def lemma_A15(budget, rng, *, leading=1.0):
         sizes = budget(SEARCH_SHAPES[1:3], SEARCH_SHAPES[:4])
         yield proved(search(part(i), f"({42 + i})", sizes))
     _, halved, late = np.array([numbers for _, numbers in splits]).max(axis=0)
-    yield Fact("largest eta lambda*_1 with which (42) holds", _largest_step(0))
-    yield Fact("largest eta lambda*_1 with which (44) holds", _largest_step(2))
+    for index in (0, 2):
+        name = f"largest eta lambda*_1 with which ({42 + index}) holds"
+        yield Fact(name, _largest_step(index), value_is=LOWER)
     yield Fact("relative error of (41) with Theta^(tau-1), as printed", float(late))
     yield Fact("relative error of (41) with Lambda_res, as (43) has it", float(halved))

@@ -9,11 +9,17 @@ import numpy as np
 
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import LOWER, UPPER, VALUE
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift
 
 LOG_9 = Fraction(21972, 10000)  # from below
 LOG_2 = Fraction(6932, 10000)  # from above
+#: What the left sides that contain them are.
+_TYPES = {
+    "A.13: nets and probability": LOWER, "A.14: nets and probability": LOWER,
+    "both: delta/2 and c_1 = min(c_2, c_3)/2": UPPER,
+}  # fmt: skip
 
 
 def _sizes(budget, rng):
@@ -90,7 +96,7 @@ def steps(budget, rng, *, side=2, scale=1):
         for place, left, right, where in found:
             parts.setdefault(place, []).append((left, right, where))
         for name, cases in parts.items():
-            yield Cases(cases, name=name, strength=PROVED)
+            yield Cases(cases, name=name, strength=PROVED, measured_is=_TYPES.get(name, VALUE))
 
 
 steps.corrected(

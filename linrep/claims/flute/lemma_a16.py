@@ -11,6 +11,7 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.flute._checks import anything, limit_of, thin
 from linrep.claims.flute._common import SEARCH_SHAPES, searched_region, singular_values, step
 from linrep.claims.flute._hypotheses import GAP
+from linrep.claims.measurements import UPPER
 from linrep.claims.tables import curve
 
 #: Theta_k with two singular values of very different size is where the lemma is hardest.
@@ -147,6 +148,7 @@ def _exactly(loss):
     return Cases(
         [(claimed, most / small**2, where)], name="(45), second line, in fractions",
         quantity="growth of sigma_k^2(Theta_k) that is claimed", strength=PROVED,
+        predicted_is=UPPER,
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import identities
 from linrep.claims.flute._hypotheses import SAMPLED
 from linrep.claims.flute._lifted import SHAPES, draw_case
+from linrep.claims.measurements import UPPER
 from linrep.problems import LowRankRegression
 from linrep.subspace import orthonormalize
 
@@ -228,4 +229,7 @@ def same_minimisers(budget, rng, *, ratio=2.0):
     for name, values in above.items():
         if values:
             share = float(np.mean(np.array(values) < SAME))
-            yield Fact(f"share of samples on which {name} ends at the least value", share)
+            # The least value found may be above the least.
+            yield Fact(
+                f"share of samples on which {name} ends at the least value", share, value_is=UPPER
+            )

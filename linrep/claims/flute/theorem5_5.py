@@ -59,7 +59,7 @@ def _rate(budget, rng, rate):
         setting=found[worst][3],
     )  # fmt: skip
     over = max(late / linear for late, linear, *_ in found)
-    yield Fact("late decay over that of the linearized map, -log(1 - eta Delta/2), at most", over)
+    yield Fact("largest late decay over that of the linearized map, -log(1 - eta Delta/2)", over)
 
 
 def _start(truth, spectrum, alpha, rng):

@@ -20,6 +20,7 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims.deviations import readings
+from linrep.claims.measurements import LOWER, UPPER
 from linrep.claims.perfedsi import _exact
 from linrep.claims.perfedsi._hypotheses import COMPLETION
 from linrep.claims.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
@@ -140,14 +141,17 @@ def _units(rng) -> Readings:
 
 
 def _likely(rows, most_mu, name) -> Together:
-    """Count the runs that are regular at c = 6 and a mu, cell by cell."""
+    """Count the runs that are regular at c = 6 and a mu, cell by cell.
+
+    What is open is in favour of the event: fewer may be regular.
+    """
     cells = []
     for row in rows:
         regular = (row["c"] <= CONSTANTS[-1]) & (row["mu"] <= most_mu)
         cells.append(
             Frequency(
                 int(np.sum(~regular)), len(regular), 1.0 - RARE, weight=1.0 / len(rows),
-                quantity="share of runs that are not regular", name=_design(row),
+                quantity="share of runs that are not regular", name=_design(row), measured_is=LOWER,
                 setting={"where": f"{row['group']}, {row['cell']}", "c": CONSTANTS[-1]},
             )
         )  # fmt: skip
@@ -254,7 +258,11 @@ def definition3_1(budget, rng, *, c_0=0.5, power=2.0):
             f"P(G) > {RARE:g} at c = {CONSTANTS[-1]:g}, {mu}, {horizon}",
         )  # fmt: skip
     for name in ("c", "mu"):
-        yield Fact(f"largest {name} that a run needs", max(row[name].max() for row in decisive))
-    yield Fact("median step size that Theorem C.4 allows at what runs need", _limit(decisive))
+        largest = max(row[name].max() for row in decisive)
+        yield Fact(f"largest {name} that a run needs", largest, value_is=LOWER)
+    yield Fact(
+        "median step size that Theorem C.4 allows at what runs need", _limit(decisive),
+        value_is=UPPER,
+    )  # fmt: skip
     yield Fact("largest difference of P(G) among readings of the event", _between_readings(runs))
     yield Curve(_picture(rows))

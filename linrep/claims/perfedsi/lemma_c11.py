@@ -12,6 +12,7 @@ import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import LOWER
 from linrep.claims.perfedsi import _exact, _states
 from linrep.claims.perfedsi._enumeration import exact_cases, power_of, start_of
 from linrep.claims.perfedsi._hypotheses import ROUNDS
@@ -258,8 +259,9 @@ def lemma_c11(
     limit = theory.step_size_limit(state.setting(_start(state)), 1)
     yield Fact("fall of L in a round over eta tau/d, balanced", along_d[0] * _DIMENSIONS[0] / 1e-4)
     yield Fact(
-        "step size where progress ends, over the largest stated", _largest_useful(state) / limit
-    )
+        "step size where progress ends, over the largest stated", _largest_useful(state) / limit,
+        value_is=LOWER,
+    )  # fmt: skip
     yield Fact("least power of c_z that suffices", _least_power(powers))
     yield Fact("(58)'s sum over s over tau |grad L|, tau = 3", _double_sum(state, 3))
 

@@ -11,6 +11,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Mean, Missing, Together
+from linrep.claims.measurements import LOWER
 from linrep.claims.pflmf import _exact
 from linrep.claims.tables import curve
 from linrep.problems.objectives import Objectives
@@ -211,6 +212,6 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
         left, right = each.sides(bound.p_power, bound.start, bound.noise)
         cases.append((left / right, Fraction(1), each.instance()))
     return Cases(
-        cases, name="(uv)^2/2, exact", quantity="left over right side, at least",
-        strength=strength, shown=("p", "T"),
+        cases, name="(uv)^2/2, in fractions", quantity="left over right side", strength=strength,
+        shown=("p", "T"), measured_is=LOWER,
     )  # fmt: skip

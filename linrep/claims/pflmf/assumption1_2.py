@@ -20,7 +20,7 @@ from linrep.claims import (
 )
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import Array
+from linrep.claims.measurements import LOWER, Array
 from linrep.claims.pflmf import _cases
 from linrep.claims.pflmf._hypotheses import stops_falling
 from linrep.problems import Objectives
@@ -174,7 +174,7 @@ def _everywhere(budget, rng):
         _FAR**2 * min(curved), 1.0, "L_U grows like |v|^2 unless all gradients are constant; "
         "affine functions that are bounded below are constant",
         name="constants everywhere, with a lower bound", strength=PROVED,
-        quantity=f"L_U needed at |v| = {_FAR:g}",
+        quantity=f"L_U needed at |v| = {_FAR:g}", measured_is=LOWER,
     )  # fmt: skip
 
 

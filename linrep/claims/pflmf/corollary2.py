@@ -11,6 +11,7 @@ import linrep as lr
 from linrep.claims import Cases, Condition, Fact, Identity, Mean, Missing, Together, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import LOWER, UPPER, VALUE
 from linrep.claims.pflmf._hypotheses import ASSUMPTIONS
 from linrep.claims.pflmf._runs import Bound, averages, exact, reference
 from linrep.claims.pflmf.theorem1_noise import (
@@ -272,9 +273,13 @@ def _global(budget, rng, weighted) -> list[Condition | Fact]:
         Condition(
             slope == 0 and min(positive) > 0, float(positive[-1]), strength=PROVED,
             quantity="objective over the global minimum", name="another local minimum, exact",
+            measured_is=LOWER,
             setting={name: str(number) for name, number in numbers.items()},
         ),
-        Fact("share of random starts that end in the global minimum", share),
+        Fact(
+            "share of random starts that end in the global minimum", share,
+            value_is=UPPER if best is None else VALUE,
+        ),
     ]  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Paired, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import UPPER, VALUE
 from linrep.claims.pflmf._hypotheses import ASSUMPTIONS
 from linrep.claims.pflmf._runs import Bound, Cells, Instance, averages, reference
 from linrep.problems import QuadraticObjectives
@@ -84,7 +85,10 @@ def _exact(budget, K_power):
                 rows[name].append({"x": eta_L, "y": ratios[-1], "series": f"p = {p:g}"})
     for name, each in cases.items():
         part = f"{name}-part, U fixed, exact"
-        yield Cases(each, quantity="|log of the ratio to K = 1|", name=part)
+        yield Cases(
+            each, quantity="|log of the ratio to K = 1|", name=part,
+            measured_is=UPPER if name == "U" else VALUE,
+        )  # fmt: skip
         points = pd.DataFrame(rows[name]).assign(
             panel=f"{part}, K = 20", xlabel=r"$\eta L$", ylabel="average over that at K = 1",
             predicted=1.0,

@@ -3,10 +3,10 @@
   const { body } = document;
   const form = document.getElementById("filters");
   const search = form.elements.namedItem("q");
-  const names = ["q", "paper", "verdict", "severity", "strength"];
+  const names = ["q", "paper", "verdict", "severity", "strength", "form"];
   const field = (name) => form.elements.namedItem(name);
   // Theorems, findings, claims, figures, and other parts of the page, which only a search shows.
-  // What they are about is verdict/severity/strength of each claim.
+  // What they are about is verdict/severity/strength/form of each claim.
   const items = [...document.querySelectorAll(".item")].map((element) => ({
     element,
     of: element.dataset.of.split(";").map((each) => each.split("/")),
@@ -80,7 +80,7 @@
 
   function filter() {
     const phrase = plain(search.value.replace(/\?+\s*$/, ""));
-    const wanted = ["verdict", "severity", "strength"].map((name) => field(name).value);
+    const wanted = names.slice(2).map((name) => field(name).value);
     const paper = field("paper").value;
     const active = Boolean(phrase || paper) || wanted.some(Boolean);
     const fits = (values) => wanted.every((value, place) => !value || value === values[place]);

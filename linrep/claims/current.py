@@ -1,0 +1,74 @@
+"""What is known of a claim: a finished check in a store, or else what a ledger records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from linrep.claims.claim import BUDGETS, Claim
+from linrep.claims.verify import Stored, is_damaged, is_stale, stored
+
+
+@dataclass(frozen=True)
+class Current:
+    """What is known of a claim.
+
+    Attributes
+    ----------
+    result : mapping or None
+        As `linrep.claims.verify.Result.as_json` gives it: the stored run's, else the ledger's, None
+        where there is neither.
+    run : Stored or None
+        The stored run.
+    recorded : mapping or None
+        What the ledger has.
+    damaged : bool
+        Whether the store has a run that cannot be read, and no other.
+    stale : bool
+        Whether all that the store has is of code, or of files it rests on, that was edited since.
+    """
+
+    result: Mapping[str, Any] | None
+    run: Stored | None
+    recorded: Mapping[str, Any] | None
+    damaged: bool
+    stale: bool
+
+
+def current(
+    item: Claim,
+    recorded: Mapping[str, Any] | None,
+    *,
+    store: str | Path,
+    budget: str | None = None,
+    seed: int = 0,
+) -> Current:
+    """Return what a store holds of a claim, for this state of the code, or else the ledger.
+
+    Parameters
+    ----------
+    item : Claim
+    recorded : mapping or None
+        What the ledger has.
+    store : path
+    budget : str, optional
+        Of the stored run; by default the largest that there is.
+    seed : int
+        Root of its streams.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the store is damaged.
+    """
+    budgets = reversed(BUDGETS) if budget is None else (budget,)
+    places: list[dict[str, Any]] = [
+        {"budget": name, "seed": seed, "store": store} for name in budgets
+    ]
+    run = next(filter(None, (stored(item, **place) for place in places)), None)
+    damaged = run is None and any(is_damaged(item, **place) for place in places)
+    stale = run is None and not damaged and any(is_stale(item, **place) for place in places)
+    result = recorded if run is None else run.result.as_json()
+    return Current(result, run, recorded, damaged, stale)

@@ -1,0 +1,125 @@
+"""Covariates that depend on each other: heads of minimum norm, losses that are possible."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import linrep as lr
+from tests.algorithms.on_samples import ALL, FITTED, REPRESENTATIONS
+
+KINDS = ("a column twice", "sums of columns", "dummies with an intercept")
+
+
+def covariates(kind, m, rng):
+    x = rng.standard_normal((m, 3))
+    if kind == "a column twice":
+        return np.column_stack([x, x[:, 0]])
+    if kind == "sums of columns":
+        return np.column_stack([x, x[:, 0] + x[:, 1], x[:, 2] - x[:, 0]])
+    group = np.eye(3)[rng.integers(0, 3, m)]
+    return np.column_stack([np.ones(m), group, x[:, 0]])
+
+
+def samples(kind, seed, m=12, n=8):
+    """Return data to learn from, and held-out ones whose last column went through float32."""
+    rng = np.random.default_rng(seed)
+    parts, later = [], []
+    for _ in range(n):
+        w = None
+        for found, count in ((parts, m), (later, 30)):
+            X = covariates(kind, count, rng)
+            w = rng.standard_normal(X.shape[1]) if w is None else w
+            found.append((X, X @ w + 1.0 + 0.5 * rng.standard_normal(count)))
+    later = [(np.column_stack([X[:, :-1], X[:, -1].astype(np.float32)]), y) for X, y in later]
+    return lr.ClientData.from_list(parts), lr.ClientData.from_list(later)
+
+
+def run(name, data, k):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lr.RunWarning)
+        return ALL[name](data, k)
+
+
+def loss(data, models):
+    """The mean over clients of half the mean squared error."""
+    return np.mean(
+        [np.mean((X @ t - y) ** 2) / 2 for (X, y), t in zip(parts(data), models, strict=True)]
+    )
+
+
+def parts(data):
+    return [data.client(i) for i in range(data.n)]
+
+
+@pytest.mark.parametrize("less", [0, 1])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ALL)
+def test_no_loss_is_below_the_possible_and_no_head_is_beyond_least_squares(name, kind, less):
+    for seed in range(3):
+        data, _ = samples(kind, seed)
+        trace = run(name, data, data.d - less)
+        if trace.stop_reason == "diverged":
+            continue
+        alone = np.array([np.linalg.lstsq(X, y, rcond=None)[0] for X, y in parts(data)])
+        least = loss(data, alone)
+        assert loss(data, trace.models) >= least * (1 - 1e-9)
+        if "loss" in trace and "some" not in name and name.split()[0] not in ("altmin_gd", "maml"):
+            assert np.nanmin(trace["loss"][1:] if len(trace["loss"]) > 1 else trace["loss"]) >= (
+                least * (1 - 1e-9)
+            )
+        if name in REPRESENTATIONS and "W" in trace.state and "altmin" not in name:
+            B = trace.state["B"]
+            own = [np.linalg.lstsq(X @ B, y, rcond=None)[0] for X, y in parts(data)]
+            assert np.abs(trace.state["W"]).max() <= 10.0 * max(np.abs(own).max(), 1.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FITTED)
+def test_the_loss_that_is_reported_is_that_of_the_models(name, kind):
+    """Also after gradient steps: what they return has been evaluated."""
+    data, _ = samples(kind, 0)
+    trace = run(name, data, data.d)
+    assert loss(data, trace.models) == pytest.approx(trace["loss"][-1], rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", FITTED)
+def test_held_out_predictions_are_those_of_clients_alone(name, kind):
+    """At k = d, where sharing changes nothing, although the copy of a column is rounded."""
+    for seed in range(3):
+        data, later = samples(kind, seed)
+        expected = lr.local_only(data).score(later)
+        assert run(name, data, data.d).score(later) == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("order", ["leading first", "leading last"])
+def test_heads_on_principal_directions_are_of_minimum_norm(kind, order):
+    """Of all clients' covariates, whose last directions no sample has."""
+    data, _ = samples(kind, 0)
+    B = np.linalg.svd(data.X, full_matrices=True)[2].T
+    B = B if order == "leading first" else B[:, ::-1]
+    W = lr.fit_heads(data, B)
+    for (X, y), w in zip(parts(data), W, strict=True):
+        np.testing.assert_allclose(w, np.linalg.lstsq(X @ B, y, rcond=1e-10)[0], atol=1e-9)
+    kernel = lr.kernels.fit_heads(data.X, data.y, data.offsets, np.ascontiguousarray(B))
+    np.testing.assert_allclose(kernel, W, atol=1e-9)
+    np.testing.assert_allclose(W @ B.T, lr.local_only(data).state["theta"], atol=1e-8)
+
+
+def test_the_rank_of_covariates_far_from_centred_is_right():
+    """A Gram matrix would have lost it; the same tolerance as that of heads."""
+    truth = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0)
+    drawn = truth.draw(20, rng=1)
+    for far in (0.0, 1e2, 1e4, 1e6):
+        data = lr.ClientData(drawn.X + far, drawn.y, drawn.offsets)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            lr.alternating_least_squares(data, k=2)
+        said = "; ".join(str(each.message) for each in caught)
+        assert "rank" not in said
+        assert ("means of up to" in said) == (far > 0.0)
+    twice = np.column_stack([drawn.X[:, :4], drawn.X[:, :2]])
+    with pytest.warns(lr.RunWarning, match="rank 4 of 6"):
+        lr.fedrep(lr.ClientData(twice, drawn.y, drawn.offsets), k=2)

@@ -1,0 +1,180 @@
+"""FedRep as it runs by default on samples whose truth is not known."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linrep as lr
+
+RANKS = (1, 2, 3, 5)
+SCALES = 10.0 ** np.linspace(-6, 6, 12)
+
+
+def of_normal_covariates(kappa=1.0, noise=0.5, m=12):
+    truth = lr.SharedRepresentation.random(n=40, d=12, k=3, rng=0)
+    W = truth.W * [1.0, kappa**-0.5, 1.0 / kappa]
+    return replace(lr.SharedRepresentation(B=truth.B, W=W, noise=noise).draw(m, rng=1), truth=None)
+
+
+def around_a_mean():
+    """Ragged clients whose models are a common one plus two directions."""
+    rng = np.random.default_rng(0)
+    mean, B = rng.standard_normal(12), np.linalg.qr(rng.standard_normal((12, 2)))[0]
+    parts = []
+    for _ in range(40):
+        X = rng.standard_normal((int(rng.integers(4, 50)), 12))
+        w = mean + B @ rng.standard_normal(2)
+        parts.append((X, X @ w + rng.standard_normal(len(X))))
+    return lr.ClientData.from_list(parts)
+
+
+def dummies_of_uneven_schools():
+    """An intercept with all dummies, a large constant of each client, few who are in a group."""
+    rng = np.random.default_rng(0)
+    beta = np.r_[20.0, -3, 0, 3, 0.15, rng.normal(0, 4, 5)]
+    parts = []
+    for _ in range(30):
+        m = int(rng.integers(12, 80))
+        X = np.column_stack([
+            np.ones(m), np.eye(3)[rng.integers(0, 3, m)], np.full(m, rng.integers(10, 60)),
+            np.eye(5)[rng.integers(0, 5, m)],
+        ])  # fmt: skip
+        w = beta + np.r_[rng.normal(0, 4), np.zeros(4), rng.normal(0, 1, 5)]
+        parts.append((X, X @ w + rng.normal(0, 11, m)))
+    return lr.ClientData.from_list(parts)
+
+
+def far_from_centred():
+    return replace((data := of_normal_covariates()), X=data.X + 1e3)
+
+
+def of_diabetes():
+    datasets = pytest.importorskip("sklearn.datasets")
+    X, y = datasets.load_diabetes(return_X_y=True)
+    age = np.digitize(X[:, 0], np.quantile(X[:, 0], np.linspace(0, 1, 13)[1:-1]))
+    return lr.ClientData.from_arrays(np.column_stack([X, np.ones(len(X))]), y, age)
+
+
+SETS = {
+    "normal": of_normal_covariates,
+    "decaying heads": lambda: of_normal_covariates(kappa=10.0),
+    "without noise": lambda: of_normal_covariates(noise=0.0),
+    "around a mean": around_a_mean,
+    "dummies": dummies_of_uneven_schools,
+    "far from centred": far_from_centred,
+    "diabetes": of_diabetes,
+}
+
+
+def quietly(run, *arguments, **settings):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lr.RunWarning)
+        return run(*arguments, **settings)
+
+
+def loss(data, models):
+    clients = [data.client(i) for i in range(data.n)]
+    return np.mean(
+        [np.mean((X @ w - y) ** 2) / 2 for (X, y), w in zip(clients, models, strict=True)]
+    )
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_training_loss_is_that_of_a_good_fit(name):
+    """Below pooled least squares, near the best of random starts, and falling with the rank."""
+    data = SETS[name]()
+    pooled, before = loss(data, lr.pooled(data).models), np.inf
+    for k in RANKS:
+        found = loss(data, quietly(lr.fedrep, data, k=k).models)
+        assert found <= pooled * (1 + 1e-9)
+        assert found <= before * 1.01 + 1e-12 * pooled
+        before = found
+        starts = [
+            quietly(lr.alternating_least_squares, data, k=k, start="random", rng=seed)["loss"][-1]
+            for seed in range(5)
+        ]
+        assert found <= 1.2 * min(found, *starts) + 1e-12 * pooled
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("name", ["normal", "around a mean"])
+def test_units_of_single_columns_do_not_matter(name, k):
+    data = SETS[name]()
+    scaled = replace(data, X=data.X * SCALES)
+    expected = quietly(lr.fedrep, data, k=k).predict(data)
+    found = quietly(lr.fedrep, scaled, k=k).predict(scaled)
+    np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("rounds", [0, 1, 2, 5, 30])
+@pytest.mark.parametrize("name", SETS)
+def test_the_state_is_the_one_of_the_lowest_loss(name, rounds):
+    data = SETS[name]()
+    trace = quietly(lr.fedrep, data, k=3, rounds=rounds)
+    B, W = trace.state["B"], trace.state["W"]
+    np.testing.assert_allclose(B.T @ B, np.eye(3), atol=1e-10)
+    assert (np.diff(trace["loss"][1:]) <= 0).all()
+    if rounds:
+        size = np.mean(data.y**2)
+        assert loss(data, W @ B.T) == pytest.approx(trace["loss"][-1], rel=1e-6, abs=1e-12 * size)
+        start = lr.models_start(data, 3)
+        least = loss(data, lr.fit_heads(data, start) @ start.T)
+        assert trace["loss"][1] == pytest.approx(least, rel=1e-6, abs=1e-12 * size)
+
+
+def test_what_the_start_spans():
+    """The better of the models' leading directions, and of the pooled model with what they add."""
+    data = around_a_mean()
+    for k in RANKS:
+        B = lr.models_start(data, k)
+        np.testing.assert_allclose(B.T @ B, np.eye(k), atol=1e-12)
+    m = np.repeat(data.m, data.m)
+    sizes = np.sqrt(np.sum(data.X**2 / m[:, None], axis=0) / data.n)
+    own = replace(data, X=data.X / sizes)
+    models = lr.ridge_to_mean(own).state["theta"] / sizes
+    weighted = data.X / np.sqrt(m * data.n)[:, None]
+    root = np.linalg.cholesky(weighted.T @ weighted)  # S = root root'
+    leading = list(np.linalg.svd(models @ root)[2][:3])
+    pooled = np.linalg.lstsq(weighted, data.y / np.sqrt(m * data.n), rcond=None)[0]
+    others = np.linalg.svd((models - pooled) @ root)[2][:2]
+    spans = [
+        np.linalg.solve(root.T, np.transpose(each)) for each in (leading, [pooled @ root, *others])
+    ]
+    frames = [lr.subspace.orthonormalize(each) for each in spans]
+    losses = [loss(data, lr.fit_heads(data, B) @ B.T) for B in frames]
+    assert lr.subspace.distance(lr.models_start(data, 3), frames[np.argmin(losses)]) < 1e-7
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_covariates_of_lower_rank_than_the_representation(rank):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, rank)) @ rng.standard_normal((rank, 6))
+    data = lr.ClientData.from_arrays(X, rng.standard_normal(120), np.repeat(np.arange(8), 15))
+    trace = quietly(lr.fedrep, data, k=4)
+    assert trace.score(data) == pytest.approx(lr.local_only(data).score(data), abs=1e-9)
+    assert np.abs(trace.state["W"]).max() < 1e3
+
+
+def test_with_a_truth_or_a_start_it_is_the_papers():
+    truth = lr.SharedRepresentation.random(n=10, d=6, k=2, noise=0.1, rng=0)
+    drawn = truth.draw(12, rng=1)
+    assert lr.fedrep(drawn, rounds=2).settings["start"] == "moments"
+    assert lr.fedrep(truth, m=5, rounds=2, rng=0).settings["start"] == "moments"
+    own = replace(drawn, truth=None)
+    assert lr.fedrep(own, k=2, rounds=2).settings["start"] == "models"
+    assert lr.fedrep(own, k=2, rounds=2).settings["coordinates"] == "whitened"
+    for start in ("moments", truth.B, (truth.B, truth.W)):
+        given = lr.fedrep(own, k=2, rounds=5, start=start)
+        assert given.settings["coordinates"] == "given"
+    assert lr.fedrep(own, k=2, rounds=2, step_size=0.1).settings["coordinates"] == "given"
+
+
+def test_a_run_that_ends_while_its_loss_falls_says_so():
+    data = around_a_mean()
+    with pytest.warns(lr.RunWarning, match="still falls.*more rounds"):
+        lr.flute(data, k=3, rounds=25, rng=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", lr.RunWarning)
+        lr.fedrep(data, k=2, rounds=300)

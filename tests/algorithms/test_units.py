@@ -1,0 +1,101 @@
+"""Predictions that do not depend on the units in which data of one's own come."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import linrep as lr
+from linrep.algorithms import imc, personalized
+from tests.algorithms.on_samples import ALL, OTHERS
+
+TRUTH = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.3, rng=0)
+DRAWN = replace(TRUTH.draw(15, rng=1), truth=None)
+FACTORS = [(1.0, 1e3), (1.0, 1e-3), (1e2, 1.0), (1e-2, 1.0), (3.0, 0.1)]
+
+#: What is in the user's units, and so must be changed with them: a step, a start or a penalty.
+GIVEN = {
+    "a step": lambda data: lr.fedsgd(data, k=2, step_size=0.1, rounds=30),
+    "a step of heads and representation": lambda data: lr.fedrep(
+        data, k=2, local_steps=2, head_step_size=0.5, step_size=0.2, rounds=30
+    ),
+    "flute's": lambda data: lr.flute(data, k=2, step_size=0.01, rounds=100, scale=0.3, rng=0),
+    "pflmf's": lambda data: lr.pflmf(data, k=2, step_size=0.3, rounds=100, rng=0),
+    "anil's": lambda data: lr.anil(data, k=2, step_size=0.05, inner_step_size=0.5, rng=0),
+    "a penalty": lambda data: personalized.distance_regularized(data, penalty=1.0, rounds=50),
+    "a distance": lambda data: personalized.constrained(data, delta=0.5, rounds=50),
+}
+
+
+def test_all_public_algorithms_of_samples_are_here():
+    names = {name.split()[0] for name in ALL if "." not in name}
+    assert names | OTHERS == set(lr.algorithms.__all__)
+
+
+def quietly(run, *arguments):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", lr.RunWarning)
+        return run(*arguments)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_units_of_covariates_and_labels_do_not_matter(name):
+    expected = quietly(ALL[name], DRAWN, 2).predict(DRAWN)
+    for covariates, labels in FACTORS:
+        data = replace(DRAWN, X=DRAWN.X * covariates, y=DRAWN.y * labels)
+        found = quietly(ALL[name], data, 2)
+        error = np.abs(found.predict(data) / labels - expected).max() / np.abs(expected).max()
+        assert error < 1e-6, (covariates, labels)
+        assert found.stop_reason != "diverged"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_nothing_is_wrong_with_centred_data_of_one_scale(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", lr.RunWarning)
+        assert ALL[name](DRAWN, 2).notes == ()
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_is_given_is_in_the_units_of_the_data(name):
+    """Otherwise than where it is found: other units, other predictions."""
+    expected = quietly(GIVEN[name], DRAWN).predict(DRAWN)
+    data = replace(DRAWN, y=DRAWN.y * 10.0, X=DRAWN.X * 0.3)
+    found = quietly(GIVEN[name], data)
+    error = np.abs(found.predict(data) / 10.0 - expected).max() / np.abs(expected).max()
+    assert error > 1e-3 or found.notes
+
+
+@pytest.mark.parametrize("name", ["fedsgd", "flute", "pflmf"])
+def test_a_step_that_the_units_make_far_too_long_is_said(name):
+    algorithm = {"fedsgd": lr.fedsgd, "flute": lr.flute, "pflmf": lr.pflmf}[name]
+    data = replace(DRAWN, X=DRAWN.X * 100.0)
+    with pytest.warns(lr.RunWarning, match="diverged.*step_size below"):
+        algorithm(data, k=2, step_size=0.3, rounds=60, rng=0)
+
+
+COMPLETION = {
+    "perfedsi": lambda seen: lr.perfedsi(seen, k=2, rounds=200, rng=0),
+    "perfedsi without biases": lambda seen: lr.perfedsi(seen, k=2, biases=False, rounds=200, rng=0),
+    "gauss_newton": lambda seen: imc.gauss_newton(seen, 2),
+    "alternating": lambda seen: imc.alternating(seen, 2),
+    "balanced_gradient": lambda seen: imc.balanced_gradient(seen, 2),
+    "nuclear_norm": imc.nuclear_norm,
+    "least_squares": imc.least_squares,
+    "biases_only": imc.biases_only,
+}
+
+
+@pytest.mark.parametrize("name", COMPLETION)
+def test_units_of_entries_do_not_matter(name):
+    rng = np.random.default_rng(0)
+    U, V = rng.standard_normal((16, 2)), rng.standard_normal((24, 2))
+    items, clients = np.divmod(rng.choice(16 * 24, 250, replace=False), 24)
+    values = 2.0 + np.sum(U[items] * V[clients], axis=1) + 0.3 * rng.standard_normal(250)
+    expected = None
+    for factor in (1.0, 1e3, 1e-3):
+        seen = lr.Observations(items, clients, factor * values, d=16, n=24)
+        found = quietly(COMPLETION[name], seen).predict(seen) / factor
+        expected = found if expected is None else expected
+        np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())

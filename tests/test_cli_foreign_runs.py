@@ -1,0 +1,208 @@
+"""Runs that are damaged or of other people's making: what every command that reads them says."""
+
+import json
+import shutil
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from linrep.cli import main
+from linrep.sweeps import open_run
+from tests.sweeps.support import content, forged, numbers, same_rows, written_before
+from tests.sweeps.test_parts import CONTENTS, FOOTERS
+
+CODE = """
+def measure(cell, rng):
+    return {"first": rng.random(), "second": rng.random()}
+"""
+SWEEP = ("sweep", "--function", "swept_foreign.py:measure", "--a", "1,2", "--replicates", "3")
+SWEEP = (*SWEEP, "--workers", "1", "--out", "run")
+#: All that read a run, beside the sweep itself; merge is into a folder of its own.
+READERS = {
+    "runs": ("runs", "run"),
+    "show": ("show", "run"),
+    "merge": ("merge", "all", "run"),
+    "summary": ("summary", "run", "first"),
+    "plot": ("plot", "run", "first", "--x", "a"),
+}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("template")
+    (folder / "swept_foreign.py").write_text(CODE)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setattr(sys, "path", list(sys.path))
+        assert CliRunner().invoke(main, SWEEP).exit_code == 0
+    return folder
+
+
+@pytest.fixture
+def folder(template, tmp_path, monkeypatch):
+    shutil.copytree(template, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path / "here"
+
+
+def call(*arguments):
+    """Return the exit status and what was said: at most one line of error, no traceback."""
+    done = CliRunner().invoke(main, list(arguments))
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    errors = [line for line in done.stderr.splitlines() if line.startswith("Error")]
+    assert len(errors) == (done.exit_code == 2), done.stderr
+    assert len(done.stderr.splitlines()) < 4
+    for words in ("Traceback", "Expecting", "recursion", "not supported", "object", "sys.set"):
+        assert words not in done.output
+    return done.exit_code, done.output
+
+
+# --- sweep.json ---
+
+
+def saying(**said):
+    return lambda good: json.dumps({**good, **said})
+
+
+def nested(good):
+    return json.dumps(good).replace(
+        '"settings": {}', f'"settings": {{"x": {"[" * 400}{"]" * 400}}}'
+    )
+
+
+DESCRIPTIONS = {
+    "nothing": lambda _: "",
+    "half": lambda good: json.dumps(good)[:40],
+    "no text": lambda _: b"\xff\xfe",
+    "a list": lambda _: "[]",
+    "nested": lambda _: "[" * 100_000,
+    "nested tables": lambda _: '{"a":' * 100_000,
+    "nested settings": nested,
+    "long number": lambda good: json.dumps(good).replace('"seed": 0', f'"seed": {"9" * 5000}'),
+    "NaN": saying(seed=float("nan")),
+    "format": saying(format=2),
+    "no seed": lambda good: json.dumps({k: v for k, v in good.items() if k != "seed"}),
+    "text seed": saying(seed="0"),
+    "name": saying(name=3),
+    "true replicates": saying(replicates=True),
+    "negative replicates": saying(replicates=-3),
+    "no replicates": saying(replicates=0),
+    "huge replicates": saying(replicates=10**30),
+    "float replicates": saying(replicates=1e30),
+    "settings": saying(settings=[]),
+    "no cells": saying(cells=[], streams=[]),
+    "list of lists": saying(cells=[["a", 1], ["a", 2]]),
+    "twin cells": saying(cells=[{"a": 1}, {"a": 1}]),
+    "infinite cells": lambda good: json.dumps(good).replace('"a": 1', '"a": 1e999'),
+    "list in a cell": saying(cells=[{"a": [1]}, {"a": 2}]),
+    "no identifier": saying(cells=[{"a b": 1}, {"a b": 2}]),
+    "column as parameter": saying(cells=[{"row": 1}, {"row": 2}]),
+    "half a pair": saying(cells=[{"a": "\ud800"}, {"a": 2}]),
+    "half a pair in the name": saying(name="\ud800"),
+    "few streams": saying(streams=[{"": "0" * 32}]),
+    "no hex": saying(streams=[{"": "x" * 32}] * 2),
+    "hex of another kind": saying(streams=[{"": "0x" + "0" * 30}] * 2),
+    "number as stream": saying(streams=[{"": 3}] * 2),
+    "empty streams": saying(streams=[{}] * 2),
+    "texts as streams": saying(streams=["0" * 32] * 2),
+    "list target": saying(target=["a"]),
+    "number target": saying(target=3),
+    "text path": saying(path="here"),
+    "numbers in path": saying(path=[3]),
+    "a long list": saying(target=["a" * 9] * 10_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_a_specification_that_is_none_gets_one_line_and_advice(folder, name):
+    path = folder / "run" / "sweep.json"
+    text = DESCRIPTIONS[name](json.loads(path.read_text()))
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    before = content(folder / "run" / "parts")
+    assert call("replay", "run", "--cell", "a=1", "--replicate", "0")[0] == 2
+    for words in (*READERS.values(), SWEEP, (*SWEEP, "--dry-run")):
+        status, said = call(*words)
+        assert status == 2, said
+        assert "run/sweep.json" in said
+        assert "copy its sweep.json here" in said, said
+        assert len(said) < 600
+    assert content(folder / "run" / "parts") == before
+
+
+def test_a_specification_is_restored_as_the_advice_says(folder):
+    good = numbers(open_run("run"))
+    (folder / "run" / "sweep.json").write_bytes(b"")
+    assert call(*SWEEP)[0] == 2
+    assert call(*SWEEP, "--out", "other")[0] == 0
+    shutil.copy("other/sweep.json", "run")
+    assert call(*SWEEP)[0] == 0
+    same_rows(numbers(open_run("run")), good)
+
+
+def test_a_missing_specification_gets_the_same_advice(folder):
+    (folder / "run" / "sweep.json").unlink()
+    status, said = call(*SWEEP)
+    assert status == 2
+    assert "copy its sweep.json here" in said
+
+
+# --- parts ---
+
+
+def check_damaged(name, before):
+    """Assert that each command says that a part is damaged, and that the sweep repairs it."""
+    for reader, words in READERS.items():
+        status, said = call(*words)
+        assert status == (0 if reader == "show" else 1), (reader, said)
+        assert "damaged" in said
+        assert name in said
+    status, said = call(*SWEEP)
+    assert (status, said) == (0, "run: 6 of 6 replicates, 0 failed\n")
+    assert call("runs", "run")[0] == 0
+    same_rows(numbers(open_run("run")), before)
+
+
+@pytest.mark.parametrize("name", FOOTERS)
+def test_a_footer_that_linrep_does_not_write_is_said_to_be_damaged(folder, name):
+    before = numbers(open_run("run"))
+    (part,) = folder.glob("run/parts/*.parquet")
+    check_damaged(forged(part, FOOTERS[name]).name, before)
+
+
+@pytest.mark.parametrize("name", sorted(CONTENTS.keys() - {"only four"}))
+def test_rows_that_linrep_does_not_write_are_said_to_be_damaged(folder, name):
+    before = numbers(open_run("run"))
+    (part,) = folder.glob("run/parts/*.parquet")
+    check_damaged(written_before(part, CONTENTS[name](pq.read_table(part))).name, before)
+
+
+def test_damage_is_told_with_what_is_lost(folder):
+    (part,) = folder.glob("run/parts/*.parquet")
+    part.write_bytes(part.read_bytes()[:-1])
+    status, said = call("runs", "run")
+    assert status == 1
+    assert f"damaged: {part.name} (0 of its 6 replicates lost)" in said
+    status, said = call("merge", "all", "run")
+    assert (status, "6 of 6 replicates" in said) == (0, True)
+    assert f"damaged: {part.relative_to(folder)} (0 of its 6 replicates lost)" in said
+
+
+TOMLS = {
+    "lists": "[" * 5000,
+    "a list": "a = " + "[" * 5000,
+    "a key": "a" + ".a" * 5000 + " = 1",
+    "a number": "seed = " + "9" * 5000,
+    "an axis": "[axes]\nn = " + "[" * 300 + "]" * 300,
+}
+
+
+@pytest.mark.parametrize("name", TOMLS)
+def test_a_nested_sweep_file_gets_one_line(folder, name):
+    (folder / "sweep.toml").write_text(TOMLS[name])
+    status, said = call("sweep", "--from", "sweep.toml")
+    assert status == 2
+    assert len(said) < 1000, said
