@@ -6,7 +6,7 @@ Each error is one line: which argument, what was wrong, what is allowed.
 import math
 import re
 from collections.abc import Iterable
-from numbers import Integral, Real
+from numbers import Integral, Number, Real
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from linrep._suggest import near, proposed
 
-#: Of what scales a problem: squares of such numbers, their products and their sums stay finite.
-LARGEST = 1e100
+#: Of what scales a problem, so that what is drawn of it is data.
+LARGEST = 1e30
+#: Of data: fourth powers stay finite, and those of its inverse positive.
+LARGEST_DATA = 1e75
 #: Integers up to it are floats, too.
 WHOLE = 2**53
 
@@ -84,6 +86,20 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     return value
 
 
+def instance(name: str, value: Any, *kinds: type) -> Any:
+    """Return value if it is of one of these classes."""
+    if not isinstance(value, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"{name} must be {wanted}, got {kind_of(value, wanted)}")
+    return value
+
+
+def kind_of(value: Any, wanted: str) -> str:
+    """Return what a value's class is called, with its module where that is like what is wanted."""
+    kind = type(value)
+    return f"{kind.__module__}.{kind.__name__}" if kind.__name__ in wanted else kind.__name__
+
+
 def identifier(name: str, value: Any) -> str:
     """Return value if files may be named by it: parts separated by dots."""
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
@@ -92,19 +108,14 @@ def identifier(name: str, value: Any) -> str:
     return value
 
 
-def array(name: str, value: Any, shape: tuple[int | None, ...] | None) -> NDArray[np.float64]:
-    """Return value as a C-contiguous float64 array of finite numbers.
+def array(
+    name: str, value: Any, shape: tuple[int | None, ...] | None, *, copy: bool = False
+) -> NDArray[np.float64]:
+    """Return value as a C-contiguous float64 array of finite numbers, or a copy of it.
 
     shape is a tuple of sizes, None standing for any positive one; or None for any shape.
     """
-    if not isinstance(value, np.ndarray) or value.dtype != np.float64:
-        try:
-            is_complex = not isinstance(value, float) and np.iscomplexobj(value)
-            value = value if is_complex else np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise TypeError(f"{name} must be an array of real numbers") from None
-        if is_complex:
-            raise TypeError(f"{name} must be real, got complex numbers")
+    given, value = value, real_array(name, value)
     if shape is not None and (
         value.ndim != len(shape)
         or any(want not in (None, have) for have, want in zip(value.shape, shape, strict=True))
@@ -115,12 +126,97 @@ def array(name: str, value: Any, shape: tuple[int | None, ...] | None) -> NDArra
         raise ValueError(f"{name} must not be empty, got shape {value.shape}")
     if np.count_nonzero(np.isfinite(value)) < value.size:  # what all() finds out, in half the time
         raise ValueError(f"{name} must be finite, it holds NaN or infinity")
+    if copy and not isinstance(given, list | tuple):  # of which numpy has made an array of its own
+        return np.array(value, order="C")
     return np.asarray(value, order="C")
+
+
+def data(
+    name: str, value: Any, shape: tuple[int | None, ...] | None, *, copy: bool = False
+) -> NDArray[np.float64]:
+    """Return value as `array` does, if it can be computed with."""
+    values = array(name, value, shape, copy=copy)
+    moderate(name, values)
+    return values
+
+
+def moderate(name: str, values: NDArray[np.float64]) -> None:
+    """Raise unless the largest of finite numbers can be squared several times."""
+    size = max(values.max(), -values.min())
+    if size > LARGEST_DATA or 0.0 < size < 1.0 / LARGEST_DATA:
+        raise ValueError(
+            f"{name} must be between {1.0 / LARGEST_DATA:g} and {LARGEST_DATA:g} in size where it "
+            f"is largest, got {size:g}: take other units"
+        )
+
+
+def real_array(name: str, value: Any) -> NDArray[np.float64]:
+    """Return value as a float64 array, which may hold NaN or infinity.
+
+    Refused are complex numbers, texts, dates, other objects, a missing value of pandas, and a
+    masked entry, whose value is whatever stands behind the mask. Truth values are 0 and 1 as they
+    are in numpy, since indicators come as such (pandas' get_dummies), but not one by itself: an
+    option in the wrong place.
+    """
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
+    found = unmasked(name, value, "an array of real numbers")
+    kind = found.dtype.kind
+    if kind == "c":
+        raise TypeError(f"{name} must be real, got complex numbers")
+    if kind == "O" and not any(map(_no_number, found.flat)):
+        kind = "f"
+    if kind not in "biuf" or (kind == "b" and found.ndim == 0):
+        raise TypeError(f"{name} must be an array of real numbers, got {_held(found, value)}")
+    return found.astype(np.float64, copy=False)
+
+
+def table(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return value as a float64 array of a shape, which may hold NaN or infinity."""
+    found = real_array(name, value)
+    if found.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
+    return found
+
+
+def unmasked(name: str, value: Any, wanted: str = "an array") -> NDArray[Any]:
+    """Return value as an array of any type; one of its entries may not be masked."""
+    if _has_masked(value):
+        raise ValueError(f"{name} must have no missing values, it has masked entries")
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; a tensor's own reasons
+        reason = "rows of several lengths" if isinstance(value, list | tuple) else str(error)
+        raise TypeError(f"{name} must be {wanted}, got {reason.splitlines()[0]}") from None
+
+
+def _has_masked(value):
+    """Tell whether an array, or one in a list, has a masked entry."""
+    if isinstance(value, np.ma.MaskedArray):
+        return bool(np.ma.is_masked(value))
+    if not isinstance(value, list | tuple):
+        return False
+    nested = any(issubclass(kind, np.ma.MaskedArray | list | tuple) for kind in {*map(type, value)})
+    return nested and any(map(_has_masked, value))
+
+
+def _no_number(x):
+    return x is not None and (not isinstance(x, Number) or isinstance(x, complex))
+
+
+def _held(found, value):
+    """Describe what an array holds that are no numbers."""
+    if found.dtype.kind != "O":
+        kinds = {"b": "a truth value", "M": "dates", "m": "spans of time", "V": "records"}
+        return kinds.get(found.dtype.kind, "texts")
+    wrong = next(filter(_no_number, found.flat))
+    missing = type(wrong).__name__ in ("NAType", "NaTType")
+    return "missing values" if missing else f"an object of type {type(wrong).__name__}"
 
 
 def places(name: str, value: Any, size: int) -> NDArray[np.int64]:
     """Return a list of indices between 0 and size - 1, at least one, as int64."""
-    found = np.asarray(value)
+    found = unmasked(name, value)
     if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
         raise ValueError(f"{name} must be a list of integers, at least one")
     wrong = found[(found < 0) | (found >= size)]

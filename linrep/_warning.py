@@ -4,7 +4,7 @@ import sys
 import warnings
 
 
-def warn(message: str, category: type[Warning] = UserWarning) -> None:
+def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Warn of something, at the line outside of linrep that led here."""
     depth = 1
     while sys._getframe(depth).f_globals.get("__name__", "").startswith("linrep."):

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import diagnosis
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.prediction import origin
@@ -331,6 +332,13 @@ def _last_finite(method, saved, first, done, row):
     return done, row
 
 
+def _as_it_is(state):
+    """Return a state that is a mapping already."""
+    if not isinstance(state, Mapping):
+        raise TypeError(f"state must be a mapping, or final given, got {type(state).__name__}")
+    return dict(state)
+
+
 def run_rounds(
     step: Callable[[Any, int], Any],
     state: Any,
@@ -340,7 +348,7 @@ def run_rounds(
     algorithm: str = "custom",
     settings: Mapping[str, Any] | None = None,
     stop: Callable[[Mapping[str, float]], bool] | None = None,
-    final: Callable[[Any], Mapping[str, NDArray[np.float64]]] = lambda state: dict(state),
+    final: Callable[[Any], Mapping[str, NDArray[np.float64]]] = _as_it_is,
     record: int | ArrayLike = 1,
     sent: Callable[[NDArray[np.int64]], Mapping[str, NDArray[np.float64]]] = lambda recorded: {},
     problem: Any = None,
@@ -426,3 +434,6 @@ class _Steps(Method):
 
     def restore(self, saved):
         self._state, self._done = saved
+
+
+checked(globals())

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 __all__ = ["streams"]
 
-#: What ``numpy.random.default_rng`` takes (SPEC 7).
+#: What ``numpy.random.default_rng`` takes (SPEC 7), but for RandomState.
 RNGLike: TypeAlias = (
     Generator
     | BitGenerator
@@ -58,12 +58,34 @@ def streams(rng: RNGLike, *purposes: str) -> list[np.random.Generator]:
     >>> bool((fitted["loss"][1] == same["loss"][1]).all())
     True
     """
-    if rng is None or isinstance(rng, int | np.integer | Sequence | np.ndarray | SeedSequence):
-        if not isinstance(rng, SeedSequence):
-            rng = SeedSequence(rng)
-        return [keyed(rng, purpose) for purpose in purposes]
-    generator = np.random.default_rng(rng)
-    return [generator] if len(purposes) == 1 else generator.spawn(len(purposes))
+    if isinstance(rng, Generator | BitGenerator):
+        generator = np.random.default_rng(rng)
+        return [generator] if len(purposes) == 1 else generator.spawn(len(purposes))
+    if not isinstance(rng, SeedSequence):
+        rng = seed_sequence(rng)
+    return [keyed(rng, purpose) for purpose in purposes]
+
+
+def generator(rng: RNGLike) -> Generator:
+    """Return the caller's generator, or that of a seed, whatever it is for."""
+    if not isinstance(rng, Generator | BitGenerator | SeedSequence):
+        rng = seed_sequence(rng)
+    return np.random.default_rng(rng)
+
+
+def seed_sequence(rng: Any) -> SeedSequence:
+    """Return the seed sequence of whole numbers, or of none; nothing else is a seed."""
+    kinds = int | np.integer | Sequence | np.ndarray | None
+    if isinstance(rng, kinds) and not isinstance(rng, bool | str | bytes | np.ma.MaskedArray):
+        try:
+            return SeedSequence(rng)
+        except (TypeError, ValueError):  # negative numbers, and numbers that are not whole
+            pass
+    got = repr(rng) if isinstance(rng, int | float | str | list) else type(rng).__name__
+    raise TypeError(
+        "rng must be None, a whole number from 0 on or a list of them, or a Generator, "
+        f"BitGenerator or SeedSequence of numpy.random, got {got:.60}"
+    )
 
 
 def stream(rng: RNGLike, purpose: str) -> np.random.Generator:

@@ -13,6 +13,7 @@ import numpy as np
 
 from linrep import _validation as check
 from linrep import families
+from linrep._arguments import checked
 from linrep._extras import command
 from linrep._suggest import unknown
 from linrep.algorithms import (
@@ -141,6 +142,8 @@ def simulate(
         If a parameter is unknown or out of range.
     """
     check.choice("keep", keep, KEEP)
+    if not isinstance(cell.get("algorithm"), str):
+        raise ValueError("cell must name an algorithm")
     family = family_of(cell["algorithm"], problem)
     parameters, settings = _divided(cell, family)
     if data:
@@ -281,7 +284,7 @@ def sweep(
     problem: str | None = None,
     zipped: Iterable[Iterable[str]] = (),
     derived: Mapping[str, Any] | None = None,
-    constraints: Mapping[str, str] | Iterable[str] = (),
+    constraints: Mapping[str, str] | str | Iterable[str] = (),
 ) -> Sweep:
     """Return the sweep of one or several algorithms over parameters of problem and method.
 
@@ -314,6 +317,10 @@ def sweep(
     """
     algorithms = (algorithms,) if isinstance(algorithms, str) else tuple(algorithms)
     check.choice("keep", keep, KEEP)
+    if not algorithms:
+        raise ValueError("algorithms must name at least one")
+    if not axes:
+        raise ValueError("axes must hold at least one")
     derived = derived or {}
     functions = [find_algorithm(name) for name in algorithms]
     found = [family_of(name, problem) for name in algorithms]
@@ -416,7 +423,6 @@ def _check_owners(names, known, family):
             raise ValueError(f"give {name} or {family.prefix}{name}, not both")
 
 
-@cache  # a file would be run again for every replicate
 def find_algorithm(name: str) -> Callable[..., Any]:
     """Return an algorithm: one of this package by name, or ``module:function`` of your own.
 
@@ -431,6 +437,11 @@ def find_algorithm(name: str) -> Callable[..., Any]:
     ValueError
         If there is none.
     """
+    return _found(name)
+
+
+@cache  # a file would be run again for every replicate
+def _found(name):
     if name in ALGORITHMS:
         return ALGORITHMS[name]
     if name.startswith(_DEEP):
@@ -560,3 +571,6 @@ def _as_trace(result):
 def _thinned(last):
     """Return about evenly spaced rows, the first and the last among them."""
     return sorted({*range(0, last + 1, max(1, last // _KEPT_ROUNDS)), last})
+
+
+checked(globals())

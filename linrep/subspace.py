@@ -5,11 +5,14 @@ Distances are sines of angles, unsquared, and are computed from what lies outsid
 never as sqrt(1 - cos^2), so that a distance of 1e-14 still means something.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.kernels import linalg
 from linrep.random import RNGLike, stream
 
@@ -229,3 +232,6 @@ def _require_rank(name, independence, BT):
     if not np.isfinite(BT).all():
         raise ValueError(f"{name} must be finite, it holds NaN or infinity")
     raise ValueError(f"{name} must have full column rank, its columns are linearly dependent")
+
+
+checked(globals())

@@ -14,6 +14,7 @@ from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep import prediction
+from linrep._arguments import checked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -477,7 +478,7 @@ def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
     if np.ndim(record) == 0:
         every = check.integer("record", record, minimum=1)
         return [*range(0, rounds, every), rounds]
-    values = np.asarray(record)
+    values = check.unmasked("record", record)
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
         raise ValueError("record must be an integer or a list of rounds")
     if values.size and not (values.min() >= 0 and values.max() <= rounds):
@@ -493,6 +494,8 @@ def columns(rows: Sequence[Mapping[str, float]]) -> dict[str, NDArray[np.float64
     rows : sequence of mappings of str to float
         At least one.
     """
+    if not rows or not isinstance(rows[0], Mapping):
+        raise ValueError("rows must hold mappings, at least one")
     return {name: np.array([row[name] for row in rows], dtype=float) for name in rows[0]}
 
 
@@ -507,3 +510,6 @@ def last_rounds(rounds: int, count: int = 10) -> range:
         At most so many, and never the start.
     """
     return range(max(rounds - count, 0) + 1, rounds + 1)
+
+
+checked(globals())

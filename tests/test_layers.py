@@ -28,6 +28,7 @@ LAYERS = (
     "_memory",
     "_progress",
     "random",
+    "_arguments",
     "kernels",
     "stats",
     "_warning",
@@ -78,12 +79,13 @@ STRICT = {
     "_memory": (set(), set()),
     "_progress": ({"_extras"}, {"tqdm"}),
     "random": (set(), {"numpy"}),
+    "_arguments": ({"_validation", "random"}, {"numpy", "pandas"}),
     # Their public calls check what users hand in, in the words of all other calls.
     "kernels": ({"_clock", "_memory", "_validation"}, {"llvmlite", "numba", "numpy"}),
-    "stats": ({"_display", "_validation"}, {"numpy", "scipy"}),
+    "stats": ({"_arguments", "_display", "_validation"}, {"numpy", "scipy"}),
     "prediction": ({"_memory", "_validation"}, {"numpy", "pandas"}),
     "trace": (
-        {"_clock", "_display", "_memory", "_validation", "prediction", "stats"},
+        {"_arguments", "_clock", "_display", "_memory", "_validation", "prediction", "stats"},
         {"numpy", "matplotlib", "pandas"},
     ),
     # The adapter needs no compiled kernels.
@@ -94,6 +96,7 @@ STRICT = {
     # What the papers predict depends on no algorithm.
     "theory": (
         {
+            "_arguments",
             "_display",
             "_memory",
             "_validation",
@@ -108,6 +111,7 @@ STRICT = {
     # What is swept is none of their business.
     "sweeps": (
         {
+            "_arguments",
             "_atomic",
             "_display",
             "_extras",
@@ -117,6 +121,7 @@ STRICT = {
             "_suggest",
             "_threads",
             "_validation",
+            "_warning",
             "provenance",
             "stats",
         },

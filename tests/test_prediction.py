@@ -289,7 +289,7 @@ def test_new_clients_that_cannot_be_fitted():
     with complaint(ValueError, "representation", "theta"):
         lr.fit_new_clients(lr.local_only(data), data)
     trace = lr.fedrep(data, **settings({"step_size": 1e-6}))
-    with complaint(TypeError, "trace must be a Trace"):
+    with complaint(TypeError, "trace must be Trace"):
         lr.fit_new_clients(trace.state["B"], data)
     with complaint(TypeError, "ClientData"):
         lr.fit_new_clients(trace, data.X)

@@ -47,7 +47,7 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield __import__("own_algorithms")
     del sys.modules["own_algorithms"]
-    simulation.find_algorithm.cache_clear()
+    simulation._found.cache_clear()
 
 
 def one_cell(**cell):

@@ -350,7 +350,7 @@ def test_random_frame_refuses_bad_dimensions(arguments, kind, words):
         ("far", {}, TypeError, ("distance", "real number", "far")),
         (None, {}, TypeError, ("distance", "real number", "None")),
         (0.5, {"angles": "some"}, ValueError, ("angles", "'equal', 'single'", "'some'")),
-        (0.5, {"angles": None}, ValueError, ("angles", "'equal', 'single'", "None")),
+        (0.5, {"angles": None}, TypeError, ("angles", "text", "None")),
     ],
 )
 def test_frame_at_distance_refuses_bad_arguments(distance, options, kind, words):

@@ -43,8 +43,6 @@ class Core:
     """
 
     def __init__(self, observations: Observations, k: int | None, values: Values | None = None):
-        if not isinstance(observations, Observations):
-            raise TypeError(f"observations must be Observations, got {type(observations).__name__}")
         self.observations = seen = observations
         self.left = Side("A", seen.A, seen.items, seen.d)
         self.right = Side("Z", seen.Z, seen.clients, seen.n)

@@ -210,6 +210,7 @@ def _read_start(start, truth, data, m, k, n, d, rng):
     if isinstance(start, float | int) and not isinstance(start, bool):
         if truth is None:
             raise ValueError("start as a distance needs a known truth")
+        start = check.real("start, a distance,", start, minimum=0.0, maximum=1.0)
         return frame_at_distance(truth.B, start, rng=rng), np.zeros((n, k)), 0, 0, float(start)
     name = start_name(start)
     if isinstance(start, Trace):
@@ -237,6 +238,7 @@ def _read_implicit_start(start, truth, data, m, k, n, d, rng):
         B = orthonormalize(np.vstack([rng.standard_normal((k, k)), factor]))
         return B, rng.standard_normal((n, k)), 0, 0, start
     if isinstance(start, float | int) and not isinstance(start, bool):
+        start = check.real("start, a distance,", start, minimum=0.0, maximum=1.0)
         B = frame_at_distance(np.eye(k + p, k), start, rng=rng)
         return B, np.zeros((n, k)), 0, 0, float(start)
     if isinstance(start, Trace):  # where the run went from is in the coordinates it keeps

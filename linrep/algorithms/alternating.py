@@ -11,6 +11,7 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import start_name
 from linrep.algorithms.errors import representation_errors
@@ -214,3 +215,6 @@ def _solve(H, slope):
     except LinAlgError:
         pass
     return np.linalg.lstsq(H, slope, rcond=None)[0]
+
+
+checked(globals(), units=False)

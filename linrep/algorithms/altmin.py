@@ -9,6 +9,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import InTurn
 from linrep.algorithms._setup import prepare
@@ -263,3 +264,6 @@ def _run(
         start=start,
         rngs=setup.rngs,
     )  # fmt: skip
+
+
+checked(globals(), units=False)

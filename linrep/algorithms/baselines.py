@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms import _ridge
 from linrep.algorithms.local import fit_models, model_metrics
@@ -174,8 +175,6 @@ def ridge_penalty(
 
 
 def _read(data):
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     unweighted(data, "fitted in closed form, where every sample counts the same")
 
 
@@ -195,3 +194,6 @@ def _trace(name, data, theta, settings, watch):
         wall_time=watch.seconds(),
         **origin(data),
     )
+
+
+checked(globals(), units=False)

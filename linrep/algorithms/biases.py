@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.driver import run_rounds
 from linrep.kernels import designs
 from linrep.prediction import origin
@@ -166,8 +167,6 @@ def fedavg(
 
 def _read(data, side):
     """Return the data, and the side information (n, p)."""
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     unweighted(data, "fitted with biases")
     if not isinstance(side, str):
         return data, check.array("side", side, (data.n, None))
@@ -230,3 +229,6 @@ def _measure(data, theta, biases):
         if isinstance(data.truth, BiasedRegression) and np.isfinite(row["loss"]):
             row["excess_risk"] = float(np.mean(data.truth.excess_risks(theta, biases)))
     return row
+
+
+checked(globals(), units=False)

@@ -92,7 +92,8 @@ class Descent:
             return
         step, x, value, gradient, note = found
         s, y = x - self.x, gradient - self.gradient
-        along, square = float(s @ y), float(y @ y)
+        with np.errstate(over="ignore", invalid="ignore"):
+            along, square = float(s @ y), float(y @ y)
         following = 2.0 * step
         if along > 0.0 and square > 0.0:
             following = along / square if self._proximal is None else float(s @ s) / along
@@ -129,7 +130,8 @@ class Descent:
 
     def _first(self):
         """Return the step that begins: doubled until the value falls no more."""
-        size = float(np.linalg.norm(self.gradient))
+        with np.errstate(over="ignore"):
+            size = float(np.linalg.norm(self.gradient))
         step = (float(np.linalg.norm(self.x)) or 1.0) / size if size > 0.0 else 1.0
         found = self._search(step)
         if found is None or found[0] < step:

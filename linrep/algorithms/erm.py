@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._estimate import estimate
 from linrep.algorithms.local import fit_heads, fit_models
@@ -219,3 +220,6 @@ def erm(
     watch = Stopwatch()
     fit = empirical_risk_minimizer(data, k, restarts=restarts, rng=rng)
     return estimate("empirical risk minimizer", data, fit.B, watch, {"restarts": restarts})
+
+
+checked(globals(), units=False)

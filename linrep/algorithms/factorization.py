@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.errors import representation_errors
@@ -176,3 +177,6 @@ def linear_factorization(
         notes=notes,
         **origin(data),
     )  # fmt: skip
+
+
+checked(globals(), units=False)

@@ -6,6 +6,7 @@ from numpy.typing import ArrayLike
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import BATCHES, Setup, prepare
 from linrep.algorithms.fedrep_rounds import Sampled
@@ -297,3 +298,6 @@ def _prescribed(setup: Setup, normalization) -> float | None:
         return None
     eta = theorem_step_size(setup.truth, setup.participants)
     return eta / setup.participants if normalization == "published" else eta
+
+
+checked(globals(), units=False)

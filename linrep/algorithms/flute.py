@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair, start_name
@@ -174,8 +176,8 @@ def flute(
     check.choice("loss", loss, LOSSES)
     check.choice("aggregate", aggregate, AGGREGATES)
     rounds = read_rounds(rounds, record)
-    gamma1 = check.real("gamma1", gamma1, minimum=0.0)
-    gamma2 = check.real("gamma2", gamma2, minimum=0.0)
+    gamma1 = check.real("gamma1", gamma1, minimum=0.0, maximum=check.LARGEST)
+    gamma2 = check.real("gamma2", gamma2, minimum=0.0, maximum=check.LARGEST)
     truth, data = _read_problem(problem)
     n, d = problem.n, problem.d
     k = _read_rank(k, problem, n, d)
@@ -187,8 +189,8 @@ def flute(
     own = data  # whose units are not known; drawn ones have those of the truth
     data = _read_data(truth, data, m, batches, data_rng)
     if isinstance(start, str) and start == "random":
-        default = np.sqrt(units_of(own).models) / (10.0 * d)
-        scale = default if scale is None else check.real("scale", scale, above=0.0)
+        scale = np.sqrt(units_of(own).models) / (10.0 * d) if scale is None else scale
+        scale = check.real("scale", scale, above=0.0, maximum=check.LARGEST)
         B, W = gaussian_start(n, d, k, scale, start_rng)
     else:
         if scale is not None:
@@ -339,6 +341,10 @@ def gaussian_start(
     B : ndarray, shape (d, k)
     W : ndarray, shape (n, k)
     """
+    for name, size in (("n", n), ("d", d), ("k", k)):
+        check.integer(name, size, minimum=1)
+    scale = check.real("scale", scale, minimum=0.0, maximum=check.LARGEST)
+    memory.require("the factors", 2 * (n + d) * k, n=n, d=d, k=k)
     rng = stream(rng, "start")
     return scale * rng.standard_normal((d, k)), scale * rng.standard_normal((n, k))
 
@@ -469,3 +475,6 @@ def _prescribed(best):
     if best is None or not best.gap > 0.0:
         return {}
     return {"prescribed_step_size": best.gap**2 / (228.0 * float(best.singular_values[0]) ** 3)}
+
+
+checked(globals(), units=False)

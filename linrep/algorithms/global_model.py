@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, prepare
@@ -500,3 +501,6 @@ def _metrics(truth, n):
         }
 
     return metrics
+
+
+checked(globals(), units=False)

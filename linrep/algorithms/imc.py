@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep._threads import one_thread
 from linrep.algorithms import _imc_ridge as ridges
@@ -536,3 +537,6 @@ def _trace(name, plan, U, V, rows, reason, settings=None, notes=()):
         wall_time=plan.watch.seconds(),
         notes=notes,
     )  # fmt: skip
+
+
+checked(globals(), units=False)

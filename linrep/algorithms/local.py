@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import BATCHES, read_problem
@@ -168,7 +169,7 @@ def _read_frame(truth, B):
     if isinstance(truth, ImplicitRepresentation):
         raise ValueError("B must be a pair (C, Phi) for a truth that stores no B*")
     B = check.array("B", B, (truth.d, None))
-    if np.abs(B.T @ B - np.eye(B.shape[1])).max() > 1e-8:
+    if np.abs(B).max() > 2.0 or np.abs(B.T @ B - np.eye(B.shape[1])).max() > 1e-8:
         raise ValueError("B must have orthonormal columns; see linrep.subspace.orthonormalize")
     return coordinates(B, truth.B)
 
@@ -331,3 +332,6 @@ def _losses(data, *models):
         for place, theta in enumerate(models):
             losses[place] += np.mean((X @ theta[i] - y) ** 2) / (2 * data.n)
     return losses
+
+
+checked(globals(), units=False)

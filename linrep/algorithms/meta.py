@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from linrep import _validation as check
 from linrep import subspace
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import read_pair, read_problem, start_name
@@ -345,3 +346,6 @@ class _Meta(Method):
         self._BT, self._w, self._loss, schedule, state = saved
         self._schedule.restore(schedule)
         self._data_rng.bit_generator.state = state
+
+
+checked(globals(), units=False)

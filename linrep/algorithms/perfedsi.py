@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
 from linrep.algorithms._imc_ridge import factor_path, make_plan
@@ -146,7 +147,7 @@ def perfedsi(
         "the participants' steps", (k + 1) * participants * local_steps + participants * k,
         participants=participants, local_steps=local_steps,
     )  # fmt: skip
-    privacy = check.real("privacy", privacy, minimum=0.0)
+    privacy = check.real("privacy", privacy, minimum=0.0, maximum=check.LARGEST)
     rngs = begin(start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = rngs
     adaptive = step_size is None
@@ -159,7 +160,7 @@ def perfedsi(
         if adaptive and truth is None and values is not None:
             scale *= float(np.sqrt(root_mean_square(values))) or 1.0
     else:
-        scale = check.real("scale", scale, above=0.0)
+        scale = check.real("scale", scale, above=0.0, maximum=check.LARGEST)
     if isinstance(start, str) and start == "random":
         U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
     else:
@@ -321,8 +322,7 @@ def _read_problem(problem):
     """Return the truth, if known, and the entries, if they are fixed."""
     if isinstance(problem, SideInformationCompletion):
         return problem, None
-    if isinstance(problem, Observations):
-        return problem.truth, problem
-    raise TypeError(
-        f"problem must be a SideInformationCompletion or Observations, got {type(problem).__name__}"
-    )
+    return problem.truth, problem
+
+
+checked(globals(), units=False)

@@ -40,6 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.algorithms.curvature import SHARE
 from linrep.algorithms.descent import Descent
 from linrep.algorithms.pflmf import distances
@@ -335,7 +336,7 @@ class DiameterProjection:
     """
 
     def __init__(self, delta: float):
-        self._delta = delta
+        self._delta = check.real("delta", delta, minimum=0.0)
         self._multipliers: Values | None = None
 
     def __call__(self, X: Values) -> Values:
@@ -354,7 +355,8 @@ class DiameterProjection:
             _ADMM_ROUNDING * np.abs(X - mean).max(), _ADMM_STEPS,
         )  # fmt: skip
         self._multipliers = Y
-        return mean + (theta - mean) * min(1.0, self._delta / _diameter(theta))
+        widest = _diameter(theta)
+        return mean + (theta - mean) * (min(1.0, self._delta / widest) if widest > 0.0 else 1.0)
 
 
 def _diameter(X):
@@ -429,7 +431,7 @@ def _run(
                     "step_size must be given where the functions' smoothness is unknown"
                 )
             rule, step_size = "smoothness", share * longest
-        step_size = check.real("step_size", step_size, above=0.0)
+        step_size = check.real("step_size", step_size, above=0.0, maximum=check.LARGEST)
         step, first = _constant(problem, server, theta, step_size, local_steps, accelerate)
     if restart is not None:
         step = _restarting(step, restart)
@@ -552,3 +554,6 @@ def _adaptive(problem, server, penalty, theta, alone):
 
     start = {"theta": theta, "change": np.nan, "step": np.nan, "descent": descent.save()}
     return step, start | {"done": 0, "asked": 0}
+
+
+checked(globals(), units=False)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _memory as memory
 from linrep import _validation as check
 from linrep import subspace
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.errors import models_errors
@@ -198,6 +199,8 @@ def pflmf(
         raise ValueError("head_step_size needs a step_size that is given")
     local_steps = check.local_steps(local_steps)
     memory.require("the local steps", local_steps * n * k, local_steps=local_steps, n=n, k=k)
+    if tolerance is not None:
+        tolerance = check.real("tolerance", tolerance, minimum=0.0)
     gradient_noise = check.real("gradient_noise", gradient_noise, minimum=0.0)
     participants = check.count_participants(n, participation) if sampling == "fixed" else None
     participation = _read_share(participation, n, participants)
@@ -226,6 +229,7 @@ def pflmf(
             batch = check.integer("batch", batch, minimum=1)
             if not isinstance(objectives, SampleObjectives):
                 raise ValueError("batch needs losses of samples")
+            memory.require("a batch", 2 * batch * n * objectives.d, batch=batch, n=n)
         steps = General(
             objectives, U, V, settings, local_steps=local_steps,
             alternating=order == "alternating", batch=batch, batch_rng=noise_rng,
@@ -477,3 +481,6 @@ def _read_start(start, problem, k, scale, size, rng):
     left, s, right = np.linalg.svd(problem.minimizers, full_matrices=False)
     roots = np.sqrt(s[:k])
     return right[:k].T * roots, left[:, :k] * roots, {"floats_up": n * d, "floats_down": n * k}
+
+
+checked(globals(), units=False)

@@ -12,6 +12,7 @@ from scipy.linalg import eigh
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._clock import Stopwatch
 from linrep.algorithms._estimate import estimate
 from linrep.algorithms.starts import moments_start
@@ -125,3 +126,6 @@ def _read(data, k) -> int:
     if not isinstance(data, ClientData):
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     return check.rank(k, data.n, data.d)
+
+
+checked(globals(), units=False)

@@ -1,5 +1,7 @@
 """Starting points: from moments, at random, by projected gradient, or from clients' own models."""
 
+from __future__ import annotations
+
 from itertools import pairwise
 
 import numpy as np
@@ -8,6 +10,7 @@ from scipy.linalg import eigh
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._whitening import is_feasible, whitening
 from linrep.algorithms import _ridge
 from linrep.kernels import moments
@@ -271,6 +274,9 @@ def random_start(
     B : ndarray, shape (d, k)
     W : ndarray, shape (n, k)
     """
+    n = check.integer("n", n, minimum=1)
+    k = check.integer("k", k, minimum=1, maximum=check.integer("d", d, minimum=1))
+    memory.require("the start", 3 * (n + d) * k, n=n, d=d, k=k)
     rng = stream(rng, "start")
     return random_frame(d, k, rng), rng.standard_normal((n, k))
 
@@ -325,8 +331,9 @@ def projected_gradient_start(
     for _ in range(rounds):
         theta = left @ right
         for clients, X, y in blocks:
-            residual = (X @ theta[clients, :, None])[..., 0] - y
-            theta[clients] -= step / y.shape[1] * (residual[:, None] @ X)[:, 0]
+            with np.errstate(over="ignore", invalid="ignore"):  # which is said below
+                residual = (X @ theta[clients, :, None])[..., 0] - y
+                theta[clients] -= step / y.shape[1] * (residual[:, None] @ X)[:, 0]
         if not np.isfinite(theta).all():
             raise ValueError(f"step_size {step:g} makes projected gradient descent diverge")
         U, singular_values, VT = np.linalg.svd(theta, full_matrices=False)
@@ -342,3 +349,6 @@ def _alike(data):
         X, y = data.X[rows], data.y[rows]
         clients = last - first
         yield slice(first, last), X.reshape(clients, -1, data.d), y.reshape(clients, -1)
+
+
+checked(globals(), units=False)

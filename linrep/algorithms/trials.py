@@ -8,6 +8,7 @@ from typing import Any
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.random import RNGLike, stream
 from linrep.trace import Trace, Trials
 
@@ -66,3 +67,6 @@ def run_trials(
         with ThreadPoolExecutor(workers) as pool:
             results = list(pool.map(one, pairs))
     return Trials(results) if all(isinstance(item, Trace) for item in results) else results
+
+
+checked(globals(), units=False)

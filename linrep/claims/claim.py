@@ -15,12 +15,13 @@ import numpy as np
 
 from linrep import _display as show
 from linrep import _suggest
+from linrep._arguments import checked
 from linrep._validation import identifier
 from linrep.claims import inputs
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
 from linrep.claims.measurements import Curve, Fact, Measurement
 from linrep.claims.verdict import judge
-from linrep.random import RNGLike
+from linrep.random import RNGLike, generator
 from linrep.sweeps import targets
 
 _FOLDER = Path(__file__).parent  # with a folder for each paper's claims
@@ -210,7 +211,7 @@ class Claim:
         """
         budget = budget if isinstance(budget, Budget) else Budget(budget)
         before = _global_draws()
-        found = self.check(budget, np.random.default_rng(rng), **{**self.constants, **variant})
+        found = self.check(budget, generator(rng), **{**self.constants, **variant})
         if isinstance(found, Measurement | Fact | Curve) or not isinstance(found, Iterable):
             got = "nothing" if found is None else type(found).__name__
             raise TypeError(f"a check yields measurements, and this one returns {got}")
@@ -460,6 +461,8 @@ def select(known: Mapping[str, Claim], patterns: Iterable[str]) -> list[Claim]:
     patterns = list(patterns)
     if not patterns:
         return list(known.values())
+    if not known:
+        raise ValueError("known must hold at least one claim")
     chosen: dict[str, Claim] = {}
     for pattern in patterns:
         found = {name: item for name, item in known.items() if fnmatchcase(name, pattern)}
@@ -467,3 +470,6 @@ def select(known: Mapping[str, Claim], patterns: Iterable[str]) -> list[Claim]:
             raise ValueError(unknown(pattern, known))
         chosen |= found
     return [item for name, item in known.items() if name in chosen]
+
+
+checked(globals(), nan=False)

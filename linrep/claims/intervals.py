@@ -7,6 +7,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any
 
+from linrep._arguments import checked
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import LOWER, UPPER, Condition, Missing
 
@@ -97,3 +98,6 @@ def everywhere(
     return Condition(
         True, settled, 0.0, n_trials=looked, strength=PROVED, measured_is=UPPER, **options
     )
+
+
+checked(globals())

@@ -11,13 +11,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, ClassVar, NamedTuple
+from numbers import Real
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from linrep.random import RNGLike
+from linrep import _validation as check
+from linrep._arguments import checked
+from linrep.random import RNGLike, generator
 from linrep.stats import TransitionPoint
 
 #: What a number is of the quantity that it is named after: it itself, or a bound of it.
@@ -28,6 +31,7 @@ _KEPT = 500  # cases and samples, of more than that
 
 Array = NDArray[np.float64]
 Instance = Mapping[str, Any]
+Number: TypeAlias = Any  # or a text; NaN where there is none
 Case = tuple[float | Fraction, float | Fraction, Instance]
 
 
@@ -108,9 +112,11 @@ class Cases(Measurement):
     kind: ClassVar[str] = "deterministic inequality"
 
     def __post_init__(self):
-        cases: list[Any] = [tuple(case) for case in self.cases]
+        cases: list[Any] = [tuple(case) for case in _listed("cases", self.cases)]
         if not cases:
             raise ValueError(f"{_of(self)} holds no case")
+        if any(len(case) != 3 for case in cases):
+            raise ValueError("cases must be triples (lhs, rhs, instance)")
         for left, right, instance in cases:
             if math.isnan(left) or math.isnan(right):
                 raise ValueError(f"{_of(self)} holds NaN at {dict(instance)}")
@@ -141,7 +147,9 @@ class Identity(Measurement):
     kind: ClassVar[str] = "identity"
 
     def __post_init__(self):
-        object.__setattr__(self, "deviations", [tuple(each) for each in self.deviations])
+        object.__setattr__(
+            self, "deviations", [tuple(each) for each in _listed("deviations", self.deviations)]
+        )
         if not self.deviations:
             raise ValueError(f"{_of(self)} holds no deviation")
 
@@ -179,7 +187,7 @@ class Search(Measurement):
     kind: ClassVar[str] = "deterministic inequality"
 
     def __post_init__(self):
-        object.__setattr__(self, "ratios", _thinned(np.asarray(self.ratios, dtype=float)))
+        object.__setattr__(self, "ratios", _thinned(check.real_array("ratios", self.ratios)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,8 +241,11 @@ class Mean(Measurement):
     kind: ClassVar[str] = "expectation"
 
     def __post_init__(self):
-        samples = _samples(self, self.samples)
-        moments = Moments.of(samples) if self.moments is None else Moments(*self.moments)
+        samples = _samples(self, "samples", self.samples)
+        moments = Moments.of(samples)
+        if self.moments is not None:
+            size, mean, deviation = check.table("moments", self.moments, (3,)).tolist()
+            moments = Moments(int(size), mean, deviation)
         object.__setattr__(self, "moments", moments)
         object.__setattr__(self, "samples", _thinned(samples))
         bounds = self.at_least is not None or self.at_most is not None
@@ -268,7 +279,7 @@ class Paired(Measurement):
 
     def __post_init__(self):
         for side in ("smaller", "larger"):
-            object.__setattr__(self, side, _samples(self, getattr(self, side)))
+            object.__setattr__(self, side, _samples(self, side, getattr(self, side)))
         if np.shape(self.smaller) != np.shape(self.larger):
             raise ValueError(f"{_of(self)} has sides of different lengths")
 
@@ -290,7 +301,7 @@ class Trend(Measurement):
     kind: ClassVar[str] = "comparison"
 
     def __post_init__(self):
-        object.__setattr__(self, "samples", _samples(self, self.samples))
+        object.__setattr__(self, "samples", _samples(self, "samples", self.samples))
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,17 +347,18 @@ class Exponent(Measurement):
     kind: ClassVar[str] = "rate or exponent"
 
     def __post_init__(self):
-        samples = [_samples(self, sample) for sample in self.samples]
+        samples = [_samples(self, "samples", each) for each in _listed("samples", self.samples)]
         object.__setattr__(self, "samples", samples)
-        object.__setattr__(self, "x", np.asarray(self.x, dtype=float))
+        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
         if len(samples) != len(self.x):
             raise ValueError(f"{_of(self)} has {len(samples)} samples at {len(self.x)} sizes")
         if (self.equals is None) == (self.at_most is None):
             raise ValueError(f"{_of(self)} takes equals or at_most")
         drawn = self.resampled
         if drawn is None:
-            drawn = resample(samples, STATISTICS[self.statistic], self.rng)
-        object.__setattr__(self, "resampled", np.asarray(drawn, dtype=float))
+            statistic = STATISTICS[check.choice("statistic", self.statistic, STATISTICS)]
+            drawn = resample(samples, statistic, self.rng)
+        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
         object.__setattr__(self, "rng", None)
 
 
@@ -390,16 +402,19 @@ class Threshold(Measurement):
     def __post_init__(self):
         points = [
             (point.x, point.low, point.high) if isinstance(point, TransitionPoint) else tuple(point)
-            for point in self.points
+            for point in _listed("points", self.points)
         ]
+        if not points or any(len(point) != 3 for point in points):
+            raise ValueError("points must be triples (x, low, high), at least one")
+        check.real_array("points", points)
         object.__setattr__(self, "points", points)
-        object.__setattr__(self, "x", np.asarray(self.x, dtype=float))
+        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
         if (self.equals is None) == (self.at_most is None):
             raise ValueError(f"{_of(self)} takes equals or at_most")
         drawn = self.resampled
         if drawn is None:
             drawn = resample_points(points, self.rng)
-        object.__setattr__(self, "resampled", np.asarray(drawn, dtype=float))
+        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
         object.__setattr__(self, "rng", None)
 
 
@@ -444,16 +459,19 @@ class Constant(Measurement):
     kind: ClassVar[str] = "probability bound"
 
     def __post_init__(self):
+        for name in (self.of, *self.by, *self.along):
+            check.columns("rows", self.rows, name)
+        check.real("quantile", self.quantile, minimum=0.0, maximum=1.0)
         lines = self.lines
         for variable in self.along:
             if variable not in {line.variable for line in lines}:
                 raise ValueError(f"{_of(self)} has no line of three points along {variable!r}")
         drawn = self.resampled
         if drawn is None:
-            rng = np.random.default_rng(self.rng)
+            rng = generator(self.rng)
             statistic = partial(np.quantile, q=self.quantile)
             drawn = [resample(line.samples, statistic, rng) for line in lines]
-        drawn = [np.asarray(each, dtype=float) for each in drawn]
+        drawn = [check.real_array("resampled", each) for each in _listed("resampled", drawn)]
         object.__setattr__(self, "resampled", drawn)
         object.__setattr__(self, "rng", None)
 
@@ -538,7 +556,9 @@ class Together(Measurement):
     left_out: float = 0.0
 
     def __post_init__(self):
-        object.__setattr__(self, "parts", list(self.parts))
+        object.__setattr__(self, "parts", _listed("parts", self.parts))
+        for part in self.parts:
+            check.instance("parts", part, Measurement)
         if not self.parts:
             raise ValueError(f"{_of(self)} holds no measurement")
         _check_no_strength(self)
@@ -557,7 +577,9 @@ class Readings(Measurement):
     parts: Sequence[Measurement] = ()
 
     def __post_init__(self):
-        object.__setattr__(self, "parts", list(self.parts))
+        object.__setattr__(self, "parts", _listed("parts", self.parts))
+        for part in self.parts:
+            check.instance("parts", part, Measurement)
         if not self.parts:
             raise ValueError(f"{_of(self)} holds no reading")
         names = [part.name for part in self.parts]
@@ -579,9 +601,12 @@ class Fact:
     """
 
     name: str
-    value: float | str
+    value: Number
     unit: str = ""
     value_is: str = VALUE
+
+    def __post_init__(self):
+        check.instance("value", self.value, Real, str)
 
 
 @dataclass(frozen=True, eq=False)
@@ -622,7 +647,7 @@ STATISTICS = {"median": np.median, "mean": np.mean}
 
 def resample(samples, statistic, rng) -> NDArray[np.float64]:
     """Return the statistic of each sample, then of replicates drawn from it with replacement."""
-    rng = np.random.default_rng(rng)
+    rng = generator(rng)
     columns = []
     for sample in samples:
         sample = np.asarray(sample, dtype=float)
@@ -637,7 +662,7 @@ def resample_points(points, rng) -> NDArray[np.float64]:
         place, low, high = np.log(np.array(points, dtype=float)).T[:, :, None]
     if not (np.isfinite(low) & np.isfinite(high)).all():
         return np.full((len(points), 1 + RESAMPLES), np.nan)
-    drawn = np.random.default_rng(rng).uniform(low, high, size=(len(points), RESAMPLES))
+    drawn = generator(rng).uniform(low, high, size=(len(points), RESAMPLES))
     return np.hstack([place, drawn])
 
 
@@ -683,12 +708,19 @@ def _lines(table, columns, variable, value):
             yield Line(variable, held, np.array(sizes), list(samples))
 
 
-def _samples(measurement, values):
-    values = np.asarray(values, dtype=float)
+def _listed(name, values):
+    """Return values as a list, if they are several."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise TypeError(f"{name} must be a list, got {type(values).__name__}")
+    return list(values)
+
+
+def _samples(measurement, name, values):
+    values = check.real_array(name, values)
     if values.size == 0:
         raise ValueError(f"{_of(measurement)} holds no sample")
     if np.isnan(values).any():
-        raise ValueError(f"{_of(measurement)} holds NaN")
+        raise ValueError(f"{_of(measurement)} holds NaN in its {name}")
     return values
 
 
@@ -707,3 +739,6 @@ def _check_no_strength(group):
 def _of(measurement):
     kind = type(measurement).__name__
     return f"{kind} {measurement.name!r}" if measurement.name else kind
+
+
+checked(globals(), nan=False)

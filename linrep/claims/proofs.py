@@ -9,6 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
+from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Measurement, Readings, Together
 from linrep.claims.sections import Section, sections
@@ -33,6 +35,7 @@ def proved(item: Item, *, but: Collection[str] = ()) -> Item:
     Measurement
         With strength "proved".
     """
+    check.instance("item", item, Measurement)
     if isinstance(item, Together | Readings):
         return replace(item, parts=[proved(part, but=but) for part in item.parts])
     return item if item.name in but else replace(item, strength=PROVED)
@@ -43,3 +46,6 @@ def proofs() -> Mapping[str, Section]:
     """Return the derivations by statement: the sections of the papers' pages of proofs."""
     found = {name: item for path in PATHS for item in sections(path) for name in item.ids}
     return MappingProxyType(found)
+
+
+checked(globals())

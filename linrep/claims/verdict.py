@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from linrep._arguments import checked
 from linrep._validation import choice
 from linrep.claims import decisions, pictures, slopes
 from linrep.claims.evidence import (
@@ -82,7 +83,7 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
     found = list(found)
     measurements = [item for item in found if isinstance(item, Measurement)]
     if not measurements:
-        raise ValueError("the check yields no measurement")
+        raise ValueError("no measurement was found: the check yields none")
     units: dict[str, str] = {}
     for item in flat(measurements):
         if units.setdefault(item.quantity, item.unit) != item.unit:
@@ -404,3 +405,6 @@ def _(item: Missing, level):
 def _ratio(left, right):
     """Return how much of a bound is used, NaN where lhs and rhs are not both positive."""
     return float(left / right) if left > 0.0 and 0.0 < right < np.inf else np.nan
+
+
+checked(globals(), nan=False)

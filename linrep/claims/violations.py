@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from linrep._arguments import checked
 from linrep.claims.claim import Budget
 from linrep.claims.measurements import Search
 
@@ -91,6 +92,8 @@ def search(
             best = (value, shape, x)
         return value
 
+    if not shapes:
+        raise ValueError("shapes must hold at least one")
     for shape in shapes:
         size = length(shape)
         starts = [(excess(shape, x), x) for at, x in known if at == shape]
@@ -228,3 +231,6 @@ def _rounded(value, digits):
     if value == 0.0:
         return 0.0
     return round(value, digits - math.floor(math.log10(abs(value))))
+
+
+checked(globals(), nan=False)

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.random import Generator
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._progress import progress_bar
 from linrep._threads import one_thread
 from linrep.algorithms.drawing import needs_truth, watched
@@ -124,6 +125,10 @@ def compare(
     trials = check.integer("trials", trials, minimum=1)
     workers = check.integer("workers", workers, minimum=1)
     own_data = isinstance(problem, ClientData)
+    if not (own_data or callable(problem) or hasattr(problem, "draw")):
+        raise TypeError(
+            f"problem must be a truth, a function or ClientData, got {type(problem).__name__}"
+        )
     if own_data and sampling != "fixed":
         raise ValueError("sampling must be 'fixed' with ClientData, which has its samples already")
     if simulate and sampling != "fresh":
@@ -299,3 +304,6 @@ def _parts(data, size, rng):
     """Return the user's samples to learn from and those held out."""
     split = {"held_out": 0.3} if size is None else {"keep": size}
     return data.split(**split, rng=rng)
+
+
+checked(globals())

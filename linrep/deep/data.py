@@ -180,7 +180,7 @@ class FederatedData:
     def __post_init__(self):
         x = _samples("x", self.x)
         classes = _classes(self.classes, self.y)
-        given = np.asarray(self.y)
+        given = check.unmasked("y", self.y)
         if given.dtype.kind == "f" and (self.classes == 1 or given.ndim == 2):
             y = check.array("y", given, (len(x), *given.shape[1:]))
             classes = math.prod(y.shape[1:])
@@ -351,7 +351,7 @@ class FederatedData:
                     f"{client} has {len(parts)} parts"
                 )
             for x, y in (parts[:2], parts[2:]):
-                x, y = channels_first(x), np.asarray(y)
+                x, y = channels_first(x), check.unmasked(f"y of client {client}", y)
                 if y.shape[:1] != (len(x),) or y.ndim > 2:
                     raise ValueError(
                         f"client {client} must have one label for each sample, got {len(x)} "
@@ -387,7 +387,8 @@ def _arrays(dataset):
         raise TypeError(
             f"clients must be pairs (train, test) of data sets of samples and labels, got {kind}"
         )
-    return tuple(np.stack([np.asarray(pair[i]) for pair in pairs]) for i in (0, 1))
+    name = ("x", "y")
+    return tuple(np.stack([check.unmasked(name[i], pair[i]) for pair in pairs]) for i in (0, 1))
 
 
 def channels_first(x: ArrayLike) -> NDArray:
@@ -400,7 +401,7 @@ def channels_first(x: ArrayLike) -> NDArray:
     ----------
     x : array_like
     """
-    x = np.asarray(x)
+    x = check.unmasked("x", x)
     if x.ndim == 3 and x.dtype == np.uint8:
         return x[:, None]
     if x.ndim == 4 and x.shape[1] not in _CHANNELS and x.shape[3] in _CHANNELS:
@@ -428,7 +429,7 @@ def _joined(*parts):
 
 def _samples(name, value):
     """Return samples in the type in which they are kept."""
-    x = np.asarray(value)
+    x = check.unmasked(name, value)
     if x.ndim < 2:
         raise ValueError(f"{name} must have shape (N, ...), got {x.shape}")
     if 0 in x.shape[1:]:
@@ -452,7 +453,7 @@ def _samples(name, value):
 
 def _labels(name, value, size, classes=_MANY):
     """Return integers between 0 and classes - 1 as int64, after a look at their number."""
-    found = np.asarray(value)
+    found = check.unmasked(name, value)
     if found.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {found.shape}")
     return check.places(name, found, classes) if size else np.empty(0, dtype=np.int64)
@@ -462,13 +463,17 @@ def _classes(classes, *labels):
     """Return the number of classes: where it is 0, one more than the largest label."""
     if check.integer("classes", classes, minimum=0):
         return int(classes)
-    found = [np.max(y) for y in map(np.asarray, labels) if y.size and y.dtype.kind in "iu"]
+    found = [
+        np.max(y)
+        for y in (check.unmasked("y", each) for each in labels)
+        if y.size and y.dtype.kind in "iu"
+    ]
     return max(1, int(max(found, default=0)) + 1)
 
 
 def _members(name, client, part):
     """Return the places of a client's samples as int64."""
-    part = np.asarray(part)
+    part = check.unmasked(f"{name} of client {client}", part)
     if part.ndim != 1 or (part.size and part.dtype.kind not in "iu"):
         raise ValueError(
             f"{name} must hold a list of integers for each client, see client {client}"

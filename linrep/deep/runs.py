@@ -27,6 +27,7 @@ from linrep.deep.devices import describe, synchronize
 from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
 from linrep.deep.training import SGD, Optimizer, Phase, belongs, check_blocks
+from linrep.random import seed_sequence
 from linrep.trace import MOST_ROUNDS, Trace, last_rounds, read_record
 
 
@@ -409,7 +410,7 @@ def _root(rng):
     """Return the root of a run's streams."""
     if isinstance(rng, np.random.Generator):
         rng = rng.integers(2**32, size=4).tolist()
-    return rng if isinstance(rng, SeedSequence) else SeedSequence(rng)
+    return rng if isinstance(rng, SeedSequence) else seed_sequence(rng)
 
 
 def _method(method: FedAvg | str) -> FedAvg:

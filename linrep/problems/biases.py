@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.clients import ClientData
 from linrep.problems.completion import draw_side_information
 from linrep.problems.samples import DESIGNS, draw_samples
@@ -54,12 +55,12 @@ class BiasedRegression:
     design: str = "gaussian"
 
     def __post_init__(self):
-        biases = check.array("biases", self.biases, (None,)).copy()
+        biases = check.data("biases", self.biases, (None,), copy=True)
         check.choice("design", self.design, DESIGNS)
         for name, value in (
-            ("theta", check.array("theta", self.theta, (None,)).copy()),
+            ("theta", check.data("theta", self.theta, (None,), copy=True)),
             ("biases", biases),
-            ("Z", check.array("Z", self.Z, (len(biases), None)).copy()),
+            ("Z", check.data("Z", self.Z, (len(biases), None), copy=True)),
             ("noise", check.noise(self.noise)),
         ):
             object.__setattr__(self, name, value)
@@ -152,7 +153,7 @@ class BiasedRegression:
             degrees_of_freedom=5.0, rng=rng,
         )  # fmt: skip
         y += np.repeat(self.biases, np.diff(offsets))
-        return ClientData(X, y, offsets, truth=self)
+        return ClientData._keeping(X=X, y=y, offsets=offsets, truth=self)
 
     def excess_risks(self, theta: ArrayLike, biases: ArrayLike) -> Values:
         r"""Return :math:`\frac12\|\theta_i - \theta\|^2 + \frac12(b_i' - b_i)^2` of every client.
@@ -163,9 +164,13 @@ class BiasedRegression:
             One vector for all, or one per client.
         biases : array_like, shape (n,)
         """
-        error = check.array("theta", theta, None) - self.theta
+        theta = check.array("theta", theta, None)
+        if theta.shape[-1:] != (self.d,):
+            raise ValueError(f"theta must have shape (..., {self.d}), got {theta.shape}")
+        error = theta - self.theta
         other = check.array("biases", biases, (self.n,)) - self.biases
-        return 0.5 * (np.sum(error**2, axis=-1) + other**2)
+        with np.errstate(over="ignore"):  # of a run that diverges
+            return 0.5 * (np.sum(error**2, axis=-1) + other**2)
 
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
@@ -182,3 +187,6 @@ class BiasedRegression:
                 "design": self.design,
             },
         )
+
+
+checked(globals())

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Any, Protocol, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems import preparation as prepare
 from linrep.problems import splits
 from linrep.problems import weights as weighting
 from linrep.problems.preparation import Preparation
 from linrep.random import RNGLike
+
+Names: TypeAlias = ArrayLike  # of clients, which need not be numbers
 
 
 class Truth(Protocol):
@@ -39,8 +42,8 @@ class ClientData:
     """Regression samples of n clients.
 
     Use :meth:`from_arrays` or :meth:`from_list` for your own data; the ``draw`` method of a truth
-    returns data with that truth attached. The constructor itself keeps the arrays it is given,
-    without copying them.
+    returns data with that truth attached. Data are copies: whatever becomes of the arrays that they
+    were made of, they stay as they are.
 
     Attributes
     ----------
@@ -70,12 +73,19 @@ class ClientData:
     weights: NDArray[np.float64] | None = None
 
     def __post_init__(self):
-        X = check.array("X", self.X, (None, None))
-        y = check.array("y", self.y, (X.shape[0],))
-        offsets = np.asarray(self.offsets)
+        self._check(copy=True)
+
+    def _check(self, *, copy):
+        """Look at what was given, of which copies are kept, or the arrays themselves."""
+        X = check.array("X", self.X, (None, None), copy=copy)
+        y = check.array("y", self.y, (X.shape[0],), copy=copy)
+        weights = self.weights
+        if weights is not None:
+            weights = check.array("weights", weights, (X.shape[0],), copy=copy)
+        offsets = check.unmasked("offsets", self.offsets)
         if offsets.ndim != 1 or offsets.size < 2 or offsets.dtype.kind not in "iu":
             raise ValueError("offsets must be at least two integers")
-        offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+        offsets = np.array(offsets, dtype=np.int64)
         if offsets[0] != 0 or offsets[-1] != X.shape[0]:
             raise ValueError(f"offsets must run from 0 to {X.shape[0]}, the number of samples")
         empty = np.flatnonzero(np.diff(offsets) < 1)
@@ -88,16 +98,43 @@ class ClientData:
             twice = next(name for place, name in enumerate(names) if name in names[:place])
             raise ValueError(f"names must be distinct, {twice!r} is there twice")
         truth = self.truth
+        if truth is not None and not all(hasattr(truth, each) for each in ("n", "d", "theta")):
+            raise TypeError(f"truth must be a truth, with n, d, theta, got {type(truth).__name__}")
         if truth is not None and (truth.n, truth.d) != (offsets.size - 1, X.shape[1]):
             raise ValueError(
                 f"truth must have n = {offsets.size - 1} and d = {X.shape[1]} as the samples, "
                 f"got n = {truth.n} and d = {truth.d}"
             )
-        for name, value in (("X", X), ("y", y), ("offsets", offsets), ("names", names)):
+        for name, value in (
+            ("X", X), ("y", y), ("offsets", offsets), ("names", names), ("weights", weights),
+        ):  # fmt: skip
             object.__setattr__(self, name, value)
 
+    def moderate(self, name: str) -> None:
+        """Raise unless data of this name are in units in which they can be computed with.
+
+        Parameters
+        ----------
+        name : str
+        """
+        check.moderate(f"X of {name}", self.X)
+        check.moderate(f"y of {name}", self.y)
+
     @classmethod
-    def from_arrays(cls, X: ArrayLike, y: ArrayLike, client: ArrayLike) -> ClientData:
+    def _keeping(cls, **given: Any) -> Self:
+        """Return data that hold the arrays given, which nobody else has, and no copies of them."""
+        data = object.__new__(cls)
+        for each in fields(cls):
+            object.__setattr__(data, each.name, given.get(each.name, each.default))
+        data._check(copy=False)
+        return data
+
+    def _replaced(self, **changes: Any) -> Self:
+        """Do as `dataclasses.replace`, for arrays that nobody else has."""
+        return self._keeping(**{**vars(self), **changes})
+
+    @classmethod
+    def from_arrays(cls, X: ArrayLike, y: ArrayLike, client: Names) -> ClientData:
         """Group samples by client.
 
         Parameters
@@ -121,7 +158,7 @@ class ClientData:
         """
         X = check.array("X", X, (None, None))
         y = check.array("y", y, (X.shape[0],))
-        client = np.asarray(client)
+        client = check.unmasked("client", client)
         if client.shape != y.shape:
             raise ValueError(f"client must have shape {y.shape}, got {client.shape}")
         if client.dtype.kind not in "iuUSb":
@@ -135,7 +172,7 @@ class ClientData:
         names, inverse, counts = np.unique(client, return_inverse=True, return_counts=True)
         order = np.argsort(inverse, kind="stable")
         offsets = np.concatenate(([0], np.cumsum(counts)))
-        return cls(X[order], y[order], offsets, tuple(names.tolist()))
+        return cls._keeping(X=X[order], y=y[order], offsets=offsets, names=tuple(names.tolist()))
 
     @classmethod
     def from_list(
@@ -159,10 +196,7 @@ class ClientData:
         ValueError
             If there is no client, a client has no sample, or shapes do not fit.
         """
-        try:
-            pairs = list(samples)
-        except TypeError:
-            raise TypeError("samples must be an iterable of pairs (X, y)") from None
+        pairs = list(samples)
         if not pairs:
             raise ValueError("samples must hold at least one client, got none")
         blocks, labels, d = [], [], None
@@ -178,11 +212,11 @@ class ClientData:
             blocks.append(X_i)
             labels.append(check.array(f"y of client {i}", y_i, (X_i.shape[0],)))
         offsets = np.concatenate(([0], np.cumsum([len(y_i) for y_i in labels])))
-        return cls(
-            np.concatenate(blocks),
-            np.concatenate(labels),
-            offsets,
-            () if names is None else tuple(names),
+        return cls._keeping(
+            X=np.concatenate(blocks),
+            y=np.concatenate(labels),
+            offsets=offsets,
+            names=() if names is None else tuple(names),
         )
 
     @property
@@ -277,7 +311,7 @@ class ClientData:
         self,
         held_out: float | None = None,
         *,
-        names: Iterable[Hashable] | None = None,
+        names: str | Iterable[Hashable] | None = None,
         rng: RNGLike = None,
     ) -> tuple[ClientData, ClientData]:
         """Split the clients into those that learn a representation and those that come later.
@@ -416,7 +450,7 @@ class ClientData:
         if isinstance(weights, str) and weights == "client":
             return self
         roots = np.sqrt(factors)
-        return replace(self, X=self.X * roots[:, None], y=self.y * roots, weights=factors)
+        return self._replaced(X=self.X * roots[:, None], y=self.y * roots, weights=factors)
 
     def __repr__(self):
         m = self.m
@@ -439,3 +473,6 @@ class ClientData:
                 "weights": "" if self.weights is None else show.spread(self.weights),
             },
         )
+
+
+checked(globals())

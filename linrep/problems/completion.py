@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.random import RNGLike, stream
 from linrep.subspace import random_frame
 
@@ -57,9 +58,9 @@ class SideInformationCompletion:
     noise: float = 0.0
 
     def __post_init__(self):
-        U = check.array("U", self.U, (None, None)).copy()
-        V = check.array("V", self.V, (None, U.shape[1])).copy()
-        Z = check.array("Z", self.Z, (None, V.shape[0])).copy()
+        U = check.data("U", self.U, (None, None), copy=True)
+        V = check.data("V", self.V, (None, U.shape[1]), copy=True)
+        Z = check.data("Z", self.Z, (None, V.shape[0]), copy=True)
         noise = check.noise(self.noise)
         for name, value in (("U", U), ("V", V), ("Z", Z), ("noise", noise)):
             object.__setattr__(self, name, value)
@@ -176,7 +177,13 @@ class SideInformationCompletion:
         heads : array_like, shape (n, j)
             H, row i is client i's.
         """
+        if np.shape(U) == (self.d, 0):  # nothing is left of a rank that a penalty has brought to 0
+            U, heads = np.zeros((self.d, 1)), np.zeros((self.n, 1))
         U, H = check.array("U", U, (self.d, None)), check.array("heads", heads, (self.n, None))
+        with np.errstate(over="ignore"):  # of a run that diverges
+            return self._deviation(U, H)
+
+    def _deviation(self, U, H):
         if self.d * self.n <= _SMALL:
             return float(np.linalg.norm(U @ H.T - self._matrix))
         left = np.linalg.qr(np.hstack([U, self.U]))[1]
@@ -306,12 +313,12 @@ class Observations:
 
     def __post_init__(self):
         sizes = {}
-        for name, table, size, places in (
-            ("n", "Z", self.n, self.clients), ("d", "A", self.d, self.items),
+        for name, table, size, of, places in (
+            ("n", "Z", self.n, "clients", self.clients), ("d", "A", self.d, "items", self.items),
         ):  # fmt: skip
             rows = getattr(self, table)
             if rows is not None:
-                rows = check.array(table, rows, (None, None))
+                rows = check.array(table, rows, (None, None), copy=True)
                 object.__setattr__(self, table, rows)
                 if size is not None and size != len(rows):
                     raise ValueError(f"{name} must be the {len(rows)} rows of {table}, got {size}")
@@ -319,7 +326,7 @@ class Observations:
             elif size is not None:
                 sizes[name] = check.integer(name, size, minimum=1)
             else:
-                sizes[name] = int(np.max(places, initial=0)) + 1
+                sizes[name] = int(check.places(of, places, check.WHOLE).max()) + 1
         items = check.places("items", self.items, sizes["d"])
         clients = check.places("clients", self.clients, sizes["n"])
         values = check.array("values", self.values, (None,))
@@ -343,6 +350,17 @@ class Observations:
 
     def __len__(self):
         return self.values.size
+
+    def moderate(self, name: str) -> None:
+        """Raise unless observations of this name are in units in which one can compute with them.
+
+        Parameters
+        ----------
+        name : str
+        """
+        for part in ("values", "Z", "A"):
+            if getattr(self, part) is not None:
+                check.moderate(f"{part} of {name}", getattr(self, part))
 
     @property
     def per_item(self) -> Places:
@@ -449,3 +467,6 @@ def draw_side_information(side: str, n: int, p: int, condition: float, rng) -> V
 def _sample(rng, size, count):
     """Return distinct integers below size, sorted; memory is that of count where it can be."""
     return np.sort(rng.choice(size, count, replace=False, shuffle=False))
+
+
+checked(globals())

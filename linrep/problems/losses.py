@@ -16,6 +16,7 @@ from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.problems.clients import ClientData
 from linrep.problems.objectives import Objectives
 from linrep.problems.weights import unweighted
+from linrep.random import generator
 
 Values = NDArray[np.float64]
 
@@ -46,8 +47,7 @@ class SampleObjectives(Objectives):
         truth: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
     ):
-        if not isinstance(data, ClientData):
-            raise TypeError(f"data must be ClientData, got {type(data).__name__}")
+        check.instance("data", data, ClientData)
         self.data, self.n, self.d = data, data.n, self._dimension(data)
         self.ridge = check.real("ridge", ridge, minimum=0.0)
         self._client = np.repeat(np.arange(self.n), data.m)
@@ -63,6 +63,7 @@ class SampleObjectives(Objectives):
         theta : ndarray, shape (n, d)
             A model per client.
         """
+        theta = check.table("theta", theta, (self.n, self.d))
         return self._values(theta, self._scores(theta))
 
     def _values(self, theta, scores):
@@ -78,6 +79,7 @@ class SampleObjectives(Objectives):
         theta : ndarray, shape (n, d)
             A model per client.
         """
+        theta = check.table("theta", theta, (self.n, self.d))
         return self._gradients(theta, self._scores(theta))
 
     def _gradients(self, theta, scores):
@@ -94,6 +96,7 @@ class SampleObjectives(Objectives):
         theta : ndarray, shape (n, d)
             A model per client.
         """
+        theta = check.table("theta", theta, (self.n, self.d))
         scores = self._scores(theta)
         return self._values(theta, scores), self._gradients(theta, scores)
 
@@ -107,6 +110,7 @@ class SampleObjectives(Objectives):
         model : ndarray, shape (d,)
         """
         X, y = self.data.client(i)
+        model = check.table("model", model, (self.d,))
         scores = X @ model.reshape(-1, self.data.d).T
         value = np.mean(self._losses(scores, y)) + 0.5 * self.ridge * model @ model
         gradient = (self._slopes(scores, y).T @ X / len(y)).ravel() + self.ridge * model
@@ -131,10 +135,14 @@ class SampleObjectives(Objectives):
             Samples of each client.
         rng : numpy.random.Generator
         """
-        m = self.data.m[:, None]
+        check.integer("size", size, minimum=1)
+        memory.require("the samples", 2 * self.n * size * self.data.d, n=self.n, size=size)
+        rng, m = generator(rng), self.data.m[:, None]
         rows = (self.data.offsets[:-1, None] + (rng.random((self.n, size)) * m).astype(int)).ravel()
         offsets = np.arange(self.n + 1) * size
-        return self._like(ClientData(self.data.X[rows], self.data.y[rows], offsets))
+        return self._like(
+            ClientData._keeping(X=self.data.X[rows], y=self.data.y[rows], offsets=offsets)
+        )
 
     def _like(self, data):
         return type(self)(data, ridge=self.ridge)
@@ -206,9 +214,7 @@ def as_objectives(problem) -> Objectives:
     """Return clients' functions: those given, or the least squares of ClientData."""
     if isinstance(problem, ClientData):
         return LeastSquaresObjectives(problem)
-    if not isinstance(problem, Objectives):
-        raise TypeError(f"problem must be Objectives or ClientData, got {type(problem).__name__}")
-    return problem
+    return check.instance("problem", problem, Objectives, ClientData)
 
 
 class LogisticObjectives(SampleObjectives):
@@ -268,9 +274,12 @@ class SoftmaxObjectives(SampleObjectives):
 
     def __init__(self, data: ClientData, classes: int, **known: Any):
         self.classes = check.integer("classes", classes, minimum=2)
+        check.instance("data", data, ClientData)
+        memory.require("the models", data.n * classes * data.d, classes=classes)
         super().__init__(data, **known)
         unweighted(data, "classified")
-        if not np.isin(data.y, np.arange(classes)).all():
+        whole = data.y == np.floor(data.y)
+        if not (whole & (data.y >= 0.0) & (data.y < classes)).all():
             raise ValueError(f"labels must be whole numbers from 0 to {classes - 1}")
 
     def _dimension(self, data):

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 from linrep.problems.samples import DESIGNS, draw_samples
@@ -53,7 +54,7 @@ class LowRankRegression:
     def __post_init__(self):
         check.choice("design", self.design, DESIGNS)
         for name, value in (
-            ("Phi", check.array("Phi", self.Phi, (None, None)).copy()),
+            ("Phi", check.data("Phi", self.Phi, (None, None), copy=True)),
             ("noise", check.noise(self.noise)),
             (
                 "degrees_of_freedom",
@@ -105,7 +106,7 @@ class LowRankRegression:
             if per_client:
                 raise ValueError("per_client needs singular_values: it says how to read them")
             return cls(rng.standard_normal((n, d)).T, noise, design, degrees_of_freedom)
-        values = check.array("singular_values", singular_values, (None,))
+        values = check.data("singular_values", singular_values, (None,))
         if values.size > min(n, d):
             raise ValueError(
                 f"singular_values must be at most min(n, d) = {min(n, d)}, got {values.size}"
@@ -228,7 +229,7 @@ class LowRankRegression:
             degrees_of_freedom=self.degrees_of_freedom,
             rng=rng,
         )
-        return ClientData(X, y, offsets, truth=self)
+        return ClientData._keeping(X=X, y=y, offsets=offsets, truth=self)
 
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
@@ -286,3 +287,6 @@ class BestModel:
     def W(self) -> NDArray[np.float64]:
         """Heads (n, k), see B."""
         return self.V * np.sqrt(self.singular_values)
+
+
+checked(globals())

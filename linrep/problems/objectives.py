@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -103,8 +103,9 @@ class Objectives:
             The client, from 0 to n - 1.
         model : ndarray, shape (d,)
         """
+        i = check.integer("i", i, minimum=0, maximum=self.n - 1)
         theta = np.zeros((self.n, self.d))
-        theta[i] = model
+        theta[i] = check.table("model", model, (self.d,))
         return float(self.values(theta)[i]), self.gradients(theta)[i]
 
     def value(self, theta: Values) -> float:
@@ -133,9 +134,14 @@ class Objectives:
         -----
         pFL^MF, equation (7).
         """
-        values, gradients = self.values_and_gradients(V @ U.T)
-        g = gradients / self.n
-        return FactorGradients(float(np.mean(values)), g.T @ V, g @ U)
+        U, V = check.real_array("U", U), check.real_array("V", V)
+        if U.ndim != 2 or len(U) != self.d:
+            raise ValueError(f"U must have shape ({self.d}, any), got {U.shape}")
+        V = check.table("V", V, (self.n, U.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):  # the value then says so
+            values, gradients = self.values_and_gradients(V @ U.T)
+            g = gradients / self.n
+            return FactorGradients(float(np.mean(values)), g.T @ V, g @ U)
 
     @property
     def smoothness(self) -> Values:
@@ -174,11 +180,12 @@ class Objectives:
     def _know(self, truth, clusters):
         """Keep what is known of where the functions come from."""
         if truth is not None:
-            truth = check.array("truth", truth, (self.n, self.d))
+            truth = check.array("truth", truth, (self.n, self.d), copy=True)
         if clusters is not None:
-            clusters = np.asarray(clusters)
+            clusters = check.unmasked("clusters", clusters)
             if clusters.shape != (self.n,) or clusters.dtype.kind not in "iu":
                 raise ValueError(f"clusters must be {self.n} integers, one per client")
+            clusters = clusters.astype(np.int64)
         self.truth, self.clusters = truth, clusters
 
     def __repr__(self):
@@ -228,17 +235,17 @@ class QuadraticObjectives(Objectives):
         truth: ArrayLike | None = None,
         clusters: ArrayLike | None = None,
     ):
-        self.A = check.array("A", A, (None, None)).copy()
+        self.A = check.data("A", A, (None, None), copy=True)
         self.n, self.d = self.A.shape
         if H is not None and weights is not None:
             raise ValueError("H and weights must not both be given")
         self.H: Values | None = None
         self.weights: Values | None = None
         if weights is not None:
-            self.weights = check.array("weights", weights, (self.n, self.d)).copy()
+            self.weights = check.data("weights", weights, (self.n, self.d), copy=True)
         if H is not None:
             shape = (self.n, self.d, self.d) if np.ndim(H) == 3 else (self.d, self.d)
-            self.H = check.array("H", H, shape).copy()
+            self.H = check.data("H", H, shape, copy=True)
             if not np.allclose(self.H, self.H.swapaxes(-1, -2), rtol=1e-12, atol=1e-12):
                 raise ValueError("H must be symmetric")
         self._know(truth, clusters)
@@ -251,6 +258,7 @@ class QuadraticObjectives(Objectives):
         theta : ndarray, shape (n, d)
             A model per client.
         """
+        theta = check.table("theta", theta, self.A.shape)
         return 0.5 * np.einsum("ij,ij->i", theta - self.A, self.gradients(theta))
 
     def gradients(self, theta: Values) -> Values:
@@ -261,7 +269,7 @@ class QuadraticObjectives(Objectives):
         theta : ndarray, shape (n, d)
             A model per client.
         """
-        difference = theta - self.A
+        difference = check.table("theta", theta, self.A.shape) - self.A
         if self.weights is not None:
             return self.weights * difference
         if self.H is None:
@@ -362,7 +370,7 @@ class CustomObjectives(Objectives):
             self.n = check.integer("n", n, minimum=1)
             self._function = value_and_grad
         else:
-            functions = list(value_and_grad)
+            functions = list(value_and_grad) if isinstance(value_and_grad, Iterable) else []
             if not functions or not all(callable(each) for each in functions):
                 raise TypeError("value_and_grad must be a function, or one function per client")
             if n not in (None, len(functions)):
@@ -371,7 +379,7 @@ class CustomObjectives(Objectives):
             self._function = lambda i, model: functions[i](model)
         self._smoothness = None
         if smoothness is not None:
-            self._smoothness = check.array("smoothness", smoothness, (self.n,))
+            self._smoothness = check.array("smoothness", smoothness, (self.n,), copy=True)
         self._know(truth, clusters)
 
     def values(self, theta: Values) -> Values:
@@ -402,6 +410,7 @@ class CustomObjectives(Objectives):
         theta : ndarray, shape (n, d)
             A model per client.
         """
+        theta = check.table("theta", theta, (self.n, self.d))
         values, gradients = np.empty(self.n), np.empty((self.n, self.d))
         if is_jitted(self._function):
             _evaluate_all(self._function, theta, values, gradients)
@@ -425,7 +434,7 @@ class CustomObjectives(Objectives):
             If the function returns a gradient of another shape.
         """
         value, gradient = self._function(i, model)
-        gradient = np.asarray(gradient, dtype=np.float64)
+        gradient = check.real_array("gradient", gradient)
         if gradient.shape != (self.d,):
             raise ValueError(f"a gradient must have shape ({self.d},), got {gradient.shape}")
         return float(value), gradient

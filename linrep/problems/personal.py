@@ -16,6 +16,7 @@ from scipy.special import expit
 from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import (
     LeastSquaresObjectives,
@@ -99,9 +100,11 @@ def clustered(
         # The largest of scores with independent Gumbel noise is a class with these odds.
         scores = np.einsum("scj,sj->sc", models, X)
         y = np.argmax(scores + data_rng.gumbel(size=scores.shape), axis=1).astype(np.float64)
-        return SoftmaxObjectives(ClientData(X, y, offsets), classes, ridge=ridge, **known)
+        return SoftmaxObjectives(
+            ClientData._keeping(X=X, y=y, offsets=offsets), classes, ridge=ridge, **known
+        )
     kind = LeastSquaresObjectives if loss == "least_squares" else LogisticObjectives
-    return kind(ClientData(X, y, offsets), ridge=ridge, **known)
+    return kind(ClientData._keeping(X=X, y=y, offsets=offsets), ridge=ridge, **known)
 
 
 def flipped_labels(
@@ -151,7 +154,7 @@ def flipped_labels(
     if same:
         X, y = np.tile(X, (n, 1)), np.tile(y, n)
     signs = 1.0 - 2.0 * member
-    data = ClientData(X, y * np.repeat(signs, m), np.arange(n + 1) * m)
+    data = ClientData._keeping(X=X, y=y * np.repeat(signs, m), offsets=np.arange(n + 1) * m)
     if loss == "least_squares":
         return LeastSquaresObjectives(data, ridge=ridge, clusters=member)
     return LogisticObjectives(data, ridge=ridge, truth=np.outer(signs, model), clusters=member)
@@ -178,8 +181,8 @@ def masked(ratings: ArrayLike, mask: ArrayLike) -> QuadraticObjectives:
     -----
     pFL^MF, Example 3.
     """
-    ratings = check.array("ratings", ratings, (None, None))
-    mask = np.asarray(mask)
+    ratings = check.data("ratings", ratings, (None, None))
+    mask = check.unmasked("mask", mask)
     if mask.shape != ratings.shape or mask.dtype != bool:
         raise ValueError(f"mask must be an array of bool of shape {ratings.shape}")
     return QuadraticObjectives(
@@ -230,6 +233,7 @@ def planar(n: int = 20, *, shift: float = 1.0, spread: float = 1.0, rng: RNGLike
     pFL^MF, Figure 1.
     """
     n = check.integer("n", n, minimum=1)
+    memory.require("the clients' models", 10 * n, n=n)
     spread = check.real("spread", spread, minimum=0.0, maximum=check.LARGEST)
     rng = streams(rng, "truth")[0]
     shift = check.real("shift", shift, minimum=-check.LARGEST, maximum=check.LARGEST)
@@ -238,3 +242,6 @@ def planar(n: int = 20, *, shift: float = 1.0, spread: float = 1.0, rng: RNGLike
     best = problem.best(1)
     assert best is not None
     return Planar(problem, A, np.tile(A.mean(axis=0), (n, 1)), best.theta)
+
+
+checked(globals())

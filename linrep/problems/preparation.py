@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._warning import warn
 from linrep.problems.weights import unweighted
 
@@ -113,6 +114,8 @@ class Preparation:
         ValueError
             If the data are prepared already, are weighted or have another number of covariates.
         """
+        if not hasattr(data, "preparation"):
+            raise TypeError(f"data must be ClientData, got {type(data).__name__}")
         if data.preparation is not None:
             raise ValueError("data must be raw, they have a preparation already")
         return self._step(data)
@@ -216,7 +219,7 @@ class Preparation:
             raise ValueError(f"data must have {self.d} covariates, they have {X.shape[1]}")
         y = (data.y - self.label_center) / self.label_scale
         mapped = here.covariates(X)
-        return replace(cast(Any, data), X=mapped, y=y, truth=None, preparation=total)
+        return cast(Any, data)._replaced(X=mapped, y=y, truth=None, preparation=total)
 
     def __eq__(self, other):
         if not isinstance(other, Preparation):
@@ -356,3 +359,6 @@ def _times(X, M):
 def _scaled(first, M):
     """Return diag(first) M, a vector where M is one."""
     return first * M if M.ndim == 1 else first[:, None] * M
+
+
+checked(globals())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._arguments import checked
+from linrep._warning import warn
 from linrep.prediction import predict_entries
 from linrep.problems.completion import Observations
 from linrep.random import RNGLike
@@ -128,10 +129,7 @@ class Ratings:
                 values = values[last]
             many = int(np.count_nonzero(count > 1))
             taken = "their means are" if duplicates == "mean" else "the last of each is"
-            warnings.warn(
-                f"{many} pairs of a client and an item have several ratings: {taken} taken",
-                UserWarning, stacklevel=2,
-            )  # fmt: skip
+            warn(f"{many} pairs of a client and an item have several ratings: {taken} taken")
             rows, columns = rows[first], columns[first]
         mean = float(values.mean())
         observations = Observations(
@@ -206,7 +204,15 @@ class Ratings:
             return np.asarray(U.predict(self))
         if V is None:
             raise ValueError("V must be given with a factor U")
-        state = {"U": np.asarray(U, dtype=np.float64), "V": np.asarray(V, dtype=np.float64)}
+        seen = self.observations
+        rows = [
+            len(ids) if table is None else table.shape[1]
+            for ids, table in ((self.items, seen.A), (self.clients, seen.Z))
+        ]
+        state = {
+            "U": check.array("U", U, (rows[0], None)),
+            "V": check.array("V", V, (rows[1], None)),
+        }
         return self.mean + predict_entries(state, self.observations)
 
     def rmse(self, predictions: ArrayLike) -> float:
@@ -218,7 +224,9 @@ class Ratings:
             As :meth:`predict` returns them.
         """
         values = self.mean + self.observations.values
-        return float(np.sqrt(np.mean((np.asarray(predictions) - values) ** 2)))
+        found = check.array("predictions", predictions, values.shape)
+        with np.errstate(over="ignore"):
+            return float(np.sqrt(np.mean((found - values) ** 2)))
 
     def mean_predictions(self, training: Ratings, of: str) -> NDArray[np.float64]:
         """Return, for each rating, the mean of the training ratings of its item or client.
@@ -310,3 +318,6 @@ def encode(side: pd.DataFrame, what: str = "client") -> pd.DataFrame:
         if np.linalg.matrix_rank(values[:, [*kept, place]]) > len(kept):
             kept.append(place)
     return table.iloc[:, kept]
+
+
+checked(globals())

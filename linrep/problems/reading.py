@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, overload
 import numpy as np
 
 from linrep import _validation as check
+from linrep._arguments import checked
+from linrep._warning import warn
 from linrep.problems.ratings import DUPLICATES, Ratings
 
 if TYPE_CHECKING:
@@ -104,7 +106,7 @@ def _assembled(files, side, item_side, duplicates):
         warnings.simplefilter("always")
         ratings = Ratings.from_frame(whole, side, item_side=item_side, duplicates=duplicates)
     for each in noticed:  # said once, of the line that reads the file
-        warnings.warn(str(each.message), each.category, stacklevel=3)
+        warn(str(each.message), each.category)
     return ratings if held is None else ratings.split(held)
 
 
@@ -206,6 +208,8 @@ def read_movielens(
         If a file is missing or does not have this layout, or as :meth:`Ratings.from_frame`.
     """
     folder = Path(folder)
+    if not folder.is_dir():
+        raise ValueError(f"folder must be one that is there, there is no folder {folder}")
     if (folder / "ratings.dat").exists():
         layout = _million
     elif (folder / "ratings.csv").exists():
@@ -305,3 +309,6 @@ def _numbers(column, path):
         raise ValueError(f"{path} must have numbers for {column.name}, got "
                          f"{column[numbers.isna()].iloc[0]!r}")  # fmt: skip
     return numbers
+
+
+checked(globals())

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep import _display as show
 from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.clients import ClientData
 from linrep.problems.samples import DESIGNS, draw_samples
 from linrep.random import RNGLike, stream
@@ -64,15 +65,15 @@ class SharedRepresentation:
     def __post_init__(self):
         B = check.array("B", self.B, (None, None))
         d, k = B.shape
-        W = check.array("W", self.W, (None, k))
+        W = check.data("W", self.W, (None, k), copy=True)
         if k > d:
             raise ValueError(f"B must have at most as many columns as rows, got shape {B.shape}")
-        if np.abs(B.T @ B - np.eye(k)).max() > 1e-8:
+        if np.abs(B).max() > 2.0 or np.abs(B.T @ B - np.eye(k)).max() > 1e-8:
             raise ValueError("B must have orthonormal columns; see linrep.subspace.orthonormalize")
         check.choice("design", self.design, DESIGNS)
         for name, value in (
             ("B", orthonormalize(B)),
-            ("W", W.copy()),
+            ("W", W),
             ("noise", check.noise(self.noise)),
             (
                 "degrees_of_freedom",
@@ -183,7 +184,7 @@ class SharedRepresentation:
         W : array_like, shape (n, k)
             Heads of the other clients.
         """
-        return replace(self, W=np.asarray(W))
+        return replace(self, W=check.array("W", W, (None, self.k)))
 
     def sigma_max(self, participants: int | None = None) -> float:
         r"""Return the largest singular value of W_I*/sqrt(rn) over subsets I of rn clients.
@@ -278,7 +279,7 @@ class SharedRepresentation:
             degrees_of_freedom=self.degrees_of_freedom,
             rng=rng,
         )
-        return ClientData(X, y, offsets, truth=self)
+        return ClientData._keeping(X=X, y=y, offsets=offsets, truth=self)
 
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
@@ -323,7 +324,7 @@ class ImplicitRepresentation(SharedRepresentation):
     _d: int
 
     def __init__(self, W: ArrayLike, d: int, noise: float = 0.0):
-        W = check.array("W", W, (None, None)).copy()
+        W = check.data("W", W, (None, None), copy=True)
         for name, value in (
             ("W", W),
             ("_d", check.count("d", d, minimum=W.shape[1], most=check.WHOLE)),
@@ -434,3 +435,6 @@ def _equal_rows(W):
         W[i], W[j] = pair
         norms[i], norms[j] = np.einsum("ia,ia->i", pair, pair)
     return W / np.linalg.norm(W, axis=1, keepdims=True)
+
+
+checked(globals())

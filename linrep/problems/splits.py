@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -122,8 +121,7 @@ def select(data: Data, mask: NDArray[np.bool_]) -> Data:
     truth = whole.truth
     if there.size < whole.n:  # of any other truth the rest is not known to be one
         truth = truth.with_heads(truth.W[there]) if hasattr(truth, "with_heads") else None
-    return replace(
-        whole,
+    return whole._replaced(
         X=whole.X[mask],
         y=whole.y[mask],
         offsets=np.concatenate([[0], np.cumsum(m[there])]),

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._progress import progress_bar
 from linrep.diagnosis import RunWarning
 from linrep.problems.clients import ClientData
@@ -107,8 +108,6 @@ def select(
     >>> found.trace.state["B"].shape
     (8, 2)
     """
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     check.choice("measure", measure, MEASURES)
     check.choice("rule", rule, RULES)
     workers = check.integer("workers", workers, minimum=1)
@@ -251,3 +250,6 @@ def _splits(data, folds, held_out, generator):
 def _worst(reasons):
     reasons = set(reasons)
     return next(each for each in ("diverged", "stalled", "rounds", "converged") if each in reasons)
+
+
+checked(globals())

@@ -1,5 +1,7 @@
 """How fast a trajectory contracts, and where it stops doing so."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
@@ -9,6 +11,7 @@ from scipy import stats
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.stats._arguments import fraction
 
 _SHORTEST_PLATEAU = 10  # steps
@@ -182,3 +185,6 @@ def _batch_means(increments, confidence):
     means = np.array([batch.mean() for batch in np.array_split(increments, batches)])
     error = means.std(ddof=1) / np.sqrt(batches)
     return increments.mean(), stats.t.ppf(0.5 + confidence / 2.0, batches - 1) * error
+
+
+checked(globals())

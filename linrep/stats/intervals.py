@@ -1,5 +1,7 @@
 """Confidence intervals of means and of proportions."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -7,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.stats._arguments import counts, fraction, positive
 
 
@@ -92,3 +95,6 @@ def proportion_interval(
     low = np.where(successes == 0.0, 0.0, low)[()]
     high = np.where(failures == 0.0, 1.0, high)[()]
     return successes / trials, low, high
+
+
+checked(globals(), large=False)

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from math import comb
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.stats._arguments import counts, fraction
 
-_ALL = 70  # halves are enumerated up to so many,
-_SOME = 64  # and so many are drawn where there are more
+_ALL = 8  # all halves of so many are taken,
+_SOME = 64  # and so many are drawn of more
+_BALANCED = 4096  # up to which a matrix of that order fits into memory
+_MOST = 100_000
 
 
 def half_samples(replicates: int) -> tuple[NDArray[np.bool_], float]:
@@ -24,7 +26,7 @@ def half_samples(replicates: int) -> tuple[NDArray[np.bool_], float]:
     Parameters
     ----------
     replicates : int
-        At least 2.
+        From 2 to 100,000.
 
     Returns
     -------
@@ -36,23 +38,23 @@ def half_samples(replicates: int) -> tuple[NDArray[np.bool_], float]:
     Notes
     -----
     McCarthy's balanced half-samples (Rev. Int. Stat. Inst. 37, 1969), with their complements, where
-    there is a Hadamard matrix of that order (by doubling or Paley's construction): of a mean they
-    give the usual variance exactly. So do all halves, which are taken where they are few. Else 64
-    are drawn, always the same ones, and the degrees of freedom are fewer for it.
+    there is a Hadamard matrix of that order (by doubling or Paley's construction, up to 4,096): of
+    a mean they give the usual variance exactly. So do all halves, which are taken where they are
+    few. Else 64 are drawn, always the same ones, and the degrees of freedom are fewer for it.
     """
-    n = check.integer("replicates", replicates, minimum=2)
-    matrix = _hadamard(n)
+    n = check.integer("replicates", replicates, minimum=2, maximum=_MOST)
+    matrix = _hadamard(n) if n <= _BALANCED else None
     if n > 2 and matrix is not None:
         chosen = matrix[1:] > 0
         return np.concatenate([chosen, ~chosen]), n - 1.0
-    few = comb(n, n // 2) <= _ALL
+    few = n <= _ALL
     rng = np.random.default_rng(n)
     places = (
         combinations(range(n), n // 2)
         if few
         else (rng.permutation(n)[: n // 2] for _ in range(_SOME))
     )
-    halves = np.array([np.isin(np.arange(n), list(place)) for place in places])
+    halves = np.array([np.isin(np.arange(n), np.fromiter(place, int)) for place in places])
     return halves, n - 1.0 if few else 1.0 / (1.0 / (n - 1.0) + 1.0 / _SOME)
 
 
@@ -120,7 +122,17 @@ def rerun_interval(
     others.
     """
     level = fraction("level", level)
-    halves, singles = (np.asarray(values, dtype=float) for values in (halves, singles))
+    for name, number in (("value", value), ("error", error)):
+        if np.isnan(number):
+            raise ValueError(f"{name} must be a number, got nan")
+    halves = check.real_array("halves", halves)
+    singles = check.real_array("singles", singles)
+    if singles.ndim != 1 or singles.size < 2:
+        raise ValueError(f"singles must hold two replicates or more, got shape {singles.shape}")
+    if halves.ndim != 1:
+        raise ValueError(f"halves must be a list, got shape {halves.shape}")
+    if interval is not None and len(interval) != 2:
+        raise ValueError(f"interval must be two numbers, got {interval!r}")
     replicates = singles.size
     degrees = half_samples(replicates)[1]
     seen = np.concatenate([[value], halves[~np.isnan(halves)], singles[~np.isnan(singles)]])
@@ -193,7 +205,9 @@ def shares_differ(one: Sequence[int], two: Sequence[int]) -> float:
     ValueError
         If counts are not whole, or there are more successes than replicates.
     """
-    won, trials = counts([one[0], two[0]], [one[1], two[1]])
+    won, trials = counts(
+        *np.stack([check.table("one", one, (2,)), check.table("two", two, (2,))], 1)
+    )
     table = np.stack([won, trials - won], axis=1).astype(int)
     return float(stats.fisher_exact(table)[1])
 
@@ -211,5 +225,10 @@ def orders_differ(one: Sequence[int], two: Sequence[int]) -> float:
     float
         The smaller of those for winning and for losing, times two (Bonferroni), at most 1.
     """
+    for name, counted in (("one", one), ("two", two)):
+        check.numbers(name, check.array(name, counted, (3,)), minimum=0.0, whole=True)
     ends = (shares_differ((one[at], sum(one)), (two[at], sum(two))) for at in (0, 2))
     return min(1.0, 2.0 * min(ends))
+
+
+checked(globals())

@@ -1,14 +1,20 @@
 """Power laws: exponents with intervals, and how well a predicted one fits."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.stats._arguments import fraction, positive
+
+Labels: TypeAlias = ArrayLike  # which need not be numbers
 
 # Logarithms that agree to this are the same: far above rounding, far below the steps of a sweep.
 _COLLINEAR = 1e-8
@@ -190,7 +196,7 @@ class Collapse:
 def collapse(
     y: ArrayLike,
     predicted: ArrayLike,
-    groups: ArrayLike | None = None,
+    groups: Labels | None = None,
     *,
     confidence: float = 0.95,
 ) -> Collapse:
@@ -225,9 +231,11 @@ def collapse(
     logs = np.log(y) - np.log(predicted)
     constants = {}
     if groups is not None:
-        labels = np.asarray(groups)
+        labels = check.unmasked("groups", groups)
         if labels.shape != y.shape:
             raise ValueError(f"groups must have shape {y.shape}, got {labels.shape}")
+        if any(label != label for label in labels.tolist()):
+            raise ValueError("groups must have no missing labels, got NaN")
         for label in dict.fromkeys(labels.tolist()):
             constants[label] = float(np.exp(logs[labels == label].mean()))
     compared = np.log(list(constants.values())) if constants else logs
@@ -240,3 +248,6 @@ def collapse(
         confidence=law.confidence,
         constants=constants,
     )
+
+
+checked(globals())

@@ -1,5 +1,7 @@
 """Where a probability of success crosses a level, with its interval."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -9,6 +11,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logit
 
+from linrep._arguments import checked
 from linrep.stats._arguments import counts, fraction, positive
 
 _JUMP = 1e6  # log-odds between neighbouring points that no number of trials tells from infinity
@@ -196,3 +199,6 @@ def _zero(decreasing: Callable[[float], float], limit: float) -> float:
             return far
         near, far = far, sign * min(4.0 * abs(far), limit)
     return brentq(decreasing, near, far)
+
+
+checked(globals())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from linrep import _atomic as files
+from linrep._arguments import checked
 from linrep.sweeps.description import PARTS, SPECIFICATION, advice
 from linrep.sweeps.specification import Specification, differences, extends
 from linrep.sweeps.store import Run, open_run
@@ -150,3 +151,6 @@ def _compare(run, sought, extend) -> bool:
 def _text(description):
     text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
     return text.encode() + b"\n"
+
+
+checked(globals())

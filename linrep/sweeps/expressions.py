@@ -12,6 +12,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from linrep import _formulas as formulas
+from linrep._arguments import checked
 from linrep._suggest import unknown
 from linrep.sweeps.plain import LARGEST_IN_FLOATS
 
@@ -60,7 +61,7 @@ class Expression:
         self._formula = formulas.parse(text)
         self.names = self._formula.names
 
-    def value(self, columns: Mapping[str, Any]) -> Any:
+    def value(self, columns: Mapping[str, Any] | pd.DataFrame) -> Any:
         """Return its value.
 
         Parameters
@@ -89,7 +90,7 @@ class Expression:
     def _cannot(self, why):
         return formulas.error(self._formula.text, why)
 
-    def _evaluate(self, node: Any, columns: Mapping[str, Any]) -> Any:
+    def _evaluate(self, node: Any, columns: Mapping[str, Any] | pd.DataFrame) -> Any:
         def worth(part):
             return self._evaluate(part, columns)
 
@@ -188,3 +189,6 @@ def _power(base, exponent):
     if integers and np.all(exponent >= 0) and np.all(np.abs(result) <= LARGEST_IN_FLOATS):
         return base**exponent
     return result
+
+
+checked(globals())

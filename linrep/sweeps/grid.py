@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 
+from linrep._arguments import checked
 from linrep._suggest import unknown
 from linrep.sweeps.expressions import Expression
 from linrep.sweeps.plain import plain, whole
@@ -42,7 +43,7 @@ class Grid:
         *,
         zipped: Sequence[Sequence[str]] = (),
         derived: Mapping[str, Rule] | None = None,
-        constraints: Mapping[Rule, str] | Iterable[str] = (),
+        constraints: Mapping[Rule, str] | str | Iterable[str] = (),
     ) -> Grid:
         """Return the cartesian product of axes, the last one varying fastest.
 
@@ -119,10 +120,10 @@ class Grid:
         """
         read = [
             {check_name(name): _read_value(name, value) for name, value in cell.items()}
-            for cell in cells
+            for cell in map(_mapping, cells)
         ]
         if not read:
-            raise ValueError("cells must hold at least one cell")
+            raise ValueError("cells of a grid must be at least one")
         return cls(_distinct(read), {})
 
     @classmethod
@@ -147,6 +148,8 @@ class Grid:
         >>> [cell_name(cell) for cell in grid]
         ['n=10,m=5', 'n=20,m=5', 'n=10,m=8']
         """
+        if not axes:
+            raise ValueError("axes must hold at least one")
         for name in axes:
             if name not in middle:
                 raise ValueError(f"axes must be parameters of the middle, got {name!r}")
@@ -236,6 +239,12 @@ def _read_axis(name, axis):
     return values
 
 
+def _mapping(cell):
+    if not isinstance(cell, Mapping):
+        raise TypeError(f"cells of a grid must be mappings, got {cell!r:.60}")
+    return cell
+
+
 def _read_value(name, value):
     """Return a plain, finite Python value."""
     value = plain(f"parameter {name!r}", value)
@@ -286,3 +295,6 @@ def _distinct(cells):
             raise ValueError(f"cell {cell_name(cell)} occurs twice")
         seen.add(key)
     return tuple(cells)
+
+
+checked(globals())

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from linrep._arguments import checked
 from linrep._suggest import unknown
 from linrep.stats import ScalingExponents, scaling_exponents
 
@@ -94,3 +95,6 @@ def power_laws(
 
 def _values(row):
     return ", ".join(f"{name} = {value}" for name, value in row.items())
+
+
+checked(globals())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
+from linrep._arguments import checked
+from linrep._warning import warn
 from linrep.sweeps.columns import alike
 from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Coverage
@@ -82,7 +83,7 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
         run.again(partial(_adopt_all, merged, run))
     twice = overlap(merged)
     if twice is not None and twice.different:
-        warnings.warn(Overlapping(merged.path, twice), stacklevel=2)
+        warn(Overlapping(merged.path, twice))
     compact(merged)
     return merged
 
@@ -173,3 +174,6 @@ def _groups(parts):
 
 def _size(part):
     return part.rows * len(part.columns)
+
+
+checked(globals())

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._progress import progress_bar
 from linrep._threads import one_thread
 from linrep.sweeps import checkpoints
@@ -521,3 +522,6 @@ def _mark(path, working):
         yield was_killed
     finally:
         mark.unlink(missing_ok=True)
+
+
+checked(globals())

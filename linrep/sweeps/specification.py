@@ -14,6 +14,7 @@ import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._suggest import unknown
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.targets import reference
@@ -40,7 +41,7 @@ class Specification:
     grid: Grid | Iterable[Mapping[str, Any]]
     replicates: int
     seed: int = 0
-    paired: Iterable[str] = ()
+    paired: str | Iterable[str] = ()
     streams: Mapping[str, Iterable[str]] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     name: str = ""
@@ -161,6 +162,7 @@ def generator(key: int, replicate: int) -> Generator:
     replicate : int
         Its number, from 0 on.
     """
+    check.integer("replicate", replicate, minimum=0)
     return Generator(PCG64(SeedSequence(_words(key), spawn_key=(replicate,))))
 
 
@@ -223,3 +225,6 @@ def _known(argument, names: Iterable[str], known) -> Sequence[str]:
         if name not in known:
             raise ValueError(unknown(f"{argument}: unknown parameter", name, known))
     return names
+
+
+checked(globals())

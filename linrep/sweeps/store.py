@@ -9,7 +9,6 @@ write to one directory: replicates that two parts cover are counted once.
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -25,7 +24,9 @@ import pyarrow.compute as pc
 
 from linrep import _atomic as files
 from linrep import _display as show
+from linrep._arguments import checked
 from linrep._suggest import unknown
+from linrep._warning import warn
 from linrep.sweeps.columns import (
     alike,
     common_kinds,
@@ -208,7 +209,7 @@ class Run:
             "failed"), ``exception``, ``seconds``, ``stream``, ``versions`` and ``cell``.
         """
         if not partial and self.count() < self.total:
-            warnings.warn(Incomplete(self.completeness()), stacklevel=2)
+            warn(Incomplete(self.completeness()))
         return self._frame(self._owned, columns)
 
     def rows_of(self, cell: str, replicate: int) -> pd.DataFrame:
@@ -568,3 +569,6 @@ def _sorted_by(*keys):
             return False
         same = same & (key[1:] == key[:-1])
     return True
+
+
+checked(globals())

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep._suggest import unknown
 from linrep.stats import mean_interval, proportion_interval, transition_point
 from linrep.sweeps.columns import parameter_column, parameter_type
@@ -20,7 +21,7 @@ STATISTICS = ("mean", "geometric", "median", "success")
 def summarize(
     rows: pd.DataFrame,
     value: str,
-    by: Iterable[str],
+    by: str | Iterable[str],
     *,
     statistic: str = "mean",
     quantiles: tuple[float, float] = (0.1, 0.9),
@@ -115,7 +116,7 @@ def thresholds(
     rows: pd.DataFrame,
     success: str,
     x: str,
-    by: Iterable[str] = (),
+    by: str | Iterable[str] = (),
     *,
     level: float = 0.5,
     confidence: float = 0.95,
@@ -241,3 +242,6 @@ def _estimates(values, codes, counts, statistic, quantiles, confidence):
             )
         result[same] = np.transpose(parts)
     return result
+
+
+checked(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from linrep._arguments import checked
 from linrep.sweeps.runner import run
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run
@@ -61,3 +62,6 @@ class Sweep(Specification):
             As in :func:`linrep.sweeps.run`.
         """
         return run(self, directory, **options)
+
+
+checked(globals())

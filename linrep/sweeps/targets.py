@@ -17,6 +17,8 @@ from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
 
+from linrep._arguments import checked
+
 #: What may be loaded as the caller has named it, by its names in stored data; None is anything.
 _allowed: ContextVar[dict[str, str] | None] = ContextVar("_allowed", default=None)
 
@@ -266,3 +268,6 @@ def _find(module, name):
     for part in name.split("."):
         found = getattr(found, part, None)
     return found
+
+
+checked(globals())

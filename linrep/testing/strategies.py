@@ -37,7 +37,7 @@ from linrep.problems import (
     SideInformationCompletion,
     personal,
 )
-from linrep.random import RNGLike
+from linrep.random import RNGLike, generator
 from linrep.subspace import frame_at_distance
 
 Values = NDArray[np.float64]
@@ -460,7 +460,7 @@ def draw_start(problem: Problem, kind: str, *, k: int | None = None, rng: RNGLik
     """
     k = _rank(problem, k)
     check.choice("kind", kind, _kinds(problem, k))
-    return _kinds(problem, k)[kind](np.random.default_rng(rng))
+    return _kinds(problem, k)[kind](generator(rng))
 
 
 def _kinds(problem, k) -> dict[str, Callable[[np.random.Generator], Pair]]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory import bounds, minimax
 from linrep.theory._clients import require_spanning
@@ -88,3 +89,6 @@ def _line(function, n):
         return np.array(values, dtype=np.float64).reshape(sizes.shape)
 
     return line
+
+
+checked(globals(), nan=False, large=False)

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
+from linrep._arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory._clients import read_sizes, require_gaussian, require_spanning, spans
 from linrep.theory.expectations import least_squares_error
@@ -231,3 +232,6 @@ def _inverse_information(truth, weights):
 def _quadratic_form(W, M):
     """Return w' M w of all rows w."""
     return np.einsum("ia,ab,ib->i", W, M, W)
+
+
+checked(globals(), nan=False, large=False)

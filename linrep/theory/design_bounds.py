@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _memory as memory
+from linrep._arguments import checked
 from linrep.problems import weights as weighting
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
@@ -175,8 +176,6 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
 
 def _read(data, truth):
     """Return the truth that the bounds are about, of the data's shape."""
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     weighting.unweighted(data, "bounded")
     truth = data.truth if truth is None else truth
     if not isinstance(truth, SharedRepresentation):
@@ -216,3 +215,6 @@ def _touched(W, lost):
         return np.zeros(len(W), dtype=bool)
     changes = np.linalg.norm(np.einsum("ia,ajr->ijr", W, lost), axis=(1, 2))
     return changes > _APART * np.linalg.norm(W, axis=1)
+
+
+checked(globals(), nan=False, large=False, units=False)

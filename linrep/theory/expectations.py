@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.regression import DESIGNS, SharedRepresentation
 from linrep.subspace import distance
 
@@ -96,8 +97,11 @@ def head_error(
     -----
     Rows of F in FedRep's Lemmas 1 and 4: the exact value of what Lemma 4 bounds.
     """
-    outside = check.numbers("outside", outside, minimum=0.0)
-    noise = check.numbers("noise", noise, minimum=0.0)
+    k = check.numbers("k", k, minimum=1.0, whole=True)
+    outside, inside, noise = (
+        check.numbers(name, value, minimum=0.0)
+        for name, value in (("outside", outside), ("inside", inside), ("noise", noise))
+    )
     return least_squares_error(k, m, signal=inside, noise=np.hypot(outside, noise))
 
 
@@ -233,3 +237,6 @@ def moments_distance(truth: SharedRepresentation) -> float:
     )
     _, vectors = eigh(matrix, subset_by_index=[truth.d - truth.k, truth.d - 1])
     return distance(vectors, truth.B)
+
+
+checked(globals(), nan=False, large=False)

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory._numbers import squared_cosine
 
@@ -61,7 +62,8 @@ def step_size_limit(sigma_max: ArrayLike) -> Values:
     -----
     FedRep, Theorem 1.
     """
-    return 0.25 / check.numbers("sigma_max", sigma_max, above=0.0) ** 2
+    with np.errstate(divide="ignore"):  # of squares that underflow
+        return 0.25 / check.numbers("sigma_max", sigma_max, above=0.0) ** 2
 
 
 def contraction(
@@ -328,7 +330,8 @@ def initial_sample_size(
     smallest = check.numbers("sigma_min", sigma_min, above=0.0)
     kappa = check.numbers("condition", condition, minimum=1.0)
     constant = check.real("constant", constant, above=0.0)
-    return constant * kappa**2 * k * d / (smallest**2 * n)
+    with np.errstate(divide="ignore"):  # of squares that underflow
+        return constant * kappa**2 * k * d / (smallest**2 * n)
 
 
 def initial_distance_bound(
@@ -446,3 +449,6 @@ def _samples(d, k, participants, condition, constant):
     kappa = check.numbers("condition", condition, minimum=1.0)
     constant = check.real("constant", constant, above=0.0)
     return constant * kappa**4 * k**2 * (d / rn + k * np.log(rn))
+
+
+checked(globals(), nan=False, large=False)

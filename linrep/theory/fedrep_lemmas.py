@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.theory._numbers import ratio, squared_cosine
 
 Values = NDArray[np.float64]
@@ -328,3 +329,6 @@ def _spread(delta, step_size, sigma_max):
     step_size = check.numbers("step_size", step_size, above=0.0)
     largest = check.numbers("sigma_max", sigma_max, above=0.0)
     return step_size * largest**2 * ratio(delta, np.maximum(1.0 - delta, 0.0) ** 2)
+
+
+checked(globals(), nan=False, large=False)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.subspace import orthonormalize
 from linrep.theory._numbers import squared_cosine
@@ -43,7 +44,7 @@ def coordinates(truth: SharedRepresentation, B: ArrayLike) -> tuple[Values, Valu
     if np.ndim(B) == 0:
         if d < 2 * k:
             raise ValueError(f"equal angles need d >= 2k = {2 * k}, got d = {d}")
-        cosine = np.sqrt(squared_cosine("distance", B))
+        cosine = np.sqrt(squared_cosine("B, a distance,", B))
         return cosine * np.eye(k), float(np.asarray(B)) * np.eye(k)
     frame = orthonormalize(check.array("B", B, (d, k)))
     C = frame.T @ truth.B
@@ -351,3 +352,6 @@ def _head_variance(S, Phi, m, noise, batches):
     if m < k + 2:
         raise ValueError(f"m must be at least k + 2 = {k + 2} for split batches, got {m}")
     return (np.sum((Phi @ S) * Phi) + noise**2) / (m - k - 1.0)
+
+
+checked(globals(), nan=False, large=False)

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.low_rank import LowRankRegression
 from linrep.theory._numbers import ratio
 
@@ -166,7 +167,7 @@ def sizes(Theta: ArrayLike) -> Sizes:
         If the shape is another, or not all entries are finite numbers.
     """
     Theta = check.array("Theta", Theta, None)
-    k = Theta.shape[-1]
+    k = Theta.shape[-1] if Theta.ndim else 0
     if Theta.ndim < 2 or Theta.shape[-2] <= k:
         raise ValueError(f"Theta must have shape (..., rows, k) with rows > k, got {Theta.shape}")
     return Sizes(
@@ -402,7 +403,7 @@ def decay(spectrum: Spectrum, step_size: float, t: ArrayLike) -> Values:
     t : array_like
         Rounds, at least 0.
     """
-    eta = check.real("step_size", step_size, above=0.0)
+    eta = check.real("step_size", step_size, above=0.0, below=16.0 / spectrum.gap)
     t = check.numbers("t", t, minimum=0.0)
     return np.exp(t * np.log1p(-eta * spectrum.gap / 16.0))
 
@@ -479,3 +480,6 @@ def error_bound(
 def _amplitude(spectrum, step_size):
     eta = check.real("step_size", step_size, above=0.0)
     return float(ratio(spectrum.first**2, eta * spectrum.gap**2))
+
+
+checked(globals(), nan=False, large=False)

@@ -5,13 +5,14 @@ Its rows are in the order of the eigenvalues of a :class:`linrep.theory.flute.Sp
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.kernels import flute as kernel
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import LowRankRegression
@@ -109,6 +110,7 @@ def discrepancy(
     Phi = check.array("Phi", Phi, (data.d, data.n))
     B = check.array("B", B, (data.d, None))
     W = check.array("W", W, (data.n, B.shape[1]))
+    step_size = check.real("step_size", step_size)
     models = B @ W.T
     excess = models - Phi
     for i in range(data.n):
@@ -139,6 +141,15 @@ class Orbit(NamedTuple):
 
     def __repr__(self):
         return show.line(self)
+
+
+def _spread(name: str, value: Any, shape: tuple[int, ...]) -> Values:
+    """Return numbers broadcast to a shape."""
+    value = check.array(name, value, None)
+    try:
+        return np.broadcast_to(value, shape)
+    except ValueError:
+        raise ValueError(f"{name} must fit into shape {shape}, got {value.shape}") from None
 
 
 def iterate(
@@ -178,14 +189,14 @@ def iterate(
     if Theta.ndim < 2:
         raise ValueError(f"Theta must have shape (..., rows, k), got {Theta.shape}")
     *batch, rows, k = Theta.shape
-    record = np.asarray(record)
+    record = check.unmasked("record", record)
     if record.ndim != 1 or record.size == 0 or record.dtype.kind not in "iu":
         raise ValueError("record must be a list of numbers of steps, at least one")
     if record[0] < 0 or (np.diff(record) <= 0).any():
         raise ValueError("record must be increasing, from 0 on")
-    eigenvalues = np.broadcast_to(check.array("eigenvalues", eigenvalues, None), (*batch, rows))
-    sizes = np.broadcast_to(check.numbers("step_size", step_size, above=0.0), tuple(batch))
-    R = np.broadcast_to(check.array("R", R, None), Theta.shape)
+    eigenvalues = _spread("eigenvalues", eigenvalues, (*batch, rows))
+    sizes = _spread("step_size", check.numbers("step_size", step_size, above=0.0), tuple(batch))
+    R = _spread("R", R, Theta.shape)
     trials = int(np.prod(batch))
     # Fresh, contiguous copies with the rows last, which is what the innermost loops run through.
     state, forced = (
@@ -277,6 +288,11 @@ def product_error(Theta: ArrayLike, spectrum: Spectrum) -> Values:
     What Proposition A.12 of FLUTE bounds: :func:`linrep.theory.flute.product_bound`.
     """
     Theta = check.array("Theta", Theta, None)
+    if Theta.ndim < 2 or Theta.shape[-2] != 2 * spectrum.size:
+        raise ValueError(f"Theta must have {2 * spectrum.size} rows, got shape {Theta.shape}")
     target = np.zeros(2 * spectrum.size)
     target[: spectrum.k] = spectrum.eigenvalues[: spectrum.k]
     return np.linalg.norm(Theta @ np.swapaxes(Theta, -1, -2) - np.diag(target), axis=(-2, -1))
+
+
+checked(globals(), nan=False, large=False, units=False)

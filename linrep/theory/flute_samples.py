@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.theory._numbers import ratio
 from linrep.theory.flute import Spectrum, Values, decay
 
@@ -395,7 +396,7 @@ def theorem_5_1_rounds(
         Not rounded; negative where the bound is below the tolerance from the start.
     """
     epsilon = _tolerance(tolerance)
-    eta = check.real("step_size", step_size, above=0.0)
+    eta = check.real("step_size", step_size, above=0.0, below=16.0 / spectrum.gap)
     c = check.real("constant", constant, above=0.0)
     amplitude = c * (0.5 * spectrum.first) ** 2 * np.sqrt(spectrum.k / spectrum.n)
     share = epsilon * eta * spectrum.gap**2 / amplitude
@@ -425,4 +426,8 @@ def _load(spectrum, factor, failure, constant):
 def _largest(spectrum, failure, constant, factor):
     """Return max(l, factor l)^2 / c_1."""
     c = check.real("constant", constant, above=0.0)
-    return (np.maximum(1.0, factor) * deviation(spectrum, failure)) ** 2 / c
+    with np.errstate(over="ignore"):  # of what is next to nothing they are infinitely many
+        return (np.maximum(1.0, factor) * deviation(spectrum, failure)) ** 2 / c
+
+
+checked(globals(), nan=False, large=False)

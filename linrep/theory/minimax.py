@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory._clients import read_sizes, require_spanning
 
@@ -128,3 +129,6 @@ def squared_chordal(
     prior = np.pi**2 * rest * truth.k / rho**2
     sums = np.sum(1.0 / (g / truth.noise**2 + prior[:, None]), axis=1)
     return float(np.max((1.0 - 4.0 * rho**2) / (1.0 + rho**2) * rest * sums))
+
+
+checked(globals(), nan=False, large=False)

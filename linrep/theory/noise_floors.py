@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory._clients import require_gaussian, require_spanning
 from linrep.theory.bounds import cramer_rao
@@ -148,3 +149,6 @@ def fresh_batches(
         return np.inf
     added = eta**2 * truth.noise**2 * freedom * rest * (1.0 + head) / (q * m**2) * S
     return float(np.trace(np.linalg.solve(change, added.ravel()).reshape(k, k)))
+
+
+checked(globals(), nan=False, large=False)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.completion import Observations, SideInformationCompletion
 
 Values = NDArray[np.float64]
@@ -119,6 +120,7 @@ def incoherence(A: ArrayLike) -> float:
     """
     A = check.array("A", A, (None, None))
     d, r = A.shape
+    A = A / (np.abs(A).max() or 1.0)  # whose squares do not underflow
     size = np.linalg.norm(A, 2)
     if size == 0.0:
         return 0.0
@@ -189,6 +191,17 @@ def local_regularity(
     loss : array_like, shape (...)
     c_0 : float, default 1
     """
+    given: list[Any] = [np.asarray(each) for each in (star_U, star_V, Z, values, U, V)]
+    try:
+        return _regularity(*given, loss=loss, c_0=c_0)
+    except (ValueError, IndexError):
+        raise ValueError(
+            "star_U, star_V, Z, values, U and V must have shapes that fit, got "
+            f"{', '.join(str(each.shape) for each in given)}"
+        ) from None
+
+
+def _regularity(star_U, star_V, Z, values, U, V, *, loss, c_0):
     d, k = star_U.shape[-2:]
     top = values[..., :1]
     with np.errstate(all="ignore"):  # iterates that run away ask for infinite constants
@@ -229,7 +242,8 @@ def norm_floor(c: ArrayLike, share: ArrayLike) -> Values:
     share : array_like
         s, in [0, 1).
     """
-    return (1.0 - np.sqrt(share)) / np.asarray(c, dtype=float)
+    share = check.numbers("share", share, minimum=0.0, maximum=1.0)
+    return (1.0 - np.sqrt(share)) / check.numbers("c", c, above=0.0)
 
 
 def loss_and_gradients(
@@ -395,6 +409,8 @@ def smoothness(setting: Setting, *, factor: float = 32.0, constant: float = 4.0)
     factor, constant : float, default 32 and 4
         The numbers under the root.
     """
+    factor = check.real("factor", factor, minimum=0.0)
+    constant = check.real("constant", constant, minimum=0.0)
     return setting.c_z * setting.largest * float(np.sqrt(factor * setting.c**4 + constant))
 
 
@@ -423,6 +439,7 @@ def second_moments(
         Powers of c from the norms, and from the losses.
     """
     s = setting
+    participants = check.numbers("participants", participants, minimum=1.0)
     common = (
         (np.asarray(step_size) * np.asarray(local_steps)) ** 2 * factor * s.c**loss_power
         * s.p * (s.mu if mu_z is None else mu_z) * s.largest * np.asarray(loss)
@@ -453,7 +470,7 @@ def drift(
     with_p : bool, default True
         Whether p^(3/2) is in it.
     """
-    s = setting
+    s, loss = setting, check.numbers("loss", loss, minimum=0.0)
     growth = s.p**1.5 if with_p else 1.0
     return (
         factor * np.asarray(step_size) * growth * np.asarray(steps) / s.d
@@ -472,7 +489,7 @@ def gradient_bound(setting: Setting, loss: ArrayLike, *, root: bool = False) -> 
     root : bool, default False
         What its second line gives instead: :math:`2c\sqrt{c_z \sigma_1 L}`.
     """
-    s = setting
+    s, loss = setting, check.numbers("loss", loss, minimum=0.0)
     if root:
         return 2.0 * s.c * np.sqrt(s.c_z * s.largest * np.asarray(loss))
     return s.c * np.sqrt(s.c_z) * s.largest * np.asarray(loss)
@@ -619,3 +636,6 @@ def bias_risk(
         return np.inf
     slope = d * (N * rest + (N - q) * noise**2) / ((N - q) * (N - q - d - 1))
     return 0.5 * (slope + rest + q / N * (noise**2 + slope))
+
+
+checked(globals(), nan=False, large=False)

@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep import _display as show
+from linrep import _memory as memory
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.completion import SideInformationCompletion
-from linrep.random import RNGLike
+from linrep.random import RNGLike, generator
 from linrep.theory import perfedsi as theory
 
 Values = NDArray[np.float64]
@@ -60,6 +62,10 @@ class State:
     U: Values
     V: Values
 
+    def __post_init__(self):
+        k = check.array("U", self.U, (self.truth.d, None)).shape[1]
+        check.array("V", self.V, (self.truth.p, k))
+
     def __repr__(self):
         return f"State({self.truth}, L={self.loss:.3g})"
 
@@ -95,6 +101,10 @@ class State:
         ----------
         in_U, in_V : ndarray, shape (..., d, k), (..., p, k)
         """
+        in_U, in_V = check.real_array("in_U", in_U), check.real_array("in_V", in_V)
+        for name, move, factor in (("in_U", in_U, self.U), ("in_V", in_V, self.V)):
+            if move.shape[-2:] != factor.shape:
+                raise ValueError(f"{name} must end in {factor.shape}, got shape {move.shape}")
         truth = self.truth
         change = in_U @ np.swapaxes(self.V + in_V, -1, -2) + self.U @ np.swapaxes(in_V, -1, -2)
         both = 2.0 * (self.U @ self.V.T - truth.M) + change
@@ -110,6 +120,11 @@ def sequences(d: int, steps: int) -> Items:
     d, steps : int
         Number of items, and of local steps.
     """
+    d, steps = (
+        check.integer("d", d, minimum=1),
+        check.integer("steps", steps, minimum=1, maximum=64),
+    )
+    memory.require("the sequences", 2 * steps * d**steps, d=d, steps=steps)
     return np.indices((d,) * steps).reshape(steps, -1).T
 
 
@@ -131,7 +146,10 @@ def balanced(d: int, steps: int, copies: int, *, rng: RNGLike = None) -> Items:
     -------
     ndarray of int, shape (copies * d, steps)
     """
-    rng = np.random.default_rng(rng)
+    for name, number in (("d", d), ("steps", steps), ("copies", copies)):
+        check.integer(name, number, minimum=1)
+    memory.require("the sequences", 3 * copies * d * steps, d=d, steps=steps, copies=copies)
+    rng = generator(rng)
     column = np.tile(np.arange(d), copies)
     return np.stack([rng.permutation(column) for _ in range(steps)], axis=1)
 
@@ -176,12 +194,21 @@ class Walks:
         step_size: float,
         shift: tuple[Values, Values] | None = None,
     ):
-        truth, count = state.truth, len(items)
-        if items.ndim != 2 or (items.size and not 0 <= items.min() <= items.max() < truth.d):
+        items = check.unmasked("items", items)
+        truth, count = state.truth, len(items) if items.ndim else 0
+        integers = items.ndim == 2 and items.dtype.kind in "iu"
+        if not integers or not np.isin(items, range(truth.d)).all():
             raise ValueError(f"items must be sequences of items 0 to {truth.d - 1}, one a row")
         self.state, self.step_size, self.steps = state, step_size, items.shape[1]
         self.targets = truth.Z @ truth.V @ truth.U.T
-        starts = (np.zeros_like(state.U), np.zeros_like(state.V)) if shift is None else shift
+        starts = np.zeros_like(state.U), np.zeros_like(state.V)
+        if shift is not None:
+            if len(shift) != 2:
+                raise ValueError(f"shift must be a pair of changes of U and V, got {len(shift)}")
+            starts = (
+                check.table("shift[0]", shift[0], starts[0].shape),
+                check.table("shift[1]", shift[1], starts[1].shape),
+            )
         in_U, in_V = (np.tile(part, (truth.n, count, 1, 1)) for part in starts)
         self.shifts = [(in_U, in_V)]
         errors = truth.Z @ (state.U @ state.V.T - truth.M).T
@@ -232,6 +259,7 @@ class Walks:
             found = np.quantile(values, quantile) if between else above
             return float(found) * (1.0 + 1e-12)
 
+        check.real("quantile", quantile, minimum=0.0, maximum=1.0)
         parts = self.regularity
         return Limits(
             max(size([part.norms for part in parts]), size([part.loss for part in parts])),
@@ -248,6 +276,7 @@ class Walks:
         s : int
             The step, from 0 on; 0 is the start.
         """
+        check.integer("s", s, minimum=0, maximum=self.steps)
         good = np.ones(self.U[0].shape[:2], dtype=bool)
         for part in self.regularity[: s + 1]:
             good &= (np.maximum(part.norms, part.loss) <= limits.c) & (part.rows <= limits.rows)
@@ -265,6 +294,7 @@ class Walks:
         -------
         in_U, in_V : ndarray, shape (n, N, d, k), (n, N, p, k)
         """
+        check.integer("s", s, minimum=0, maximum=self.steps)
         heads = self._heads(self.V[s])
         errors = np.einsum("nedk,nek->ned", self.U[s], heads) - self.targets[:, None]
         rows = np.einsum("ned,nedk->nek", errors, self.U[s])
@@ -282,6 +312,10 @@ class Walks:
         kept : ndarray, shape (n, N)
             1 for the walks that G allows, as from :meth:`kept`.
         """
+        kept = check.table("kept", kept, self.U[0].shape[:2])
+        values = check.array("values", values, None)
+        if values.shape[:2] != kept.shape:
+            raise ValueError(f"values must have shape {(*kept.shape, '...')}, got {values.shape}")
         share = kept.mean(axis=1)
         others = np.array([np.prod(np.delete(share, i)) for i in range(len(share))])
         weights = kept * others[:, None] / kept.size
@@ -355,6 +389,7 @@ class Walks:
         -------
         in_U, in_V, chance : float
         """
+        check.integer("participants", participants, minimum=1)
         kept = self.kept(limits, self.steps)
         share = float(kept.mean())
         found = []
@@ -455,3 +490,6 @@ def progress_of_rounds(
     chance = float(weights.sum())
     gained = float(state.gain(shifts_U, shifts_V) @ weights) / state.loss
     return max(0.0, 1.0 - chance) + gained, chance
+
+
+checked(globals(), nan=False, large=False)

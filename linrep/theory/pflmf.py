@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.objectives import Objectives
 from linrep.theory._numbers import ratio
 
@@ -124,7 +125,7 @@ def head_step_size(step_size: float, participation: float, local_steps: int) -> 
     local_steps : int
         Their number K.
     """
-    return participation * step_size / local_steps
+    return participation * step_size / check.integer("local_steps", local_steps, minimum=1)
 
 
 class Bound(NamedTuple):
@@ -168,9 +169,8 @@ def theorem1(
     Theorem 1. Neither p nor K is in it. A trace's ``average_U + average_V`` is the left side, for
     one run, with T = its rounds.
     """
-    gap, L, eta, T, sigma = (
-        np.asarray(x, dtype=np.float64) for x in (gap, smoothness, step_size, rounds, noise)
-    )
+    gap, T, sigma = (np.asarray(x, dtype=np.float64) for x in (gap, rounds, noise))
+    L, eta = check.numbers("smoothness", smoothness), check.numbers("step_size", step_size)
     slack = 1.0 - 2.0 * eta * L
     return Bound(ratio(2.0 * gap, eta * T * slack), ratio(2.0 * eta * L * sigma**2, slack))
 
@@ -187,7 +187,9 @@ def corollary2_step_size(smoothness: ArrayLike, rounds: ArrayLike | None = None)
     rounds : array_like, optional
         Their number T.
     """
-    L = np.asarray(smoothness, dtype=np.float64)
+    L = check.numbers("smoothness", smoothness, above=0.0)
+    if rounds is not None:
+        rounds = check.numbers("rounds", rounds, above=0.0)
     return 0.25 / L if rounds is None else 0.5 / (L * np.sqrt(rounds))
 
 
@@ -207,7 +209,8 @@ def corollary2(
     noise : array_like, optional
         sigma; by default the step size without noise is meant.
     """
-    gap, L, T = (np.asarray(x, dtype=np.float64) for x in (gap, smoothness, rounds))
+    gap, L = (np.asarray(x, dtype=np.float64) for x in (gap, smoothness))
+    T = check.numbers("rounds", rounds, above=0.0)
     if noise is None:
         return Bound(16.0 * L * gap / T, 0.0)
     slack = np.sqrt(T) - 1.0
@@ -455,7 +458,8 @@ def auxiliary(
     step_size_times_L, participation, local_steps : array_like
         eta L, p and K.
     """
-    eta_L, p, K = (np.asarray(x) for x in (step_size_times_L, participation, local_steps))
+    eta_L, p = np.asarray(step_size_times_L), np.asarray(participation)
+    K = check.numbers("local_steps", local_steps, minimum=1.0)
     return 0.5 * eta_L * ((1.0 + p) * K + 1.0) / K
 
 
@@ -558,6 +562,7 @@ def lemma3(A: ArrayLike, B: ArrayLike) -> float:
     ----------
     A, B : array_like, shape (i, j), (j, l)
     """
+    A, B = check.array("A", A, (None, None)), check.array("B", B, (None, None))
     return float(np.linalg.norm(A, 2) * np.linalg.norm(B))
 
 
@@ -583,7 +588,7 @@ def lemma5(X: ArrayLike) -> float:
     ----------
     X : array_like, shape (K, ...)
     """
-    X = np.asarray(X)
+    X = np.atleast_1d(X)
     return float(len(X) * np.sum(X**2))
 
 
@@ -607,5 +612,9 @@ def lemma7(n: ArrayLike, participation: ArrayLike) -> Any:
     n, participation : array_like
         Clients, and p in [0, 1].
     """
+    p = check.numbers("participation", participation, minimum=0.0, maximum=1.0)
     with np.errstate(divide="ignore"):  # p = 1
-        return -np.expm1(np.asarray(n) * np.log1p(-np.asarray(participation, dtype=np.float64)))
+        return -np.expm1(np.asarray(n) * np.log1p(-p))
+
+
+checked(globals(), nan=False, large=False)

@@ -8,13 +8,14 @@ whose gradients are linear.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.objectives import Objectives, QuadraticObjectives
 from linrep.theory.pflmf import Round, Setting
 
@@ -71,8 +72,7 @@ def expected_round(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) 
     -----
     Noise is normal, with expected squares sigma^2 in all, as that of :func:`linrep.pflmf`.
     """
-    U = check.array("U", U, (problem.d, None))
-    V = check.array("V", V, (problem.n, U.shape[1]))
+    U, V = _factors(problem, U, V)
     return round_along(s, problem, U, V, local_path(s, problem, U, V))
 
 
@@ -86,6 +86,7 @@ def round_along(s: Setting, problem: Objectives, U: Values, V: Values, path: Hea
     path : Heads
         What :func:`local_path` returns for these.
     """
+    U, V = _factors(problem, U, V)
     p, n = s.participation, problem.n
     value, in_U, _ = problem.factor_gradients(U, V)
     new_U = U - s.step_size * in_U
@@ -144,7 +145,7 @@ def mean_value(problem: Objectives, U: ArrayLike, V: ArrayLike, variance: float)
         If there is noise and the functions are not quadratic.
     """
     matrices = _matrices(problem) if variance > 0.0 else None
-    return _mean_value(problem, matrices, np.asarray(U), np.asarray(V), None, variance)
+    return _mean_value(problem, matrices, *_factors(problem, U, V), None, variance)
 
 
 def expected_value(
@@ -166,7 +167,8 @@ def expected_value(
     ValueError
         If there is noise and the functions are not quadratic.
     """
-    V, new_U = np.asarray(V, dtype=np.float64), np.asarray(new_U, dtype=np.float64)
+    U, V = _factors(problem, U, V)
+    new_U = check.array("new_U", new_U, U.shape)
     path, p = local_path(s, problem, U, V), s.participation
     matrices = _matrices(problem) if s.noise > 0.0 else None
     moved = _mean_value(problem, matrices, new_U, path.means[-1], _last(path), 0.0)
@@ -200,7 +202,8 @@ def fixed_U_average(
     the centres and of sigma, as these go to zero: U moves by these squares only.
     """
     p, K, step = s.participation, s.local_steps, s.head_step_size * curvature
-    T = np.asarray(rounds, dtype=np.float64)
+    check.real("curvature", curvature, above=0.0)
+    T = check.numbers("rounds", rounds, above=0.0)
     log_r = 2.0 * np.log(abs(1.0 - step)) if step > 0.5 else 2.0 * np.log1p(-step)
     kept = -np.expm1(K * log_r)  # 1 - r^K
     first = kept / (-K * np.expm1(log_r))  # the mean of r^k over local steps
@@ -224,7 +227,7 @@ def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> H
     ValueError
         If there is noise and the functions are not quadratic.
     """
-    U, V = np.asarray(U, dtype=np.float64), np.asarray(V, dtype=np.float64)
+    U, V = _factors(problem, U, V)
     n, k = V.shape
     eta = s.head_step_size
     means, gradients = np.empty((s.local_steps + 1, n, k)), np.empty((s.local_steps, n, k))
@@ -247,6 +250,12 @@ def local_path(s: Setting, problem: Objectives, U: ArrayLike, V: ArrayLike) -> H
         joint.append(move @ joint[-1] @ move.swapaxes(1, 2) + fresh)
     spreads = np.array([each[:, :k, :k] for each in joint])
     return Heads(means, gradients, spreads, sums, joint[-1][:, k:, k:])
+
+
+def _factors(problem: Objectives, U: Any, V: Any) -> tuple[Values, Values]:
+    """Return factors of the clients' models."""
+    U = check.array("U", U, (problem.d, None))
+    return U, check.array("V", V, (problem.n, U.shape[1]))
 
 
 def _last(path):
@@ -276,3 +285,6 @@ def _matrices(problem):
     if problem.weights is not None:
         return np.einsum("nd,de->nde", problem.weights, np.eye(d))
     return np.broadcast_to(np.eye(d) if problem.H is None else problem.H, (n, d, d))
+
+
+checked(globals(), nan=False, large=False)

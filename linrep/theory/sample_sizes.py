@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep import _display as show
 from linrep import _validation as check
+from linrep._arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory import fedrep, flute, flute_samples
 from linrep.theory._clients import require_spanning
@@ -249,3 +250,6 @@ def _flute(truth, epsilon, step_size, failure, c):
             ("Theorem 5.5", second, "theorem_5_5"),
         )
     ]  # fmt: skip
+
+
+checked(globals(), nan=False, large=False)

@@ -98,7 +98,7 @@ def test_bad_arguments_are_refused(options, error, words):
 
 
 def test_problems_of_another_kind_are_refused():
-    with pytest.raises(TypeError, match="problem must be a SideInformationCompletion"):
+    with pytest.raises(TypeError, match="problem must be SideInformationCompletion"):
         lr.perfedsi(np.eye(3), step_size=0.1)
     with pytest.raises(ValueError, match="k must be given"):
         lr.perfedsi(lr.Observations([0, 1], [0, 1], [1.0, 2.0]), step_size=0.1)

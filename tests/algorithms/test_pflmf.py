@@ -282,7 +282,7 @@ def test_bad_arguments_are_refused(options, words):
 
 
 def test_problems_of_another_kind_are_refused():
-    with pytest.raises(TypeError, match="problem must be Objectives or ClientData"):
+    with pytest.raises(TypeError, match="problem must be Objectives, ClientData"):
         lr.pflmf(np.eye(3), k=1, step_size=0.1)
     with pytest.raises(ValueError, match="m must be given"):
         lr.pflmf(lr.SharedRepresentation.random(n=3, d=2, k=1, rng=0), step_size=0.1)

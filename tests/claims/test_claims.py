@@ -210,7 +210,7 @@ def check(budget, rng, *, x=1):
         ({"id": "mine./etc/x"}, ValueError, ["id", "letters"]),
         ({"id": "mine.bound\x1b[2J"}, ValueError, ["id", "letters"]),
         ({"id": "mine.b c"}, ValueError, ["id", "letters"]),
-        ({"hypotheses": "Assumption 1"}, TypeError, ["mine.bound", "Hypothesis", "'A'"]),
+        ({"hypotheses": "Assumption 1"}, TypeError, ["hypotheses", "a list", "str"]),
     ],
 )
 def test_what_makes_no_statement_is_refused(options, kind, words):

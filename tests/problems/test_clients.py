@@ -154,8 +154,8 @@ GOOD = (X[:2], Y[:2])
     ("pairs", "kind", "words"),
     [
         ([], ValueError, ("samples", "at least one client")),
-        (None, TypeError, ("samples", "pairs")),
-        (3, TypeError, ("samples", "pairs")),
+        (None, TypeError, ("samples", "list")),
+        (3, TypeError, ("samples", "list")),
         ([GOOD, (X, Y, Y)], TypeError, ("samples[1]", "pair")),
         ([None], TypeError, ("samples[0]", "pair")),
         ([GOOD, (np.empty((0, 2)), [])], ValueError, ("client 1", "no sample")),

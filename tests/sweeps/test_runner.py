@@ -342,8 +342,8 @@ def test_shards_may_share_a_directory(tmp_path, alone):
         ((1, 0), ValueError, ["N", "at least 1", "0"]),
         ((1.0, 2), TypeError, ["i", "1.0"]),
         ((1,), ValueError, ["pair"]),
-        (3, ValueError, ["pair", "3"]),
-        ("12", ValueError, ["pair", "'12'"]),
+        (3, TypeError, ["shard", "tuple", "int"]),
+        ("12", TypeError, ["shard", "tuple", "str"]),
     ],
 )
 def test_what_is_no_shard_is_refused(tmp_path, shard, kind, words):
