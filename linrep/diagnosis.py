@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._warning import warn
+from linrep._warning import RunWarning, collecting, warn
 from linrep.prediction import factors
 
 __all__ = ["RunWarning"]
@@ -28,16 +28,17 @@ _TIMES = 10.0  # and how many times what the run's own rounds gain
 _FEW_ROUNDS = 10  # of a run of which nothing is said
 _SCALES = 1e3  # ratio of columns' sizes from which they are called badly scaled
 _ROUNDING = 1e-12  # share of the largest eigenvalue of a correlation matrix, below which it is 0
+_LOW_RANK = "the covariates have less than full rank"
 
-_FOUND: WeakKeyDictionary[Any, list[str]] = WeakKeyDictionary()  # what data lack
+_FOUND: WeakKeyDictionary[Any, list[Note]] = WeakKeyDictionary()  # what data lack
 _WARNED: WeakSet[Any] = WeakSet()  # data of which that was said
 
 
-class RunWarning(UserWarning):
-    """A run on a user's own data went wrong, or its data do not determine all that it learns.
+class Note(NamedTuple):
+    """What is worth saying of a run: in a few words without numbers, and with them and a remedy."""
 
-    Its text has a remedy for each; ``trace.notes`` keeps them.
-    """
+    kind: str
+    text: str
 
 
 def own_data(problem: Any) -> Any:
@@ -135,34 +136,37 @@ def notes(
     """
     about_run = []
     if returned is not None:
-        remedy = _shorter_step(settings)
-        about_run.append(f"the run diverged, and its state is that of round {returned}: {remedy}")
+        text = f"the run diverged, and its state is that of round {returned}"
+        about_run.append(Note("the run diverged", f"{text}: {_shorter_step(settings)}"))
     if not _are_samples(data):
         return tell(*about_run)
     # Heads of one's own by least squares, which a global model and other losses do not have.
     heads = "w" not in state and _is_least_squares(problem, data)
     if heads and returned is None and stop_reason == "rounds":
         found = _standstill(data, metrics, rounds, state)
-        about_run += [f"{found}: {_longer_step(settings)}"] if found else []
+        if found:
+            about_run.append(Note("the run hardly moves", f"{found}: {_longer_step(settings)}"))
     about_run += _few_samples(data, state) if heads else []
     about_data = _shortcomings(data, work=rounds[-1] * _rank(state))
+    if collecting():  # of every run, whichever is first
+        return tell(*about_run, *about_data)
     tell(*about_run, *([] if data in _WARNED else about_data))
     if data in _FOUND:
         _WARNED.add(data)
-    return (*about_run, *about_data)
+    return tuple(note.text for note in (*about_run, *about_data))
 
 
-def tell(*lines: str) -> tuple[str, ...]:
+def tell(*notes: Note) -> tuple[str, ...]:
     """Warn in one line of what is worth saying about a run, if anything; return it for its notes.
 
     Parameters
     ----------
-    *lines : str
-        Each with its remedy.
+    *notes : Note
     """
-    if lines:
-        warn("; ".join(lines), RunWarning)
-    return lines
+    texts = tuple(note.text for note in notes)
+    if texts:
+        warn("; ".join(texts), RunWarning, *(note.kind for note in notes))
+    return texts
 
 
 def _is_least_squares(problem, data):
@@ -268,10 +272,11 @@ def _few_samples(data, state):
     few = int(np.sum(m <= k))
     if not few or "theta" in state:
         return []
-    return [
+    text = (
         f"{few} of {m.size} clients have no more samples than the k = {k} numbers of a head, which "
         "fits them exactly: take a smaller k, or lr.select, which chooses k and a ridge"
-    ]
+    )
+    return [Note("clients have no more samples than a head has numbers", text)]
 
 
 def _shortcomings(data, *, work):
@@ -279,29 +284,31 @@ def _shortcomings(data, *, work):
 
     `work` is that of the run, in passes over the data.
     """
-    if data in _FOUND:
-        return _FOUND[data]
+    X, d = data.X, data.X.shape[1]
+    affordable = d <= work
+    if data in _FOUND:  # a run has the same notes whether a longer one came before it or not
+        return [note for note in _FOUND[data] if affordable or note.kind != _LOW_RANK]
     found = []
-    X = data.X
     with np.errstate(over="ignore"):
         sizes = np.sqrt(np.mean(X**2, axis=0))
     present = sizes[sizes > 0.0]
     if present.size and present.max() > _SCALES * present.min():
-        found.append(
+        text = (
             f"the covariates' root mean squares go from {present.min():.1e} to "
             f"{present.max():.1e}: data.standardized() makes them alike"
         )
-    d = X.shape[1]
-    if d <= work:
+        found.append(Note("the covariates' root mean squares are far apart", text))
+    if affordable:
         rank = 0
         if present.size:
             scaled = X[:, sizes > 0.0] / present
             spectrum = np.linalg.eigvalsh(scaled.T @ scaled)
             rank = int(np.sum(spectrum > _ROUNDING * spectrum[-1]))
         if rank < d:
-            found.append(
+            text = (
                 f"the covariates have rank {rank} of {d}, so that not all coefficients are "
                 "determined: data.whitened() leaves out what is not"
             )
+            found.append(Note(_LOW_RANK, text))
         _FOUND[data] = found
     return found

@@ -115,6 +115,7 @@ STRICT = {
             "_suggest",
             "_threads",
             "_validation",
+            "_warning",
             "provenance",
             "stats",
         },

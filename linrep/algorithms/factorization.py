@@ -9,10 +9,9 @@ from scipy.optimize import minimize
 from linrep import _validation as check
 from linrep import subspace
 from linrep._clock import Stopwatch
-from linrep._warning import warn
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.starts import root_mean_square
-from linrep.diagnosis import RunWarning
+from linrep.diagnosis import Note, tell
 from linrep.kernels import factorization as kernel
 from linrep.prediction import origin
 from linrep.problems.clients import ClientData
@@ -143,9 +142,9 @@ def linear_factorization(
         ),
         options={"maxiter": rounds, "maxfun": 20 * rounds, "gtol": tolerance, "ftol": 0.0},
     )  # fmt: skip
-    notes = (f"L-BFGS gave up: {found.message}",) if found.status not in (0, 1) else ()
-    for note in notes:
-        warn(note, RunWarning)
+    notes: tuple[str, ...] = ()
+    if found.status not in (0, 1):
+        notes = tell(Note("L-BFGS gave up", f"L-BFGS gave up: {found.message}"))
     BT, W = split(found.x)
     frame, factor = np.linalg.qr(BT.T)
     return Trace(

@@ -28,6 +28,7 @@ import pyarrow.compute as pc
 from linrep import _atomic as files
 from linrep import _display as show
 from linrep._suggest import unknown
+from linrep.sweeps.chunks import BETWEEN_NOTES
 from linrep.sweeps.columns import (
     alike,
     parameter_column,
@@ -53,7 +54,7 @@ SPECIFICATION = "sweep.json"
 PARTS = "parts"
 _MOST_TRIES = 100
 #: The columns after those that a function returned.
-LAST = ("status", "exception", "seconds", "stream", "versions", "cell")
+LAST = ("status", "exception", "notes", "seconds", "stream", "versions", "cell")
 
 
 @dataclass(frozen=True)
@@ -260,7 +261,8 @@ class Run:
         -------
         DataFrame
             Parameters, ``replicate``, ``row``, what the function returned, ``status`` ("ok" or
-            "failed"), ``exception``, ``seconds``, ``stream``, ``versions`` and ``cell``.
+            "failed"), ``exception``, ``notes`` (what linrep would have warned of, in a few words),
+            ``seconds``, ``stream``, ``versions`` and ``cell``.
         """
         if not partial and self.count() < self.total:
             warnings.warn(Incomplete(self.completeness()), stacklevel=2)
@@ -290,6 +292,13 @@ class Run:
         """Return the rows of the replicates that raised an exception."""
         rows = self._frame(lambda: (pair for pair in self._owned() if pair[0].failed))
         return rows[rows["status"] == "failed"]
+
+    def notes(self) -> dict[str, int]:
+        """Return how many of the stored replicates have which note on their runs, most first."""
+        columns = ["cell", "replicate", "notes"]
+        rows = self._frame(self._owned, columns).dropna(subset="notes").drop_duplicates(columns[:2])
+        each = rows["notes"].astype(str).str.split(BETWEEN_NOTES).explode()
+        return {note: int(count) for note, count in each.value_counts().items()}
 
     def find(self, selection: Mapping[str, Any]) -> Cell:
         """Return the one cell whose parameters have the given values.

@@ -19,6 +19,7 @@ def test_every_script_is_found():
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("error::linrep.RunWarning")  # runs' notes are in the manifest
 @pytest.mark.parametrize("name", experiment.available())
 def test_script_draws_a_miniature(name, tmp_path):
     item = dataclasses.replace(experiment.load(name), quick_replicates=2)
