@@ -43,10 +43,19 @@ class SampleSize(Sizes):
     )  # fmt: skip
 
     def check(self):
-        least = min(BASE["n"], BASE["d"], *self.n, *self.d)
-        for name, largest in (("k", max(*self.k, BASE["k"])), ("rank", max(self.rank))):
-            if largest > least:
-                raise ValueError(f"{name} must be at most n and d, at least {least}, got {largest}")
+        for name in ("n", "d"):
+            if min(getattr(self, name)) < BASE["rank"]:
+                raise ValueError(
+                    f"{name} must be at least {BASE['rank']}, the rank at which it is varied, got "
+                    f"{min(getattr(self, name))}"
+                )
+        for name in ("k", "rank"):
+            most = min(BASE["n"], BASE["d"])
+            if max(getattr(self, name)) > most:
+                raise ValueError(
+                    f"{name} must be at most {most}, the d at which it is varied, got "
+                    f"{max(getattr(self, name))}"
+                )
 
 
 def cells(sizes):
@@ -106,7 +115,8 @@ def draw(rows, sizes):
         plotting.scaling(
             axes, shown[axis], shown["estimate"], measured, shown["low"], shown["high"]
         )
-        base = table.loc[table[axis] == BASE[axis]].iloc[0]
+        # The base, or where it is not among the sizes what is nearest to it.
+        base = table.iloc[(np.log(table[axis]) - np.log(BASE[axis])).abs().argmin()]
         if predicted is not None and np.isfinite(base["estimate"]):
             slope = predicted.exponents[axis]
             scaled = table["theorem"] * base["estimate"] / base["theorem"]
@@ -130,9 +140,8 @@ def summary(rows, sizes):
         for row in table.itertuples():
             where = f"{axis} = {getattr(row, axis)}"
             lines.append((f"m, {where}", row.estimate, row.low, row.high))
-            lines.append(
-                (f"Theorem 5.1 over m, {where}", row.theorem / row.estimate, np.nan, np.nan)
-            )
+            times = row.theorem / row.estimate if row.estimate else np.inf
+            lines.append((f"Theorem 5.1 over m, {where}", times, np.nan, np.nan))
         for name, fit in zip(("m", "Theorem 5.1"), fits(table, axis), strict=True):
             if fit is not None:
                 ends = fit.exponents[axis], fit.low[axis], fit.high[axis]

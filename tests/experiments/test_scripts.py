@@ -160,6 +160,23 @@ def test_where_something_changes_takes_two_values():
         far.at()
 
 
+@pytest.mark.parametrize(
+    ("name", "sizes", "words"),
+    [
+        ("literature.estimators", {"m": 1}, "m must be at least 2, got 1"),
+        ("literature.estimators", {"n": 2}, "n must be at least 3, got 2"),
+        ("literature.estimators", {"k": 41}, "k must be between 1 and 40, got 41"),
+        ("literature.estimators", {"condition": 0.5}, "condition must be at least 1, got 0.5"),
+        ("literature.estimators", {"noise": 0.0}, "noise must be greater than 0, got 0"),
+        ("flute.sample_size", {"d": (4, 40)}, "d must be at least 5, the rank at which"),
+        ("flute.sample_size", {"rank": 21}, "rank must be at most 20, the d at which"),
+    ],
+)
+def test_what_replicates_would_refuse_is_refused_before_they_run(name, sizes, words):
+    with complaint(ValueError, words):
+        experiment.load(name).with_sizes(sizes).at()
+
+
 def test_rounds_of_other_sizes_are_counted_to_a_distance_on_their_way(tmp_path):
     """The paper's 0.06 is out of reach; FedRep's median run ends below the middle of its way."""
     item = experiment.load("fedrep.figure3").with_sizes(
