@@ -69,6 +69,7 @@ def draw(rows, sizes):
         ylabel="test error (half mean square)",
         yscale="log",
     )
+    ax.xaxis.get_major_locator().set_params(integer=True)
     figure.legend(loc="outside upper center", ncols=len(METHODS))
     return figure
 

@@ -33,6 +33,8 @@ from linrep.sweeps import Grid
 
 EVERY = 2
 GOALS = {"text": 0.06, "published": PUBLISHED_GOAL}
+#: The goal of other sizes.
+MIDDLE = "the geometric mean of FedRep's median first and last one"
 #: What of the notebook is as in the paper instead, one at a time, and how the picture names it.
 CORRECTED = {
     "nothing": "as published",
@@ -129,10 +131,24 @@ def recorded(traces):
     return pd.concat(rows)
 
 
-def arrivals(rows):
+def goals(rows, sizes):
+    """Return the distance to which rounds are counted, by variant and n.
+
+    Those of the default sizes may be out of reach of others, or where these begin. There the goal
+    is in the middle, in logarithms, of FedRep's median way.
+    """
+    own = rows[(rows["corrected"] == "nothing") & (rows["method"] == "FedRep")]
+    way = own[own["round"].isin((0, sizes.rounds))].groupby(["variant", "n", "round"])["distance"]
+    middle = way.median().groupby(["variant", "n"]).agg(gmean)
+    if sizes.standard:
+        return pd.Series({(variant, n): GOALS[variant] for variant, n in middle.index})
+    return middle
+
+
+def arrivals(rows, goal):
     """Return the first stored round within the goal, by replicate and method; infinite for none."""
     keys = ["variant", "corrected", "n", "replicate"]
-    goal = rows["variant"].map(GOALS)
+    goal = goal.loc[pd.MultiIndex.from_frame(rows[["variant", "n"]])].to_numpy()
     reached = rows[rows["distance"] <= goal].groupby([*keys, "method"])["round"].min()
     first = reached.unstack("method").reindex(
         pd.MultiIndex.from_frame(rows[keys].drop_duplicates()), columns=list(METHODS)
@@ -168,15 +184,17 @@ def draw(rows, sizes):
 
     as_it_is = rows[rows["corrected"] == "nothing"]
     own = as_it_is[as_it_is["variant"] == "text"]
-    curves(axes(0), own, "distance", "text\ndistance", geometric=True)
+    label = "text\ndistance" if columns["published"] else "distance"
+    curves(axes(0), own, "distance", label, geometric=True)
     if columns["published"]:
         own = as_it_is[as_it_is["variant"] == "published"]
         # Some runs come close to diverging: a mean would show them alone.
         curves(axes(1), own, "value", "notebook\nfunction value", quantiles=(0.25, 0.75))
         curves(axes(2), own, "distance", "notebook\ndistance", quantiles=(0.25, 0.75))
-        for ax in figure.axes[len(columns["text"]) :]:
+        for ax in figure.axes[len(columns["text"]) :] if sizes.rounds > PUBLISHED_ROUNDS else ():
             ax.axvline(PUBLISHED_ROUNDS, color="0.6", linewidth=0.6)
-        effects(axes(3), arrivals(rows[rows["variant"] == "published"]), sizes.rounds)
+        goal = goals(rows, sizes)
+        effects(axes(3), arrivals(rows[rows["variant"] == "published"], goal), goal, sizes.rounds)
     figure.axes[0].legend()
     return figure
 
@@ -193,9 +211,9 @@ def curves(axes, rows, y, label, **band):
     plotting.plain_log_ticks(first.yaxis)
 
 
-def effects(axes, first, rounds):
+def effects(axes, first, goal, rounds):
     """Draw a row of panels of rounds to the goal, a line for each departure that is corrected."""
-    beyond = 1.5 * rounds
+    first_seen, beyond = 1.5, 1.5 * rounds
     for n, ax in axes.items():
         for place, method in enumerate(METHODS):
             own = first.xs(n, level="n")[method].groupby("corrected")
@@ -206,14 +224,17 @@ def effects(axes, first, rounds):
             there = np.isfinite(middle)
             lines = np.arange(len(CORRECTED)) + 0.24 * (place - 1)
             color, high = f"C{place}", high.clip(upper=beyond)
-            ax.hlines(lines[there], low[there].clip(lower=1), high[there], colors=color, lw=1.1)
-            ax.scatter(middle[there].clip(lower=1), lines[there], s=10, c=color, zorder=3)
+            low, shown = low.clip(lower=first_seen), middle.clip(lower=first_seen)
+            ax.hlines(lines[there], low[there], high[there], colors=color, lw=1.1)
+            ax.scatter(shown[there], lines[there], s=10, c=color, zorder=3)
             ax.scatter(
                 np.full(np.sum(~there), beyond), lines[~there], s=12, marker=">", zorder=3,
                 facecolors="none", edgecolors=color, linewidths=0.8,
             )  # fmt: skip
-        ax.set(xscale="log", xlim=(1.5, 1.25 * beyond), title=f"n = {n}")
-        ax.set_xlabel(f"rounds to distance {PUBLISHED_GOAL:g}")
+        ax.set(xscale="log", xlim=(first_seen, 1.25 * beyond), title=f"n = {n}")
+        ax.set_xlabel(f"rounds to distance {goal['published', n]:.2g}")
+        if beyond < 100:
+            plotting.plain_log_ticks(ax.xaxis)
         ax.axvline(rounds, color="0.6", linewidth=0.6)
         ax.axhline(0.5, color="0.6", linewidth=0.6)
     first_panel = next(iter(axes.values()))
@@ -225,10 +246,11 @@ def effects(axes, first, rounds):
 def summary(rows, sizes):
     """Rounds until the distance is 0.06 (text) or 0.03 (published), paired; geometric means.
 
-    Distances are stored every other round, so that rounds are rounded up to even numbers. Means
-    are of the runs that did not diverge.
+    Of other sizes than the default, the goals are a column. Distances are stored every other round,
+    so that rounds are rounded up to even numbers. Means are of the runs that did not diverge.
     """
-    first = arrivals(rows)
+    goal = goals(rows, sizes)
+    first = arrivals(rows, goal)
     by = ["variant", "corrected", "n"]
 
     def compare(one, other):
@@ -244,6 +266,8 @@ def summary(rows, sizes):
     means = ends.groupby([*by, "round", "method"])["distance"].agg(gmean)
     means = means.unstack("method")[list(METHODS)]
     table["start"] = means.xs(0, level="round")["FedRep"]
+    if not sizes.standard:
+        table.insert(0, "goal", [goal[variant, n] for variant, _, n in table.index])
     return table.join(means.xs(sizes.rounds, level="round").add_prefix("final, "))
 
 
@@ -258,9 +282,12 @@ def caption(rows, replicates, sizes):
     steps = "; ".join(
         f"n = {n}: {', '.join(f'{step:g}' for step in PUBLISHED_STEPS[n].values())}" for n in known
     )
+    top = "Top, the" if known else "The"
+    its = f"its {PUBLISHED_ROUNDS} rounds; " if sizes.rounds > PUBLISHED_ROUNDS else ""
+    goal = f"{PUBLISHED_GOAL:g}" if sizes.standard else MIDDLE
     found = f"""
         d = {sizes.d}, k = {sizes.k}, m = {sizes.m}, r = {sizes.participation:g}, the same samples
-        every round, {replicates} replicates. Top, the setting of the text: principal-angle distance
+        every round, {replicates} replicates. {top} setting of the text: principal-angle distance
         between B and B*, geometric mean with 95 % Student interval of the logarithms; heads √k·QR,
         noise variance 10⁻³, start by 10 rounds of projected gradient descent, QR after each step,
         step size 1/(4σ²), σ the bound on σ_max that linrep computes, for all methods, head steps
@@ -269,12 +296,12 @@ def caption(rows, replicates, sizes):
     if known:
         found += f"""
         Below, the published notebook: what it plots, ‖M* − WBᵀ‖²/2n, and the distance, median with
-        quartiles (grey line: its {PUBLISHED_ROUNDS} rounds; it has one replicate); heads QR
+        quartiles ({"grey line: " * bool(its)}{its}it has one replicate); heads QR
         (smaller by √k), noise standard deviation √5·10⁻³, client gradients summed, no QR after a
         step, a start with columns of the matrix whose rows are the right singular vectors, first
         heads of all methods one array, into which FedRep writes; step sizes (FedRep, 10GD-GD,
         GD-GD) {steps}; that of 10GD-GD is for its heads, its representation takes GD-GD's. Bottom,
-        rounds until the distance is {PUBLISHED_GOAL:g}, median with quartiles, of the notebook and,
+        rounds until the distance is {goal}, median with quartiles, of the notebook and,
         on the same problems, with one of its departures from the paper corrected: the start as in
         the text; first heads of each method's own; for 10GD-GD one step size, that of its heads;
         the text's step sizes and averaged gradients; QR after each step; the text's heads; its

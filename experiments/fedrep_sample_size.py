@@ -20,7 +20,7 @@ import linrep as lr
 from linrep import plotting, sweeps
 from linrep.cli import run_script
 from linrep.experiment import Experiment
-from linrep.settings.sizes import Sizes, size
+from linrep.settings.sizes import Sizes, listed, size
 from linrep.stats import proportion_interval
 from linrep.subspace import frame_at_distance
 from linrep.summaries import crossings, exponents
@@ -39,6 +39,7 @@ class SampleSize(Sizes):
     m: tuple[int, ...] = size(
         (*range(2, 13), 15, 19, 24, 30, 37, 46, 58, 72, 90, 113, 140),
         "Samples per client that are tried, of those near the smallest sufficient one.",
+        least=2,
     )
     k: int = size(2, "Rank of the representation.")
     rounds: int = size(30, "Rounds after which a run counts.")
@@ -49,6 +50,17 @@ class SampleSize(Sizes):
                 raise ValueError(
                     f"k must be at most {name} = {min(getattr(self, name))}, got {self.k}"
                 )
+        ranges = [self.near(d, n) for d in self.d for n in self.n]
+        if all(sum(low <= m <= high for m in self.m) < 2 for low, high in ranges):
+            low, high = ranges[0]
+            raise ValueError(
+                f"m must have at least 2 values near the smallest sufficient one, from {low:g} to "
+                f"{high:g} for d = {self.d[0]} and n = {self.n[0]}, got {listed(self.m)}"
+            )
+
+    def near(self, d, n):
+        """Return from which m to which runs are made: to either side others are all alike."""
+        return 0.05 * self.k * d / n, 3 * self.k + 0.4 * self.k * d / n
 
 
 def cells(sizes):
@@ -152,14 +164,15 @@ def draw(rows, sizes):
             ratio, together.constant * ratio**exponent, color="0.2", linewidth=1, linestyle="--",
             label=f"exponent {exponent:.2f} [{low:.2f}, {high:.2f}]",
         )  # fmt: skip
-    right.plot(
-        ratio,
-        table["m"].max() * ratio / ratio.max() / 2,
-        color="0.2",
-        linewidth=0.7,
-        linestyle=":",
-        label="slope 1",
-    )
+    if len(np.unique(ratio)) > 1 and table["m"].notna().any():
+        right.plot(
+            ratio,
+            table["m"].max() * ratio / ratio.max() / 2,
+            color="0.2",
+            linewidth=0.7,
+            linestyle=":",
+            label="slope 1",
+        )
     right.axhline(sizes.k + 1, color="0.7", linewidth=0.8)
     right.text(
         ratio.max(), sizes.k + 1.06, "$k + 1$", ha="right", va="bottom", fontsize=7, color="0.3"
@@ -178,6 +191,7 @@ def draw(rows, sizes):
     right.set(xscale="log", yscale="log", xlabel="$d/(rn)$", ylabel="smallest sufficient $m$")
     plotting.plain_log_ticks(right.yaxis)
     right.xaxis.set_major_formatter("{x:g}")
+    plotting.plain_log_ticks(right.xaxis)
     right.legend()
     return figure
 
@@ -216,16 +230,19 @@ def summary(rows, sizes):
 
 
 def caption(rows, replicates, sizes):
+    table = thresholds(rows)
+    fitted = np.isfinite(two_terms(table)).all()
+    law = f""", and the power law fitted where d/(rn) ≥ {FIT_FROM:g}, with the 95 % interval of its
+        exponent (least squares, HC3, the intervals of m not counted in)"""
+    terms = "; grey: a constant plus a multiple of d/(rn), fitted to all points"
     return f"""
         FedRep with exact heads and fresh batches, k = {sizes.k}, r = 1, heads of norm √k with κ =
         1, no noise, η = 1/4, start with all angles at distance {START}. Success: after
-        {sizes.rounds} rounds the distance is at most dist₀(1 − ηE₀σ²_min/2)^{sizes.rounds // 2},
+        {sizes.rounds} rounds the distance is at most dist₀(1 − ηE₀σ²_min/2)^{sizes.rounds / 2:g},
         the bound of Theorem 1. Left: share of successes among {replicates} replicates with exact 95
         % intervals. Right: m at which a logistic curve in log m crosses one half, with its
         profile-likelihood interval (the gap between two neighbouring m where none and then all
-        replicates succeed), and the power law fitted where d/(rn) ≥ {FIT_FROM:g}, with the 95 %
-        interval of its exponent (least squares, HC3, the intervals of m not counted in); grey: a
-        constant plus a multiple of d/(rn), fitted to all points.
+        replicates succeed){law * (fit(table)[0] is not None)}{terms * bool(fitted)}.
     """
 
 

@@ -46,7 +46,11 @@ class Scaling(Sizes):
     one_d: int = size(10**5, "Dimension where k and kappa are varied.")
     one_n: int = size(100, "Clients there.", maximum=1000)
     multiple: tuple[float, ...] = size(
-        multiples(16), "Values of m that are tried, over k d/n.", quick=multiples(7), above=0.0
+        multiples(16),
+        "Values of m that are tried, over k d/n.",
+        quick=multiples(7),
+        least=2,
+        above=0.0,
     )
     rounds: int = size(30, "Rounds after which a run counts.")
 
@@ -152,8 +156,9 @@ def draw(rows, sizes):
             )  # fmt: skip
         ax.set(xscale="log", yscale="log", xlabel=labels[part], ylabel="smallest sufficient $m$")
         ax.legend(fontsize=6.5, loc="upper right" if part == "condition" else "lower right")
-    for part in ("rank", "condition"):
+    for part in PARTS:
         plotting.plain_log_ticks(axes[part].xaxis)
+        plotting.plain_log_ticks(axes[part].yaxis)
     ax = axes["contraction"]
     varied = rows[rows["part"] == "size"]
     largest = varied[varied["d"] == varied["d"].max()]
@@ -220,13 +225,14 @@ def extent(numbers):
 
 
 def caption(rows, replicates, sizes):
+    laws = " exponents of power laws by least squares." * any(True for _ in fits(thresholds(rows)))
     return f"""
         FedRep with exact heads on fresh Gaussian batches, simulated through their sufficient
         statistics; heads of norm √k, r = 1, no noise, η = 1/(4σ²_max), start with all angles at
         distance {START}, {replicates} replicates. Success: after {sizes.rounds} rounds the distance
-        is at most dist₀(1 − ηE₀σ²_min/2)^{sizes.rounds // 2}. Smallest sufficient m: where a
-        logistic curve in log m crosses one half, with its interval, mostly a step of the grid;
-        exponents of power laws by least squares. Top left: k = 2, κ = 1, d = {extent(sizes.d)}, n =
+        is at most dist₀(1 − ηE₀σ²_min/2)^{sizes.rounds / 2:g}. Smallest sufficient m: where a
+        logistic curve in log m crosses one half, with its interval, mostly a step of the
+        grid{";" if laws else "."}{laws} Top left: k = 2, κ = 1, d = {extent(sizes.d)}, n =
         {extent(sizes.n)}, d ≥ 10 n; top right: κ = 1, and bottom left: k = 2, both d =
         {extent([sizes.one_d])}, n = {sizes.one_n}. Two batches: one for the head, one for the
         gradient, m samples each; their points are moved to the right by 6 %. Bottom right:

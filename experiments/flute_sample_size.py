@@ -39,14 +39,23 @@ class SampleSize(Sizes):
     m: tuple[int, ...] = size(
         (3, 4, 5, 6, 7, 9, 11, 13, 16, 19, 23, 27, 32, 38, 45, 54, 64, 76, 91, 108, 128),
         "Samples per client that are tried.",
-        quick=(6, 11, 23, 45),
+        quick=(6, 11, 23, 45), least=2,
     )  # fmt: skip
 
     def check(self):
-        least = min(BASE["n"], BASE["d"], *self.n, *self.d)
-        for name, largest in (("k", max(*self.k, BASE["k"])), ("rank", max(self.rank))):
-            if largest > least:
-                raise ValueError(f"{name} must be at most n and d, at least {least}, got {largest}")
+        for name in ("n", "d"):
+            if min(getattr(self, name)) < BASE["rank"]:
+                raise ValueError(
+                    f"{name} must be at least {BASE['rank']}, the rank at which it is varied, got "
+                    f"{min(getattr(self, name))}"
+                )
+        for name in ("k", "rank"):
+            most = min(BASE["n"], BASE["d"])
+            if max(getattr(self, name)) > most:
+                raise ValueError(
+                    f"{name} must be at most {most}, the d at which it is varied, got "
+                    f"{max(getattr(self, name))}"
+                )
 
 
 def cells(sizes):
@@ -106,7 +115,8 @@ def draw(rows, sizes):
         plotting.scaling(
             axes, shown[axis], shown["estimate"], measured, shown["low"], shown["high"]
         )
-        base = table.loc[table[axis] == BASE[axis]].iloc[0]
+        # The base, or where it is not among the sizes what is nearest to it.
+        base = table.iloc[(np.log(table[axis]) - np.log(BASE[axis])).abs().argmin()]
         if predicted is not None and np.isfinite(base["estimate"]):
             slope = predicted.exponents[axis]
             scaled = table["theorem"] * base["estimate"] / base["theorem"]
@@ -118,7 +128,7 @@ def draw(rows, sizes):
         if axes.get_legend_handles_labels()[1]:
             axes.legend(fontsize=6, loc="upper left")
     figure.axes[0].set_ylabel("smallest sufficient $m$")
-    figure.axes[0].set_ylim(2.0, 400.0)
+    figure.axes[0].set_ylim(min(sizes.m) / 1.5, 3.125 * max(sizes.m))
     return figure
 
 
@@ -130,9 +140,8 @@ def summary(rows, sizes):
         for row in table.itertuples():
             where = f"{axis} = {getattr(row, axis)}"
             lines.append((f"m, {where}", row.estimate, row.low, row.high))
-            lines.append(
-                (f"Theorem 5.1 over m, {where}", row.theorem / row.estimate, np.nan, np.nan)
-            )
+            times = row.theorem / row.estimate if row.estimate else np.inf
+            lines.append((f"Theorem 5.1 over m, {where}", times, np.nan, np.nan))
         for name, fit in zip(("m", "Theorem 5.1"), fits(table, axis), strict=True):
             if fit is not None:
                 ends = fit.exponents[axis], fit.low[axis], fit.high[axis]
@@ -144,16 +153,21 @@ def caption(rows, replicates, sizes):
     base = ", ".join(f"{name} = {value}" for name, value in BASE.items())
     table = sufficient(rows, "n")
     times = (table["theorem"] / table["estimate"]).replace([np.inf, 0.0], np.nan)
+    beside = ""
+    if any(fit for axis in AXES for fit in fits(sufficient(rows, axis), axis)):
+        beside = """; lines: the power law fitted to them, with its 95 % interval. Dotted: N of
+            Theorem 5.1 with the largest step that it allows, scaled to the point in the middle"""
+    if beside and times.notna().any():
+        beside += f"""; with c = 1 it is {times.min():.1g} to {times.max():.1g} times the measured m
+            along n"""
     late = rows.loc[rows["stop_reason"] != "converged", "stop_reason"].size
     return f"""
         FLUTE on stored samples, one parameter changed at a time from {base}. The k leading singular
         values of Φ/√n are 1, the others {REST}, noise {NOISE}, covariates N(0, I). Success: a mean
         error per client, equation (7), of at most {GOAL} after at most {ROUNDS} rounds
         ({late} of {len(rows)} runs take all of them). Points: m at which a logistic curve in log m
-        crosses one half, {replicates} draws for each m, with its 95 % profile-likelihood interval;
-        lines: the power law fitted to them, with its 95 % interval. Dotted: N of Theorem 5.1 with
-        the largest step that it allows, scaled to the point in the middle; with c = 1 it is
-        {times.min():.1g} to {times.max():.1g} times the measured m along n.
+        crosses one half, {replicates} draws for each m, with its 95 % profile-likelihood
+        interval{beside}.
     """
 
 

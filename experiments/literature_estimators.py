@@ -51,16 +51,21 @@ class Estimators(Sizes):
     """The values of each axis; the others are as in the setting around which they are taken."""
 
     m: tuple[int, ...] = size(
-        (2, 3, 4, 6, 9, 13, 20, 40, 80), "Samples per client.", quick=(3, 6, 20)
+        (2, 3, 4, 6, 9, 13, 20, 40, 80), "Samples per client.", quick=(3, 6, 20), minimum=2
     )
-    n: tuple[int, ...] = size((25, 50, 100, 200, 400, 800), "Clients.", quick=(50, 200))
-    d: tuple[int, ...] = size((10, 20, 40, 80, 160), "Dimensions.", quick=(20, 40))
-    k: tuple[int, ...] = size((1, 2, 3, 5, 8, 12), "Ranks.", quick=(3, 5))
+    n: tuple[int, ...] = size((25, 50, 100, 200, 400, 800), "Clients.", quick=(50, 200),
+                              minimum=BASE["k"])  # fmt: skip
+    d: tuple[int, ...] = size((10, 20, 40, 80, 160), "Dimensions.", quick=(20, 40),
+                              minimum=BASE["k"])  # fmt: skip
+    k: tuple[int, ...] = size((1, 2, 3, 5, 8, 12), "Ranks.", quick=(3, 5), maximum=BASE["d"])
     condition: tuple[float, ...] = size(
-        (1.0, 2.0, 4.0, 8.0, 16.0), "Condition numbers of the heads.", quick=(1.0, 4.0)
+        (1.0, 2.0, 4.0, 8.0, 16.0), "Condition numbers of the heads.", quick=(1.0, 4.0), minimum=1.0
     )
     noise: tuple[float, ...] = size(
-        (0.03, 0.1, 0.25, 0.5, 1.0, 2.0), "Standard deviations of the noise.", quick=(0.1, 0.5)
+        (0.03, 0.1, 0.25, 0.5, 1.0, 2.0),
+        "Standard deviations of the noise.",
+        quick=(0.1, 0.5),
+        above=0.0,
     )
 
 

@@ -46,7 +46,7 @@ class Federated(Sizes):
 
     entries: tuple[int, ...] = size(
         (300, 400, 550, 800, 1200, 2400), "Entries, N, of the left and the middle.",
-        quick=(500, 1100),
+        quick=(500, 1100), least=2,
     )  # fmt: skip
     local_steps: tuple[int, ...] = size(
         (1, 2, 5, 10, 20, 50), "Local steps, on the right.", quick=(1, 20)

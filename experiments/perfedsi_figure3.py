@@ -92,6 +92,8 @@ def draw(rows, sizes):
         model=lambda table: table["model"].map(NAMES),
         error=lambda table: np.maximum(table["error"], 1e-16),
     )
+    decades = -4 * np.ceil(-np.log10(runs["error"].min()) / 4)  # a tick in four
+    low, ticks = 10.0**decades, 10.0 ** np.arange(decades, 1, 4)
     for line, samples in zip(axes, SAMPLES, strict=True):
         for ax, start in zip(line, STARTS, strict=False):
             panel = runs[(runs["samples"] == samples) & (runs["start"] == start)]
@@ -99,21 +101,21 @@ def draw(rows, sizes):
                 ax, panel, x="round", y="error", by="model", order=list(NAMES.values()),
                 quantiles=(0.1, 0.9),
             )  # fmt: skip
-            ax.set(yscale="log", ylim=(1e-16, 30), title=f"{SAMPLES[samples]}, {start} start")
+            ax.set(yscale="log", ylim=(low, 30), title=f"{SAMPLES[samples]}, {start} start")
             ax.set_xticks(np.linspace(0, panel["round"].max(), 3))
             ax.xaxis.set_major_formatter("{x:,.0f}")
         line[0].set_ylabel("relative error")
         for ax in line[:2]:
-            ax.set_yticks(10.0 ** np.arange(-16, 1, 4))
+            ax.set_yticks(ticks)
     for ax in axes[1, :2]:
         ax.set_xlabel("communication round")
-    draw_coverage(axes[0, 2], rows, sizes.k)
+    draw_coverage(axes[0, 2], rows, sizes.k, ticks)
     draw_solvers(axes[1, 2], rows)
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 
-def draw_coverage(ax, rows, k):
+def draw_coverage(ax, rows, k, ticks):
     """Draw last errors against how often the rarest item was seen."""
     ends = last(rows)
     ends = ends[(ends["samples"] == "fixed") & (ends["start"] == "random")]
@@ -125,14 +127,14 @@ def draw_coverage(ax, rows, k):
             color=f"C{place}", markersize=2.8, markeredgewidth=0,
         )  # fmt: skip
     ax.axvline(k - 0.5, color="0.4", linewidth=0.9, linestyle=":")
-    ax.text(k - 0.56, 1e-15, f"fewer than r = {k}", rotation=90, ha="right", fontsize=7)
+    ax.text(k - 0.56, 10.0 * ticks[0], f"fewer than r = {k}", rotation=90, ha="right", fontsize=7)
     ax.axhline(SUCCESS, color="0.4", linewidth=0.7, linestyle="--")
     low, high = ends["least"].min(), ends["least"].max()
     ax.set(
-        yscale="log", ylim=(1e-16, 30), xticks=range(low, high + 1),
+        yscale="log", ylim=(ticks[0], 30), xticks=range(low, high + 1),
         xlim=(min(low, k - 1) - 0.6, high + 0.6), title="fixed entries, random start",
         xlabel="observations of the rarest item", ylabel="relative error at the end",
-        yticks=10.0 ** np.arange(-16, 1, 4),
+        yticks=ticks,
     )  # fmt: skip
 
 

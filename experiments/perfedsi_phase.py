@@ -51,7 +51,7 @@ class Phase(Sizes):
     )
     rho: tuple[float, ...] = size(
         (0.8, 1.2, 1.6, 2.0, 2.5, 3.2, 4.0), "Entries over degrees of freedom.",
-        quick=(1.0, 2.0, 4.0), above=0.0,
+        quick=(1.0, 2.0, 4.0), least=2, above=0.0,
     )  # fmt: skip
     condition: tuple[float, ...] = size(
         (1.0, 10.0, 100.0), "Condition numbers.", quick=(1.0, 100.0), minimum=1.0
@@ -224,7 +224,7 @@ def share(rows):
 
 
 def caption(rows, replicates, sizes):
-    spread = "1 and 1/κ" if sizes.k == 2 else "from 1 to 1/κ"
+    spread = {1: "value 1", 2: "values 1 and 1/κ"}.get(sizes.k, "values from 1 to 1/κ")
     count = len(rows[rows["part"] == "condition"].groupby("batch")) * replicates
     return f"""
         Share of draws with a relative error below {SUCCESS:g}: d = n = {sizes.n}, rank k =
@@ -240,7 +240,7 @@ def caption(rows, replicates, sizes):
         where that diverges); nuclear norm: {SOLVERS[NUCLEAR][1]["iterations"]} steps over
         {SOLVERS[NUCLEAR][1]["levels"]} levels down to 10⁻⁵ of the first; least squares on the core
         of least norm. Balanced gradient and nuclear norm are run where the entries determine the
-        matrix, and count as failures elsewhere. Bottom right: singular values {spread} of M*,
+        matrix, and count as failures elsewhere. Bottom right: singular {spread} of M*,
         {count} draws each.
     """
 

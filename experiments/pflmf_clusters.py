@@ -203,8 +203,7 @@ def draw(rows, sizes):
         ax.set(xscale="log", yscale="log", xlabel="samples per client m", title=title)
         ax.set_xticks(sorted(own["m"].unique()), [str(m) for m in sorted(own["m"].unique())])
         ax.xaxis.set_minor_locator(NullLocator())
-        if part == "permuted":
-            plotting.plain_log_ticks(ax.yaxis)
+        plotting.plain_log_ticks(ax.yaxis)
         ax.set_ylabel(
             "squared error / models'" if part == "clusters" else "error rate beyond the truth's"
         )

@@ -50,6 +50,12 @@ def replicate(cell, rng, **sizes):
     return pd.concat(frames, ignore_index=True).assign(off=off, diameter=diameter(A))
 
 
+def nearest(shares):
+    """Return the share of the diameter that is nearest to the one to be shown."""
+    known = np.unique(shares.dropna())
+    return known[np.abs(known - SHOWN).argmin()]
+
+
 def draw(rows, sizes):
     from matplotlib.figure import Figure
 
@@ -75,9 +81,7 @@ def draw_plane(ax, rows):
         ax.plot([own.x, blue.x], [own.y, blue.y], ":", color=COLORS[LINE], linewidth=0.7)
     for _, path in at[NEAR].sort_values("share").groupby("client"):
         ax.plot(path["x"], path["y"], color=COLORS[NEAR], linewidth=0.7)
-    shares = at[NEAR]["share"]
-    nearest = shares.iloc[np.abs(shares - SHOWN).argmin()]
-    at[NEAR] = at[NEAR][shares == nearest]
+    at[NEAR] = at[NEAR][at[NEAR]["share"] == nearest(at[NEAR]["share"])]
     at[AVERAGE] = at[AVERAGE].iloc[:1]
     for name, marker, width in ((OWN, "o", 4), (NEAR, "^", 4), (LINE, "s", 3.6), (AVERAGE, "D", 6)):
         ax.plot(
@@ -130,12 +134,14 @@ def summary(rows, sizes):
         )
         rank_one = own[own["solution"] == LINE].set_index("replicate")["objective"]
         worst = own["off"].max()
+        share = nearest(own["share"])
+        at = "half" if share == 0.5 else f"{share:.2g} of"
         matched = [
             np.interp(-value, -path.loc[seed], path.columns) for seed, value in rank_one.items()
         ]
         for what, values in (
             ("objective of rank 1", rank_one),
-            ("objective at half the diameter", path[path.columns[len(path.columns) // 2]]),
+            (f"objective at {at} the diameter", path[share]),
             ("delta over the diameter with the objective of rank 1", pd.Series(matched)),
         ):
             lines.append((shift, what, values.median()))
@@ -144,7 +150,8 @@ def summary(rows, sizes):
 
 
 def caption(rows, replicates, sizes):
-    where = ("Left, one draw", "Left and middle, one draw each", "But on the right, one draw each")
+    where = ("Left, one draw", "Left and middle, one draw each", "All but the last, one draw each")
+    shown = nearest(rows["share"])
     styles = ", ".join(
         f"{name}: mean {shift:g}" for name, shift in zip(STYLES.values(), sizes.shift, strict=False)
     )
@@ -153,9 +160,9 @@ def caption(rows, replicates, sizes):
         1); how many points there are and how they lie is not given in the paper.
         {where[len(sizes.shift) - 1]}: the clients' own optima; FedAvg, their mean; models with all
         distances at most δ, the lines for δ from 0 to the points' diameter, the triangles at
-        {SHOWN:g} of it; the optimum of rank 1 by pFL^MF from random factors (N(0, 0.09 σ₁), η = η_v
-        = 0.2 n/σ₁, at most {sizes.rounds} rounds), dotted to its points. Its line goes through the
-        origin, not through the mean. Right: objective over FedAvg's, median and middle 80 % of
+        {shown:.2g} of it; the optimum of rank 1 by pFL^MF from random factors (N(0, 0.09 σ₁), η =
+        η_v = 0.2 n/σ₁, at most {sizes.rounds} rounds), dotted to its points. Its line goes through
+        the origin, not through the mean. Right: objective over FedAvg's, median and middle 80 % of
         {replicates} draws, against δ ({styles}), and of rank 1.
     """
 

@@ -108,6 +108,7 @@ def draw(rows, sizes):
         axes.set(xlabel=label)
         plotting.plain_log_ticks(axes.xaxis)
         axes.legend(fontsize=6)
+    plotting.plain_log_ticks(figure.axes[0].yaxis)
     figure.axes[0].set_ylabel(f"rounds to a gap of {GOAL:g} of the first")
     return figure
 
@@ -131,13 +132,14 @@ def summary(rows, sizes):
 def caption(rows, replicates, sizes):
     base = ", ".join(f"{name} = {value:g}" for name, value in BASE.items())
     missed = int(np.isinf(rows["rounds"]).sum())
+    fitted = any(fit(table(rows, axis, rule), axis) for axis in AXES for rule in RULES)
     late = f" {missed} runs are not there after {MOST:,} rounds." if missed else ""
     return f"""
         pFL^MF on quadratic functions in d = {D} with centres of rank {RANK} (singular values of
         A/√n: 1), η = {STEP:g}, from a random frame U and V = 0; one parameter changed at a time
         from {base}. Rounds until the gap of F is {GOAL:g} of the first, to 1 %, geometric means
-        over {replicates} draws with 95 % intervals, and fitted power laws. Theorem 1: heads' step
-        pη/K, U with all clients' gradients; Algorithm 1: heads' step η, U with the
+        over {replicates} draws with 95 % intervals{", and fitted power laws" * fitted}. Theorem 1:
+        heads' step pη/K, U with all clients' gradients; Algorithm 1: heads' step η, U with the
         participants'.{late}
     """
 

@@ -123,7 +123,7 @@ def draw_ratios(ax, rows, sizes):
     for place, (K, own) in enumerate(ends.groupby("K")):
         part = own.groupby("p")["ratio"]
         color = ("C1", "C4")[place]
-        shift = (0.96, 1.04)[place]
+        shift = (0.96, 1.04)[place] if len(sizes.K) > 1 else 1.0
         middle, low, high = part.median(), part.min(), part.max()
         ax.errorbar(
             middle.index * shift, middle, [middle - low, high - middle], fmt="os"[place],
@@ -140,6 +140,7 @@ def draw_ratios(ax, rows, sizes):
         ylabel=f"measure / {PRINTED}'s bound", title=f"T = {ends['round'].max():,}",
     )  # fmt: skip
     plotting.plain_log_ticks(ax.xaxis)
+    plotting.plain_log_ticks(ax.yaxis)
 
 
 def summary(rows, sizes):

@@ -1,11 +1,48 @@
-"""A warning at the line that called linrep, however deep in it the trouble is found."""
+"""What linrep warns of: at the line that called it, or collected where many runs are under way."""
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 
-def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
-    """Warn of something, at the line outside of linrep that led here."""
+class RunWarning(UserWarning):
+    """A run on a user's own data went wrong, or its data do not determine all that it learns.
+
+    Its text has a remedy for each; ``trace.notes`` keeps them. In sweeps and figures the column
+    ``notes`` of the rows says in a few words what there was, and one such warning how often.
+    """
+
+
+_COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collected() -> Iterator[list[str]]:
+    """Collect what this thread would warn of, in a few words each, and warn of nothing."""
+    found: list[str] = []
+    token = _COLLECTED.set(found)
+    try:
+        yield found
+    finally:
+        _COLLECTED.reset(token)
+
+
+def collecting() -> bool:
+    """Tell whether warnings are being collected."""
+    return _COLLECTED.get() is not None
+
+
+def warn(message: str | Warning, category: type[Warning] = UserWarning, *kinds: str) -> None:
+    """Warn of something, at the line outside of linrep that led here.
+
+    `kinds` say the same in a few words without numbers, by which it can be counted.
+    """
+    found = _COLLECTED.get()
+    if found is not None:
+        found += kinds or (str(message),)
+        return
     depth = 1
     while sys._getframe(depth).f_globals.get("__name__", "").startswith("linrep."):
         depth += 1

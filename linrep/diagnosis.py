@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._warning import warn
+from linrep._warning import RunWarning, collecting, warn
 from linrep._whitening import is_feasible, whitening
 from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.prediction import factors
@@ -36,16 +36,17 @@ _FEW_ROUNDS = 10  # of a run of which nothing is said
 _SCALES = 1e3  # ratio of columns' sizes from which they are called badly scaled
 _ROUNDING = 1e-20  # share of the labels' mean square that is rounding
 _FAR = 30.0  # means in standard deviations from which on columns are called far from centred
+_LOW_RANK = "the covariates have less than full rank"
 
-_FOUND: WeakKeyDictionary[Any, list[str]] = WeakKeyDictionary()  # what data lack
+_FOUND: WeakKeyDictionary[Any, list[Note]] = WeakKeyDictionary()  # what data lack
 _WARNED: WeakSet[Any] = WeakSet()  # data of which that was said
 
 
-class RunWarning(UserWarning):
-    """A run on a user's own data went wrong, or its data do not determine all that it learns.
+class Note(NamedTuple):
+    """What is worth saying of a run: in a few words without numbers, and with them and a remedy."""
 
-    Its text has a remedy for each; ``trace.notes`` keeps them.
-    """
+    kind: str
+    text: str
 
 
 def own_data(problem: Any) -> Any:
@@ -160,8 +161,8 @@ def diagnose(
     """
     about_run = []
     if returned is not None:
-        remedy = _shorter_step(settings)
-        about_run.append(f"the run diverged, and its state is that of round {returned}: {remedy}")
+        text = f"the run diverged, and its state is that of round {returned}"
+        about_run.append(Note("the run diverged", f"{text}: {_shorter_step(settings)}"))
     if not _are_samples(data):
         return Diagnosis(tell(*about_run), stop_reason)
     # Heads of one's own by least squares, which a global model and other losses do not have.
@@ -179,10 +180,12 @@ def diagnose(
             )  # fmt: skip
         if found:
             remedy = "take a smaller tolerance, or standardized() data"
-            about_run.append(f"{found}: {remedy if ended else _longer_step(settings)}")
+            kind = "the run has stalled" if ended else "the run hardly moves"
+            remedy = remedy if ended else _longer_step(settings)
+            about_run.append(Note(kind, f"{found}: {remedy}"))
             stop_reason = "stalled" if ended else stop_reason
         elif descends and not ended and (found := _still_falling(data, metrics, rounds, settings)):
-            about_run.append(f"{found}: give it more rounds")
+            about_run.append(Note("the loss still falls", f"{found}: give it more rounds"))
     about_run += _few_samples(data, state) if heads else []
     return Diagnosis(_with_shortcomings(about_run, data, work=work), stop_reason)
 
@@ -202,23 +205,25 @@ def diagnose_estimate(data: Any, state: Mapping[str, Values]) -> tuple[str, ...]
 def _with_shortcomings(about_run, data, *, work):
     """Return notes on a run with those on its data, and warn of those that were not said yet."""
     about_data = _shortcomings(data, work=work)
+    if collecting():  # of every run, whichever is first
+        return tell(*about_run, *about_data)
     tell(*about_run, *([] if data in _WARNED else about_data))
     if data in _FOUND:
         _WARNED.add(data)
-    return (*about_run, *about_data)
+    return tuple(note.text for note in (*about_run, *about_data))
 
 
-def tell(*lines: str) -> tuple[str, ...]:
+def tell(*notes: Note) -> tuple[str, ...]:
     """Warn in one line of what is worth saying about a run, if anything; return it for its notes.
 
     Parameters
     ----------
-    *lines : str
-        Each with its remedy.
+    *notes : Note
     """
-    if lines:
-        warn("; ".join(lines), RunWarning)
-    return lines
+    texts = tuple(note.text for note in notes)
+    if texts:
+        warn("; ".join(texts), RunWarning, *(note.kind for note in notes))
+    return texts
 
 
 def _is_least_squares(problem, data):
@@ -291,7 +296,8 @@ def _standstill(data, metrics, rounds, state, *, ended, work, least):
 
 def _nothing(data):
     """Return the loss below which rounding is all that is left to gain."""
-    return _SOLVED * np.var(data.y) + _ROUNDING * np.mean(data.y**2)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _SOLVED * np.var(data.y) + _ROUNDING * np.mean(data.y**2)
 
 
 def _fall_of_last_quarter(losses, rounds):
@@ -379,10 +385,11 @@ def _few_samples(data, state):
     few = int(np.sum(m <= k))
     if not few or "theta" in state:
         return []
-    return [
+    text = (
         f"{few} of {m.size} clients have no more samples than the k = {k} numbers of a head, which "
         "fits them exactly: take a smaller k, or lr.select, which chooses k and a ridge"
-    ]
+    )
+    return [Note("clients have no more samples than a head has numbers", text)]
 
 
 def _shortcomings(data, *, work):
@@ -390,40 +397,45 @@ def _shortcomings(data, *, work):
 
     `work` is that of the run, in passes over the data.
     """
-    if data in _FOUND:
-        return _FOUND[data]
+    X, d = data.X, data.X.shape[1]
+    affordable = d <= work
+    if data in _FOUND:  # a run has the same notes whether a longer one came before it or not
+        return [note for note in _FOUND[data] if affordable or note.kind != _LOW_RANK]
     found = []
-    X = data.X
     with np.errstate(over="ignore"):
         sizes = np.sqrt(np.mean(X**2, axis=0))
     present = sizes[sizes > 0.0]
     if present.size and present.max() > _SCALES * present.min():
-        found.append(
+        text = (
             f"the covariates' root mean squares go from {present.min():.1e} to "
             f"{present.max():.1e}: data.standardized() makes them alike"
         )
+        found.append(Note("the covariates' root mean squares are far apart", text))
     scaled = X[:, sizes > 0.0] / present
     means, spreads = np.abs(scaled.mean(axis=0)), scaled.std(axis=0)
     varies = spreads > RANK_TOLERANCE  # otherwise a constant, to rounding
     far = means[varies] / spreads[varies]
     if far.size and far.max() > _FAR:
-        found.append(
+        text = (
             f"covariates have means of up to {far.max():.1e} times their standard deviations: "
             "data.standardized() centres them, and with_intercept() adds the constant they lose"
         )
-    level, spread = abs(float(np.mean(data.y))), float(np.std(data.y))
+        found.append(Note("covariates are far from centred", text))
+    with np.errstate(over="ignore", invalid="ignore"):
+        level, spread = abs(float(np.mean(data.y))), float(np.std(data.y))
     if level > _FAR * spread > _FAR * RANK_TOLERANCE * level:
-        found.append(
+        text = (
             f"the labels have a mean of {level / spread:.1e} times their standard deviation: "
             "data.standardized() centres them, or a representation spends itself on it"
         )
-    d = X.shape[1]
-    if d <= work and is_feasible(data):
+        found.append(Note("the labels are far from centred", text))
+    if affordable and is_feasible(data):
         rank = whitening(data).rank
         if rank < d:
-            found.append(
+            text = (
                 f"the covariates have rank {rank} of {d}, so that not all coefficients are "
                 "determined: data.whitened() leaves out what is not"
             )
+            found.append(Note(_LOW_RANK, text))
         _FOUND[data] = found
     return found

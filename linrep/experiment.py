@@ -29,6 +29,7 @@ from linrep import record
 from linrep._extras import command, installed
 from linrep._scripts import available, folder
 from linrep._suggest import unknown
+from linrep._warning import collected
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.provenance import surroundings
 from linrep.settings.sizes import Sizes, listed
@@ -351,10 +352,11 @@ def compute(
             return first(cell, replicate) if is_chosen else None
 
     networks = experiment.trains_networks
-    done = run(
-        sweep, directory, workers=workers, processes=networks, retry_failed=directory.exists(),
-        order=order, budget=budget, grace=_GRACE if networks else None,
-    )  # fmt: skip
+    with collected():  # what is worth saying of runs is in their rows, and in the manifest
+        done = run(
+            sweep, directory, workers=workers, processes=networks, retry_failed=directory.exists(),
+            order=order, budget=budget, grace=_GRACE if networks else None,
+        )  # fmt: skip
     failed = done.failures()
     if len(failed):
         raise Failed(experiment, done, failed)
@@ -363,7 +365,8 @@ def compute(
 
 def _rows(rows):
     """Return what a sweep has stored without its own columns."""
-    return rows.drop(columns=["row", "status", "exception", "seconds", "versions", "cell"])
+    own = ["row", "status", "exception", "notes", "seconds", "versions", "cell"]
+    return rows.drop(columns=own)
 
 
 def sweep_of(experiment: Experiment, *, quick: bool = False, seed: int = 0) -> Sweep:
@@ -520,11 +523,11 @@ def make_figure(
     with files.shared(lock) as alone:
         if partial:
             rows, absent = so_far(experiment, directory, sweep, beside)
+            notes: dict[str, str] = {}
         else:
-            rows, absent = (
-                _rows(compute(experiment, runs, quick=quick, workers=workers, seed=seed).read()),
-                0,
-            )
+            done = compute(experiment, runs, quick=quick, workers=workers, seed=seed)
+            rows, absent = _rows(done.read()), 0
+            notes = {each: f"{count} of {done.total}" for each, count in done.notes().items()}
         elapsed = time.perf_counter() - began
         fixed = experiment.at(quick)
         kept = kept_rows(experiment, rows) if recorded else rows
@@ -554,6 +557,7 @@ def make_figure(
         "provenance": {
             **surroundings(experiment.packages),
             **_data(experiment, rows, quick),
+            **({"notes": notes} if notes else {}),
             "seconds": round(elapsed, 1),
             "workers": workers,
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),

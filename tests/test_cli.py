@@ -29,6 +29,22 @@ def test_figures_runs_a_script_of_ones_own(run, tmp_path):
     assert not (tmp_path / "figures").exists()
 
 
+def test_what_runs_would_warn_of_is_one_line(run, tmp_path):
+    noted = 'warn("it crawls: 3", RunWarning, "it crawls")'
+    head = "from linrep._warning import RunWarning, warn\n"
+    text = SCRIPT.replace("    return pd.DataFrame", f"    {noted}\n    return pd.DataFrame", 1)
+    (tmp_path / "mine.py").write_text(text.replace("import pandas", f"{head}import pandas", 1))
+    result = run("figures", "mine.py")
+    assert result.exit_code == 0, result.output
+    assert "mine.figure: notes on its runs: it crawls (24 of 24 replicates)\n" in result.stderr
+    assert result.output.count("crawls") == 1
+    sweep = ("sweep", "--function", "mine.py:replicate", "--m", "1,2", "--replicates", "3")
+    result = run(*sweep)
+    assert result.exit_code == 0, result.output
+    assert result.stderr.endswith("in the column notes: it crawls (6 of 6)\n")
+    assert result.output.count("crawls") == 1
+
+
 def test_a_quick_run_does_not_overwrite_the_full_one(run, tmp_path):
     assert run("figures", "mine.py", "--quick").exit_code == 0
     assert not (tmp_path / "runs" / "figures" / "mine.figure.json").exists()

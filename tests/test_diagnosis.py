@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import linrep as lr
 from linrep import diagnosis
 from linrep.algorithms import fedrep_rounds
+from linrep.sweeps import Grid, Sweep, open_run
 from tests.strategies import seeds
 
 TRUTH = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.1, rng=0)
@@ -176,6 +177,41 @@ def test_what_data_lack_is_said_once_and_noted_always():
     assert first.notes[-2:] == second.notes[-2:]
     _, lines = warned(lambda: lr.fedrep(data.whitened(), k=2, rng=0))
     assert not any("rank" in line for line in lines)
+
+
+def test_a_run_has_the_same_notes_whichever_came_before_it():
+    """Though the rank is looked for in runs only that take longer than that."""
+    X = DRAWN.X.copy()
+    X[:, 5] = X[:, 4]
+    run = {"k": 1, "step_size": 0.1, "rng": 0}
+    alone, _ = warned(lambda: lr.fedrep(own(X), rounds=3, **run))
+    data = own(X)
+    warned(lambda: lr.fedrep(data, rounds=30, **run))
+    after, lines = warned(lambda: lr.fedrep(data, rounds=3, **run))
+    assert after.notes == alone.notes
+    assert not any("rank" in line for line in (*alone.notes, *lines))
+
+
+def test_rows_of_a_sweep_have_the_same_notes_in_any_order_of_its_runs(tmp_path):
+    X = DRAWN.X.copy()
+    X[:, 5] = X[:, 4]
+    data = own(X)
+
+    def replicate(cell, rng):
+        trace = lr.fedrep(data, k=1, step_size=1e-9, rounds=cell["rounds"], rng=rng)
+        return {"notes of the trace": len(trace.notes)}
+
+    rows = []
+    for rounds in ([3, 30], [30, 3]):
+        sweep = Sweep(replicate, Grid.product({"rounds": rounds}), 2, name="own")
+        (_, lines) = warned(lambda sweep=sweep, n=rounds[0]: sweep.run(tmp_path / str(n)))
+        assert len(lines) == 1
+        rows.append(open_run(tmp_path / str(rounds[0])).read().set_index(["rounds", "replicate"]))
+    assert rows[0]["notes"].sort_index().equals(rows[1]["notes"].sort_index())
+    rank = "the covariates have less than full rank"
+    assert rows[0].loc[30, "notes"].eq(f"{rank}; the run hardly moves").all()
+    assert rows[0].loc[3, "notes"].isna().all()
+    assert (rows[0]["notes of the trace"] == 2 * (rows[0].index.get_level_values(0) == 30)).all()
 
 
 def test_clients_with_fewer_samples_than_their_head_are_counted():

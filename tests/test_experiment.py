@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import linrep as lr
 from linrep import _atomic as files
 from linrep import _portable as portable
 from linrep import experiment
@@ -124,6 +126,35 @@ def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
     assert len(manifest["provenance"]["files"]) == 3
     for name, digest in manifest["provenance"]["files"].items():
         assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+
+
+def test_what_runs_would_warn_of_is_in_the_manifest(tmp_path, capfd):
+    """Also of what was run before an interrupt; nothing is printed."""
+    pressed = []
+
+    def on_own_data(cell, rng):
+        if cell["a"] == 2 and not pressed:
+            pressed.append("Ctrl-C")
+            raise KeyboardInterrupt
+        X = rng.standard_normal((20, 3)) * [1.0, 1.0, 1e5 if cell["b"] == "u" else 1.0]
+        data = lr.ClientData(X, X[:, 0], np.array([0, 10, 20]))
+        lr.fedrep(data, k=1, step_size=1e-12, rounds=20)
+        return replicate(cell, rng)
+
+    item = replace(TOY, replicate=on_own_data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", lr.RunWarning)
+        with pytest.raises(Stopped):
+            make_figure(item, out=tmp_path)
+        drawn = make_figure(item, out=tmp_path)
+    notes = {
+        "the run hardly moves": "16 of 16",
+        "the covariates' root mean squares are far apart": "8 of 16",
+    }
+    assert drawn.manifest["provenance"]["notes"] == notes
+    assert json.loads((tmp_path / "toy.one.json").read_text())["provenance"]["notes"] == notes
+    assert "Warning" not in capfd.readouterr().err
+    assert "notes" not in drawn.rows
 
 
 def test_a_record_has_one_picture_the_rows_it_keeps_and_what_makes_numbers_comparable(tmp_path):

@@ -370,6 +370,25 @@ def test_bad_points_are_named(arguments, words):
 # Captions.
 
 
+@pytest.mark.parametrize(
+    ("values", "shown"),
+    [((3, 5), ["3", "4", "5"]), ((8, 40), ["10", "20"]), ((1, 10**5), None), ((3, 3), ["2", "5"])],
+)
+def test_a_few_plain_numbers_label_a_logarithmic_axis(values, shown):
+    _, ax = plt.subplots()
+    ax.set(xscale="log")
+    plotting.scaling(ax, values, [np.nan, np.nan])  # places have room without a point, too
+    if values == (3, 3):
+        ax.set_xlim(3.0, np.nextafter(3.0, 4.0))  # as matplotlib may make of one value
+    plotting.plain_log_ticks(ax.xaxis)
+    ax.figure.draw_without_rendering()
+    low, high = ax.get_xlim()
+    assert low < values[0] <= values[1] < high
+    labels = [t.get_text() for t in ax.get_xticklabels() if low <= t.get_position()[0] <= high]
+    assert labels == shown or (shown is None and "$" in labels[0])
+    plt.close(ax.figure)
+
+
 @pytest.mark.parametrize("width", [plotting.COLUMN_WIDTH, plotting.PAGE_WIDTH])
 def test_captions_fit_the_width_and_do_not_shrink_the_axes(width, tmp_path):
     with plotting.style():

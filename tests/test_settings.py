@@ -86,8 +86,9 @@ def test_figures_refuse_impossible_sizes(sizes, given, words):
 def test_the_notebooks_options_are_for_its_n():
     with complaint(ValueError, "n must be one of 10, 100, 1000", "got 20"):
         fedrep.notebook(20, "GD-GD")
-    (remark,) = fedrep.Figure3(n=(50, 100)).remarks()
-    assert "what has its n, 10, 100, 1000" in remark
+    for n, drawn in (((50, 100), "are drawn"), ((50, 500), "would be drawn")):
+        remark, _ = fedrep.Figure3(n=n).remarks()
+        assert f"as published {drawn} for the notebook's n, 10, 100, 1000" in remark
 
 
 def test_ten_steps_of_the_notebook_move_the_representation_as_one_does():

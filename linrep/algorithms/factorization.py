@@ -13,7 +13,7 @@ from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.starts import root_mean_square
 from linrep.algorithms.step_sizes import units_of
-from linrep.diagnosis import diagnose, own_data, tell
+from linrep.diagnosis import Note, diagnose, own_data, tell
 from linrep.kernels import factorization as kernel
 from linrep.prediction import origin
 from linrep.problems.clients import ClientData
@@ -157,7 +157,8 @@ def linear_factorization(
     state = {"B": frame, "W": size / covariates * (W @ factor.T)}
     metrics, stop_reason = columns(rows), "converged" if found.status == 0 else "rounds"
     gave_up = found.status not in (0, 1)
-    notes = tell(f"L-BFGS gave up: {found.message}") if gave_up else ()
+    text = f"L-BFGS gave up: {found.message}"
+    notes = tell(Note("L-BFGS gave up", text)) if gave_up else ()
     if own_data(data) is not None:
         found_out, stop_reason = diagnose(
             data, data, metrics=metrics, rounds=np.arange(len(rows)), state=state, settings=_FOUND,

@@ -26,7 +26,7 @@ from linrep.algorithms._imc_biases import fit_biases
 from linrep.algorithms._imc_core import Core, dense, factors_of
 from linrep.algorithms._imc_damped import damped_steps, plain_step
 from linrep.algorithms._setup import read_pair
-from linrep.diagnosis import tell
+from linrep.diagnosis import Note, tell
 from linrep.problems.completion import Observations
 from linrep.trace import MOST_ROUNDS, Trace, columns
 
@@ -479,10 +479,11 @@ def _follow(
         rows = rows[:count]
     notes: tuple[str, ...] = ()
     if reason == "diverged" and core.observations.truth is None:
-        notes = tell(
+        text = (
             f"{name} diverged, and its state is that of iteration {len(rows) - 1}: leave "
             "step_size, damped and ridge at their defaults, or take a larger ridge"
         )
+        notes = tell(Note("the run diverged", text))
     return _trace(name, plan, U, V, rows, reason, settings, notes)
 
 

@@ -1,4 +1,4 @@
-"""Benchmarks by name: run, printed, and stored with the machine they are of."""
+"""Benchmarks by name: run, printed, and stored with the machines they are of."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from linrep import _atomic as files
 from linrep.bench.timing import Record, has
-from linrep.provenance import processor, versions
+from linrep.provenance import surroundings, versions
 
 #: In the order in which they are run; each is a module with a function ``measure``.
 NAMES = (
@@ -29,6 +29,11 @@ _OPTIONAL = {
     "pflmf": ["jax"],
     "sweeps": ["joblib", "xyzpy"],
 }
+
+
+#: Loads, over the number of cores, above which others were at work: of itself a benchmark makes
+#: as much as there are cores, which the load before the next one still shows.
+BUSY = {"load": 1.0, "load after": 1.5}
 
 
 def run(
@@ -70,6 +75,9 @@ def run(
 def store(folder: Path, name: str, about: dict[str, Any], records: list[Record]) -> Path:
     """Write a benchmark's records to ``name.json`` in a folder, whole or not at all.
 
+    They replace those of the same machine, and those that do not say of which they are; those of
+    others stay, after them.
+
     Parameters
     ----------
     folder : Path
@@ -82,31 +90,111 @@ def store(folder: Path, name: str, about: dict[str, Any], records: list[Record])
         As `run` returned them.
     """
     path = folder / f"{name}.json"
-    content = {"benchmark": name, "machine": about, "records": [asdict(r) for r in records]}
+    replaced = ("", _identity(about))
+    others = [each for each in runs(path) if _identity(each["machine"]) not in replaced]
+    new = {"machine": {**about, "load after": _load()}, "records": [asdict(r) for r in records]}
+    content = {"benchmark": name, "runs": [new, *others]}
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     files.write(path, f"{text}\n".encode())
     return path
 
 
+def runs(path: Path) -> list[dict[str, Any]]:
+    """Return what is stored of a benchmark: machine and records, the last machine first.
+
+    Parameters
+    ----------
+    path : Path
+        Of a file that `store` may have written.
+
+    Raises
+    ------
+    ValueError
+        If it holds something else.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        found = content.get("runs", [content])  # one alone, as files had it at first
+        good = all({"machine", "records"} <= each.keys() for each in found)
+    except FileNotFoundError:
+        return []
+    except (ValueError, AttributeError, TypeError):
+        good = False
+    if not good:
+        raise ValueError(f"{path} holds no benchmark: move it away")
+    return found
+
+
 def machine(name: str = "") -> dict[str, Any]:
-    """Return versions, processor, cores, BLAS threads, the load before, and the date.
+    """Return versions, processor, cores, instructions, BLAS, the load before, and the date.
 
     With the name of a benchmark, versions include those of the packages that it compares with.
     """
+    import scipy.linalg  # noqa: F401  loads the BLAS of SciPy, too
+
+    around = surroundings()
+    blas = around["BLAS"]
     return {
         **versions(module for module in _OPTIONAL.get(name, ()) if has(module)),
-        "processor": processor(),
+        "processor": around["processor"],
         "cores": os.cpu_count(),
-        "BLAS threads": _blas_threads(),
-        "load": [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None,
+        "instructions": around["instructions"],
+        "BLAS": ", ".join(f"{each['name']} {each['version']} {each['kernel']}" for each in blas),
+        "BLAS threads": max((each["threads"] for each in blas), default=None),
+        "load": _load(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     }
 
 
-def _blas_threads() -> int | None:
-    """Return how many threads BLAS may use, where threadpoolctl can tell."""
-    try:
-        pools = import_module("threadpoolctl").threadpool_info()
-    except ImportError:
-        return None
-    return max((pool["num_threads"] for pool in pools if pool["user_api"] == "blas"), default=None)
+def busy(machine: dict[str, Any]) -> str:
+    """Return which load shows that others were at work while records were taken, "" for none.
+
+    Parameters
+    ----------
+    machine : dict
+        As stored: the load is an average over a minute, before the benchmark or after it.
+    """
+    for when, limit in BUSY.items():
+        load = (machine.get(when) or [0.0])[0]
+        if load > limit * machine["cores"]:
+            return f"{when} {load:g} on {machine['cores']} cores"
+    return ""
+
+
+def describe(machine: dict[str, Any]) -> str:
+    """Return in a line of which machine records are.
+
+    Parameters
+    ----------
+    machine : dict
+    """
+    blas = machine.get("BLAS", "a BLAS that was not recorded")
+    words = [machine["processor"], machine.get("instructions"), f"{machine['cores']} cores",
+             f"{blas} with {machine['BLAS threads']} thread(s)", machine["date"]]  # fmt: skip
+    return ", ".join(filter(None, words))
+
+
+def ratios(stored: list[dict[str, Any]]) -> dict[tuple[str, str, str], list[float]]:
+    """Return the ratios of each contender, by table and case, on the machines that were not busy.
+
+    Parameters
+    ----------
+    stored : list of dict
+        As `runs` returns them.
+    """
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for each in stored:
+        for record in each["records"] if not busy(each["machine"]) else ():
+            key = record["table"], record["case"], record["contender"]
+            found.setdefault(key, []).append(record["ratio"])
+    return found
+
+
+def _identity(machine):
+    """Return what tells machines apart; nothing where the BLAS was not recorded."""
+    names = ("processor", "cores", "instructions", "BLAS", "BLAS threads")
+    return str([machine.get(name) for name in names]) if "BLAS" in machine else ""
+
+
+def _load():
+    return [round(x, 2) for x in os.getloadavg()] if hasattr(os, "getloadavg") else None

@@ -21,7 +21,7 @@ NAMES = (
 
 
 def refuse_load():
-    """Refuse to store times that others at work make longer than they need be."""
+    """Refuse to begin where others at work would make times longer than they need be."""
     if not hasattr(os, "getloadavg"):
         return
     load, cores = os.getloadavg()[0], os.cpu_count() or 1
@@ -71,6 +71,9 @@ def bench(what, sizes, out):
             out.mkdir(parents=True, exist_ok=True)
         if not os.access(out, os.W_OK):
             raise BadInput(f"--out: {out} cannot be written")
+        with bad_input(ValueError):
+            for name in names:
+                results.runs(out / f"{name}.json")
     for key, value in results.machine().items():
         echo(f"{key:12} {value}")
     if not has_jax():
@@ -84,5 +87,9 @@ def bench(what, sizes, out):
         with bad_input(OSError):
             records = results.run(name, click.echo, keep, **options[name])
         agree = agree and all(record.agree is not False for record in records)
+        if out is not None and (
+            wrong := results.busy(results.runs(out / f"{name}.json")[0]["machine"])
+        ):
+            echo(f"{name}: others were at work ({wrong}): measure it again", err=True)
     if not agree:
         raise click.exceptions.Exit(1)

@@ -16,7 +16,7 @@ from linrep._scripts import available
 from linrep.cli import names
 
 #: Columns that a run has beside its parameters and what the function returned.
-ADDED = {"cell", "replicate", "row", "status", "exception", "stream", "versions"}
+ADDED = {"cell", "replicate", "row", "status", "exception", "notes", "stream", "versions"}
 
 
 def experiments(context, parameter, incomplete):

@@ -326,4 +326,7 @@ def show_drawn(item, drawn, began):
         echo(f"{item.id}: {path} has its numbers, {counted(len(numbers), 'line')}")
     else:
         frame(numbers.replace("inf", "not reached"), digits=4)
+    if notes := drawn.manifest["provenance"].get("notes"):
+        each = ", ".join(f"{note} ({count} replicates)" for note, count in notes.items())
+        echo(f"{item.id}: notes on its runs: {each}", err=True)
     echo(f"{item.id}: {drawn.path} ({time.perf_counter() - began:.0f} s)")

@@ -12,6 +12,7 @@ from shlex import quote
 import click
 
 from linrep._suggest import unknown
+from linrep._warning import collected
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
 from linrep.cli.estimate import duration, estimate, refuse
@@ -157,6 +158,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
         bad_input(ValueError, TypeError, OSError),
         _executor(flags["address"]) as executor,
         interruptible(Stopped),
+        collected() as notes,
     ):
         try:
             with executor.connected() if executor else nullcontext():
@@ -177,6 +179,8 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
             raise Unfinished(f"Error: {error}; what was finished is stored", 1) from None
     failed = result.failed()
     echo(f"{out}: {result.count()} of {result.total} replicates, {failed} failed")
+    for line in notes:
+        echo(line, err=True)
     for reason, count in specification.grid.left_out.items():
         echo(f"{counted(count, 'cell')} left out: {reason}")
     if failed:

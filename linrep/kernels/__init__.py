@@ -1,6 +1,6 @@
 """The papers' formulas as calls on arrays, and the compiled functions behind all that linrep runs.
 
-The calls below take NumPy arrays and return NumPy arrays: float64 in C order, B of shape (d, k),
+The calls below take NumPy arrays of float64 and return such arrays in C order: B of shape (d, k),
 heads as rows of W (n, k), clients' samples one after the other with offsets between them. Each
 checks its arguments before it writes anything, `out` says where results go, and a `Workspace` saves
 loops the allocation of scratch memory. They release the interpreter's lock.

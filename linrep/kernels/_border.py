@@ -6,7 +6,11 @@ them, by the compiled code, before anything is written. It returns one of the re
 `refusal` makes an exception of.
 """
 
+from collections.abc import Callable
+from functools import wraps
+from inspect import signature
 from math import inf
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
@@ -19,6 +23,49 @@ EVERYONE = np.empty(0, np.int64)  # stands for participants 0, ..., n - 1
 
 _ARRAY, _FLOAT, _INT = np.ndarray, np.dtype(np.float64), np.dtype(np.int64)
 _STEPS = 2**31  # more than anybody waits for, and few enough to be counted
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class _Layout(ValueError):
+    """An array that is read lies otherwise in memory than compiled code takes it."""
+
+
+def any_layout(call: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Let a call take what it reads in any order in memory: copied where that is not rows.
+
+    What is right pays for one more call. Results are those of the copies, to the last bit.
+    """
+    names = tuple(signature(call).parameters)
+
+    @wraps(call)
+    def taken(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        try:
+            return call(*args, **kwargs)
+        except _Layout:
+            given = {**dict(zip(names, args, strict=False)), **kwargs}
+        _copy_into_rows(given)
+        return call(**given)  # type: ignore[arg-type]
+
+    return taken
+
+
+def _copy_into_rows(arguments):
+    """Replace arrays that are read, and not in rows, by copies, unless outputs share their memory.
+
+    Compiled code would see the copies' memory only.
+    """
+    out = arguments.get("out")
+    outputs = {f"out[{i}]": A for i, A in enumerate(out)} if type(out) is tuple else {"out": out}
+    for name, A in arguments.items():
+        if name == "out" or type(A) is not _ARRAY or (A.flags.c_contiguous and A.flags.aligned):
+            continue
+        for output, written in outputs.items():
+            rows = type(written) is _ARRAY and written.flags.c_contiguous  # or is refused anyway
+            if rows and np.may_share_memory(written, A):
+                raise ValueError(f"{output} must not share memory with {name}")
+        arguments[name] = A.copy()
 
 
 class Workspace:
@@ -357,10 +404,11 @@ def _look(name, A, dtype, shape, why="", written=False):
         sizes = ", ".join("any" if size is None else str(size) for size in shape)
         wanted = f"({sizes},)" if len(shape) == 1 else f"({sizes})"
         raise ValueError(f"{name} must have shape {wanted}{why}, got {A.shape}")
+    kind = ValueError if written else _Layout
     if not A.flags.c_contiguous:
-        raise ValueError(f"{name} must be C-contiguous; numpy.ascontiguousarray makes it so")
+        raise kind(f"{name} must be C-contiguous; numpy.ascontiguousarray makes it so")
     if not A.flags.aligned:
-        raise ValueError(f"{name} must be aligned; its copy is")
+        raise kind(f"{name} must be aligned; its copy is")
     if written and not A.flags.writeable:
         raise ValueError(f"{name} must be writeable")
     return A.shape

@@ -97,6 +97,7 @@ def _round(X, y, offsets, clients, B, W, step_size, steps, head_step_size, numbe
     return FINE, loss
 
 
+@border.any_layout
 def fedrep_round(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -170,7 +171,7 @@ def fedrep_round(
     ...     done = lr.kernels.fedrep_round(
     ...         data.X, data.y, data.offsets, B, W, step_size=0.5, out=(B, W), work=work
     ...     )
-    >>> lr.kernels.distance(B, truth.B.copy()) < 1e-8
+    >>> lr.kernels.distance(B, truth.B) < 1e-8
     True
     """
     clients, new_B, new_W = border.round_on_samples(X, y, offsets, B, W, participants, out)
@@ -220,6 +221,7 @@ def _heads(X, y, offsets, B, numbers, W):
     return FINE
 
 
+@border.any_layout
 def fit_heads(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -300,6 +302,7 @@ def _gradient(X, y, offsets, B, W, numbers, out):
     return FINE, loss
 
 
+@border.any_layout
 def gradient(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -368,6 +371,7 @@ def _distance(B1, B2, numbers):
     return distance_between(BT1, BT2, rest[: k * k].reshape((k, k)))
 
 
+@border.any_layout
 def distance(
     B1: NDArray[np.float64], B2: NDArray[np.float64], *, work: Workspace | None = None
 ) -> float:
@@ -391,7 +395,7 @@ def distance(
     Raises
     ------
     ValueError, TypeError
-        If an argument has the wrong type, shape or order, is not finite, or its columns are
+        If an argument has the wrong type or shape, is not finite, or its columns are
         linearly dependent.
 
     Notes
@@ -421,6 +425,7 @@ def _samples_of(X, y, offsets, out):
     return FINE
 
 
+@border.any_layout
 def moments_start(
     X: NDArray[np.float64],
     y: NDArray[np.float64],

@@ -132,6 +132,7 @@ def _checked(Theta, eigenvalues, step_size, R):
     return rows, k, border.positive("step_size", step_size), R
 
 
+@border.any_layout
 def theta_step(
     Theta: NDArray[np.float64],
     eigenvalues: NDArray[np.float64],
@@ -191,6 +192,7 @@ def theta_step(
     return after
 
 
+@border.any_layout
 def theta_orbit(
     Theta: NDArray[np.float64],
     eigenvalues: NDArray[np.float64],

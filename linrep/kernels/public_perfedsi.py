@@ -93,6 +93,7 @@ def _epoch(items, values, offsets, Z, U, V, step_size, numbers, new_U, new_V):
     return FINE, loss
 
 
+@border.any_layout
 def perfedsi_epoch(
     items: NDArray[np.int64],
     values: NDArray[np.float64],
@@ -191,6 +192,7 @@ def _step(item, value, z, U, V, step_size, numbers, new_U, new_V):
     return FINE, loss
 
 
+@border.any_layout
 def perfedsi_step(
     item: int,
     value: float,

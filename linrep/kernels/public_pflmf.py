@@ -95,6 +95,7 @@ def _samples_round(
     return _finish(clients, loss, UT, V, gradientT, step_size, heads, new_U, new_V), loss
 
 
+@border.any_layout
 def pflmf_round(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -250,6 +251,7 @@ def _quadratic_round(A, H, clients, U, V, step_size, steps, head_step, numbers, 
     return _finish(clients, loss, UT, V, gradientT, step_size, heads, new_U, new_V), loss
 
 
+@border.any_layout
 def pflmf_quadratic_round(
     A: NDArray[np.float64],
     U: NDArray[np.float64],

@@ -246,6 +246,7 @@ def scaling(
     elif low is not None or high is not None:
         raise ValueError("low and high must be given together")
     ax.plot(places, points, marker, color=color, label=label)
+    ax.update_datalim(np.column_stack([places, places]), updatey=False)  # NaN is there, too
     if fit is not None:
         if len(fit.exponents) != 1:
             names = ", ".join(fit.exponents)

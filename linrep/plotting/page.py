@@ -6,10 +6,11 @@ import textwrap
 from contextlib import AbstractContextManager
 
 import matplotlib as mpl
+import numpy as np
 from cycler import cycler
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
 # Seaborn's "colorblind".
 _COLOURS = (
@@ -88,7 +89,8 @@ def _caption_lines(text, width):
 def plain_log_ticks(axis: Axis) -> None:
     """Label a logarithmic axis of few decades with plain numbers at 1, 2 and 5.
 
-    Where there are more than three decades, it stays as it is.
+    Where there are more than three decades, it stays as it is; where fewer than two of these are in
+    view, a few numbers at even distances are labelled. A single value gets room around it.
 
     Parameters
     ----------
@@ -98,6 +100,15 @@ def plain_log_ticks(axis: Axis) -> None:
     low, high = axis.get_view_interval()
     if low > 0.0 and high > 1e3 * low:
         return
-    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    if low > 0.0 and high < (1.0 + 1e-9) * low:  # which matplotlib may take for a range
+        set_limits = axis.axes.set_xlim if axis is axis.axes.xaxis else axis.axes.set_ylim
+        low, high = set_limits(low / 2.0, high * 2.0)
+    locator: Locator = LogLocator(subs=(1.0, 2.0, 5.0))
+    if low > 0.0:
+        decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)))
+        known = np.outer((1.0, 2.0, 5.0), decades)
+        if np.count_nonzero((low <= known) & (known <= high)) < 2:
+            locator = MaxNLocator(4, steps=[1, 2, 5, 10])
+    axis.set_major_locator(locator)
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -257,7 +257,11 @@ def standardizing(data: Samples, *, center: bool, scale: bool, labels: bool) -> 
     """
     mean, spread, flat = _moments(_features(data))
     if scale and flat.any():
-        warn(f"{np.count_nonzero(flat)} of {flat.size} covariates are constant and not scaled")
+        warn(
+            f"{np.count_nonzero(flat)} of {flat.size} covariates are constant and not scaled",
+            UserWarning,
+            "covariates are constant and not scaled",
+        )
     a, b = _label_moments(data.y, center, scale) if labels else (0.0, 1.0)
     return Preparation(
         center=mean if center else np.zeros_like(mean),

@@ -222,11 +222,14 @@ class Figure3(Sizes):
             )
 
     def remarks(self) -> list[str]:
-        """Say which n the notebook has."""
+        """Say which of the notebook's panels are drawn, and to which distance rounds count."""
         known = ", ".join(map(str, PUBLISHED_STEPS))
+        drawn = "are" if set(self.n) & set(PUBLISHED_STEPS) else "would be"
         return [
-            "published step sizes are those of the notebook, for d = 10, k = 2, m = 5, r = 0.1; "
-            f"as published is drawn what has its n, {known}"
+            f"panels as published {drawn} drawn for the notebook's n, {known}, with its step sizes "
+            "for d = 10, k = 2, m = 5, r = 0.1",
+            "rounds are counted until the distance is halfway, in logarithms, from FedRep's median "
+            "start to its median end: the column goal",
         ]
 
     def options(self, convention: str, n: int, method: str) -> dict[str, Any]:

@@ -11,7 +11,13 @@ from linrep._suggest import unknown
 
 
 def size(
-    default: Any, what: str, *, quick: Any = None, most: int | None = None, **bounds: Any
+    default: Any,
+    what: str,
+    *,
+    quick: Any = None,
+    least: int = 1,
+    most: int | None = None,
+    **bounds: Any,
 ) -> Any:
     """Return a field of :class:`Sizes`.
 
@@ -23,13 +29,15 @@ def size(
         One line, for the help.
     quick : optional
         The value with ``--quick``, by default the same.
+    least : int, default 1
+        So many values of an axis the picture needs: two to find between which something changes.
     most : int, optional
         So many values of an axis the picture has room for.
     **bounds
         ``minimum``, ``maximum`` and, of numbers that need not be whole, ``above`` and ``below``;
         ``among``, the words that are known. Integers are at least 1 unless bounds are given.
     """
-    metadata = {"what": what, "quick": quick, "most": most, "bounds": bounds}
+    metadata = {"what": what, "quick": quick, "least": least, "most": most, "bounds": bounds}
     return field(default=default, metadata=metadata)
 
 
@@ -120,7 +128,12 @@ def _read(each: Field, value: Any) -> Any:
     if not several and len(values) > 1:
         got = ", ".join(map(str, values))
         raise ValueError(f"{each.name} must be one value, the picture shows no more; got {got}")
-    most = each.metadata["most"]
+    least, most = each.metadata["least"], each.metadata["most"]
+    if len(values) < least:
+        raise ValueError(
+            f"{each.name} must have at least {least} values, between which something changes; "
+            f"got {len(values)}"
+        )
     if most is not None and len(values) > most:
         raise ValueError(
             f"{each.name} must have at most {most} values, the picture has no room for more; "

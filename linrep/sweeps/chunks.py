@@ -21,6 +21,7 @@ import pandas as pd
 import pyarrow as pa
 
 from linrep._threads import one_thread
+from linrep._warning import collected
 from linrep.sweeps import checkpoints, targets
 from linrep.sweeps.columns import parameter_column, result_column
 from linrep.sweeps.coverage import Segment
@@ -33,6 +34,8 @@ from linrep.sweeps.specification import RESERVED, generator
 FAILURES = (Exception, SystemExit)
 #: In the place of a replicate, where none is computed.
 NOWHERE = -1
+#: Between the notes on the runs of a replicate.
+BETWEEN_NOTES = "; "
 _LIBRARIES = ("linrep", "numpy", "scipy", "numba")
 
 
@@ -78,6 +81,11 @@ def run_chunk(
         Called before every replicate with how many came before it, and with `NOWHERE` after the
         last one.
     """
+    with collected() as notes:
+        return _run_chunk(job, stopped, begin, notes)
+
+
+def _run_chunk(job, stopped, begin, notes):
     if os.getpid() != job.home:
         _one_thread_of_blas()
     began = time.perf_counter()
@@ -101,7 +109,8 @@ def run_chunk(
             except FAILURES as exception:
                 rows, error = [{}], describe(exception)
             after = time.perf_counter()
-            records.add(rows, error, after - before)
+            records.add(rows, error, after - before, notes)
+            notes.clear()
             replicate += 1
             over = after - began > job.seconds or (stopped is not None and stopped())
         if replicate > segment.start:
@@ -209,6 +218,7 @@ class _Records:
         self._seconds: list[float] = []
         self._counts: list[int] = []  # of its rows
         self._errors: dict[int, str] = {}
+        self._notes: dict[int, str] = {}
         self._values: list[Mapping[str, Any]] = []  # of each row
 
     @property
@@ -223,9 +233,11 @@ class _Records:
                      for purpose, key in keys.items())
         )  # fmt: skip
 
-    def add(self, rows, error, seconds):
+    def add(self, rows, error, seconds, notes=()):
         if error is not None:
             self._errors[len(self._seconds)] = error
+        if notes:
+            self._notes[len(self._seconds)] = BETWEEN_NOTES.join(sorted(set(notes)))
         self._seconds.append(seconds)
         self._counts.append(len(rows))
         self._values += rows
@@ -255,14 +267,15 @@ class _Records:
         shapes = dict.fromkeys(map(tuple, self._values))
         for name in dict.fromkeys(name for shape in shapes for name in shape):
             columns[name] = result_column([each.get(name) for each in self._values])
-        errors = np.full(count, None, dtype=object)
-        errors[list(self._errors)] = list(self._errors.values())
         failed = np.zeros(count, dtype=np.int32)
         failed[list(self._errors)] = 1
         columns["status"] = pa.DictionaryArray.from_arrays(
             pa.array(failed[of]), pa.array(["ok", "failed"])
         )
-        columns["exception"] = pa.array(errors[of], pa.string())
+        for name, texts in (("exception", self._errors), ("notes", self._notes)):
+            values = np.full(count, None, dtype=object)
+            values[list(texts)] = list(texts.values())
+            columns[name] = pa.array(values[of], pa.string())
         columns["seconds"] = pa.array(np.array(self._seconds, dtype=float)[of], pa.float64())
         columns["stream"] = spread(pa.array(self._streams, "string"))
         columns["versions"] = pa.DictionaryArray.from_arrays(

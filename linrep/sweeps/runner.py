@@ -26,6 +26,7 @@ from linrep import _validation as check
 from linrep._arguments import checked
 from linrep._progress import progress_bar
 from linrep._threads import one_thread
+from linrep._warning import RunWarning, warn
 from linrep.sweeps import checkpoints
 from linrep.sweeps.children import ATTEMPT
 from linrep.sweeps.chunks import Chunk, Job
@@ -201,9 +202,13 @@ def run(
             with one_thread():
                 job = _job_factory(sweep, chunk_seconds, stored.path)
                 try:
-                    _drive(stored, todo, job, crew, workers, bar, grace, budget)
+                    noted = _drive(stored, todo, job, crew, workers, bar, grace, budget)
                 finally:
                     crew.end()
+        if noted:
+            of = f"of {stored.count()}"
+            each = ", ".join(f"{note} ({count} {of})" for note, count in stored.notes().items())
+            warn(f"{stored.path}: replicates with notes, in the column notes: {each}", RunWarning)
         return stored
 
 
@@ -228,11 +233,17 @@ def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
 
 
 def _drive(stored, todo, job, crew, workers, bar, grace, budget):
-    """Keep chunks in flight and store what they return, until nothing is left."""
+    """Keep chunks in flight and store what they return, until nothing is left.
+
+    Returns
+    -------
+    bool
+        Whether there are notes on runs.
+    """
     flying: dict[Future, tuple[list[Segment], bool]] = {}
     small: list[Part] = []  # parts of this process that have not been put together
     failed = 0
-    interrupted = deserted = False
+    noted = interrupted = deserted = False
     count, asked = workers(), time.monotonic()
     # When to interrupt, and, after an interrupt, when to wait no longer.
     limit = None if budget is None else time.monotonic() + budget
@@ -245,7 +256,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
         bar.set_postfix_str("; ".join(failures + checkpoints.notes(stored.path, under_way())))
 
     def store(future):
-        nonlocal failed
+        nonlocal failed, noted
         segments, guarded = flying.pop(future)
         try:
             chunk: Chunk = future.result()
@@ -262,6 +273,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
         checkpoints.clear(stored.path, chunk.segments)
         todo.finish(segments, chunk)
         failed += chunk.failed
+        noted |= chunk.table["notes"].null_count < chunk.table.num_rows
         describe()
         bar.update(sum(map(len, chunk.segments)))
 
@@ -314,6 +326,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
             compact(stored)
     if interrupted:
         raise Stopped(stored, todo.counts)
+    return noted
 
 
 @contextmanager

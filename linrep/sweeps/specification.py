@@ -21,7 +21,7 @@ from linrep.sweeps.targets import reference
 
 #: Columns of every stored row besides the parameters and what the function returns.
 RESERVED = (
-    "cell", "replicate", "row", "status", "exception", "seconds", "stream", "versions",
+    "cell", "replicate", "row", "status", "exception", "notes", "seconds", "stream", "versions",
 )  # fmt: skip
 FORMAT = 1
 MOST_REPLICATES = 10**10  # of a cell: storing so many rows takes more than a day

@@ -27,6 +27,7 @@ from linrep import _display as show
 from linrep._arguments import checked
 from linrep._suggest import unknown
 from linrep._warning import warn
+from linrep.sweeps.chunks import BETWEEN_NOTES
 from linrep.sweeps.columns import (
     alike,
     common_kinds,
@@ -50,7 +51,7 @@ _MOST_SHOWN = 12  # values of a parameter, where a run shows itself
 _MOST_TRIES = 100
 _SET_ASIDE = ".damaged"  # where damaged parts go
 #: The columns after those that a function returned.
-LAST = ("status", "exception", "seconds", "stream", "versions", "cell")
+LAST = ("status", "exception", "notes", "seconds", "stream", "versions", "cell")
 
 
 class Run:
@@ -206,7 +207,8 @@ class Run:
         -------
         DataFrame
             Parameters, ``replicate``, ``row``, what the function returned, ``status`` ("ok" or
-            "failed"), ``exception``, ``seconds``, ``stream``, ``versions`` and ``cell``.
+            "failed"), ``exception``, ``notes`` (what linrep would have warned of, in a few words),
+            ``seconds``, ``stream``, ``versions`` and ``cell``.
         """
         if not partial and self.count() < self.total:
             warn(Incomplete(self.completeness()))
@@ -236,6 +238,13 @@ class Run:
         """Return the rows of the replicates that raised an exception."""
         rows = self._frame(lambda: (pair for pair in self._owned() if pair[0].failed))
         return rows[rows["status"] == "failed"]
+
+    def notes(self) -> dict[str, int]:
+        """Return how many of the stored replicates have which note on their runs, most first."""
+        columns = ["cell", "replicate", "notes"]
+        rows = self._frame(self._owned, columns).dropna(subset="notes").drop_duplicates(columns[:2])
+        each = rows["notes"].astype(str).str.split(BETWEEN_NOTES).explode()
+        return {note: int(count) for note, count in each.value_counts().items()}
 
     def find(self, selection: Mapping[str, Any]) -> Cell:
         """Return the one cell whose parameters have the given values.

@@ -142,7 +142,8 @@ def thresholds(
     -------
     DataFrame
         The columns of `by`, ``estimate``, ``low`` and ``high``; see
-        :func:`linrep.stats.transition_point`.
+        :func:`linrep.stats.transition_point`. A group with fewer than two values of `x`, where
+        others have more, has no estimate, and an interval without limits.
 
     Raises
     ------
@@ -154,11 +155,14 @@ def thresholds(
     lines = []
     for key, group in table.groupby(by, sort=True, dropna=False) if by else [((), table)]:
         group = group[group["replicates"] > 0]
+        key = key if isinstance(key, tuple) else (key,)
+        if group[x].nunique() < 2 <= table[x].nunique():
+            lines.append((*key, np.nan, 0.0, np.inf))
+            continue
         successes = (group["estimate"] * group["replicates"]).round()
         point = transition_point(
             group[x], successes, group["replicates"], level=level, confidence=confidence
         )
-        key = key if isinstance(key, tuple) else (key,)
         lines.append((*key, point.x, point.low, point.high))
     return pd.DataFrame(lines, columns=[*by, "estimate", "low", "high"])
 

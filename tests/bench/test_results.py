@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -87,11 +88,77 @@ def test_what_is_stored_says_all_and_of_which_machine(quick, tmp_path):
     assert [file.name for file in files] == ["gram.json", "imc.json"]
     stored = json.loads(files[0].read_text(encoding="utf-8"))
     assert stored["benchmark"] == "gram"
-    assert [timing.Record(**record) for record in stored["records"]] == quick
-    machine = stored["machine"]
-    assert {"linrep", "python", "numpy", "processor", "cores", "BLAS threads", "load", "date"} <= (
-        set(machine)
+    (run,) = stored["runs"]
+    assert [timing.Record(**record) for record in run["records"]] == quick
+    assert {
+        "linrep", "python", "numpy", "processor", "cores", "instructions", "BLAS", "BLAS threads",
+        "load", "load after", "date",
+    } <= set(run["machine"])  # fmt: skip
+    assert re.match(r"\w+ [\d.]+ \w+", run["machine"]["BLAS"])
+
+
+MACHINE = {
+    "processor": "One", "cores": 2, "instructions": "znver4", "BLAS": "openblas 0.3 Haswell",
+    "BLAS threads": 1, "load": [0.5, 9.0, 9.0], "date": "today",
+}  # fmt: skip
+
+
+def times(ratio):
+    return timing.compared("T", "c", {"linrep": np.ones(1), "NumPy": np.array([ratio])})
+
+
+def test_machines_are_stored_beside_one_another(tmp_path):
+    """The last first; one that was measured again, or did not say of which BLAS, is replaced."""
+    unknown = {name: value for name, value in MACHINE.items() if name != "BLAS"}
+    first = {"benchmark": "gram", "machine": unknown, "records": [vars(r) for r in times(9.0)]}
+    path = tmp_path / "gram.json"
+    path.write_text(json.dumps(first))
+    assert [run["machine"] for run in results.runs(path)] == [unknown]
+    other = MACHINE | {"BLAS": "openblas 0.3 SkylakeX"}
+    for machine, ratio in ((MACHINE, 5.0), (other, 1.5), (MACHINE | {"date": "later"}, 4.0)):
+        results.store(tmp_path, "gram", machine, times(ratio))
+    stored = results.runs(path)
+    assert [run["machine"]["BLAS"] for run in stored] == [MACHINE["BLAS"], other["BLAS"]]
+    assert [run["records"][1]["ratio"] for run in stored] == [4.0, 1.5]
+    assert results.ratios(stored)["T", "c", "NumPy"] == [4.0, 1.5]
+    assert results.describe(other) == (
+        "One, znver4, 2 cores, openblas 0.3 SkylakeX with 1 thread(s), today"
     )
+    assert "a BLAS that was not recorded" in results.describe(unknown)
+
+
+@pytest.mark.parametrize(
+    ("loads", "found"),
+    [
+        ({"load": [2.0, 9.0, 9.0], "load after": [3.0, 9.0, 9.0]}, ""),
+        ({"load": [2.1, 0.0, 0.0]}, "load 2.1 on 2 cores"),
+        ({"load": [0.0, 0.0, 0.0], "load after": [3.1, 0.0, 0.0]}, "load after 3.1 on 2 cores"),
+        ({"load": None}, ""),
+    ],
+)
+def test_records_taken_while_others_were_at_work_are_in_no_range(loads, found):
+    machine = MACHINE | loads
+    assert results.busy(machine) == found
+    stored = [{"machine": machine, "records": [vars(record) for record in times(2.0)]}]
+    assert bool(results.ratios(stored)) == (not found)
+
+
+def test_work_of_others_that_began_meanwhile_is_said(monkeypatch, tmp_path, quick):
+    loads = iter([(0.0,) * 3] * 3)
+    monkeypatch.setattr(os, "getloadavg", lambda: next(loads, (99.0,) * 3), raising=False)
+    done = call("gram", "--out", str(tmp_path))
+    assert done.exit_code == 0
+    assert "gram: others were at work (load after 99 on" in done.stderr
+
+
+def test_a_file_that_is_no_benchmark_is_refused_before_anything_runs(monkeypatch, tmp_path):
+    monkeypatch.setattr(results, "run", None)
+    for content in ("", "[1]", '{"runs": [1]}', '{"runs": 1}', "{}", "null"):
+        (tmp_path / "gram.json").write_text(content)
+        done = call("gram", "--out", str(tmp_path))
+        assert done.exit_code == 2
+        assert "gram.json holds no benchmark" in done.output
+        assert (tmp_path / "gram.json").read_text() == content
 
 
 def test_what_was_measured_before_an_interruption_is_kept(monkeypatch, tmp_path):
@@ -104,7 +171,7 @@ def test_what_was_measured_before_an_interruption_is_kept(monkeypatch, tmp_path)
     monkeypatch.setattr(distance, "measure", interrupted)
     assert call("distance", "--out", str(tmp_path)).exit_code != 0
     stored = json.loads((tmp_path / "distance.json").read_text(encoding="utf-8"))
-    assert len(stored["records"]) == len(case)
+    assert len(stored["runs"][0]["records"]) == len(case)
 
 
 def test_numbers_that_json_has_not_are_not_stored(tmp_path):

@@ -16,7 +16,7 @@ TINY = {
     "flute.figure1": {"n": 6, "m": (5, 8), "k": (1, 3), "d": 4, "epochs": 12},
     "flute.figure3": {"n": (5, 7), "m": 6, "k": 2, "d": 4, "epochs": 12},
     "flute.figure4": {"m": 5, "n": 6, "d": 4, "k": 2, "epochs": 15},
-    "flute.sample_size": {"n": (8, 12), "d": 8, "k": 2, "rank": (3, 4), "m": (4, 16)},
+    "flute.sample_size": {"n": (8, 12), "d": 8, "k": 1, "rank": (3, 4), "m": (16, 64)},
     "literature.estimators": {
         "m": (5, 20), "n": (10, 200), "d": 40, "k": 3, "condition": 1.0, "noise": 0.5,
     },

@@ -1,5 +1,6 @@
 """The public calls against their naive twins, and what they do with what is wrong."""
 
+import inspect
 import re
 import threading
 from itertools import pairwise
@@ -10,6 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.linalg import cond, norm
 
+import linrep as lr
 from linrep import kernels
 from tests.compare import check_round, heads_are_clear, is_lost
 from tests.reference import fedrep, flute, perfedsi, pflmf, subspace
@@ -381,6 +383,105 @@ def test_outputs_and_workspace_change_no_bit(call):
             assert all(one is result for one, result in zip(outputs, results, strict=False))
 
 
+LAYOUTS = {
+    "columns": np.asfortranarray,
+    "every other": lambda A: np.repeat(A, 2, axis=-1)[..., ::2],
+    "backwards": lambda A: A[::-1].copy()[::-1],
+    "unaligned": lambda A: unaligned(None, A, ()),
+}
+
+
+@every_call
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_what_is_only_read_may_lie_in_memory_in_any_order(call, layout):
+    """By position and by name, one argument and all of them: the same bits, nothing changed."""
+    arguments = fitting(call)
+    expected = [value.copy() for value in arrays_in(call(**arguments))]
+    laid_out = {
+        name: LAYOUTS[layout](value)
+        for name, value in arguments.items() if isinstance(value, np.ndarray) and name != "out"
+    }  # fmt: skip
+    runs = [{**arguments, name: value} for name, value in laid_out.items()]
+    for run in [*runs, {**arguments, **laid_out}]:
+        for one, another in zip(arrays_in(call(**run)), expected, strict=True):
+            np.testing.assert_array_equal(one, another)
+    named = list(inspect.signature(call).parameters.values())
+    first = [each.name for each in named if each.kind is each.POSITIONAL_OR_KEYWORD]
+    others = {name: value for name, value in arguments.items() if name not in first}
+    found = call(*({**arguments, **laid_out}[name] for name in first), **others)
+    for one, another in zip(arrays_in(found), expected, strict=True):
+        np.testing.assert_array_equal(one, another)
+    for name, value in laid_out.items():
+        np.testing.assert_array_equal(value, fitting(call)[name])
+
+
+@every_call
+def test_outputs_share_no_memory_with_what_lies_in_another_order(call):
+    """Though compiled code would write beside it, to the memory of the copy's original."""
+    if "out" not in fitting(call):
+        return
+    for output, out in flat({"out": fitting(call)["out"]}):
+        for name, value in fitting(call).items():
+            if not isinstance(value, np.ndarray) or name == "out":
+                continue
+            memory = np.zeros(2 * value.size + out.size)
+            strided = memory.view(value.dtype)[: 2 * value.size : 2].reshape(value.shape)
+            assert np.shares_memory(strided, memory)
+            if strided.flags.c_contiguous:
+                continue  # of one entry
+            strided[:] = value
+            shared = memory[2 * value.size - 2 :][: out.size].reshape(out.shape)
+            arguments = with_value({**fitting(call), name: strided}, output, shared)
+            before = memory.copy()
+            with complaint(ValueError, output, f"must not share memory with {name}"):
+                call(**arguments)
+            np.testing.assert_array_equal(memory, before)
+
+
+def of_linreps_own(k=2):
+    """Return for each call the arguments that linrep's own objects have for it."""
+    truth = lr.SharedRepresentation.random(n=6, d=5, k=k, rng=0)
+    low_rank = lr.LowRankRegression.random(n=6, d=5, rng=0)
+    completion = lr.SideInformationCompletion.random(n=6, d=5, p=3, k=k, rng=0)
+    data, seen = truth.draw(4, rng=1), completion.observe(3, rng=1)
+    samples = data.X, data.y, data.offsets
+    states = [
+        (trace.state["B"], trace.state["W"])
+        for trace in (lr.fedrep(data, k=k, rounds=2), lr.flute(data, k=k, rounds=2))
+    ]
+    best = low_rank.best(k)
+    factors = [
+        (truth.B, truth.W), (best.B, best.W), *states, lr.projected_gradient_start(data, k),
+        (lr.moments_start(data, k), truth.W), (lr.subspace.random_frame(5, k, rng=3), truth.W),
+    ]  # fmt: skip
+    U, V = completion.U, completion.V
+    step = {"step_size": 0.1}
+    for B, W in factors:
+        yield kernels.distance, (truth.B, B), {}
+        yield kernels.fit_heads, (*samples, B), {}
+        yield kernels.gradient, (*samples, B, W), {}
+        yield kernels.fedrep_round, (*samples, B, W), step
+        yield kernels.pflmf_round, (*samples, B, W), step
+        yield kernels.pflmf_quadratic_round, (truth.theta, B, W), step
+        yield kernels.pflmf_quadratic_round, (low_rank.Phi.T, B, W), step
+        yield kernels.theta_step, (B, np.ones(5)), step
+        yield kernels.theta_orbit, (B, np.ones(5), np.arange(3)), step
+    yield kernels.moments_start, samples, {"k": k}
+    yield kernels.perfedsi_step, (0, 1.0, completion.Z[0], U, V), step
+    yield kernels.perfedsi_epoch, (seen.items, seen.values, seen.offsets, seen.Z, U, V), step
+
+
+def test_what_linrep_draws_and_returns_fits_its_own_kernels():
+    called = set()
+    for call, arguments, options in of_linreps_own():
+        in_rows = [A.copy() if isinstance(A, np.ndarray) else A for A in arguments]
+        expected = arrays_in(call(*in_rows, **options))
+        for one, another in zip(arrays_in(call(*arguments, **options)), expected, strict=True):
+            np.testing.assert_array_equal(one, another)
+        called.add(call)
+    assert called == set(CALLS)
+
+
 @pytest.mark.slow  # compiles every call once more
 @every_call
 def test_what_is_only_read_may_be_read_only(call):
@@ -522,8 +623,9 @@ def not_finite(draw, value, axes):
     return found
 
 
-READ_ONLY, SHARED = "read-only", "shared"  # faults of outputs
-SHAPELESS = (no_array, other_type, other_number_of_axes, other_order, unaligned)
+READ_ONLY, SHARED = "read-only", "shared"
+OF_OUTPUTS = (other_length, other_order, unaligned, READ_ONLY, SHARED)
+SHAPELESS = (no_array, other_type, other_number_of_axes)
 
 
 def wrong_offsets(draw, value, axes):
@@ -581,7 +683,7 @@ def faults(call):
             continue
         found += [(name, fault) for fault in SHAPELESS]
         if name.startswith("out"):
-            found += [(name, fault) for fault in (other_length, READ_ONLY, SHARED)]
+            found += [(name, fault) for fault in OF_OUTPUTS]
         elif value.dtype == np.float64:
             found += [(name, not_finite)] + [(name, other_length)] * (name in axes)
         elif name == "offsets":

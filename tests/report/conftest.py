@@ -104,6 +104,7 @@ def figures(tmp_path):
             "finished": "2026-01-02T03:04:05+00:00",
             "seconds": 1.5,
             "versions": {"linrep": "0", "numpy": "2"},
+            "notes": {"the run <hardly> moves": "1 of 2"},
         },
     }
     (folder / "mine.figure.json").write_text(json.dumps(manifest))

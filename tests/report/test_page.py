@@ -110,6 +110,10 @@ def test_markup_in_texts_is_shown_and_not_followed(page):
     assert r"\nosuchcommand" in text
 
 
+def test_what_was_noted_of_a_figures_runs_is_shown(page):
+    assert "notes on its runs: the run <hardly> moves (1 of 2 replicates)" in page.texts
+
+
 def test_headings_descend_one_by_one(recorded, page):
     for found in (recorded, page):
         levels = [int(tag[1]) for tag, _, _ in found.elements if re.fullmatch(r"h\d", tag)]

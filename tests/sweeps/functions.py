@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 
+from linrep._warning import RunWarning, warn
 from linrep.sweeps import note, scratch
 
 
@@ -45,6 +46,15 @@ def slow_walk(cell, rng):
     """The same, in a few milliseconds."""
     time.sleep(0.003)
     return walk(cell, rng)
+
+
+def noted(cell, rng):
+    """A number; in some cells linrep has something to say of the runs, or fails after it had."""
+    for kind in cell["kinds"].split():
+        warn(f"{kind}: {rng.random()}", RunWarning, kind)
+    if cell["fails"]:
+        raise RuntimeError("too late")
+    return rng.random()
 
 
 POISONED = 4  # the replicate that does harm

@@ -96,7 +96,8 @@ def test_a_row_without_columns_counts(tmp_path):
         *(
             ({name: 2}, "ValueError", f"column {name!r} has a name that is not free")
             for name in (
-                "cell", "replicate", "row", "status", "exception", "seconds", "stream", "versions",
+                "cell", "replicate", "row", "status", "exception", "notes", "seconds", "stream",
+                "versions",
             )
         ),
     ],

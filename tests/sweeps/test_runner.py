@@ -4,14 +4,17 @@ import importlib
 import signal
 import sys
 import threading
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import count
 from multiprocessing import get_context
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import linrep as lr
 from linrep.sweeps import Grid, Stopped, Sweep, open_run, run
 from linrep.sweeps.runner import _shares, read_shard
 from linrep.sweeps.store import Run
@@ -408,6 +411,42 @@ def test_a_function_that_cannot_be_handed_to_processes_is_refused(tmp_path):
     with pytest.raises(ValueError, match="cannot be handed to other processes, use threads"):
         run(toy(lambda cell, rng: lock), tmp_path / "run", processes=True)
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("how", ["threads", "processes", "executor"])
+def test_what_runs_would_warn_of_is_in_their_rows_and_said_once(tmp_path, capfd, how):
+    cells = Grid.product({"kinds": ["", "wide still", "still still"], "fails": [False, True]})
+    sweep = Sweep(functions.noted, cells, replicates=5)
+    options = {"threads": {"workers": 2}, "processes": {"processes": True}}.get(how)
+    with warnings.catch_warnings(record=True) as caught, ThreadPoolExecutor(2) as pool:
+        warnings.simplefilter("always")
+        first = sweep.run(tmp_path / "run", **options or {"executor": pool}, progress=False)
+        again = sweep.run(tmp_path / "run", progress=False)
+    (one,) = caught
+    assert one.category is lr.RunWarning
+    assert one.filename == __file__
+    assert str(one.message).endswith("column notes: still (20 of 30), wide (10 of 30)")
+    assert "Warning" not in capfd.readouterr().err
+    rows = first.read()
+    expected = {"": None, "wide still": "still; wide", "still still": "still"}
+    for kinds, note in expected.items():
+        own = rows[rows["kinds"] == kinds]["notes"]
+        assert own.isna().all() if note is None else (own == note).all()
+    assert (rows["status"] == "failed").sum() == 15
+    assert again.notes() == {"still": 20, "wide": 10}
+
+
+def test_runs_of_before_there_were_notes_have_none(tmp_path):
+    run = toy().run(tmp_path / "run")
+    for path in (run.path / "parts").glob("*.parquet"):
+        table, segments = pq.read_table(path), run.parts()[0].segments
+        path.unlink()
+        run.write(table.drop_columns("notes").replace_schema_metadata(None), segments, 0)
+    assert open_run(run.path).read()["notes"].isna().all()
+    assert open_run(run.path).notes() == {}
+    more = toy(replicates=5).run(run.path, extend=True)
+    assert len(more.read()) == 10
+    assert more.notes() == {}
 
 
 def test_a_bar_shows_progress_and_failures(tmp_path, capsys):

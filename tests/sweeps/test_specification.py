@@ -200,7 +200,16 @@ def test_only_more_of_the_same_extends(change, expected):
         ({"cells": [{"a": 1}, {"a": 1.0}]}, ValueError, ["a=1", "twice"]),
         *(
             ({"cells": [{"a": 1, name: 1}]}, ValueError, [repr(name), "column"])
-            for name in ("cell", "replicate", "row", "status", "exception", "seconds", "stream")
+            for name in (
+                "cell",
+                "replicate",
+                "row",
+                "status",
+                "exception",
+                "notes",
+                "seconds",
+                "stream",
+            )
         ),
     ],
 )

@@ -90,6 +90,15 @@ def test_rows_of_one_replicate_are_told_from_replicates(shuffled):
         summarize(pd.concat([rows[rows["half"] == 1]] * 2), "value", [])
 
 
+def test_a_group_with_one_value_has_no_threshold_and_no_limits():
+    rows = pd.DataFrame({"n": [1, 1, 2, 2, 2], "m": [3, 3, 1, 2, 2], "good": [1, 0, 0, 1, 1]})
+    table = thresholds(rows.assign(status="ok", good=rows["good"] == 1), "good", "m", "n")
+    assert table["estimate"].isna().tolist() == [True, False]
+    assert table.loc[0, ["low", "high"]].tolist() == [0.0, np.inf]
+    with complaint(ValueError, "at least two different values"):
+        thresholds(rows[rows["n"] == 1].assign(status="ok"), "good", "m", "n")
+
+
 def test_thresholds_are_transition_points_of_the_groups(rows):
     table = thresholds(rows, "value < 0.02", "m", "n").set_index("n")
     for n in (10, 20):
