@@ -24,14 +24,15 @@ EVERYONE = np.empty(0, np.int64)  # stands for participants 0, ..., n - 1
 _ARRAY, _FLOAT, _INT = np.ndarray, np.dtype(np.float64), np.dtype(np.int64)
 _STEPS = 2**31  # more than anybody waits for, and few enough to be counted
 
-P, R = ParamSpec("P"), TypeVar("R")
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class _Layout(ValueError):
     """An array that is read lies otherwise in memory than compiled code takes it."""
 
 
-def any_layout(call: Callable[P, R]) -> Callable[P, R]:
+def any_layout(call: Callable[_P, _R]) -> Callable[_P, _R]:
     """Let a call take what it reads in any order in memory: copied where that is not rows.
 
     What is right pays for one more call. Results are those of the copies, to the last bit.
@@ -39,13 +40,13 @@ def any_layout(call: Callable[P, R]) -> Callable[P, R]:
     names = tuple(signature(call).parameters)
 
     @wraps(call)
-    def taken(*args: P.args, **kwargs: P.kwargs) -> R:
+    def taken(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         try:
             return call(*args, **kwargs)
         except _Layout:
             given = {**dict(zip(names, args, strict=False)), **kwargs}
         _copy_into_rows(given)
-        return call(**given)  # type: ignore[call-arg]
+        return call(**given)  # type: ignore[arg-type, call-arg]
 
     return taken
 

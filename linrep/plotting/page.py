@@ -101,7 +101,7 @@ def plain_log_ticks(axis: Axis) -> None:
     if low > 0.0 and high > 1e3 * low:
         return
     if low > 0.0 and high < (1.0 + 1e-9) * low:  # which matplotlib may take for a range
-        set_limits = axis.axes.set_xlim if axis.axis_name == "x" else axis.axes.set_ylim
+        set_limits = axis.axes.set_xlim if axis is axis.axes.xaxis else axis.axes.set_ylim
         low, high = set_limits(low / 2.0, high * 2.0)
     locator: Locator = LogLocator(subs=(1.0, 2.0, 5.0))
     if low > 0.0:
