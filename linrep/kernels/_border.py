@@ -46,7 +46,7 @@ def any_layout(call: Callable[_P, _R]) -> Callable[_P, _R]:
         except _Layout:
             given = {**dict(zip(names, args, strict=False)), **kwargs}
         _copy_into_rows(given)
-        return call(**given)  # type: ignore[arg-type]
+        return call(**given)  # type: ignore[arg-type, call-arg]
 
     return taken
 
