@@ -767,10 +767,10 @@ def test_what_some_replicates_refuse_is_a_failed_row(call, monkeypatch, reason):
         return linrep.pooled(data)
 
     monkeypatch.setitem(simulation.ALGORITHMS, "pooled", pooled)
-    simulation.find_algorithm.cache_clear()
+    simulation._found.cache_clear()
     out = call("sweep", "pooled", "--n", "4,5", "--d", 3, "--k", 1, "--m", 9, "--replicates", 4,
                "--workers", 1, status=int(reason != "rounds"))  # fmt: skip
-    simulation.find_algorithm.cache_clear()
+    simulation._found.cache_clear()
     assert "8 of 8 replicates" in out
 
 
