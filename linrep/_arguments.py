@@ -132,7 +132,7 @@ def _look_of(parameter, function, limits):
     several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     if several or annotation is parameter.empty or _ANY_ARRAY.search(annotation):
         return None
-    known = dict(function.__globals__)
+    known = dict(inspect.unwrap(function).__globals__)
     if "pd." in annotation:
         import pandas
 

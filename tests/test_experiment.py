@@ -138,7 +138,7 @@ def test_what_runs_would_warn_of_is_in_the_manifest(tmp_path, capfd):
             raise KeyboardInterrupt
         X = rng.standard_normal((20, 3)) * [1.0, 1.0, 1e5 if cell["b"] == "u" else 1.0]
         data = lr.ClientData(X, X[:, 0], np.array([0, 10, 20]))
-        lr.fedrep(data, k=1, step_size=1e-12, rounds=20)
+        lr.fedrep(data, k=1, start="random", step_size=1e-12, rounds=20, rng=0)
         return replicate(cell, rng)
 
     item = replace(TOY, replicate=on_own_data)

@@ -71,7 +71,7 @@ WORDS: dict[str, tuple[str, ...]] = {
         "models": "normal decaying",
         "side": "gaussian unit isometric one-hot",
         "batches": "fixed fresh split gram gram_split population",
-        "start": "moments random projected_gradient truncated balanced zero spectral",
+        "start": "moments models random projected_gradient truncated balanced zero spectral",
         "normalization": "theorem published",
         "storage": "float64 float32",
         "loss": "half full",
