@@ -96,16 +96,14 @@ def models_around_mean(spectra: list[Spectrum], penalty: float) -> tuple[Values,
     return np.array(models), mean
 
 
-def best_penalty_around_mean(spectra: list[Spectrum], penalties: Values | None = None) -> float:
+def best_penalty_around_mean(spectra: list[Spectrum]) -> float:
     """Return the penalty of the above with least squared error at samples left out one by one.
-
-    Of those given, increasing; by default of the grid.
 
     A sample that is the only one in a direction of the covariates cannot be left out, as the mean
     is not penalized; nothing depends on the penalty there.
     """
-    penalties = grid(spectra) if penalties is None else penalties
-    errors, count = [], None
+    penalties, errors = grid(spectra), []
+    count = None
     for penalty in penalties[::-1]:
         residual, free = _left_out_around_mean(spectra, penalty)
         if count is None:  # with the largest, no other sample comes near

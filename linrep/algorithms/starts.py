@@ -31,7 +31,6 @@ __all__ = [
 ]
 
 _CHOOSERS = 64  # clients, at most, on whose samples the ridge of the models is chosen
-_COARSER = 4  # of the penalties that are tried elsewhere, every fourth
 _DEPENDENT = 1e-8  # share of a direction that others do not explain, from which on it is one
 TRUNCATION = 36.0  # labels of more than six root mean squares do not count
 
@@ -200,15 +199,15 @@ def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
 def _near_their_mean(X, data):
     """Return the clients' ridge regressions towards their mean (n, r).
 
-    The ridge is chosen on some of the clients, and more coarsely than :func:`linrep.ridge_to_mean`
-    does: it decides where rounds start, not where they end.
+    The ridge is chosen as by :func:`linrep.ridge_to_mean`, but on some of the clients where there are
+    many.
     """
     clients = [(X[first:last], data.y[first:last]) for first, last in pairwise(data.offsets)]
     some = clients[:: -(-data.n // _CHOOSERS)]
     offsets = np.cumsum([0, *(len(labels) for _, labels in some)])
     Z, y = (np.concatenate(parts) for parts in zip(*some, strict=True))
     spectra = list(_ridge.decompose(Z, y, offsets))
-    penalty = _ridge.best_penalty_around_mean(spectra, _ridge.grid(spectra)[::_COARSER])
+    penalty = _ridge.best_penalty_around_mean(spectra)
     maps = [_ridge_map(Z, penalty) for Z, _ in clients]
     shares = sum(each @ Z for each, (Z, _) in zip(maps, clients, strict=True))
     alone = sum(each @ labels for each, (_, labels) in zip(maps, clients, strict=True))
