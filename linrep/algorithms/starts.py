@@ -199,7 +199,7 @@ def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
 def _near_their_mean(X, data):
     """Return the clients' ridge regressions towards their mean (n, r).
 
-    The ridge is chosen as by :func:`linrep.ridge_to_mean`, but on some of the clients where there are
+    The ridge is chosen as by :func:`linrep.ridge_to_mean`, on some of the clients where there are
     many.
     """
     clients = [(X[first:last], data.y[first:last]) for first, last in pairwise(data.offsets)]
