@@ -236,3 +236,18 @@ def test_a_folder_that_cannot_be_is_refused_before_anything_runs(monkeypatch, tm
         done = call("gram", "--out", str(path))
         assert done.exit_code == 2
         assert "Traceback" not in done.output
+
+
+FOLDER = Path(__file__).parents[2] / "docs" / "benchmarks"
+RECORDED = sorted(FOLDER.glob("*.json"))
+
+
+@pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
+def test_what_the_page_shows_was_measured_on_idle_machines(path):
+    assert [results.busy(run["machine"]) for run in results.runs(path)] == [""]
+
+
+@pytest.mark.parametrize("name", ["fedrep", "flute", "gram", "imc", "pflmf", "startup"])
+def test_what_is_compared_with_numpy_names_its_blas(name):
+    for run in results.runs(FOLDER / f"{name}.json"):
+        assert run["machine"]["BLAS"]
