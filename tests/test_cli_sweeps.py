@@ -868,7 +868,7 @@ def test_rows_of_two_machines_are_told(call, folder, monkeypatch):
     assert "replicates were computed twice" not in merged  # and are the same
 
 
-def test_versions_that_differ_are_told(call, folder, monkeypatch):
+def test_versions_that_differ_are_said(call, folder, monkeypatch):
     from linrep.sweeps import chunks
     from linrep.sweeps.machines import this_machine
 
