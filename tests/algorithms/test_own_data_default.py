@@ -8,6 +8,8 @@ import pytest
 
 import linrep as lr
 
+pytestmark = pytest.mark.compiled
+
 RANKS = (1, 2, 3, 5)
 SCALES = 10.0 ** np.linspace(-6, 6, 12)
 

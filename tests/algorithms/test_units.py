@@ -10,6 +10,8 @@ import linrep as lr
 from linrep.algorithms import imc, personalized
 from tests.algorithms.on_samples import ALL, OTHERS
 
+pytestmark = pytest.mark.compiled
+
 TRUTH = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.3, rng=0)
 DRAWN = replace(TRUTH.draw(15, rng=1), truth=None)
 FACTORS = [(1.0, 1e3), (1.0, 1e-3), (1e2, 1.0), (1e-2, 1.0), (3.0, 0.1)]
