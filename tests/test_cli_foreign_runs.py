@@ -6,12 +6,12 @@ import sys
 
 import pyarrow.parquet as pq
 import pytest
-from click.testing import CliRunner
 
 from linrep.cli import main
 from linrep.sweeps import open_run
 from tests.sweeps.support import content, forged, numbers, same_rows, written_before
 from tests.sweeps.test_parts import CONTENTS, FOOTERS
+from tests.tools import runner
 
 CODE = """
 def measure(cell, rng):
@@ -36,7 +36,7 @@ def template(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(sys, "path", list(sys.path))
-        assert CliRunner().invoke(main, SWEEP).exit_code == 0
+        assert runner().invoke(main, SWEEP).exit_code == 0
     return folder
 
 
@@ -50,7 +50,7 @@ def folder(template, tmp_path, monkeypatch):
 
 def call(*arguments):
     """Return the exit status and what was said: at most one line of error, no traceback."""
-    done = CliRunner().invoke(main, list(arguments))
+    done = runner().invoke(main, list(arguments))
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     errors = [line for line in done.stderr.splitlines() if line.startswith("Error")]
