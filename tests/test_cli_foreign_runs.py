@@ -57,8 +57,8 @@ def call(*arguments):
     assert len(errors) == (done.exit_code == 2), done.stderr
     assert len(done.stderr.splitlines()) < 4
     for words in ("Traceback", "Expecting", "recursion", "not supported", "object", "sys.set"):
-        assert words not in done.output
-    return done.exit_code, done.output
+        assert words not in done.stdout + done.stderr
+    return done.exit_code, done.stdout + done.stderr
 
 
 # --- sweep.json ---
