@@ -94,7 +94,8 @@ def test_a_method_that_draws_itself_is_given_the_common_samples():
     for trial, (data, _) in enumerate(seen):
         own = found.rows[(found.rows["method"] == "own") & (found.rows["trial"] == trial)]
         expected = subspace.distance(lr.moments_start(data, 2), TRUTH.B)
-        assert own["distance"].item() == expected
+        # To rounding: sums of samples depend on how their arrays lie in memory.
+        assert own["distance"].item() == pytest.approx(expected, rel=1e-12)
     with complaint(ValueError, "again", "more than once", "sampling"):
         lr.compare(TRUTH, {"again": drawer(2)}, m=7, k=2, trials=1, rng=3)
 
