@@ -151,11 +151,10 @@ def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
     r"""Return the directions in which the clients' own models differ most from 0, or from pooling.
 
     The models are shrunk to their mean, as :func:`linrep.ridge_to_mean` does, on columns of equal
-    size. Their top-k right
-    singular vectors, in coordinates in which the pooled covariates have second moment I, are one
-    start; the pooled model with the leading directions of what the models add to it is another,
-    whose training loss is at most that of the pooled model. The one with the lower training loss
-    is returned.
+    size. Their top-k right singular vectors, in coordinates in which the pooled covariates have
+    second moment I, are one start; the pooled model with the leading directions of what the models
+    add to it is another, whose training loss is at most that of the pooled model. The one with the
+    lower training loss is returned.
 
     Parameters
     ----------
@@ -186,8 +185,9 @@ def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
     found = whitening(data).widened(k)
     Z = found.covariates(data.X)
     models = np.zeros((data.n, Z.shape[1]))
-    models[:, : found.rank] = _near_their_mean(Z[:, : found.rank] * found.spectrum, data)
-    models[:, : found.rank] *= found.spectrum
+    if found.rank:  # covariates that are 0 have no models
+        scaled = _near_their_mean(Z[:, : found.rank] * found.spectrum, data)
+        models[:, : found.rank] = scaled * found.spectrum
     pooled = Z.T @ (data.y / np.repeat(data.m * data.n, data.m))
     leading = _directions(models)[:k]
     away = np.vstack([pooled, _directions(models - pooled)])

@@ -159,6 +159,16 @@ def test_covariates_of_lower_rank_than_the_representation(rank):
     assert np.abs(trace.state["W"]).max() < 1e3
 
 
+def test_covariates_that_are_zero_and_clients_of_one_sample():
+    rng = np.random.default_rng(0)
+    empty = lr.ClientData(np.zeros((8, 3)), rng.standard_normal(8), np.array([0, 4, 8]))
+    trace = quietly(lr.fedrep, empty, k=2)
+    assert trace["loss"][-1] == pytest.approx(loss(empty, np.zeros((2, 3))))
+    np.testing.assert_array_equal(trace.state["W"], 0.0)
+    single = lr.ClientData(rng.standard_normal((5, 3)), rng.standard_normal(5), np.arange(6))
+    assert quietly(lr.fedrep, single, k=2)["loss"][-1] < 1e-20
+
+
 def test_with_a_truth_or_a_start_it_is_the_papers():
     truth = lr.SharedRepresentation.random(n=10, d=6, k=2, noise=0.1, rng=0)
     drawn = truth.draw(12, rng=1)
