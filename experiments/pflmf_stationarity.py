@@ -126,7 +126,7 @@ def draw_ratios(ax, rows, sizes):
         shift = (0.96, 1.04)[place] if len(sizes.K) > 1 else 1.0
         middle, low, high = part.median(), part.min(), part.max()
         ax.errorbar(
-            middle.index * shift, middle, [middle - low, high - middle], fmt="os"[place],
+            middle.index * shift, middle, np.array([middle - low, high - middle]), fmt="os"[place],
             color=color, elinewidth=0.9, capsize=1.5, markersize=3.5,
         )  # fmt: skip
         ax.text(0.97, 0.97 - 0.09 * place, f"{'●■'[place]} K = {K}", color=color, ha="right",

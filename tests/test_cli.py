@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import linrep
 from linrep.cli import main
+from tests.tools import runner
 
 SCRIPT = Path(__file__).with_name("toy_figure.py").read_text("utf-8")
 
@@ -34,15 +35,16 @@ def test_what_runs_would_warn_of_is_one_line(run, tmp_path):
     head = "from linrep._warning import RunWarning, warn\n"
     text = SCRIPT.replace("    return pd.DataFrame", f"    {noted}\n    return pd.DataFrame", 1)
     (tmp_path / "mine.py").write_text(text.replace("import pandas", f"{head}import pandas", 1))
-    result = run("figures", "mine.py")
-    assert result.exit_code == 0, result.output
-    assert "mine.figure: notes on its runs: it crawls (24 of 24 replicates)\n" in result.stderr
-    assert result.output.count("crawls") == 1
+    figures = ("figures", "mine.py")
     sweep = ("sweep", "--function", "mine.py:replicate", "--m", "1,2", "--replicates", "3")
-    result = run(*sweep)
-    assert result.exit_code == 0, result.output
-    assert result.stderr.endswith("in the column notes: it crawls (6 of 6)\n")
-    assert result.output.count("crawls") == 1
+    for words, line in (
+        (figures, "mine.figure: notes on its runs: it crawls (24 of 24 replicates)\n"),
+        (sweep, "in the column notes: it crawls (6 of 6)\n"),
+    ):
+        result = runner().invoke(main, words)
+        assert result.exit_code == 0, result.output
+        assert line in result.stderr
+        assert (result.stdout + result.stderr).count("crawls") == 1
 
 
 def test_a_quick_run_does_not_overwrite_the_full_one(run, tmp_path):
