@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.sizes import Sizes, size
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, size
+from linrep.figures.summaries import beside, mean_of_last
 from linrep.stats import mean_interval
-from linrep.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
 
 N, CLASSES, ROUNDS, PARTICIPATION, LR = 20, 2, 30, 0.25, 0.02

@@ -8,11 +8,21 @@ The small scale is of CIFAR-10 with a fifth of the images at 16 by 16 pixels, th
 cifar10_16.npz in the folder of data.
 """
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, method_of, outcome, scaled, small_first, train, with_own
-from linrep.summaries import beside
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import (
+    TITLES,
+    Scales,
+    method_of,
+    outcome,
+    scaled,
+    small_first,
+    train,
+    with_own,
+)
+from linrep.figures.summaries import beside
 
 LR, BATCH = 0.1, 50
 METHODS = ("FedAvg", "FedRep")

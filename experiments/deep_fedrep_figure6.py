@@ -15,10 +15,11 @@ from dataclasses import replace
 
 import pandas as pd
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import (
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import (
     Scales,
     computed_by,
     method_of,
@@ -28,7 +29,7 @@ from linrep.networks import (
     train,
     with_own,
 )
-from linrep.summaries import beside
+from linrep.figures.summaries import beside
 
 LR, LR_L2GD = 0.01, 0.001
 FULL = {

@@ -23,8 +23,8 @@ from functools import partial
 
 from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import (
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import (
     TITLES,
     Scales,
     method_of,
@@ -35,7 +35,7 @@ from linrep.networks import (
     train,
     with_tuned,
 )
-from linrep.summaries import beside
+from linrep.figures.summaries import beside
 from linrep.sweeps import Grid
 
 LR, PARTICIPATION, LAST = 0.01, 0.1, 10

@@ -15,11 +15,12 @@ cifar10_16.npz in the folder of data.
 import numpy as np
 import pandas as pd
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, method_of, outcome, printed, train, with_own
-from linrep.summaries import beside, mean_of_last
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import TITLES, Scales, method_of, outcome, printed, train, with_own
+from linrep.figures.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
 
 LR, PARTICIPATION, LAST, EVERY = 0.01, 0.1, 10, 5

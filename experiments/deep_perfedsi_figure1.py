@@ -22,11 +22,12 @@ from functools import partial
 
 import numpy as np
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import Scales, curve, method_of, scaled, train, with_own
-from linrep.summaries import beside, mean_of_last
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import Scales, curve, method_of, scaled, train, with_own
+from linrep.figures.summaries import beside, mean_of_last
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10, "lr": 0.05}
 BLOCKS = ("representation.block1", "representation.block2")

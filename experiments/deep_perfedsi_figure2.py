@@ -14,11 +14,12 @@ as many samples as in the paper, there are 20 and 100 clients.
 
 from functools import partial
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import TITLES, Scales, curve, method_of, scaled, train, with_own
-from linrep.summaries import beside, mean_of_last
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import TITLES, Scales, curve, method_of, scaled, train, with_own
+from linrep.figures.summaries import beside, mean_of_last
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10}
 LR, LR_DITTO = 0.1, 0.05

@@ -10,11 +10,12 @@ The small scale is of the files mnist_10k.npz and cifar10_16.npz in the folder o
 ranks and rounds.
 """
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import Scales, choose_lr, outcome, scaled, small_first, train
-from linrep.summaries import beside
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import Scales, choose_lr, outcome, scaled, small_first, train
+from linrep.figures.summaries import beside
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}

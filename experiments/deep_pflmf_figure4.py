@@ -11,11 +11,12 @@ The small scale is of the file mnist_10k.npz in the folder of data, with fewer r
 
 from functools import partial
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import Scales, choose_lr, curve, scaled, small_first, train
-from linrep.summaries import beside, mean_of_last
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import Scales, choose_lr, curve, scaled, small_first, train
+from linrep.figures.summaries import beside, mean_of_last
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}

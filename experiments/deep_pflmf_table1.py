@@ -17,8 +17,8 @@ from functools import partial
 
 from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import (
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import (
     TITLES,
     Scales,
     choose_lr,
@@ -30,7 +30,7 @@ from linrep.networks import (
     table_of_dots,
     train,
 )
-from linrep.summaries import beside
+from linrep.figures.summaries import beside
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
 SETTINGS = {"participation": 0.1, "batch_size": 256, "momentum": 0.0}

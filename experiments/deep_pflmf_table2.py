@@ -21,8 +21,8 @@ import numpy as np
 
 from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import (
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import (
     TITLES,
     Scales,
     choose_lr,
@@ -33,7 +33,7 @@ from linrep.networks import (
     table_of_dots,
     train,
 )
-from linrep.summaries import beside
+from linrep.figures.summaries import beside
 from linrep.sweeps import Grid
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5

@@ -13,9 +13,9 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
 from linrep.sweeps import Grid
 
 RANKS = (1, 2, 3, 5, 8, 10)

@@ -12,11 +12,11 @@ import pandas as pd
 from scipy.stats import gmean
 
 import linrep as lr
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.fedrep import CONVENTIONS, FEDSGD_STEP, Figure1, risk
-from linrep.summaries import counted
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.summaries import counted
+from linrep.papers.fedrep.settings import CONVENTIONS, FEDSGD_STEP, Figure1, risk
 from linrep.sweeps import Grid
 
 METHODS = ("FedRep", "local only", "FedSGD, one model")

@@ -6,8 +6,9 @@ published notebook); the step sizes (in the setting of the text the theorem's 1/
 the notebook has one). For n = 100 and 1000 the step size is shorter than the theorem's limit,
 because sigma_max over subsets is bounded, not enumerated.
 
-The published variant is the notebook's cell, ``linrep.settings.fedrep``, at the n that it has. On
-the same problems and participants, each of its departures from the paper is also corrected alone.
+The published variant is the notebook's cell, ``linrep.papers.fedrep.settings``, at the n that it
+has. On the same problems and participants, each of its departures from the paper is also corrected
+alone.
 """
 
 import math
@@ -17,10 +18,10 @@ import pandas as pd
 from scipy.stats import gmean
 
 import linrep as lr
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.fedrep import (
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.papers.fedrep.settings import (
     CONVENTIONS,
     METHODS,
     PUBLISHED_GOAL,

@@ -12,10 +12,10 @@ import pandas as pd
 from scipy.stats import gmean
 
 import linrep as lr
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.fedrep import (
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.papers.fedrep.settings import (
     CONVENTIONS,
     FEDSGD_STEP,
     Figure4,

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.fedrep import CONVENTIONS, Figure7
-from linrep.summaries import counted
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.summaries import counted
+from linrep.papers.fedrep.settings import CONVENTIONS, Figure7
 from linrep.sweeps import Grid
 
 SHOWN = 100

@@ -17,13 +17,14 @@ import pandas as pd
 from scipy.optimize import least_squares
 
 import linrep as lr
-from linrep import plotting, sweeps
+from linrep import sweeps
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.sizes import Sizes, listed, size
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, listed, size
+from linrep.figures.summaries import crossings, exponents
+from linrep.problems.subspace import frame_at_distance
 from linrep.stats import proportion_interval
-from linrep.subspace import frame_at_distance
-from linrep.summaries import crossings, exponents
 from linrep.sweeps import Grid
 
 START = 0.5

@@ -14,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep import plotting, sweeps
+from linrep import sweeps
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.sizes import Sizes, size
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, size
+from linrep.figures.summaries import crossings, exponents
 from linrep.stats import mean_interval
-from linrep.summaries import crossings, exponents
 from linrep.sweeps import Grid
 
 START = 0.5

@@ -12,10 +12,10 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings import flute as settings
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.papers.flute import settings
 from linrep.sweeps import Grid
 
 WORDS = {

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 
 from linrep.cli import run_script
-from linrep.experiment import load
+from linrep.figures.experiment import load
 
 FIGURE1 = load("flute.figure1")
 

@@ -8,11 +8,11 @@ and start are those of Figure 3; 1200 epochs.
 import numpy as np
 import pandas as pd
 
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.flute import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4, draw_truth
-from linrep.summaries import counted
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.summaries import counted
+from linrep.papers.flute.settings import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4, draw_truth
 from linrep.sweeps import Grid
 
 WEIGHTS = dict(zip(("γ₁ = 2γ₂", "γ₁ = γ₂", "γ₁ = ⅔γ₂"), RATIOS, strict=True))

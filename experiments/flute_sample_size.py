@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.sizes import Sizes, size
-from linrep.summaries import along, crossings, exponents
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, size
+from linrep.figures.summaries import along, crossings, exponents
 from linrep.sweeps import Grid
 from linrep.theory import flute, flute_samples
 

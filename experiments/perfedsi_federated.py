@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep import plotting, sweeps
+from linrep import sweeps
 from linrep.algorithms import imc
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.sizes import Sizes, size
-from linrep.summaries import crossings
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, size
+from linrep.figures.summaries import crossings
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
 

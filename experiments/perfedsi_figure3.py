@@ -12,13 +12,13 @@ the matrix near the truth, and what solvers of inductive matrix completion make 
 import numpy as np
 import pandas as pd
 
-from linrep import plotting
 from linrep.algorithms import imc
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.perfedsi import MODELS, STARTS, Figure3, view
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.summaries import counted
+from linrep.papers.perfedsi.settings import MODELS, STARTS, Figure3, view
 from linrep.stats import proportion_interval
-from linrep.summaries import counted
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
 

@@ -14,13 +14,13 @@ from matplotlib.patheffects import Normal, Stroke
 from scipy.stats import hypergeom
 
 import linrep as lr
-from linrep import plotting
 from linrep.algorithms import imc
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.sizes import Sizes, size
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, size
+from linrep.figures.summaries import counted, crossings
 from linrep.stats import proportion_interval
-from linrep.summaries import counted, crossings
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth
 

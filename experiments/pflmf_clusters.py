@@ -17,14 +17,14 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.special import expit, softmax
 
 import linrep as lr
-from linrep import plotting
 from linrep.algorithms import personalized
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, size
+from linrep.figures.summaries import counted
 from linrep.problems import personal
-from linrep.settings.sizes import Sizes, size
 from linrep.stats import proportion_interval
-from linrep.summaries import counted
 from linrep.sweeps import Grid
 
 NOISE, RIDGE = 0.3, 0.05

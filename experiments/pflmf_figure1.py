@@ -8,11 +8,11 @@ each solution over many draws, for rank 1 as pFL^MF finds it from random factors
 import numpy as np
 import pandas as pd
 
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.papers.pflmf.settings import Figure1, constrained, diameter
 from linrep.problems import personal
-from linrep.settings.pflmf import Figure1, constrained, diameter
 from linrep.sweeps import Grid
 
 OWN, AVERAGE, NEAR, LINE = "own optima", "FedAvg", "constrained", "rank 1"

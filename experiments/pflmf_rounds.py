@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.sizes import Sizes, size
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, size
+from linrep.figures.summaries import along, exponents
+from linrep.problems.subspace import random_frame
 from linrep.stats import mean_interval
-from linrep.subspace import random_frame
-from linrep.summaries import along, exponents
 from linrep.sweeps import Grid
 
 BASE = {"n": 20, "K": 1, "p": 1.0}

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep import plotting
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.settings.sizes import Sizes, size
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, size
 from linrep.sweeps import Grid
 from linrep.theory import pflmf
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from linrep._extras import MissingPackage
+from linrep._lib.extras import MissingPackage
 
 
 def main():

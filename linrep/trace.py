@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _display as show
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep import prediction
-from linrep._arguments import checked
+from linrep._lib import display as show
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep.problems import prediction
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -1,10 +1,11 @@
 """A figure of networks: two methods on the digits, a few rounds."""
 
-from linrep import deep, plotting
+from linrep import deep
 from linrep.cli import run_script
-from linrep.experiment import Experiment
-from linrep.networks import method_of, outcome, train, with_own
-from linrep.summaries import beside
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.networks import method_of, outcome, train, with_own
+from linrep.figures.summaries import beside
 from linrep.sweeps import Grid
 
 ROUNDS = 6

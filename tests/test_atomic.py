@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from linrep import _atomic as files
+from linrep._lib import atomic as files
 
 fcntl = pytest.importorskip("fcntl")
 

@@ -32,7 +32,7 @@ def test_figures_runs_a_script_of_ones_own(run, tmp_path):
 
 def test_what_runs_would_warn_of_is_one_line(run, tmp_path):
     noted = 'warn("it crawls: 3", RunWarning, "it crawls")'
-    head = "from linrep._warning import RunWarning, warn\n"
+    head = "from linrep._lib.warning import RunWarning, warn\n"
     text = SCRIPT.replace("    return pd.DataFrame", f"    {noted}\n    return pd.DataFrame", 1)
     (tmp_path / "mine.py").write_text(text.replace("import pandas", f"{head}import pandas", 1))
     figures = ("figures", "mine.py")
@@ -111,7 +111,7 @@ def test_list_names_every_experiment(run):
 
 
 def test_what_lacks_a_package_is_left_out_of_a_pattern_but_not_by_name(run, monkeypatch):
-    from linrep.experiment import Experiment
+    from linrep.figures.experiment import Experiment
 
     monkeypatch.setattr(Experiment, "missing", lambda self, quick=False: "the package x")
     result = run("figures", "*.digits")

@@ -8,9 +8,9 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from linrep import experiment
 from linrep.claims import ledger
 from linrep.cli import main
+from linrep.figures import experiment
 from linrep.simulation import ALGORITHMS
 from tests.test_import import HEAVY, ROOT
 

@@ -10,13 +10,15 @@ from itertools import chain
 import pytest
 from click.testing import CliRunner
 
-from linrep import experiment, families, simulation
+from linrep import simulation
 from linrep.claims import claims
 from linrep.cli import main, names
 from linrep.cli.group import GROUPS
 from linrep.cli.output import PICTURES
-from linrep.families import regression as models
+from linrep.figures import experiment
 from linrep.problems import completion, regression, samples
+from linrep.simulation import families
+from linrep.simulation.families import regression as models
 from tests.test_import import HEAVY, ROOT
 from tests.tools import complaint
 

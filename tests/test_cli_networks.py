@@ -17,13 +17,13 @@ from matplotlib.text import Text
 
 torch = pytest.importorskip("torch")
 
-from linrep import experiment, networks, plotting  # noqa: E402
+from linrep._lib.provenance import commit  # noqa: E402
 from linrep.cli import main  # noqa: E402
 from linrep.cli.networks import _in_turn  # noqa: E402
 from linrep.deep import readers  # noqa: E402
-from linrep.experiment import runs_in, sweep_of  # noqa: E402
-from linrep.networks import with_method  # noqa: E402
-from linrep.provenance import commit  # noqa: E402
+from linrep.figures import experiment, networks, plotting  # noqa: E402
+from linrep.figures.experiment import runs_in, sweep_of  # noqa: E402
+from linrep.figures.networks import with_method  # noqa: E402
 from linrep.sweeps import load, open_run  # noqa: E402
 
 SCALED = [

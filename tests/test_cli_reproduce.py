@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from linrep import record, reproduction
 from linrep.claims import claims, ledger
 from linrep.claims.verify import Result
 from linrep.cli import main
 from linrep.cli import reproduce as command
 from linrep.cli.verify import compare
+from linrep.figures import record, reproduction
 
 KNOWN = claims()
 

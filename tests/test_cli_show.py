@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 import linrep as lr
-from linrep._scripts import available
+from linrep._lib.scripts import available
 from linrep.claims import claims, ledger
 from linrep.cli import main
-from linrep.reproduction import read_record
+from linrep.figures.reproduction import read_record
 
 FIGURES = Path(__file__).parents[1] / "figures"
 

@@ -9,10 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
-from linrep import plotting
 from linrep.claims import claims, findings, ledger
 from linrep.claims.verify import Result
 from linrep.cli import main
+from linrep.figures import plotting
 from tests.tools import complaint, runner
 
 OWN = """

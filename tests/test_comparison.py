@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 import linrep as lr
-from linrep import subspace
 from linrep.algorithms import drawing
+from linrep.problems import subspace
 from tests.tools import complaint, runner
 
 matplotlib.use("Agg")

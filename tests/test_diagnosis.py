@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linrep as lr
-from linrep import diagnosis
-from linrep.algorithms import fedrep_rounds
+from linrep.algorithms import diagnosis, fedrep_rounds
 from linrep.sweeps import Grid, Sweep, open_run
 from tests.strategies import seeds
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import linrep as lr
-from linrep import _display as show
+from linrep._lib import display as show
 from linrep.theory import flute, flute_lift, perfedsi, pflmf, pflmf_rounds
 from tests.tools import well_formed
 

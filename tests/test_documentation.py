@@ -386,7 +386,7 @@ def test_the_readmes_failures_are_findings_that_change_a_conclusion():
         assert place in claims()[name].place
         finding = found[name]
         heading = f"{', '.join(finding.ids)}: {finding.headline}"
-        page = f"linrep/claims/{name.partition('.')[0]}/findings.md#{slug(heading)}"
+        page = f"linrep/papers/{name.partition('.')[0]}/findings.md#{slug(heading)}"
         assert (text, link) == (finding.headline, page)
         assert finding.severity == "conclusion", name
 

@@ -10,12 +10,12 @@ import pandas as pd
 import pytest
 
 import linrep as lr
-from linrep import _atomic as files
-from linrep import _portable as portable
-from linrep import experiment
-from linrep.experiment import Experiment, make_figure, run_rows
-from linrep.reproduction import check_figures
-from linrep.settings.sizes import Sizes, size
+from linrep._lib import atomic as files
+from linrep._lib import portable
+from linrep.figures import experiment
+from linrep.figures.experiment import Experiment, make_figure, run_rows
+from linrep.figures.reproduction import check_figures
+from linrep.figures.sizes import Sizes, size
 from linrep.sweeps import Grid, Stopped, open_run, replay
 from tests.tools import complaint
 

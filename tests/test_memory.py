@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep import _memory as memory
+from linrep._lib import memory
 from linrep.algorithms import biases, imc, personalized
 from linrep.problems import LowRankRegression, SideInformationCompletion, personal
+from linrep.problems.subspace import random_frame
 from linrep.simulation import simulate, sweep
-from linrep.subspace import random_frame
 from linrep.trace import Trace
 from tests.tools import complaint
 

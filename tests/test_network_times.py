@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 torch = pytest.importorskip("torch")
 
-from linrep import _trial, networks  # noqa: E402
 from linrep.cli import network_times  # noqa: E402
 from linrep.cli.estimate import duration  # noqa: E402
 from linrep.cli.network_times import MEAN, RATIOS, _fill, _named, _stored, plan  # noqa: E402
-from linrep.experiment import RUNS, load, run_directory, sweep_of  # noqa: E402
+from linrep.figures import networks, trial  # noqa: E402
+from linrep.figures.experiment import RUNS, load, run_directory, sweep_of  # noqa: E402
 from linrep.sweeps import Grid, Sweep, open_run  # noqa: E402
 from tests.test_cli_networks import RESULTS, SCRIPT, run  # noqa: E402, F401
 
@@ -53,8 +53,8 @@ def test_a_trial_tells_what_the_whole_run_takes(start, each, evaluation, rounds,
         patch.setattr(networks.deep, "choose_lr", known.choose_lr)
         patch.setattr(_trial, "time", SimpleNamespace(perf_counter=lambda: known.now))
         sweep = Sweep(replicate, Grid.product({"method": ["one"]}), 1)
-        found = _trial.seconds(sweep, {"method": "one"})
-    assert _trial.current() is None
+        found = trial.seconds(sweep, {"method": "one"})
+    assert trial.current() is None
     evaluations = len({*range(0, rounds, 20), *range(max(rounds - 10, 0) + 1, rounds + 1)})
     evaluations += 3 * (1 + min(tried, 10))
     whole = 2 * start + (rounds + 3 * tried) * each + evaluations * evaluation
@@ -68,7 +68,7 @@ def test_what_trains_no_network_is_run_as_a_whole(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(_trial, "time", SimpleNamespace(perf_counter=lambda: clock[-1]))
     sweep = Sweep(replicate, Grid.product({"x": [1]}), 1)
-    assert _trial.seconds(sweep, {"x": 1}) == 7.0
+    assert trial.seconds(sweep, {"x": 1}) == 7.0
 
 
 def _filled(known, columns):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from linrep import experiment
-from linrep.summaries import FEWEST
+from linrep.figures import experiment
+from linrep.figures.summaries import FEWEST
 
 ROOT = Path(__file__).parents[1]
 LABELS = ["data", "n", "method"]

@@ -8,7 +8,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from linrep import plotting
+from linrep.figures import plotting
 from linrep.stats import mean_interval, scaling_exponents
 from tests.tools import complaint
 

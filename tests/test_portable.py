@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from linrep import _portable as portable
+from linrep._lib import portable
 from tests.tools import COMPILED
 
 here = pytest.mark.skipif(not portable.available(), reason=f"{portable.reason()}")

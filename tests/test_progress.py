@@ -9,11 +9,11 @@ from io import StringIO
 
 import pytest
 
-from linrep import _progress as progress
-from linrep._progress import JobsBar, progress_bar
+from linrep._lib import progress
+from linrep._lib.progress import JobsBar, progress_bar
 
 SCRIPT = """
-from linrep._progress import progress_bar
+from linrep._lib.progress import progress_bar
 with progress_bar(None, total=3, desc="walk") as bar:
     for _ in range(3):
         bar.update()

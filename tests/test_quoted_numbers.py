@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from linrep import record, reproduction
+from linrep.figures import record, reproduction
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "docs" / "figures.md").read_text("utf-8")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.random import SeedSequence
 
 import linrep as lr
-from linrep.random import stream, streams
+from linrep.problems.random import stream, streams
 from tests.strategies import seeds
 
 PURPOSES = ("truth", "data", "participation", "start", "frame", "tilt", "trials")

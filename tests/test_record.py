@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linrep import record, reproduction
+from linrep.figures import record, reproduction
 from tests.tools import complaint, rarely
 
 ROOT = Path(__file__).parents[1]

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
-from linrep import _portable as portable
-from linrep import experiment, reproduction
+from linrep._lib import portable
 from linrep.cli import main
-from linrep.reproduction import check_figures
+from linrep.figures import experiment, reproduction
+from linrep.figures.reproduction import check_figures
 
 SCRIPT = Path(__file__).with_name("toy_figure.py").read_text("utf-8")
 
@@ -83,7 +83,7 @@ def test_in_the_portable_mode_digits_decide(own, monkeypatch):
 
     def change(manifest):
         manifest["result"]["rows"]["sha256"] = "0" * 64
-        manifest["checksums"] = linrep.record.checksums(manifest["result"])
+        manifest["checksums"] = linrep.figures.record.checksums(manifest["result"])
 
     edit(own / "figures" / "mine.figure.json", change)
     result = call("--check")
@@ -150,7 +150,7 @@ def test_many_wrong_numbers_fit_a_screen(own):
 def test_intervals_decide_where_there_is_a_reason_and_nowhere_else(own):
     """One figure that was recorded natively leaves the others as strict as they are."""
     table = check_figures([experiment.load("mine.py")]).table
-    moved = table.assign(outcome=linrep.record.INSIDE)
+    moved = table.assign(outcome=linrep.figures.record.INSIDE)
     both = pd.concat([moved.assign(figure="a.one"), moved.assign(figure="b.two")])
     found = reproduction.Reproduction(both, "portable", {"b.two": ("recorded natively",)})
     assert set(found.wrong["figure"]) == {"a.one"}

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.algorithms import personalized
-from linrep.random import stream
-from linrep.selection import candidates
+from linrep.problems.random import stream
+from linrep.simulation.selection import candidates
 from tests.reference import baselines as reference
 from tests.strategies import seeds
 from tests.tools import complaint

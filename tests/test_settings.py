@@ -4,8 +4,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from linrep.settings import fedrep, flute, perfedsi, pflmf
-from linrep.settings.sizes import Sizes, listed, size
+from linrep.figures.sizes import Sizes, listed, size
+from linrep.papers.fedrep import settings as fedrep
+from linrep.papers.flute import settings as flute
+from linrep.papers.perfedsi import settings as perfedsi
+from linrep.papers.pflmf import settings as pflmf
 from tests.tools import complaint
 
 

@@ -19,7 +19,7 @@ SOURCES = {
     for path in [
         *ROOT.glob("*.md"),
         *DOCS.rglob("*.md"),
-        *(ROOT / "linrep" / "claims").rglob("*.md"),
+        *(ROOT / "linrep" / "papers").rglob("*.md"),
     ]
     if not {"_build", "jupyter_execute", "ledger"} & set(path.parts)
 }

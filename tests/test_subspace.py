@@ -6,8 +6,8 @@ from numpy.linalg import cond, norm, svd
 from scipy import stats
 from scipy.linalg import subspace_angles
 
-from linrep import subspace
-from linrep.random import stream
+from linrep.problems import subspace
+from linrep.problems.random import stream
 from tests.reference import subspace as reference
 from tests.strategies import frame, seeds
 from tests.tools import COMPILED, EPS, FALSE_ALARM, close, complaint, draws

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from linrep._suggest import near, unknown
-from linrep._validation import choice
+from linrep._lib.suggest import near, unknown
+from linrep._lib.validation import choice
 
 
 @pytest.mark.parametrize(

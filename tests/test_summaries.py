@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep import summaries
+from linrep.figures import summaries
 from linrep.sweeps import Grid
 from tests.tools import complaint
 

@@ -14,9 +14,9 @@ from tests import typed_use
 MODULES = (
     "linrep", "linrep.algorithms", "linrep.algorithms.imc", "linrep.algorithms.personalized",
     "linrep.algorithms.starts", "linrep.claims", "linrep.claims.ledger", "linrep.claims.verify",
-    "linrep.experiment", "linrep.kernels", "linrep.plotting", "linrep.problems",
-    "linrep.problems.personal", "linrep.report", "linrep.selection", "linrep.simulation",
-    "linrep.stats", "linrep.subspace", "linrep.sweeps", "linrep.theory", "linrep.trace",
+    "linrep.figures.experiment", "linrep.kernels", "linrep.figures.plotting", "linrep.problems",
+    "linrep.problems.personal", "linrep.report", "linrep.simulation.selection", "linrep.simulation",
+    "linrep.stats", "linrep.problems.subspace", "linrep.sweeps", "linrep.theory", "linrep.trace",
     *(f"linrep.theory.{name}" for name in linrep.theory.__all__),
 )  # fmt: skip
 
@@ -93,10 +93,11 @@ def test_the_names_for_type_checkers_are_the_public_ones(package):
         if isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 assert alias.asname == alias.name  # a name that is offered, not only used
-                found[alias.name] = node.module
-    assert set(found) == {*package.__all__} - {"__version__"}
-    for name, module in found.items():
-        assert getattr(importlib.import_module(module), name) is getattr(package, name)
+                home = "." * node.level + (node.module or "")
+                found[alias.name] = importlib.import_module(home, package.__name__)
+    assert set(found) == {*package.__all__}
+    for name, home in found.items():
+        assert getattr(home, name) is getattr(package, name)
 
 
 def test_a_typed_program_runs(tmp_path):

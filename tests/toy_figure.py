@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from linrep.cli import run_script
-from linrep.experiment import Experiment
+from linrep.figures.experiment import Experiment
 from linrep.sweeps import Grid
 
 

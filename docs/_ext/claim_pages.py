@@ -55,7 +55,7 @@ def theory_of(check):
             if item.__module__.startswith("linrep.theory."):
                 if not item.__name__.startswith("_"):
                     found.add(f"{item.__module__}.{item.__qualname__}")
-            elif item.__module__.startswith("linrep.claims."):
+            elif item.__module__.startswith("linrep.papers."):
                 left.append(item)
     return sorted(found)
 
@@ -191,7 +191,7 @@ class Findings(Markdown):
     """Why a paper's statements fail, the gravest first; behind them what has no severity."""
 
     def lines(self, paper):
-        page = ROOT / "linrep" / "claims" / paper / "findings.md"
+        page = ROOT / "linrep" / "papers" / paper / "findings.md"
         own = dict.fromkeys(item for item in findings().values() if item.ids[0].startswith(paper))
         lines = []
         for finding in sorted(own, key=lambda item: -SEVERITIES.index(item.severity)):
@@ -221,7 +221,7 @@ class Derivations(Markdown):
     """The derivations on a paper's page of proofs, what they share first."""
 
     def lines(self, paper):
-        page = ROOT / "linrep" / "claims" / paper / "proofs.md"
+        page = ROOT / "linrep" / "papers" / paper / "proofs.md"
         text = page.read_text("utf-8").partition("\n### ")[0].partition("\n")[2]
         lines = text.splitlines()
         for ids, headline, text in sections(page):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from linrep import plotting, record, reproduction
+from linrep.figures import plotting, record, reproduction
 
 ROOT = Path(__file__).parents[2]
 STATIC = ROOT / "docs" / "_static"

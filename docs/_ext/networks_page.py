@@ -13,8 +13,8 @@ import pandas as pd
 from reference import Markdown
 
 import linrep
-from linrep import experiment
-from linrep.networks import TITLES
+from linrep.figures import experiment
+from linrep.figures.networks import TITLES
 
 FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
 HIGHEST, OPEN, FEW = "highest", "not distinguishable", "too few replicates"

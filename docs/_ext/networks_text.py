@@ -17,8 +17,8 @@ from networks_page import printed
 from reference import Markdown
 
 import linrep
-from linrep import experiment
-from linrep.summaries import FEWEST, differences
+from linrep.figures import experiment
+from linrep.figures.summaries import FEWEST, differences
 
 FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
 _QUOTED = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from linrep import plotting, record, reproduction
+from linrep.figures import plotting, record, reproduction
 
 HERE = Path(__file__).parent
 PICTURE = HERE / "figure.png"

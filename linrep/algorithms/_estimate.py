@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._clock import Stopwatch
+from linrep._lib.clock import Stopwatch
+from linrep.algorithms.diagnosis import diagnose_estimate, own_data
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads, heads_loss
-from linrep.diagnosis import diagnose_estimate, own_data
-from linrep.prediction import origin
 from linrep.problems.clients import ClientData
+from linrep.problems.prediction import origin
 from linrep.problems.regression import SharedRepresentation
 from linrep.trace import Trace
 

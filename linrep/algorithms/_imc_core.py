@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import ArpackError, LinearOperator, svds
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.algorithms._imc_sides import Side
 from linrep.kernels.completion import weigh_by_residual
 from linrep.problems.completion import Observations

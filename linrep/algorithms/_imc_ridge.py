@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _validation as check
-from linrep._clock import Stopwatch
+from linrep._lib import validation as check
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._imc_biases import Biases, fit_biases
 from linrep.algorithms._imc_core import Core, factors_of
 from linrep.problems.completion import Observations

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.kernels.linalg import RANK_TOLERANCE
 
 Values = NDArray[np.float64]

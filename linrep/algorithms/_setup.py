@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _validation as check
-from linrep._whitening import Whitening, whitening
+from linrep._lib import validation as check
+from linrep.algorithms._whitening import Whitening, whitening
+from linrep.algorithms.driver import begin
 from linrep.algorithms.starts import (
     models_start,
     moments_start,
@@ -16,11 +17,10 @@ from linrep.algorithms.starts import (
     random_start,
     truncated_start,
 )
-from linrep.driver import begin
 from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, LOSS, POPULATION_RISK
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
-from linrep.subspace import frame_at_distance, orthonormalize
+from linrep.problems.subspace import frame_at_distance, orthonormalize
 from linrep.trace import Trace
 
 BATCHES = ("fixed", "fresh", "split", "gram", "gram_split")

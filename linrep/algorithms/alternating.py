@@ -9,18 +9,18 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.sparse.linalg import LinearOperator, lsqr
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import start_name
+from linrep.algorithms.driver import run_rounds
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.starts import moments_start, random_start
-from linrep.driver import run_rounds
 from linrep.problems.clients import ClientData
+from linrep.problems.random import RNGLike
 from linrep.problems.regression import SharedRepresentation
-from linrep.random import RNGLike
 from linrep.trace import Trace
 
 STARTS = ("moments", "random")

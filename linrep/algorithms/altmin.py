@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._schedule import InTurn
 from linrep.algorithms._setup import prepare
+from linrep.algorithms.driver import drive
 from linrep.algorithms.fedrep_rounds import Sampled
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
 from linrep.algorithms.step_sizes import largest_second_moment, units_of
-from linrep.driver import drive
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
-from linrep.random import RNGLike
+from linrep.problems.random import RNGLike
 from linrep.trace import Trace, read_rounds
 
 __all__ = ["altgdmin", "altmin_gd"]

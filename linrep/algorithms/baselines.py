@@ -16,14 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms import _ridge
 from linrep.algorithms.local import fit_models, model_metrics
-from linrep.prediction import origin
 from linrep.problems.clients import ClientData
+from linrep.problems.prediction import origin
 from linrep.problems.weights import unweighted
 from linrep.trace import Trace
 

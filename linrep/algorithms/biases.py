@@ -9,16 +9,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep.driver import run_rounds
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep.algorithms.driver import run_rounds
 from linrep.kernels import designs
-from linrep.prediction import origin
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
+from linrep.problems.prediction import origin
+from linrep.problems.random import streams
 from linrep.problems.weights import unweighted
-from linrep.random import streams
 from linrep.trace import Trace, columns
 
 Values = NDArray[np.float64]

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from linrep import _display as show
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import display as show
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._estimate import estimate
 from linrep.algorithms.local import fit_heads, fit_models
 from linrep.problems.clients import ClientData
-from linrep.random import RNGLike, stream
-from linrep.subspace import orthonormalize, random_frame
+from linrep.problems.random import RNGLike, stream
+from linrep.problems.subspace import orthonormalize, random_frame
 from linrep.trace import Trace
 
 _DENSE = 600  # entries of B up to which Newton's method follows

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import subspace
+from linrep.problems import subspace
 from linrep.problems.regression import ImplicitRepresentation
 from linrep.trace import Trace
 

@@ -6,19 +6,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.diagnosis import Note, diagnose, own_data, tell
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.starts import root_mean_square
 from linrep.algorithms.step_sizes import units_of
-from linrep.diagnosis import Note, diagnose, own_data, tell
 from linrep.kernels import factorization as kernel
-from linrep.prediction import origin
 from linrep.problems.clients import ClientData
+from linrep.problems.prediction import origin
+from linrep.problems.random import RNGLike, stream
 from linrep.problems.regression import SharedRepresentation
-from linrep.random import RNGLike, stream
 from linrep.trace import MOST_ROUNDS, Trace, columns
 
 _FOUND = {"step_size_rule": "line search"}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._setup import BATCHES, Setup, prepare
+from linrep.algorithms.driver import Method, drive
 from linrep.algorithms.fedrep_rounds import Sampled
 from linrep.algorithms.gram import Simulated, require_gaussian
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
-from linrep.driver import Method, drive
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
+from linrep.problems.random import RNGLike
 from linrep.problems.regression import SharedRepresentation
-from linrep.random import RNGLike
 from linrep.trace import Trace, read_rounds
 
 NORMALIZATIONS = ("theorem", "published")

@@ -10,11 +10,11 @@ from queue import SimpleQueue
 
 import numpy as np
 
-from linrep import _memory as memory
-from linrep._clock import account, share
+from linrep._lib import memory
+from linrep._lib.clock import account, share
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, METRICS, Setup
-from linrep.driver import WORK_PER_CALL, Method
+from linrep.algorithms.driver import WORK_PER_CALL, Method
 from linrep.kernels import fedrep_adaptive as adapting
 from linrep.kernels import halves
 from linrep.kernels import rounds as kernel
@@ -81,7 +81,7 @@ class _TruthErrors:
 
 
 class Sampled(Method):
-    """Rounds on stored or drawn samples; see :class:`linrep.driver.Method`.
+    """Rounds on stored or drawn samples; see :class:`linrep.algorithms.driver.Method`.
 
     In a long round clients are in groups, which are spread over threads and, with drawn samples,
     have streams of their own. Adaptive rounds may be `whitened`: then the loss and, with all

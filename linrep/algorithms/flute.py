@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair, start_name
+from linrep.algorithms.driver import Method, begin, drive
 from linrep.algorithms.flute_rounds import (
     ROUNDS_PER_CALL,
     Adaptive,
@@ -25,13 +26,12 @@ from linrep.algorithms.flute_rounds import (
     source,
 )
 from linrep.algorithms.step_sizes import require_stored, units_of
-from linrep.driver import Method, begin, drive
 from linrep.kernels import linalg
 from linrep.kernels.flute import Steps
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
+from linrep.problems.random import RNGLike, stream
 from linrep.problems.regression import SharedRepresentation
-from linrep.random import RNGLike, stream
 from linrep.trace import Trace, columns, read_rounds
 
 BATCHES = ("fixed", "fresh", "population")
@@ -278,7 +278,7 @@ def flute(
 
 
 class _FLUTE(Method):
-    """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
+    """Rounds with what is measured of them; see :class:`linrep.algorithms.driver.Method`."""
 
     def __init__(self, steps, table, numbers):
         self._steps, self._table, self.most = steps, table, steps.most

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linrep import _memory as memory
+from linrep._lib import memory
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms.curvature import Smoothness
 from linrep.algorithms.descent import Descent
-from linrep.driver import WORK_PER_CALL
+from linrep.algorithms.driver import WORK_PER_CALL
 from linrep.kernels import flute as kernel
 from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.kernels.rounds import COMPLETED, CONVERGED

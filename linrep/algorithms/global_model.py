@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, prepare
 from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
+from linrep.algorithms.driver import Method, drive
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
 from linrep.algorithms.step_sizes import require_stored, units_of
-from linrep.driver import Method, drive
 from linrep.kernels import global_model as kernel
 from linrep.kernels.fedrep import Samples
 from linrep.kernels.linalg import orthonormalize
@@ -32,8 +32,8 @@ from linrep.kernels.rounds import (
 )
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import LeastSquaresObjectives
+from linrep.problems.random import RNGLike
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
-from linrep.random import RNGLike
 from linrep.trace import Trace, read_rounds
 
 
@@ -169,7 +169,7 @@ def _balance(setup):
 
 
 class _GlobalModel(Method):
-    """Rounds on a global model; see :class:`linrep.driver.Method`."""
+    """Rounds on a global model; see :class:`linrep.algorithms.driver.Method`."""
 
     most = 1
     saved_before_run = True

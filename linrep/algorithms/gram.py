@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._clock import account, share
+from linrep._lib.clock import account, share
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import METRICS, Setup
-from linrep.driver import WORK_PER_CALL, Method
+from linrep.algorithms.driver import WORK_PER_CALL, Method
 from linrep.kernels import gram as kernel
 from linrep.kernels.gram_clients import BLOCK, Batch, client_workspace
 from linrep.kernels.rounds import (
@@ -23,7 +23,7 @@ from linrep.kernels.rounds import (
     Settings,
 )
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
-from linrep.subspace import orthonormalize
+from linrep.problems.subspace import orthonormalize
 
 GROUP = 16384  # participants that share a stream; part of how streams are used
 
@@ -79,7 +79,7 @@ def require_gaussian(what: str, truth: SharedRepresentation) -> None:
 
 
 class Simulated(Method):
-    """Rounds on simulated batches; see :class:`linrep.driver.Method`.
+    """Rounds on simulated batches; see :class:`linrep.algorithms.driver.Method`.
 
     Beyond `GROUP` participants, groups of so many have streams of their own and are spread over
     threads; their sums are added in the order of the groups.

@@ -17,16 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
-from linrep._threads import one_thread
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
+from linrep._lib.threads import one_thread
 from linrep.algorithms import _imc_ridge as ridges
 from linrep.algorithms._imc_biases import fit_biases
 from linrep.algorithms._imc_core import Core, dense, factors_of
 from linrep.algorithms._imc_damped import damped_steps, plain_step
 from linrep.algorithms._setup import read_pair
-from linrep.diagnosis import Note, tell
+from linrep.algorithms.diagnosis import Note, tell
 from linrep.problems.completion import Observations
 from linrep.trace import MOST_ROUNDS, Trace, columns
 

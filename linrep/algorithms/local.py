@@ -5,20 +5,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
 from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.kernels.rounds import workspace
-from linrep.prediction import origin
 from linrep.problems.clients import ClientData
+from linrep.problems.prediction import origin
+from linrep.problems.random import RNGLike, stream, streams
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
-from linrep.random import RNGLike, stream, streams
 from linrep.trace import Trace
 
 

@@ -8,21 +8,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linrep import _validation as check
-from linrep import subspace
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import read_pair, read_problem, start_name
+from linrep.algorithms.driver import COMPLETED, Method, begin, drive
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
 from linrep.algorithms.step_sizes import units_of
-from linrep.driver import COMPLETED, Method, begin, drive
 from linrep.kernels import meta as kernel
+from linrep.problems import subspace
 from linrep.problems.clients import ClientData
+from linrep.problems.random import RNGLike
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
-from linrep.random import RNGLike
 from linrep.trace import Trace, read_rounds
 
 __all__ = ["anil", "maml"]
@@ -291,7 +291,7 @@ def _steps(truth, data, k, m, square, alpha, beta):
 
 
 class _Meta(Method):
-    """Outer steps; see :class:`linrep.driver.Method`."""
+    """Outer steps; see :class:`linrep.algorithms.driver.Method`."""
 
     most = 1
     saved_before_run = True

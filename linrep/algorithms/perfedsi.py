@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
 from linrep.algorithms._imc_ridge import factor_path, make_plan
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.algorithms.starts import root_mean_square
-from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
 from linrep.problems.completion import Observations, SideInformationCompletion
-from linrep.random import RNGLike
+from linrep.problems.random import RNGLike
 from linrep.trace import Trace, read_rounds
 
 Values = NDArray[np.float64]
@@ -200,7 +200,7 @@ def perfedsi(
 
 
 class _PerFedSI(Method):
-    """Rounds on entries; see :class:`linrep.driver.Method`."""
+    """Rounds on entries; see :class:`linrep.algorithms.driver.Method`."""
 
     saved_before_run = True
 

@@ -38,15 +38,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.algorithms.curvature import SHARE
 from linrep.algorithms.descent import Descent
+from linrep.algorithms.diagnosis import own_data
+from linrep.algorithms.driver import run_rounds
 from linrep.algorithms.pflmf import distances
 from linrep.algorithms.step_sizes import units_of
-from linrep.diagnosis import own_data
-from linrep.driver import run_rounds
 from linrep.kernels.diameter import project_differences
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import LeastSquaresObjectives, as_objectives

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep import subspace
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
+from linrep.algorithms.diagnosis import own_data
+from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.algorithms.errors import models_errors
 from linrep.algorithms.pflmf_rounds import (
     Adaptive,
@@ -21,17 +22,16 @@ from linrep.algorithms.pflmf_rounds import (
     is_compiled,
 )
 from linrep.algorithms.step_sizes import units_of
-from linrep.diagnosis import own_data
-from linrep.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings
+from linrep.problems import subspace
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import SampleObjectives, as_objectives
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.objectives import Objectives
+from linrep.problems.random import RNGLike
 from linrep.problems.regression import SharedRepresentation
-from linrep.random import RNGLike
-from linrep.subspace import random_frame
+from linrep.problems.subspace import random_frame
 from linrep.trace import Trace, read_rounds
 
 Values = NDArray[np.float64]
@@ -275,7 +275,7 @@ def pflmf(
 
 
 class _PFLMF(Method):
-    """Rounds with what is measured of them; see :class:`linrep.driver.Method`."""
+    """Rounds with what is measured of them; see :class:`linrep.algorithms.driver.Method`."""
 
     saved_before_run = True
 

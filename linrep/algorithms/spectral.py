@@ -10,10 +10,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import eigh
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._clock import Stopwatch
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.clock import Stopwatch
 from linrep.algorithms._estimate import estimate
 from linrep.algorithms.starts import moments_start
 from linrep.problems.clients import ClientData

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._whitening import is_feasible, whitening
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.algorithms import _ridge
+from linrep.algorithms._whitening import is_feasible, whitening
 from linrep.kernels import moments
 from linrep.kernels.fedrep import fit_heads
 from linrep.kernels.linalg import RANK_TOLERANCE, reject
 from linrep.kernels.rounds import workspace
 from linrep.problems.clients import ClientData
-from linrep.random import RNGLike, stream
-from linrep.subspace import random_frame
+from linrep.problems.random import RNGLike, stream
+from linrep.problems.subspace import random_frame
 from linrep.trace import MOST_ROUNDS
 
 __all__ = [

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep.random import RNGLike, stream
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep.problems.random import RNGLike, stream
 from linrep.trace import Trace, Trials
 
 _PER_TRIAL = 330  # numbers of memory that the streams of a trial take

@@ -22,7 +22,7 @@ from linrep.deep.collapse import neural_collapse
 from linrep.deep.data import FederatedData
 from linrep.deep.methods import FLUTE, Ditto, FedAvg, FedProx, Local, Scaffold
 from linrep.deep.training import schedule
-from linrep.random import keyed
+from linrep.problems.random import keyed
 
 #: ``batches(client, place, round)`` are the samples and labels of a client's steps in a phase.
 Batches = Callable[[int, int, int], Iterable[tuple[Tensor, Tensor]]]

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.linalg
 
-from linrep import subspace
 from linrep.bench.timing import Record, compared, take_turns
+from linrep.problems import subspace
 
 
 def measure(repetitions: int = 15) -> Iterator[list[Record]]:
-    """Time `linrep.subspace.distance` and SciPy's at d = 1000, k = 5, and measure their accuracy.
+    """Time linrep's distance of subspaces and SciPy's at d = 1000, k = 5, and measure their errors.
 
     Yields
     ------

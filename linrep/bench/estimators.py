@@ -16,10 +16,10 @@ import numpy as np
 from scipy.optimize import minimize
 
 from linrep import algorithms
-from linrep._threads import one_thread
+from linrep._lib.threads import one_thread
 from linrep.bench.timing import Record, compared, largest_difference, take_turns
-from linrep.comparison import compare
 from linrep.problems import ClientData, SharedRepresentation
+from linrep.simulation.comparison import compare
 
 D, K, N, M = 100, 5, 400, 25
 STEP = 0.5

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from linrep import subspace
 from linrep.bench.limits import Limits
 from linrep.bench.timing import (
     TOLERANCE,
@@ -29,7 +28,7 @@ from linrep.bench.timing import (
 from linrep.kernels import designs, rounds
 from linrep.kernels import fedrep_adaptive as adapting
 from linrep.kernels.fedrep import Samples, run_fixed_trials
-from linrep.problems import SharedRepresentation
+from linrep.problems import SharedRepresentation, subspace
 
 # Up to about this many multiplications OpenBLAS skips the packing that tall thin matrices pay for.
 _SMALL_PRODUCT = 1e6

@@ -16,11 +16,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import lsqr
 
-from linrep._threads import one_thread
+from linrep._lib.threads import one_thread
 from linrep.algorithms import imc, perfedsi
 from linrep.bench.timing import Record, compared, take_turns
 from linrep.problems import Observations, SideInformationCompletion
-from linrep.subspace import random_frame
+from linrep.problems.subspace import random_frame
 from linrep.trace import columns
 
 GOAL = 1e-8  # relative error of the whole matrix

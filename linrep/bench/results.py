@@ -11,9 +11,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from linrep import _atomic as files
+from linrep._lib import atomic as files
+from linrep._lib.provenance import surroundings, versions
 from linrep.bench.timing import Record, has
-from linrep.provenance import surroundings, versions
 
 #: In the order in which they are run; each is a module with a function ``measure``.
 NAMES = (

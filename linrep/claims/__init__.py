@@ -1,6 +1,6 @@
 """Claims of the papers: statements with the checks that can refute them, verdicts, the ledger."""
 
-from linrep._extras import need
+from linrep._lib.extras import need
 
 need("claims", "linrep.claims")
 

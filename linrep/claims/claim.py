@@ -13,18 +13,17 @@ from typing import Any
 
 import numpy as np
 
-from linrep import _display as show
-from linrep import _suggest
-from linrep._arguments import checked
-from linrep._validation import identifier
+from linrep._lib import display as show
+from linrep._lib import scripts, suggest
+from linrep._lib.arguments import checked
+from linrep._lib.validation import identifier
 from linrep.claims import inputs
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
 from linrep.claims.measurements import Curve, Fact, Measurement
 from linrep.claims.verdict import judge
-from linrep.random import RNGLike, generator
+from linrep.problems.random import RNGLike, generator
 from linrep.sweeps import targets
 
-_FOLDER = Path(__file__).parent  # with a folder for each paper's claims
 BUDGETS = ("quick", "standard", "thorough")
 
 
@@ -372,8 +371,7 @@ class Claims(dict[str, Claim]):
 
 def claims() -> Claims:
     """Return the claims of the papers by id, in the order of their files."""
-    package = __name__.rpartition(".")[0]
-    modules = [item.name for item in walk_packages([str(_FOLDER)], f"{package}.")]
+    modules = [item.name for item in walk_packages([str(scripts.papers())], "linrep.papers.")]
     for name in modules:
         import_module(name)
     # Not in the order in which somebody imported them.
@@ -430,7 +428,7 @@ def unknown(id: str, known: Iterable[str]) -> str:
         The ids that there are.
     """
     otherwise = "linrep verify [FILE.py] --list shows them"
-    return _suggest.unknown("no claim", id, known, otherwise=otherwise)
+    return suggest.unknown("no claim", id, known, otherwise=otherwise)
 
 
 def corrections(id: str) -> list[Claim]:

@@ -13,7 +13,7 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from linrep._display import badge, literal
+from linrep._lib.display import badge, literal
 from linrep.claims import formulas, ledger
 from linrep.claims.claim import Claim, claims, corrections, unknown
 from linrep.claims.evidence import FAILS, shown
@@ -112,7 +112,7 @@ class Entry:
         ValueError
             If no picture is recorded.
         """
-        from linrep import plotting
+        from linrep.figures import plotting
 
         points = ledger.recorded_points(self.claim.id, self.book)
         if points is None:
@@ -136,7 +136,7 @@ class Entry:
             return ""
         import matplotlib.pyplot as plt
 
-        from linrep import plotting
+        from linrep.figures import plotting
 
         with plotting.style():
             figure = plotting.evidence(points)

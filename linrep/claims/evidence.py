@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from linrep import _display as show
+from linrep._lib import display as show
 from linrep.claims.measurements import LOWER, UPPER, VALUE, Fact
 
 if TYPE_CHECKING:
@@ -218,9 +218,9 @@ class Evidence:
 
         See Also
         --------
-        linrep.plotting.evidence
+        linrep.figures.plotting.evidence
         """
-        from linrep import plotting
+        from linrep.figures import plotting
 
         if self.points is None:
             raise ValueError("this evidence has no points to draw")

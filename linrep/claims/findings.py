@@ -10,10 +10,11 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
+from linrep._lib import scripts
 from linrep.claims.sections import sections
 
 #: Of each paper a page, beside the statements.
-PATHS = tuple(sorted(Path(__file__).parent.glob("*/findings.md")))
+PATHS = tuple(sorted(scripts.papers().glob("*/findings.md")))
 
 #: What a failure concerns, from the least to the gravest.
 SEVERITIES = ("misprint", "constant", "proof step", "statement", "conclusion")

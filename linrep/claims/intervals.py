@@ -7,7 +7,7 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any
 
-from linrep._arguments import checked
+from linrep._lib.arguments import checked
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import LOWER, UPPER, Condition, Missing
 

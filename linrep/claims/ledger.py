@@ -11,8 +11,9 @@ from typing import Any
 
 import pandas as pd
 
-from linrep import _atomic as files
-from linrep._display import number as show
+from linrep._lib import atomic as files
+from linrep._lib import scripts
+from linrep._lib.display import number as show
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import (
     FAILS,
@@ -29,7 +30,7 @@ from linrep.claims.order import in_order
 from linrep.claims.sections import unescaped
 from linrep.claims.verify import Result
 
-PATH: Path = Path(__file__).with_name("ledger.json")
+PATH: Path = scripts.papers() / "ledger.json"
 AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
 UNDECIDED_HERE = "undecided at this budget"
 DECIDED_HERE = "decided here and undecided in the record"

@@ -9,8 +9,8 @@ from html import escape
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from linrep import _display as show
-from linrep._validation import choice
+from linrep._lib import display as show
+from linrep._lib.validation import choice
 from linrep.claims import ledger
 from linrep.claims.claim import claims, unknown
 from linrep.claims.entry import Entry, entry

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep.random import RNGLike, generator
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep.problems.random import RNGLike, generator
 from linrep.stats import TransitionPoint
 
 #: What a number is of the quantity that it is named after: it itself, or a bound of it.
@@ -616,8 +616,8 @@ class Curve:
     Attributes
     ----------
     points : DataFrame
-        As :func:`linrep.plotting.evidence` takes them: columns panel, x, y, xlabel, ylabel, and
-        perhaps series, low, high and predicted. Axes are logarithmic.
+        As :func:`linrep.figures.plotting.evidence` takes them: columns panel, x, y, xlabel, ylabel,
+        and perhaps series, low, high and predicted. Axes are logarithmic.
     """
 
     points: pd.DataFrame

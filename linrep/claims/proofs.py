@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import scripts
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Measurement, Readings, Together
 from linrep.claims.sections import Section, sections
 
 #: Of each paper a page, beside the statements.
-PATHS = tuple(sorted(Path(__file__).parent.glob("*/proofs.md")))
+PATHS = tuple(sorted(scripts.papers().glob("*/proofs.md")))
 
 Item = TypeVar("Item", bound=Measurement)
 

@@ -15,7 +15,7 @@ from scipy import stats as distributions
 from linrep.claims.decisions import more
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
 from linrep.claims.measurements import Constant, resample
-from linrep.random import RNGLike
+from linrep.problems.random import RNGLike
 
 #: Slopes of the logarithm of a constant up to this count as no growth.
 GROWTH = 0.05

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from linrep._arguments import checked
-from linrep._validation import choice
+from linrep._lib.arguments import checked
+from linrep._lib.validation import choice
 from linrep.claims import decisions, pictures, slopes
 from linrep.claims.evidence import (
     FAILS,

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from linrep import _code as code
-from linrep import _portable as portable
-from linrep._progress import JobsBar
+from linrep._lib import code, portable
+from linrep._lib.progress import JobsBar
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence, read_in_several_ways, shown
@@ -301,7 +300,7 @@ def stream(name: str, seed: int) -> np.random.Generator:
 
 def is_own(item: Claim) -> bool:
     """Tell whether a claim is a user's, and not linrep's."""
-    return not item.check.__module__.startswith("linrep.claims.")
+    return not item.check.__module__.startswith("linrep.papers.")
 
 
 def with_control(
@@ -483,9 +482,7 @@ def _directory(name, budget, seed, store):
     own is kept apart from them: a neighbour may make a claim of the same id.
     """
     own = Path(inspect.getsourcefile(registered(name).check) or "")
-    papers = Path(__file__).parent.glob("*/__init__.py")
-    left_out = [*_DECIDING, *(f"claims/{path.parent.name}" for path in papers)]
-    digest = hashlib.sha256(code.state("deep", *sorted(left_out)).encode())
+    digest = hashlib.sha256(code.state("deep", *_DECIDING, *code.statements()).encode())
     for path in (own, *sorted(own.parent.glob("*.py"))):
         digest.update(path.read_bytes())
     return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:_DIGITS]}"

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from linrep._arguments import checked
+from linrep._lib.arguments import checked
 from linrep.claims.claim import Budget
 from linrep.claims.measurements import Search
 

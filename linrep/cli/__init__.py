@@ -1,6 +1,6 @@
 """The command line."""
 
-from linrep._extras import need
+from linrep._lib.extras import need
 
 need("cli", "the command line")
 

@@ -102,7 +102,7 @@ def size_section(identifier: str, sizes: Any) -> Section:
     """
     from dataclasses import fields
 
-    from linrep.settings.sizes import listed
+    from linrep.figures.sizes import listed
 
     lines = []
     for each in fields(sizes):

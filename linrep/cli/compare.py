@@ -70,9 +70,9 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
                 check_output(option, path)
         if out is not None:
             check_picture("--out", out)
-    from linrep.comparison import compare as run
-    from linrep.families import find
     from linrep.problems import SharedRepresentation
+    from linrep.simulation.comparison import compare as run
+    from linrep.simulation.families import find
     from linrep.sweeps import load
 
     with bad_input(ValueError, TypeError):

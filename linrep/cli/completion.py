@@ -12,7 +12,7 @@ from pathlib import Path
 
 from click.shell_completion import CompletionItem
 
-from linrep._scripts import available
+from linrep._lib.scripts import available
 from linrep.cli import names
 
 #: Columns that a run has beside its parameters and what the function returned.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from linrep._scripts import available
+from linrep._lib.scripts import available
 from linrep.cli import completion
 from linrep.cli import names as known
 from linrep.cli.axes import CommandWithAxes, size_section
@@ -100,7 +100,7 @@ def _run_options(command):
 class _Figures(CommandWithAxes):
     def sections(self, arguments):
         """Return the sizes of the figures on the command line."""
-        from linrep import experiment
+        from linrep.figures import experiment
 
         there = experiment.available()
         named = [word for word in arguments if word in there or word.endswith(".py")]
@@ -139,7 +139,7 @@ def figures(arguments, list_only, **options):
         check_ranges({name: values for name, values in read.items() if name in _COUNTS})
         check_rounds(read)
     _start(**options)
-    from linrep import experiment, reproduction
+    from linrep.figures import experiment, reproduction
 
     there = reproduction.recorded() if options["check"] else experiment.available()
     with bad_input(ValueError, OSError):
@@ -218,8 +218,8 @@ def sized(item, given, replicates, quick, option):
 
     Whatever is wrong with them is found here, before the first replicate of the first figure.
     """
-    from linrep.experiment import list_sizes, sweep_of
-    from linrep.reproduction import RESULTS
+    from linrep.figures.experiment import list_sizes, sweep_of
+    from linrep.figures.reproduction import RESULTS
 
     try:
         sizes = {name: read_axis(name, text) for name, text in given.items()}
@@ -254,8 +254,8 @@ def _folder(others):
 
 def _make(chosen, given, quick, check, record, workers, seed, out, replicates, **_):
     """Draw figures, and compare them with the record if asked to."""
-    from linrep.experiment import RUNS, Failed, make_figure
-    from linrep.reproduction import RECORD, RESULTS, check_figures, read_record
+    from linrep.figures.experiment import RUNS, Failed, make_figure
+    from linrep.figures.reproduction import RECORD, RESULTS, check_figures, read_record
     from linrep.sweeps import Stopped
 
     for item in chosen:
@@ -314,8 +314,8 @@ def _say_done(drawn, began):
 
 def show_drawn(item, drawn, began):
     """Show the numbers of a figure, and say where it is."""
-    from linrep.record import flat
-    from linrep.reproduction import RECORD
+    from linrep.figures.record import flat
+    from linrep.figures.reproduction import RECORD
 
     echo(f"{item.id}: {item.title}")
     numbers = flat(drawn.summary)

@@ -15,7 +15,7 @@ from shlex import join
 import click
 
 import linrep
-from linrep._suggest import unknown
+from linrep._lib.suggest import unknown
 from linrep.cli.text import Painted, echo, echo_error
 
 #: The commands in the groups of the help, with what fits a line.
@@ -217,7 +217,7 @@ def start_portable():
     Where there is no such mode, one line says so, and the command goes on natively. A command that
     another program calls as a function leaves that program's process alone.
     """
-    from linrep import _portable as portable
+    from linrep._lib import portable
 
     own = click.get_current_context().find_root().obj or {}
     if reason := portable.reason():

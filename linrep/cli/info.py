@@ -97,7 +97,7 @@ def _version(name):
 
 
 def _processor():
-    from linrep.provenance import processor
+    from linrep._lib.provenance import processor
 
     return processor()
 
@@ -116,7 +116,7 @@ def _blas():
 
 
 def _mode():
-    from linrep import _portable as portable
+    from linrep._lib import portable
 
     return {"mode": portable.mode(), "portable mode": portable.reason() or "available"}
 
@@ -160,7 +160,7 @@ def _data():
 
 
 def _experiments():
-    from linrep.experiment import available, folder
+    from linrep.figures.experiment import available, folder
 
     return {"in": str(folder()), "ids": available()}
 

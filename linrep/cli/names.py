@@ -12,10 +12,10 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import linrep
-from linrep._scripts import available
-from linrep._suggest import unknown
+from linrep._lib.scripts import available
+from linrep._lib.scripts import papers as papers_folder
+from linrep._lib.suggest import unknown
 
-_CLAIMS = Path(linrep.__file__).parent / "claims"
 #: Where a statement is made: the id comes first.
 _MADE = re.compile(r'(?:statement|corrected)\(\s*"([\w.+-]+)"')
 
@@ -83,7 +83,9 @@ WORDS: dict[str, tuple[str, ...]] = {
 #: What the rank is at most, by the sizes of its family of problems.
 _LARGEST_RANK = {"regression": ("d", "n"), "completion": ("d", "p")}
 #: The families of problems.
-PROBLEMS = tuple(sorted(path.stem for path in _CLAIMS.parent.glob("families/[a-z]*.py")))
+PROBLEMS = tuple(
+    sorted(path.stem for path in Path(linrep.__file__).parent.glob("simulation/families/[a-z]*.py"))
+)
 #: The sizes of each figure that has any.
 SIZES: dict[str, tuple[str, ...]] = {
     name: tuple(text.split())
@@ -124,7 +126,7 @@ SIZES: dict[str, tuple[str, ...]] = {
 
 def claims() -> list[str]:
     """Return the ids of the claims that the ledger records."""
-    text = (_CLAIMS / "ledger.json").read_text("utf-8")
+    text = (papers_folder() / "ledger.json").read_text("utf-8")
     return [entry["id"] for entry in json.loads(text)]
 
 
@@ -314,5 +316,5 @@ def check_axes(algorithms, axes, options=()) -> None:
 
 def _made():
     """Yield the ids that stand in the statements' sources."""
-    for path in sorted(_CLAIMS.glob("*/*.py")):
+    for path in sorted(papers_folder().glob("*/*.py")):
         yield from _MADE.findall(path.read_text("utf-8"))

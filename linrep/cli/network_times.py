@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from linrep import _trial
-from linrep._progress import progress_bar
-from linrep._threads import one_thread
+from linrep._lib.progress import progress_bar
+from linrep._lib.threads import one_thread
 from linrep.cli.estimate import duration
 from linrep.cli.text import counted, echo, frame
-from linrep.experiment import Experiment, run_directory, run_of, runs_of, sweep_of
+from linrep.figures import trial
+from linrep.figures.experiment import Experiment, run_directory, run_of, runs_of, sweep_of
 from linrep.sweeps import Sweep, open_run
 from linrep.sweeps.chunks import FAILURES, describe
 from linrep.sweeps.grid import Cell
@@ -209,8 +209,8 @@ def _with_trials(
             name = min(own, key=lambda each: rank.get(grid[each].get("method"), len(rank)))
             try:
                 if not found.keys() - times.keys():  # what a process does once is not of a run
-                    _trial.seconds(sweep, grid[name])
-                found[name] = _trial.seconds(sweep, grid[name]), TRIAL
+                    trial.seconds(sweep, grid[name])
+                found[name] = trial.seconds(sweep, grid[name]), TRIAL
                 echo(f"{name}: {duration(found[name][0])} a run", err=True)
             except FAILURES as error:
                 failures += 1

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import click
 
-from linrep._formulas import parse
-from linrep._scripts import available
+from linrep._lib.formulas import parse
+from linrep._lib.scripts import available
 from linrep.cli import completion
 from linrep.cli import names as known
 from linrep.cli.figures import show_drawn, sized
@@ -94,10 +94,10 @@ def networks(
         known.check_reference(method or "")
         if where is not None:
             parse(where)
-    from linrep import experiment
     from linrep.cli.network_times import plan as show_plan
-    from linrep.experiment import data_folder
-    from linrep.reproduction import RECORD, RESULTS
+    from linrep.figures import experiment
+    from linrep.figures.experiment import data_folder
+    from linrep.figures.reproduction import RECORD, RESULTS
     from linrep.sweeps import Stopped
 
     with bad_input(ValueError):
@@ -187,7 +187,7 @@ def _in_turn(parts, seed):
 
     Its worth is the first entry of what orders the runs of a table.
     """
-    from linrep.experiment import run_of, sweep_of
+    from linrep.figures.experiment import run_of, sweep_of
 
     if len(parts) == 1:
         return parts
@@ -218,7 +218,7 @@ def _selection(where):
 def _surroundings(chosen, device, data):
     """Refuse what cannot be run before the first run, set where it is, and name the device."""
     from linrep.deep.readers import FOLDER_VARIABLE
-    from linrep.experiment import data_folder
+    from linrep.figures.experiment import data_folder
 
     if data is not None:
         os.environ[FOLDER_VARIABLE] = str(data.resolve())
@@ -257,7 +257,7 @@ def _without(chosen, folder):
 
 def _with_cells(chosen, folders, wanted, named, seed):
     """Return the tables that have a cell to run; a named one that has none is refused."""
-    from linrep.experiment import sweep_of
+    from linrep.figures.experiment import sweep_of
 
     left = []
     for item, folder in zip(chosen, folders, strict=True):
@@ -278,7 +278,7 @@ def _with_cells(chosen, folders, wanted, named, seed):
 
 def _own(method, chosen, folders):
     """Return the tables with a method of the user's in the place of theirs, and where they go."""
-    from linrep.networks import own_method, with_method
+    from linrep.figures.networks import own_method, with_method
     from linrep.sweeps import label, load
 
     with bad_input(ValueError, TypeError):
@@ -294,7 +294,7 @@ def _others(item, runs, seed, cells):
 
     What has been run here goes before what is recorded.
     """
-    from linrep.experiment import run_directory, runs_of, so_far, sweep_of
+    from linrep.figures.experiment import run_directory, runs_of, so_far, sweep_of
 
     sweep = sweep_of(item, seed=seed)
     directory = run_directory(runs, item, sweep)
@@ -350,7 +350,7 @@ def _check_record(item, seed):
 
     Those of cells that the table has no longer are left out, which is said.
     """
-    from linrep.experiment import runs_of, sweep_of
+    from linrep.figures.experiment import runs_of, sweep_of
 
     with bad_input(ValueError):
         manifest, rows = _record_of(item)
@@ -370,7 +370,7 @@ def _check_record(item, seed):
 
 def _kept(item, seed):
     """Return the rows that a new record of a table keeps of the old one, None for no record."""
-    from linrep.experiment import runs_in, runs_of, sweep_of
+    from linrep.figures.experiment import runs_in, runs_of, sweep_of
 
     with bad_input(ValueError):
         _, rows = _record_of(item)
@@ -403,10 +403,10 @@ def _record_of(item):
 
     A ValueError says that it is damaged.
     """
-    from linrep import _scripts
-    from linrep.reproduction import RECORD, read_record
+    from linrep._lib import scripts
+    from linrep.figures.reproduction import RECORD, read_record
 
-    for folder in filter(None, (RECORD, _scripts.record())):
+    for folder in filter(None, (RECORD, scripts.record())):
         place = folder / "networks"
         if any((place / f"{item.id}.{kind}").exists() for kind in ("json", "parquet")):
             return read_record(place, item.id)
@@ -415,7 +415,7 @@ def _record_of(item):
 
 def _missing(item, seed, wanted, rows):
     """Return which runs of the wanted cells have no rows."""
-    from linrep.experiment import runs_in, runs_of, sweep_of
+    from linrep.figures.experiment import runs_in, runs_of, sweep_of
 
     sweep = sweep_of(item, seed=seed)
     known = set() if rows is None else set(runs_of(rows, sweep))

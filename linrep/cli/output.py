@@ -41,7 +41,7 @@ def is_device(path):
 
 def write_file(path, content):
     """Write bytes, whole or not at all; to a device, such as /dev/stdout, as they come."""
-    from linrep import _atomic as files
+    from linrep._lib import atomic as files
 
     if is_device(path):
         path.write_bytes(content)

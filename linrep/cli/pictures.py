@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from linrep._formulas import parse
-from linrep._suggest import unknown
+from linrep._lib.formulas import parse
+from linrep._lib.suggest import unknown
 from linrep.cli import completion
 from linrep.cli.group import (
     bad_input,
@@ -164,7 +164,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         _check_formulas(run, value, where, filter(None, [x, by, y, facet]))
     import pandas as pd
 
-    from linrep import plotting
+    from linrep.figures import plotting
     from linrep.sweeps import open_run
     from linrep.sweeps.summary import evaluate, is_condition
 
@@ -242,7 +242,7 @@ def _tell_missing(rows, value, x, columns, table):
     """Say how many thresholds are not among the values that were tried, and on which side."""
     import numpy as np
 
-    from linrep.summaries import crossings
+    from linrep.figures.summaries import crossings
 
     if not table["estimate"].isna().any():
         return

@@ -7,7 +7,7 @@ from textwrap import shorten
 
 import click
 
-from linrep import _scripts
+from linrep._lib import scripts
 from linrep.cli import completion
 from linrep.cli.group import SEED_OPTION, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
@@ -60,7 +60,7 @@ def report(ids, budget, seed, store, book_path, figures, out):
     if figures is None and Path("figures").is_dir():
         figures = Path("figures")
     elif figures is None:
-        figures = _scripts.record()
+        figures = scripts.record()
     with bad_input(OSError, ValueError):
         found = gather(
             chosen,

@@ -61,8 +61,8 @@ def reproduce(wanted, portable, workers, out):
     """
     if portable is not False:
         start_portable()
-    from linrep import reproduction
     from linrep.claims import claims, ledger
+    from linrep.figures import reproduction
     from linrep.sweeps.pool import WorkerEnded, process_pool, terminate
 
     began = time.perf_counter()
@@ -129,7 +129,7 @@ def reproduce(wanted, portable, workers, out):
 
 def _finished(figures, chosen, store, drawn):
     """Count the jobs that another call has finished, by the same code."""
-    from linrep import experiment, reproduction
+    from linrep.figures import experiment, reproduction
 
     runs = drawn / experiment.RUNS
     done = sum(_is_stored(item, store) for item in chosen)
@@ -191,7 +191,7 @@ def _order(expected):
 
 def _run(pool, jobs, workers, found, expected):
     """Run the jobs, and put what they return into `found`, by name."""
-    from linrep._progress import JobsBar
+    from linrep._lib.progress import JobsBar
     from linrep.sweeps.pool import completed
 
     with JobsBar(
@@ -213,7 +213,7 @@ def _is_stored(item, store):
 
 def _report(chosen, entries, store, figures, out, pool):
     """Write the report of all that was done, and return its path."""
-    from linrep import _atomic as files
+    from linrep._lib import atomic as files
     from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
@@ -234,7 +234,7 @@ def _figures(found):
 
 
 def _last(good, same, claims, seconds):
-    from linrep import _portable as portable
+    from linrep._lib import portable
 
     rule = "no figure was drawn" if same is None else same.sentence().partition(": ")[2]
     return (

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from linrep._scripts import available
-from linrep._suggest import unknown
+from linrep._lib.scripts import available
+from linrep._lib.suggest import unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, size_section, without_markup
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
@@ -266,8 +266,8 @@ def _fact(fact, unit=True):
 
 def _figure(name):
     """Print what a figure is of, its sizes, and whether it is recorded."""
-    from linrep import experiment
-    from linrep.reproduction import RECORD, recorded
+    from linrep.figures import experiment
+    from linrep.figures.reproduction import RECORD, recorded
 
     with bad_input(ValueError, OSError):
         item = experiment.load(name)

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linrep._formulas import parse
-from linrep._suggest import unknown
+from linrep._lib.formulas import parse
+from linrep._lib.suggest import unknown
 from linrep.cli import names as known
 from linrep.cli.values import (
     check_cells,

@@ -11,8 +11,8 @@ from shlex import quote
 
 import click
 
-from linrep._suggest import unknown
-from linrep._warning import collected
+from linrep._lib.suggest import unknown
+from linrep._lib.warning import collected
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
 from linrep.cli.estimate import duration, estimate, refuse

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from linrep._memory import PER_RECORD, require
+from linrep._lib.memory import PER_RECORD, require
 
 _WORDS = {"true": True, "false": False, "none": None}
 _RANGE = re.compile(r"(?P<start>[^:]+):(?P<stop>[^:]+)(?::(?P<step>[^:]+))?")

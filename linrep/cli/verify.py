@@ -483,7 +483,7 @@ def compare(results, known, entries):
     `known` are the claims that there are, checked or not: one that is in the ledger alone is a
     difference, too.
     """
-    from linrep import _portable
+    from linrep._lib import portable
     from linrep.claims import HOLDS
     from linrep.claims import ledger as book
 
@@ -507,7 +507,7 @@ def compare(results, known, entries):
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     beside = ", beside the ledger" if entries else ""
     echo(
-        f"{len(results)} of {len(known)} claims checked, {_portable.mode()} mode{beside}: "
+        f"{len(results)} of {len(known)} claims checked, {portable.mode()} mode{beside}: "
         f"{', '.join(counts)}"
     )
     return not (wrong or gone or accepting)
@@ -532,7 +532,7 @@ def _draw(chosen, results, store, folder, level):
 def _save(folder, name, points, text):
     import matplotlib.pyplot as plt
 
-    from linrep import plotting
+    from linrep.figures import plotting
 
     path = folder / f"{name}.png"
     with plotting.style():

@@ -6,7 +6,7 @@ partitions do without.
 
 from importlib import import_module
 
-from linrep._extras import command
+from linrep._lib.extras import command
 
 _HOME = {
     "APFL": "methods",

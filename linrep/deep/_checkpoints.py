@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from linrep import _atomic as files
+from linrep._lib import atomic as files
 from linrep.deep._evaluation import History
 from linrep.deep.source import source
 

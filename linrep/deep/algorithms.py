@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.data import FederatedData
 from linrep.deep.methods import METHODS, FedAvg
 from linrep.deep.runs import run, run_seeds

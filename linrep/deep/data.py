@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _display as show
-from linrep import _validation as check
+from linrep._lib import display as show
+from linrep._lib import validation as check
 
 _CHANNELS = (1, 3)  # grey and RGB: by which the axis of channels is known
 _MANY = np.iinfo(np.int64).max

@@ -14,8 +14,8 @@ import numpy as np
 import torch
 from torch import nn
 
-from linrep import _atomic as files
-from linrep import _validation as check
+from linrep._lib import atomic as files
+from linrep._lib import validation as check
 from linrep.deep import probe
 from linrep.deep.devices import describe
 from linrep.deep.state import Clients

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.func import vmap
 from torch.nn.utils.rnn import pad_sequence
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep import engines, features, layers, probe
 from linrep.deep.data import FederatedData
 from linrep.deep.devices import read_device
@@ -41,7 +41,7 @@ from linrep.deep.training import (
     sample_loss,
     schedule,
 )
-from linrep.random import keyed
+from linrep.problems.random import keyed
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 

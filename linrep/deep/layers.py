@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
-from linrep._validation import integer, real
+from linrep._lib.validation import integer, real
 
 #: Constants of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
 #: 2014), as the signed integers that torch has.

@@ -17,8 +17,9 @@ import torch
 from numpy.random import SeedSequence
 from torch import Tensor, nn
 
-from linrep import _validation as check
-from linrep._progress import progress_bar
+from linrep._lib import validation as check
+from linrep._lib.progress import progress_bar
+from linrep._lib.validation import seed_sequence
 from linrep.deep import _checkpoints as checkpoints
 from linrep.deep import layers, models, partitions
 from linrep.deep._evaluation import History, by_client, judge, trace_of
@@ -27,7 +28,6 @@ from linrep.deep.devices import describe, synchronize
 from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
 from linrep.deep.training import SGD, Optimizer, Phase, belongs, check_blocks
-from linrep.random import seed_sequence
 from linrep.trace import MOST_ROUNDS, Trace, last_rounds, read_record
 
 

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from linrep import _display as show
+from linrep._lib import display as show
 from linrep.deep.training import Parameters
 
 Clients = NDArray[np.int64]

@@ -21,8 +21,8 @@ from torch.func import functional_call, grad, vmap
 from torch.nn import functional as F
 from torch.utils._pytree import tree_map
 
-from linrep import _display as show
-from linrep import _validation as check
+from linrep._lib import display as show
+from linrep._lib import validation as check
 from linrep.deep import graphs, layers
 
 Parameters = dict[str, Tensor]

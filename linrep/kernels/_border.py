@@ -14,7 +14,7 @@ from typing import ParamSpec, TypeVar
 
 import numpy as np
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import finite
 

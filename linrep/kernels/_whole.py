@@ -25,7 +25,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
-from linrep import _clock
+from linrep._lib import clock
 from linrep.kernels._numpy_random import SHOWN
 
 _SOURCES = sorted(Path(__file__).parent.glob("*.py"))
@@ -151,7 +151,7 @@ class Kernel(CPUDispatcher):
 
     def compile(self, signature):
         """Compile, or load, the version for some types of arguments."""
-        with _clock.account().compiling(), _announced(self._cache_misses), _no_garbage_collection():
+        with clock.account().compiling(), _announced(self._cache_misses), _no_garbage_collection():
             return super().compile(signature)
 
 

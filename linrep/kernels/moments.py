@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _memory as memory
+from linrep._lib import memory
 
 Values = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.kernels import _border as border
 from linrep.kernels import moments
 from linrep.kernels._border import (
@@ -400,7 +400,8 @@ def distance(
 
     Notes
     -----
-    FedRep, Definition 1, equation (10). :func:`linrep.subspace.distance` takes any array_like.
+    FedRep, Definition 1, equation (10). :func:`linrep.problems.subspace.distance` takes any
+    array_like.
     """
     d, k = border.matrix("B1", B1)
     if k > d:

@@ -9,14 +9,14 @@ from typing import Any, Protocol, Self, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _display as show
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import display as show
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.problems import preparation as prepare
 from linrep.problems import splits
 from linrep.problems import weights as weighting
 from linrep.problems.preparation import Preparation
-from linrep.random import RNGLike
+from linrep.problems.random import RNGLike
 
 Names: TypeAlias = ArrayLike  # of clients, which need not be numbers
 

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _display as show
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep.random import RNGLike, stream
-from linrep.subspace import random_frame
+from linrep._lib import display as show
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep.problems.random import RNGLike, stream
+from linrep.problems.subspace import random_frame
 
 Values = NDArray[np.float64]
 Places = NDArray[np.int64]

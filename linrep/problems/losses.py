@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logsumexp, softmax
 
-from linrep import _display as show
-from linrep import _memory as memory
-from linrep import _validation as check
+from linrep._lib import display as show
+from linrep._lib import memory
+from linrep._lib import validation as check
 from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.problems.clients import ClientData
 from linrep.problems.objectives import Objectives
+from linrep.problems.random import generator
 from linrep.problems.weights import unweighted
-from linrep.random import generator
 
 Values = NDArray[np.float64]
 

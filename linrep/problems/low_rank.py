@@ -8,15 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _display as show
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import display as show
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.problems.clients import ClientData
+from linrep.problems.random import RNGLike, stream
 from linrep.problems.regression import SharedRepresentation
 from linrep.problems.samples import DESIGNS, draw_samples
-from linrep.random import RNGLike, stream
-from linrep.subspace import random_frame
+from linrep.problems.subspace import random_frame
 
 
 @dataclass(frozen=True, eq=False)

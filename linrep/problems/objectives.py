@@ -12,8 +12,8 @@ from numba.extending import is_jitted
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from linrep import _display as show
-from linrep import _validation as check
+from linrep._lib import display as show
+from linrep._lib import validation as check
 
 Values = NDArray[np.float64]
 _ROUNDING = 1e-12  # of the largest eigenvalue: what is smaller in absolute value is zero

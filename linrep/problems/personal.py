@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
-from linrep import _display as show
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import display as show
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import (
     LeastSquaresObjectives,
@@ -25,8 +25,8 @@ from linrep.problems.losses import (
     SoftmaxObjectives,
 )
 from linrep.problems.objectives import QuadraticObjectives
+from linrep.problems.random import RNGLike, streams
 from linrep.problems.samples import draw_samples
-from linrep.random import RNGLike, streams
 
 Values = NDArray[np.float64]
 LOSSES = ("quadratic", "least_squares", "logistic", "softmax")

@@ -8,10 +8,10 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._warning import warn
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.warning import warn
 from linrep.problems.weights import unweighted
 
 Values = NDArray[np.float64]

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _display as show
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._warning import warn
-from linrep.prediction import predict_entries
+from linrep._lib import display as show
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.warning import warn
 from linrep.problems.completion import Observations
-from linrep.random import RNGLike
-from linrep.trace import Trace
+from linrep.problems.prediction import Predictor, predict_entries
+from linrep.problems.random import RNGLike
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,7 +189,7 @@ class Ratings:
             raise ValueError("held_out must leave ratings on both sides")
         return seen._where(~chosen), seen._where(chosen)
 
-    def predict(self, U: ArrayLike | Trace, V: ArrayLike | None = None) -> NDArray[np.float64]:
+    def predict(self, U: ArrayLike | Predictor, V: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the ratings that a trace or factors predict, one per rating here.
 
         Parameters
@@ -200,7 +199,7 @@ class Ratings:
         V : array_like, shape (p, k)
             Or (n, k) without side information; left out with a trace.
         """
-        if isinstance(U, Trace):
+        if isinstance(U, Predictor):
             return np.asarray(U.predict(self))
         if V is None:
             raise ValueError("V must be given with a factor U")

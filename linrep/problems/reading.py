@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._warning import warn
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.warning import warn
 from linrep.problems.ratings import DUPLICATES, Ratings
 
 if TYPE_CHECKING:

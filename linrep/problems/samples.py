@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _memory as memory
-from linrep import _validation as check
+from linrep._lib import memory
+from linrep._lib import validation as check
 from linrep.kernels import designs
-from linrep.random import stream
+from linrep.problems.random import stream
 
 DESIGNS = {
     "gaussian": designs.GAUSSIAN,

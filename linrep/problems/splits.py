@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _validation as check
-from linrep.random import RNGLike, stream
+from linrep._lib import validation as check
+from linrep.problems.random import RNGLike, stream
 
 Data = TypeVar("Data")
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 
 Values = NDArray[np.float64]
 

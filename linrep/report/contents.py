@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import linrep
-from linrep._progress import progress_bar
-from linrep._validation import identifier
+from linrep._lib.progress import progress_bar
+from linrep._lib.validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections
 from linrep.claims.current import current
 from linrep.claims.findings import findings
 from linrep.claims.ledger import CONTRADICTS, outcome, recorded_points
 from linrep.claims.proofs import proofs
-from linrep.record import flat, table
+from linrep.figures.record import flat, table
 from linrep.report import pictures
 from linrep.report.entries import Entry, Figure, Report
 from linrep.report.outline import outline, pictured

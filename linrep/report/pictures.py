@@ -13,7 +13,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from PIL import Image
 
-from linrep import plotting
+from linrep.figures import plotting
 
 _COLOURS = 32
 _DPI = 132  # more than a pixel for each of the page's, for letters

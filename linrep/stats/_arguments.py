@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 
 
 def fraction(name: str, value: Any) -> float:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from linrep import _display as show
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import display as show
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.stats._arguments import fraction
 
 _SHORTEST_PLATEAU = 10  # steps

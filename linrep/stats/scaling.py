@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.stats._arguments import fraction, positive
 
 Labels: TypeAlias = ArrayLike  # which need not be numbers

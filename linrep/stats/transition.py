@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logit
 
-from linrep._arguments import checked
+from linrep._lib.arguments import checked
 from linrep.stats._arguments import counts, fraction, positive
 
 _JUMP = 1e6  # log-odds between neighbouring points that no number of trials tells from infinity

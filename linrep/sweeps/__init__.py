@@ -5,7 +5,7 @@ with rows, chunk by chunk, and goes on where it was after any interruption. Noth
 federated learning.
 """
 
-from linrep._extras import need
+from linrep._lib.extras import need
 
 need("sweeps", "linrep.sweeps")
 

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from linrep._threads import one_thread
-from linrep._warning import collected
+from linrep._lib.threads import one_thread
+from linrep._lib.warning import collected
 from linrep.sweeps import checkpoints, targets
 from linrep.sweeps.columns import parameter_column, result_column
 from linrep.sweeps.coverage import Segment

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.sweeps.grid import Grid
 from linrep.sweeps.specification import FORMAT, MOST_REPLICATES, RESERVED
 

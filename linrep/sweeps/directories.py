@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from linrep import _atomic as files
-from linrep._arguments import checked
+from linrep._lib import atomic as files
+from linrep._lib.arguments import checked
 from linrep.sweeps.description import PARTS, SPECIFICATION, advice
 from linrep.sweeps.specification import Specification, differences, extends
 from linrep.sweeps.store import Run, open_run

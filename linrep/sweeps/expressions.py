@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from linrep import _formulas as formulas
-from linrep._arguments import checked
-from linrep._suggest import unknown
+from linrep._lib import formulas
+from linrep._lib.arguments import checked
+from linrep._lib.suggest import unknown
 from linrep.sweeps.plain import LARGEST_IN_FLOATS
 
 _ARITHMETIC = {

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from linrep._arguments import checked
-from linrep._suggest import unknown
+from linrep._lib.arguments import checked
+from linrep._lib.suggest import unknown
 from linrep.stats import ScalingExponents, scaling_exponents
 
 _NAMED = 4  # of points that are left out

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from linrep.provenance import surroundings
+from linrep._lib.provenance import surroundings
 
 _UNKNOWN = "unknown"
 #: What `describe` says of every machine, beside linear algebra.

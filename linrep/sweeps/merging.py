@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from linrep._arguments import checked
-from linrep._warning import warn
+from linrep._lib.arguments import checked
+from linrep._lib.warning import warn
 from linrep.sweeps.columns import alike
 from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Coverage

@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from linrep import _atomic as files
-from linrep import _memory as memory
-from linrep._validation import integer
+from linrep._lib import atomic as files
+from linrep._lib import memory
+from linrep._lib.validation import integer
 from linrep.sweeps.columns import kinds_of
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.parts import Damaged, Part, cells_of, select_rows

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from linrep import _display as show
-from linrep import _validation as check
-from linrep._threads import one_thread
+from linrep._lib import display as show
+from linrep._lib import validation as check
+from linrep._lib.threads import one_thread
 from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
 from linrep.sweeps.columns import as_text
 from linrep.sweeps.comparison import Deviation, deviation

@@ -22,11 +22,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._progress import progress_bar
-from linrep._threads import one_thread
-from linrep._warning import RunWarning, warn
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.progress import progress_bar
+from linrep._lib.threads import one_thread
+from linrep._lib.warning import RunWarning, warn
 from linrep.sweeps import checkpoints
 from linrep.sweeps.children import ATTEMPT
 from linrep.sweeps.chunks import Chunk, Job

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.random import PCG64, Generator, SeedSequence
 
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._suggest import unknown
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.suggest import unknown
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.targets import reference
 

@@ -22,11 +22,11 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from linrep import _atomic as files
-from linrep import _display as show
-from linrep._arguments import checked
-from linrep._suggest import unknown
-from linrep._warning import warn
+from linrep._lib import atomic as files
+from linrep._lib import display as show
+from linrep._lib.arguments import checked
+from linrep._lib.suggest import unknown
+from linrep._lib.warning import warn
 from linrep.sweeps.chunks import BETWEEN_NOTES
 from linrep.sweeps.columns import (
     alike,

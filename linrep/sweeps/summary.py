@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from linrep import _validation as check
-from linrep._arguments import checked
-from linrep._suggest import unknown
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.suggest import unknown
 from linrep.stats import mean_interval, proportion_interval, transition_point
 from linrep.sweeps.columns import parameter_column, parameter_type
 from linrep.sweeps.expressions import Expression

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from linrep._arguments import checked
+from linrep._lib.arguments import checked
 from linrep.sweeps.runner import run
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run

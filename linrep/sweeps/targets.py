@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
 
-from linrep._arguments import checked
+from linrep._lib.arguments import checked
 
 #: What may be loaded as the caller has named it, by its names in stored data; None is anything.
 _allowed: ContextVar[dict[str, str] | None] = ContextVar("_allowed", default=None)

@@ -20,7 +20,7 @@ from hypothesis.extra.numpy import arrays
 from hypothesis.strategies import SearchStrategy
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.algorithms import (
     gaussian_start,
     moments_start,
@@ -37,8 +37,8 @@ from linrep.problems import (
     SideInformationCompletion,
     personal,
 )
-from linrep.random import RNGLike, generator
-from linrep.subspace import frame_at_distance
+from linrep.problems.random import RNGLike, generator
+from linrep.problems.subspace import frame_at_distance
 
 Values = NDArray[np.float64]
 Size = int | tuple[int, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.problems.regression import SharedRepresentation
 
 # Smallest over largest singular value up to which heads count as of lower rank.

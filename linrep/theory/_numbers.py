@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 
 
 def squared_cosine(name, distance):

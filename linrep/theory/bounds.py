@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _display as show
-from linrep._arguments import checked
+from linrep._lib import display as show
+from linrep._lib.arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory._clients import read_sizes, require_gaussian, require_spanning, spans
 from linrep.theory.expectations import least_squares_error

@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _memory as memory
-from linrep._arguments import checked
+from linrep._lib import memory
+from linrep._lib.arguments import checked
 from linrep.problems import weights as weighting
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation

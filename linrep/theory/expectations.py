@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import eigh
 
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.problems.regression import DESIGNS, SharedRepresentation
-from linrep.subspace import distance
+from linrep.problems.subspace import distance
 
 Values = NDArray[np.float64]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.theory._numbers import ratio, squared_cosine
 
 Values = NDArray[np.float64]

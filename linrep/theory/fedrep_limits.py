@@ -15,10 +15,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.problems.regression import SharedRepresentation
-from linrep.subspace import orthonormalize
+from linrep.problems.subspace import orthonormalize
 from linrep.theory._numbers import squared_cosine
 
 Values = NDArray[np.float64]

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.theory._numbers import ratio
 from linrep.theory.flute import Spectrum, Values, decay
 

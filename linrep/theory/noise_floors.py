@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory._clients import require_gaussian, require_spanning
 from linrep.theory.bounds import cramer_rao

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep import _display as show
-from linrep import _memory as memory
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import display as show
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.problems.completion import SideInformationCompletion
-from linrep.random import RNGLike, generator
+from linrep.problems.random import RNGLike, generator
 from linrep.theory import perfedsi as theory
 
 Values = NDArray[np.float64]

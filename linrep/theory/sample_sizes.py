@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep import _display as show
-from linrep import _validation as check
-from linrep._arguments import checked
+from linrep._lib import display as show
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory import fedrep, flute, flute_samples
 from linrep.theory._clients import require_spanning

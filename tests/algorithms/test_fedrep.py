@@ -9,7 +9,7 @@ from numpy.linalg import norm
 import linrep as lr
 from linrep.algorithms import fedrep_rounds
 from linrep.algorithms.step_sizes import smoothness_step_size
-from linrep.subspace import orthonormalize
+from linrep.problems.subspace import orthonormalize
 from tests.algorithms.support import clients_of, same_numbers, schedule, sizes, streams, truths
 from tests.compare import check_metrics, check_round, heads_are_clear, is_lost
 from tests.strategies import cases, frame, seeds

@@ -9,7 +9,7 @@ from numpy.linalg import norm
 import linrep as lr
 from linrep import ClientData, LowRankRegression
 from linrep.algorithms import flute_rounds
-from linrep.subspace import distance
+from linrep.problems.subspace import distance
 from tests.algorithms.support import clients_of, same_numbers, schedule, streams
 from tests.reference import flute as reference
 from tests.strategies import seeds

@@ -6,7 +6,7 @@ from numpy.linalg import cond as condition
 from numpy.linalg import norm
 
 import linrep as lr
-from linrep.subspace import orthonormalize
+from linrep.problems.subspace import orthonormalize
 from tests.algorithms.support import clients_of, same_numbers, schedule, streams, truths
 from tests.compare import check_metrics, global_model_error, global_model_loss_error
 from tests.reference import fedrep as reference

@@ -7,7 +7,7 @@ from scipy.stats import ks_2samp
 import linrep as lr
 from linrep.algorithms import gram as simulation
 from linrep.algorithms.gram import coordinates, lift
-from linrep.subspace import frame_at_distance, principal_angles
+from linrep.problems.subspace import frame_at_distance, principal_angles
 from tests.tools import FALSE_ALARM, complaint, first_of
 
 ROUNDS = (1, 2, 4)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.linalg import norm
 
 import linrep as lr
-from linrep import _memory as memory
+from linrep._lib import memory
 from linrep.algorithms import biases
 from linrep.problems import LeastSquaresObjectives, LowRankRegression, QuadraticObjectives
 from tests.algorithms.support import clients_of

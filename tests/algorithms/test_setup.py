@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linrep._validation import count_participants
+from linrep._lib.validation import count_participants
 from tests.tools import complaint
 
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.linalg import norm
 
 import linrep as lr
-from linrep.random import stream
+from linrep.problems.random import stream
 from tests.reference import fedrep as reference
 from tests.strategies import cases, seeds
 from tests.tools import EPS, UNITS, close, complaint

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linrep as lr
-from linrep.random import stream
+from linrep.problems.random import stream
 from tests.algorithms.support import same_numbers, truths
 from tests.strategies import seeds
 from tests.tools import complaint

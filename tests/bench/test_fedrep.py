@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pytest
 
-from linrep import subspace
 from linrep.bench import fedrep as bench
 from linrep.bench import timing
+from linrep.problems import subspace
 from tests.bench.support import spoil
 from tests.tools import complaint
 

@@ -192,7 +192,7 @@ def test_global_random_numbers_are_refused(draw):
 
 
 def test_the_order_is_that_of_the_files_whatever_was_imported_first():
-    first = "linrep.claims.pflmf.lemma3_to_7"
+    first = "linrep.papers.pflmf.lemma3_to_7"
     code = f"import {first}; from linrep.claims import claims; print(*claims())"
     alone = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert alone.stdout.split() == list(claims())

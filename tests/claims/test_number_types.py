@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 import linrep as lr
-from linrep._display import number
+from linrep._lib.display import number
 from linrep.claims import (
     FAILS,
     Cases,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linrep.deep.data import Dataset, FederatedData, channels_first
-from linrep.networks import most_common
+from linrep.figures.networks import most_common
 from tests.tools import complaint
 
 IMAGES = np.arange(6 * 3 * 2 * 2, dtype=np.uint8).reshape(6, 3, 2, 2)

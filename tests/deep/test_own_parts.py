@@ -15,7 +15,7 @@ from linrep.deep import SGD, Phase  # noqa: E402
 from linrep.deep.augment import crop_and_flip  # noqa: E402
 from linrep.deep.federation import Federation  # noqa: E402
 from linrep.deep.training import schedule  # noqa: E402
-from linrep.random import keyed  # noqa: E402
+from linrep.problems.random import keyed  # noqa: E402
 from tests.deep import small  # noqa: E402
 
 ENGINES = ["loop", "vmap"]

@@ -15,7 +15,7 @@ pytest.importorskip("torch")
 
 from linrep import deep, simulation
 from linrep.cli import main
-from linrep.families import partitioned
+from linrep.simulation.families import partitioned
 from linrep.sweeps import open_run
 
 OWN = """

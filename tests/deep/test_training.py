@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 from linrep.deep import METHODS, SGD, Phase  # noqa: E402
 from linrep.deep.methods.global_model import travelled  # noqa: E402
 from linrep.deep.training import schedule  # noqa: E402
-from linrep.random import keyed  # noqa: E402
+from linrep.problems.random import keyed  # noqa: E402
 from tests.deep import small  # noqa: E402
 
 # Schedules

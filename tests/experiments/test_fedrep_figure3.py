@@ -4,8 +4,14 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep import experiment
-from linrep.settings.fedrep import CONVENTIONS, METHODS, PUBLISHED_STEPS, Figure3, notebook_start
+from linrep.figures import experiment
+from linrep.papers.fedrep.settings import (
+    CONVENTIONS,
+    METHODS,
+    PUBLISHED_STEPS,
+    Figure3,
+    notebook_start,
+)
 from tests.algorithms.support import schedule
 from tests.reference import fedrep_notebook
 

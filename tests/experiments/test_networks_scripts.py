@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from linrep import experiment, networks  # noqa: E402
 from linrep.deep.data import Dataset  # noqa: E402
+from linrep.figures import experiment, networks  # noqa: E402
 
 NETWORKS = [name for name in experiment.available() if name.startswith("deep.")]
 SCALED = [name for name in NETWORKS if name != "deep.digits"]

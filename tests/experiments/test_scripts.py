@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from matplotlib.lines import Line2D
 
-from linrep import experiment, plotting, record, reproduction
-from linrep.experiment import make_figure, run_rows
+from linrep.figures import experiment, plotting, record, reproduction
+from linrep.figures.experiment import make_figure, run_rows
 from tests.experiments.tiny import TINY
 from tests.tools import complaint
 
@@ -209,7 +209,7 @@ def test_captions_at_the_default_sizes_are_those_of_the_record():
 
 @pytest.mark.parametrize(("name", "module"), CLAIMED.items())
 def test_a_figure_and_its_claims_have_the_same_settings(name, module):
-    claims = import_module(f"linrep.claims.{module}")
+    claims = import_module(f"linrep.papers.{module}")
     assert type(claims.FIGURE) is type(experiment.load(name).sizes)
     assert experiment.load(name).sizes == claims.FIGURE
 

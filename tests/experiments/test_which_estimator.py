@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from linrep.experiment import load
-from linrep.summaries import along
+from linrep.figures.experiment import load
+from linrep.figures.summaries import along
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "estimators.md").read_text()

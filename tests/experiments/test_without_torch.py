@@ -13,7 +13,7 @@ class NoTorch:
 
 sys.meta_path.insert(0, NoTorch())
 from linrep import experiment
-from linrep._scripts import available
+from linrep._lib.scripts import available
 
 for name in available():
     experiment.load(name)

@@ -9,8 +9,8 @@ from numpy.linalg import norm
 from scipy import stats
 
 from linrep import SharedRepresentation
+from linrep.problems.random import stream
 from linrep.problems.regression import _SUBSETS_ENUMERATED, DESIGNS, HEADS
-from linrep.random import stream
 from tests.strategies import frame, seeds
 from tests.tools import EPS, FALSE_ALARM, close, complaint, draws
 

@@ -7,7 +7,7 @@ import time
 
 import numpy as np
 
-from linrep._warning import RunWarning, warn
+from linrep._lib.warning import RunWarning, warn
 from linrep.sweeps import note, scratch
 
 

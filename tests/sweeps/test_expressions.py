@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from linrep._formulas import FUNCTIONS
+from linrep._lib.formulas import FUNCTIONS
 from linrep.sweeps.expressions import Expression
 from tests.tools import complaint
 

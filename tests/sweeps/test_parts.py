@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from linrep import _atomic
+from linrep._lib import atomic
 from linrep.sweeps import Incomplete, Run, create_run, merge, open_run, partfiles, run
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.merging import compact
@@ -186,11 +186,11 @@ def test_nothing_but_parts_is_in_their_folder_while_one_is_written(tmp_path, mon
     """Other readers take drafts for parts, and fail."""
     seen = []
 
-    def flush(path, flush=_atomic._flush):
+    def flush(path, flush=atomic._flush):
         seen.append([entry.name for entry in (tmp_path / "run" / "parts").iterdir()])
         flush(path)
 
-    monkeypatch.setattr(_atomic, "_flush", flush)
+    monkeypatch.setattr(atomic, "_flush", flush)
     run(toy(replicates=20), tmp_path / "run", chunk_seconds=1e-9)
     names = {name for names in seen for name in names}
     assert names

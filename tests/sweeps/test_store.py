@@ -14,8 +14,8 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from linrep import _atomic
-from linrep._atomic import _host
+from linrep._lib import atomic
+from linrep._lib.atomic import _host
 from linrep.sweeps import Incomplete, Run, create_run, directories, merge, open_run, run
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.directories import check_directory
@@ -221,7 +221,7 @@ def test_a_finished_run_may_lie_where_nothing_can_be_written(tmp_path, monkeypat
         raise OSError(errno.EROFS, "Read-only file system", str(path))
 
     monkeypatch.setattr(directories, "open", refuse, raising=False)
-    monkeypatch.setattr(_atomic, "write", refuse)
+    monkeypatch.setattr(atomic, "write", refuse)
     assert run(toy(), tmp_path / "run").completeness().whole
     assert content(tmp_path / "run") == before
     with pytest.raises(OSError, match="Read-only"):

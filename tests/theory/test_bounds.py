@@ -290,7 +290,7 @@ def test_bad_input_is_named_in_one_line(kind, call, words):
 
 
 def test_matrices_that_do_not_fit_are_refused(monkeypatch):
-    monkeypatch.setattr("linrep._memory.free", lambda: 0.0)
+    monkeypatch.setattr("linrep._lib.memory.free", lambda: 0.0)
     truth = problem(0, n=3, d=1500, k=3)
     data = truth.draw(4, rng=0)
     for bound in (design_bounds.cramer_rao, design_bounds.known_heads):

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.federation import Federation
 from linrep.deep.state import Clients, State, gather, scatter
 from linrep.deep.training import Parameters, Phase, loss

@@ -9,7 +9,7 @@ import torch
 from scipy.cluster.hierarchy import linkage, to_tree
 from scipy.spatial.distance import squareform
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.methods.base import FedAvg, count
 from linrep.deep.state import State, scatter
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.func import grad
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.methods._anchor import anchored, penalized
 from linrep.deep.methods.base import FedAvg, count
 from linrep.deep.state import expand, gather, scatter

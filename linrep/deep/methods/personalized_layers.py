@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.func import grad, vmap
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep import models
 from linrep.deep.collapse import neural_collapse
 from linrep.deep.methods.base import HEAD, FedAvg, count, need_classes, need_features

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.methods._anchor import anchored, penalized
 from linrep.deep.methods.base import FedAvg, count, weighted
 from linrep.deep.state import State, gather, scatter
 from linrep.deep.training import Phase, loss
-from linrep.random import keyed
+from linrep.problems.random import keyed
 
 
 @dataclass(frozen=True)

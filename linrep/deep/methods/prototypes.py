@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch.func import functional_call
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.methods import _gaussians as gaussians
 from linrep.deep.methods.base import HEAD, FedAvg, need_classes, need_features, weighted
 from linrep.deep.state import State, gather, scatter
 from linrep.deep.training import Phase, belongs, sample_loss
-from linrep.random import keyed
+from linrep.problems.random import keyed
 
 #: Name under which a state's shared tensors hold class means and covariance.
 _GAUSSIANS = "gaussians"

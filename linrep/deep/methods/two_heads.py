@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.methods.base import FedAvg, need_classes, weighted
 from linrep.deep.models.base import Model, SideInformationModel
 from linrep.deep.state import expand, gather

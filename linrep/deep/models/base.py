@@ -7,9 +7,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from linrep._validation import integer
+from linrep._lib.validation import integer
 from linrep.deep.layers import seeded
-from linrep.random import stream
+from linrep.problems.random import stream
 
 
 class Model(nn.Module):

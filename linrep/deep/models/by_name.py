@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linrep._validation import choice, integer
+from linrep._lib.validation import choice, integer
 from linrep.deep.data import FederatedData
 from linrep.deep.models.base import Model, drawing_from
 from linrep.deep.models.images import blocks, cnn, cnn4, cnn100

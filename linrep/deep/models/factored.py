@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from linrep._validation import integer
+from linrep._lib.validation import integer
 from linrep.deep.models.base import drawing_from
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from linrep._validation import choice, integer
+from linrep._lib.validation import choice, integer
 from linrep.deep.layers import BatchNorm, Dropout
 from linrep.deep.models.base import Model, fully_connected, layer_sizes, with_head
 

@@ -5,7 +5,7 @@ from collections import OrderedDict
 import torch
 from torch import Tensor, nn
 
-from linrep._validation import choice, integer
+from linrep._lib.validation import choice, integer
 from linrep.deep.models.base import SideInformationModel
 from linrep.deep.models.images import block, block_layers
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from linrep._validation import integer
+from linrep._lib.validation import integer
 from linrep.deep.models.base import Model, fully_connected, with_head
 
 

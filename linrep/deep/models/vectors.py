@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
-from linrep._validation import integer
+from linrep._lib.validation import integer
 from linrep.deep.models.base import Model, fully_connected, with_head
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.data import Dataset, FederatedData
 from linrep.deep.partitions.by_owner import alphabets, natural
 from linrep.deep.partitions.classes import dirichlet, log_normal, shards

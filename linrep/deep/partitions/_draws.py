@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 
 
 def count_clients(n, dataset, least=1):

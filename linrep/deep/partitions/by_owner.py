@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.data import Dataset, FederatedData
 from linrep.deep.partitions._draws import at_most, blocks_of, members_of, owners_of, split_each
-from linrep.random import stream
+from linrep.problems.random import stream
 
 
 def natural(

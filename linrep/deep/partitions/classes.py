@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.data import Dataset, FederatedData
 from linrep.deep.partitions._draws import count_clients, members_of, split_each
-from linrep.random import stream
+from linrep.problems.random import stream
 
 _FIXED = 5  # samples of a client beside those of the log-normal law
 

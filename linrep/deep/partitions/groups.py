@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.data import Dataset, FederatedData
 from linrep.deep.partitions._draws import at_most, blocks_of, count_clients, members_of, split_each
-from linrep.random import stream
+from linrep.problems.random import stream
 
 _SHIFTS = ((90, 3.0), (180, 6.0), (270, 9.0), (0, 0.0))  # degrees of rotation and shear, clockwise
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.data import FederatedData
 from linrep.deep.partitions._draws import split_each
-from linrep.random import stream
+from linrep.problems.random import stream
 
 
 def hold_out(data: FederatedData, share: float = 0.25, *, rng: Any = None) -> FederatedData:

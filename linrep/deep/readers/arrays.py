@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from linrep.deep.data import Dataset, channels_first
-from linrep.random import stream
+from linrep.problems.random import stream
 
 #: What is read of a file.
 _ARRAYS = ("x_train", "y_train", "x_test", "y_test", "owner", "owner_test", "coarse", "embedding",

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from linrep import _validation as check
+from linrep._lib import validation as check
 from linrep.deep.data import Dataset
 
 #: LEAF's files, for training and, if there are, for testing; and GloVe's.

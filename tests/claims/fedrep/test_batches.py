@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims.fedrep._batches import (
+from linrep.papers.fedrep._batches import (
     covariates,
     gaussian_step,
     least_squares,
@@ -11,7 +11,7 @@ from linrep.claims.fedrep._batches import (
     sphere_heads,
     tilt,
 )
-from linrep.claims.fedrep._common import DESIGNS, exact_heads, instance
+from linrep.papers.fedrep._common import DESIGNS, exact_heads, instance
 from linrep.theory.fedrep_limits import gradient_bias
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims.fedrep import claim1
+from linrep.papers.fedrep import claim1
 
 
 def test_dependent_covariates_have_covariance_i_and_the_stated_atom():

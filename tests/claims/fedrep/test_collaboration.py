@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from linrep.claims.fedrep import collaboration
-from linrep.claims.fedrep.collaboration import Curve
+from linrep.papers.fedrep import collaboration
+from linrep.papers.fedrep.collaboration import Curve
 
 
 def test_smallest_sufficient_m_is_d_alone_and_k_with_the_representation():

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from linrep.claims.fedrep import lemma3_4
-from linrep.claims.fedrep._concentration import sampled_sides
-from linrep.claims.fedrep.lemma2 import _smallest_eigenvalues
+from linrep.papers.fedrep import lemma3_4
+from linrep.papers.fedrep._concentration import sampled_sides
+from linrep.papers.fedrep.lemma2 import _smallest_eigenvalues
 
 
 def test_smallest_eigenvalues_by_the_triangular_factor():

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from linrep.claims.fedrep import eq70_to_84, eq85
+from linrep.papers.fedrep import eq70_to_84, eq85
 from linrep.theory.fedrep_lemmas import triangle_bound
 
 

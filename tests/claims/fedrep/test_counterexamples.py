@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims.fedrep import collaboration, eq11_eq12, heads, privacy, theorem2
-from linrep.subspace import distance
+from linrep.papers.fedrep import collaboration, eq11_eq12, heads, privacy, theorem2
+from linrep.problems.subspace import distance
 from linrep.theory.expectations import moments_distance
 from linrep.theory.fedrep import sample_size, total_samples_of_theorem1
 

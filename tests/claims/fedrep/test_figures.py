@@ -5,8 +5,8 @@ import pytest
 
 import linrep as lr
 from linrep.claims import UNDECIDED, decide
-from linrep.claims.fedrep import _figures, figure3, figure4
-from linrep.settings.fedrep import CONVENTIONS, Figure1, Figure3
+from linrep.papers.fedrep import _figures, figure3, figure4
+from linrep.papers.fedrep.settings import CONVENTIONS, Figure1, Figure3
 from tests.reference.subspace import distance
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import quad
 
 from linrep.claims import Budget
-from linrep.claims.fedrep import (
+from linrep.papers.fedrep import (
     assumption1_definition2,
     assumption2_3,
     definition1,

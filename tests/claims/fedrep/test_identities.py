@@ -5,8 +5,8 @@ import pytest
 
 from linrep.claims import judge
 from linrep.claims.deviations import readings
-from linrep.claims.fedrep import algorithm2, lemma1
-from linrep.claims.fedrep._common import exact_heads, head_errors, instance, sensing
+from linrep.papers.fedrep import algorithm2, lemma1
+from linrep.papers.fedrep._common import exact_heads, head_errors, instance, sensing
 
 
 @pytest.fixture

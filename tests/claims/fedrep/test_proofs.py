@@ -12,8 +12,8 @@ from scipy.linalg import null_space
 from scipy.stats import chi2, norm
 
 from linrep.claims import everywhere
-from linrep.claims.fedrep import head_cost
-from linrep.claims.fedrep.eq48_to_50 import net
+from linrep.papers.fedrep import head_cost
+from linrep.papers.fedrep.eq48_to_50 import net
 
 RNG_SEED = 0
 #: Clients, samples, dimension, rank; edges among them: one client, k = 1, d = k, m = k.

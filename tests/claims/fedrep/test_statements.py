@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims.fedrep import assumption3_relaxed, eq48_to_50, global_minima, lemma4_probability
+from linrep.papers.fedrep import assumption3_relaxed, eq48_to_50, global_minima, lemma4_probability
 
 
 @pytest.fixture

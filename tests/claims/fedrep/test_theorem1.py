@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims.fedrep import _runs, noise_floor, theorem1
+from linrep.papers.fedrep import _runs, noise_floor, theorem1
 
 
 def test_smallest_m_is_where_runs_begin_to_succeed(monkeypatch):

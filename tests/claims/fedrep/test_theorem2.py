@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linrep.claims.fedrep import theorem2
+from linrep.papers.fedrep import theorem2
 
 
 def test_heads_of_rank_two_have_the_norm_and_condition_asked_for():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from linrep.claims.flute import _entering as entering
-from linrep.claims.flute._common import step
-from linrep.claims.flute.lemma_a04 import explicit_scale
+from linrep.papers.flute import _entering as entering
+from linrep.papers.flute._common import step
+from linrep.papers.flute.lemma_a04 import explicit_scale
 from linrep.theory.flute import Spectrum, claim_A3, region, sizes, step_size_limits
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims.flute._races import Races, race
-from linrep.claims.flute.figure4 import unbounded_from
+from linrep.papers.flute._races import Races, race
+from linrep.papers.flute.figure4 import unbounded_from
 
 
 def trace_of(errors, **metrics):

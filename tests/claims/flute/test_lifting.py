@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims.flute import _lifted, eq13, lemma_a18, modes
+from linrep.papers.flute import _lifted, eq13, lemma_a18, modes
 from linrep.theory.flute_lift import discrepancy
 from tests.algorithms.support import clients_of
 from tests.reference import flute as reference

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims.flute import _lifted, appendix_b, eq3_example1, eq4_to_6, eq28_eq37, minimisers
+from linrep.papers.flute import _lifted, appendix_b, eq3_example1, eq4_to_6, eq28_eq37, minimisers
 from tests.algorithms.support import clients_of
 from tests.reference import flute as reference
 

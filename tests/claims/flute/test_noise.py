@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims.flute import _data, lemma_a13_a14, remark5_6_7
+from linrep.papers.flute import _data, lemma_a13_a14, remark5_6_7
 from linrep.theory import flute, flute_lift
 
 

@@ -12,9 +12,9 @@ from flint import arb
 
 import linrep as lr
 from linrep.claims import everywhere
-from linrep.claims.flute._common import extreme_points, spectra, step
+from linrep.papers.flute._common import extreme_points, spectra, step
 from linrep.problems import LowRankRegression
-from linrep.subspace import random_frame
+from linrep.problems.subspace import random_frame
 from linrep.theory import flute_lift
 from linrep.theory.flute import Spectrum
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from linrep.claims.flute import _common, _runs, lemma_a16
-from linrep.claims.flute._checks import flat_spectrum
+from linrep.papers.flute import _common, _runs, lemma_a16
+from linrep.papers.flute._checks import flat_spectrum
 from linrep.theory import flute_lift
 from linrep.theory.flute import Spectrum, region
 

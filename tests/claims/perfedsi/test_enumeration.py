@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from linrep.claims.perfedsi import _enumeration as enumeration
-from linrep.claims.perfedsi import _states as states
+from linrep.papers.perfedsi import _enumeration as enumeration
+from linrep.papers.perfedsi import _states as states
 from linrep.theory.perfedsi_rounds import Walks, sequences
 
 

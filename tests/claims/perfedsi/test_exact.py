@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from linrep.claims.perfedsi import _exact, privacy
-from linrep.claims.perfedsi.eq63_64 import _stuck
+from linrep.papers.perfedsi import _exact, privacy
+from linrep.papers.perfedsi.eq63_64 import _stuck
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import Limits, State, Walks, sequences

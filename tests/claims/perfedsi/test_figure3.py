@@ -5,8 +5,8 @@ import pytest
 
 import linrep as lr
 from linrep.claims import decide
-from linrep.claims.perfedsi import figure3 as module
-from linrep.claims.perfedsi.figure3 import instance, losses, most, view
+from linrep.papers.perfedsi import figure3 as module
+from linrep.papers.perfedsi.figure3 import instance, losses, most, view
 
 
 def test_an_instance_is_that_of_the_appendix():

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from linrep.claims.perfedsi import _exact
-from linrep.claims.perfedsi._hypotheses import SAMPLING, START
+from linrep.papers.perfedsi import _exact
+from linrep.papers.perfedsi._hypotheses import SAMPLING, START
 from linrep.problems import BiasedRegression, SideInformationCompletion
 from tests.claims.hypotheses import accept_and_refuse, assuming
 

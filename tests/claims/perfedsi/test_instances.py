@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from linrep.claims.perfedsi import _instances as instances
-from linrep.claims.perfedsi.lemma_c05 import _flattest
+from linrep.papers.perfedsi import _instances as instances
+from linrep.papers.perfedsi.lemma_c05 import _flattest
 from linrep.theory import perfedsi as theory
 
 

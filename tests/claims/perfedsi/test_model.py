@@ -2,7 +2,7 @@ import pytest
 
 from linrep.claims import decide
 from linrep.claims.claim import Budget
-from linrep.claims.perfedsi.eq5_to_13_remark2_2 import _sampled
+from linrep.papers.perfedsi.eq5_to_13_remark2_2 import _sampled
 
 
 @pytest.mark.parametrize("replacement", [True, False])

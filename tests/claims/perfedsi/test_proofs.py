@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from linrep.claims.perfedsi._states import edge, unbalanced
+from linrep.papers.perfedsi._states import edge, unbalanced
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import Walks, sequences
 

@@ -7,7 +7,7 @@ import pytest
 
 import linrep as lr
 from linrep.claims import FAILS, claims
-from linrep.claims.pflmf import _cases, _forms, assumption1_2, eq11, eq16, step_b
+from linrep.papers.pflmf import _cases, _forms, assumption1_2, eq11, eq16, step_b
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 from tests.reference import pflmf as naive

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims.pflmf import _exact, table1_2
+from linrep.papers.pflmf import _exact, table1_2
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 

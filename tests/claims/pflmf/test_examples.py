@@ -5,7 +5,7 @@ import pytest
 from scipy.special import expit
 
 import linrep as lr
-from linrep.claims.pflmf import example1_2_3 as module
+from linrep.papers.pflmf import example1_2_3 as module
 from linrep.problems import personal
 
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from linrep.claims.pflmf import figure1 as module
+from linrep.papers.pflmf import figure1 as module
+from linrep.papers.pflmf.settings import constrained
 from linrep.problems.personal import planar
-from linrep.settings.pflmf import constrained
 
 A = np.random.default_rng(0).standard_normal((6, 2)) + 1.0
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.claims.pflmf import _cases, _hypotheses
+from linrep.papers.pflmf import _cases, _hypotheses
 from tests.claims.hypotheses import accept_and_refuse, assuming
 
 PROBLEM = lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((4, 3)))

@@ -10,7 +10,7 @@ import sympy as sp
 import linrep as lr
 from linrep.algorithms import personalized
 from linrep.claims import decide, everywhere
-from linrep.claims.pflmf import (
+from linrep.papers.pflmf import (
     _cases,
     _exact,
     assumption1_2,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from linrep.claims import FAILS, claims, judge
-from linrep.claims.pflmf import _runs, number_of_steps, theorem1_noise
-from linrep.claims.pflmf.resummed import one_round
+from linrep.papers.pflmf import _runs, number_of_steps, theorem1_noise
+from linrep.papers.pflmf.resummed import one_round
 from linrep.problems import QuadraticObjectives
 from linrep.theory import pflmf
 

@@ -23,7 +23,7 @@ from linrep.deep import (  # noqa: E402
     models,
 )
 from linrep.deep.training import loss, schedule  # noqa: E402
-from linrep.random import keyed  # noqa: E402
+from linrep.problems.random import keyed  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.methods.hand import Hand, mean, moved, on_the_processor, run  # noqa: E402, F401
 from tests.deep.small import EVERYONE, FULL, assert_close, assert_equal  # noqa: E402

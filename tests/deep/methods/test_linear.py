@@ -16,7 +16,7 @@ from linrep.deep import (  # noqa: E402
     models,
 )
 from linrep.deep.data import FederatedData  # noqa: E402
-from linrep.subspace import distance  # noqa: E402
+from linrep.problems.subspace import distance  # noqa: E402
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,205 @@
+"""Arguments looked at as annotations say: one of a wrong kind is refused in a line that names it.
+
+What a number may be, and what shape an array has, functions check for themselves.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from functools import partial, wraps
+from numbers import Integral, Real
+from pathlib import Path
+from types import FunctionType, UnionType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.random import BitGenerator, Generator, SeedSequence
+
+from linrep._lib import validation as check
+from linrep._lib.validation import seed_sequence
+
+
+class _Seed:
+    """Stands for RNGLike, which `seed_sequence` looks at."""
+
+
+@typing.runtime_checkable
+class _Executor(typing.Protocol):
+    """Stands for executors, whatever they derive from."""
+
+    submit: Any
+
+
+class _ArrayLike:
+    """Stands for NumPy's, which is a union that swallows texts."""
+
+
+#: What values are of that are annotated by these, and the words for it.
+_WORDS: dict[Any, tuple[Any, str]] = {
+    float: (Real, "a real number"),
+    int: (Integral, "an integer"),
+    bool: (bool, "True, False"),
+    str: (str, "a text"),
+    tuple: ((tuple, list), "a tuple"),
+    dict: (dict, "a dict"),
+    Path: ((str, Path), "a path"),
+    type(None): (type(None), "None"),
+    Executor: (_Executor, "an executor"),
+    Callable: (Callable, "a function"),
+    Mapping: (Mapping, "a mapping"),
+    Sequence: (Iterable, "a list"),
+    Iterable: (Iterable, "a list"),
+    Collection: (Iterable, "a list"),
+    _ArrayLike: (_ArrayLike, "an array of real numbers"),
+    np.ndarray: (np.ndarray, "an array of real numbers"),
+}
+_LARGEST = 1e100  # whose squares and their products are finite
+_ANY_ARRAY = re.compile(r"\bNDArray(?!\[)")  # which may hold ids
+
+
+class Limits(NamedTuple):
+    """What is asked of numbers."""
+
+    nan: bool  # whether they may be NaN
+    large: bool  # whether they may be finite, and so large that powers of them are not
+    units: bool  # whether data may be such that squares of them are infinite, or zero
+
+
+def checked(
+    names: dict[str, Any], *, nan: bool = True, large: bool = True, units: bool = True
+) -> None:
+    """Have a module's public functions, classes and their methods look at what they are given.
+
+    Parameters
+    ----------
+    names : dict
+        The module's globals, when all of them are there. Annotations are texts.
+    nan, large, units : bool, default True
+        See `Limits`; what is NaN by default always may be.
+    """
+    limits = Limits(nan, large, units)
+    for name, item in list(names.items()):
+        if name.startswith("_") or getattr(item, "__module__", "") != names["__name__"]:
+            continue
+        if isinstance(item, FunctionType):
+            names[name] = _checked(item, limits)
+        elif isinstance(item, type) and not issubclass(item, tuple | Exception):
+            for method, member in list(vars(item).items()):
+                function = getattr(member, "__func__", member)  # of a class method
+                public = method == "__init__" or not method.startswith("_")
+                if isinstance(function, FunctionType) and public:
+                    new = _checked(function, limits)
+                    setattr(item, method, new if function is member else type(member)(new))
+
+
+def _checked(function, limits):
+    taken = inspect.signature(function).parameters.values()
+    order = [each.name for each in taken if each.kind <= each.POSITIONAL_OR_KEYWORD]
+    looks = None
+
+    @wraps(function)
+    def call(*args, **kwargs):
+        nonlocal looks
+        if looks is None:  # before the first call annotations may name what comes later
+            found = {each.name: _look_of(each, function, limits) for each in taken}
+            looks = {name: look for name, look in found.items() if look}
+        for name, value in (*zip(order, args), *kwargs.items()):  # noqa: B905 - Python counts them
+            if name in looks:
+                looks[name](name, value)
+            if isinstance(value, np.ma.MaskedArray):  # without a masked entry: its data
+                args = tuple(np.asarray(x) if x is value else x for x in args)
+                kwargs = {key: np.asarray(x) if x is value else x for key, x in kwargs.items()}
+        try:
+            return function(*args, **kwargs)
+        except OverflowError:
+            given = {**dict(zip(order, args, strict=False)), **kwargs}
+            numbers = {name: float(x) for name, x in given.items() if isinstance(x, Real)}
+            if limits.large or not numbers:
+                raise
+            most = max(numbers, key=lambda name: abs(numbers[name]))
+            raise ValueError(f"{most} is too large: {numbers[most]:g}") from None
+
+    return call
+
+
+def _look_of(parameter, function, limits):
+    """Return what looks at a parameter, None if it may be anything."""
+    annotation, default = parameter.annotation, parameter.default
+    several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    if several or annotation is parameter.empty or _ANY_ARRAY.search(annotation):
+        return None
+    known = dict(inspect.unwrap(function).__globals__)
+    if "pd." in annotation:
+        import pandas
+
+        known["pd"] = pandas
+    try:
+        parts = _parts(eval(annotation, known, {"ArrayLike": _ArrayLike, "RNGLike": _Seed}))
+    except NameError:  # of something that is loaded for annotations only
+        return None
+    if _Seed in parts:
+        return _look_at_seed
+    if str in parts and tuple in parts:  # a name or a start, of which functions say more
+        return None
+    for part in parts:
+        if part is Any or not isinstance(part, type) or getattr(part, "_is_protocol", False):
+            return None
+    pairs = [_WORDS.get(part, (part, part.__name__)) for part in parts]
+    return partial(
+        _look,
+        kinds=tuple(kind for kind, _ in pairs),
+        wanted=_listed(", ".join(dict.fromkeys(word for _, word in pairs))),
+        limits=limits._replace(nan=limits.nan or default != default),
+    )
+
+
+def _listed(words):
+    """Return words with "or" before the last."""
+    return " or ".join(words.rsplit(", ", 1))
+
+
+def _parts(annotation):
+    """Return what an annotation is a union of, without what stands in brackets."""
+    origin = typing.get_origin(annotation)
+    if origin in (UnionType, typing.Union):
+        return [inner for part in typing.get_args(annotation) for inner in _parts(part)]
+    return [type(None) if annotation is None else origin or annotation]
+
+
+def _look_at_seed(name, value):
+    if value is not None and not isinstance(value, Generator | BitGenerator | SeedSequence):
+        seed_sequence(value)
+
+
+def _is_plain(value):
+    return value is None or type(value) in (bool, int, float, complex, str, np.bool_)
+
+
+def _look(name, value, *, kinds, wanted, limits):
+    """Raise unless an argument is of one of these kinds; arrays are what becomes one, too."""
+    if isinstance(value, bool | np.bool_):
+        fine = bool in kinds or object in kinds
+    elif isinstance(value, str):  # which is not meant by a list, of its letters
+        fine = any(kind in kinds for kind in (str, (str, Path), object))
+    else:
+        fine = isinstance(value, kinds)
+    arrays = _ArrayLike in kinds or np.ndarray in kinds
+    converted = isinstance(value, np.ndarray) or not (fine or isinstance(value, str | bool))
+    if arrays and converted:
+        value, fine = check.real_array(name, value), True
+    if not fine:
+        plain = any(kind in kinds for kind in (Real, Integral, bool, str))
+        got = f"{value!r:.60}" if plain and _is_plain(value) else check.kind_of(value, wanted)
+        raise TypeError(f"{name} must be {wanted}, got {got}")
+    if isinstance(value, Real | np.ndarray) and not (limits.nan and limits.large):
+        size = np.abs(np.asarray(value, dtype=np.float64))
+        if not limits.nan and np.isnan(size).any():
+            raise ValueError(f"{name} must be finite, it holds NaN")
+        if not limits.large and np.any((size > _LARGEST) & (size < np.inf)):
+            raise ValueError(f"{name} must be at most {_LARGEST:g} in size, got {np.max(size):g}")
+    elif not limits.units and hasattr(value, "moderate"):
+        value.moderate(name)

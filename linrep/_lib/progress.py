@@ -1,0 +1,146 @@
+"""The bar that long work shows, and the lines that stand for it in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections.abc import Mapping
+from statistics import median
+
+from linrep._lib.extras import installed, need
+
+_LINE_EVERY = 60.0  # seconds
+
+
+def progress_bar(shown: bool | None, *, lines: bool = False, **settings):
+    """Return a tqdm bar.
+
+    Parameters
+    ----------
+    shown : bool or None
+        None shows it where somebody looks, on a terminal and in a notebook, if tqdm is installed.
+    lines : bool
+        Where None shows no bar, as in the log of a job, print a line every minute.
+    **settings
+        Of tqdm: total, initial, desc, unit.
+    """
+    if not installed("tqdm"):
+        if shown:
+            need("sweeps", "a progress bar")
+        return _NoBar()
+    from tqdm import TqdmWarning
+
+    with warnings.catch_warnings():
+        # Without ipywidgets a notebook's bar is text, which is nothing to warn of.
+        warnings.simplefilter("ignore", TqdmWarning)
+        from tqdm.auto import tqdm
+    if shown is None:
+        # A notebook's streams are no terminals; tqdm's own None shows bars on these alone.
+        bar = tqdm(**settings, disable=False if in_notebook() else None)
+        return _Lines(tqdm.format_meter, **settings) if lines and bar.disable else bar
+    return tqdm(**settings, disable=not shown)
+
+
+class _NoBar:
+    """What stands for a bar where there is none."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass
+
+    def update(self, count=1):
+        pass
+
+    def set_postfix_str(self, text):
+        pass
+
+    def write(self, text, file):
+        print(text, file=file)
+
+
+class _Lines(_NoBar):
+    """A line every minute on standard error."""
+
+    def __init__(self, meter, *, total, initial=0, desc, unit):
+        self._meter, self._total, self._initial = meter, total, initial
+        self._desc, self._unit, self._text = desc, unit, ""
+        self._count = initial
+        self._began = self._said = time.monotonic()
+
+    def update(self, count=1):
+        self._count += count
+        self._say()
+
+    def set_postfix_str(self, text):
+        self._text = text
+        self._say()
+
+    def _say(self):
+        now = time.monotonic()
+        if now - self._said < _LINE_EVERY:
+            return
+        self._said = now
+        text = self._meter(
+            self._count, self._total, now - self._began, initial=self._initial,
+            prefix=self._desc, unit=self._unit, postfix=self._text,
+            bar_format="{desc}: {n_fmt}/{total_fmt} {unit}s [{elapsed}<{remaining}{postfix}]",
+        )  # fmt: skip
+        print(text, file=sys.stderr, flush=True)
+
+
+class JobsBar:
+    """A bar for jobs of which some take much longer than others: what is done is counted in time.
+
+    Parameters
+    ----------
+    shown : bool or None
+        As in :func:`progress_bar`.
+    seconds : mapping of str to float or None
+        What each job took before; None where that is not known.
+    desc, unit : str
+        What is done, and what a job is.
+    """
+
+    def __init__(
+        self, shown: bool | None, seconds: Mapping[str, float | None], *, desc: str, unit: str
+    ):
+        known = [each for each in seconds.values() if each is not None]
+        typical = (median(known) if known else 0.0) or 1.0
+        self._seconds = {name: typical if each is None else each for name, each in seconds.items()}
+        self._desc, self._unit, self._count = desc, unit, 0
+        self._bar = progress_bar(
+            shown, total=sum(self._seconds.values()) or 1.0, smoothing=0.0,
+            bar_format="{desc} {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
+        )  # fmt: skip
+        self._describe()
+
+    def __enter__(self) -> JobsBar:
+        return self
+
+    def __exit__(self, *exception) -> None:
+        self._bar.close()
+
+    def done(self, name: str, *, computed: bool = True) -> None:
+        """Count a job as finished; one that was there already says nothing of the speed."""
+        self._count += 1
+        self._describe()
+        if computed:
+            self._bar.update(self._seconds[name])
+        else:
+            self._bar.total -= self._seconds[name]
+            self._bar.refresh()
+
+    def _describe(self):
+        self._bar.set_description_str(
+            f"{self._desc}: {self._count}/{len(self._seconds)} {self._unit}s", refresh=False
+        )
+
+
+def in_notebook() -> bool:
+    """Tell whether this process is a kernel of Jupyter's."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return shell is not None and "IPKernelApp" in shell.config

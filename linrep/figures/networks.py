@@ -1,0 +1,424 @@
+"""Runs of networks as replicates of figures: a cell is a column and a method, and takes minutes."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from linrep import deep
+from linrep._lib.provenance import commit
+from linrep.deep.source import source
+from linrep.figures import trial
+from linrep.figures.sizes import Sizes, size
+from linrep.figures.summaries import accuracies
+from linrep.sweeps import Grid, load, note, scratch
+from linrep.trace import Trace, last_rounds
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: What pictures call data sets.
+TITLES = {
+    "mnist_10k": "MNIST, a sixth",
+    "cifar10_16": "CIFAR-10, 16 px",
+    "mnist": "MNIST",
+    "cifar10": "CIFAR-10",
+    "cifar100": "CIFAR-100",
+    "sent140": "Sent140",
+    "femnist": "FEMNIST",
+    "digits": "digits",
+}
+_EVERY = 20  # rounds, after which it is said how accurate a run is so far
+
+
+@dataclass(frozen=True)
+class Scales(Sizes):
+    """How large the data and networks of a table or figure are, and for how long they train."""
+
+    scale: tuple[str, ...] = size(
+        ("small", "paper"), "Of scikit-learn's digits, of fewer or smaller images, the paper's.",
+        quick=("digits",), among=("digits", "small", "paper"),
+    )  # fmt: skip
+    rounds: int = size(0, "Rounds of each run; 0 for those of the caption.", minimum=0)
+
+
+def scaled(
+    scales: Mapping[str, Mapping[str, Any]], sizes: Scales, *, named: bool = True, **axes: Any
+) -> Grid:
+    """Return the cells of the scales that are asked for.
+
+    Parameters
+    ----------
+    scales : mapping of str to mapping
+        Axes of each scale, with ``rounds``, in the place of which `sizes` may have others.
+    sizes : Scales
+    named : bool, default True
+        Whether cells have the name of their ``scale``.
+    **axes
+        Those of all scales.
+    """
+    grids = [
+        Grid.product(
+            ({"scale": scale} if named else {}) | {**scales[scale], **axes}
+            | ({"rounds": sizes.rounds} if sizes.rounds else {})
+        )
+        for scale in sizes.scale
+    ]  # fmt: skip
+    return sum(grids[1:], grids[0])
+
+
+def small_first(cell: Mapping[str, Any], replicate: int) -> tuple[bool, int]:
+    """Return what orders the runs of a figure by scale, then by replicate.
+
+    Parameters
+    ----------
+    cell : mapping
+    replicate : int
+    """
+    return (cell["scale"] == "paper", replicate)
+
+
+def most_common(dataset: deep.Dataset, labels: Sequence[int], count: int) -> NDArray[np.int64]:
+    """Return those of the classes that have most samples, in increasing order.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    labels : sequence of int
+        Classes.
+    count : int
+        How many.
+
+    Returns
+    -------
+    ndarray of int64, shape (count,)
+    """
+    sizes = np.bincount(dataset.all_y, minlength=dataset.classes)[labels]
+    return np.sort(np.asarray(labels)[np.argsort(-sizes, kind="stable")[:count]])
+
+
+def is_own(name: str) -> bool:
+    """Tell whether a method of a cell is one of the user's, named as ``module:Class``.
+
+    Parameters
+    ----------
+    name : str
+    """
+    return ":" in name
+
+
+def own_method(name: str, **settings: Any) -> deep.FedAvg:
+    """Return a method of the user's.
+
+    Parameters
+    ----------
+    name : str
+        ``module:Class`` or ``file.py:Class``, derived from :class:`linrep.deep.FedAvg`.
+    **settings
+        Of the column, such as ``epochs``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If there is none, or it does not take the settings.
+    """
+    kind = load(name)
+    if not isinstance(kind, type) or not issubclass(kind, deep.FedAvg):
+        raise ValueError(f"{name} must be a class that derives from linrep.deep.FedAvg")
+    return kind(**settings)
+
+
+def method_of(known: Mapping[str, deep.FedAvg], name: str) -> deep.FedAvg:
+    """Return the method of a cell, the user's own with as many local epochs as FedAvg has.
+
+    Parameters
+    ----------
+    known : mapping of str to FedAvg
+        Methods of the script.
+    name : str
+        One of them, or the user's.
+    """
+    return own_method(name, epochs=known["FedAvg"].epochs) if is_own(name) else known[name]
+
+
+def with_own(order: Iterable[str], rows: pd.DataFrame) -> list[str]:
+    """Return methods in the order of a picture, the user's after those of the script.
+
+    Parameters
+    ----------
+    order : iterable of str
+    rows : DataFrame
+        With the column ``method``.
+    """
+    return [*order, *filter(is_own, rows["method"].unique())]
+
+
+def with_method(item: Any, name: str) -> Any:
+    """Return a figure whose cells are those of its methods, with one of the user's in their place.
+
+    Its pictures and tables take rows of the other methods, too.
+
+    Parameters
+    ----------
+    item : Experiment
+    name : str
+        Of the user's method, ``module:Class``.
+
+    Raises
+    ------
+    ValueError
+        If the figure does not compare methods by cells.
+    """
+    known = [dict(cell) for cell in item.at().cells(False)]
+    if not all("method" in cell for cell in known):
+        raise ValueError(f"{item.id} does not take a method: its runs do not differ by methods")
+    shown = f"{name} (own)"
+
+    def marked(rows):
+        return rows.assign(method=rows["method"].replace(name, shown))
+
+    def cells(sizes):
+        found = {tuple((own := {**cell, "method": name}).items()): own
+                 for cell in map(dict, item.cells(sizes))}  # fmt: skip
+        return Grid.of(found.values())
+
+    def caption(rows, *others):
+        text = item.caption(marked(rows), *others)
+        return f"{shown}: a method of the user's, run in the settings of the others. {text}"
+
+    order = item.order or (lambda cell, replicate: replicate)
+    return replace(
+        item,
+        cells=cells,
+        caption=caption,
+        draw=lambda rows, *others: item.draw(marked(rows), *others),
+        summary=lambda rows, *others: item.summary(marked(rows), *others),
+        order=lambda cell, replicate: order(cell | {"method": known[0]["method"]}, replicate),
+        sources=tuple(filter(None, [inspect.getsourcefile(load(name))])),
+    )
+
+
+def train(
+    data: deep.FederatedData,
+    method: deep.FedAvg,
+    label: str,
+    *,
+    rounds: int,
+    last: int = 10,
+    record: Sequence[int] = (),
+    **settings: Any,
+) -> Trace:
+    """Train networks as :func:`linrep.deep.run` does, within a sweep with a checkpoint.
+
+    Parameters
+    ----------
+    data, method
+        As there.
+    label : str
+        What is trained, for the bar of the sweep.
+    rounds : int
+        Of communication.
+    last : int
+        So many last rounds are evaluated, beside every twentieth.
+    record : sequence of int
+        Further rounds that are.
+    **settings
+        As there.
+    """
+    commit()  # which computed_by has after the run: by then the code may be another
+    recorded = {*range(0, rounds, _EVERY), *last_rounds(rounds, last), *record}
+    timed = trial.current()
+    if timed is not None:
+        settings |= timed.settings(rounds, len(recorded))
+    else:
+        settings |= {
+            "rounds": rounds, "record": sorted(recorded), "checkpoint": _checkpoint("run"),
+            "callback": _noting(label, rounds),
+        }  # fmt: skip
+    return deep.run(data, method, progress=False, **settings)
+
+
+def choose_lr(
+    data: deep.FederatedData,
+    method: Callable[[float], deep.FedAvg],
+    lrs: Sequence[float],
+    label: str,
+    *,
+    rounds: int,
+    **settings: Any,
+) -> float:
+    """Return the step size that :func:`linrep.deep.choose_lr` takes, within a sweep.
+
+    Parameters
+    ----------
+    data, method, lrs, rounds, **settings
+        As there.
+    label : str
+        What is trained, for the bar of the sweep.
+    """
+    commit()  # as in train
+    timed = trial.current()
+    if timed is not None:
+        timed.count(len(lrs) * rounds, len(lrs) * len({0, *last_rounds(rounds)}))
+        return lrs[0]
+    return deep.choose_lr(
+        data, method, lrs, rounds=rounds, checkpoint=_checkpoint("try"),
+        callback=_noting(f"{label}, step sizes", rounds), progress=False, **settings,
+    )  # fmt: skip
+
+
+def _checkpoint(name):
+    """Return where a run of this code has its checkpoint: other code does not go on from it."""
+    return scratch(f"{name}-{source()}.pt")
+
+
+def _noting(label, rounds):
+    """Return a callback that says how far a run is, and how accurate so far."""
+    known = [""]
+
+    def say(round, metrics):
+        if metrics:
+            known[0] = f", {metrics['accuracy']:.1%}"
+        note(f"{label}: {round}/{rounds}{known[0]}")
+
+    return say
+
+
+def outcome(trace: Trace, last: int = 10) -> pd.DataFrame:
+    """Return what a table has of a run, and what it was computed by, in one row.
+
+    Parameters
+    ----------
+    trace : Trace
+    last : int
+        Rounds that accuracies are averaged over.
+
+    Returns
+    -------
+    DataFrame
+        ``accuracy`` and ``weighted`` (of all test samples together) in percent, ``fine_tuned``
+        (NaN where nothing was), and what :func:`computed_by` has.
+    """
+    tuned = trace["fine_tuned"][-1] if "fine_tuned" in trace else float("nan")
+    row = {
+        "accuracy": 100.0 * trace.mean_of_last("accuracy", last),
+        "weighted": 100.0 * trace.mean_of_last("weighted_accuracy", last),
+        "fine_tuned": 100.0 * tuned,
+        **computed_by(trace),
+    }
+    return pd.DataFrame([row])
+
+
+def computed_by(trace: Trace) -> dict[str, Any]:
+    """Return what a run was computed by.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    dict
+        ``device``, ``engine``, ``samples_per_second``, ``tf32``, what was multiplied in
+        TensorFloat-32 (on a CPU nothing, an empty text), ``trained``, the seconds of the run, and
+        ``commit``, the code's.
+    """
+    settings = ("device", "engine", "samples_per_second")
+    return {
+        **{name: trace.settings.get(name) for name in settings},
+        "tf32": trace.settings.get("tf32", ""),
+        "trained": trace.wall_time,
+        "commit": commit(),
+    }
+
+
+def curve(trace: Trace) -> pd.DataFrame:
+    """Return how accurate a run was against rounds, and what it was computed by, in rows.
+
+    Parameters
+    ----------
+    trace : Trace
+
+    Returns
+    -------
+    DataFrame
+        ``round``, ``accuracy`` in percent, and what :func:`outcome` has of the whole run.
+    """
+    whole = outcome(trace).drop(columns=["accuracy", "fine_tuned"])
+    return accuracies(trace).merge(whole, how="cross")
+
+
+def table_of_dots(
+    table: pd.DataFrame,
+    keys: Sequence[str],
+    title: Callable[..., str],
+    *,
+    order: Sequence[str],
+    across: int,
+) -> Figure:
+    """Return the picture of a table: a panel for each column, a line in it for each method.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As :func:`linrep.figures.summaries.beside` makes it.
+    keys : sequence of str
+        What tells columns apart, of the table's index.
+    title : callable
+        ``title(*values)`` of a column, by the values of its keys.
+    order : sequence of str
+        Methods from top to bottom.
+    across : int
+        Panels side by side, at most.
+    """
+    from matplotlib.figure import Figure
+
+    from linrep.figures import plotting
+
+    order = with_own(order, table.reset_index())
+    panels = list(table.reset_index().groupby(list(keys), sort=False))
+    across = min(across, len(panels))
+    down = -(-len(panels) // across)
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.3 + 2.8 * down))
+    axes = figure.subplots(down, across, sharey=True, squeeze=False)
+    for ax, (values, own) in zip(axes.flat, panels, strict=False):
+        plotting.dots(ax, own, order=order, limits=(0.0, 100.0))
+        ax.set(title=title(*values), xlabel="accuracy (%)")
+    for ax in axes.flat[len(panels) :]:
+        ax.remove()
+    handles = axes[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper center", ncols=2)
+    return figure
+
+
+def printed(row: str) -> list[tuple[float, float]]:
+    """Return the numbers of a row of a paper's table, such as "96.3±0.26 95.16".
+
+    Returns
+    -------
+    list of tuple
+        Each number, and what is printed after ±, NaN if nothing is.
+    """
+    pairs = (cell.partition("±") for cell in row.split())
+    return [(float(number), float(error or "nan")) for number, _, error in pairs]
+
+
+def with_tuned(rows: pd.DataFrame, label: str = " + FT") -> pd.DataFrame:
+    """Return rows in which accuracies after fine-tuning are those of methods of their own.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns ``method``, ``accuracy`` and ``fine_tuned``.
+    label : str
+        What is added to a method's name.
+    """
+    tuned = rows[rows["fine_tuned"].notna()]
+    tuned = tuned.assign(method=tuned["method"] + label, accuracy=tuned["fine_tuned"])
+    return pd.concat([rows, tuned], ignore_index=True).drop(columns="fine_tuned")

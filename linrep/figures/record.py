@@ -1,0 +1,523 @@
+"""What is recorded of a figure, and how another run compares with it.
+
+A manifest keeps two things apart: the *result* (caption, settings, digest of the rows, the numbers
+of the summary), which the same code and seed give again, and the *provenance*, which they do not.
+Every number of a recorded summary says what makes it comparable, one of
+
+- ``tolerance``: it does not vary over replicates, or is their number;
+- ``interval``: where another, independent run has it (:func:`linrep.stats.rerun_interval`);
+- ``share``: so many of so many replicates, in the summary "16 of 20";
+- ``order``: replicates won, tied and lost, in the summary "12/3/5": which is ahead, by how much;
+- ``of``: it is an end of the interval of that number, or its standard error (columns ``low``,
+  ``high`` and ``sem`` after it), and varies with it.
+
+All of them together find a difference between two runs of the same sweep with probability 1 %.
+That is exact for means of normal replicates, and at most so for shares and orders; otherwise it is
+nominal: the median of replicates that fall into two clusters, or a mean of which one replicate in
+twenty makes up most, is outside in more than one of a hundred pairs of runs by itself. At 1 % over
+all numbers shares of ten replicates and fewer cannot be outside: then the outcome says so.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatch
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from linrep import stats
+
+Summary = Callable[[pd.DataFrame], pd.DataFrame]
+#: Probability that any number of the whole record is not matched by another run.
+LEVEL = 0.01
+#: So many numbers the whole record may have, ends of intervals not counted: figures are recorded
+#: one by one, each number at its share of the level.
+CAPACITY = 2000
+_EACH = LEVEL / CAPACITY
+#: Relative difference up to which numbers have the same digits.
+DIGITS = 1e-10
+#: Relative difference that is allowed for what does not vary over replicates.
+TOLERANCE = 1e-8
+SAME, INSIDE, OUTSIDE = "same digits", "inside the recorded interval", "outside"
+#: Outcome of what differs, where no value at all would be outside.
+TOO_FEW = "too few replicates to tell"
+#: Other outcomes: of texts and digests, which have no interval; and of a record that is not what
+#: was written.
+OTHER, CHANGED = "other digits", "changed since it was recorded"
+_ENDS = ("low", "high", "sem")
+_SHARE = re.compile(r"(\d+) of (\d+)")
+_ORDER = re.compile(r"(\d+)/(\d+)/(\d+)")
+
+
+def digest(rows: pd.DataFrame) -> str:
+    """Return SHA-256 of a table's columns, whatever library holds or stores it.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Columns of numbers, truth values and text, any of it missing.
+
+    Notes
+    -----
+    By column, in the order of their names: the name, the kind (``f``, ``i``, ``b`` or ``s``), and
+    the values as little-endian float64 or int64, as bytes 0 and 1, or as texts in UTF-8, each after
+    its length. Every NaN has the same bits, missing text has the length -1.
+    """
+    whole = hashlib.sha256()
+    for name in sorted(rows.columns):
+        kind, content = _column(rows[name])
+        whole.update(json.dumps([name, kind, len(rows)]).encode())
+        whole.update(content)
+    return whole.hexdigest()
+
+
+def _column(values):
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.astype(values.cat.categories.dtype)
+    if pd.api.types.is_bool_dtype(values.dtype) and not values.hasnans:
+        return "b", values.to_numpy(np.uint8).tobytes()
+    if pd.api.types.is_integer_dtype(values.dtype) and not values.hasnans:
+        return "i", values.to_numpy("<i8").tobytes()
+    if pd.api.types.is_numeric_dtype(values.dtype):
+        floats = values.to_numpy("<f8", na_value=np.nan, copy=True)
+        floats[np.isnan(floats)] = np.nan
+        return "f", floats.tobytes()
+    texts = (None if pd.isna(value) else str(value).encode() for value in values)
+    return "s", b"".join(
+        (-1).to_bytes(8, "little", signed=True)
+        if text is None
+        else len(text).to_bytes(8, "little") + text
+        for text in texts
+    )
+
+
+def result(
+    rows: pd.DataFrame,
+    summary: Summary,
+    *,
+    caption: str,
+    settings: Mapping[str, Any],
+    kept: pd.DataFrame | None = None,
+    comparable: bool = False,
+    signed: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return what the same code and seed give again: the first half of a manifest.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of all replicates.
+    summary : callable
+        ``summary(rows) -> DataFrame``; its index says what the numbers of a line belong to.
+    caption : str
+    settings : mapping
+        With the seed.
+    kept : DataFrame, optional
+        The rows that are stored beside the manifest.
+    comparable : bool, default False
+        Work out what makes each number comparable.
+    signed : sequence of str
+        As for :class:`linrep.figures.experiment.Experiment`.
+    """
+    table = summary(rows)
+    found: dict[str, Any] = {
+        "caption": caption,
+        "settings": dict(settings),
+        "rows": {"count": len(rows), "sha256": digest(rows)},
+        "summary": {"labels": labels(table), "lines": _lines(table)},
+    }
+    if kept is not None:
+        by = {str(i): _short(digest(own)) for i, own in kept.groupby("replicate")}
+        found["rows"]["kept"] = {"count": len(kept), "sha256": digest(kept), "replicates": by}
+    if comparable:
+        _make_comparable(found["summary"]["lines"], rows, summary, signed)
+    return found
+
+
+def labels(table: pd.DataFrame) -> list[str]:
+    """Return the names of a summary's labels: its index, or where it has none its texts.
+
+    Where these do not identify a line, it is the number of the line.
+    """
+    if table.index.names != [None]:
+        return [str(name) for name in table.index.names]
+    texts = [str(name) for name in table if _is_text(table[name])]
+    return texts if texts and not table.duplicated(texts).any() else ["line"]
+
+
+def _is_text(column):
+    counted = (_SHARE, _ORDER)
+    return not pd.api.types.is_numeric_dtype(column.dtype) and not any(
+        pattern.fullmatch(str(value)) for value in column for pattern in counted
+    )
+
+
+def flat(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a summary with its labels as columns, as people read it."""
+    if table.index.names != [None]:
+        return table.reset_index()
+    return table.rename_axis("line").reset_index() if labels(table) == ["line"] else table
+
+
+def table(found: Mapping[str, Any]) -> pd.DataFrame:
+    """Return the recorded summary, by its labels.
+
+    Parameters
+    ----------
+    found : mapping
+        A result.
+    """
+    names = found["summary"]["labels"]
+    lines = [
+        {name: cell if name in names else _value(cell["value"]) for name, cell in line.items()}
+        for line in found["summary"]["lines"]
+    ]
+    frame = pd.DataFrame(lines)
+    return frame.set_index(names)
+
+
+def checksums(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Return checksums of a result's parts: one that is changed afterwards can be named."""
+    parts = {name: _checksum(part) for name, part in found.items() if name != "summary"}
+    lines = [_checksum(line) for line in found["summary"]["lines"]]
+    return {**parts, "labels": _checksum(found["summary"]["labels"]), "lines": lines}
+
+
+def _checksum(part):
+    return _short(hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest())
+
+
+def _short(text):
+    return text[:8]
+
+
+def _lines(frame):
+    """Return the lines of a summary: labels as they are, numbers as objects with a value."""
+    names = labels(frame)
+    indexed = flat(frame)
+    if indexed.duplicated(names).any():
+        raise ValueError("the index of a summary has to tell its lines apart")
+    return [
+        {
+            str(name): _plain(cell) if name in names else {"value": _plain(cell)}
+            for name, cell in line.items()
+            if name not in _ENDS or not pd.isna(cell)
+        }
+        for line in indexed.to_dict("records")
+    ]
+
+
+def _plain(value):
+    """Return a value as JSON has it: NaN as null, infinity as text."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or value is pd.NA:
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def _value(cell):
+    """Return a number from what JSON has of it, and texts as they are."""
+    if cell is None:
+        return math.nan
+    return float(cell) if cell in ("inf", "-inf") else cell
+
+
+def _numbers(found) -> Iterator[tuple[tuple, str, dict[str, Any]]]:
+    """Yield labels, column and entry of every number of a result."""
+    names = found["summary"]["labels"]
+    for line in found["summary"]["lines"]:
+        key = tuple(line[name] for name in names)
+        for column, entry in line.items():
+            if column not in names:
+                yield key, column, entry
+
+
+def _make_comparable(lines, rows, summary, signed):
+    """Add to each number what makes it comparable."""
+    replicates = np.sort(rows["replicate"].unique())
+    if len(replicates) < 2:
+        raise ValueError("a record needs at least two replicates, to know how much numbers vary")
+    halves = [
+        _by_place(summary, rows[rows["replicate"].isin(replicates[half])])
+        for half in stats.half_samples(len(replicates))[0]
+    ]
+    singles = [_by_place(summary, rows[rows["replicate"] == each]) for each in replicates]
+    names = labels(summary(rows))
+    for line in lines:
+        key = tuple(line[name] for name in names)
+        columns = [name for name in line if name not in names]
+        ends = _ends(columns)
+        for name in columns:
+            place, value = (key, name), line[name]["value"]
+            if name in ends:
+                line[name]["of"] = ends[name]
+            elif isinstance(value, str) and (counted := _SHARE.fullmatch(value)):
+                line[name]["share"] = int(counted[1]) / max(int(counted[2]), 1)
+            elif isinstance(value, str) and (counted := _ORDER.fullmatch(value)):
+                line[name]["order"] = _order(*map(int, counted.groups()))
+            elif name == "replicates" or isinstance(_value(value), str):
+                line[name]["tolerance"] = 0.0
+            else:
+                either = any(fnmatch(str(text), p) for text in (*key, name) for p in signed)
+                line[name].update(
+                    _interval(
+                        float(_value(value)),
+                        [found.get(place, math.nan) for found in halves],
+                        [found.get(place, math.nan) for found in singles],
+                        {end: _value(line[end]["value"]) for end in ends if ends[end] == name},
+                        either,
+                    )
+                )
+
+
+def _ends(columns):
+    """Return by column that is an end of an interval, or a standard error, the one before it."""
+    found, last = {}, None
+    for name in columns:
+        if name in _ENDS and last is not None:
+            found[name] = last
+        else:
+            last = name
+    return found
+
+
+def _by_place(summary, rows):
+    """Return the numbers of a part of the replicates; none if that is too little for them."""
+    try:
+        with np.errstate(all="ignore"):
+            found = {"summary": {"labels": labels(frame := summary(rows)), "lines": _lines(frame)}}
+    except (ArithmeticError, LookupError, ValueError):
+        return {}
+    values = {(key, column): _value(entry["value"]) for key, column, entry in _numbers(found)}
+    return {place: value for place, value in values.items() if not isinstance(value, str)}
+
+
+def _interval(value, halves, singles, known, signed):
+    if math.isnan(value):
+        return {"tolerance": TOLERANCE}
+    ends = (known.get("low", math.nan), known.get("high", math.nan))
+    error = known.get("sem", math.nan)
+    low, high = stats.rerun_interval(
+        value,
+        halves,
+        singles,
+        level=_EACH,
+        interval=None if np.isnan(ends).any() else ends,
+        error=0.0 if math.isnan(error) else error,
+        signed=signed,
+    )
+    if math.isclose(low, high, rel_tol=TOLERANCE):
+        return {"tolerance": TOLERANCE}
+    return {"interval": [_plain(low), _plain(high)]}
+
+
+def _order(won, tied, lost):
+    ahead = "first" if won > lost else "second" if lost > won else "neither"
+    return {"ahead": ahead, "margin": abs(won - lost) / max(won + tied + lost, 1)}
+
+
+def compare(
+    recorded: Mapping[str, Any],
+    new: Mapping[str, Any],
+    *,
+    kept: pd.DataFrame | None = None,
+    new_kept: pd.DataFrame | None = None,
+    again: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Compare a run with the record, number by number, and the record with itself.
+
+    Parameters
+    ----------
+    recorded : mapping
+        The manifest.
+    new : mapping
+        The result of the other run.
+    kept, new_kept : DataFrame, optional
+        Rows that are stored beside the manifest, and the same ones of the other run.
+    again : DataFrame, optional
+        The summary of the stored rows.
+
+    Returns
+    -------
+    DataFrame
+        Columns ``figure``; ``part``: "number", "rows", "settings", "caption", or "record" for what
+        is not as it was written; ``what`` it is; ``recorded`` and ``new`` values; ``outcome``.
+    """
+    old = recorded["result"]
+    lines = [("record", *line, CHANGED) for line in _changes(recorded, kept, again)]
+    for name in sorted({*old["settings"], *new["settings"]}):
+        one, two = (found["settings"].get(name) for found in (old, new))
+        if one != two:
+            same_sweep = OTHER if name == "seed" else OUTSIDE
+            lines.append(("settings", name, _brief(one), _brief(two), same_sweep))
+    entries = {(key, column): entry for key, column, entry in _numbers(old)}
+    others = {(key, column): entry["value"] for key, column, entry in _numbers(new)}
+    outcomes: dict[tuple, str] = {}
+    for place in dict.fromkeys([*entries, *others]):
+        one, two = entries.get(place), others.get(place)
+        if one is None or place not in others:
+            outcome = OUTSIDE
+        elif "of" in one and not _same(one["value"], two):
+            outcome = outcomes[place[0], one["of"]]
+            outcome = INSIDE if outcome == SAME else outcome
+            if not _is_end(place[1], one["value"], two, others[place[0], one["of"]]):
+                outcome = OUTSIDE
+        else:
+            outcome = _outcome(one, two)
+        outcomes[place] = outcome
+        shown = None if one is None else one["value"]
+        lines.append(("number", _name(*place), shown, two, outcome))
+    digests = [_short(found["rows"]["sha256"]) for found in (old, new)]
+    lines.append(("rows", "digest", *digests, _text_outcome(*digests)))
+    if kept is not None and new_kept is not None:
+        lines += [("rows", *line, OTHER) for line in first_differences(kept, new_kept)]
+    captions = [old["caption"], new["caption"]]
+    lines.append(("caption", "text", *map(_brief, captions), _text_outcome(*captions)))
+    frame = pd.DataFrame(lines, columns=["part", "what", "recorded", "new", "outcome"])
+    frame.insert(0, "figure", recorded["id"])
+    return frame
+
+
+def _changes(recorded, kept, again):
+    """Yield what of a record is not what was written."""
+    old = recorded["result"]
+    written, found = recorded["checksums"], checksums(old)
+    for name, value in found.items():
+        if name != "lines" and value != written.get(name):
+            yield name, written.get(name), value
+    pairs = zip(old["summary"]["lines"], found["lines"], written["lines"], strict=False)
+    for line, value, before in pairs:
+        if value != before:
+            key = tuple(line[name] for name in old["summary"]["labels"])
+            yield _name(key, "its line"), before, value
+    if len(found["lines"]) != len(written["lines"]):
+        sizes = len(written["lines"]), len(found["lines"])
+        yield "lines of the summary", *sizes
+    if kept is not None:
+        about = old["rows"].get("kept", {})
+        if digest(kept) != about.get("sha256"):
+            now = {str(i): _short(digest(own)) for i, own in kept.groupby("replicate")}
+            before = about.get("replicates", {})
+            odd = [i for i in {**before, **now} if before.get(i) != now.get(i)]
+            where = f" of replicate {', '.join(odd)}" if odd else ""
+            shown = _short(about.get("sha256", "none")), _short(digest(kept))
+            yield f"stored rows{where}", *shown
+    elif "kept" in old["rows"]:
+        yield "stored rows", old["rows"]["kept"]["count"], "none"
+    if again is not None:
+        fresh = {"summary": {"labels": labels(again), "lines": _lines(again)}}
+        values = {(key, column): entry["value"] for key, column, entry in _numbers(fresh)}
+        for key, column, entry in _numbers(old):
+            value = values.get((key, column))
+            # Fits and quantiles differ in more digits with another version of SciPy.
+            if not _same(entry["value"], value, TOLERANCE):
+                yield f"{_name(key, column)}, from the stored rows", entry["value"], value
+
+
+def first_differences(
+    kept: pd.DataFrame, new: pd.DataFrame, most: int = 3
+) -> list[tuple[str, Any, Any]]:
+    """Return the first stored rows that are not those of another run.
+
+    Parameters
+    ----------
+    kept, new : DataFrame
+    most : int, default 3
+        So many values at most.
+
+    Returns
+    -------
+    list of (str, value, value)
+        Where, and both values.
+    """
+    if list(kept.columns) != list(new.columns) or len(kept) != len(new):
+        shapes = tuple(f"{len(each)} rows of {', '.join(each.columns)}" for each in (kept, new))
+        return [("stored rows", _brief(shapes[0]), _brief(shapes[1]))]
+    lines = []
+    for name in kept:
+        one, two = (each[name].to_numpy(object) for each in (kept, new))
+        missing = pd.isna(one) & pd.isna(two)
+        for at in np.flatnonzero((one != two) & ~missing)[:most]:
+            where = f"row {at}, replicate {kept['replicate'].iloc[at]}, {name}"
+            lines.append((int(at), (where, _plain(one[at]), _plain(two[at]))))
+    return [line for _, line in sorted(lines, key=lambda pair: pair[0])[:most]]
+
+
+def _same(one, two, tolerance=DIGITS):
+    one, two = _value(one), _value(two)
+    if isinstance(one, str) or isinstance(two, str):
+        return one == two
+    if math.isnan(one) or math.isnan(two):
+        return math.isnan(one) and math.isnan(two)
+    return math.isclose(one, two, rel_tol=tolerance)
+
+
+def _outcome(entry, new):
+    """Judge one number by what its record says."""
+    if _same(entry["value"], new):
+        return SAME
+    if not _compatible(entry, new):
+        return OUTSIDE
+    return INSIDE if _can_contradict(entry) else TOO_FEW
+
+
+def _compatible(entry, new):
+    if "share" in entry or "order" in entry:
+        pattern = _SHARE if "share" in entry else _ORDER
+        one, two = (pattern.fullmatch(str(text)) for text in (entry["value"], new))
+        if one is None or two is None:
+            return False
+        before, now = ([int(count) for count in found.groups()] for found in (one, two))
+        if "share" in entry and 0 in (before[1], now[1]):
+            return before == now
+        differ = stats.shares_differ if "share" in entry else stats.orders_differ
+        return differ(before, now) > _EACH
+    value, new = _value(entry["value"]), _value(new)
+    if isinstance(new, str) or isinstance(value, str) or math.isnan(new):
+        return False
+    if "interval" in entry:
+        low, high = map(_value, entry["interval"])
+        return low <= new <= high
+    return math.isclose(value, new, rel_tol=entry.get("tolerance", 0.0))
+
+
+def _can_contradict(entry):
+    """Tell whether any outcome of another run would be outside of what is recorded."""
+    if "share" in entry:
+        trials = int(entry["value"].split(" of ")[1])
+        return any(not _compatible(entry, f"{other} of {trials}") for other in (0, trials))
+    if "order" in entry:
+        trials = sum(map(int, entry["value"].split("/")))
+        return any(not _compatible(entry, text) for text in (f"{trials}/0/0", f"0/0/{trials}"))
+    low, high = map(_value, entry.get("interval", (0.0, 0.0)))
+    return not (low in (-math.inf, 0.0) and high == math.inf)
+
+
+def _is_end(name, recorded, new, of):
+    """Tell whether a new end of an interval, or standard error, can be one of that number."""
+    recorded, new, of = map(_value, (recorded, new, of))
+    if math.isnan(new) or math.isnan(recorded):
+        return math.isnan(new) and math.isnan(recorded)
+    return {"low": new <= of, "high": new >= of, "sem": new >= 0.0}[name]
+
+
+def _text_outcome(one, two):
+    return SAME if one == two else OTHER
+
+
+def _name(key, column):
+    return ", ".join([*map(str, key), column])
+
+
+def _brief(value, width=24):
+    text = str(value)
+    return text if len(text) <= width else f"{text[: width - 1]}…"

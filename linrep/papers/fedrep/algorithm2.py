@@ -1,0 +1,131 @@
+"""Algorithm 2: what exact heads imply for a round, against (70) to (84)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrep.claims import Cases, Fact, proved, search, statement
+from linrep.claims.deviations import identities, relative
+from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep import _common
+from linrep.problems.subspace import distance, orthonormalize
+from linrep.theory.fedrep_limits import population_bound
+
+
+@statement(
+    "fedrep.extra_identities",
+    place="Algorithm 2; set against (70)-(84)",
+    latex=r"S^t\hat B^t = 0, \quad Q^t\hat B^t = -F, \quad R^{t+1\top}R^{t+1} = I +"
+    r"\tfrac{\eta^2}{(rn)^2}W^{t+1\top}S^tS^{t\top}W^{t+1}, \quad \|(R^{t+1})^{-1}\|_2 \le 1",
+    plain="On the batch of the exact heads R'R is I plus a positive semidefinite matrix.",
+    negative_control={"sign": -1.0},
+    hypotheses=(_common.SUB_GAUSSIAN,),
+)
+def extra_identities(budget, rng, *, sign=1.0):
+    """Take rounds on the heads' batch and on a second one, for m from 1 to 20 k."""
+    names = (
+        "S B = 0",
+        "Q B = -F",
+        "R'R",
+        "m <= k: B stays",
+        "span depends on the span alone",
+        "split batch: Q B = -F",
+        "split batch: span depends on the span alone",
+    )
+    parts: dict[str, list] = {name: [] for name in names}
+    norms = []
+    split_longest, split_moves, split_leak = 0.0, 0.0, 0.0
+    for _ in range(budget(2, 15, 150)):
+        for n, d, k in ((6, 9, 2), (12, 15, 4), (5, 4, 1), (3, 12, 3)):
+            for m in (1, k, k + 1, 2 * k + 1, 20 * k):
+                design = _common.DESIGNS[rng.integers(len(_common.DESIGNS))]
+                where = {"n": n, "m": m, "d": d, "k": k, "design": design}
+                truth, B = _common.instance(n, d, k, rng, design=design)
+                X, y = _common.batch_of(truth, m, rng)
+                eta = 10.0 ** rng.uniform(-2.0, 1.0) / truth.sigma_max() ** 2
+                W = _common.exact_heads(X, y, B)
+                squares = np.linalg.svd(X @ B, compute_uv=False) ** 2
+                small = squares[:, min(m, k) - 1]
+                if (small < 1e-6 * squares[:, 0]).any():
+                    continue  # a batch in which samples nearly repeat each other
+                condition = float((np.linalg.norm(X, 2, axis=(1, 2)) ** 2 / small).max())
+                Q, S, new = _step(truth, B, W, X, eta)
+                scale = max(1.0, float(np.abs(S).max()))
+                heads_size = max(1.0, float(np.abs(W).max()))
+                leak = np.abs(S @ B).max() / (scale * heads_size * condition)
+                parts["S B = 0"].append((float(leak), where))
+                second = _common.batch_of(truth, m, rng)[0]
+                _, other, moved = _step(truth, B, W, second, eta)
+                split_leak = max(split_leak, float(np.abs(other @ B).max() / np.abs(other).max()))
+                if m >= k:
+                    error = relative(Q @ B, -_common.head_errors(truth, B, X), 1.0) / condition
+                    parts["Q B = -F"].append((error, where))
+                    parts["split batch: Q B = -F"].append((error, where))
+                if m <= k:
+                    stays = distance(new, B) / (max(1.0, eta) * condition * heads_size)
+                    parts["m <= k: B stays"].append((stays, where))
+                    if m == k:
+                        split_moves = max(split_moves, distance(moved, B))
+                predicted = np.eye(k) + sign * (eta / n) ** 2 * W.T @ S @ S.T @ W
+                error = relative(new.T @ new, predicted) / (condition * max(1.0, eta) * heads_size)
+                parts["R'R"].append((error, where))
+                longest = 1.0 / np.linalg.svd(new, compute_uv=False)[-1]
+                norms.append((float(longest), 1.0 + 1e-9, where))
+                smallest = float(np.linalg.eigvalsh(moved.T @ moved)[0])
+                split_longest = max(split_longest, smallest**-0.5)
+                turn = orthonormalize(rng.standard_normal((k, k)))
+                turned = _common.exact_heads(X, y, B @ turn)
+                for name, own, target in (
+                    ("span depends on the span alone", X, new),
+                    ("split batch: span depends on the span alone", second, moved),
+                ):
+                    again = _step(truth, B @ turn, turned, own, eta)[2]
+                    values = np.linalg.svd(target, compute_uv=False)
+                    loss = condition * max(1.0, heads_size**2 * eta) * values[0] / values[-1]
+                    parts[name].append((distance(again, target) / loss, where))
+    yield from map(proved, identities(parts))
+    yield Cases(norms, name="|R^-1| <= 1", quantity="|R^-1|", strength=PROVED)
+    yield _population(budget, rng)
+    yield Fact("largest |R^-1| on a second batch", split_longest)
+    yield Fact("largest |S B| over |S| on a second batch", split_leak)
+    yield Fact("largest distance that B moves with m = k on a second batch", split_moves)
+
+
+def _step(truth, B, W, X, eta):
+    """Return Q, S and B-bar of a round with heads W and the gradient on X."""
+    Q = W @ B.T - truth.W @ truth.B.T
+    S = np.einsum("imd,im->id", X, np.einsum("imd,id->im", X, Q)) / X.shape[1]
+    return Q, S, B - eta / truth.n * S.T @ W
+
+
+def _population(budget, rng):
+    """Search for a round on infinitely many samples that shrinks the distance less."""
+
+    def lhs_rhs(shape, x):
+        n, d, k = shape["n"], shape["d"], shape["k"]
+        share, W = abs(x[0]), x[1 : 1 + n * k].reshape(n, k)
+        raw = x[1 + n * k :].reshape(d, k)
+        values = np.linalg.svd(W, compute_uv=False) / np.sqrt(n)
+        if not 0.0 < share <= 1.0 or values[0] < 1e-3:
+            return None
+        singular = np.linalg.svd(raw, compute_uv=False)
+        if singular[-1] < 1e-3 * singular[0] or singular[0] < 1e-3:
+            return None
+        B, truth = orthonormalize(raw), np.eye(d, k)
+        eta = share / values[0] ** 2
+        S, D = W.T @ W / n, B.T @ truth
+        outside = truth - B @ D
+        before = distance(B, truth)
+        after = distance(B + eta * outside @ S @ D.T, truth)
+        smallest = values[-1] if n >= k else 0.0
+        return after, population_bound(before, sigma_min=smallest, step_size=eta) * before + 1e-12
+
+    return search(
+        lhs_rhs,
+        [{"n": 1, "d": 2, "k": 1}, {"n": 2, "d": 4, "k": 2}, {"n": 4, "d": 6, "k": 3}],
+        lambda shape: 1 + (shape["n"] + shape["d"]) * shape["k"],
+        budget,
+        rng,
+        name="population: (1 - eta sigma_min^2 (1 - dist^2)) dist",
+        strength=PROVED,
+    )

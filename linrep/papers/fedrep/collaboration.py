@@ -1,0 +1,326 @@
+"""Section 1 (I)-(II) and Section 4.2: who needs how many samples, with and without federation.
+
+What is measured is the fewest samples from which a model can be had exactly, labels being free of
+noise, and the mean error of least squares where they are not. Covariates are Gaussian.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+import linrep as lr
+from linrep.claims import Cases, Exponent, Fact, Frequency, Mean, Threshold, statement
+from linrep.claims.measurements import UPPER
+from linrep.claims.tables import draw_seeds
+from linrep.papers.fedrep._common import SUB_GAUSSIAN, instance
+from linrep.papers.fedrep._runs import fewest_samples
+from linrep.stats import TransitionPoint, transition_point
+from linrep.theory.expectations import least_squares_error, new_client_error
+from linrep.theory.fedrep_limits import limiting_contraction
+
+#: Exponents so near count as equal: m is a whole number, its smallest value known to a bracket.
+MARGIN = 0.25
+#: Squared error, relative to the model's square, below which a model counts as recovered.
+EXACT = 1e-8
+#: Distance within which FedRep counts as having recovered B*.
+RECOVERED = 1e-4
+#: Equations over unknowns, n(m - k)/(k(d - k)), at which FedRep is run.
+RATIOS = (0.75, 0.95, 1.1, 1.25, 1.4, 1.6, 2.0, 3.0)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Runs of FedRep on fixed data that recovered B*, out of `trials`, by m - k."""
+
+    excess: list[int]
+    won: list[int]
+    trials: int
+    unit: float  # m - k at which equations equal unknowns
+
+    @property
+    def point(self) -> TransitionPoint:
+        """Where half of the runs recover it."""
+        return transition_point(self.excess, self.won, self.trials)
+
+    @property
+    def found(self) -> tuple[TransitionPoint, int]:
+        """That, and the number of runs."""
+        return self.point, self.trials * len(self.excess)
+
+    def count(self, chosen):
+        """Return the successes and runs at ratios of equations to unknowns that are chosen."""
+        won = [won for excess, won in zip(self.excess, self.won, strict=True)
+               if chosen(excess / self.unit)]  # fmt: skip
+        return np.array([sum(won), self.trials * len(won)])
+
+
+@statement(
+    "fedrep.fedhelps",
+    place="Section 1, contribution (ii), (I)-(II); Section 4.2",
+    latex=r"m_{\text{shared}} = O(d/n + \log n), \qquad m_{\text{local}} = \Theta(d), \qquad "
+    r"m_{\text{new}} = \Theta(k), \qquad 1 \ll n \ll e^{\Theta(d)}",
+    plain="A client needs at most of the order of d/n + log n samples in a federation, d alone, "
+    "and k if the representation has already been learned.",
+    hypotheses=[SUB_GAUSSIAN],
+    negative_control={"head_power": 2},
+)
+def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
+    """Compare mean errors with closed forms, and smallest sufficient m with powers of d, n, k.
+
+    Section 1 has O(d/n + log n) as well as Theta; the latter is `fedrep.fedhelps.theta`.
+    """
+    runs = budget(3000, 20000, 100000)
+    for m in (4, 10, 30, 60):
+        yield _local_error(20, m, runs, rng)
+    for distance in (0.0, 0.05):
+        for m in (2, 16, 24, 48):
+            yield _new_error(8, m, distance, runs, rng)
+
+    dimensions, ranks = (10, 20, 40, 80), (8, 16, 32, 64)
+    trials, rounds = budget((5, 500), (8, 800), (30, 2000))
+    wide = budget((18, 42, 98), (18, 34, 66, 130), (18, 34, 66, 130, 258))
+    many = budget((2, 4, 16), (2, 4, 8, 16), (2, 4, 8, 16, 32))
+    along_d = [_together(4, d, 2, trials, rounds, rng) for d in wide]
+    along_n = [_together(n, budget(66, 130, 258), 2, trials, rounds, rng) for n in many]
+    rooms = tuple(d - 2 for d in wide)
+    lines = [
+        ("local", "d", dimensions, [_alone(64, d, rng) for d in dimensions], local_power),
+        ("new client", "k", ranks, [_new(k, 128, rng) for k in ranks], head_power),
+        ("new client", "d", dimensions[1:], [_new(8, d, rng) for d in dimensions[1:]], 0),
+        ("federation", "d - k", rooms, [curve.found for curve in along_d], shared_power),
+        ("federation", "n", many, [curve.found for curve in along_n], -shared_power),
+    ]
+    for line in lines:
+        yield _threshold(*line, rng)
+    curves = [*along_d, *along_n]
+    yield from _counting(curves)
+    yield Cases(
+        [
+            ((d / n + np.log(n)) / d, 1.0, {"d": d, "n": float(n)})
+            for d in (3, 10, 100, 1000)
+            for n in (2.0, *np.exp(np.linspace(0.7, d / 2.0, 50)))
+        ],
+        quantity="(d/n + log n)/d", name="n from 2 to exp(d/2)",
+    )  # fmt: skip
+    centres = [curve.point.x / curve.unit for curve in curves]
+    for word, ratio in (("smallest", min(centres)), ("largest", max(centres))):
+        yield Fact(f"{word} n(m - k)/(k(d - k)) at which half of the runs recover B*", ratio)
+
+
+@statement(
+    "fedrep.fedhelps.single_client",
+    place="Section 4.2, against Section 1 (I)",
+    latex=r"m_{\text{single client, no collaboration}} = \Theta(d/n + \log n)",
+    plain="A single client without collaboration needs of the order of d/n + log n samples.",
+    hypotheses=[SUB_GAUSSIAN],
+    negative_control={"power": 2},
+)
+def single_client(budget, rng, *, shared=True, power=1):
+    """Compare its smallest sufficient m along n and d with d/n + log n, or d if not `shared`."""
+
+    def claimed(n, d):
+        return d**power / n + np.log(n) if shared else d**power + 0.0 * n
+
+    n, d = budget((1, 4, 16), (1, 4, 16, 64)), (10, 20, 40, 80)
+    found = [_alone(size, 40, rng) for size in n]
+    yield _threshold("alone", "n", n, found, _fitted(n, claimed(np.array(n), 40)), rng)
+    found = [_alone(16, size, rng) for size in d]
+    yield _threshold("alone", "d", d, found, _fitted(d, claimed(16, np.array(d))), rng)
+    if shared and power == 1:
+        yield Cases(
+            [_large_both(bits) for bits in (14, 16, 20)],
+            quantity="samples needed", name="no constant up to 1000 will do", predicted_is=UPPER,
+        )  # fmt: skip
+
+
+def _large_both(bits, constant=1000):
+    """Return the samples of one client, d, and a constant times d/n + log n, at d = n = 2^bits.
+
+    With d - 1 samples two models have the same labels. log n = bits log 2 is below `bits`.
+    """
+    d = n = 2**bits
+    where = {"d": d, "n": n, "constant": constant}
+    return Fraction(d), constant * (Fraction(d, n) + bits), where
+
+
+single_client.corrected(
+    "fedrep.fedhelps.single_client.corrected",
+    latex=r"m_{\text{single client, no collaboration}} = \Theta(d)",
+    plain="A single client without collaboration needs of the order of d samples, whatever n.",
+    constants={"shared": False},
+    negative_control={"shared": True},
+)
+
+
+def _fitted(x, y):
+    """Return the exponent of the power law that is nearest to y, in logarithms."""
+    y = np.broadcast_to(y, np.shape(x))
+    return round(float(np.polyfit(np.log(x), np.log(y), 1)[0]), 12) + 0.0
+
+
+# The order of d/n + log n.
+
+
+@statement(
+    "fedrep.fedhelps.theta",
+    place="Section 1 (I)",
+    latex=r"m_{\text{shared}} = \Theta(d/n + \log n)",
+    plain="In a federation a client needs at least of the order of d/n + log n samples.",
+    hypotheses=[SUB_GAUSSIAN],
+    negative_control={"ratio_power": 2.0},
+)
+def theta(budget, rng, *, ratio_power=1.0, log_power=1.0):
+    """Follow the samples that a client spends along d >> n, and along log n for n >> d."""
+    runs, k, d = budget(5, 8, 20), 2, (2000, 8000, 32000)
+    n = budget((100, 400, 1600), (100, 700, 5000), (100, 1000, 10**4, 10**5))
+    crowd = np.array(n, dtype=float)
+    logarithms = np.log(crowd)
+    power = _fitted(logarithms, (4 / crowd) ** ratio_power + logarithms**log_power)
+    for name, x, cells, claimed in (
+        ("d, n = 20", d, [(20, size) for size in d], ratio_power),
+        ("log n, d = 4", logarithms, [(size, 4) for size in n], power),
+    ):
+        samples = [_fewest(size, width, k, runs, rng) for size, width in cells]
+        yield Exponent(
+            x, samples, equals=claimed, margin=MARGIN, rng=rng, along=name,
+            of="samples per client to 1e-3 of the distance", name=f"samples along {name}",
+            setting={"k": k, "(n, d)": cells},
+        )  # fmt: skip
+    truth = lr.SharedRepresentation.random(n=8, d=8, k=k, condition=1.0, rng=rng)
+    factor = limiting_contraction(truth, step_size=0.25, m=k + 1)
+    yield Fact("factor of a round with infinitely many clients, m = k + 1", factor)
+    for size, sample in ((n[0], samples[0]), (n[-1], samples[-1])):
+        yield Fact(f"samples per client, d = 4, n = {size}", float(np.median(sample)))
+
+
+theta.corrected(
+    "fedrep.fedhelps.theta.corrected",
+    latex=r"m_{\text{shared}} = \Theta(d/n + 1)",
+    plain="In a federation a client needs of the order of d/n samples, and a few however large n "
+    "is.",
+    constants={"log_power": 0.0},
+    negative_control={"log_power": 1.0},
+)
+
+
+def _fewest(n, d, k, runs, rng):
+    """Return the fewest samples; m is tried from k + 1 to some multiples of k (d/n + 1)."""
+    cell = {"n": n, "d": d, "k": k, "condition": 1.0, "start": 0.5}
+    return fewest_samples(
+        rng, runs, 6, lambda multiple: k + max(1, round(multiple * k * (d / n + 1.0))), 70, **cell
+    )
+
+
+# Mean errors against closed forms.
+
+
+def _local_error(d, m, runs, rng):
+    """Return the error of local training; clients are independent."""
+    noise, k = 0.3, 2
+    truth = lr.SharedRepresentation.random(n=runs, d=d, k=k, noise=noise, rng=rng)
+    theta = lr.local_only(truth.draw(m, rng=rng)).state["theta"]
+    predicted = least_squares_error(d, m, signal=np.sqrt(k), noise=noise)
+    return _mean_error(
+        theta, truth, predicted, f"local error, d = {d}, m = {m}", d=d, m=m, noise=noise
+    )
+
+
+def _new_error(k, m, distance, runs, rng):
+    """Return the error of new clients, on a representation at a distance."""
+    noise, d = 0.1, 24
+    truth, B = instance(runs, d, k, rng, distance=distance, noise=noise)
+    theta = lr.fit_heads(truth.draw(m, rng=rng), B) @ B.T
+    outside = distance * np.sqrt(k)
+    predicted = new_client_error(k, m, outside=outside, inside=np.sqrt(k - outside**2), noise=noise)
+    name = f"new client's error, distance {distance:g}, k = {k}, m = {m}"
+    return _mean_error(theta, truth, predicted, name, k=k, m=m, distance=distance, noise=noise)
+
+
+def _mean_error(theta, truth, predicted, name, **setting):
+    errors = np.sum((theta - truth.theta) ** 2, axis=1)
+    return Mean(
+        errors, equals=float(predicted), quantity="mean squared error", name=name, setting=setting
+    )
+
+
+# Smallest sufficient numbers of samples.
+
+
+def _alone(n, d, rng):
+    """Return where local training of n clients begins to recover their models."""
+    truth = lr.SharedRepresentation.random(n=n, d=d, k=1, rng=rng)
+
+    def recovered(m):
+        return lr.local_only(truth.draw(m, rng=rng)).state["theta"], truth.theta
+
+    return _transition((d // 2, d - 1, d, d + 1, 2 * d), recovered)
+
+
+def _new(k, d, rng):
+    """Return where clients that know B* begin to recover their models."""
+    truth = lr.SharedRepresentation.random(n=max(k, 16), d=d, k=k, rng=rng)
+
+    def recovered(m):
+        return lr.fit_heads(truth.draw(m, rng=rng), truth.B), truth.W
+
+    return _transition((k // 2, k - 1, k, k + 1, 2 * k), recovered)
+
+
+def _transition(samples, recovered):
+    """Return the transition of the share of clients that are recovered, and their number."""
+    won = []
+    for m in samples:
+        found, true = recovered(m)
+        errors = np.sum((found - true) ** 2, axis=1) / np.sum(true**2, axis=1)
+        won.append(np.sum(errors < EXACT))
+    return transition_point(samples, won, len(true)), len(samples) * len(true)
+
+
+def _together(n, d, k, trials, rounds, rng):
+    """Run FedRep on fixed data at several m and return how often it recovers B*.
+
+    Heads of condition number 1, exact heads in each round, the theorem's step size, a start at
+    distance 1/2.
+    """
+    unit = k * (d - k) / n
+    excesses = sorted({max(1, round(ratio * unit)) for ratio in RATIOS})
+    won = []
+    for excess in excesses:
+        reached = 0
+        for seed in draw_seeds(rng, trials):
+            truth = lr.SharedRepresentation.random(n=n, d=d, k=k, condition=1.0, rng=seed)
+            trace = lr.fedrep(
+                truth, m=k + excess, batches="fixed", rounds=rounds, start=0.5,
+                tolerance=RECOVERED, rng=seed,
+            )  # fmt: skip
+            reached += trace.stop_reason == "converged"
+        won.append(reached)
+    return Curve(excesses, won, trials, unit)
+
+
+def _threshold(name, variable, sizes, found, power, rng):
+    """Return the line of transitions that come with their numbers of trials.
+
+    For a federation the power is that of an upper bound, and the size m - k.
+    """
+    points, trials = zip(*found, strict=True)
+    bound = name == "federation"
+    return Threshold(
+        sizes, points, margin=MARGIN, rng=rng.spawn(1)[0], runs=sum(trials), along=variable,
+        of="m - k" if bound else "smallest sufficient m", name=f"{name} along {variable}",
+        **{"at_most" if bound else "equals": power},
+    )  # fmt: skip
+
+
+def _counting(curves):
+    """Yield what counting says: B* is had if n(m - k) is above k(d - k), not below.
+
+    Less than a quarter of runs may be exceptions, below and from twice as many equations on.
+    """
+    won, runs = sum(curve.count(lambda ratio: ratio < 1.0) for curve in curves)
+    yield Frequency(int(won), int(runs), 0.25, name="fewer equations: success")
+    won, runs = sum(curve.count(lambda ratio: ratio >= 2.0) for curve in curves)
+    yield Frequency(int(runs - won), int(runs), 0.25, name="twice as many equations: failure")

@@ -1,0 +1,77 @@
+"""Definition 3: row-wise incoherence."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrep.claims import Fact, Identity, proved, search, statement
+from linrep.claims.deviations import readings, relative
+from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep._common import (
+    DIVERSE,
+    NORMALIZED,
+    after,
+    entries,
+    instance,
+    read_heads,
+)
+
+
+@statement(
+    "fedrep.definition3",
+    place="Definition 3, Section 4.2, (34)",
+    latex=r"\max_i\|m_i\|_2 \le \frac{\mu\sqrt{d_2}}{\sqrt{d_1}}\|M\|_F; \qquad"
+    r"\text{Assumption 3} \Rightarrow \mu(W^*) = 1, \qquad"
+    r"\|w_i^*\|_2^2 \le \frac{k}{rn}\|W^*\|_2^2",
+    plain="Normalized heads make W* and W* B*' row-wise incoherent with parameter 1.",
+    negative_control={"parameter": 0.9},
+    hypotheses=(NORMALIZED,),
+)
+def definition3(budget, rng, *, parameter=1.0):
+    """Compute the smallest parameters with and without equal row norms; search for (34)."""
+    heads, products = [], []
+    text: dict[str, list] = {"Assumption 3 is meant": [], "Assumption 2 as printed": []}
+    alone = {"heads": 0.0, "models": 0.0}
+    for n, d, k in ((2, 2, 1), (8, 5, 2), (12, 4, 2), (10, 30, 3), (9, 40, 8), (13, 3, 2)):
+        where = {"n": n, "d": d, "k": k}
+        for _ in range(budget(3, 20, 200)):
+            truth, _ = instance(n, d, k, rng)
+            heads.append((relative(_parameter(truth.W), k**-0.5), where))
+            products.append((relative(_parameter(truth.theta), d**-0.5), where))
+            excess = max(0.0, _parameter(truth.theta) - parameter)
+            text["Assumption 3 is meant"].append((excess, where))
+            # One client's head stretched: any rn heads that spanned R^k still do.
+            uneven = truth.with_heads(truth.W * np.where(np.arange(n) == 0, 1e3, 1.0)[:, None])
+            if not DIVERSE(uneven, max(k, 3 * n // 4)):
+                continue
+            value = _parameter(uneven.theta)
+            text["Assumption 2 as printed"].append((max(0.0, value - parameter), where))
+            alone["heads"] = max(alone["heads"], _parameter(uneven.W) / np.sqrt(n / k))
+            alone["models"] = max(alone["models"], value / np.sqrt(n / d))
+
+    def incoherence(shape, W):
+        right = parameter * np.sqrt(shape["k"] / shape["n"]) * np.linalg.norm(W)
+        return np.linalg.norm(W, axis=1).max(), right
+
+    def spectral(shape, W):
+        return shape["k"], shape["k"] / shape["n"] * np.linalg.norm(W, 2) ** 2 * parameter
+
+    shapes = [{"n": n, "k": k} for n, k in ((1, 1), (2, 2), (3, 2), (6, 3))]
+    for name, lhs_rhs in (("Assumption 3: W* has parameter 1", incoherence), ("(34)", spectral)):
+        yield search(
+            after(read_heads, lhs_rhs), shapes, entries, budget, rng, name=name, strength=PROVED
+        )
+    found = [
+        Identity(heads, 1e-12, name="smallest parameter of W* is 1/sqrt(k)"),
+        Identity(products, 1e-12, name="smallest parameter of W* B*' is 1/sqrt(d)"),
+        readings(text, name="Section 4.2: W* B*' has parameter 1"),
+    ]
+    yield from (proved(item, but=["Assumption 2 as printed"]) for item in found)
+    yield Fact("largest parameter of W*, one head stretched, over sqrt(n/k)", alone["heads"])
+    yield Fact("largest parameter of W* B*', one head stretched, over sqrt(n/d)", alone["models"])
+
+
+def _parameter(M):
+    """Return the smallest parameter for which a matrix is row-wise incoherent."""
+    d1, d2 = M.shape
+    return float(np.linalg.norm(M, axis=1).max() * np.sqrt(d1 / d2) / np.linalg.norm(M))

@@ -1,0 +1,180 @@
+"""(11), the rate of Theorem 1, against that of runs; (12), the samples of all rounds together."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+
+from linrep import algorithms
+from linrep.claims import Cases, Condition, Curve, Exponent, Mean, statement
+from linrep.claims.measurements import LOWER
+from linrep.papers.fedrep._common import ASSUMPTIONS
+from linrep.papers.fedrep._runs import fewest_samples
+from linrep.problems import SharedRepresentation
+from linrep.theory.fedrep import step_size_limit, total_samples_of_theorem1
+from linrep.theory.fedrep_limits import limiting_contraction
+
+#: Rank, condition, distance of the start, samples.
+_RATES = (
+    (1, 1.0, 0.5, 2), (2, 1.0, 0.5, 3), (2, 1.0, 0.9, 4), (2, 1.0, 0.5, 8), (2, 3.0, 0.5, 8),
+    (2, 1.0, 0.5, 400), (4, 2.0, 0.5, 6), (4, 1.0, 0.05, 40), (8, 1.0, 0.5, 12),
+)  # fmt: skip
+
+
+def _log_rates(n, k, condition, start, m, gain, rng):
+    """Run; return mean and late logarithms of the rate, that of (11), the limit's, eta sigma^2."""
+    rounds = math.ceil(60 * condition**2)
+    truth = SharedRepresentation.random(n=n, d=2 * k + 2, k=k, condition=condition, rng=rng)
+    eta = float(step_size_limit(truth.sigma_max()))
+    trace = algorithms.fedrep(truth, m=m, rounds=rounds, batches="gram", start=start, rng=rng)
+    distances = trace["distance"]
+    step = eta * truth.sigma_min() ** 2
+    return (
+        math.log(distances[-1] / distances[0]) / rounds,
+        math.log(distances[-1] / distances[rounds // 2]) / (rounds - rounds // 2),
+        0.5 * math.log1p(-gain * (1.0 - start**2) * step),
+        math.log(limiting_contraction(truth, step_size=eta, m=m)),
+        step,
+    )
+
+
+@statement(
+    "fedrep.theorem1.rate",
+    place="Theorem 1, (11)",
+    latex=r"\frac{\mathrm{dist}_{t+1}}{\mathrm{dist}_t} \le"
+    r"\big(1 - \eta E_0\bar\sigma_{\min,*}^2/2\big)^{1/2}, \quad \text{as } rn \to \infty:"
+    r"\ 1 - \eta(1 - k/m)\bar\sigma_{\min,*}^2",
+    plain="A round shrinks the distance at least by the factor of (11); with many clients the "
+    "factor is 1 - eta (1 - k/m) sigma_min^2.",
+    hypotheses=ASSUMPTIONS,
+    negative_control={"gain": 1.9},
+)
+def theorem1_rate(budget, rng, *, gain=0.5):
+    """Compare the rates of runs with many clients with (11), and with the derived limit.
+
+    Truths are drawn anew for each replicate.
+    """
+    n = budget(500, 2000, 4000)
+    kept, limits, rows = [], [], []
+    for k, condition, start, m in _RATES:
+        found = np.array(
+            [_log_rates(n, k, condition, start, m, gain, rng) for _ in range(budget(8, 20, 40))]
+        )
+        mean, late, printed, limit, step = found.T
+        where = {"n": n, "d": 2 * k + 2, "k": k, "m": m, "condition": condition, "start": start}
+        name = f"k = {k}, m = {m}, kappa = {condition:g}, dist_0 = {start:g}"
+        kept.append(
+            Mean(
+                mean / printed, at_least=1.0, quantity="logarithm of the rate over that of (11)",
+                name=f"over (11), {name}", setting=where,
+            )
+        )  # fmt: skip
+        limits.append(
+            Mean(
+                late / limit, at_least=0.9, at_most=1.1,
+                quantity="logarithm of the rate over that of the limit",
+                name=f"over the limit, {name}", setting=where,
+            )
+        )  # fmt: skip
+        rows += [
+            ("late rounds", f"k = {k}", m / k, share, 1.0 - k / m)
+            for share in -np.expm1(late) / step
+        ]
+    columns = ["panel", "series", "x", "y", "predicted"]
+    points = pd.DataFrame(rows, columns=columns).assign(
+        xlabel="$m/k$", ylabel=r"gain per round over $\eta\sigma_{\min}^2$"
+    )
+    yield from kept
+    yield from limits
+    yield Curve(points)
+
+
+def _total(rng, runs, cell):
+    """Return the fewest samples; m is tried from k + 1 to some multiples of k d/n."""
+    k, unit = cell["k"], cell["k"] * cell["d"] / cell["n"]
+    rounds = math.ceil(100 * cell["condition"] ** 2)
+    return fewest_samples(
+        rng, runs, 7, lambda multiple: max(k + 1, round(multiple * unit)), rounds, **cell
+    )
+
+
+def _over_claimed(kappa, start, kappa_power, start_power):
+    """Return a lower bound of the samples of (11) over those claimed, up to constants, and 10^6.
+
+    At eta = 1/(4 sigma_max^2) a round multiplies the distance by (1 - x)^(1/2), x = E0/(8 kappa^2).
+    As -log(1 - x) <= x/(1 - x), T >= 2 (1/x - 1) log(1/eps). m is kappa^4/E0^2 times the rest.
+    """
+    rounds = 2 * (8 * kappa**2 / start - 1)
+    claimed = kappa ** int(kappa_power) / start ** int(start_power)
+    where = {"kappa": int(kappa), "E0": float(start)}
+    return kappa**4 / start**2 * rounds / claimed, Fraction(10**6), where
+
+
+def _exact(x, y, power, name):
+    """Compare the exponent of exact numbers, which the upper half of them may change a little."""
+    lx, ly = np.log(x), np.log(y)
+    whole, upper = (float(np.polyfit(lx[i:], ly[i:], 1)[0]) for i in (0, len(lx) // 2))
+    return Condition(
+        abs(whole - power) + abs(whole - upper) <= 0.1, whole, power,
+        quantity="exponent", name=f"{name}, from (11)",
+        setting={"x": np.asarray(x).tolist(), "samples": np.asarray(y).tolist()},
+    )  # fmt: skip
+
+
+@statement(
+    "fedrep.eq12",
+    place="(12)",
+    latex=r"\Theta\Big(\Big[\kappa^4 k^2\Big(\frac d{rn} + k\log(rn)\Big)\Big]"
+    r"\log\frac1\epsilon\Big) \text{ samples per client}",
+    plain="A client needs of the order of kappa^4 k^2 (d/(rn) + k log(rn)) log(1/eps) samples.",
+    hypotheses=ASSUMPTIONS,
+    negative_control={"kappa_power": 0.0},
+)
+def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both_sides=True):
+    """Compare (12) with m times the rounds of (11), and with the fewest samples that suffice.
+
+    A client serves in r T of T rounds, so that r drops out where (12) has 1/r.
+    """
+    d, n, eps = 10.0**9, 20.0, 1e-6
+    kappas, ranks = np.array([2.0, 4.0, 8.0, 16.0, 32.0]), np.array([1.0, 2.0, 4.0, 8.0])
+    ratios, tolerances = np.geomspace(1e7, 1e10, 5), np.array([1e-2, 1e-4, 1e-8, 1e-16])
+    samples = total_samples_of_theorem1(eps, d, 2.0, n, condition=kappas)
+    yield _exact(kappas, samples, kappa_power, "kappa")
+    yield _exact(ranks, total_samples_of_theorem1(eps, d, ranks, n), rank_power, "k")
+    yield _exact(ratios, total_samples_of_theorem1(eps, ratios, 2.0, n), 1.0, "d/(rn)")
+    samples = total_samples_of_theorem1(tolerances, d, 2.0, n)
+    yield _exact(-np.log(tolerances), samples, 1.0, "log(1/eps)")
+    yield Cases(
+        [_over_claimed(Fraction(2) ** 20, Fraction(3, 4), kappa_power, start_power or 0.0)],
+        name="no constant up to 10^6 will do", quantity="samples by (11) over those claimed",
+        measured_is=LOWER,
+    )  # fmt: skip
+    runs = budget(3, 8, 20)
+    centre = {"d": 2000, "n": 20, "k": 2, "condition": 1.0, "start": 0.5}
+    conditions = budget((1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0))
+    for name, x, settings, power in (
+        ("kappa", conditions, [{"condition": x} for x in conditions], kappa_power),
+        ("k", ranks[1:], [{"k": int(k)} for k in ranks[1:]], rank_power),
+    ):
+        yield Exponent(
+            x, [_total(rng, runs, centre | setting) for setting in settings], rng=rng, along=name,
+            of="fewest samples per client", name=f"{name}, measured", setting=centre,
+            **{"equals" if both_sides else "at_most": power},
+        )  # fmt: skip
+    if start_power is not None:
+        starts = 1.0 - np.geomspace(1e-1, 1e-4, 5)
+        samples = total_samples_of_theorem1(1e-6, 1e6, 2.0, n, initial_distance=starts)
+        yield _exact(1.0 / (1.0 - starts**2), samples, start_power, "1/E0")
+
+
+eq12.corrected(
+    "fedrep.eq12.corrected",
+    latex=r"O\Big(\frac{\kappa^6 k^2}{E_0^3}\Big(\frac d{rn} + k\log(rn)\Big)"
+    r"\log\frac1\epsilon\Big) \text{ samples per client, in rounds it serves, suffice}",
+    plain="By Theorem 1 a client needs at most kappa^6 k^2 (d/(rn) + k log(rn)) log(1/eps)/E0^3.",
+    constants={"kappa_power": 6.0, "start_power": 3.0, "both_sides": False},
+    negative_control={"kappa_power": 4.0},
+)

@@ -1,0 +1,67 @@
+"""(33) to (39), in the proof of Lemma 3: one client's error, and the exponents of the union."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from linrep.claims import Cases, everywhere, proved, statement
+from linrep.claims.deviations import identities, relative
+from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of, instance, moments
+
+
+@statement(
+    "fedrep.lemma3.eq33_39",
+    place="(33)-(39), in the proof of Lemma 3",
+    latex=r"H^i = \hat B^\top\Pi^i(\hat B\hat B^\top - I)\hat B^*, \quad \mathrm E H^i = 0, \quad"
+    r"\tfrac{s}{\mathrm{dist}} = \max(\varepsilon, \varepsilon^2) \Rightarrow \min\big("
+    r"\tfrac{s^2}{\mathrm{dist}^2}, \tfrac{s}{\mathrm{dist}}\big) = \varepsilon^2, \quad "
+    r"9^{2k}e^{-c_1 k^2\log(rn)} \le e^{-111 k^2\log(rn)}, \quad "
+    r"rn\,e^{-111 k^2\log(rn)} \le e^{-110 k^2\log(rn)} \quad (rn \ge 2)",
+    plain="One client's error in Lemma 3 has mean zero, and the exponents in the lemma's proof "
+    "are right.",
+    hypotheses=[SUB_GAUSSIAN],
+    negative_control={"constant": 112},
+)
+def eq33_39(budget, rng, *, constant=118):
+    """Compare (33) on batches, (37) in fractions, and exponents in interval arithmetic."""
+    parts: dict[str, list] = {"(33)": [], "mean at covariance I": []}
+    for n, m, d, k in ((1, 1, 2, 1), (3, 4, 7, 2), (5, 9, 6, 5), (4, 3, 9, 4)):
+        for _ in range(budget(3, 20)):
+            design = DESIGNS[rng.integers(len(DESIGNS))]
+            where = {"n": n, "m": m, "d": d, "k": k, "design": design}
+            truth, B = instance(n, d, k, rng, design=design)
+            X, _ = batch_of(truth, m, rng)
+            Pi, D = moments(X), B.T @ truth.B
+            lacking = B @ D - truth.B
+            H = B.T @ Pi @ B @ D - B.T @ Pi @ truth.B
+            parts["(33)"].append((relative(H, B.T @ Pi @ lacking, np.abs(Pi).max()), where))
+            parts["mean at covariance I"].append((float(np.abs(B.T @ lacking).max()), where))
+    yield from map(proved, identities(parts))
+    exact = []
+    for step in range(1, 61):
+        e = Fraction(step, 20)
+        s = max(e, e**2)
+        for one, other in ((min(s**2, s), e**2), (e**2, min(s**2, s))):
+            exact.append((one, other, {"epsilon": str(e)}))
+    yield Cases(exact, name="(37)", strength=PROVED)
+    yield _nets(constant)
+    union = [
+        (Fraction(rn), Fraction(rn) ** (k**2), {"rn": rn, "k": k})
+        for rn, k in product((2, 3, 50, 1000), (1, 2, 5))
+    ]
+    yield Cases(union, name="all clients", quantity="rn", strength=PROVED)
+
+
+def _nets(constant):
+    """Prove 2 k log 9 <= (c_1 - 111) k^2 log(rn) with x = 1/k and y = 1/log(rn) <= 1/log 2."""
+    from flint import arb
+
+    return everywhere(
+        lambda x, y: 2 * arb(9).log() * x * y, lambda x, y: constant - 111 + 0 * x,
+        {"x": (Fraction(0), Fraction(1)), "y": (Fraction(0), Fraction(14427, 10_000))},
+        name="(38)",
+    )  # fmt: skip

@@ -1,0 +1,154 @@
+"""(48) to (50) and the last displays of Lemma 5's proof: sums, nets, and what is conditioned on."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+
+from linrep.claims import Cases, everywhere, proved, statement
+from linrep.claims.deviations import readings, relative
+from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep._common import sensing
+
+
+@statement(
+    "fedrep.lemma5.eq48",
+    place="(48), (49), in the proof of Lemma 5",
+    latex=r"\tfrac1m\mathcal A^*\mathcal A(Q) - Q = \tfrac1m\sum_{i,j}\langle x_i^j, q_i\rangle e_i"
+    r"(x_i^j)^\top - Q, \qquad \tfrac{1}{rn}\big(\tfrac1m\mathcal A^*\mathcal A(Q) - Q\big)^\top W"
+    r"= \tfrac{1}{rnm}\sum_{i,j}\big(\langle x_i^j, q_i\rangle x_i^j w_i^\top - q_i w_i^\top\big)",
+    plain="The gradient's deviation from its mean is a sum over clients and samples.",
+    negative_control={"share": 1.1},
+)
+def eq48(budget, rng, *, share=1.0):
+    """Compare both displays with the operators; the first is printed in two ways."""
+    first: dict[str, list] = {"Q outside the sum": [], "printed, Q inside the sum, rn > 1": []}
+    second: dict[str, list] = {"sums to rn": [], "printed, i from 1 to n, r < 1": []}
+    for rn, n, m, d, k in ((1, 3, 2, 3, 1), (3, 7, 4, 5, 2), (2, 4, 1, 6, 4), (6, 8, 9, 4, 4)):
+        where = {"rn": rn, "n": n, "m": m, "d": d, "k": k}
+        for _ in range(budget(2, 10, 50)):
+            X, Q = rng.standard_normal((rn, m, d)), rng.standard_normal((rn, d))
+            W, A = rng.standard_normal((rn, k)), sensing(X)
+            error = (A.T @ (A @ Q.ravel())).reshape(rn, d) / m - Q
+            terms = np.einsum("ijd,id,ije->ije", X, Q, X)  # <x_ij, q_i> x_ij
+            outside = share * terms.sum(axis=1) / m - Q
+            first["Q outside the sum"].append((relative(outside, error), where))
+            if rn > 1:
+                inside = terms.sum(axis=1) / m - rn * Q
+                first["printed, Q inside the sum, rn > 1"].append((relative(inside, error), where))
+            summed = sum(
+                np.outer(share * terms[i, j] - Q[i], W[i]) for i in range(rn) for j in range(m)
+            )
+            error = relative(summed / (rn * m), error.T @ W / rn)
+            second["sums to rn"].append((error, where))
+            # Q and W have rn rows: there are none of the clients left over.
+            second["printed, i from 1 to n, r < 1"].append((np.inf, where))
+    found = [readings(first, name="(48)"), readings(second, name="(49)")]
+    yield from (proved(item, but=[*list(first)[1:], *list(second)[1:]]) for item in found)
+
+
+def net(d, rng=None):
+    """Return a quarter-net of the unit sphere of R^d, d = 1 or 2, turned at random."""
+    if d == 1:
+        return np.array([[1.0], [-1.0]])
+    # Points whose angle is at most 2 asin(1/8) from one of these are at a distance of at most 1/4.
+    count = int(np.ceil(np.pi / (2.0 * np.arcsin(0.125))))
+    turn = 0.0 if rng is None else rng.uniform(0.0, 2.0 * np.pi)
+    angles = turn + 2.0 * np.pi * np.arange(count) / count
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+@statement(
+    "fedrep.lemma5.eq50",
+    place="(50), in the proof of Lemma 5",
+    latex=r"\Big\|\frac{1}{rnm}\sum_{i,j}\big(\langle x_i^j, q_i\rangle x_i^j w_i^\top - q_i"
+    r"w_i^\top\big)\Big\|_2^2 \le 2\max_{u \in N_d, v \in N_k} u^\top\Big(\ldots\Big)v",
+    plain="The squared norm of a matrix is at most twice its largest value on quarter-nets.",
+    negative_control={"factor": 1},
+)
+def eq50(budget, rng, *, power=2, factor=2):
+    """Compare one client and sample in whole numbers, and random matrices on nets of circles."""
+    # x = 2, q = w = 1: the matrix is (2 * 2 * 1 - 1) 1 = 3; of R^1 the only quarter-net is {1, -1}.
+    x, q, w = 2, 1, 1
+    value = (x * q * x - q) * w
+    exact = [
+        (Fraction(abs(value) ** power), Fraction(factor * abs(value)), {"x": x, "q": q, "w": w})
+    ]
+    yield Cases(exact, name="d = k = rn = m = 1", strength=PROVED)
+    cases = []
+    for _ in range(budget(200, 2000)):
+        d, k = (int(size) for size in rng.integers(1, 3, 2))
+        # From parallel rows, whose maximum a net can miss, to independent ones.
+        M = np.outer(rng.standard_normal(d), rng.standard_normal(k))
+        M += rng.choice([0.0, 1.0]) * rng.standard_normal((d, k))
+        largest = float((net(d, rng) @ M @ net(k, rng).T).max())
+        cases.append((float(np.linalg.norm(M, 2)) ** power, factor * largest, {"M": M.tolist()}))
+    yield Cases(cases, name="nets of circles", strength=PROVED if power == 1 else "")
+
+
+eq50.corrected(
+    "fedrep.lemma5.eq50.corrected",
+    latex=r"\|M\|_2 \le 2\max_{u \in N_d, v \in N_k} u^\top M v",
+    plain="The norm of a matrix, not its square, is at most twice its largest value on nets.",
+    constants={"power": 1},
+    negative_control={"factor": 1},
+)
+
+
+@statement(
+    "fedrep.lemma5.conditioning",
+    place="the last display of the proof of Lemma 5",
+    latex=r"P(A \mid \mathcal E^c) \le e^{-110 d} \implies P(A) \le e^{-110 d} + P(\mathcal E^c)",
+    plain="P(A) is at most P(A | complement of E) plus the probability of that complement, where "
+    "rows are long.",
+    negative_control={"slack": Fraction(-1, 10)},
+)
+def conditioning(budget, rng, *, given="complement", slack=Fraction(0)):
+    """Enumerate probabilities of A and E in tenths: P(A) <= P(A | .) + P(complement of E)."""
+    tenth = Fraction(1, 10)
+    cases = []
+    for inside, outside, rest in product(range(11), repeat=3):  # A and E, A without E, E without A
+        if inside + outside + rest > 10:
+            continue
+        event = tenth * (inside + rest)
+        both, size = (inside, event) if given == "event" else (outside, 1 - event)
+        if size == 0:
+            continue
+        right = tenth * both / size + 1 - event + slack
+        where = {"P(A and E)": str(tenth * inside), "P(A)": str(tenth * (inside + outside))}
+        cases.append((tenth * (inside + outside), right, {**where, "P(E)": str(event)}))
+    yield Cases(cases, quantity="P(A)", strength=PROVED)
+
+
+conditioning.corrected(
+    "fedrep.lemma5.conditioning.corrected",
+    latex=r"P(A) \le P(A \mid \mathcal E) + P(\mathcal E^c)",
+    plain="P(A) is at most P(A | E), rows being short in E, plus the probability of the "
+    "complement of E.",
+    constants={"given": "event"},
+    negative_control={"given": "complement"},
+)
+
+
+@statement(
+    "fedrep.lemma5.events",
+    place="(44)-(47) and the event E, in the proof of Lemma 5",
+    latex=r"e^{-112 k^2\log(rn)} + e^{-121 k^3\log(rn)} \le e^{-111 k^2\log(rn)}, \qquad "
+    r"rn\,e^{-111 k^2\log(rn)} \le e^{-110 k^2\log(rn)} \qquad (rn \ge 2)",
+    plain="The exponents of the events in the proof of Lemma 5 are right.",
+    negative_control={"cost": 0},
+)
+def events(budget, rng, *, cost=1):
+    """Prove both with q = exp(-k^2 log(rn)), at most 1/2; `cost` is what each exponent loses."""
+    yield everywhere(
+        # 121 k^3 - 112 k^2 + cost k^2 >= (9 + cost) k^2; divided by q^(112 - cost)
+        lambda q: q**cost + q ** (9 + cost), lambda q: 1 + 0 * q,
+        {"q": (Fraction(0), Fraction(1, 2))}, name="two events of one client",
+    )  # fmt: skip
+    cases = [
+        (Fraction(rn), Fraction(rn) ** (cost * k**2), {"rn": rn, "k": k})
+        for rn, k in product((2, 3, 10, 1000), (1, 2, 3))
+    ]
+    yield Cases(cases, name="all clients", quantity="rn", strength=PROVED)

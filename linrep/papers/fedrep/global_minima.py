@@ -1,0 +1,140 @@
+"""Section 4.2, below (9): which pairs are global minima, and what data say about B*."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+import linrep as lr
+from linrep.claims import Cases, Identity, Readings, statement
+from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep._common import SUB_GAUSSIAN, instance
+from linrep.problems.subspace import distance, random_frame
+
+#: Heads of norm sqrt(2), of two clients and of three; B* is the first two columns of I.
+_HEADS = (((1, 1), (1, -1)), ((1, 1), (1, -1), (-1, 1)))
+_CHANGES = (((1, 1), (0, 1)), ((2, 1), (1, 1)), ((0, -3), (1, 2)), ((1, 0), (0, 1)))
+
+
+def _inverse(Q):
+    """Return the inverse of a 2 x 2 matrix of whole numbers, in fractions."""
+    (a, b), (c, d) = Q.tolist()
+    return np.array([[d, -b], [-c, a]], dtype=object) * Fraction(1, a * d - b * c)
+
+
+def _loss(models, theta):
+    """Return (7), of noise-free labels, in fractions: the sum over clients of |b w_i - theta_i|^2.
+
+    Over 2n. `models` holds B w_i in rows.
+    """
+    return sum((models - theta).ravel() ** 2) / Fraction(2 * len(theta))
+
+
+@statement(
+    "fedrep.global_minima",
+    place="Section 4.2, below (9)",
+    latex=r"(Q^{-1}W^*, B^*Q^\top) \in \arg\min F \quad \text{for every invertible } Q",
+    plain="The pairs (Q^-1 W*, B* Q') are global minima of FedRep's objective.",
+    hypotheses=[SUB_GAUSSIAN],
+    negative_control={"excess": 1},
+)
+def global_minima(budget, rng, *, pair="printed", excess=0):
+    """Compute the loss of the pairs in fractions, for two clients and three, and four Q."""
+    cases: dict[str, list] = {}
+    for heads in _HEADS:
+        W, B = np.array(heads, dtype=object), np.eye(3, 2, dtype=int).astype(object)
+        theta = W @ B.T
+        for change in _CHANGES:
+            Q = np.array(change, dtype=object)
+            inverse, frame = _inverse(Q), B @ Q.T
+            where = {"W": [list(row) for row in heads], "Q": [list(row) for row in change]}
+            models = {}
+            if pair == "printed":
+                if len(W) == 2:  # else Q^-1 W* has no shape
+                    models["heads in rows, n = k"] = (inverse @ W) @ frame.T
+                models["heads in columns"] = (frame @ (inverse @ W.T)).T
+            else:
+                models["W* Q^-1"] = (W @ inverse) @ frame.T
+            for name, found in models.items():
+                loss = _loss(found, theta) + excess * Fraction(1, 2)
+                cases.setdefault(name, []).append((loss, Fraction(0), where))
+    parts = [
+        Cases(found, name=name, quantity="loss", strength=PROVED) for name, found in cases.items()
+    ]
+    if pair == "printed":
+        yield Readings(parts, name="(Q^-1 W*, B* Q')")
+        return
+    yield from parts
+    yield Identity(_only(budget, rng), 1e-9, name="there are no others", strength=PROVED)
+
+
+def _only(budget, rng):
+    """Return how far pairs of loss 0 are from (W* Q^-1, B* Q') with Q = B'B*, and W* of rank k."""
+    found = []
+    for _ in range(budget(20, 100)):
+        k = int(rng.integers(1, 5))
+        truth, _ = instance(int(rng.integers(k, 9)), int(rng.integers(k, 12)), k, rng)
+        left, values, right = np.linalg.svd(truth.theta, full_matrices=False)
+        turn = random_frame(k, k, rng)
+        W, B = left[:, :k] * values[:k] @ turn, right[:k].T @ turn  # a factorization
+        Q = B.T @ truth.B
+        error = max(relative(W @ Q, truth.W), relative(truth.B @ Q.T, B))
+        found.append((error / (values[0] / values[k - 1]), {"n": truth.n, "d": truth.d, "k": k}))
+    return found
+
+
+global_minima.corrected(
+    "fedrep.global_minima.corrected",
+    latex=r"\{(W^*Q^{-1}, B^*Q^\top): Q \text{ invertible}\} = \arg\min F \quad "
+    r"\text{if } \mathrm{rank}\,W^* = k",
+    plain="The pairs (W* Q^-1, B* Q') are global minima, and (7) has no others if W* has rank k.",
+    constants={"pair": "W* Q^-1"},
+    negative_control={"excess": 1},
+)
+
+
+@statement(
+    "fedrep.assumption2.needed",
+    place="Section 4.2, below Assumption 2",
+    latex=r"\mathrm{span}\{w_i^*\} \ne \mathbb R^k,\ d > k \implies"
+    r"\text{the data do not determine } \mathrm{col}(B^*)",
+    plain="Where the clients' heads do not span R^k, B* cannot be recovered.",
+    negative_control={"missing": 0},
+)
+def needed(budget, rng, *, missing=1):
+    """Build another B* of the same data; or let rounds have fewer participants than k."""
+    same, ends = [], []
+    for n, d, k in ((1, 4, 2), (6, 9, 3), (5, 8, 4), (3, 2, 1)):
+        if k == 1 and missing:
+            continue
+        for _ in range(budget(3, 20)):
+            truth, _ = instance(max(n, k), d, k, rng)
+            basis = random_frame(k, k, rng)
+            kept = basis[:, : k - missing]
+            W = truth.W[:n] @ kept @ kept.T  # heads that span fewer dimensions
+            rest = np.linalg.qr(np.hstack([truth.B, rng.standard_normal((d, 1))]))[0][:, -1]
+            other = truth.B @ basis
+            other[:, -1] = rest  # orthogonal to B*
+            theta = W @ basis @ other.T  # the other truth's, with heads in its own coordinates
+            error = max(relative(theta, W @ truth.B.T), abs(1.0 - distance(other, truth.B)))
+            same.append((error, {"n": n, "d": d, "k": k}))
+    for rounds_of, seed in (((10, 2), 0), ((12, 3), 1)):
+        n, k = rounds_of
+        truth = lr.SharedRepresentation.random(n=n, d=10, k=k, rng=seed)
+        trace = lr.fedrep(
+            truth, m=40, rounds=3000, participation=1.0 / n, start=0.5, batches="gram",
+            step_size=0.25 / k, tolerance=1e-6, rng=seed,
+        )  # fmt: skip
+        ends.append((1e-3, float(trace["distance"][-1]), {"n": n, "k": k, "rn": 1}))
+    yield Readings(
+        [
+            Identity(
+                same, 1e-10, name="heads of all clients", strength=PROVED,
+                quantity="deviation of the data, or of the distance from 1",
+            ),
+            Cases(ends, name="heads of each round, rn < k", quantity="distance not reached"),
+        ],
+        name="who does not span R^k",
+    )  # fmt: skip

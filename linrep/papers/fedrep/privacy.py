@@ -1,0 +1,171 @@
+"""Section 4.2: what the statistic that clients send tells of their samples."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from linrep.claims import Cases, Condition, Curve, Identity, statement
+from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep._common import DESIGNS, covariates, instance
+from linrep.problems.subspace import distance, random_frame
+
+
+@statement(
+    "fedrep.privacy",
+    place="Section 4.2, remark on initialization",
+    latex=r"\textstyle\sum_j (y_i^j)^2 x_i^j x_i^{j\top}\text{ does not compromise privacy}",
+    plain="The statistic that a client sends for the moments start does not reveal its samples.",
+    negative_control={"fewest": 19},
+    holds_with={"fewest": 20},
+)
+def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
+    """Reconstruct the sample of a client with m = 1; set samples against others for larger m.
+
+    Of the sizes up to 2 d, d = 20, those of `fewest` samples or more.
+    """
+    d, k = 20, 2
+    errors = []
+    trials = budget(20, 200, 2000)
+    for _ in range(trials):
+        design = DESIGNS[rng.integers(len(DESIGNS))]
+        x, y, Z = _statistic(design, 1, d, k, rng)
+        if y[0] != 0.0:
+            errors.append(_outside(x[0], np.linalg.eigh(Z)[1][:, -1:]))
+    single = max(errors)
+    signs, example = _sign_errors(d, k, trials, rng)
+    if fewest == 1:
+        yield Condition(
+            single > tolerance, single, n_trials=len(errors),
+            name="m = 1", quantity="largest error of the sample found, up to a factor",
+        )  # fmt: skip
+        error, where = _smallest_leak()
+        leak: Any = (Fraction(tolerance).limit_denominator(), error, where)
+        yield Cases(
+            [leak],
+            name="m = 1, in whole numbers", quantity="least error that is private",
+        )  # fmt: skip
+    if fewest <= 2:
+        yield Condition(
+            signs > tolerance, signs, n_trials=trials, setting=example,
+            name="m = 2, sign covariates", quantity="largest error of samples found, up to signs",
+        )  # fmt: skip
+    rows = []
+    trials = budget(5, 50, 500)
+    for m in (2, 5, d - 1, d, 2 * d):
+        own, other, blind = _membership(m, d, k, trials, rng)
+        rows.append((m, own, "samples of the client"))
+        rows += [(m, other, "other samples"), (m, blind, "samples, range guessed")]
+        if m >= fewest:
+            yield Condition(
+                own > tolerance or other <= tolerance, own, other, n_trials=trials,
+                setting={"m": m, "d": d, "share of own": own, "of others": other},
+                name=f"m = {m}, d = {d}", quantity="share of a sample outside the range of Z_i",
+            )  # fmt: skip
+    points = pd.DataFrame(rows, columns=["x", "y", "series"])
+    points["y"] = points["y"].clip(lower=1e-9)  # the axis is logarithmic
+    yield Curve(
+        points.assign(panel=f"d = {d}", xlabel="m", ylabel="share outside the range of $Z_i$")
+    )
+
+
+def _statistic(design, m, d, k, rng):
+    """Return samples (m, d), labels and Z_i of a client."""
+    truth, _ = instance(k, d, k, rng)
+    x = covariates(design, m, d, rng)
+    y = x @ truth.theta[0]
+    return x, y, (x * y[:, None] ** 2).T @ x / m
+
+
+def _sign_errors(d, k, trials, rng):
+    """Return the largest error of two sign vectors read from the first row of Z, and one pair.
+
+    That row is y_1^2 s + y_2^2 t with s, t the samples times their first entries: the sum of the
+    squares, up to sign, where s and t agree, else their difference.
+    """
+    worst, example = 0.0, {}
+    for _ in range(trials):
+        x, y, Z = _statistic("rademacher", 2, d, k, rng)
+        x, y = (x[::-1], y[::-1]) if abs(y[0]) < abs(y[1]) else (x, y)
+        if y[0] ** 2 - y[1] ** 2 < 1e-6 * y[0] ** 2:
+            continue
+        row = Z[0]
+        agree = np.abs(row) > (1.0 - 1e-9) * row[0]
+        found = np.stack([np.sign(row), np.where(agree, 1.0, -1.0) * np.sign(row)])
+        worst = max(worst, relative(found, x * x[:, :1]))
+        example = {"x": x.tolist(), "y": y.tolist(), "found": found.tolist()}
+    return worst, example
+
+
+def _smallest_leak():
+    """Return the error of the sample that Z shows of a client, and the client.
+
+    Each row of y^2 x x' is x up to a factor; the first entry is set to 1.
+    """
+    x, y = (1, -2, 2), 3
+    Z = [[y**2 * a * b for b in x] for a in x]
+    found = [Fraction(entry, Z[0][0]) for entry in Z[0]]
+    error = sum(abs(a - Fraction(b, x[0])) for a, b in zip(found, x, strict=True))
+    where = {"x": x, "y": y, "Z": Z, "x found, up to a factor": [float(a) for a in found]}
+    return Fraction(error), where
+
+
+def _membership(m, d, k, trials, rng):
+    """Return median shares outside the range of Z, of data and of others, and of a blind guess."""
+    shares = []
+    for _ in range(trials):
+        x, _, Z = _statistic("gaussian", m, d, k, rng)
+        values, vectors = np.linalg.eigh(Z)
+        kept = vectors[:, values > 1e-10 * values[-1]]
+        other = covariates("gaussian", 1, d, rng)[0]
+        guess = random_frame(d, min(m, d), rng)
+        shares.append([_outside(x[0], kept), _outside(other, kept), _outside(x[0], guess)])
+    return [float(value) for value in np.median(shares, axis=0)]
+
+
+def _outside(x, frame):
+    """Return the share of a vector outside the span of a frame."""
+    return float(np.linalg.norm(x - frame @ (frame.T @ x)) / np.linalg.norm(x))
+
+
+@statement(
+    "fedrep.privacy.corrected",
+    place="Section 4.2, remark on initialization",
+    latex=r"m < d:\ \mathrm{range}(Z_i) = \mathrm{span}\{x_i^1, \dots, x_i^m\};\qquad"
+    r"2 \le m \le d:\ Z_i\text{ determines no } x_i^j \in \mathbb R^d",
+    plain="The statistic reveals the span of m < d samples, but for 2 <= m <= d no single one of "
+    "them.",
+    negative_control={"offset": -1},
+    corrects="fedrep.privacy",
+)
+def privacy_corrected(budget, rng, *, offset=0):
+    """Compare the range of Z_i with the samples' span, and build other data with the same Z_i."""
+    spans, same = [], []
+    k = 2
+    for _ in range(budget(5, 40, 400)):
+        for d, m in ((6, 2), (6, 5), (20, 3), (20, 19), (40, 12), (20, 20)):
+            where = {"d": d, "m": m}
+            x, y, Z = _statistic("gaussian", m, d, k, rng)
+            rows = x * y[:, None]
+            condition = np.linalg.cond(rows) ** 2
+            if condition > 1e10:
+                continue  # a label near 0 hides its sample
+            if m < d:
+                vectors = np.linalg.eigh(Z)[1]
+                basis = vectors[:, d - m - offset :]
+                if offset:
+                    basis = np.column_stack([basis, vectors[:, :-offset]])
+                spans.append((distance(basis, x.T) / condition, where))
+            other = random_frame(m, m, rng) @ rows
+            # As samples with labels 1 = <theta', x'>, of another client.
+            theta = np.linalg.lstsq(other, np.ones(m), rcond=None)[0]
+            error = relative((other * (other @ theta)[:, None] ** 2).T @ other / m, Z)
+            same.append((error / np.linalg.cond(rows), where))
+    name = "m < d: range of Z_i is the span of the samples"
+    yield Identity(spans, 1e-10, name=name, strength=PROVED)
+    name = "1 < m <= d: other noise-free data with the same Z_i"
+    yield Identity(same, 1e-10, name=name, strength=PROVED)

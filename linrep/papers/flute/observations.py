@@ -1,0 +1,191 @@
+"""Observations B.2 and B.3: what minimizers of (54) look like, features being free."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import minimize
+
+from linrep.claims import Cases, Fact, Identity, statement
+from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
+from linrep.papers.flute.appendix_b import _normalized, _target
+
+DESCENT = 1e-6
+
+
+def _minimum(clients, m, copies, decay, rng, *, every=False):
+    """Return features (M, k, m', copies) and heads (M, k, m) at the least (54) over a few starts.
+
+    Each client has its own samples, `copies` of each of its classes. By Condition 1 its classes'
+    means are those of all clients: what is free are the means and each client's differences from
+    them. Classes that a client lacks are left out of its losses, the limit of their biases at minus
+    infinity; with `every` they are there and there are no biases.
+    """
+    k, M, own = m, len(clients), len(clients[0])
+    shapes = (k, m), (M, k, own, copies), (M, k, m), (M, m)
+    ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
+
+    def split(x):
+        return [
+            x[a:b].reshape(shape) for (a, b), shape in zip(pairwise(ends), shapes, strict=True)
+        ]  # fmt: skip
+
+    def features(means, apart, i):
+        return means[:, clients[i], None] + apart[i] - apart[i].mean(axis=2, keepdims=True)
+
+    def function(x):
+        means, apart, H, b = split(x)
+        out = [np.zeros(shape) for shape in shapes]
+        value = 0.0
+        for i, classes in enumerate(clients):
+            F, seen = features(means, apart, i), list(range(m)) if every else classes
+            logits = np.einsum("kj,kcr->jcr", H[i][:, seen], F)
+            if not every:
+                logits = logits + b[i][seen][:, None, None]
+            shares = np.exp(logits - logits.max(axis=0))
+            shares /= shares.sum(axis=0)
+            at = [seen.index(c) for c in classes]
+            value -= np.mean(np.log(shares[at, range(own)]))
+            value += decay[0] * np.sum(F**2) / (own * copies) + decay[1] * np.sum(H[i] ** 2)
+            slope = shares.copy()
+            slope[at, range(own)] -= 1.0
+            slope /= own * copies
+            in_F = np.einsum("kj,jcr->kcr", H[i][:, seen], slope) + 2 * decay[0] * F / slope[0].size
+            out[0][:, classes] += in_F.sum(axis=2)
+            out[1][i] = in_F - in_F.mean(axis=2, keepdims=True)
+            out[2][i] = 2 * decay[1] * H[i]
+            out[2][i][:, seen] += np.einsum("kcr,jcr->kj", F, slope)
+            if not every:
+                out[3][i][seen] = slope.sum(axis=(1, 2))
+        return value, np.concatenate([each.ravel() for each in out])
+
+    found = min(
+        (
+            minimize(
+                function, rng.standard_normal(ends[-1]), jac=True, method="L-BFGS-B",
+                options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 1e-11},
+            )
+            for _ in range(3)
+        ), key=lambda end: end.fun,
+    )  # fmt: skip
+    means, apart, H, _ = split(found.x)
+    return np.array([features(means, apart, i) for i in range(M)]), H
+
+
+def _cosine(a, b):
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def _within(F):
+    """Return how far samples of one class are from each other, relative to their length."""
+    return float(np.abs(F - F.mean(axis=-1, keepdims=True)).max() / np.abs(F).max())
+
+
+@statement(
+    "flute.observationB2",
+    place="Observation B.2, (55)-(57)",
+    latex=r"|\mathcal D_i^c| \text{ equal},\ 4m'\lambda_1\lambda_2 < 1:\quad f_{B^*}(x_1) ="
+    r" f_{B^*}(x_2),\quad \cos(f_{B^*}(x), h^*_{i,c}) = 1,\quad (57)",
+    plain="For a client that trains alone with classes of equal size, features collapse to class "
+    "means, and heads to a simplex.",
+    negative_control={"classes": 1},
+)
+def observation_B2(budget, rng, *, classes=0):
+    """Minimize (54) of a client with several samples of each class; all its classes as large.
+
+    `classes` are those that (57) has beyond the client's. Where penalties are so large that heads
+    are 0 at the minimum, they have no angles.
+    """
+    within, aligned, gram = [], [], []
+    for m, own in ((3, 2), (3, 3), (4, 3), (5, 4))[: budget(3, 4)]:
+        decay = (float(rng.uniform(0.002, 0.02)), float(rng.uniform(0.002, 0.02)))
+        F, H = (each[0] for each in _minimum([list(range(own))], m, 2, decay, rng))
+        where = {"m": m, "m'": own, "lambda_1": decay[0], "lambda_2": decay[1]}
+        within.append((_within(F), where))
+        aligned += [
+            (1.0 - _cosine(F[:, c, r], H[:, c]), where) for c in range(own) for r in range(2)
+        ]
+        mask = (np.arange(m) < own).astype(float)
+        gram.append((relative(_normalized(H), _target(mask, own + classes)), where))
+    yield Identity(within, DESCENT, name="(55)", strength=PROVED)
+    yield Identity(aligned, DESCENT, name="(56)", quantity="1 - cosine", strength=PROVED)
+    yield Identity(gram, DESCENT, name="(57)", strength=PROVED)
+
+
+def _exactly():
+    """Return (59) at Figure 2's setting, in fractions: features are a simplex of three classes.
+
+    A client's head is a multiple of its class's feature minus the mean of its two.
+    """
+    third = Fraction(1, 3)
+    f = [[(i == c) - third for i in range(3)] for c in range(3)]
+
+    def inner(a, b):
+        return sum(x * y for x, y in zip(a, b, strict=True))
+
+    def head(c, other):
+        return [(x - y) / 2 for x, y in zip(f[c], f[other], strict=True)]
+
+    def square_of_cosine(a, b):
+        return inner(a, b) ** 2 / (inner(a, a) * inner(b, b))
+
+    with_feature = square_of_cosine(f[0], head(0, 1))
+    between = square_of_cosine(head(0, 1), head(0, 2))
+    where = {"M": 3, "m": 3, "m'": 2, "classes": [[0, 1], [0, 2], [1, 2]]}
+    return [
+        Cases(
+            [(Fraction(1), found, where)],
+            name=name,
+            quantity="square of the cosine claimed",
+            strength=PROVED,
+        )
+        for found, name in (
+            (with_feature, "(59): a feature and its head"),
+            (between, "two clients' heads of one class, in the text"),
+        )
+    ]  # fmt: skip
+
+
+@statement(
+    "flute.observationB3",
+    place="Observation B.3, (58) and (59), and the text after it",
+    latex=r"f_{B^*}(x_1) = f_{B^*}(x_2),\quad \cos(f_{B^*}(x), h^*_{i,c}) = 1,\quad"
+    r" \cos(h^*_{i,c}, h^*_{j,c}) = 1",
+    plain="At minima over all clients, all heads of a class are parallel to its feature.",
+    negative_control={"shrink": 0.9},
+    holds_with={"parts": ("(58)", "all classes at every client")},
+)
+def observation_B3(budget, rng, *, parts=("(58)", "(59)", "all classes at every client"), shrink=1):
+    """Minimize (54) over all clients, and compute the angles at Figure 2's minimum exactly.
+
+    Where every client has all classes (59) is that of Observation B.2.
+    """
+    decay = (0.005, 0.005)
+    clients = [[0, 1], [0, 2], [1, 2]]
+    F, H = _minimum(clients, 3, 2, decay, rng)
+    where = {"m": 3, "m'": 2, "clients": clients}
+    if "(58)" in parts:
+        yield Identity([(_within(F), where)], DESCENT, name="(58)", strength=PROVED)
+    if "(59)" in parts:
+        yield from _exactly()
+    if "all classes at every client" in parts:
+        whole, heads = _minimum([[0, 1, 2]] * 2, 3, 2, decay, rng)
+        same = [
+            (1.0 - shrink * _cosine(whole[i, :, c, r], heads[i][:, c]), {"m": 3, "m'": 3})
+            for i in range(2) for c in range(3) for r in range(2)
+        ]  # fmt: skip
+        yield Identity(
+            same, DESCENT, name="(59) where every client has all classes", quantity="1 - cosine",
+            strength=PROVED,
+        )  # fmt: skip
+    yield Fact("cosine of a feature and its head, Figure 2", _cosine(F[0, :, 0, 0], H[0][:, 0]))
+    yield Fact("cosine of two clients' heads of a class, Figure 2", _cosine(H[0][:, 0], H[1][:, 0]))
+    F, H = _minimum(clients, 3, 1, decay, rng, every=True)
+    for name, pair in (
+        ("a feature and its head", (F[0, :, 0, 0], H[0][:, 0])),
+        ("two clients' heads of a class", (H[0][:, 0], H[1][:, 0])),
+    ):
+        yield Fact(f"cosine of {name}, no biases, all classes in every loss", _cosine(*pair))

@@ -1,0 +1,166 @@
+"""Proposition A.2: small random starts reach the region, on data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from linrep.algorithms.flute import flute
+from linrep.claims import Cases, Fact, Frequency, Vacuous, statement
+from linrep.papers.flute import _entering
+from linrep.papers.flute._common import scaled, spectra
+from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.papers.flute.lemma_a05 import noisy_runs, same_samples, samples_needed
+from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
+from linrep.theory.flute_lift import lower
+
+RECORDS = 8
+POSSIBLE = 1e12  # samples per client, at most
+
+
+def _in_region(whole, leading, rest, spectrum):
+    """Tell where a run is in R, from its recorded singular values."""
+    return (
+        (whole**2 <= 2.0 * spectrum.first)
+        & (rest**2 <= spectrum.last - 0.5 * spectrum.gap)
+        & (leading**2 >= 0.25 * spectrum.gap)
+    )
+
+
+def _run(spectrum, place, s, samples, share, first_power, unit, rng):
+    """Tell whether a run on data, from the largest alpha of Claim A.3, is in R by share * T_R.
+
+    ``samples(spectrum, leading, rest, failure)`` returns N.
+    """
+    eta = step_size_limits(spectrum)[place]
+    other = scaled(spectrum, unit, eta, s)
+    scale = float(_entering.log_scale(other.Theta, other.spectrum, other.step_size, first_power))
+    Theta = math.exp(scale) * other.Theta
+    _, leading, rest = sizes(Theta)
+    expected = float(entry_time(leading, other.spectrum, other.step_size))
+    steps = max(1, math.ceil(share * expected))
+    failure = 0.25 / max(1, math.ceil(expected))
+    truth = _entering.diagonal_truth(other.spectrum)
+    m = max(samples(other.spectrum, leading, rest, failure), truth.d)
+    trace = flute(
+        _entering.compressed(truth, m, rng), k=spectrum.k, step_size=other.step_size, rounds=steps,
+        start=lower(truth, Theta), record=max(1, steps // RECORDS), spectrum=True,
+    )  # fmt: skip
+    inside = _in_region(trace["sigma_1"], trace["sigma_k"], trace["sigma_res"], other.spectrum)
+    return bool(np.any(inside))
+
+
+def _arrivals(budget, rng, share, first_power, proof):
+    """Count runs that are not in R by T_R, with both limits of eta, with noise and without."""
+    setting, usual = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",)))
+
+    def samples(given, leading, rest, failure):
+        return samples_needed(given, leading, rest, failure, proof)
+
+    for s in (1.0, 1e6):
+        late, trials = 0, 0
+        for place in _entering.LIMITS.values():
+            for noise in (0.0, 0.5):
+                spectrum = replace(usual, noise=noise)
+                units = _entering.gaussian_lifts(spectrum, budget(12, 60), rng)
+                trials += len(units)
+                late += sum(
+                    not _run(spectrum, place, s, samples, share, first_power, unit, rng)
+                    for unit in units
+                )
+        yield Frequency(
+            late, trials, 0.25, name=f"data, s = {s:g}",
+            setting={**setting, "s": s, "noise": "0 or s/2", "t delta": 0.25},
+        )  # fmt: skip
+
+
+def _possible(budget, rng):
+    """Compare N with the samples that can exist, for the median draw of each spectrum.
+
+    alpha is such that Claim A.3 holds for 80 % of draws.
+    """
+    found = []
+    rank_one = [
+        ({"singular values": [1.0], "n": n, "d": d, "k": 1}, Spectrum(np.array([1.0]), n, d, 1))
+        for n, d in ((1, 2), (2, 1), (2, 2))
+    ]
+    for setting, spectrum in [*rank_one, *spectra(shapes=("d < n",), ranks=(1, 2))]:
+        for place in _entering.LIMITS.values():
+            eta = step_size_limits(spectrum)[place]
+            units = _entering.gaussian_lifts(spectrum, budget(200, 1000), rng)
+            log_alpha = np.quantile(_entering.log_scale(units, spectrum, eta, -0.5), 0.2)
+            _, leading, rest = np.median(sizes(units), axis=1)
+            # N goes like 1/alpha^2 where alpha is small; in logarithms, as it may overflow.
+            small = samples_needed(spectrum, 1e-9 * leading, 1e-9 * rest, 0.2, True)
+            powers = math.log10(small) - 2.0 * (9.0 + float(log_alpha) / math.log(10.0))
+            found.append((powers, {**setting, "step_size": eta}))
+    least, setting = min(found, key=lambda pair: pair[0])
+    common: dict = {"name": "samples that can exist, c_1 = 1", "quantity": "log10 of the least N"}
+    most = math.log10(POSSIBLE)
+    if least > most:
+        yield Vacuous(least, most, f"N is 10^{least:.0f} at least", setting=setting, **common)
+    else:
+        yield Cases([(least, most, setting)], **common)
+    yield Fact("log10 of the largest N over the spectra", max(power for power, _ in found))
+
+
+def _samples_that_do(budget, rng):
+    """Return the least of some N that half of the runs need, and the one asked for by the proof."""
+    spectrum = next(spectra(ranks=(2,), shapes=("d < n",), names=("gap",), noise=0.5))[1]
+    units = _entering.gaussian_lifts(spectrum, budget(5, 20), rng)
+    for m in 4.0 ** np.arange(1, 12):
+        late = sum(
+            not _run(spectrum, "lemma_A5", 1.0, lambda *_, m=m: m, 1.0, -0.5, unit, rng)
+            for unit in units
+        )
+        if 2 * late <= len(units):
+            break
+    eta = step_size_limits(spectrum)["lemma_A5"]
+    scale = np.exp(_entering.log_scale(units[0], spectrum, eta, -0.5))
+    _, leading, rest = sizes(scale * units[0])
+    return float(m), samples_needed(spectrum, leading, rest, 0.05, True)
+
+
+@statement(
+    "flute.propositionA2",
+    place="Proposition A.2",
+    hypotheses=ASSUMPTIONS,
+    latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \alpha \text{ sufficiently small},\; N \text{ as"
+    r" (17)} \;\Rightarrow\; \Pr[\exists t \le T_{\mathcal R}: \Theta^t \in \mathcal R] \ge"
+    r" 1-ct\delta",
+    plain="From a small random start and with N as (17), Theta enters the region R by T_R.",
+    negative_control={"share": 0.4},
+    # Given here as the corrected version is vacuous at these.
+    holds_with={"first_power": -0.5, "proof": True},
+)
+def propositionA2(budget, rng, *, share=1.0, first_power=0.0, proof=False):
+    """Run on data with the N asked for, in several units, and with much label noise."""
+    yield from _arrivals(budget, rng, share, first_power, proof)
+    yield same_samples(proof)
+    yield noisy_runs(
+        budget(45, 100), rng, proof, first_power,
+        lambda trace, spectrum: _in_region(
+            trace["whole"], trace["leading"], trace["rest"], spectrum
+        ),
+    )  # fmt: skip
+    if proof:
+        yield from _possible(budget, rng)
+        enough, asked = _samples_that_do(budget, rng)
+        yield Fact("N with which half of the runs are in time", enough)
+        yield Fact("N asked for in these runs", asked)
+
+
+propositionA2.corrected(
+    "flute.propositionA2.corrected",
+    latex=r"\alpha \text{ so small that Claim A.3 holds with } c_1/\sqrt{\lambda^*_1},\;"
+    r" \sqrt N \ge \tfrac{\ell}{\sqrt{c_1}}\max\Big\{1, \tfrac{3456\sqrt{\lambda^*_1}S}"
+    r"{\sigma_k(\Theta_k^0)\Delta}, \tfrac{96\sqrt{\lambda^*_1}S}{\sigma_1(\Theta_{res}^0)\Delta}"
+    r"\Big\} \;\Rightarrow\; \Pr[\exists t \le \lceil T_{\mathcal R}\rceil: \Theta^t \in"
+    r" \mathcal R] \ge 1-ct\delta",
+    plain="From a small random start, with the N of the proofs and c_1/sqrt(lambda*_1) in Claim "
+    "A.3, Theta enters the region R by T_R.",
+    constants={"first_power": -0.5, "proof": True},
+    negative_control={"share": 0.4},
+)

@@ -1,0 +1,191 @@
+"""Theorem 5.5: how fast FLUTE converges."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep.algorithms.flute import gaussian_start
+from linrep.claims import Cases, Condition, Constant, Fact, Frequency, statement
+from linrep.claims.tables import table
+from linrep.papers.flute import _data
+from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.theory import flute, flute_lift, flute_samples
+from linrep.theory.flute import Spectrum
+
+FAILURE = 0.2  # delta
+_SPECTRA = (
+    ((1.0, 0.9, 0.7, 0.1), 3), ((1.0, 0.9, 0.3, 0.1), 2), ((1.0, 0.9, 0.85, 0.8), 3),
+    ((4.0, 3.0, 2.0, 0.2, 0.1), 3), ((4.0, 3.0, 0.5, 0.2, 0.1), 3),
+    (tuple(20.0 / (i + 1.0) for i in range(1, 11)), 2), ((1.0, 0.9, 0.9), 3), ((1.0,), 1),
+)  # fmt: skip
+_PROOF = 400.0  # c_2 of the proof, times (1 - eta Delta/16)^(-T_R)
+
+
+def _late_rates(budget, rng):
+    """Yield the decay per round of population runs, late, over eta Delta, and its instance."""
+    for values, k in _SPECTRA:
+        for n, d in ((10, 10), (12, 10), (10, 14)):
+            truth = _data.truth_of(values, n, d, rng)
+            spectrum = Spectrum.of(truth, k)
+            for share in budget((0.2,), (0.2, 0.02)):
+                eta = share / spectrum.first
+                slow = -np.log1p(-0.5 * eta * spectrum.gap)
+                trace = lr.flute(
+                    truth, k=k, batches="population", step_size=eta, rounds=int(60.0 / slow),
+                    scale=0.1 * np.sqrt(spectrum.first / spectrum.size), record=int(2.0 / slow),
+                    rng=rng,
+                )  # fmt: skip
+                error, t = trace["error"], trace.recorded
+                late = np.flatnonzero((error < 1e-6) & (error > 1e-11))
+                first, last = late[0], late[-1]
+                decay = np.log(error[first] / error[last]) / (t[last] - t[first])
+                unit = eta * spectrum.gap
+                yield decay / unit, slow / unit, unit, {
+                    "singular values": list(values), "k": k, "n": n, "d": d, "step size": eta,
+                    "decay per round": decay,
+                }  # fmt: skip
+
+
+def _rate(budget, rng, rate):
+    """Yield the comparison of late decay with 1 - rate eta Delta."""
+    found = list(_late_rates(budget, rng))
+    margins = [-np.log1p(-rate * unit) / unit / late for late, _, unit, _ in found]
+    worst = int(np.argmax(margins))
+    yield Condition(
+        margins[worst] <= 1.0, min(late for late, *_ in found), rate, n_trials=len(found),
+        quantity="slowest late decay per round", unit="eta Delta", name="late rate",
+        setting=found[worst][3],
+    )  # fmt: skip
+    over = max(late / linear for late, linear, *_ in found)
+    yield Fact("largest late decay over that of the linearized map, -log(1 - eta Delta/2)", over)
+
+
+def _start(truth, spectrum, alpha, rng):
+    """Return a random start, and its T_R at the largest step size."""
+    start = gaussian_start(truth.n, truth.d, spectrum.k, alpha, rng)
+    leading = flute.sizes(flute_lift.lift(truth, *start)).leading
+    return start, float(flute.entry_time(leading, spectrum, _data.largest_step(spectrum)))
+
+
+def _runs_to_bound(budget, rng):
+    """Yield (alpha, largest error over the bound at constant 1 after T_R, factor, spectrum)."""
+    settings = [(((1.0,), 1), 6, 6), (((1.0, 0.9, 0.3, 0.1), 2), 10, 10)]
+    settings += budget([], [(((1.0, 0.9, 0.7, 0.1), 3), 12, 8), (((4.0, 3.0, 2.0, 0.2), 3), 8, 12)])
+    for (values, k), n, d in settings:
+        truth = _data.truth_of(values, n, d, rng)
+        spectrum = Spectrum.of(truth, k)
+        eta = _data.largest_step(spectrum)
+        for alpha in (1e-2, 1e-4, 1e-8, 1e-16, 1e-32):
+            start, entry = _start(truth, spectrum, alpha, rng)
+            last = int(entry + 40.0 / (eta * spectrum.gap))
+            record = np.unique(np.append(np.linspace(0, last, 200).astype(int), int(entry) + 1))
+            trace = lr.flute(
+                truth, k=k, batches="population", step_size=eta, rounds=last, start=start,
+                record=record, rng=rng,
+            )  # fmt: skip
+            t = trace.recorded
+            bound = flute.error_bound(spectrum, eta, t, restated=True)
+            seen = (t > entry) & (trace["error"] > 1e-12)  # not rounding
+            used = float((trace["client_error"] / bound)[seen].max(initial=0.0))
+            yield alpha, used, float(1.0 / flute.decay(spectrum, eta, entry)), list(values)
+
+
+def _bound(budget, rng):
+    """Yield (8) along population runs with the proof's 400 for c_2, free of the start."""
+    found = list(_runs_to_bound(budget, rng))
+    yield Cases(
+        [
+            (used / _PROOF, 1.0, {"alpha": alpha, "singular values": values})
+            for alpha, used, _, values in found
+        ],
+        quantity="error over the bound (8), c_2 = 400", name="bound on runs, N = oo",
+    )  # fmt: skip
+    yield Fact("largest c_2 of the proof", _PROOF * max(factor for *_, factor, _ in found))
+
+
+def _with_samples(budget, rng, restated, noise):
+    """Run FLUTE on the samples that the theorem asks for, and check (8), both constants 1."""
+    values, k, n, d = (1.0, 0.9, 0.3, 0.1), 2, 8, 8
+    violations, runs = 0, budget(60, 100)
+    for _ in range(runs):
+        truth = _data.truth_of(values, n, d, rng, noise=noise)
+        spectrum = Spectrum.of(truth, k)
+        eta = _data.largest_step(spectrum)
+        T = int(40.0 / (eta * spectrum.gap))
+        m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=restated)
+        data = _data.compressed(truth, int(np.ceil(m)), rng)
+        start, entry = _start(truth, spectrum, 1.0 / (10.0 * d), rng)
+        trace = lr.flute(data, k=k, step_size=eta, rounds=T, record=T // 50, start=start, rng=rng)
+        bound = flute.error_bound(spectrum, eta, trace.recorded, restated=restated)
+        violations += bool((trace["client_error"] > bound)[trace.recorded > entry].any())
+    return Frequency(
+        violations, runs, FAILURE, name=f"bound on runs, c_1 = c_2 = 1, noise {noise:g}",
+        setting={"singular values": list(values), "k": k, "n": n, "d": d, "noise": noise},
+    )  # fmt: skip
+
+
+# Each variable towards its extreme; relative is lambda*_1/Delta, precision is 1/kappa_T.
+_VARIABLES = ("n", "d", "k", "relative", "precision")
+_LINES: dict[str, tuple[float, ...]] = {
+    "n": (16, 64, 256), "k": (1, 2, 4), "precision": (10.0, 30.0, 100.0, 300.0),
+    "d": (16, 32, 64), "relative": (1.25, 5.0, 20.0),
+}  # fmt: skip
+
+
+def _floors(budget, rng, restated) -> pd.DataFrame:
+    """Return a row per draw: the error kept at the theorem's N, over (8) at t = T, constants 1."""
+    centre = {"n": 16, "d": 16, "k": 2, "relative": 1.25, "precision": 10.0}
+
+    def draw(**setting):
+        truth, spectrum = _data.relative_truth(setting, rng)
+        eta = _data.largest_step(spectrum)
+        T = -np.log(setting["precision"]) / np.log1p(-eta * spectrum.gap / 16.0)
+        m = flute_samples.theorem_5_5(spectrum, eta, T, failure=FAILURE, restated=restated)
+        bound = flute.error_bound(spectrum, eta, T, restated=restated)
+        return _data.floor(truth, spectrum.k, int(np.ceil(m)), rng) / bound
+
+    return table(_data.towards_extremes(centre, _LINES), draw, budget(15, 300, 600))
+
+
+_RATE = (
+    r"\tfrac1M\sum_i\|B^t w_i^t - B^* w_i^*\| \le \frac{c_2\lambda_1^2\sqrt k}"
+    r"{\sqrt M\eta\Delta^2}\Big(1 - \frac{\eta\Delta}{16}\Big)^t,\ T_{\mathcal R} < t \le T"
+)
+
+
+@statement(
+    "flute.theorem5.5",
+    place="Theorem 5.5",
+    latex=r"N \ge c_1\frac{(d + \log\frac1\delta + \log T)(\sqrt{k\lambda_1^2 + E} +"
+    r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
+    plain="With enough samples the error shrinks by 1 - eta Delta/16 per round.",
+    hypotheses=ASSUMPTIONS,
+    negative_control={"rate": 0.55},
+)
+def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, restated=False):
+    """Check the rate, the bound along runs, and that d samples do (restated: max(d, M)).
+
+    The error kept at the N asked for is over (8) at t = T.
+    """
+    yield from _rate(budget, rng, rate)
+    yield from _bound(budget, rng)
+    for noise in (0.0, 1.0):
+        yield _with_samples(budget, rng, restated, noise)
+    yield Constant(
+        _floors(budget, rng, restated), _VARIABLES, by=("noise",), rng=rng, quantile=1.0 - FAILURE,
+        name="error kept", label="$c_2$ needed at $c_1 = 1$",
+    )  # fmt: skip
+
+
+theorem_5_5.corrected(
+    "flute.theorem5.5.corrected",
+    place="Theorem A.1",
+    latex=r"N \ge c_1\frac{(\max(d, M) + \log\frac1\delta + \log T)(k\sqrt{\lambda_1^{*2} + E} +"
+    r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
+    plain="With samples of order max(d, M), as in the restatement in Theorem A.1, the error "
+    "shrinks by 1 - eta Delta/16 per round.",
+    constants={"restated": True},
+    negative_control={"rate": 0.55},
+)

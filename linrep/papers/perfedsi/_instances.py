@@ -1,0 +1,169 @@
+"""Instances that searches walk through: a truth and an iterate for every list of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep.claims import Search, search
+from linrep.claims.measurements import Array
+from linrep.papers.perfedsi._rounds import Runs, play
+from linrep.problems import SideInformationCompletion
+from linrep.theory import perfedsi as theory
+
+#: Sizes of errors, from those of the truth on.
+ERRORS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
+SHAPES = (
+    {"n": 1, "d": 1, "p": 1, "k": 1},
+    {"n": 2, "d": 2, "p": 2, "k": 1},
+    {"n": 3, "d": 3, "p": 2, "k": 2},
+)
+
+
+def length(shape: Mapping[str, int]) -> int:
+    """Return how many numbers an instance takes."""
+    n, d, p, k = (shape[name] for name in "ndpk")
+    return n * p + 2 * (d + p) * k + k * k + 1
+
+
+def unpack(
+    shape: Mapping[str, int], x: NDArray[np.float64]
+) -> tuple[SideInformationCompletion, Array, Array] | None:
+    """Return a truth, U and V; None if M* has a lower rank or Z dependent columns.
+
+    U is U* G, V is V* inv(G'), each with an error 10^-|x_0| times a matrix: the product is as near
+    to M* as x_0 says, whatever G does to the factors' sizes.
+    """
+    n, d, p, k = (shape[name] for name in "ndpk")
+    sizes = ((n, p), (d, k), (p, k), (d, k), (p, k), (k, k))
+    ends = np.cumsum([rows * columns for rows, columns in sizes])[:-1]
+    Z, star_U, star_V, in_U, in_V, G = (
+        block.reshape(size) for block, size in zip(np.split(x[1:], ends), sizes, strict=True)
+    )
+    if not np.isfinite(x).all() or np.abs(x).max() > 1e6:
+        return None
+    if n < p or not all(map(_conditioned, (Z, G, star_U, star_V))):
+        return None
+    near = 10.0 ** -min(abs(float(x[0])), 8.0)
+    U, V = star_U @ G + near * in_U, star_V @ np.linalg.inv(G.T) + near * in_V
+    return SideInformationCompletion(star_U, star_V, Z), U, V
+
+
+def searched(lhs_rhs, budget, rng, *, name: str, shapes=SHAPES, **options) -> Search:
+    """Search all truths and iterates for lhs_rhs(truth, U, V), lhs and rhs or None."""
+
+    def of_numbers(shape, x):
+        instance = unpack(shape, x)
+        return None if instance is None else lhs_rhs(*instance)
+
+    return search(of_numbers, shapes, length, budget, rng, name=name, **options)
+
+
+def _conditioned(A):
+    """Tell whether the condition number is at most 1e4."""
+    values = np.linalg.svd(A, compute_uv=False)
+    return values[-1] > 0.0 and values[0] / values[-1] <= 1e4
+
+
+def event(truth: SideInformationCompletion, U: Array, V: Array) -> theory.Regularity:
+    """Return what Definition 3.1 needs at an iterate of the server, which all clients share."""
+    everyone = (np.broadcast_to(A, (truth.n, *A.shape)) for A in (U, V))
+    return theory.regularity(truth, *everyone, loss=np.inf, c_0=1.0)
+
+
+def needed(truth: SideInformationCompletion, U: Array, V: Array) -> tuple[theory.Regularity, float]:
+    """Return what Definition 3.1 needs at an iterate of the server, and 2 c_z c c_0 there.
+
+    c c_0 is the least one that max L_m <= c c_0 sigma_k^2 allows. All clients share the iterate: a
+    client's own iterates later in a round are bounded on its own z_m only.
+    """
+    found = event(truth, U, V)
+    return found, 2.0 * theory.scaling(truth.Z).c_z * found.loss
+
+
+def sizes(truth, U, V):
+    """Return L and the norm of its gradient."""
+    loss, in_U, in_V = theory.loss_and_gradients(truth, U, V)
+    return loss, float(np.hypot(np.linalg.norm(in_U), np.linalg.norm(in_V)))
+
+
+def setting_of(truth, c):
+    """Return the numbers of a truth, with a c."""
+    return theory.Setting.of(truth, c=c, mu=1.0)
+
+
+def relative_loss(truth, U, V):
+    """Return L over the squared size of M*, below which it may be rounding."""
+    return theory.loss_and_gradients(truth, U, V)[0] / np.sum(truth.singular_values**2)
+
+
+def _side(c_z, n, directions, rng):
+    """Return side information whose Z'Z/n has eigenvalues from 1/c_z to c_z along directions."""
+    p = len(directions)
+    left = np.linalg.qr(rng.standard_normal((n, p)))[0]
+    return left * np.sqrt(n * np.geomspace(1.0 / c_z, c_z, p)) @ directions.T
+
+
+def random_truth(values, c_z, rng, *, aligned=False, d=6, p=4, n=12):
+    """Return a truth with given singular values and scaling; V* carries the singular values.
+
+    If aligned, side information is weakest along V*'s last column, then along the one before.
+    """
+    k = len(values)
+    U, V = (np.linalg.qr(rng.standard_normal((rows, size)))[0] for rows, size in ((d, k), (p, p)))
+    weakest = np.hstack([V[:, k - 1 :: -1], V[:, k:]])
+    other = np.linalg.qr(rng.standard_normal((p, p)))[0]
+    Z = _side(c_z, n, weakest if aligned else other, rng)
+    return SideInformationCompletion(U, V[:, :k] * np.asarray(values), Z)
+
+
+def split(truth, gamma, side):
+    """Return factors of M*: gamma times V*'s frame and the rest, or the other way round."""
+    left, values, right = np.linalg.svd(truth.M, full_matrices=False)
+    left, values, right = left[:, : truth.k], values[: truth.k], right[: truth.k].T
+    return (left * values / gamma, right * gamma) if side == "V" else (
+        left * gamma, right * values / gamma,
+    )  # fmt: skip
+
+
+#: Constants of the event that iterates below satisfy.
+C, MU = 1.01, 1.1
+
+
+def vanishing(c_0, d, size):
+    """Return a truth and a start: V = V*, U as small as the event with C, MU and c_0 allows.
+
+    Both clients have the same loss, (1 - a)^2/2 at U = a U*; U has size/sqrt(d) more along e_1.
+    """
+    Z = np.array([[1.0, 1.0], [1.0, -1.0]])
+    truth = SideInformationCompletion(np.full((d, 1), d**-0.5), np.eye(2, 1), Z)
+    U = max(0.0, 1.0 - np.sqrt(2.0 * c_0)) * truth.U
+    U[0] += size / np.sqrt(d)
+    return truth, U, truth.V.copy()
+
+
+def vanishing_runs(c_0):
+    """Yield d, size, U and V after each of three rounds from there, where all stay in the event.
+
+    All local iterates of all clients are looked at. Steps are so much shorter than Theorem C.4 asks
+    for that U stays as small.
+    """
+    for d in (4, 16, 64):
+        for size in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+            truth, U, V = vanishing(c_0, d, size)
+            setting = theory.Setting.of(truth, c=C, mu=MU)
+            runs, iterates = Runs.of([truth], [(U, V)]), [(U, V)]
+            for rounds in range(3):
+                runs, needs = play(
+                    runs, np.random.default_rng(rounds), rounds=1, participants=2, local_steps=2,
+                    step_size=size * theory.step_size_limit(setting, 2) / d,
+                )  # fmt: skip
+                loss = needs.loss * np.maximum(1.0, needs.level / c_0)
+                within = max(needs.norms.max(), loss.max()) <= C
+                if not within or max(needs.rows.max(), needs.errors.max()) > MU:
+                    break
+                iterates.append((runs.U[0], runs.V[0]))
+            else:
+                yield d, size, iterates

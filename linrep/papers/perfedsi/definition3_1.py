@@ -1,0 +1,268 @@
+"""Definition 3.1: the event that iterates stay regular, what it entails and how likely it is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from linrep.claims import (
+    Cases,
+    Constant,
+    Curve,
+    Fact,
+    Frequency,
+    Readings,
+    Search,
+    Together,
+    statement,
+)
+from linrep.claims.deviations import readings
+from linrep.claims.measurements import LOWER, UPPER
+from linrep.papers.perfedsi import _exact
+from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
+from linrep.papers.perfedsi._regular import DECAY, K, P, flown, played
+from linrep.papers.perfedsi._rounds import start
+from linrep.problems import SideInformationCompletion
+from linrep.stats import proportion_interval
+from linrep.theory import perfedsi as theory
+
+#: Constants that the event is looked at with; for mu also the largest that can be needed.
+CONSTANTS, INCOHERENCES = (2.0, 3.0, 4.0, 5.0, 6.0), (4.0, 8.0, 16.0)
+#: An event that comes more rarely than this is a rare one.
+RARE = 0.05
+
+
+def _balanced(budget, rng, power) -> Search:
+    """Search whether the event with small c_0 bounds ||U||/||V|| by c^2/(1 - sqrt(s))."""
+
+    def lhs_rhs(truth, U, V):
+        found, share = needed(truth, U, V)
+        if share >= 0.9999:  # 1 - sqrt(share) would be rounding
+            return None
+        sizes = [np.linalg.norm(A, 2) for A in (U, V)]
+        bound = found.norms ** (power - 1.0) / theory.norm_floor(found.norms, share)
+        return max(sizes) / min(sizes), bound
+
+    return searched(
+        lhs_rhs, budget, rng, name="the server's norms are balanced if 2 c_z c c_0 < 1",
+        shapes=budget(SHAPES[:2], SHAPES[1:]),
+    )  # fmt: skip
+
+
+def _ratios(c_0, rng) -> Constant:
+    """Follow ||V||/||U|| over iterates in one and the same event, which may bound it."""
+    runs = list(vanishing_runs(c_0))
+    found = pd.DataFrame(
+        [
+            {
+                "1/size": 1.0 / size, "d": d,
+                "constant": min(np.linalg.norm(V, 2) / np.linalg.norm(U, 2) for U, V in iterates),
+            }
+            for d, size, iterates in runs
+        ]
+    )  # fmt: skip
+    d, size, [(U, V), *_] = max(runs, key=lambda run: (-run[0], -run[1]))
+    return Constant(
+        found, ["1/size"], by=["d"], rng=rng, label="|V|/|U|",
+        name=f"norms are balanced at c = {C}, mu = {MU}, c_0 = {c_0:g}",
+        setting={"c": C, "c_0": c_0, "mu": MU, "d": d, "U": U.tolist(), "V": V.tolist(),
+                 "size": size},
+    )  # fmt: skip
+
+
+def _in_fractions() -> Cases:
+    """Compare ||V||/||U|| in the event with c = 1.01, mu = 1.1, c_0 = 1/2 with candidates.
+
+    All local iterates of a round are in the event; the least ratio of them is taken.
+    """
+    cases = []
+    for bound in (10, 10**3, 10**6):
+        size = Fraction(1, 2 * bound)
+        state, limits, ends = _exact.small_rounds(size)
+        squares = [(V @ V) / (U @ U) for U, V in ((state.U, state.V), *ends)]
+        at = state.plain() | {"c": str(limits.c), "mu": str(limits.mu), "c_0": str(limits.c_0)}
+        cases.append((min(squares), Fraction(bound) ** 2, at | {"candidate": bound}))
+    return Cases(cases, quantity="(|V|/|U|)^2", name="norms are balanced, in fractions")
+
+
+def _conditions(t, s, last, steps, first):
+    """Return the (t', s') whose A_{t',s'} are in G_{t,s}: t' from first, and up to t - last."""
+    whole = set(product(range(first, t - last + 1), range(0 if last else 1, steps + 1)))
+    return whole | {(t, each) for each in range(s + 1)}
+
+
+def _index() -> list[Readings]:
+    """Ask which A_{t',s'} are in G_{t,s}: none of a later step, and in the end all.
+
+    The printed intersection over t' goes from 1 to t, and that over s' from 1. The other reading
+    has all of the rounds from 0 to t - 1. A_{0,0} is about the start alone and meant in any case.
+    """
+    later: dict[str, list] = {}
+    left_out: dict[str, list] = {}
+    for name, last, first in (("t' from 1 to t, as printed", 0, 1), ("t' from 0 to t - 1", 1, 0)):
+        for t, steps in product(range(1, 6), range(1, 6)):
+            for s in range(steps + 1):
+                found = _conditions(t, s, last, steps, first)
+                after = sum(each > (t, s) for each in found)
+                later.setdefault(name, []).append((after, 0, {"t": t, "s": s, "tau": steps}))
+            every = set(product(range(t + 1), range(steps + 1)))
+            missing = len(every - _conditions(t, steps, last, steps, first))
+            left_out.setdefault(name, []).append((missing, 0, {"T": t + 1, "tau": steps}))
+    return [
+        Readings(
+            [Cases(cases, quantity="conditions", name=name) for name, cases in found.items()],
+            name=question,
+        )
+        for question, found in (
+            ("G_{t,s} asks nothing of steps after s", later),
+            ("G_{T-1,tau} asks it of all steps", left_out),
+        )
+    ]
+
+
+def _units(rng) -> Readings:
+    """Compare which bound on the norms of U_0 and V_0 is the same in every unit of M*."""
+    cases: dict[str, list] = {"c sqrt(sigma_1)": [], "c sigma_1 as printed": []}
+    truth = SideInformationCompletion.random(n=20, d=16, p=P, k=K, rng=rng)
+    U, V = start("near", truth, rng)
+    sizes: dict[str, float] = {}
+    for unit in (1.0, 1e-4, 1e4):
+        root = np.sqrt(unit)
+        scaled = SideInformationCompletion(truth.U * root, truth.V * root, truth.Z)
+        norm = event(scaled, root * U, root * V).norms
+        for name, other in zip(cases, (1.0, scaled.singular_values[0] ** -0.5), strict=True):
+            sizes.setdefault(name, norm * other)
+            cases[name].append((abs(norm * other / sizes[name] - 1.0), {"unit": unit}))
+    return readings(cases, 1e-10, name="A_{0,0} bounds norms by")
+
+
+def _likely(rows, most_mu, name) -> Together:
+    """Count the runs that are regular at c = 6 and a mu, cell by cell.
+
+    What is open is in favour of the event: fewer may be regular.
+    """
+    cells = []
+    for row in rows:
+        regular = (row["c"] <= CONSTANTS[-1]) & (row["mu"] <= most_mu)
+        cells.append(
+            Frequency(
+                int(np.sum(~regular)), len(regular), 1.0 - RARE, weight=1.0 / len(rows),
+                quantity="share of runs that are not regular", name=_design(row), measured_is=LOWER,
+                setting={"where": f"{row['group']}, {row['cell']}", "c": CONSTANTS[-1]},
+            )
+        )  # fmt: skip
+    return Together(cells, name=name)
+
+
+def _point(regular, **columns):
+    """Return a share with its Clopper-Pearson interval, and where it is drawn."""
+    share, low, high = proportion_interval(int(regular.sum()), len(regular))
+    return {**columns, "y": share, "low": low, "high": high}
+
+
+def _design(row):
+    """Name a cell by its side information, start and sizes."""
+    truth, group = row["truths"][0], row["group"].partition(", to")[0]
+    return f"{group}, d = {truth.d}, M = {truth.n}, tau = {row['tau']}"
+
+
+def _picture(rows):
+    """Return P(G) on the whole grid of c and mu, a panel per cell; and over rounds."""
+    found = []
+    for row in rows:
+        panel = f"{row['group']}, {row['cell'].partition(', to')[0]}"
+        for mu, c in product((*INCOHERENCES, np.inf), CONSTANTS):
+            found.append(
+                _point(
+                    (row["c"] <= c) & (row["mu"] <= mu), panel=panel, series=f"mu = {mu:g}", x=c,
+                    xlabel="c", ylabel="P(G)",
+                )
+            )  # fmt: skip
+        if row.get("over rounds"):
+            every, (c, mu) = row["over rounds"]
+            for place in np.unique(np.geomspace(1, len(c), 12).astype(int)) - 1:
+                regular = (c[place] <= CONSTANTS[-1]) & (mu[place] <= INCOHERENCES[-1])
+                found.append(
+                    _point(
+                        regular, panel=f"c = {CONSTANTS[-1]:g}, mu = {INCOHERENCES[-1]:g}",
+                        series=_design(row), x=float(place * every + 1), xlabel="rounds",
+                        ylabel="P(G)",
+                    )
+                )  # fmt: skip
+    return pd.DataFrame(found)
+
+
+def _limit(rows):
+    """Return the median step size that Theorem C.4 allows at the c and mu that runs need."""
+    return np.median(
+        [
+            theory.step_size_limit(theory.Setting.of(truth, c=c, mu=mu), row["tau"])
+            for row in rows
+            for truth, c, mu in zip(row["truths"], row["c"], row["mu"], strict=True)
+        ]
+    )
+
+
+def _between_readings(rows):
+    """Return the largest difference of P(G) at the largest constants, however G is read."""
+    spreads = []
+    for row in rows:
+        shares = [
+            np.mean((c <= CONSTANTS[-1]) & (mu <= INCOHERENCES[-1]))
+            for c, mu in ((row["c"], row["mu"]), row["literal"], row["tight"])
+        ]
+        spreads.append(max(shares) - min(shares))
+    return max(spreads)
+
+
+@statement(
+    "perfedsi.definition3.1",
+    place="Definition 3.1",
+    hypotheses=COMPLETION,
+    latex=r"\mathcal A_{t,s}:\ \|U\|, \|V\| \le c\sqrt{\sigma_1},\ \|e_i^\top U\| \le"
+    r" \sqrt{\mu\tau\sigma_1/d},\ |e_i^\top E z_m| \le \sqrt{\mu/d}\,\|E z_m\|,\ \mathcal L_m \le"
+    r" c\min(\mathcal L, c_0\sigma_r^2); \quad \mathcal G_{t,s} = \Big(\bigcap_{t'=1}^t"
+    r"\bigcap_{s'=1}^\tau \mathcal A_{t',s'}\Big) \cap \bigcap_{s'=0}^s \mathcal A_{t,s'}; \quad"
+    r" \mathcal G_{T-1,\tau} \Rightarrow \text{balanced}",
+    plain="The regularity event balances the norms of U and V, and is not rare.",
+    negative_control={"power": 1.0},
+    holds_with={"c_0": 0.4},
+)
+def definition3_1(budget, rng, *, c_0=0.5, power=2.0):
+    """Bound ||U||/||V|| by the event, in which c has a power, and count regular runs.
+
+    The definition leaves c_0 open; norms are balanced where 2 c_z c c_0 < 1, at the server's
+    iterates, which is where they are looked at. P(G) counts all clients' local iterates; c_0 is
+    infinite there, and rows of U are bounded by the larger one of tau and r, both in favour of the
+    event. P(G) grows with c and mu, so that the largest ones decide.
+    """
+    runs = played(budget, rng)
+    rows = [*runs, *flown(budget, rng)]
+    yield _ratios(c_0, rng)
+    if c_0 == 0.5:
+        yield _in_fractions()
+    yield from _index()
+    yield _balanced(budget, rng, power)
+    yield _units(rng)
+    # Not the one-hot design: its c_z is M, which is no constant.
+    decisive = [row for row in rows if not row["group"].startswith("one-hot")]
+    for whole, most in product((False, True), (np.inf, INCOHERENCES[-1])):
+        mu = "any mu" if np.isinf(most) else f"mu = {most:g}"
+        horizon = f"to L = {DECAY:g} L_0" if whole else f"{budget(20, 60)} rounds"
+        yield _likely(
+            [row for row in decisive if row["whole"] == whole], most,
+            f"P(G) > {RARE:g} at c = {CONSTANTS[-1]:g}, {mu}, {horizon}",
+        )  # fmt: skip
+    for name in ("c", "mu"):
+        largest = max(row[name].max() for row in decisive)
+        yield Fact(f"largest {name} that a run needs", largest, value_is=LOWER)
+    yield Fact(
+        "median step size that Theorem C.4 allows at what runs need", _limit(decisive),
+        value_is=UPPER,
+    )  # fmt: skip
+    yield Fact("largest difference of P(G) among readings of the event", _between_readings(runs))
+    yield Curve(_picture(rows))

@@ -1,0 +1,211 @@
+"""Definition C.3: incoherence, its range, and what Definition 3.1 says about it."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pandas as pd
+
+from linrep.claims import Cases, Constant, Fact, Identity, Readings, search, statement
+from linrep.claims.evidence import PROVED
+from linrep.papers.perfedsi import _exact
+from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
+from linrep.papers.perfedsi._regular import drawn_runs
+from linrep.papers.perfedsi._rounds import play
+from linrep.problems import SideInformationCompletion
+from linrep.theory import perfedsi as theory
+
+
+def _ends(budget, rng, highest):
+    """Yield searches for a mu outside of 1/r and d/r, and for frames below 1."""
+    shapes = [{"d": 2, "r": 1}, {"d": 3, "r": 2}]
+
+    def bounded(name, lhs_rhs):
+        def of_matrix(shape, x):
+            A = x.reshape(shape["d"], shape["r"])
+            if np.linalg.matrix_rank(A) < shape["r"]:
+                return None
+            return lhs_rhs(A, shape["r"])
+
+        return search(
+            of_matrix, shapes, lambda shape: shape["d"] * shape["r"], budget, rng, name=name
+        )
+
+    yield bounded("mu >= 1/r", lambda A, r: (1.0 / r, theory.incoherence(A)))
+    yield bounded("mu <= d/r", lambda A, r: (theory.incoherence(A), highest * len(A) / r))
+    yield bounded("mu >= 1, frames", lambda A, r: (1.0, theory.incoherence(np.linalg.qr(A)[0])))
+
+
+def _attained():
+    """Yield deviations of mu from the ends at matrices that have them."""
+    for d, r in ((4, 1), (8, 2), (64, 4)):
+        flat = np.ones((d, 1)) @ np.eye(1, r)
+        for A, mu in ((flat, 1.0 / r), (np.eye(d, r), d / r), (np.tile(np.eye(r), (d // r, 1)), 1)):
+            yield abs(theory.incoherence(A) / mu - 1.0), {"d": d, "r": r, "mu": mu}
+
+
+def _rows(rng) -> Readings:
+    """Try for which reading of Definition 3.1's bound on rows of U (35) follows with that mu.
+
+    (35) bounds the mean over items of ||U'e_i||^2 (e_i'E z)^2.
+    """
+    cases: dict[str, list] = {"tau as printed": [], "r": []}
+    for tau, (d, k), flat in product((1, 2, 5, 20), ((4, 1), (16, 2), (64, 5)), (False, True)):
+        truth = SideInformationCompletion.random(n=20, d=d, p=5, k=k, rng=rng)
+        U, V = rng.standard_normal((d, k)), rng.standard_normal((5, k))
+        if flat:
+            U /= np.linalg.norm(U, axis=1, keepdims=True)
+        top = truth.singular_values[0]
+        squares = np.sum(U**2, axis=1)
+        errors = (U @ V.T - truth.M) @ truth.Z.T
+        left = np.mean(squares[:, None] * errors**2, axis=0)
+        for name, factor in zip(cases, (tau, k), strict=True):
+            mu = squares.max() * d / (factor * top)
+            right = mu * k * top / d**2 * np.sum(errors**2, axis=0)
+            worst = float(np.max(left / right)) * (1.0 - 1e-12)
+            cases[name].append((worst, 1.0, {"tau": tau, "r": k, "d": d, "mu": mu}))
+    return Readings(
+        [
+            Cases(given, quantity="lhs/rhs", name=f"rows of U bounded with {name}")
+            for name, given in cases.items()
+        ],
+        name="(35) from Definition 3.1",
+    )
+
+
+def _bounded(c_0, rng) -> Readings:
+    """Follow U's mu in one event, which may bound it by its own mu or by another for all d."""
+    rows, cases = [], []
+    for d, size, iterates in vanishing_runs(c_0):
+        mu = min(theory.incoherence(U) for U, _ in iterates)
+        rows.append({"size": size, "d": d, "constant": mu})
+        cases.append((mu, MU, {"c": C, "c_0": c_0, "d": d, "U": iterates[0][0].tolist()}))
+    other = Constant(
+        pd.DataFrame(rows), ["d"], by=["size"], rng=rng, name="with a mu for all d",
+        label="mu of C.3",
+    )  # fmt: skip
+    return Readings(
+        [Cases(cases, quantity="mu of U", name="with the same mu"), other],
+        name=f"U, at c = {C}, mu = {MU}, c_0 = {c_0:g}",
+    )
+
+
+def _in_fractions() -> Readings:
+    """Compare U's mu with the event's own, and with candidates that are to do for all d.
+
+    It is d max_i U_i^2/||U||^2, the least one in a round of which all iterates are in the event.
+    """
+    own, other = [], []
+    for d in (16, 64, 256):
+        state, limits, ends = _exact.small_rounds(Fraction(1, 10**4), d)
+        mu = min(d * max(U**2) / (U @ U) for U, _ in ((state.U, state.V), *ends[:: d // 4]))
+        at = {"d": d, "M": state.clients, "c": str(limits.c), "c_0": str(limits.c_0)}
+        own.append((mu, limits.mu, at))
+        other.append((mu, Fraction(d, 2), at | {"candidate": d // 2}))
+    return Readings(
+        [
+            Cases(own, quantity="mu of U", name="with the same mu"),
+            Cases(other, quantity="mu of U", name="with a mu for all d (8, 32, 128 tried)"),
+        ],
+        name="U, in fractions",
+    )
+
+
+def _entailed(budget, rng, power):
+    """Yield searches whether Definition 3.1 makes U and E incoherent, with other constants."""
+
+    def of_U(truth, U, V):
+        found, share = needed(truth, U, V)
+        if share >= 0.9999:  # 1 - sqrt(share) would be rounding
+            return None
+        floor = theory.norm_floor(found.norms, share)
+        return theory.incoherence(U), found.rows / floor**power
+
+    def of_E(truth, U, V):
+        E = U @ V.T - truth.M
+        if np.linalg.norm(E) < 1e-6 * np.linalg.norm(truth.M):
+            return None
+        c_z = theory.scaling(truth.Z).c_z
+        return theory.incoherence(E), c_z**power * event(truth, U, V).errors
+
+    for name, lhs_rhs in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
+        shapes = budget(SHAPES[:2], SHAPES[1:])
+        yield searched(lhs_rhs, budget, rng, name=name, shapes=shapes, strength=PROVED)
+
+
+def _unequal():
+    """Return how far mu of C.3 can be from that of Definition 3.1 at the truth: c^2, both ways."""
+    star_U, star_V = np.tile(np.eye(2), (4, 1)) / 2.0, np.eye(2)
+    truth = SideInformationCompletion(star_U, star_V, np.eye(2) * np.sqrt(2.0))
+    ratios = []
+    for c in (1.0, 2.0, 6.0, 1.0 / 6.0):
+        U, V = star_U / c, star_V * c
+        ratios.append(theory.incoherence(U) / event(truth, U, V).rows)
+    return ratios
+
+
+def _along_runs(budget, rng):
+    """Return the largest of C.3's mu of U_t over d/r, and of what E_t z_m needs over d.
+
+    The latter is what all local iterates of the round need.
+    """
+    most = []
+    designs = ("unit", 0.3), ("gaussian", 0.05)
+    dimensions = budget((16, 64), (16, 32, 64))
+    for (side, step_size), d, kind in product(designs, dimensions, ("near", "random")):
+        _, runs = drawn_runs(side, d, 20, kind, budget(5, 10), rng)
+        for _ in range(budget(20, 150)):
+            in_U = max(theory.incoherence(U) / (d / 2) for U in runs.U)
+            runs, needs = play(
+                runs, rng, rounds=1, step_size=step_size, participants=4, local_steps=5
+            )
+            most.append((in_U, needs.errors.max() / d))
+    return np.max(most, axis=0)
+
+
+@statement(
+    "perfedsi.definitionC3",
+    place="Definition C.3, (14); Definition 3.1; (35)",
+    latex=r"\|e_i^\top A\| \le \sqrt{\mu r/d}\,\|A\|_2; \quad \mathcal A_{t,s} \Rightarrow"
+    r" U, E \text{ incoherent}",
+    plain="The regularity event makes U incoherent, and the parameter mu of incoherence lies "
+    "between 1/r and d/r.",
+    hypotheses=COMPLETION,
+    negative_control={"highest": 0.5},
+    holds_with={"c_0": 0.4},
+)
+def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
+    """Find the range of mu, what (35) follows from, and whether the event makes U incoherent.
+
+    The definition leaves c_0 open; where 2 c_z c c_0 < 1 it does. Highest is over d/r.
+    """
+    in_U, in_E = _along_runs(budget, rng)
+    yield from _ends(budget, rng, highest)
+    yield Identity(_attained(), name="both ends attained")
+    yield _rows(rng)
+    yield _bounded(c_0, rng)
+    if c_0 == 0.5:
+        yield _in_fractions()
+    yield Fact("largest mu of U_t along runs, over d/r", in_U)
+    yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
+
+
+@statement(
+    "perfedsi.definitionC3.corrected",
+    place="Definition C.3, (14); Definition 3.1",
+    hypotheses=COMPLETION,
+    latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; U_t \text{ is } \frac{c^2\mu}{(1 - \sqrt s)^2}"
+    r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
+    plain="With a small c_0 the event makes the server's U and its error incoherent, with "
+    "different parameters.",
+    negative_control={"power": 1.0},
+    corrects="perfedsi.definitionC3",
+)
+def definitionC3_corrected(budget, rng, *, power=2.0):
+    """Search both, at iterates that all clients share; the power is that of c and of c_z."""
+    yield from _entailed(budget, rng, power)
+    for name, ratio in (("least", min(_unequal())), ("largest", max(_unequal()))):
+        yield Fact(f"{name} mu of C.3 over that of 3.1, U = U*/c, V = c V*, c from 1/6 to 6", ratio)

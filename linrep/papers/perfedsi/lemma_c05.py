@@ -1,0 +1,329 @@
+"""Lemma C.5: the gradient against the loss, where factors are aligned with the truth."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import partial
+from itertools import product
+
+import numpy as np
+
+from linrep.claims import Cases, Exponent, Fact, Readings, search, statement
+from linrep.claims.evidence import PROVED
+from linrep.papers.perfedsi import _exact, _instances
+from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.theory import perfedsi as theory
+
+
+def _flattest(truth, U, V):
+    """Return the least ||grad L||^2/L of small errors at a factorization of M*.
+
+    Errors there are J w, J the derivative of U V' S^(1/2); the gradient is J' applied to them and L
+    half their square, so that it is twice the least nonzero squared singular value of J.
+    """
+    root = np.linalg.cholesky(truth.Z.T @ truth.Z / truth.n)
+    in_U = np.kron(np.eye(truth.d), root.T @ V)
+    in_V = np.einsum("ic,qp->ipqc", U, root).reshape(truth.d * truth.p, -1)
+    values = np.linalg.svd(np.hstack([in_U, in_V]), compute_uv=False)
+    rank = truth.k * (truth.d + truth.p - truth.k)
+    return 2.0 * float(values[rank - 1]) ** 2
+
+
+def _moved(truth, factors, size, rng):
+    """Return U with an error orthogonal to U*'s columns, of a size relative to sigma_k."""
+    U, V = factors
+    other = rng.standard_normal(U.shape)
+    basis = np.linalg.qr(truth.U)[0]
+    other -= basis @ (basis.T @ other)
+    return U + other * (size * truth.singular_values[-1] / np.linalg.norm(other @ V.T)), V
+
+
+#: Readings of the region: whether U* and V* are orthonormal, the power of gamma that bounds it, as
+#: (21) has sigma_min^2 >= sigma_r/c, and the power of c_z in gamma.
+_REGIONS = {
+    "orthonormal U*, V*": (True, 1.0, 2.0),
+    "scaled U*, V*": (False, 1.0, 2.0),
+    "gamma with c_z^3": (True, 1.0, 3.0),
+    "root of gamma": (True, 0.5, 2.0),
+    "root of gamma with c_z^3": (True, 0.5, 3.0),
+    "root of gamma with c_z^4": (True, 0.5, 4.0),
+}
+_SEARCHED = ("orthonormal U*, V*", "scaled U*, V*", "root of gamma")
+
+
+def _region(budget, rng, reading):
+    """Yield gamma L over ||grad L||^2 in the lemma's region, one factor on its edge."""
+    orthonormal, power, c_z_power = _REGIONS[reading]
+    constants = budget((10.0, 1.0, 100.0), (10.0, 1.0, 2.0, 3.0, 30.0, 100.0))
+    for kappa, unit, c, c_z, side in product(
+        (1.0, 2.0), (1.0, 1e-2, 1e2), constants, (1.0, 4.0, 16.0), "UV"
+    ):
+        truth = _instances.random_truth((kappa * unit, unit), c_z, rng, aligned=True)
+        gamma = theory.pl_constant(_instances.setting_of(truth, c), c_z_power=c_z_power)
+        edge = 1.001 * gamma**power  # so that errors leave the other norm below c too
+        factors = _instances.split(truth, edge / (1.0 if orthonormal else np.sqrt(unit)), side)
+        if min(_edges(truth, factors[0], factors[1], orthonormal)) < gamma**power:
+            continue
+        for size in _instances.ERRORS:  # orthogonal to U*: they leave U*'U as it is
+            U, V = _moved(truth, factors, size, rng)
+            loss, slope = _instances.sizes(truth, U, V)
+            clients = 0.5 * np.sum((truth.Z @ (U @ V.T - truth.M).T) ** 2, axis=1)
+            yield gamma * loss / slope**2, 1.0, {
+                "c": c, "c_z": c_z, "sigma_1": kappa * unit, "sigma_r": unit, "error": size,
+                "small": side, "gamma": gamma, "norms": _instances.event(truth, U, V).norms,
+                "max L_m/L": float(clients.max() / loss),
+            }  # fmt: skip
+
+
+def _in_fractions() -> Readings:
+    """Compare gamma L with ||grad L||^2 on the region's edge, singular values being 1.
+
+    V is gamma V*, or the root of gamma times V*, U the other way round with an error orthogonal to
+    U*. Z'Z is M/c_z times the identity; the root needs c_z > 2, and then c = 1.
+    """
+    parts = []
+    for name, (_, power, c_z_power) in _REGIONS.items():
+        c, c_z = (Fraction(10), 1) if power == 1.0 else (Fraction(1), 4)
+        gamma = 1 / (c * Fraction(c_z) ** int(c_z_power))
+        edge = gamma if power == 1.0 else Fraction(1, 2 ** int(c_z_power))
+        state = _exact.of_items(1 / edge, error=Fraction(1, 1000), z=Fraction(1, int(c_z**0.5)))
+        in_U, in_V = state.gradient()
+        at = state.plain() | {"gamma": str(gamma), "c": str(c), "c_z": c_z}
+        left, right = gamma * state.loss(), in_U @ in_U + (in_V @ in_V)
+        parts.append(Cases([(left, right, at)], quantity="gamma L", name=name))
+    return Readings(parts, name="region, in fractions")
+
+
+def _edges(truth, U, V, orthonormal):
+    """Return the least singular values of U*'U and V*'V; scaled ones have the roots of Sigma."""
+    left, values, right = np.linalg.svd(truth.M, full_matrices=False)
+    roots = 1.0 if orthonormal else np.sqrt(values[: truth.k])
+    stars = left[:, : truth.k] * roots, right[: truth.k].T * roots
+    return [
+        float(np.linalg.svd(star.T @ A, compute_uv=False)[-1])
+        for star, A in zip(stars, (U, V), strict=True)
+    ]
+
+
+def _flat(c, c_z):
+    """Return numbers for `unpack` at d = p = 2: U of norm c, V* where Z is weakest."""
+    Z = np.diag(np.sqrt([2.0 / c_z, 2.0 * c_z]))
+    e_1, e_2 = np.eye(2)
+    return np.concatenate([[3.0], Z.ravel(), e_1, e_1, e_2, np.zeros(2), [c]])
+
+
+#: Where errors are flattest, for searches to start from.
+_FLATTEST = [
+    (_instances.SHAPES[1], _flat(c, c_z)) for c, c_z in ((10.0, 1.0), (100.0, 1.0), (100.0, 16.0))
+]
+
+
+def _searched(budget, rng, reading):
+    """Search the region, V being scaled to its edge and U the other way; c is 1 or more."""
+    orthonormal, power, c_z_power = _REGIONS[reading]
+
+    def lhs_rhs(shape, x):
+        instance = _instances.unpack(shape, x[1:])
+        if instance is None or _instances.relative_loss(*instance) < 1e-12:
+            return None
+        truth, U, V = instance
+        setting = _instances.setting_of(truth, 1.0 + min(abs(float(x[0])), 99.0))
+        gamma = theory.pl_constant(setting, c_z_power=c_z_power)
+        in_U, in_V = _edges(truth, U, V, orthonormal)
+        if min(in_U, in_V) == 0.0 or in_U * in_V < gamma ** (2.0 * power):
+            return None
+        scale = gamma**power / in_V
+        loss, slope = _instances.sizes(truth, U / scale, V * scale)
+        return gamma * loss, slope**2
+
+    return search(
+        lhs_rhs, _instances.SHAPES[:2], lambda shape: _instances.length(shape) + 1, budget, rng,
+        name=reading,
+        known=[(shape, np.concatenate([[9.0], x])) for shape, x in _FLATTEST],
+    )  # fmt: skip
+
+
+def _with_norms(budget, rng, bound, name, **options):
+    """Search bound(setting) L <= ||grad L||^2 where norms are at most c sqrt(sigma_1), L small."""
+
+    def lhs_rhs(truth, U, V):
+        setting = _instances.setting_of(truth, _instances.event(truth, U, V).norms)
+        loss, slope = _instances.sizes(truth, U, V)
+        if not 1e-12 < 32.0 * setting.c_z * loss / setting.smallest**2 <= 1.0:
+            return None
+        return bound(setting) * loss, slope**2
+
+    return _instances.searched(lhs_rhs, budget, rng, name=name, known=_FLATTEST, **options)
+
+
+def _at_the_limit(bound, rng):
+    """Yield the bound over ||grad L||^2/L of small errors, U = c sqrt(sigma_1) times a frame.
+
+    V is as small as the product allows then.
+    """
+    for c, (c_z, kappa), aligned in product(
+        (1.0, 2.0, 5.0, 20.0, 100.0), ((1.0, 1.0), (4.0, 1.0), (1.0, 10.0), (16.0, 100.0)),
+        (False, True),
+    ):  # fmt: skip
+        truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=aligned)
+        flattest = _flattest(truth, *_instances.split(truth, c * np.sqrt(kappa), "U"))
+        at = {"c": c, "c_z": c_z, "kappa": kappa}
+        yield bound(_instances.setting_of(truth, c)) / flattest, 1.0, at
+
+
+def _twentieth(budget, rng, factor, power, name, **options):
+    """Search (20): factor/M times the minimum, in which c_z has a power, against the gradient."""
+
+    def lhs_rhs(truth, U, V):
+        if _instances.relative_loss(truth, U, V) < 1e-12:
+            return None
+        found = theory.alignment(truth, U, V)
+        loss, slope = _instances.sizes(truth, U, V)
+        c_z = theory.scaling(truth.Z).c_z
+        least = min(found.heads, found.side * found.items * c_z**power)
+        return factor * least * loss / truth.n, slope**2
+
+    return _instances.searched(lhs_rhs, budget, rng, name=name, **options)
+
+
+def _last_line(root, power):
+    """Yield gamma against (20)'s factor of L where both alignments are as (21) says.
+
+    The squares of sigma_min(Y*'ZV) are sigma_r/c, M times that with the root; those of
+    sigma_min(U*'U) sigma_r/c, about which the text says nothing; sigma_min^2(Z) is M/c_z.
+    """
+    for n, c, c_z in product((1, 4, 20, 100), (1.0, 10.0), (1.0, 4.0, 100.0)):
+        setting = theory.Setting(d=6, p=1, k=1, c=c, c_z=c_z)
+        square = setting.smallest / c
+        factor = min(square * (n if root else 1), n / c_z * square / c_z**2) / n
+        gamma = theory.pl_constant(setting, c_z_power=power)
+        yield gamma * (1.0 - 1e-12), factor, {"M": n, "c": c, "c_z": c_z}
+
+
+def _last_lines() -> Readings:
+    """Return the step from (20) to the last line, for what (21) may mean."""
+    return Readings(
+        [
+            Cases(_last_line(root, power), quantity="gamma", name=f"{name}, c_z^{power}")
+            for root, name in ((False, "(21) as printed"), (True, "sqrt(M sigma_r/c)"))
+            for power in (2, 3)
+        ],
+        name="(20) gives the last line by (21)",
+    )
+
+
+def _heads_in_clients(rng):
+    """Return the power of M in sigma_min(Y*'ZV) at V = V*, Z'Z = M I."""
+    clients, found = (10, 100, 1000), []
+    for n in clients:
+        truth = _instances.random_truth((1.0, 1.0), 1.0, rng, n=n)
+        found.append(np.sqrt(theory.alignment(truth, truth.U, truth.V).heads))
+    return float(np.polyfit(np.log(clients), np.log(found), 1)[0])
+
+
+#: Sizes of 1/gamma at the region's edge; of c, kappa = sigma_1/sigma_r and c_z with norms at their
+#: limit, sigma_r being fixed.
+_LINES = {
+    "1/gamma": (1.0, 3.0, 10.0, 30.0, 100.0),
+    "c": (1.0, 2.0, 4.0, 8.0, 16.0),
+    "kappa": (1.0, 2.0, 4.0, 8.0, 16.0),
+    "c_z": (1.0, 2.0, 4.0, 8.0, 16.0),
+}
+
+
+def _best(rng, power):
+    """Yield ||grad L||^2/L of the flattest small errors, U = c sqrt(sigma_1) times a frame.
+
+    In units of sigma_r^2/(c_z c^power sigma_1), where side information is weakest along V's
+    weakest direction.
+    """
+    for c, (c_z, kappa) in product((1.0, 3.0, 30.0), ((1.0, 1.0), (4.0, 2.0), (16.0, 100.0))):
+        truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=True)
+        flattest = _flattest(truth, *_instances.split(truth, c * np.sqrt(kappa), "U"))
+        yield flattest * c_z * c**power * kappa, 2.0 * (1.0 + 1e-9), {
+            "c": c, "c_z": c_z, "kappa": kappa,
+        }  # fmt: skip
+
+
+def _slopes(budget, rng, claimed) -> list[Exponent]:
+    """Measure how fast L/||grad L||^2 of the flattest small error grows: at most as claimed."""
+    parts = []
+    for (name, values), power in zip(_LINES.items(), claimed, strict=True):
+        samples = []
+        for value in values:
+            c, kappa, c_z = (value if name == line else 1.0 for line in ("c", "kappa", "c_z"))
+            column = []
+            for _ in range(budget(10, 40)):
+                truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=True)
+                edge = (1.0 / value, "V") if name == "1/gamma" else (c * np.sqrt(kappa), "U")
+                column.append(1.0 / _flattest(truth, *_instances.split(truth, *edge)))
+            samples.append(column)
+        parts.append(
+            Exponent(
+                values, samples, at_most=power, rng=rng, along=name,
+                of="largest L/|grad L|^2", name=f"L/|grad L|^2 in {name}",
+            )
+        )  # fmt: skip
+    return parts
+
+
+@statement(
+    "perfedsi.lemmaC5",
+    place="Lemma C.5, (16)-(21)",
+    hypotheses=COMPLETION,
+    latex=r"\sigma_{\min}(U_*^\top U), \sigma_{\min}(V_*^\top V) \ge \gamma ="
+    r" \frac{\sigma_r}{c c_z^2} \;\Rightarrow\; \|\nabla\mathcal L\|_F^2 \ge \gamma\mathcal L",
+    plain="Where the factors' alignment with the truth is at least gamma, the loss satisfies a "
+    "PL inequality with that gamma.",
+    negative_control={"power": 0.5},
+)
+def lemmaC5(budget, rng, *, power=1.0):
+    """Search the region, the event's conditions and (20); the power is gamma's in the slopes."""
+    region = [
+        Cases(_region(budget, rng, name), quantity="gamma L/|grad L|^2", name=name)
+        for name in _REGIONS
+    ]
+    twenty = _twentieth(budget, rng, 1.0, -2.0, "(20)")
+    slopes = _slopes(budget, rng, (power, 1.0, 0.0, 2.0))
+    yield Readings(region, name="region, families")
+    yield _in_fractions()
+    yield Readings([_searched(budget, rng, name) for name in _SEARCHED], name="region, searched")
+    yield Cases(
+        _at_the_limit(theory.pl_constant, rng), quantity="gamma L/|grad L|^2",
+        name="norms at their limit",
+    )  # fmt: skip
+    yield _with_norms(budget, rng, theory.pl_constant, "norms bounded, L small, searched")
+    yield twenty
+    yield _last_lines()
+    yield from slopes
+    yield Fact("power of M in sigma_min(Y*'ZV) at V = V*", _heads_in_clients(rng))
+
+
+@statement(
+    "perfedsi.lemmaC5.corrected",
+    place="Lemma C.5, (16)-(21)",
+    hypotheses=COMPLETION,
+    latex=r"\|U\|, \|V\| \le c\sqrt{\sigma_1},\ \mathcal L \le \frac{\sigma_r^2}{32 c_z}"
+    r" \;\Rightarrow\; \|\nabla\mathcal L\|_F^2 \ge"
+    r" \frac{9\sigma_r^2}{8 c_z c^2\sigma_1}\mathcal L; \quad \|\nabla\mathcal L\|_F^2 \ge"
+    r" \tfrac2M\min\{\sigma_{\min}^2(\hat Y_*^\top ZV),"
+    r" \sigma_{\min}^2(Z)\sigma_{\min}^2(\hat U_*^\top U)\}\mathcal L",
+    plain="Near the truth a PL inequality follows from bounded norms, and (20) holds with 2/M "
+    "and without c_z.",
+    negative_control={"power": 1.0},
+    corrects="perfedsi.lemmaC5",
+)
+def lemmaC5_corrected(budget, rng, *, power=2.0):
+    """Search both; the power is that of c. No other power does: the factor is at most 2."""
+    near = partial(theory.pl_constant_near, power=power)
+    yield Cases(
+        _at_the_limit(near, rng), quantity="bound L/|grad L|^2", name="norms at their limit",
+        strength=PROVED,
+    )  # fmt: skip
+    name = "norms bounded, L small, searched"
+    yield _with_norms(budget, rng, near, name, strength=PROVED)
+    yield _twentieth(budget, rng, 2.0, 0.0, "(20) with 2/M", strength=PROVED)
+    yield Cases(
+        _best(rng, power), quantity="|grad L|^2/L over sigma_r^2/(c_z c^2 sigma_1)",
+        name="the factor is at most 2", strength=PROVED,
+    )  # fmt: skip

@@ -1,0 +1,239 @@
+"""Lemma C.8: how far a local step lets gradients drift from the server's."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from linrep.claims import Cases, Identity, Readings, Search, search, statement
+from linrep.papers.perfedsi import _enumeration, _exact
+from linrep.papers.perfedsi._drift import case_of, largest_step, random_walks, sizes_of, unit_of
+from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi._states import SHAPES, aligned, alike, edge, from_numbers, numbers
+from linrep.theory.perfedsi_rounds import Walks, sequences
+
+_STEP = 1e-3
+_SIDES = (1, 2, 4, 8, 16)
+_DIMENSIONS = (8, 16, 32, 64)
+_STEPS = (1e-3, 3e-3, 1e-2)
+
+
+def _first(state, step_size=_STEP):
+    """Return walks of one step, over all items, and the least limits."""
+    walks = Walks(state, sequences(state.truth.d, 1), step_size)
+    return walks, walks.limits()
+
+
+def _first_size(state, step_size) -> float:
+    """Return the larger of a_1 and b_1."""
+    walks, limits = _first(state, step_size)
+    return float(sizes_of(walks, limits, 1).max())
+
+
+def _along_p(budget, factor, p_power):
+    """Yield what the first step needs as side information grows, against the bound.
+
+    In both readings: d before one term of a_{t,s}, or before both.
+    """
+    first: list = []
+    both: list = []
+    lines, sides = [], _SIDES[: budget(4, 5)]
+    for name, family in (("all alike", alike), ("along the truth", aligned)):
+        needed = []
+        for p in sides:
+            state = family(p, 8)
+            walks, limits = _first(state)
+            unit, at = unit_of(state, limits, _STEP, 0.0), case_of(state, limits, _STEP)
+            needed.append(sizes_of(walks, limits, 1).max() / unit)
+            grown = sizes_of(walks, limits, 1, 8.0) - sizes_of(walks, limits, 0, 8.0)
+            first.append((needed[-1] / (factor * p**p_power), 1.0, at))
+            both.append((grown.max() / unit / (factor * p**p_power), 1.0, at))
+        name = f"drift (clients {name})"
+        lines.append(_enumeration.power_of(name, "k", sides, needed, p_power, at_most=True))
+    found = [
+        Cases(first, quantity="lhs/rhs", name="factor d before the first term"),
+        Cases(both, quantity="lhs/rhs", name="factor d before both terms"),
+    ]
+    yield Readings(found, name="first step, k from 1 on")
+    yield from lines
+
+
+def _searched(budget, rng, factor, p_power) -> Search:
+    """Search all states of small shapes for the first step."""
+
+    def lhs_rhs(shape, x):
+        state = from_numbers(shape, x[1:])
+        if state is None:
+            return None
+        start = _enumeration.start_of(state).limits()
+        step_size = largest_step(state, start) * 10.0 ** -abs(x[0])
+        walks, limits = _first(state, step_size)
+        right = factor * unit_of(state, limits, step_size, p_power)
+        usable = limits.c < _enumeration.OVERFLOW and np.isfinite(right) and right > 0.0
+        # Gradients are differences: where the step moves them less, only rounding is left.
+        gradients = [np.linalg.norm(part) for part in state.gradients]
+        if not usable or right < 1e-9 * max(gradients):
+            return None
+        return float(sizes_of(walks, limits, 1).max() / right), 1.0
+
+    return search(
+        lhs_rhs,
+        SHAPES[: budget(2, 3)],
+        lambda shape: numbers(shape) + 1,
+        budget,
+        rng,
+        name="search",
+    )
+
+
+def _step_by_step(budget, rng, factor, p_power):
+    """Return a_{s+1} - a_s over its bound along random walks, d before one term or both."""
+    first: list = []
+    both: list = []
+    for walks, limits, exact in random_walks(budget, rng, 5):
+        right = factor * unit_of(walks.state, limits, walks.step_size, p_power)
+        for weight, cases in ((1.0, first), (walks.state.truth.d, both)):
+            sizes = np.array([sizes_of(walks, limits, s, weight) for s in range(walks.steps + 1)])
+            growth = np.diff(sizes, axis=0).max(axis=1)
+            cases += [
+                (value / right, 1.0, case_of(walks.state, limits, walks.step_size, s=s), exact)
+                for s, value in enumerate(growth.tolist())
+            ]
+    return first, both
+
+
+def _in_fractions(factor, p_power) -> Readings:
+    """Enumerate the first step with 16 directions of side information, all clients regular.
+
+    Squares of both sides are compared. d stands before one term of a_{t,s}, or before both: then
+    a_0 is (d - 1)|grad L|, and all matrices are multiples of U*.
+    """
+    state, eta = _exact.many_sides(), Fraction(1, 1000)
+    limits = _exact.Limits(Fraction(102, 100), Fraction(12, 10))
+    walks = list(state.round(eta, limits))
+    d, k = len(state.U), len(state.V)
+    unit = _exact.FRAME
+    start = state.gradient()[0] @ unit
+    ends = [
+        state.gradients(m, U, V)[0] @ unit * kept
+        for m, walk in enumerate(walks)
+        for U, V, kept in walk
+    ]
+    end = sum(ends) / len(ends)
+    right = (Fraction(factor) * eta / d) ** 2 * limits.c**6 * limits.mu**3 * state.loss()
+    right *= Fraction(4) ** round(2 * p_power)  # the root of k
+    assert k == 16
+    at = state.plain() | {"eta": str(eta), "c": str(limits.c), "mu": str(limits.mu)}
+    parts = []
+    for name, weight in (("factor d before the first term", 1), ("factor d before both terms", d)):
+        growth = abs(end - weight * start) - abs(start - weight * start)
+        left = max(growth, Fraction(0)) ** 2
+        parts.append(Cases([(left, right, at)], quantity="square of the growth", name=name))
+    return Readings(parts, name="first step, k = 16, in fractions")
+
+
+@statement(
+    "perfedsi.lemmaC8",
+    place="Lemma C.8, (39)-(52)",
+    hypotheses=COMPLETION,
+    latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
+    r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
+    plain="A local step makes the gradients drift by at most of the order of (eta/d) sqrt(L), "
+    "whatever k is.",
+    negative_control={"p_power": 1.0},
+)
+def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0):
+    """Enumerate the drift step by step; p_power is the power of k, 3/2 at the proof's end."""
+    yield from _along_p(budget, factor, p_power)
+    yield _in_fractions(factor, p_power)
+    yield _searched(budget, rng, factor, p_power)
+    first, both = _step_by_step(budget, rng, factor, p_power)
+    yield Readings(
+        [
+            _enumeration.exact_cases(first, name="factor d before the first term"),
+            _enumeration.exact_cases(both, name="factor d before both terms"),
+        ],
+        name="random states, up to five steps",
+    )
+    along_d = [_first_size(alike(4, d), _STEP) for d in _DIMENSIONS]
+    yield _enumeration.power_of("drift", "d", _DIMENSIONS, along_d, -1.0)
+    along_eta = [_first_size(alike(4, 8), step) for step in _STEPS]
+    yield _enumeration.power_of("drift", "eta", _STEPS, along_eta, 1.0)
+    yield _enumeration.largest_inexact(first)
+
+
+lemma_c8.corrected(
+    "perfedsi.lemmaC8.corrected",
+    latex=r"\eta \le \frac{\sigma_r}{\sqrt{kr}\mu^{3/2}\sigma_1^2} \Rightarrow"
+    r" a_{t,s+1} \le a_{t,s} + 6\frac{\eta k^{3/2}}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
+    r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
+    plain="A local step makes the gradients drift by at most of the order of k^(3/2) (eta/d) "
+    "sqrt(L).",
+    constants={"p_power": 1.5},
+    negative_control={"p_power": 1.0},
+)
+
+
+def _means(walks, limits, s):
+    """Return |E X 1_{G_s}|, |E X 1_{G_{s+1}}| and E|X| under both, X the change of the gradient."""
+    X = walks.gradients(s + 1)[0] - walks.state.gradients[0]
+    found = []
+    for last in (s, s + 1):
+        kept = walks.kept(limits, last)
+        found.append(np.linalg.norm(walks.mean(X, kept)))
+        found.append(walks.mean(np.linalg.norm(X, axis=(2, 3)), kept))
+    return found[0], found[2], found[1], found[3]
+
+
+def _products(future):
+    """Yield deviations of E[ee' 1_G] from (1/d) E[1_G] I, e of step s and G of s, or s + 1."""
+    for d in (2, 4, 6):
+        state, limits = edge(d)
+        items = sequences(d, 2)
+        walks = Walks(state, items, _STEP)
+        for s in (0, 1):
+            kept = walks.kept(limits, s + future).mean(axis=0)
+            found = np.bincount(items[:, s], kept, minlength=d) / len(items)
+            deviation = np.abs(d * found - kept.mean()).max() / kept.mean()
+            yield float(deviation), {"d": d, "s": s}
+
+
+@statement(
+    "perfedsi.lemmaC8.indicators",
+    place="Lemma C.8, from (43) on; (54); (28)",
+    hypotheses=COMPLETION,
+    latex=r"\|E[X 1_{\mathcal G_{t,s+1}}]\|_F \le \|E[X 1_{\mathcal G_{t,s}}]\|_F"
+    r" \ (1_{\mathcal G_{t,s+1}} \le 1_{\mathcal G_{t,s}}); \quad"
+    r" E[e e^\top 1_{\mathcal G}] = \tfrac1d E[1_{\mathcal G}] I",
+    plain="Restricting to a smaller event decreases the norm of a mean, and leaves items uniform.",
+    negative_control={"norms": True, "larger": True},
+    holds_with={"norms": True},
+)
+def indicators(budget, rng, *, norms=False, larger=False):
+    """Enumerate states at the edge of the event; norms: of E‖X‖ in place of ‖E X‖."""
+    cases = []
+    for d in (2, 4, 8, 16):
+        for c in (1.0, 1.5, 2.0):
+            state, limits = edge(d, c=c)
+            walks = Walks(state, sequences(d, 1), _STEP)
+            before, after, mean_before, mean_after = _means(walks, limits, 0)
+            left, right = (mean_after, mean_before) if norms else (after, before)
+            if larger:
+                left, right = right, left
+            at = case_of(state, limits, _STEP)
+            cases.append((float(left), float(right), at))
+    name = "E|X|" if norms else "|E X|"
+    yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
+    if not norms:  # X = 1 and -1, both with probability 1/2; the smaller event is X = 1
+        yield Cases(
+            [(Fraction(1, 2), Fraction(0), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
+            quantity="|E X| on the smaller event", name="two values",
+        )  # fmt: skip
+    yield Readings(
+        [
+            Identity(list(_products(future)), 1e-12, name=f"G of {event}")
+            for future, event in ((0, "the steps before e"), (1, "e's step as well"))
+        ],
+        name="items are uniform on G",
+    )

@@ -1,0 +1,217 @@
+"""Runs that Theorem 1 is about: instances, the balls their smoothness is of, ratios, readings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep.claims import Cases, Curve, Mean, Missing, Together
+from linrep.claims.measurements import LOWER
+from linrep.claims.tables import curve
+from linrep.papers.pflmf import _exact
+from linrep.problems.objectives import Objectives
+from linrep.theory import pflmf
+from linrep.theory.pflmf_rounds import fixed_U_average
+
+
+class Instance(NamedTuple):
+    """A problem, a start, the radii of the ball that smoothness is of, and inf F of that rank."""
+
+    problem: Objectives
+    U: np.ndarray
+    V: np.ndarray
+    radii: tuple[float, float]
+    infimum: float = 0.0
+
+    @property
+    def smoothness(self) -> float:
+        """L on the ball."""
+        return pflmf.local_smoothness(self.problem, self.U, self.V, *self.radii).largest
+
+    @property
+    def gap(self) -> float:
+        """F at the start less its infimum."""
+        return self.problem.value(self.V @ self.U.T) - self.infimum
+
+
+def reference(rng, scale=5e-4, radii=(0.3, 0.1), n=40, d=3, k=3, own=False) -> Instance:
+    """Return quadratic functions, centres scale N(0, 1), from U = I and V = 0; own H_i or I.
+
+    With a scale of .05 runs leave the ball of these radii, so that an L from there says nothing.
+    """
+    A = scale * rng.standard_normal((n, d))
+    H = None
+    if own:
+        frames = np.linalg.qr(rng.standard_normal((n, d, d)))[0]
+        H = np.einsum("nab,b,ncb->nac", frames, np.linspace(0.5, 1.0, d), frames)
+    problem = lr.QuadraticObjectives(A, H)
+    best = problem.best(k)
+    assert best is not None
+    return Instance(problem, np.eye(d, k), np.zeros((n, k)), radii, best.value)
+
+
+def mirrored(rng, scale=5e-4, n=40, k=3) -> Instance:
+    """Return an instance that starts from U = 0 and heads N(0, 1) that fit the centres."""
+    V = rng.standard_normal((n, k))
+    A = scale * V @ rng.standard_normal((k, k))
+    return Instance(lr.QuadraticObjectives(A), np.zeros((k, k)), V, (0.02, 0.1))
+
+
+def at_minimum() -> Instance:
+    """Return (u v - 1)^2/2 at its balanced minimum, in a ball with L near to 1.
+
+    Noise should be so small that U and V, whose ratio does a random walk, stay: eta sigma sqrt(T).
+    """
+    one = np.ones((1, 1))
+    return Instance(lr.QuadraticObjectives(one), one, one, (0.005, 0.005))
+
+
+class Averages(NamedTuple):
+    """Both parts of the left side, and whether the run stayed in the ball; by number of rounds."""
+
+    in_U: np.ndarray
+    in_V: np.ndarray
+    inside: np.ndarray
+
+
+def averages(
+    instance: Instance, rng, *, p, K=1, T: Sequence[int], eta_L=0.25, noise=0.0,
+    aggregate="full", K_power=1.0,
+) -> Averages:  # fmt: skip
+    """Run to the last T; eta_v is p eta / K^K_power."""
+    eta = eta_L / instance.smoothness
+    trace = lr.pflmf(
+        instance.problem, k=instance.U.shape[1], step_size=eta, head_step_size=p * eta / K**K_power,
+        participation=p, local_steps=K, aggregate=aggregate, gradient_noise=noise,
+        start=(instance.U, instance.V), rounds=max(T), record=list(T), rng=rng,
+    )  # fmt: skip
+    if trace.stop_reason == "diverged":
+        nothing = np.full(len(T), np.nan)
+        return Averages(nothing, nothing, np.zeros(len(T), dtype=bool))
+    inside = (trace["reach_U"] <= instance.radii[0]) & (trace["reach_V"] <= instance.radii[1])
+    return Averages(trace["average_U"][1:], trace["average_V"][1:], inside[1:])
+
+
+class Bound(NamedTuple):
+    """Theorem 1 with its constants: those at the start's and the noise's term, powers of p and T.
+
+    Delta_V has the weight p^p_power, and T in the start's term the power T_power.
+    """
+
+    p_power: float = 0.0
+    start: float = 2.0
+    noise: float = 2.0
+    T_power: float = 1.0
+
+    def left(self, in_U, in_V, p):
+        """Return the left side."""
+        return in_U + p**self.p_power * in_V
+
+    def right(self, gap, L, eta, T, sigma=0.0):
+        """Return the right side."""
+        printed = pflmf.theorem1(gap, smoothness=L, step_size=eta, rounds=T, noise=sigma)
+        power = np.asarray(T, dtype=float) ** (1.0 - self.T_power)
+        return 0.5 * self.start * printed.start * power + 0.5 * self.noise * printed.noise
+
+
+_SETTING = ["p", "T", "K", "eta L", "sigma"]
+
+
+class Cells:
+    """Ratios of left to right sides of runs, by setting; settings that left the ball are void."""
+
+    def __init__(self):
+        self.rows: list[dict[str, Any]] = []
+
+    def add(self, instance, bound, rng, *, p, T, eta_L=0.25, noise=0.0, **settings):
+        """Add a run, at each T."""
+        found = averages(instance, rng, p=p, T=T, eta_L=eta_L, noise=noise, **settings)
+        L = instance.smoothness
+        right = bound.right(instance.gap, L, eta_L / L, np.array(T, dtype=float), noise)
+        left = bound.left(found.in_U, found.in_V, p)
+        with np.errstate(divide="ignore"):
+            ratio = left / right
+        for place, rounds in enumerate(T):
+            self.rows.append(
+                {
+                    "p": p, "T": rounds, "K": settings.get("K", 1), "eta L": eta_L, "sigma": noise,
+                    "in_U": found.in_U[place], "in_V": found.in_V[place], "left": left[place],
+                    "ratio": ratio[place], "inside": found.inside[place],
+                }
+            )  # fmt: skip
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """Runs of settings of which none left the ball."""
+        rows = pd.DataFrame(self.rows)
+        keep = rows.groupby(_SETTING)["inside"].transform("all")
+        return rows[keep]
+
+    def at_most_one(self, name, strength="") -> Together | Missing:
+        """Return for every setting that the mean ratio is at most 1, the largest one first."""
+        planned = len({tuple(row[each] for each in _SETTING) for row in self.rows})
+        parts = [
+            Mean(
+                np.minimum(group["ratio"], 1e300), at_most=1.0, weight=1.0 / planned,
+                quantity="left over right side", strength=strength,
+                setting=dict(zip(_SETTING, map(float, key), strict=True)),
+            )
+            for key, group in self.table.groupby(_SETTING)
+        ]  # fmt: skip
+        if not parts:
+            return Missing("every setting left the ball", "a larger ball", name=name)
+        parts.sort(key=lambda part: -part.samples.mean())
+        return Together(parts, left_out=1.0 - len(parts) / planned, name=name)
+
+    def curve(self) -> Curve:
+        """Return the mean ratio by p, for each T."""
+        points = self.table.groupby(["p", "T"], as_index=False)["ratio"].mean()
+        return curve(
+            panel="left over right side", series=[f"T = {T}" for T in points["T"]],
+            x=points["p"], y=points["ratio"], predicted=1.0, xlabel="p",
+            ylabel="left over right side", allowed="below",
+        )  # fmt: skip
+
+
+def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = "") -> Cases:
+    """Compare lhs and rhs of runs with U fixed, L the curvature h = 1, F^0 - F* = 1.
+
+    Settings have p, K, eta_L, T and noise, which is sigma^2 in these units.
+    """
+    cases = []
+    for p, K, eta_L, T, square in settings:
+        sigma = float(np.sqrt(square))
+        s = pflmf.Setting(p, K, eta_L, 1.0, 1.0, noise=sigma)
+        in_V = fixed_U_average(s, 1.0, 2.0, T)
+        ratio = float(bound.left(0.0, in_V, p) / bound.right(1.0, 1.0, eta_L, float(T), sigma))
+        where = {"p": p, "K": K, "eta L": eta_L, "T": T, "sigma^2 over L(F0 - F*)": square}
+        cases.append((ratio, 1.0, where))
+    return Cases(
+        cases, quantity="left over right side", name=name, strength=strength, shown=("p", "T")
+    )
+
+
+def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
+    """Return lower bounds of the left side over the right one for (uv)^2/2, in rational numbers.
+
+    They hold whether U moves with all clients or with the participants: there is one client. With
+    noise the step size is that of Corollary 2.
+    """
+    small = Fraction(1, 100)
+    if noisy:
+        runs = [_exact.run(Fraction(1, 50), 10_000, small, Fraction(1, 200), small / 1000)]
+    else:
+        runs = [_exact.run(p, T, small) for p, T in ((Fraction(1, 10), 200), (Fraction(1, 4), 30))]
+    cases = []
+    for each in runs:
+        left, right = each.sides(bound.p_power, bound.start, bound.noise)
+        cases.append((left / right, Fraction(1), each.instance()))
+    return Cases(
+        cases, name="(uv)^2/2, in fractions", quantity="left over right side", strength=strength,
+        shown=("p", "T"), measured_is=LOWER,
+    )  # fmt: skip

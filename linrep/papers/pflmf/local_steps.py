@@ -1,0 +1,189 @@
+"""What the local steps of Appendix A.1 come to: nearly one step of size p eta."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import linrep as lr
+from linrep.claims import Cases, Fact, Identity, statement
+from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import Array
+from linrep.papers.pflmf import _cases
+from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.theory import pflmf as theory
+from linrep.theory import pflmf_rounds
+
+_KINDS = ("identity", "own", "indefinite", "logistic", "cosine")
+_CONVEX = ("identity", "own", "logistic")
+_SIZES = (0.004, 0.008, 0.016, 0.032, 0.064, 0.128, 0.256)
+
+
+def _walk(problem, U, V, p, K, eta_L) -> tuple[Array, float, float]:
+    """Return everyone's V_0, ..., V_K, the step size eta_v, and L in V at this U."""
+    L = theory.local_smoothness(problem, U, V, 0.0, 0.0).own_V
+    s = theory.Setting(p, K, eta_L / L, L, L)
+    return pflmf_rounds.local_path(s, problem, U, V).means, s.head_step_size, L
+
+
+def _state(rng, kind):
+    """Return functions of a kind, and factors."""
+    n, d = int(rng.integers(1, 6)), int(rng.integers(1, 4))
+    k = int(rng.integers(1, d + 1))
+    return (
+        _cases.drawn(rng, kind, n, d), rng.standard_normal((d, k)), rng.standard_normal((n, k))
+    )  # fmt: skip
+
+
+def _apart(state, p, K, eta_L) -> float:
+    """Return L ||V_K - (V_0 - p eta grad)||/||grad||."""
+    problem, U, V = state
+    path, step, L = _walk(problem, U, V, p, K, eta_L)
+    gradient = problem.factor_gradients(U, V).in_V
+    one = path[-1] - (V - K * step * gradient)
+    return float(L * np.linalg.norm(one) / np.linalg.norm(gradient))
+
+
+def _order(rng, kind, p, K, seeds) -> Fact:
+    """Return the power of eta L with which K steps leave one step, at small eta L."""
+    lines = []
+    for _ in range(seeds):
+        state = _state(rng, kind)
+        lines.append([_apart(state, p, K, size) for size in _SIZES])
+    slope = np.polyfit(np.log(_SIZES), np.log(np.array(lines)).mean(axis=0), 1)[0]
+    return Fact(f"power of eta L in the distance, {kind}, p = {p:g}, K = {K}", float(slope))
+
+
+def _grown(q, K, k) -> float:
+    """Return (1 + q/K)^k, the most that gradients grow by in k steps."""
+    return float((1.0 + q / K) ** k)
+
+
+def _drawn(rng, count):
+    """Yield a kind of functions, p, K and eta L, and functions of the kind with factors."""
+    for _ in range(count):
+        kind, p = str(rng.choice(_KINDS)), float(rng.choice(_cases.CHANCES))
+        K, size = int(rng.choice(_cases.STEPS)), float(rng.choice(_cases.SIZES))
+        yield {"kind": kind, "p": p, "K": K, "eta L": size}, _state(rng, kind)
+
+
+def _distances(rng, count, factor) -> Cases:
+    """Bound the distance from one step with (1 + q/K)^K - 1 - q, which concave functions have."""
+    cases = []
+    for at, state in _drawn(rng, count):
+        _, p, K, size = at.values()
+        bound = _grown(p * size, K, K) - 1.0 - p * size
+        cases.append((_apart(state, p, K, size), factor * bound * (1.0 + 1e-9) + 1e-13, at))
+    concave = lr.QuadraticObjectives(np.zeros((1, 1)), -np.eye(1))
+    for K in (2, 20):
+        bound = _grown(0.499, K, K) - 1.0 - 0.499
+        found = _apart((concave, np.ones((1, 1)), np.ones((1, 1))), 1.0, K, 0.499)
+        cases.append((found, factor * bound * (1.0 + 1e-9), {"kind": "-v^2/2", "K": K}))
+    return Cases(
+        cases, quantity="L distance over |grad V_0|", name="distance from one step", strength=PROVED
+    )
+
+
+def _norms(rng, count, factor):
+    """Bound gradients along V_k by the first one, for all functions and for convex quadratics."""
+    above, below, convex = [], [], []
+    for at, (problem, U, V) in _drawn(rng, count):
+        kind, p, K, size = at.values()
+        path, _, _ = _walk(problem, U, V, p, K, size)
+        norms = [np.linalg.norm(problem.factor_gradients(U, each).in_V) for each in path[:-1]]
+        ratios = np.array(norms) / norms[0]
+        k = np.arange(K)
+        most, least = (1.0 + factor * p * size / K) ** k, (1.0 - factor * p * size / K) ** k
+        up, down = int(np.argmax(ratios - most)), int(np.argmin(ratios - (2.0 - most)))
+        above.append((float(ratios[up]), float(most[up]) + 1e-12, at))
+        below.append((float(2.0 - most[down]), float(ratios[down]) + 1e-12, at))
+        if kind in _CONVEX:
+            convex.append((float(ratios.max()), 1.0 + 1e-12, at))
+            if kind != "logistic":
+                low = int(np.argmin(ratios - least))
+                convex.append((float(least[low]), float(ratios[low]) + 1e-12, at))
+    for sign in (1.0, -1.0):
+        one = lr.QuadraticObjectives(np.zeros((1, 1)), sign * np.eye(1))
+        path, _, _ = _walk(one, np.ones((1, 1)), np.ones((1, 1)), 1.0, 20, 0.499)
+        last = float(path[-2][0, 0])
+        edge = (1.0 - sign * factor * 0.499 / 20) ** 19
+        pair = (edge, last) if sign > 0.0 else (last, edge)
+        (convex if sign > 0.0 else above).append(
+            (pair[0], pair[1] + 1e-12, {"kind": f"{sign:g} v^2/2", "K": 20})
+        )
+    for name, cases in (
+        ("|grad V_k| <= (1 + q/K)^k |grad V_0|", above),
+        ("|grad V_k| >= (2 - (1 + q/K)^k) |grad V_0|", below),
+        ("convex: not larger; quadratic: >= (1 - q/K)^k times", convex),
+    ):
+        yield Cases(cases, quantity="growth of gradients", name=name, strength=PROVED)
+
+
+def _scalar(rng, count):
+    """Yield deviations of a round of h (u v - a)^2/2 from its closed form; the kernel's as well.
+
+    With c = 1 - eta_v h u^2 a participant's u v - a becomes c times as large in every step.
+    """
+    for _ in range(count):
+        h, p = 10.0 ** rng.uniform(-1.0, 1.0), float(rng.choice(_cases.CHANCES))
+        K, (u, v, a) = int(rng.choice(_cases.STEPS)), rng.standard_normal(3)
+        step = 0.4 / (h * max(u * u, v * v, 2.0 * abs(u * v) + abs(a)))
+        problem = lr.QuadraticObjectives([[a]], [[h]])
+        U, V = np.full((1, 1), u), np.full((1, 1), v)
+        s = theory.Setting(p, K, step, 1.0, 1.0)
+        found = pflmf_rounds.expected_round(s, problem, U, V)
+        share = s.head_step_size * h * u * u
+        error, c = u * v - a, 1.0 - share
+        # Of c^K - 1 all digits are needed where u is small, by which it is divided.
+        moved = v + np.expm1(K * np.log1p(-share)) * error / u
+        new = u - step * h * error * v
+        squares = (h * u * error) ** 2 * c ** (2.0 * np.arange(K))
+        closed = {
+            "value": 0.5 * h * error**2,
+            "after_V": 0.5 * h * error**2 * (p * c ** (2 * K) + 1.0 - p),
+            "after_both": 0.5 * h * (p * (new * moved - a) ** 2 + (1.0 - p) * (new * v - a) ** 2),
+            "delta_U": (h * error * v) ** 2,
+            "delta_V": p * squares.mean() + (1.0 - p) * squares[0],
+        }
+        trace = lr.pflmf(
+            problem, k=1, step_size=step, head_step_size=s.head_step_size, local_steps=K, rounds=1,
+            aggregate="full", start=(U, V), rng=0,
+        )  # fmt: skip
+        # u v - a is as exact as u v and a; what it is a factor of is compared with their size.
+        reach, after = abs(u * v) + abs(a), max(abs(new * moved), abs(new * v)) + abs(a)
+        units = {
+            "value": h * reach**2, "after_V": h * reach**2, "after_both": h * after**2,
+            "delta_U": (h * v * reach) ** 2, "delta_V": (h * u * reach) ** 2,
+        }  # fmt: skip
+        pairs = [
+            *((getattr(found, name), value, units[name]) for name, value in closed.items()),
+            (trace["objective"][-1], 0.5 * h * (new * moved - a) ** 2, units["after_both"]),
+            (trace["average_V"][-1], squares.mean(), units["delta_V"]),
+        ]
+        at = {"h": h, "u": u, "v": v, "a": a, "p": p, "K": K, "eta": step}
+        for x, y, unit in pairs:
+            yield relative(x, y, 1e-2 * unit), at
+
+
+@statement(
+    "pflmf.local_steps",
+    place="Appendix A.1, what eta_v = p eta/K implies; not stated there",
+    latex=r"\|V_K-(V-p\eta\nabla_V)\|\le\frac{(1+q/K)^K-1-q}L\|\nabla_V\|,\quad"
+    r" \|\nabla_V(U,V_k)\|\le(1+q/K)^k\|\nabla_V(U,V)\|,\quad q=p\eta L",
+    plain="K local steps are one of size p eta up to (p eta L)^2; gradients hardly change on them.",
+    hypotheses=(SMOOTH,),
+    negative_control={"factor": 0.9},
+)
+def local_steps(budget, rng, *, factor=1.0):
+    """Bound distances and gradients, and compare with closed forms."""
+    settings = [
+        (kind, p, K)
+        for kind in ("own", "logistic", "cosine")
+        for p, K in budget(((1.0, 2), (0.1, 20)), ((1.0, 2), (1.0, 50), (0.3, 5), (0.1, 20)))
+    ]
+    count = budget(150, 3000)
+    for kind, p, K in settings:
+        yield _order(rng, kind, p, K, budget(4, 20))
+    yield _distances(rng, count, factor)
+    yield from _norms(rng, count, factor)
+    yield Identity(_scalar(rng, budget(40, 500)), 1e-12, name="scalar quadratic", strength=PROVED)

@@ -1,0 +1,576 @@
+"""Algorithms in sweeps: a ground truth drawn from parameters, a run on it, and its results."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep._lib.extras import command
+from linrep._lib.suggest import unknown
+from linrep.algorithms import (
+    alternating_least_squares,
+    altgdmin,
+    altmin_gd,
+    anil,
+    cross_moments,
+    fedavg,
+    fedrep,
+    fedsgd,
+    flute,
+    imc,
+    linear_factorization,
+    local_only,
+    maml,
+    method_of_moments,
+    perfedsi,
+    pflmf,
+    pooled,
+    ridge,
+)
+from linrep.algorithms.drawing import watched
+from linrep.algorithms.errors import errors
+from linrep.problems import ClientData, SharedRepresentation
+from linrep.problems.random import streams
+from linrep.simulation import families
+from linrep.simulation.families import Family, takes
+from linrep.sweeps import Grid, Sweep, label, load
+from linrep.trace import Trace
+
+_REGRESSION: dict[str, Callable[..., Any]] = {
+    "fedrep": fedrep,
+    "fedsgd": fedsgd,
+    "fedavg": fedavg,
+    "local_only": local_only,
+    "flute": flute,
+    "anil": anil,
+    "maml": maml,
+    "pflmf": pflmf,
+}
+#: Estimators of stored samples, which are given those of fedrep with batches="fixed".
+_OF_SAMPLES: dict[str, Callable[..., Any]] = {
+    "altgdmin": altgdmin,
+    "alternating_least_squares": alternating_least_squares,
+    "altmin_gd": altmin_gd,
+    "cross_moments": cross_moments,
+    "linear_factorization": linear_factorization,
+    "method_of_moments": method_of_moments,
+    "pooled": pooled,
+    "ridge": ridge,
+}
+_COMPLETION: dict[str, Callable[..., Any]] = {
+    "perfedsi": perfedsi,
+    "gauss_newton": imc.gauss_newton,
+    "alternating": imc.alternating,
+    "balanced_gradient": imc.balanced_gradient,
+    "nuclear_norm": imc.nuclear_norm,
+    "least_squares": imc.least_squares,
+}
+ALGORITHMS: Mapping[str, Callable[..., Any]] = _REGRESSION | _OF_SAMPLES | _COMPLETION
+#: Names of methods that train networks begin with it.
+_DEEP = "deep."
+#: Before the name of a setting that is a parameter of its problem, too.
+_OF_METHOD = "method_"
+_PERSONALIZED = "linrep.algorithms.personalized:"
+KEEP = ("final", "rate", "trace")
+_KEPT_ROUNDS = 200
+
+
+def simulate(
+    cell: Mapping[str, Any],
+    rng: np.random.Generator,
+    *,
+    keep: str = "final",
+    problem: str | None = None,
+    data: Mapping[str, str] | None = None,
+) -> dict[str, Any] | list[dict[str, Any]]:
+    """Draw a ground truth, run an algorithm on it, and return the results.
+
+    Parameters
+    ----------
+    cell : mapping
+        ``algorithm``, see :func:`find_algorithm`; parameters of the problem; all others are the
+        algorithm's.
+    rng : Generator
+        Truth and run have separate streams, spawned from it: algorithms given equal generators see
+        the same truth, data and participants.
+    keep : {"final", "rate", "trace"}
+        One row with the metrics after the last round; the same with the contraction of the distance
+        per round, its interval, and its plateau, where there is a distance; or one row per round,
+        evenly thinned to about 200.
+    problem : {"regression", "completion", "clustered", "partitioned"}, optional
+        The family of problems, a file of ``linrep/simulation/families``; by default the one that
+        the algorithm is for, and regression for algorithms of your own:
+
+        - regression has the parameters of :meth:`linrep.SharedRepresentation.random`; with
+          ``models``, "normal" or "decaying", it is a :class:`linrep.LowRankRegression` instead, and
+          k the rank that is fitted: methods are handed samples of it, unless ``batches`` are other
+          than fixed;
+        - completion, for `perfedsi` and the solvers beside it, has those of
+          :meth:`linrep.SideInformationCompletion.random` (with ``kappa``, the ratio of the matrix's
+          largest and smallest singular value, in the place of these): methods are handed
+          ``per_client`` or ``entries`` of it, or ``oversampling`` times as many as there are
+          degrees of freedom, k(d + p - k), or else fresh ones; ``with_side=False`` hides side
+          information;
+        - clustered has those of :func:`linrep.problems.personal.clustered`; it is for `pflmf` and
+          the methods of :mod:`linrep.algorithms.personalized`, named as module:function;
+        - partitioned, for methods that train networks, ``deep.fedrep`` and so on, is a data set
+          (``dataset``, by default the digits) split among clients by the function of
+          :mod:`linrep.deep.partitions` named by ``partition`` (by default shards), whose parameters
+          are the problem's. Where a method has a setting of the same name, as APFL's ``alpha``, the
+          two are ``partition_alpha`` and ``method_alpha``.
+    data : mapping of str to str, optional
+        Digests of data sets by name, which those of this process have to have.
+
+    Returns
+    -------
+    dict or list of dict
+        Metrics, ``rounds_done`` (``round`` for a trace) and ``stop_reason``; but for traces also
+        ``sampling``, what samples the rounds saw, and ``settings``, the names of the rules that
+        were taken where nothing was given.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a parameter is unknown or out of range.
+    """
+    check.choice("keep", keep, KEEP)
+    if not isinstance(cell.get("algorithm"), str):
+        raise ValueError("cell must name an algorithm")
+    family = family_of(cell["algorithm"], problem)
+    parameters, settings = _divided(cell, family)
+    if data:
+        _check_digests(parameters, family, data)
+    truth_rng, run_rng = rng.spawn(2)
+    algorithm = find_algorithm(cell["algorithm"])
+    instance, settings = family.make(parameters, settings, algorithm, truth_rng)
+    if of_samples(algorithm) and not isinstance(instance, ClientData):
+        instance, settings = _drawn(instance, settings, algorithm, run_rng)
+    drawn: list[int] = []
+    if ":" in cell["algorithm"] and isinstance(instance, SharedRepresentation):
+        instance = watched(instance, drawn)  # how algorithms of one's own sample is seen
+    if takes(algorithm, "rng"):
+        settings = {**settings, "rng": run_rng}
+    result = algorithm(instance, **settings)
+    trace = result if isinstance(result, Trace) else _as_trace(result)
+    if keep == "trace":
+        return [
+            {
+                "round": int(trace.recorded[place]),
+                **_taken(trace, drawn),
+                **{name: float(values[place]) for name, values in trace.metrics.items()},
+                "stop_reason": trace.stop_reason,
+            }
+            for place in _thinned(len(trace.recorded) - 1)
+        ]
+    row: dict[str, Any] = {name: float(values[-1]) for name, values in trace.metrics.items()}
+    if of_samples(algorithm):
+        row = errors(trace, instance.truth) | row
+    if keep == "rate" and "distance" in trace:
+        rate = trace.rate()
+        row |= {
+            "rate": rate.rate,
+            "rate_low": rate.low,
+            "rate_high": rate.high,
+            "plateau": rate.plateau,
+            "level": rate.level,
+        }
+    row |= {"rounds_done": trace.rounds, "stop_reason": trace.stop_reason}
+    return _taken(trace, drawn) | row
+
+
+def _divided(cell, family):
+    """Return the parameters of a cell's problem, and the settings of its algorithm."""
+    parameters: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    for name, value in cell.items():
+        if name != "algorithm":
+            of_problem, plain = _owner(name, family)
+            (parameters if of_problem else settings)[plain] = value
+    return parameters, settings
+
+
+def plain_name(name: str, family: Family) -> str:
+    """Return the name of an axis without the prefix that tells whose it is.
+
+    Parameters
+    ----------
+    name : str
+    family : Family
+    """
+    return _owner(name, family)[1]
+
+
+def _owner(name, family):
+    """Return whether a name is of a parameter of the problem, and the name without prefix."""
+    for prefix in (family.prefix, _OF_METHOD) if family.prefix else ():
+        if name.startswith(prefix) and (plain := name.removeprefix(prefix)) in family.parameters:
+            return prefix == family.prefix, plain
+    return name in family.parameters, name
+
+
+def _check_digests(parameters, family, known):
+    for name, digest in family.digests(parameters).items():
+        if known.get(name, digest) != digest:
+            raise ValueError(
+                f"dataset {name} has other samples in this process than where the sweep was set "
+                "up; a function that draws them must take rng"
+            )
+
+
+def of_samples(algorithm: Callable[..., Any]) -> bool:
+    """Tell whether an algorithm takes samples, which its first parameter, data, says.
+
+    Parameters
+    ----------
+    algorithm : callable
+    """
+    first = next(iter(inspect.signature(algorithm).parameters), None)
+    return first == "data" and not _trains_networks(algorithm)
+
+
+def _trains_networks(algorithm):
+    return getattr(algorithm, "trains_networks", False)
+
+
+def _drawn(truth, settings, algorithm, rng):
+    """Return the samples that fedrep draws with fixed batches and this generator, and what is left.
+
+    The rank that is fitted is the truth's.
+    """
+    left = dict(settings) | ({"k": truth.k} if takes(algorithm, "k") else {})
+    if "m" not in left:
+        raise ValueError("m must be given: the number of samples per client")
+    check.choice("batches", left.pop("batches", "fixed"), ("fixed",))
+    return truth.draw(left.pop("m"), rng=streams(rng, "data", "participation", "start")[0]), left
+
+
+def _taken(trace, drawn):
+    """Return how a run sampled, and the names of what it took where nothing was given."""
+    taken = {
+        name: trace.settings[name]
+        for name in ("start", "step_size_rule", "normalization")
+        if isinstance(trace.settings.get(name), str)
+    }
+    row: dict[str, Any] = {
+        "settings": ", ".join(f"{name}={value}" for name, value in taken.items())
+    }
+    if "batches" in trace.settings:
+        row["sampling"] = trace.settings["batches"]
+    elif drawn:
+        row["sampling"] = "fixed" if len(drawn) == 1 else f"{len(drawn)} draws"
+        if 1 < len(drawn) >= trace.rounds:
+            row["sampling"] = "fresh"
+        row["samples"] = float(sum(drawn))
+    elif "samples" in trace:
+        row["sampling"] = "fixed"
+    return row
+
+
+def sweep(
+    algorithms: str | Iterable[str],
+    axes: Mapping[str, Any],
+    *,
+    replicates: int,
+    seed: int = 0,
+    keep: str = "final",
+    problem: str | None = None,
+    zipped: Iterable[Iterable[str]] = (),
+    derived: Mapping[str, Any] | None = None,
+    constraints: Mapping[str, str] | str | Iterable[str] = (),
+) -> Sweep:
+    """Return the sweep of one or several algorithms over parameters of problem and method.
+
+    Parameters
+    ----------
+    algorithms : str or iterable of str
+        See :func:`find_algorithm`; several make an axis of their own.
+    axes : mapping
+        Values of the parameters; the problem's sizes (n, d and k, p for completion) must be among
+        these or `derived`.
+    replicates, seed
+        As in :class:`linrep.sweeps.Sweep`.
+    keep, problem
+        As in :func:`simulate`.
+    zipped, derived, constraints
+        As in :meth:`linrep.sweeps.Grid.product`; k <= min(n, d) is always a constraint, or
+        k <= min(d, p).
+
+    Returns
+    -------
+    Sweep
+        Cells that agree in the parameters of problem and data (m) share truth, data and
+        participants within a replicate: algorithms and their settings are compared in pairs. An
+        algorithm has only those parameters that it knows.
+
+    Raises
+    ------
+    ValueError
+        If an algorithm or a parameter is unknown, or one is missing.
+    """
+    algorithms = (algorithms,) if isinstance(algorithms, str) else tuple(algorithms)
+    check.choice("keep", keep, KEEP)
+    if not algorithms:
+        raise ValueError("algorithms must name at least one")
+    if not axes:
+        raise ValueError("axes must hold at least one")
+    derived = derived or {}
+    functions = [find_algorithm(name) for name in algorithms]
+    found = [family_of(name, problem) for name in algorithms]
+    family = found[0]
+    if any(other is not family for other in found):
+        raise ValueError(
+            f"{' and '.join(algorithms)} are not run on the same problems: give problem"
+        )
+    # Loaded by now, so that the way to their files need not be part of the cells' names.
+    algorithms = tuple(map(label, algorithms))
+    known = {
+        name: known_parameters(function, family)
+        for name, function in zip(algorithms, functions, strict=True)
+    }
+    _check_owners((*axes, *derived), known, family)
+    for name in (*axes, *derived):
+        if not any(own is None or name in own for own in known.values()):
+            every = dict.fromkeys(name for own in known.values() for name in own or ())
+            others = [
+                other for other in families.names()
+                if other != problem and name in (*families.find(other).parameters,
+                                                 *families.find(other).data)
+            ]  # fmt: skip
+            hint = f"; problem={others[0]!r} has it" if others else ""
+            of = f"of {' and '.join(algorithms)}"
+            raise ValueError(unknown("unknown parameter", name, every, of=of) + hint)
+    for name in (*family.sizes, *family.data):
+        if name == "oversampling":
+            continue
+        axis = axes.get(name, ())
+        for value in (axis,) if isinstance(axis, str) or not isinstance(axis, Iterable) else axis:
+            if not isinstance(value, Integral) and not (
+                isinstance(value, float) and value.is_integer()
+            ):
+                if isinstance(value, float) and not np.isfinite(value):
+                    raise ValueError(f"{name} must be finite, got {value}")
+                raise ValueError(f"{name} must be an integer, got {value!r}")
+    if not isinstance(constraints, Mapping):
+        constraints = (constraints,) if isinstance(constraints, str) else constraints
+        constraints = {rule: rule for rule in constraints}
+    together = [(group,) if isinstance(group, str) else tuple(group) for group in zipped]
+    for group in together:
+        if len(group) < 2:
+            raise ValueError(f"zipped must hold groups of at least two axes, got {group!r}")
+        for name in group:
+            if name not in axes:
+                raise ValueError(unknown("zipped: unknown axis", name, axes))
+    given = {*axes, *derived}
+    groups = [group for name in algorithms for group in required(name, family, axes)]
+    if missing := [group for group in dict.fromkeys(groups) if not given & {*group}]:
+        raise ValueError(f"{', '.join(' or '.join(group) for group in missing)} must be given")
+    grids = []
+    for algorithm, own in known.items():
+
+        def knows(name, own=own):
+            return own is None or name in own
+
+        groups = [tuple(filter(knows, group)) for group in together]
+        grids.append(
+            Grid.product(
+                {
+                    "algorithm": algorithm,
+                    **{name: axis for name, axis in axes.items() if knows(name)},
+                },
+                zipped=[group for group in groups if len(group) > 1],
+                derived={name: rule for name, rule in derived.items() if knows(name)},
+                constraints={**family.constraints, **constraints},
+            )
+        )
+    grid = sum(grids[1:], grids[0])
+    data: dict[str, str] = {}
+    for cell in grid:
+        if family.refuse is not None:
+            family.refuse(*_divided(cell, family))
+        if family.digests is not None:
+            data |= family.digests(_divided(cell, family)[0])
+    names = dict.fromkeys(name for cell in grid for name in cell)
+    return Sweep(
+        simulate,
+        grid,
+        replicates,
+        seed=seed,
+        paired=[name for name in names if not _owner(name, family)[0] and name not in family.data],
+        settings={"keep": keep}
+        | ({} if problem is None else {"problem": problem})
+        | ({"data": data} if data else {}),
+    )
+
+
+def _check_owners(names, known, family):
+    """Raise a ValueError for a name that could be the problem's or an algorithm's."""
+    for name in names if family.prefix else ():
+        apart = f"{_OF_METHOD}{name} or {family.prefix}{name}"
+        for algorithm, own in known.items():
+            if name in family.parameters and own is not None and name not in own:
+                raise ValueError(
+                    f"{name} is a setting of {algorithm} and a parameter of its data: give {apart}"
+                )
+        if name in family.parameters and f"{family.prefix}{name}" in names:
+            raise ValueError(f"give {name} or {family.prefix}{name}, not both")
+
+
+def find_algorithm(name: str) -> Callable[..., Any]:
+    """Return an algorithm: one of this package by name, or ``module:function`` of your own.
+
+    A method for networks of your own is a class that derives from :class:`linrep.deep.FedAvg`.
+
+    Parameters
+    ----------
+    name : str
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    return _found(name)
+
+
+@cache  # a file would be run again for every replicate
+def _found(name):
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
+    if name.startswith(_DEEP):
+        return _deep(name)
+    if ":" not in name:
+        every = (
+            f"there are {', '.join(ALGORITHMS)}, {_DEEP}fedrep and so on for networks, and "
+            "module:function for one of your own"
+        )
+        raise ValueError(unknown("unknown algorithm", name, ALGORITHMS, otherwise=every))
+    found = load(name)
+    methods = sys.modules.get("linrep.deep.methods")  # which a method of one's own has loaded
+    if methods is not None and isinstance(found, type) and issubclass(found, methods.FedAvg):
+        from linrep.deep.algorithms import algorithm
+
+        return algorithm(found)
+    return found
+
+
+def _deep(name):
+    try:
+        from linrep.deep.algorithms import algorithm
+    except ModuleNotFoundError as error:
+        if error.name != "torch":
+            raise
+        raise ValueError(f"{name} needs torch: {command('torch')}") from None
+    try:
+        return algorithm(name.removeprefix(_DEEP))
+    except ValueError as error:
+        raise ValueError(f"unknown algorithm {name!r}: {error}") from None
+
+
+def known_parameters(algorithm: Callable[..., Any], family: Family) -> tuple[str, ...] | None:
+    """Return the parameters that a cell may have with an algorithm, None if any.
+
+    Parameters
+    ----------
+    algorithm : callable
+        As :func:`find_algorithm` returns it.
+    family : Family
+        Of the problem.
+    """
+    signature = inspect.signature(fedavg if algorithm is fedsgd else algorithm).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature):
+        return None
+    own = [parameter.name for parameter in signature][1:]
+    hidden = ("rng", "local_steps") if algorithm is fedsgd else ("rng",)
+    # What is drawn of a regression is a setting of the algorithms, what is seen of a matrix is not.
+    seen = () if family is families.find("regression") else family.data
+    if family is families.find("regression") and of_samples(algorithm):
+        own += ["m", "batches"]
+    names = (*family.parameters, *seen, *family.options, *own)
+    if family.prefix:
+        both = [name for name in own if name in family.parameters]
+        names = (
+            *(name for name in names if name not in both),
+            *(f"{_OF_METHOD}{name}" for name in both),
+            *(f"{family.prefix}{name}" for name in family.parameters),
+        )
+    return tuple(dict.fromkeys(name for name in names if name not in hidden))
+
+
+def required(
+    name: str, family: Family, axes: Mapping[str, Any] | None = None
+) -> list[tuple[str, ...]]:
+    """Return the parameters that have to be given: one of each tuple.
+
+    Parameters
+    ----------
+    name : str
+        Of an algorithm, see :func:`find_algorithm`.
+    family : Family
+        Of the problem.
+    axes : mapping, optional
+        What is given: FLUTE's population has no samples.
+    """
+    function = find_algorithm(name)
+    groups: list[tuple[str, ...]] = [(size,) for size in family.sizes]
+    batches = (axes or {}).get("batches", ())
+    if name in _REGRESSION | _OF_SAMPLES and family is families.find("regression"):
+        if "population" not in batches:
+            groups.append(family.data)
+    elif family is families.find("completion") and not takes(function, "local_steps"):
+        groups.append(family.data)
+    signature = inspect.signature(fedavg if function is fedsgd else function).parameters.values()
+    for each in list(signature)[1:]:
+        # The generator is handed over, and the rank where problems have one.
+        named = each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)
+        if named and each.default is each.empty and each.name not in ("rng", "k"):
+            groups.append((each.name,))
+    return list(dict.fromkeys(groups))
+
+
+def family_of(name: str, problem: str | None = None) -> Family:
+    """Return the family of problems that an algorithm is run on.
+
+    Parameters
+    ----------
+    name : str
+        Of the algorithm.
+    problem : str, optional
+        Name of the family. By default the one that an algorithm of linrep is for, and regression
+        for your own.
+
+    Raises
+    ------
+    ValueError
+        If there is no such family.
+    """
+    if problem is None:
+        if name.startswith(_DEEP) or (":" in name and _trains_networks(find_algorithm(name))):
+            problem = "partitioned"
+        elif name.startswith(_PERSONALIZED):
+            problem = "clustered"
+        else:
+            problem = "completion" if name in _COMPLETION else "regression"
+    return families.find(problem)
+
+
+def _as_trace(result):
+    metrics = {name: np.atleast_1d(np.asarray(values, float)) for name, values in result.items()}
+    if not metrics or len({len(values) for values in metrics.values()}) > 1:
+        raise ValueError("an algorithm must return a Trace or metric arrays of equal length")
+    return Trace(algorithm="custom", metrics=metrics, state={})
+
+
+def _thinned(last):
+    """Return about evenly spaced rows, the first and the last among them."""
+    return sorted({*range(0, last + 1, max(1, last // _KEPT_ROUNDS)), last})
+
+
+checked(globals())
