@@ -57,7 +57,7 @@ test-ledger: .venv/.installed ## check that all claims have the verdicts that ar
 	.venv/bin/linrep verify --budget quick --workers $(TEST_PROCESSES)
 
 # What kernels are, and what calls them.
-NOJIT_TESTS ?= kernels algorithms problems theory claims test_random.py test_subspace.py
+NOJIT_TESTS ?= kernels algorithms problems theory claims papers
 test-nojit: .venv/.installed ## run the tests of kernels and what calls them with kernels as plain Python
 	NUMBA_DISABLE_JIT=1 $(call PYTEST,.venv/bin/python) \
 		-m "not slow and not compiled and not negative_control" \

@@ -11,7 +11,7 @@ from flint import arb
 import linrep as lr
 from linrep import claims, simulation, sweeps
 from linrep.theory import flute, flute_lift, perfedsi, perfedsi_rounds, pflmf, pflmf_rounds
-from tests.test_documentation import callables, documented, public
+from tests.docs.test_documentation import callables, documented, public
 
 #: Not called here: what trains networks, draws, or is about figures.
 APART = ("deep", "experiment", "plotting", "settings", "summaries", "testing", "claims.")

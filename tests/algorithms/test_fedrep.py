@@ -490,7 +490,7 @@ def test_a_huge_step_leaves_finite_numbers(truth, seed, options, size, batches):
     trace = lr.fedrep(problem, **run)
     check_ending(trace)
     if batches is None and trace.stop_reason == "diverged":
-        return  # with the state of the least loss: tests/test_diagnosis.py
+        return  # with the state of the least loss: tests/algorithms/test_diagnosis.py
     assert trace.stop_reason == ("rounds" if trace.rounds == 30 else "diverged")
     # The state belongs to the last row.
     shorter = lr.fedrep(problem, **run | {"rounds": trace.rounds})

@@ -17,7 +17,7 @@ from linrep.cli import main
 from linrep.figures import experiment, reproduction
 from linrep.figures.reproduction import check_figures
 
-SCRIPT = Path(__file__).with_name("toy_figure.py").read_text("utf-8")
+SCRIPT = Path(__file__).parents[1].joinpath("toy_figure.py").read_text("utf-8")
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linrep.cli import main
-from tests.test_cli import SCRIPT
+from tests.cli.test_commands import SCRIPT
 from tests.tools import runner
 
 CLAIMS = """

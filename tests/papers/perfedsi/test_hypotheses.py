@@ -6,7 +6,7 @@ import pytest
 from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import SAMPLING, START
 from linrep.problems import BiasedRegression, SideInformationCompletion
-from tests.claims.hypotheses import accept_and_refuse, assuming
+from tests.papers.hypotheses import accept_and_refuse, assuming
 
 PROBLEM = SideInformationCompletion.random(n=40, d=30, p=4, k=2, side="unit", rng=0)
 BIASED = BiasedRegression.random(n=20, d=5, p=3, noise=1.0, rng=0)

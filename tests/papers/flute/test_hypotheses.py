@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from linrep.problems import LowRankRegression
-from tests.claims.hypotheses import accept_and_refuse, assuming
+from tests.papers.hypotheses import accept_and_refuse, assuming
 
 PROBLEM = LowRankRegression.random(n=6, d=5, singular_values=[1.0, 0.9, 0.3, 0.1], rng=0)
 EQUAL = LowRankRegression.random(n=6, d=5, singular_values=[1.0, 1.0, 1.0], rng=0)

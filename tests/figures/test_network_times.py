@@ -16,7 +16,7 @@ from linrep.cli.network_times import MEAN, RATIOS, _fill, _named, _stored, plan 
 from linrep.figures import networks, trial  # noqa: E402
 from linrep.figures.experiment import RUNS, load, run_directory, sweep_of  # noqa: E402
 from linrep.sweeps import Grid, Sweep, open_run  # noqa: E402
-from tests.test_cli_networks import RESULTS, SCRIPT, run  # noqa: E402, F401
+from tests.cli.test_networks import RESULTS, SCRIPT, run  # noqa: E402, F401
 
 TIMES = st.floats(0.001, 100.0)
 
@@ -51,7 +51,7 @@ def test_a_trial_tells_what_the_whole_run_takes(start, each, evaluation, rounds,
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(networks.deep, "run", known.run)
         patch.setattr(networks.deep, "choose_lr", known.choose_lr)
-        patch.setattr(_trial, "time", SimpleNamespace(perf_counter=lambda: known.now))
+        patch.setattr(trial, "time", SimpleNamespace(perf_counter=lambda: known.now))
         sweep = Sweep(replicate, Grid.product({"method": ["one"]}), 1)
         found = trial.seconds(sweep, {"method": "one"})
     assert trial.current() is None
@@ -66,7 +66,7 @@ def test_what_trains_no_network_is_run_as_a_whole(monkeypatch):
         clock.append(7.0)
 
     clock = [0.0]
-    monkeypatch.setattr(_trial, "time", SimpleNamespace(perf_counter=lambda: clock[-1]))
+    monkeypatch.setattr(trial, "time", SimpleNamespace(perf_counter=lambda: clock[-1]))
     sweep = Sweep(replicate, Grid.product({"x": [1]}), 1)
     assert trial.seconds(sweep, {"x": 1}) == 7.0
 

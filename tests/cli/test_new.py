@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from linrep.cli import main
 from linrep.cli.new import CLAIM
 
-PAGE = Path(__file__).parents[1] / "docs" / "claims.md"
+PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 
 
 @pytest.fixture

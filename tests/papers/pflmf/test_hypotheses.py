@@ -5,7 +5,7 @@ import pytest
 
 import linrep as lr
 from linrep.papers.pflmf import _cases, _hypotheses
-from tests.claims.hypotheses import accept_and_refuse, assuming
+from tests.papers.hypotheses import accept_and_refuse, assuming
 
 PROBLEM = lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((4, 3)))
 VIOLATIONS = {

@@ -10,7 +10,7 @@ from PIL import Image
 
 from linrep.claims import claims, ledger
 
-FOLDER = Path(__file__).parents[1] / "docs" / "paper"
+FOLDER = Path(__file__).parents[2] / "docs" / "paper"
 TEXT = " ".join((FOLDER / "paper.md").read_text("utf-8").split())
 
 

@@ -19,7 +19,7 @@ import pytest
 
 from linrep.figures import record, reproduction
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "figures.md").read_text("utf-8")
 COMMENT = re.compile(r"<!-- ([a-z]+\.\w+): (.*?) -->", re.DOTALL)
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:·10[⁻⁰¹²³⁴-⁹]+)?")

@@ -12,7 +12,7 @@ import linrep
 from linrep.cli import main
 from tests.tools import runner
 
-SCRIPT = Path(__file__).with_name("toy_figure.py").read_text("utf-8")
+SCRIPT = Path(__file__).parents[1].joinpath("toy_figure.py").read_text("utf-8")
 
 
 @pytest.fixture

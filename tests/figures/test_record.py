@@ -11,7 +11,7 @@ import pytest
 from linrep.figures import record, reproduction
 from tests.tools import complaint, rarely
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def rows(seed=0, replicates=20):

@@ -12,7 +12,7 @@ import pytest
 from linrep.figures import experiment
 from linrep.figures.summaries import FEWEST
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 LABELS = ["data", "n", "method"]
 
 

@@ -29,7 +29,7 @@ from linrep.sweeps import load, open_run  # noqa: E402
 SCALED = [
     name for name in experiment.available() if name.startswith("deep.") and name != "deep.digits"
 ]
-SCRIPT = Path(__file__).with_name("networks_figure.py").read_text("utf-8")
+SCRIPT = Path(__file__).parents[1].joinpath("networks_figure.py").read_text("utf-8")
 RESULTS = Path("runs", "figures")
 
 

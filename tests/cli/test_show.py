@@ -13,7 +13,7 @@ from linrep.claims import claims, ledger
 from linrep.cli import main
 from linrep.figures.reproduction import read_record
 
-FIGURES = Path(__file__).parents[1] / "figures"
+FIGURES = Path(__file__).parents[2] / "figures"
 
 
 def call(*arguments, code=0):

@@ -5,7 +5,7 @@ import pytest
 
 from linrep.claims import ledger
 from linrep.problems import SharedRepresentation
-from tests.claims.hypotheses import accept_and_refuse, assuming
+from tests.papers.hypotheses import accept_and_refuse, assuming
 
 PROBLEM = SharedRepresentation.random(n=6, d=8, k=2, rng=0)
 VIOLATIONS = {
