@@ -76,6 +76,9 @@ lint: .venv/.installed ## check style, formatting, spelling and types
 	.venv/bin/mypy
 	.venv/bin/mypy --strict tests/typed_use.py
 
+names: .venv/.installed ## write the lists of names that follow from the sources
+	.venv/bin/python .ci/names.py
+
 format: .venv/.installed ## format the code
 	.venv/bin/ruff check --select I --fix
 	.venv/bin/ruff format

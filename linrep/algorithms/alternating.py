@@ -17,11 +17,14 @@ from linrep.algorithms._setup import start_name
 from linrep.algorithms.driver import run_rounds
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.starts import moments_start, random_start
 from linrep.problems.clients import ClientData
 from linrep.problems.random import RNGLike
 from linrep.problems.regression import SharedRepresentation
 from linrep.trace import Trace
+
+__all__ = ["alternating_least_squares"]
 
 STARTS = ("moments", "random")
 _DENSE = 512  # entries of B up to which the system for them is written out
@@ -29,6 +32,7 @@ _PIVOTS = 1e-7  # smallest over largest pivot above which a Cholesky factor is u
 _ROUNDING = 1e-13  # of the residual, to which the system is solved otherwise
 
 
+@algorithm("regression")
 def alternating_least_squares(
     data: ClientData,
     *,

@@ -15,6 +15,7 @@ from linrep.algorithms._schedule import InTurn
 from linrep.algorithms._setup import prepare
 from linrep.algorithms.driver import drive
 from linrep.algorithms.fedrep_rounds import Sampled
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
 from linrep.algorithms.step_sizes import largest_second_moment, units_of
 from linrep.kernels import rounds as kernel
@@ -25,6 +26,7 @@ from linrep.trace import Trace, read_rounds
 __all__ = ["altgdmin", "altmin_gd"]
 
 
+@algorithm("regression")
 def altgdmin(
     data: ClientData,
     *,
@@ -102,6 +104,7 @@ def altgdmin(
     )  # fmt: skip
 
 
+@algorithm("regression")
 def altmin_gd(
     data: ClientData,
     *,

@@ -22,6 +22,7 @@ from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep.algorithms import _ridge
 from linrep.algorithms.local import fit_models, model_metrics
+from linrep.algorithms.registry import algorithm
 from linrep.problems.clients import ClientData
 from linrep.problems.prediction import origin
 from linrep.problems.weights import unweighted
@@ -30,6 +31,7 @@ from linrep.trace import Trace
 __all__ = ["pooled", "ridge", "ridge_penalty", "ridge_to_mean"]
 
 
+@algorithm("regression")
 def pooled(data: ClientData) -> Trace:
     """Fit a single model to all samples of all clients by least squares.
 
@@ -54,6 +56,7 @@ def pooled(data: ClientData) -> Trace:
     return _trace("pooled", data, np.tile(fit_models(every), (data.n, 1)), {}, watch)
 
 
+@algorithm("regression")
 def ridge(data: ClientData, *, penalty: ArrayLike | None = None, per_client: bool = False) -> Trace:
     r"""Fit every client's own model by ridge regression, without collaboration.
 

@@ -22,6 +22,8 @@ from linrep.problems.random import RNGLike, stream
 from linrep.problems.subspace import orthonormalize, random_frame
 from linrep.trace import Trace
 
+__all__ = ["empirical_risk_minimizer", "erm"]
+
 _DENSE = 600  # entries of B up to which Newton's method follows
 _NEWTON_STEPS = 30
 _NULL = 1e-9  # curvature, relative to the largest, below which a direction is left alone

@@ -12,6 +12,7 @@ from linrep._lib.clock import Stopwatch
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.diagnosis import Note, diagnose, own_data, tell
 from linrep.algorithms.errors import representation_errors
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.starts import root_mean_square
 from linrep.algorithms.step_sizes import units_of
 from linrep.kernels import factorization as kernel
@@ -21,9 +22,12 @@ from linrep.problems.random import RNGLike, stream
 from linrep.problems.regression import SharedRepresentation
 from linrep.trace import MOST_ROUNDS, Trace, columns
 
+__all__ = ["linear_factorization"]
+
 _FOUND = {"step_size_rule": "line search"}
 
 
+@algorithm("regression")
 def linear_factorization(
     data: ClientData,
     *,

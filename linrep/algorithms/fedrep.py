@@ -12,6 +12,7 @@ from linrep.algorithms._setup import BATCHES, Setup, prepare
 from linrep.algorithms.driver import Method, drive
 from linrep.algorithms.fedrep_rounds import Sampled
 from linrep.algorithms.gram import Simulated, require_gaussian
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
 from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
@@ -19,11 +20,14 @@ from linrep.problems.random import RNGLike
 from linrep.problems.regression import SharedRepresentation
 from linrep.trace import Trace, read_rounds
 
+__all__ = ["fedrep"]
+
 NORMALIZATIONS = ("theorem", "published")
 STORAGES = ("float64", "float32")
 _MOST = 256  # dimension up to which to start from the clients' models is quick beside the rounds
 
 
+@algorithm("regression")
 def fedrep(
     problem: SharedRepresentation | ClientData,
     *,

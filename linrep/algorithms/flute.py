@@ -25,6 +25,7 @@ from linrep.algorithms.flute_rounds import (
     Weights,
     source,
 )
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.step_sizes import require_stored, units_of
 from linrep.kernels import linalg
 from linrep.kernels.flute import Steps
@@ -34,12 +35,15 @@ from linrep.problems.random import RNGLike, stream
 from linrep.problems.regression import SharedRepresentation
 from linrep.trace import Trace, columns, read_rounds
 
+__all__ = ["flute", "gaussian_start"]
+
 BATCHES = ("fixed", "fresh", "population")
 LOSSES = {"half": 1.0, "full": 2.0}
 AGGREGATES = ("sum", "mean")
 Values = NDArray[np.float64]
 
 
+@algorithm("regression")
 def flute(
     problem: LowRankRegression | SharedRepresentation | ClientData,
     *,

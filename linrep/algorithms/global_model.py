@@ -16,6 +16,7 @@ from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
 from linrep.algorithms.driver import Method, drive
 from linrep.algorithms.gram import coordinates, embed, require_gaussian
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.step_sizes import require_stored, units_of
 from linrep.kernels import global_model as kernel
 from linrep.kernels.fedrep import Samples
@@ -36,7 +37,10 @@ from linrep.problems.random import RNGLike
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.trace import Trace, read_rounds
 
+__all__ = ["fedavg", "fedsgd"]
 
+
+@algorithm("regression")
 def fedavg(
     problem: SharedRepresentation | ClientData,
     *,
@@ -395,6 +399,7 @@ class _Searching(_BySmoothness):
         self._search.restore(search)
 
 
+@algorithm("regression")
 def fedsgd(
     problem: SharedRepresentation | ClientData,
     *,

@@ -27,6 +27,7 @@ from linrep.algorithms._imc_core import Core, dense, factors_of
 from linrep.algorithms._imc_damped import damped_steps, plain_step
 from linrep.algorithms._setup import read_pair
 from linrep.algorithms.diagnosis import Note, tell
+from linrep.algorithms.registry import algorithm
 from linrep.problems.completion import Observations
 from linrep.trace import MOST_ROUNDS, Trace, columns
 
@@ -52,6 +53,7 @@ _AWAY = 100.0  # times the start's objective
 _HALVINGS = 50  # after which nothing leads downhill
 
 
+@algorithm("completion")
 def gauss_newton(
     observations: Observations, k: int, *, ridge: float | None = None, biases: bool | None = None,
     damped: bool | None = None, iterations: int = 100, tolerance: float = 1e-14,
@@ -141,6 +143,7 @@ def gauss_newton(
     return _follow("Gauss-Newton", plan, factors, walk, iterations, tolerance, settings)
 
 
+@algorithm("completion")
 def alternating(
     observations: Observations, k: int, *, ridge: float | None = None, biases: bool | None = None,
     iterations: int = 1000, tolerance: float = 1e-14,
@@ -180,6 +183,7 @@ def alternating(
     return _follow(name, plan, factors, walk, iterations, tolerance, judged=False)
 
 
+@algorithm("completion")
 def balanced_gradient(
     observations: Observations, k: int, *, ridge: float | None = None, biases: bool | None = None,
     iterations: int = 10_000, tolerance: float = 1e-14,
@@ -269,6 +273,7 @@ def balanced_gradient(
     return _follow(name, plan, factors, steps(*factors), iterations, tolerance, settings)
 
 
+@algorithm("completion")
 def nuclear_norm(
     observations: Observations, *, ridge: float | None = None, biases: bool | None = None,
     levels: int = 12, iterations: int = 3000, smallest: float = 1e-10, tolerance: float = 1e-12,
@@ -345,6 +350,7 @@ def nuclear_norm(
     return _trace("nuclear norm", plan, U, V, rows, "rounds")
 
 
+@algorithm("completion")
 def least_squares(
     observations: Observations, *, ridge: float | None = None, biases: bool | None = None
 ) -> Trace:

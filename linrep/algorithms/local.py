@@ -12,6 +12,7 @@ from linrep._lib.clock import Stopwatch
 from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import BATCHES, read_problem
 from linrep.algorithms.gram import coordinates, require_gaussian
+from linrep.algorithms.registry import algorithm
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel
 from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.kernels.rounds import workspace
@@ -20,6 +21,8 @@ from linrep.problems.prediction import origin
 from linrep.problems.random import RNGLike, stream, streams
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.trace import Trace
+
+__all__ = ["fit_heads", "fit_new_clients", "local_only", "simulate_heads"]
 
 
 def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDArray[np.float64]:
@@ -174,6 +177,7 @@ def _read_frame(truth, B):
     return coordinates(B, truth.B)
 
 
+@algorithm("regression")
 def local_only(
     problem: SharedRepresentation | ClientData,
     *,

@@ -16,6 +16,7 @@ from linrep.algorithms._setup import read_pair, read_problem, start_name
 from linrep.algorithms.driver import COMPLETED, Method, begin, drive
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
 from linrep.algorithms.step_sizes import units_of
 from linrep.kernels import meta as kernel
@@ -32,6 +33,7 @@ BATCHES = ("fixed", "fresh", "split")
 _SHARE = 0.25
 
 
+@algorithm("regression")
 def anil(
     problem: SharedRepresentation | ClientData,
     *,
@@ -127,6 +129,7 @@ def anil(
     )  # fmt: skip
 
 
+@algorithm("regression")
 def maml(
     problem: SharedRepresentation | ClientData,
     *,

@@ -13,6 +13,7 @@ from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
 from linrep.algorithms._imc_ridge import factor_path, make_plan
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.starts import root_mean_square
 from linrep.kernels import completion as kernel
 from linrep.kernels.designs import draw_participants
@@ -20,11 +21,14 @@ from linrep.problems.completion import Observations, SideInformationCompletion
 from linrep.problems.random import RNGLike
 from linrep.trace import Trace, read_rounds
 
+__all__ = ["perfedsi"]
+
 Values = NDArray[np.float64]
 _NOTHING = np.empty((0, 0))
 _SCALE = 0.3  # of a random start
 
 
+@algorithm("completion")
 def perfedsi(
     problem: SideInformationCompletion | Observations,
     *,

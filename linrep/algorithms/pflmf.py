@@ -21,6 +21,7 @@ from linrep.algorithms.pflmf_rounds import (
     Searching,
     is_compiled,
 )
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.step_sizes import units_of
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings
@@ -34,6 +35,8 @@ from linrep.problems.regression import SharedRepresentation
 from linrep.problems.subspace import random_frame
 from linrep.trace import Trace, read_rounds
 
+__all__ = ["pflmf"]
+
 Values = NDArray[np.float64]
 AGGREGATES = ("participants", "full", "unbiased")
 SAMPLINGS = ("bernoulli", "fixed")
@@ -43,6 +46,7 @@ _SCALE = 0.1  # of a random start
 _NUMBERS_PER_CALL = 1 << 20
 
 
+@algorithm("regression")
 def pflmf(
     problem: Objectives | ClientData | SharedRepresentation | LowRankRegression,
     *,

@@ -15,6 +15,7 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep.algorithms._estimate import estimate
+from linrep.algorithms.registry import algorithm
 from linrep.algorithms.starts import moments_start
 from linrep.problems.clients import ClientData
 from linrep.trace import Trace
@@ -22,6 +23,7 @@ from linrep.trace import Trace
 __all__ = ["cross_moments", "method_of_moments"]
 
 
+@algorithm("regression")
 def method_of_moments(data: ClientData, *, k: int) -> Trace:
     r"""Estimate the representation by the method of moments, and fit every client's head on it.
 
@@ -65,6 +67,7 @@ def method_of_moments(data: ClientData, *, k: int) -> Trace:
     return estimate("method of moments", data, moments_start(data, k), watch)
 
 
+@algorithm("regression")
 def cross_moments(data: ClientData, *, k: int) -> Trace:
     r"""Estimate the representation from products of different samples of a client.
 

@@ -12,6 +12,8 @@ from linrep._lib.arguments import checked
 from linrep.problems.random import RNGLike, stream
 from linrep.trace import Trace, Trials
 
+__all__ = ["run_trials"]
+
 _PER_TRIAL = 330  # numbers of memory that the streams of a trial take
 
 

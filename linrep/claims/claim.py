@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
-from pkgutil import walk_packages
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -369,9 +369,20 @@ class Claims(dict[str, Claim]):
         return f"{len(self)} claims; linrep.statements shows them with their verdicts"
 
 
-def claims() -> Claims:
-    """Return the claims of the papers by id, in the order of their files."""
-    modules = [item.name for item in walk_packages([str(scripts.papers())], "linrep.papers.")]
+def claims(papers: Iterable[str] = ()) -> Claims:
+    """Return the claims of papers by id, in the order of their files.
+
+    Parameters
+    ----------
+    papers : iterable of str
+        Names of papers: of the others nothing is imported. By default all.
+    """
+    names = set(papers) or {path.parent.name for path in scripts.papers().glob("*/__init__.py")}
+    modules = [
+        f"linrep.papers.{name}.{item.name}"
+        for name in sorted(names)
+        for item in iter_modules([str(scripts.papers() / name)])
+    ]
     for name in modules:
         import_module(name)
     # Not in the order in which somebody imported them.
@@ -414,7 +425,12 @@ def _global_draws():
 
 def registered(id: str) -> Claim:
     """Return a claim of linrep, or of a file that was loaded."""
-    return _CLAIMS[id] if id in _CLAIMS else claims()[id]
+    return _CLAIMS[id] if id in _CLAIMS else claims([paper_of(id)])[id]
+
+
+def paper_of(id: str) -> str:
+    """Return the name of the paper that an id is of."""
+    return id.partition(".")[0]
 
 
 def unknown(id: str, known: Iterable[str]) -> str:

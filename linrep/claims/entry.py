@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from linrep._lib.display import badge, literal
 from linrep.claims import formulas, ledger
-from linrep.claims.claim import Claim, claims, corrections, unknown
+from linrep.claims.claim import Claim, claims, corrections, paper_of, unknown
 from linrep.claims.evidence import FAILS, shown
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import PATH
@@ -218,9 +218,9 @@ def statement(id: str) -> Entry:
     ValueError
         If there is none of this id.
     """
-    known = claims()
+    known = claims([paper_of(id)])
     if id not in known:
-        raise ValueError(unknown(id, known))
+        raise ValueError(unknown(id, claims()))
     return entry(known[id], ledger.recorded())
 
 

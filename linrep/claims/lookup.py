@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from linrep._lib import display as show
 from linrep._lib.validation import choice
 from linrep.claims import ledger
-from linrep.claims.claim import claims, unknown
+from linrep.claims.claim import claims, paper_of, unknown
 from linrep.claims.entry import Entry, entry
 from linrep.claims.evidence import STRENGTHS, VERDICTS, tally
 from linrep.claims.findings import SEVERITIES
@@ -40,7 +40,7 @@ class Statements(Mapping[str, Entry]):
         self._ids = None if ids is None else tuple(ids)
 
     def __getitem__(self, id: str) -> Entry:
-        known = claims()
+        known = claims([paper_of(str(id))])
         if id not in known or (self._ids is not None and id not in self._ids):
             raise KeyError(unknown(str(id), self))
         return entry(known[id], ledger.recorded())
@@ -90,7 +90,7 @@ class Statements(Mapping[str, Entry]):
         >>> list(lr.statements.find("theorem", paper="fedrep", verdict="fails"))[-1]
         'fedrep.theorem2'
         """
-        papers = tuple(dict.fromkeys(name.partition(".")[0] for name in claims()))
+        papers = tuple(dict.fromkeys(map(paper_of, claims())))
         for name, value, allowed in (
             ("paper", paper, papers), ("verdict", verdict, VERDICTS),
             ("severity", severity, SEVERITIES), ("strength", strength, STRENGTHS),

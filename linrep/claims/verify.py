@@ -224,7 +224,7 @@ def verify(
                     except BaseException:
                         pool.shutdown(wait=False, cancel_futures=True)
                         raise
-        known = load_file(file) if file is not None else claims()
+        known = claims({item.paper for item in chosen}) if file is None else load_file(file)
         corrected = {item.corrects: item.id for item in known.values() if item.corrects}
         return [
             _result(item, corrected.get(item.id), budget, seed, *places[item.id], level)

@@ -1,6 +1,6 @@
 """The names that come with linrep, known without loading what they stand for.
 
-A wrong name is answered at once this way. Tests keep the lists equal to what there is.
+A wrong name is answered at once this way. `make names` writes those of `names.json`.
 """
 
 from __future__ import annotations
@@ -19,109 +19,20 @@ from linrep._lib.suggest import unknown
 #: Where a statement is made: the id comes first.
 _MADE = re.compile(r'(?:statement|corrected)\(\s*"([\w.+-]+)"')
 
-_REGRESSION = "n d k heads condition noise design degrees_of_freedom store models"
-_COMPLETION = "n d p k side kappa condition noise per_client entries oversampling with_side"
-_ROUNDS = "m rounds batches start participation step_size record"
-_META = f"{_REGRESSION} {_ROUNDS} first_order inner_step_size"
-_SAMPLES = f"{_REGRESSION} m batches"
-#: The axes of each algorithm, and `linrep.simulation.ALGORITHMS` in its order.
-AXES: dict[str, tuple[str, ...]] = {
-    name: tuple(text.split())
-    for name, text in {
-        "fedrep": f"{_REGRESSION} {_ROUNDS} local_steps head_step_size normalization orthonormal "
-        "tolerance storage workers",
-        "fedsgd": f"{_REGRESSION} {_ROUNDS}",
-        "fedavg": f"{_REGRESSION} {_ROUNDS} local_steps",
-        "local_only": _SAMPLES,
-        "flute": f"{_REGRESSION} {_ROUNDS} scale regularizer_step_size gamma1 gamma2 loss "
-        "aggregate spectrum measure tolerance",
-        "anil": _META,
-        "maml": _META,
-        "pflmf": f"{_REGRESSION} step_size m rounds local_steps head_step_size participation "
-        "sampling aggregate order gradient_noise batch start scale stationarity record tolerance",
-        "altgdmin": f"{_SAMPLES} rounds multiplier step_size truncation start record tolerance "
-        "workers",
-        "alternating_least_squares": f"{_SAMPLES} ridge rounds tolerance start record",
-        "altmin_gd": f"{_SAMPLES} rounds disjoint multiplier step_size start record tolerance "
-        "workers",
-        "cross_moments": _SAMPLES,
-        "linear_factorization": f"{_SAMPLES} rounds tolerance start",
-        "method_of_moments": _SAMPLES,
-        "pooled": _SAMPLES,
-        "ridge": f"{_SAMPLES} penalty per_client",
-        "perfedsi": f"{_COMPLETION} step_size ridge biases rounds local_steps participants "
-        "replacement start scale privacy record",
-        "gauss_newton": f"{_COMPLETION} ridge biases damped iterations tolerance start",
-        "alternating": f"{_COMPLETION} ridge biases iterations tolerance start",
-        "balanced_gradient": f"{_COMPLETION} ridge biases iterations tolerance step_size balance "
-        "start",
-        "nuclear_norm": f"{_COMPLETION} ridge biases levels iterations smallest tolerance",
-        "least_squares": f"{_COMPLETION} ridge biases",
-    }.items()
-}
+_KNOWN = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
+#: The axes of each algorithm of linrep.
+AXES: dict[str, list[str]] = _KNOWN["axes"]
 ALGORITHMS = tuple(AXES)
-
-
 #: The words that axes of these algorithms may be, of some algorithm or problem.
-WORDS: dict[str, tuple[str, ...]] = {
-    name: tuple(text.split())
-    for name, text in {
-        "heads": "sphere scaled_qr unit_rows qr gaussian",
-        "design": "gaussian rademacher uniform sphere student_t",
-        "models": "normal decaying",
-        "side": "gaussian unit isometric one-hot",
-        "batches": "fixed fresh split gram gram_split population",
-        "start": "moments models random projected_gradient truncated balanced zero spectral",
-        "normalization": "theorem published",
-        "storage": "float64 float32",
-        "loss": "half full",
-        "aggregate": "sum mean participants full unbiased",
-        "order": "simultaneous alternating",
-        "sampling": "bernoulli fixed",
-    }.items()
-}
+WORDS: dict[str, list[str]] = _KNOWN["words"]
+#: The sizes of each figure that has any.
+SIZES: dict[str, list[str]] = _KNOWN["sizes"]
 #: What the rank is at most, by the sizes of its family of problems.
 _LARGEST_RANK = {"regression": ("d", "n"), "completion": ("d", "p")}
 #: The families of problems.
 PROBLEMS = tuple(
     sorted(path.stem for path in Path(linrep.__file__).parent.glob("simulation/families/[a-z]*.py"))
 )
-#: The sizes of each figure that has any.
-SIZES: dict[str, tuple[str, ...]] = {
-    name: tuple(text.split())
-    for name, text in {
-        "deep.digits": "rounds",
-        "deep.fedrep_figure5": "scale rounds",
-        "deep.fedrep_figure6": "scale rounds",
-        "deep.fedrep_table1": "scale rounds",
-        "deep.flute_table1": "scale rounds",
-        "deep.perfedsi_figure1": "scale rounds",
-        "deep.perfedsi_figure2": "scale rounds",
-        "deep.pflmf_figure3": "scale rounds",
-        "deep.pflmf_figure4": "scale rounds",
-        "deep.pflmf_table1": "scale rounds",
-        "deep.pflmf_table2": "scale rounds",
-        "fedrep.figure1": "n m d k rounds",
-        "fedrep.figure3": "n d k m participation rounds",
-        "fedrep.figure4": "n m d k rounds m_new new",
-        "fedrep.figure7": "n m d k rounds",
-        "fedrep.sample_size": "d n m k rounds",
-        "fedrep.scaling": "d n k condition one_d one_n multiple rounds",
-        "flute.figure1": "n m k d epochs",
-        "flute.figure3": "n m k d epochs",
-        "flute.figure4": "m n d k epochs",
-        "flute.sample_size": "n d k rank m",
-        "literature.estimators": "m n d k condition noise",
-        "perfedsi.federated": "entries local_steps participants local_entries n p k rounds "
-        "local_rounds",
-        "perfedsi.figure3": "n d p k per_client rounds step_size local_steps participants",
-        "perfedsi.phase": "p rho condition condition_p condition_rho batches n k hidden rounds",
-        "pflmf.clusters": "m m_labels n d groups classes",
-        "pflmf.figure1": "shift n deltas rounds",
-        "pflmf.rounds": "n K p",
-        "pflmf.stationarity": "p K T n d",
-    }.items()
-}
 
 
 def claims() -> list[str]:

@@ -163,6 +163,7 @@ def verify(
     chosen, file = choose(ids)
     from linrep.claims import claims, load_file
     from linrep.claims import ledger as book
+    from linrep.claims.claim import paper_of
     from linrep.claims.verify import evidence
 
     if file is not None and record and book_path is None:
@@ -210,7 +211,12 @@ def verify(
         if _accepting(results):
             raise click.exceptions.Exit(1)
         return
-    if not compare(results, load_file(file) if file else claims(), entries):
+    if file is None:
+        papers = {item.paper for item in chosen}
+        known = {*claims(papers), *(name for name in entries if paper_of(name) not in papers)}
+    else:
+        known = load_file(file)
+    if not compare(results, known, entries):
         raise click.exceptions.Exit(1)
 
 
@@ -231,13 +237,13 @@ def constants(paper, budget, workers, seed, store, out):
         known_names.check_papers([paper])
     import pandas as pd
 
-    from linrep.claims import claims, ledger, select
+    from linrep.claims import claims, ledger
     from linrep.claims.verify import evidence
 
     with bad_input(ValueError):
         chosen = [
             item
-            for item in select(claims(), [f"{paper}.*"])
+            for item in claims([paper]).values()
             if "probability bound" in ledger.recorded().get(item.id, {}).get("kinds", ())
         ]
     with bad_input(OSError):
@@ -316,7 +322,11 @@ def choose(names):
 
     with bad_input(ValueError, TypeError, OSError):
         file = files[0] if files else None
-        return select(load_file(file) if file else claims(), patterns), file
+        if file:
+            return select(load_file(file), patterns), file
+        papers = {pattern.partition(".")[0] for pattern in patterns}
+        known = claims(papers if papers <= {*known_names.papers()} else ())
+        return select(known, patterns), file
 
 
 def _known(chosen, entries, store, seed):
@@ -480,8 +490,8 @@ def _accepting(results):
 def compare(results, known, entries):
     """Say how verdicts stand beside the ledger; return whether none of them contradicts it.
 
-    `known` are the claims that there are, checked or not: one that is in the ledger alone is a
-    difference, too.
+    `known` are the ids of the claims that there are, checked or not: one that is in the ledger
+    alone is a difference, too.
     """
     from linrep._lib import portable
     from linrep.claims import HOLDS

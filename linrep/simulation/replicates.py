@@ -15,28 +15,10 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.extras import command
 from linrep._lib.suggest import unknown
-from linrep.algorithms import (
-    alternating_least_squares,
-    altgdmin,
-    altmin_gd,
-    anil,
-    cross_moments,
-    fedavg,
-    fedrep,
-    fedsgd,
-    flute,
-    imc,
-    linear_factorization,
-    local_only,
-    maml,
-    method_of_moments,
-    perfedsi,
-    pflmf,
-    pooled,
-    ridge,
-)
+from linrep.algorithms import fedavg, fedsgd
 from linrep.algorithms.drawing import watched
 from linrep.algorithms.errors import errors
+from linrep.algorithms.registry import ALGORITHMS
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.problems.random import streams
 from linrep.simulation import families
@@ -44,36 +26,6 @@ from linrep.simulation.families import Family, takes
 from linrep.sweeps import Grid, Sweep, label, load
 from linrep.trace import Trace
 
-_REGRESSION: dict[str, Callable[..., Any]] = {
-    "fedrep": fedrep,
-    "fedsgd": fedsgd,
-    "fedavg": fedavg,
-    "local_only": local_only,
-    "flute": flute,
-    "anil": anil,
-    "maml": maml,
-    "pflmf": pflmf,
-}
-#: Estimators of stored samples, which are given those of fedrep with batches="fixed".
-_OF_SAMPLES: dict[str, Callable[..., Any]] = {
-    "altgdmin": altgdmin,
-    "alternating_least_squares": alternating_least_squares,
-    "altmin_gd": altmin_gd,
-    "cross_moments": cross_moments,
-    "linear_factorization": linear_factorization,
-    "method_of_moments": method_of_moments,
-    "pooled": pooled,
-    "ridge": ridge,
-}
-_COMPLETION: dict[str, Callable[..., Any]] = {
-    "perfedsi": perfedsi,
-    "gauss_newton": imc.gauss_newton,
-    "alternating": imc.alternating,
-    "balanced_gradient": imc.balanced_gradient,
-    "nuclear_norm": imc.nuclear_norm,
-    "least_squares": imc.least_squares,
-}
-ALGORITHMS: Mapping[str, Callable[..., Any]] = _REGRESSION | _OF_SAMPLES | _COMPLETION
 #: Names of methods that train networks begin with it.
 _DEEP = "deep."
 #: Before the name of a setting that is a parameter of its problem, too.
@@ -521,7 +473,7 @@ def required(
     function = find_algorithm(name)
     groups: list[tuple[str, ...]] = [(size,) for size in family.sizes]
     batches = (axes or {}).get("batches", ())
-    if name in _REGRESSION | _OF_SAMPLES and family is families.find("regression"):
+    if family is families.find("regression") and name in ALGORITHMS:
         if "population" not in batches:
             groups.append(family.data)
     elif family is families.find("completion") and not takes(function, "local_steps"):
@@ -557,7 +509,7 @@ def family_of(name: str, problem: str | None = None) -> Family:
         elif name.startswith(_PERSONALIZED):
             problem = "clustered"
         else:
-            problem = "completion" if name in _COMPLETION else "regression"
+            problem = ALGORITHMS.family(name) if name in ALGORITHMS else "regression"
     return families.find(problem)
 
 

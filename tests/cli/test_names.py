@@ -2,10 +2,9 @@
 
 import json
 import os
+import runpy
 import subprocess
 import sys
-from importlib import import_module
-from itertools import chain
 
 import pytest
 from click.testing import CliRunner
@@ -15,53 +14,20 @@ from linrep.claims import claims
 from linrep.cli import main, names
 from linrep.cli.group import GROUPS
 from linrep.cli.output import PICTURES
-from linrep.figures import experiment
-from linrep.problems import completion, regression, samples
 from linrep.simulation import families
-from linrep.simulation.families import regression as models
 from tests.test_import import HEAVY, ROOT
 from tests.tools import complaint
 
 
-def test_algorithms_and_their_axes_are_those_there_are():
-    assert list(names.AXES) == list(simulation.ALGORITHMS)
-    for name, function in simulation.ALGORITHMS.items():
-        known = simulation.known_parameters(function, simulation.family_of(name))
-        assert set(names.AXES[name]) == set(known), name
-        assert len(set(names.AXES[name])) == len(names.AXES[name])
+def test_the_lists_of_names_are_those_that_follow_from_the_sources():
+    files = runpy.run_path(str(ROOT / ".ci" / "names.py"))["files"]()
+    stale = [path.name for path, text in files.items() if path.read_text("utf-8") != text]
+    assert stale == [], "make names writes them"
 
 
 def test_claims_are_those_there_are():
     assert set(names.claims()) == set(claims())
     assert set(names.papers()) == {item.paper for item in claims().values()}
-
-
-@pytest.mark.parametrize("name", experiment.available())
-def test_sizes_are_those_of_the_figure(name):
-    sizes = experiment.load(name).sizes
-    assert names.SIZES.get(name, ()) == (() if sizes is None else tuple(vars(sizes)))
-
-
-def test_the_words_of_axes_are_those_there_are():
-    where = ("_setup", "fedrep", "flute", "meta", "alternating", "pflmf")
-    modules = [import_module(f"linrep.algorithms.{name}") for name in where]
-    _, fedrep, flute, _, _, pflmf = modules
-    starts = [module.STARTS for module in modules if hasattr(module, "STARTS")]
-    batches = [module.BATCHES for module in modules if hasattr(module, "BATCHES")]
-    assert {name: set(words) for name, words in names.WORDS.items()} == {
-        "heads": set(regression.HEADS),
-        "design": set(samples.DESIGNS),
-        "models": set(models.MODELS),
-        "side": set(completion.SIDES),
-        "batches": set(chain(*batches)),
-        "start": set(chain(*starts)),
-        "normalization": set(fedrep.NORMALIZATIONS),
-        "storage": set(fedrep.STORAGES),
-        "loss": set(flute.LOSSES),
-        "aggregate": {*flute.AGGREGATES, *pflmf.AGGREGATES},
-        "order": set(pflmf.ORDERS),
-        "sampling": set(pflmf.SAMPLINGS),
-    }
 
 
 @pytest.mark.parametrize("family", ["regression", "completion"])

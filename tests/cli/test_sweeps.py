@@ -16,9 +16,11 @@ from click.testing import CliRunner
 
 import linrep
 from linrep import simulation
+from linrep.algorithms import baselines
 from linrep.cli import main
 from linrep.cli.axes import axis_section, documented
 from linrep.cli.sweeps import _time_left
+from linrep.simulation import replicates
 from linrep.sweeps import Sweep, load, open_run
 from tests.sweeps.support import content, same_rows
 
@@ -764,13 +766,14 @@ def test_what_some_replicates_refuse_is_a_failed_row(call, monkeypatch, reason):
             "rounds": rounds == 2,
         }[reason]:
             raise (np.linalg.LinAlgError if reason == "numbers" else ValueError)("no")
-        return linrep.pooled(data)
+        return fitted(data)
 
-    monkeypatch.setitem(simulation.ALGORITHMS, "pooled", pooled)
-    simulation._found.cache_clear()
+    fitted = baselines.pooled
+    monkeypatch.setattr(baselines, "pooled", pooled)
+    replicates._found.cache_clear()
     out = call("sweep", "pooled", "--n", "4,5", "--d", 3, "--k", 1, "--m", 9, "--replicates", 4,
                "--workers", 1, status=int(reason != "rounds"))  # fmt: skip
-    simulation._found.cache_clear()
+    replicates._found.cache_clear()
     assert "8 of 8 replicates" in out
 
 

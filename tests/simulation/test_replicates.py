@@ -7,7 +7,14 @@ import pytest
 
 import linrep
 from linrep import simulation
-from linrep.simulation import KEEP, family_of, find_algorithm, known_parameters, simulate
+from linrep.simulation import (
+    KEEP,
+    family_of,
+    find_algorithm,
+    known_parameters,
+    replicates,
+    simulate,
+)
 from linrep.sweeps import Grid, generator, replay, run
 from tests.tools import complaint
 
@@ -47,7 +54,7 @@ def own(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield __import__("own_algorithms")
     del sys.modules["own_algorithms"]
-    simulation._found.cache_clear()
+    replicates._found.cache_clear()
 
 
 def one_cell(**cell):

@@ -1,0 +1,120 @@
+"""Write the lists of names that follow from the sources: `make names` runs it, a test compares.
+
+These are what `linrep` and `linrep.algorithms` offer of algorithms, and what the command line knows
+without loading anything: axes of algorithms, words that these may be, sizes of figures.
+"""
+
+import json
+import re
+from importlib import import_module
+from inspect import getdoc
+from itertools import chain
+from pathlib import Path
+
+from linrep import simulation
+from linrep._lib import scripts
+from linrep.figures import experiment
+from linrep.problems import completion, regression, samples
+from linrep.simulation.families import regression as models
+
+PACKAGE = Path(__file__).parents[1] / "linrep"
+#: Offered as modules, since their names are those of others.
+MODULES = ("biases", "imc", "personalized")
+
+
+def main():
+    for path, text in files().items():
+        path.write_text(text, encoding="utf-8")
+
+
+def files():
+    """Return the text of each file by its path."""
+    offered = {
+        path.stem: sorted(module.__all__)
+        for path in sorted(PACKAGE.glob("algorithms/[a-z]*.py"))
+        if path.stem not in MODULES
+        and hasattr(module := import_module(f"linrep.algorithms.{path.stem}"), "__all__")
+    }
+    return {
+        PACKAGE / "algorithms" / "__init__.py": algorithms(offered),
+        PACKAGE / "__init__.pyi": stub(sorted(chain.from_iterable(offered.values()))),
+        PACKAGE / "cli" / "names.json": json.dumps(known(), indent=1, ensure_ascii=False) + "\n",
+    }
+
+
+def algorithms(offered):
+    """Return the source of `linrep.algorithms`."""
+    names = sorted([*MODULES, *chain.from_iterable(offered.values())])
+    lines = [
+        f'"""{getdoc(import_module("linrep.algorithms"))}"""',
+        "",
+        f"from linrep.algorithms import {', '.join(MODULES)}",
+        *(line for home, own in offered.items() for line in imported(home, own)),
+        "",
+        "__all__ = [",
+        *(f'    "{name}",' for name in names),
+        "]",
+        "",
+        "",
+        "def __dir__():",
+        "    return sorted(__all__)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def imported(home, names):
+    line = f"from linrep.algorithms.{home} import {', '.join(names)}"
+    if len(line) <= 100:
+        return [line]
+    return [f"from linrep.algorithms.{home} import (", *(f"    {name}," for name in names), ")"]
+
+
+def stub(names):
+    """Return the stub of `linrep`, in which the lines on algorithms are written anew."""
+    text = (PACKAGE / "__init__.pyi").read_text("utf-8")
+    start = re.compile(r"(?:from \.algorithms import \w+ as \w+\n)+")
+    lines = "".join(f"from .algorithms import {name} as {name}\n" for name in names)
+    return start.sub(lines, text, count=1)
+
+
+def known():
+    """Return what the command line knows by heart."""
+    sizes = {name: experiment.load(name).sizes for name in scripts.available()}
+    return {
+        "axes": {
+            name: simulation.known_parameters(function, simulation.family_of(name))
+            for name, function in simulation.ALGORITHMS.items()
+        },
+        "words": words(),
+        "sizes": {name: list(vars(own)) for name, own in sizes.items() if own is not None},
+    }
+
+
+def words():
+    """Return the words that an axis may be, of some algorithm or problem."""
+    paths = sorted(PACKAGE.glob("algorithms/*.py"))
+    methods = [import_module(f"linrep.algorithms.{path.stem}") for path in paths]
+    named = {
+        "batches": "BATCHES",
+        "start": "STARTS",
+        "normalization": "NORMALIZATIONS",
+        "storage": "STORAGES",
+        "loss": "LOSSES",
+        "aggregate": "AGGREGATES",
+        "order": "ORDERS",
+        "sampling": "SAMPLINGS",
+    }
+    return {
+        "heads": list(regression.HEADS),
+        "design": list(samples.DESIGNS),
+        "models": list(models.MODELS),
+        "side": list(completion.SIDES),
+        **{
+            axis: sorted({*chain.from_iterable(getattr(each, name, ()) for each in methods)})
+            for axis, name in named.items()
+        },
+    }
+
+
+if __name__ == "__main__":
+    main()
