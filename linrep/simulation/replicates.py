@@ -526,3 +526,4 @@ def _thinned(last):
 
 
 checked(globals())
+simulate.__module__ = "linrep.simulation"  # the public name, which runs on disk have
