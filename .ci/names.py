@@ -20,6 +20,8 @@ from linrep.simulation.families import regression as models
 PACKAGE = Path(__file__).parents[1] / "linrep"
 #: Offered as modules, since their names are those of others.
 MODULES = ("biases", "imc", "personalized")
+#: What they offer, `linrep` alone does.
+OF_LINREP = ("diagnosis", "driver")
 
 
 def main():
@@ -32,7 +34,7 @@ def files():
     offered = {
         path.stem: sorted(module.__all__)
         for path in sorted(PACKAGE.glob("algorithms/[a-z]*.py"))
-        if path.stem not in MODULES
+        if path.stem not in (*MODULES, *OF_LINREP)
         and hasattr(module := import_module(f"linrep.algorithms.{path.stem}"), "__all__")
     }
     return {

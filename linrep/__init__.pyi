@@ -13,7 +13,6 @@ from . import stats as stats
 from . import sweeps as sweeps
 from . import testing as testing
 from . import theory as theory
-from .algorithms import RunWarning as RunWarning
 from .algorithms import alternating_least_squares as alternating_least_squares
 from .algorithms import altgdmin as altgdmin
 from .algorithms import altmin_gd as altmin_gd
@@ -42,10 +41,11 @@ from .algorithms import random_start as random_start
 from .algorithms import ridge as ridge
 from .algorithms import ridge_penalty as ridge_penalty
 from .algorithms import ridge_to_mean as ridge_to_mean
-from .algorithms import run_rounds as run_rounds
 from .algorithms import run_trials as run_trials
 from .algorithms import simulate_heads as simulate_heads
 from .algorithms import truncated_start as truncated_start
+from .algorithms.diagnosis import RunWarning as RunWarning
+from .algorithms.driver import run_rounds as run_rounds
 from .claims.entry import statement as statement
 from .claims.lookup import statements as statements
 from .figures import experiment as experiment

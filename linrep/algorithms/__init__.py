@@ -4,8 +4,6 @@ from linrep.algorithms import biases, imc, personalized
 from linrep.algorithms.alternating import alternating_least_squares
 from linrep.algorithms.altmin import altgdmin, altmin_gd
 from linrep.algorithms.baselines import pooled, ridge, ridge_penalty, ridge_to_mean
-from linrep.algorithms.diagnosis import RunWarning
-from linrep.algorithms.driver import run_rounds
 from linrep.algorithms.erm import empirical_risk_minimizer, erm
 from linrep.algorithms.factorization import linear_factorization
 from linrep.algorithms.fedrep import fedrep
@@ -26,7 +24,6 @@ from linrep.algorithms.starts import (
 from linrep.algorithms.trials import run_trials
 
 __all__ = [
-    "RunWarning",
     "alternating_least_squares",
     "altgdmin",
     "altmin_gd",
@@ -58,7 +55,6 @@ __all__ = [
     "ridge",
     "ridge_penalty",
     "ridge_to_mean",
-    "run_rounds",
     "run_trials",
     "simulate_heads",
     "truncated_start",
