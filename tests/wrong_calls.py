@@ -14,7 +14,7 @@ from linrep.theory import flute, flute_lift, perfedsi, perfedsi_rounds, pflmf, p
 from tests.docs.test_documentation import callables, documented, public
 
 #: Not called here: what trains networks, draws, or is about figures.
-APART = ("deep", "experiment", "plotting", "settings", "summaries", "testing", "claims.")
+APART = ("deep", "figures", "testing", "claims.")
 RNG = np.random.default_rng(0)
 
 SHARED = lr.SharedRepresentation.random(n=6, d=4, k=2, noise=0.1, rng=0)
@@ -83,12 +83,12 @@ USUAL = {
 
 #: Arguments of some only: of a module, a class or a function, the latter ones' before.
 OWN = {
-    "driver.run_rounds": {
+    "algorithms.driver.run_rounds": {
         "step": lambda state, t: state, "measure": lambda state: {"x": 1.0},
         "state": {"B": np.ones(2)},
     },
-    "comparison.compare": {"algorithms": ["local_only"], "m": [4]},
-    "selection.select": {"candidates": "local_only"},
+    "simulation.comparison.compare": {"algorithms": ["local_only"], "m": [4]},
+    "simulation.selection.select": {"candidates": "local_only"},
     "algorithms": {"m": 8, "batches": "fixed", "rounds": 3},
     "algorithms.altmin_gd": {"k": 2},
     "algorithms.fedavg": {"step_size": 0.1},

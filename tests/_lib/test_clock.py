@@ -19,11 +19,11 @@ def clock(monkeypatch):
 
 
 def test_blocks_that_are_nested_count_once_and_one_that_goes_on_counts_up_to_now(clock):
-    watch = clock.Stopwatch()
+    watch = module.Stopwatch()
     clock.seconds = 1.0
-    with clock.account().compiling():
+    with module.account().compiling():
         clock.seconds = 3.0
-        with clock.account().compiling():
+        with module.account().compiling():
             clock.seconds = 4.0
             assert watch.seconds() == 1.0
         clock.seconds = 6.0
@@ -32,27 +32,27 @@ def test_blocks_that_are_nested_count_once_and_one_that_goes_on_counts_up_to_now
 
 
 def test_a_watch_made_while_something_compiles_leaves_out_what_follows(clock):
-    with clock.account().compiling():
+    with module.account().compiling():
         clock.seconds = 2.0
-        watch = clock.Stopwatch()
+        watch = module.Stopwatch()
         clock.seconds = 3.0
     clock.seconds = 3.25
     assert watch.seconds() == 0.25
 
 
-@pytest.mark.parametrize(("initializer", "counted"), [(clock.share, 2.0), (None, 5.0)])
+@pytest.mark.parametrize(("initializer", "counted"), [(module.share, 2.0), (None, 5.0)])
 def test_threads_that_work_for_this_one_share_its_account_and_no_others(
     clock, initializer, counted
 ):
     """Two threads compile, from 1 to 3 and from 2 to 4: three seconds in all."""
-    watch = clock.Stopwatch()
-    own = () if initializer is None else (clock.account(),)
+    watch = module.Stopwatch()
+    own = () if initializer is None else (module.account(),)
     with (
         ThreadPoolExecutor(1, initializer=initializer, initargs=own) as one,
         ThreadPoolExecutor(1, initializer=initializer, initargs=own) as other,
     ):
         blocks = [
-            pool.submit(lambda: clock.account().compiling()).result() for pool in (one, other)
+            pool.submit(lambda: module.account().compiling()).result() for pool in (one, other)
         ]
         for pool, block, at in ((one, 0, 1.0), (other, 1, 2.0)):
             clock.seconds = at
@@ -70,7 +70,7 @@ def test_what_threads_of_a_run_compile_is_no_part_of_its_time(clock, monkeypatch
     plays = gram.kernel.play
 
     def compiles(*arguments):
-        with clock.account().compiling():
+        with module.account().compiling():
             clock.seconds += 10.0
         clock.seconds += 1.0
         return plays(*arguments)

@@ -14,7 +14,7 @@ here = pytest.mark.skipif(not portable.available(), reason=f"{portable.reason()}
 
 BITS = """
 import sys
-from linrep import _portable as portable
+from linrep._lib import portable
 if "enter" in sys.argv:
     portable.enter()
 import hashlib, json
@@ -74,7 +74,7 @@ def test_bits_are_those_of_any_processor_in_the_mode_only(tmp_path):
 def test_variables_that_are_set_too_late_make_no_mode():
     script = (
         "import numba, numpy, scipy.linalg, os\n"
-        "from linrep import _portable as portable\n"
+        "from linrep._lib import portable\n"
         "os.environ.update(portable.environment())\n"
         "print(portable.mode())"
     )

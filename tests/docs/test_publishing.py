@@ -43,6 +43,7 @@ def test_the_recipe_needs_what_the_command_line_needs():
     listed = dict(re.findall(r"^    - (\S+) >=(\S+)$", run, re.M))
     assert listed.pop("python") == PROJECT["requires-python"].removeprefix(">=")
     listed["matplotlib"] = listed.pop("matplotlib-base")
+    listed["lazy-loader"] = listed.pop("lazy_loader")
     assert listed == required([*PROJECT["dependencies"], "linrep[cli]"])
     assert f"- linrep = {PROJECT['scripts']['linrep']}\n" in text
 

@@ -12,7 +12,7 @@ class NoTorch:
             raise ModuleNotFoundError("No module named 'torch'", name="torch")
 
 sys.meta_path.insert(0, NoTorch())
-from linrep import experiment
+from linrep.figures import experiment
 from linrep._lib.scripts import available
 
 for name in available():
