@@ -56,7 +56,7 @@ _MOST_SHOWN = 10  # trials, where they show themselves
 
 
 @dataclass(eq=False)
-class Trace:
+class Trace(prediction.Predictor):
     """Metrics per round, final state and settings of one run.
 
     ``trace["distance"]`` is the array of a metric; row 0 belongs to the start, row t to the state

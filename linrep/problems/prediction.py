@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,10 @@ Values = NDArray[np.float64]
 MEASURES = ("explained_variance", "rmse")
 
 
-@runtime_checkable
-class Predictor(Protocol):
+class Predictor(ABC):
     """What predicts labels or entries of data, such as a :class:`linrep.Trace`."""
 
+    @abstractmethod
     def predict(self, data: Any) -> Any:
         """Return what is predicted for the data."""
 
