@@ -213,7 +213,8 @@ def verify(
         return
     if file is None:
         papers = {item.paper for item in chosen}
-        known = {*claims(papers), *(name for name in entries if paper_of(name) not in papers)}
+        others = (name for name in known_names.claims() if paper_of(name) not in papers)
+        known = {*claims(papers), *others}
     else:
         known = load_file(file)
     if not compare(results, known, entries):

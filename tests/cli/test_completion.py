@@ -51,7 +51,7 @@ def test_names_of_what_comes_with_linrep():
 
 def test_algorithms_are_those_there_are():
     assert offered("sweep", "") == list(ALGORITHMS)
-    assert offered("sweep", "fed") == ["fedrep", "fedsgd", "fedavg"]
+    assert offered("sweep", "fed") == ["fedavg", "fedrep", "fedsgd"]
     assert offered("sweep", "fedrep,fl") == ["fedrep,flute"]
     assert offered("sweep", "--algorithm", "pf") == ["pflmf"]
 
