@@ -2,11 +2,13 @@
 ``{extras}`` what can be installed. They list names by themselves, so that nothing is missing.
 """
 
+import ast
 import importlib
 import inspect
 import re
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 
 from docutils import nodes
@@ -15,6 +17,8 @@ from sphinx.util.docutils import SphinxDirective
 
 import linrep
 from linrep.claims import claims
+
+ROOT = Path(linrep.__file__).parents[1]
 
 
 class Markdown(SphinxDirective):
@@ -79,7 +83,7 @@ class Extras(Markdown):
     """What `pip install` can add, as pyproject.toml has it."""
 
     def lines(self):
-        text = Path(linrep.__file__).parents[1].joinpath("pyproject.toml").read_text("utf-8")
+        text = (ROOT / "pyproject.toml").read_text("utf-8")
         lines = ["| extra | installs |", "| --- | --- |"]
         for extra, needs in tomllib.loads(text)["project"]["optional-dependencies"].items():
             names = [re.match(r"[\w.-]+(\[.*\])?", need).group() for need in needs]
@@ -116,17 +120,30 @@ def _skip(app, what, name, item, skip, options):
     return skip or str(getattr(item, "__doc__", "")).startswith("Alias for field number")
 
 
+@cache
+def _homes(package):
+    """Return the modules in which what a package offers is documented, by name, as its stub says."""
+    text = (ROOT.joinpath(*package.split(".")) / "__init__.pyi").read_text("utf-8")
+    imports = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
+    return {
+        alias.name: f"{package}.{node.module}" if node.level else node.module
+        for node in imports
+        for alias in node.names
+        if node.module
+    }
+
+
 def _short_names(app, env, node, content):
     """Find what texts call by a short name, as in `linrep.fedrep`, where it is documented."""
     target = node.get("reftarget", "")
     for package in ("linrep.deep", "linrep"):
         name, _, rest = target.removeprefix(f"{package}.").partition(".")
-        home = importlib.import_module(package)._HOME.get(name)
+        home = _homes(package).get(name)
         if target.startswith(f"{package}.") and home:
-            full = ".".join(filter(None, [home.rpartition(f"{package}.")[2], name, rest]))
+            full = ".".join(filter(None, [home, name, rest]))
             domain, builder = env.get_domain("py"), app.builder
             return domain.resolve_xref(
-                env, node["refdoc"], builder, node["reftype"], f"{package}.{full}", node, content
+                env, node["refdoc"], builder, node["reftype"], full, node, content
             )
     return None
 

@@ -95,7 +95,7 @@ def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
         (folder / "__init__.py").touch()
     for name in ("jit.py", "_numpy_random.py", "_whole.py"):
         shutil.copy(SOURCES / name, package)
-    shutil.copy(SOURCES.parent / "_clock.py", package.parent)
+    shutil.copytree(SOURCES.parent / "_lib", package.parent / "_lib")
     header = "from linrep.kernels.jit import kernel\n"
     inner = header + "@kernel\ndef inner(x):\n    return x + 1\n"
     outer = "@kernel\ndef outer(x):\n    return inner(x)\n"
@@ -128,7 +128,7 @@ def small_package(folder):
         (each / "__init__.py").touch()
     for name in ("jit.py", "_numpy_random.py", "_whole.py"):
         shutil.copy(SOURCES / name, package)
-    shutil.copy(SOURCES.parent / "_clock.py", package.parent)
+    shutil.copytree(SOURCES.parent / "_lib", package.parent / "_lib")
     (package / "twice.py").write_text(
         "from linrep.kernels.jit import kernel\n\n@kernel\ndef twice(x):\n    return x + x\n"
     )

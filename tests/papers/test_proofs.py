@@ -26,7 +26,7 @@ SECTIONS = [(path.parent.name, item) for path in PATHS for item in sections(path
 
 @pytest.mark.parametrize(("paper", "section"), SECTIONS, ids=lambda item: str(item[0]))
 def test_a_derivation_is_tested(paper, section):
-    tests = import_module(f"tests.claims.{paper}.test_proofs")
+    tests = import_module(f"tests.papers.{paper}.test_proofs")
     known = claims()
     for name in section.ids:
         assert known[name].paper == paper
