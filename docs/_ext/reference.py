@@ -122,7 +122,7 @@ def _skip(app, what, name, item, skip, options):
 
 @cache
 def _homes(package):
-    """Return the modules in which what a package offers is documented, by name, as its stub says."""
+    """Return where what a package offers is documented, by name, as its stub says."""
     text = (ROOT.joinpath(*package.split(".")) / "__init__.pyi").read_text("utf-8")
     imports = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
     return {

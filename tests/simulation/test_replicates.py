@@ -222,8 +222,11 @@ def test_estimators_of_samples_meet_those_of_fedrep_and_have_errors():
     assert one["distance"] == other["distance"]
     assert (one["sampling"], other["sampling"]) == ("fixed", "fixed")
     assert one["samples"] == other["samples"] == 48
-    estimators = [name for name, each in simulation.ALGORITHMS.items() if simulation.of_samples(each)
-                  and simulation.ALGORITHMS.family(name) == "regression"]  # fmt: skip
+    estimators = [
+        name
+        for name, function in simulation.ALGORITHMS.items()
+        if simulation.of_samples(function) and simulation.family_of(name).data == ("m",)
+    ]
     assert len(estimators) > 7
     for name in estimators:
         row = simulate({"algorithm": name, **cell}, generator(1, 0))
