@@ -14,8 +14,8 @@ from scipy.stats import gmean
 import linrep as lr
 from linrep.cli import run_script
 from linrep.figures import plotting
+from linrep.figures.counts import counted
 from linrep.figures.experiment import Experiment
-from linrep.figures.summaries import counted
 from linrep.papers.fedrep.settings import CONVENTIONS, FEDSGD_STEP, Figure1, risk
 from linrep.sweeps import Grid
 

@@ -20,6 +20,7 @@ from scipy.stats import gmean
 import linrep as lr
 from linrep.cli import run_script
 from linrep.figures import plotting
+from linrep.figures.counts import ordered
 from linrep.figures.experiment import Experiment
 from linrep.papers.fedrep.settings import (
     CONVENTIONS,
@@ -255,10 +256,7 @@ def summary(rows, sizes):
     by = ["variant", "corrected", "n"]
 
     def compare(one, other):
-        won, lost = first[one] < first[other], first[one] > first[other]
-        counts = pd.DataFrame({"won": won, "tied": ~won & ~lost, "lost": lost})
-        counts = counts.groupby(by).sum().astype(str)
-        return counts["won"] + "/" + counts["tied"] + "/" + counts["lost"]
+        return ordered(first[one] < first[other], first[one] > first[other], by)
 
     table = first.groupby(by).median().add_prefix("median rounds, ")
     for one, other in (("FedRep", "10GD-GD"), ("10GD-GD", "GD-GD"), ("FedRep", "GD-GD")):

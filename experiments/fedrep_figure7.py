@@ -11,8 +11,8 @@ import pandas as pd
 import linrep as lr
 from linrep.cli import run_script
 from linrep.figures import plotting
+from linrep.figures.counts import counted
 from linrep.figures.experiment import Experiment
-from linrep.figures.summaries import counted
 from linrep.papers.fedrep.settings import CONVENTIONS, Figure7
 from linrep.sweeps import Grid
 

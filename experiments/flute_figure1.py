@@ -14,6 +14,7 @@ import pandas as pd
 
 from linrep.cli import run_script
 from linrep.figures import plotting
+from linrep.figures.counts import ordered
 from linrep.figures.experiment import Experiment
 from linrep.papers.flute import settings
 from linrep.sweeps import Grid
@@ -85,10 +86,8 @@ def summary(rows, sizes):
     }  # fmt: skip
     for method in rows["method"].unique()[1:]:
         ratio = table["FLUTE"] / table[method]
-        won, lost = ratio < 1 - settings.TIE, ratio > 1 + settings.TIE
-        counts = pd.DataFrame({"won": won, "tied": ~won & ~lost, "lost": lost}).groupby(keys).sum()
-        counts = counts.astype(str)
-        result[f"against {method}"] = counts["won"] + "/" + counts["tied"] + "/" + counts["lost"]
+        ahead, behind = ratio < 1 - settings.TIE, ratio > 1 + settings.TIE
+        result[f"against {method}"] = ordered(ahead, behind, keys)
     return pd.DataFrame(result)
 
 

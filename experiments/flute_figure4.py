@@ -10,8 +10,8 @@ import pandas as pd
 
 from linrep.cli import run_script
 from linrep.figures import plotting
+from linrep.figures.counts import counted
 from linrep.figures.experiment import Experiment
-from linrep.figures.summaries import counted
 from linrep.papers.flute.settings import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4, draw_truth
 from linrep.sweeps import Grid
 

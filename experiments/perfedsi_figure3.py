@@ -15,8 +15,8 @@ import pandas as pd
 from linrep.algorithms import imc
 from linrep.cli import run_script
 from linrep.figures import plotting
+from linrep.figures.counts import counted
 from linrep.figures.experiment import Experiment
-from linrep.figures.summaries import counted
 from linrep.papers.perfedsi.settings import MODELS, STARTS, Figure3, view
 from linrep.stats import proportion_interval
 from linrep.sweeps import Grid

@@ -17,9 +17,10 @@ import linrep as lr
 from linrep.algorithms import imc
 from linrep.cli import run_script
 from linrep.figures import plotting
+from linrep.figures.counts import counted
 from linrep.figures.experiment import Experiment
 from linrep.figures.sizes import Sizes, size
-from linrep.figures.summaries import counted, crossings
+from linrep.figures.summaries import crossings
 from linrep.stats import proportion_interval
 from linrep.sweeps import Grid
 from linrep.theory.perfedsi import determines_truth

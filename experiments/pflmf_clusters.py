@@ -20,9 +20,9 @@ import linrep as lr
 from linrep.algorithms import personalized
 from linrep.cli import run_script
 from linrep.figures import plotting
+from linrep.figures.counts import counted
 from linrep.figures.experiment import Experiment
 from linrep.figures.sizes import Sizes, size
-from linrep.figures.summaries import counted
 from linrep.problems import personal
 from linrep.stats import proportion_interval
 from linrep.sweeps import Grid

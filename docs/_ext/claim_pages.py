@@ -22,7 +22,7 @@ import linrep
 from linrep.claims import claims, corrections, ledger
 from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import SEVERITIES, findings
-from linrep.claims.grids import grids
+from linrep.claims.grids import grids, title
 from linrep.claims.order import in_order
 from linrep.claims.sections import sections, unescaped
 from linrep.report.mathml import prose
@@ -319,7 +319,7 @@ class Constants(Markdown):
         tables, others = grids(entry["facts"])
         lines = []
         for item in others:
-            lines += [_cell(f"{_capital(item['name'])}: {ledger.shown(item, 'value')}."), ""]
+            lines += [_cell(f"{_capital(title(item))}: {ledger.shown(item, 'value')}."), ""]
         for table in tables:
             unit = f", in units of {_cell(table.unit)}" * bool(table.unit)
             lines += ["````{container} constants", ""]

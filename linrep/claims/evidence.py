@@ -291,7 +291,13 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
 
     chief = min(parts, key=rank)
     tables = [
-        part.points.assign(panel=[f"{part.name} {panel}".strip() for panel in part.points["panel"]])
+        part.points.assign(
+            **{
+                name: [f"{part.name} {text}".strip() for text in part.points[name]]
+                for name in ("panel", "part")
+                if name in part.points
+            }
+        )
         for part in parts
         if part.points is not None
     ]

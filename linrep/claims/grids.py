@@ -1,13 +1,10 @@
-"""Numbers that are named by their setting, put into tables: "error, p = 0.1, K = 5"."""
+"""Numbers that were taken at several settings, put into tables."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-_SETTING = re.compile(r"([A-Za-z]\w*'?(?: [A-Z]\w*)?) = ([\w.+-]+)")
 
 
 @dataclass(frozen=True)
@@ -24,20 +21,14 @@ class Grid:
     unit: str = ""
 
 
-def setting(name: str) -> tuple[str, dict[str, str]]:
-    """Split a name into what it is of and the setting, pieces like "K = 5" behind commas."""
-    rest, found = [], {}
-    for piece in name.split(", "):
-        match = _SETTING.fullmatch(piece)
-        if match and match[1] not in found:
-            found[match[1]] = match[2]
-        else:
-            rest.append(piece)
-    return ", ".join(rest), found
+def title(fact: Mapping[str, Any]) -> str:
+    """Return what a fact of a ledger is of, with its setting: "error, p = 0.1, K = 5"."""
+    at = fact.get("setting", {}).items()
+    return ", ".join([fact["name"], *(f"{name} = {_text(value)}" for name, value in at)])
 
 
 def grids(facts: Iterable[Mapping[str, Any]]) -> tuple[list[Grid], list[Mapping[str, Any]]]:
-    """Return tables of the facts that are named by a setting, and the other facts.
+    """Return tables of the facts that were taken at several settings, and the other facts.
 
     One quantity on two parameters has a row for each value of the first and a column for each
     value of the second; otherwise a row is a setting and a column a quantity.
@@ -45,37 +36,43 @@ def grids(facts: Iterable[Mapping[str, Any]]) -> tuple[list[Grid], list[Mapping[
     Parameters
     ----------
     facts : iterable of mapping
-        With name, value and unit.
+        As a ledger has them: with name, value, unit and setting.
     """
-    groups: dict[tuple[str, ...], list[tuple[str, dict[str, str], Mapping[str, Any]]]] = {}
+    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for fact in facts:
-        of, where = setting(fact["name"])
-        groups.setdefault(tuple(where), []).append((of, where, fact))
+        groups.setdefault(tuple(fact.get("setting", {})), []).append(fact)
     tables, others = [], []
     for keys, group in groups.items():
-        if keys and len({tuple(where.values()) for _, where, _ in group}) > 1:
+        if keys and len({_values(fact) for fact in group}) > 1:
             tables.append(_grid(keys, group))
         else:
-            others += [fact for _, _, fact in group]
+            others += group
     return tables, others
 
 
 def _grid(keys, group):
-    cells = {(tuple(where.values()), of): fact for of, where, fact in group}
+    cells = {(_values(fact), fact["name"]): fact for fact in group}
     settings = list(dict.fromkeys(where for where, _ in cells))
-    names = list(dict.fromkeys(of for _, of in cells))
-    units = {fact["unit"] for fact in cells.values()} - {""}
+    names = list(dict.fromkeys(name for _, name in cells))
+    units = {fact["unit"] for fact in group} - {""}
     unit = units.pop() if len(units) == 1 else ""
     if len(keys) == 2 and len(names) == 1:
-        rows, columns = (
-            list(dict.fromkeys(where[place] for where in settings)) for place in (0, 1)
-        )
+        rows, columns = (list(dict.fromkeys(values)) for values in zip(*settings, strict=True))
         heads = (keys[0], *(f"{keys[1]} = {column}" for column in columns))
         lines = (
             (row, *(cells.get(((row, column), names[0])) for column in columns)) for row in rows
         )
         return Grid(names[0], heads, 1, tuple(lines), unit)
-    title = names[0] if len(names) == 1 else ""
+    caption = names[0] if len(names) == 1 else ""
     heads = (*keys, *(names if len(names) > 1 else ["value"]))
     lines = ((*where, *(cells.get((where, name)) for name in names)) for where in settings)
-    return Grid(title, heads, len(keys), tuple(lines), unit)
+    return Grid(caption, heads, len(keys), tuple(lines), unit)
+
+
+def _values(fact):
+    return tuple(map(_text, fact["setting"].values()))
+
+
+def _text(value):
+    """Return a value of a setting as it is written: sizes in full, other numbers to six digits."""
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -26,6 +26,7 @@ from linrep.claims.evidence import (
     shown,
 )
 from linrep.claims.findings import findings
+from linrep.claims.grids import title
 from linrep.claims.order import in_order
 from linrep.claims.sections import unescaped
 from linrep.claims.verify import Result
@@ -325,7 +326,7 @@ def largest_failure(entry: Mapping[str, Any]) -> str:
 
 
 def _fact(fact):
-    return f"{fact['name']}: {shown(fact, 'value')} {fact['unit']}".rstrip()
+    return f"{title(fact)}: {shown(fact, 'value')} {fact['unit']}".rstrip()
 
 
 def cell(text: str) -> str:

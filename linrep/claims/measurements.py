@@ -598,15 +598,22 @@ class Fact:
     value : float or str
     value_is : {"value", "lower bound", "upper bound"}
         Of what is named. The largest or smallest of the instances tried is a value.
+    setting : mapping of str to float or str
+        Where the number was taken, in the paper's letters: numbers of one name at several settings
+        are shown as a table.
     """
 
     name: str
     value: Number
     unit: str = ""
     value_is: str = VALUE
+    setting: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self):
         check.instance("value", self.value, Real, str)
+        # Of arrays of sizes, too; a ledger holds plain numbers.
+        plain = {name: getattr(x, "item", lambda x=x: x)() for name, x in self.setting.items()}
+        object.__setattr__(self, "setting", plain)
 
 
 @dataclass(frozen=True, eq=False)

@@ -173,6 +173,8 @@ def bounded(item: Constant, level: float) -> Evidence:
         pd.DataFrame(
             {
                 "panel": f"along {line.variable}",
+                "part": "",
+                "along": line.variable,
                 "series": line.series,
                 "x": line.x,
                 "y": drawn[:, 0],

@@ -228,7 +228,7 @@ def _numbers(result):
 
 def _facts(facts, verbose, of):
     """Print numbers that decide nothing: those at settings as tables, the others if asked for."""
-    from linrep.claims.grids import grids
+    from linrep.claims.grids import grids, title
 
     tables, others = grids(facts)
     texts = [fact for fact in others if isinstance(fact["value"], str)]
@@ -236,11 +236,11 @@ def _facts(facts, verbose, of):
     if texts:
         echo()
     for fact in texts:
-        echo(wrapped(f"{fact['name']}: {fact['value']}", "  "))
+        echo(wrapped(f"{title(fact)}: {fact['value']}", "  "))
     for grid in tables:
         echo()
-        title = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
-        echo(Painted(title, "title"), f" ({of})")
+        caption = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
+        echo(Painted(caption, "title"), f" ({of})")
         rows = [
             tuple(cell if isinstance(cell, str) else _fact(cell, not grid.unit) for cell in row)
             for row in grid.rows
@@ -249,7 +249,7 @@ def _facts(facts, verbose, of):
     if others and verbose:
         echo()
         for fact in others:
-            echo(f"{fact['name']}: {_fact(fact)}")
+            echo(f"{title(fact)}: {_fact(fact)}")
     elif others:
         what = "it" if len(others) == 1 else "them"
         echo(f"{counted(len(others), 'fact')} measured beside it: -v prints {what}")

@@ -256,16 +256,12 @@ def constants(paper, budget, workers, seed, store, out):
             echo(f"{item.id}: {result.sentence}", err=True)
             continue
         points = evidence(item.id, budget, seed, store).points
-        if points is None:
+        if points is None or "along" not in points:
             continue
-        chart = points[points["panel"].str.contains("along ")]
-        if chart.empty:
-            continue
-        pictures[item.id] = chart
-        for panel, line in chart.groupby("panel", sort=False):
+        chart = pictures[item.id] = points.dropna(subset=["along"])
+        for (part, axis), line in chart.groupby(["part", "along"], sort=False):
             lines.append(
-                {"claim": item.id, "constant": panel.rpartition("along ")[0].strip(),
-                 "along": panel.rpartition("along ")[2],
+                {"claim": item.id, "constant": part, "along": axis,
                  "from": line["x"].min(), "to": line["x"].max(),
                  "smallest": line["y"].min(), "largest": line["y"].max()}
             )  # fmt: skip

@@ -86,9 +86,9 @@ class Experiment:
         line breaks in it do not matter.
     summary : callable
         ``summary(rows) -> DataFrame``: the few numbers that the picture is about, for the terminal
-        and the manifest. Its index says what the numbers of a line belong to; counts of replicates
-        read "16 of 20", and of those won, tied and lost "12/3/5" (``linrep.figures.record``). It
-        is also called with half of the replicates, and with single ones.
+        and the manifest. Its index says what the numbers of a line belong to; counts of
+        replicates are those of :mod:`linrep.figures.counts`. It is also called with half of the
+        replicates, and with single ones.
     replicates, quick_replicates : int
         Per cell.
     packages : tuple of str

@@ -6,8 +6,8 @@ Every number of a recorded summary says what makes it comparable, one of
 
 - ``tolerance``: it does not vary over replicates, or is their number;
 - ``interval``: where another, independent run has it (:func:`linrep.stats.rerun_interval`);
-- ``share``: so many of so many replicates, in the summary "16 of 20";
-- ``order``: replicates won, tied and lost, in the summary "12/3/5": which is ahead, by how much;
+- ``share``: so many of so many replicates, a :class:`~linrep.figures.counts.Share`;
+- ``order``: replicates won, tied and lost, an :class:`~linrep.figures.counts.Order`;
 - ``of``: it is an end of the interval of that number, or its standard error (columns ``low``,
   ``high`` and ``sem`` after it), and varies with it.
 
@@ -23,7 +23,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from typing import Any
@@ -32,6 +31,7 @@ import numpy as np
 import pandas as pd
 
 from linrep import stats
+from linrep.figures.counts import Counts, Order, Share, numbers
 
 Summary = Callable[[pd.DataFrame], pd.DataFrame]
 #: Probability that any number of the whole record is not matched by another run.
@@ -51,8 +51,6 @@ TOO_FEW = "too few replicates to tell"
 #: was written.
 OTHER, CHANGED = "other digits", "changed since it was recorded"
 _ENDS = ("low", "high", "sem")
-_SHARE = re.compile(r"(\d+) of (\d+)")
-_ORDER = re.compile(r"(\d+)/(\d+)/(\d+)")
 
 
 def digest(rows: pd.DataFrame) -> str:
@@ -152,9 +150,8 @@ def labels(table: pd.DataFrame) -> list[str]:
 
 
 def _is_text(column):
-    counted = (_SHARE, _ORDER)
     return not pd.api.types.is_numeric_dtype(column.dtype) and not any(
-        pattern.fullmatch(str(value)) for value in column for pattern in counted
+        isinstance(value, Counts) for value in column
     )
 
 
@@ -205,12 +202,19 @@ def _lines(frame):
         raise ValueError("the index of a summary has to tell its lines apart")
     return [
         {
-            str(name): _plain(cell) if name in names else {"value": _plain(cell)}
+            str(name): _plain(cell) if name in names else _entry(cell)
             for name, cell in line.items()
             if name not in _ENDS or not pd.isna(cell)
         }
         for line in indexed.to_dict("records")
     ]
+
+
+def _entry(cell):
+    """Return what a record has of a number: its value, and of counts the text and the numbers."""
+    if isinstance(cell, Counts):
+        return {"value": str(cell), cell.kind: numbers(cell)}
+    return {"value": _plain(cell)}
 
 
 def _plain(value):
@@ -260,10 +264,8 @@ def _make_comparable(lines, rows, summary, signed):
             place, value = (key, name), line[name]["value"]
             if name in ends:
                 line[name]["of"] = ends[name]
-            elif isinstance(value, str) and (counted := _SHARE.fullmatch(value)):
-                line[name]["share"] = int(counted[1]) / max(int(counted[2]), 1)
-            elif isinstance(value, str) and (counted := _ORDER.fullmatch(value)):
-                line[name]["order"] = _order(*map(int, counted.groups()))
+            elif line[name].keys() & {Share.kind, Order.kind}:
+                continue
             elif name == "replicates" or isinstance(_value(value), str):
                 line[name]["tolerance"] = 0.0
             else:
@@ -320,11 +322,6 @@ def _interval(value, halves, singles, known, signed):
     return {"interval": [_plain(low), _plain(high)]}
 
 
-def _order(won, tied, lost):
-    ahead = "first" if won > lost else "second" if lost > won else "neither"
-    return {"ahead": ahead, "margin": abs(won - lost) / max(won + tied + lost, 1)}
-
-
 def compare(
     recorded: Mapping[str, Any],
     new: Mapping[str, Any],
@@ -360,22 +357,23 @@ def compare(
             same_sweep = OTHER if name == "seed" else OUTSIDE
             lines.append(("settings", name, _brief(one), _brief(two), same_sweep))
     entries = {(key, column): entry for key, column, entry in _numbers(old)}
-    others = {(key, column): entry["value"] for key, column, entry in _numbers(new)}
+    others = {(key, column): entry for key, column, entry in _numbers(new)}
     outcomes: dict[tuple, str] = {}
     for place in dict.fromkeys([*entries, *others]):
         one, two = entries.get(place), others.get(place)
-        if one is None or place not in others:
+        if one is None or two is None:
             outcome = OUTSIDE
-        elif "of" in one and not _same(one["value"], two):
+        elif "of" in one and not _same(one["value"], two["value"]):
             outcome = outcomes[place[0], one["of"]]
             outcome = INSIDE if outcome == SAME else outcome
-            if not _is_end(place[1], one["value"], two, others[place[0], one["of"]]):
+            of = others[place[0], one["of"]]
+            if not _is_end(place[1], one["value"], two["value"], of["value"]):
                 outcome = OUTSIDE
         else:
             outcome = _outcome(one, two)
         outcomes[place] = outcome
-        shown = None if one is None else one["value"]
-        lines.append(("number", _name(*place), shown, two, outcome))
+        shown = (None if entry is None else entry["value"] for entry in (one, two))
+        lines.append(("number", _name(*place), *shown, outcome))
     digests = [_short(found["rows"]["sha256"]) for found in (old, new)]
     lines.append(("rows", "digest", *digests, _text_outcome(*digests)))
     if kept is not None and new_kept is not None:
@@ -462,8 +460,8 @@ def _same(one, two, tolerance=DIGITS):
 
 
 def _outcome(entry, new):
-    """Judge one number by what its record says."""
-    if _same(entry["value"], new):
+    """Judge one number of another run by what its record says."""
+    if _same(entry["value"], new["value"]):
         return SAME
     if not _compatible(entry, new):
         return OUTSIDE
@@ -471,35 +469,35 @@ def _outcome(entry, new):
 
 
 def _compatible(entry, new):
-    if "share" in entry or "order" in entry:
-        pattern = _SHARE if "share" in entry else _ORDER
-        one, two = (pattern.fullmatch(str(text)) for text in (entry["value"], new))
-        if one is None or two is None:
-            return False
-        before, now = ([int(count) for count in found.groups()] for found in (one, two))
-        if "share" in entry and 0 in (before[1], now[1]):
-            return before == now
-        differ = stats.shares_differ if "share" in entry else stats.orders_differ
-        return differ(before, now) > _EACH
-    value, new = _value(entry["value"]), _value(new)
-    if isinstance(new, str) or isinstance(value, str) or math.isnan(new):
+    for kind, differ in ((Share.kind, stats.shares_differ), (Order.kind, stats.orders_differ)):
+        if kind in entry:
+            before, now = entry[kind], new.get(kind)
+            if now is None:
+                return False
+            if kind == Share.kind and 0 in (before[1], now[1]):
+                return before == now
+            return differ(before, now) > _EACH
+    value, number = _value(entry["value"]), _value(new["value"])
+    if isinstance(number, str) or isinstance(value, str) or math.isnan(number):
         return False
     if "interval" in entry:
         low, high = map(_value, entry["interval"])
-        return low <= new <= high
-    return math.isclose(value, new, rel_tol=entry.get("tolerance", 0.0))
+        return low <= number <= high
+    return math.isclose(value, number, rel_tol=entry.get("tolerance", 0.0))
 
 
 def _can_contradict(entry):
     """Tell whether any outcome of another run would be outside of what is recorded."""
-    if "share" in entry:
-        trials = int(entry["value"].split(" of ")[1])
-        return any(not _compatible(entry, f"{other} of {trials}") for other in (0, trials))
-    if "order" in entry:
-        trials = sum(map(int, entry["value"].split("/")))
-        return any(not _compatible(entry, text) for text in (f"{trials}/0/0", f"0/0/{trials}"))
-    low, high = map(_value, entry.get("interval", (0.0, 0.0)))
-    return not (low in (-math.inf, 0.0) and high == math.inf)
+    if Share.kind in entry:
+        trials = entry[Share.kind][1]
+        extremes: list[Counts] = [Share(count, trials) for count in (0, trials)]
+    elif Order.kind in entry:
+        trials = sum(entry[Order.kind])
+        extremes = [Order(trials, 0, 0), Order(0, 0, trials)]
+    else:
+        low, high = map(_value, entry.get("interval", (0.0, 0.0)))
+        return not (low in (-math.inf, 0.0) and high == math.inf)
+    return any(not _compatible(entry, _entry(extreme)) for extreme in extremes)
 
 
 def _is_end(name, recorded, new, of):

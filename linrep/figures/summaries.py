@@ -196,17 +196,6 @@ def along(rows: pd.DataFrame, axis: str, middle: Mapping[str, Any]) -> pd.DataFr
     return rows[np.logical_and.reduce(same)]
 
 
-def counted(values: pd.Series) -> str:
-    """Return of how many replicates something is true, as a summary has it: "16 of 20".
-
-    Parameters
-    ----------
-    values : Series of bool
-        One for each of independent replicates.
-    """
-    return f"{int(values.sum())} of {len(values)}"
-
-
 def exponents(y: ArrayLike, x: Mapping[str, ArrayLike], **options: Any) -> ScalingExponents | None:
     """Return fitted exponents, None where points are too few or variables do not vary.
 

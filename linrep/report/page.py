@@ -11,7 +11,8 @@ from markupsafe import Markup, escape
 
 from linrep.claims import VERDICTS
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign
-from linrep.claims.grids import grids, setting
+from linrep.claims.grids import grids
+from linrep.claims.grids import title as fact_title
 from linrep.claims.ledger import holding, largest_failure, readings, show
 from linrep.report import mathml, prose
 from linrep.report.entries import Entry, Report
@@ -68,7 +69,7 @@ def render(report: Report) -> str:
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
         "readings": readings, "largest": largest_failure,
         "paper": lambda name: PAPERS.get(name, (name, ""))[0],
-        "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "setting": setting,
+        "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "fact_title": fact_title,
         "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
         "markdown": lambda text: prose.html(text, ids), "inline": _inline,
         "headline": lambda text: _inline(text) + Markup("."), "related": _related,

@@ -75,7 +75,7 @@ def test_a_shortfall_is_a_ratio_with_its_setting_and_budget():
 def test_constants_are_a_table():
     rows = [line.split() for line in call("show", "pflmf.corollary2.constants").splitlines()]
     facts = ledger.recorded()["pflmf.corollary2.constants"]["facts"]
-    at = [f"{fact['value']:.4g}" for fact in facts if fact["name"].endswith("p = 0.1")]
+    at = [f"{fact['value']:.4g}" for fact in facts if fact["setting"] == {"p": 0.1}]
     assert len(at) == 6
     assert ["0.1", *at] in rows
     # Each number with the T that it is at, and with what computed it.

@@ -93,8 +93,9 @@ def test_indices_and_powers_are_set_and_plain_where_only_text_is(extension):
 def test_constants_are_those_of_the_ledger_with_their_setting(extension):
     lines = extension("claim_pages").Constants.lines(None, "pflmf.corollary2.constants")
     facts = {
-        fact["name"]: fact["value"]
+        f"{fact['name']}, p = {fact['setting']['p']:g}": fact["value"]
         for fact in ledger.recorded()["pflmf.corollary2.constants"]["facts"]
+        if fact["setting"]
     }
     header, _, *rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"

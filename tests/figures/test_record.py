@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from linrep.figures import record, reproduction
+from linrep.figures.counts import Order, Share, counted, ordered
 from tests.tools import complaint, rarely
 
 ROOT = Path(__file__).parents[2]
@@ -29,8 +30,9 @@ def summary(rows):
     first = rows["one"] < rows["other"]
     table = groups[["one"]].median().add_prefix("median, ")
     table["m times 3"] = 3.0 * table.index
-    table["first"] = [f"{own.sum()} of {len(own)}" for _, own in first.groupby(rows["m"])]
-    table["order"] = [f"{own.sum()}/0/{(~own).sum()}" for _, own in first.groupby(rows["m"])]
+    table["first"] = first.groupby(rows["m"]).agg(counted)
+    first.index = pd.Index(rows["m"])
+    table["order"] = ordered(first, ~first, ["m"])
     table["mean"], table["sem"] = groups["other"].mean(), groups["other"].sem()
     return table
 
@@ -89,9 +91,9 @@ def test_every_number_says_what_makes_it_comparable():
         "sem": {"of"},
     }
     assert line["sem"]["of"] == "mean"
-    won, lost = (int(line["order"]["value"].split("/")[i]) for i in (0, 2))
-    assert line["order"]["order"]["ahead"] == ("first" if won > lost else "second")
-    assert line["order"]["order"]["margin"] == abs(won - lost) / 20
+    assert line["order"]["value"] == "/".join(map(str, line["order"]["order"]))
+    assert line["first"]["value"] == " of ".join(map(str, line["first"]["share"]))
+    assert sum(line["order"]["order"]) == line["first"]["share"][1] == 20
 
 
 def test_the_same_rows_have_the_same_digits():
@@ -198,7 +200,9 @@ def test_numbers_survive_json_with_all_their_digits():
 
 
 def test_a_summary_without_an_index_has_its_texts_or_its_lines_as_labels():
-    table = pd.DataFrame({"what": ["a", "b"], "won": ["1 of 2", "2 of 2"], "value": [1.0, 2.0]})
+    table = pd.DataFrame(
+        {"what": ["a", "b"], "won": [Share(1, 2), Share(2, 2)], "value": [1.0, 2.0]}
+    )
     assert record.labels(table) == ["what"]
     assert record.labels(table.drop(columns="what")) == ["line"]
     assert record.labels(table.assign(what="a")) == ["line"]
@@ -245,12 +249,13 @@ def test_the_record_keeps_its_level_and_its_weight():
 @pytest.mark.parametrize(
     ("entry", "new", "outcome"),
     [
-        ({"value": "0 of 6", "share": 0.0}, "6 of 6", record.TOO_FEW),
-        ({"value": "0 of 20", "share": 0.0}, "20 of 20", record.OUTSIDE),
-        ({"value": "0 of 20", "share": 0.0}, "1 of 20", record.INSIDE),
-        ({"value": "0/0/6", "order": {}}, "6/0/0", record.TOO_FEW),
-        ({"value": "0/0/20", "order": {}}, "20/0/0", record.OUTSIDE),
-        ({"value": "0 of 0", "share": 0.0}, "3 of 5", record.OUTSIDE),
+        (Share(0, 6), Share(6, 6), record.TOO_FEW),
+        (Share(0, 20), Share(20, 20), record.OUTSIDE),
+        (Share(0, 20), Share(1, 20), record.INSIDE),
+        (Order(0, 0, 6), Order(6, 0, 0), record.TOO_FEW),
+        (Order(0, 0, 20), Order(20, 0, 0), record.OUTSIDE),
+        (Share(0, 0), Share(3, 5), record.OUTSIDE),
+        (Share(0, 5), 0.0, record.OUTSIDE),
         ({"value": 2.0, "interval": ["-inf", "inf"]}, 9.0, record.TOO_FEW),
         ({"value": 2.0, "interval": [0.0, "inf"]}, 9.0, record.TOO_FEW),
         ({"value": 2.0, "interval": [1.0, "inf"]}, 9.0, record.INSIDE),
@@ -258,7 +263,8 @@ def test_the_record_keeps_its_level_and_its_weight():
     ],
 )
 def test_what_no_other_run_could_contradict_is_told_apart(entry, new, outcome):
-    assert record._outcome(entry, new) == outcome
+    entry = entry if isinstance(entry, dict) else record._entry(entry)
+    assert record._outcome(entry, record._entry(new)) == outcome
 
 
 def test_ends_of_intervals_and_standard_errors_have_to_be_that():

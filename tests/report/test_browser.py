@@ -210,7 +210,7 @@ def test_a_phrase_is_found_as_a_whole(browse):
     card = page.find_element("id", "theorem-pflmf.corollary2")
     assert card.is_displayed()
     facts = book.recorded()["pflmf.corollary2.constants"]["facts"]
-    at = [f"{f['value']:.4g}" for f in facts if f["name"].endswith("p = 0.1") and f["unit"]]
+    at = [f"{f['value']:.4g}" for f in facts if f["setting"] == {"p": 0.1} and f["unit"]]
     text = " ".join(card.text.split())
     assert all(f"{bound} {attained}" in text for bound, attained in (at[:2], at[2:]))
     assert search(page, "p=0.1") == found

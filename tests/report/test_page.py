@@ -192,15 +192,15 @@ def test_findings_are_in_order_of_severity_with_their_code(recorded):
 
 def test_numbers_at_settings_are_tables():
     facts = [
-        {"name": f"{of}, p = {p}, K = {K}", "value": p * K, "unit": ""}
+        {"name": of, "value": p * K, "unit": "", "setting": {"p": p, "K": K}}
         for of in ("error", "rate")
         for p in (0.1, 1)
         for K in (1, 5)
     ]
-    (table,), rest = grids([*facts, {"name": "alone, x = 1", "value": 2, "unit": ""}])
+    (table,), rest = grids([*facts, {"name": "alone", "value": 2, "unit": "", "setting": {"x": 1}}])
     assert table.heads == ("p", "K", "error", "rate")
     assert [row[:2] for row in table.rows] == [("0.1", "1"), ("0.1", "5"), ("1", "1"), ("1", "5")]
-    assert [fact["name"] for fact in rest] == ["alone, x = 1"]
+    assert [fact["name"] for fact in rest] == ["alone"]
     (table,), _ = grids(facts[:3])
     assert (table.title, table.heads) == ("error", ("p", "K = 1", "K = 5"))
     assert [row[0] for row in table.rows] == ["0.1", "1"]
@@ -217,7 +217,7 @@ def test_the_constants_at_a_share_of_clients_are_a_row(recorded):
         share: [
             f"{fact['value']:.4g}"
             for fact in book.recorded()["pflmf.corollary2.constants"]["facts"]
-            if fact["name"].endswith(f"p = {share}") and fact["unit"]
+            if fact["setting"] == {"p": float(share)} and fact["unit"]
         ]
         for share in ("0.1", "0.5")
     }

@@ -74,7 +74,8 @@ def relaxed(budget, rng, *, least=1e-3, gain=0.5):
         name = ", ".join(f"{key} = {value:g}" for key, value in setting.items())
         where = {**setting, "m": m, "kappa": float(kappa), "shortest head over sqrt(k)": least}
         yield Frequency(violations, runs, _ALLOWED, name=name, setting=where)
-        yield Fact(f"median distance after a round from 1/2, {name}", float(np.median(ends)))
+        middle = float(np.median(ends))
+        yield Fact("median distance after a round from 1/2", middle, setting=setting)
 
 
 relaxed.corrected(

@@ -193,7 +193,8 @@ def theta(budget, rng, *, ratio_power=1.0, log_power=1.0):
     factor = limiting_contraction(truth, step_size=0.25, m=k + 1)
     yield Fact("factor of a round with infinitely many clients, m = k + 1", factor)
     for size, sample in ((n[0], samples[0]), (n[-1], samples[-1])):
-        yield Fact(f"samples per client, d = 4, n = {size}", float(np.median(sample)))
+        middle = float(np.median(sample))
+        yield Fact("samples per client", middle, setting={"d": 4, "n": size})
 
 
 theta.corrected(

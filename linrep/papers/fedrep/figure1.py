@@ -60,7 +60,8 @@ def figure1(budget, rng, *, best="FedRep"):
             panel = f"{heads} heads, noise {noise:.2g}"
             rows.append(long.assign(panel=panel, x=m, xlabel="m", ylabel="error"))
     for m in budget((2,), (2, 3, 4)):
-        yield Fact(f"FedRep's error over local training's, m = {m}", _few_samples(m, rng))
+        ratio = _few_samples(m, rng)
+        yield Fact("FedRep's error over local training's", ratio, setting={"m": m})
     yield Curve(medians(rows))
 
 

@@ -126,9 +126,8 @@ def compare_rounds(budget, rng, *, steps, pairs):
                     yield lead
                 if isinstance(lead, Paired):
                     ratio = float(np.median(lead.smaller / lead.larger))
-                    yield Fact(
-                        f"median ratio of rounds, {one} over {other}, {name}, n = {n}", ratio
-                    )
+                    what = f"median ratio of rounds, {one} over {other}, {name}"
+                    yield Fact(what, ratio, setting={"n": n})
         yield Curve(round_table(rounds, name))
 
 

@@ -90,7 +90,7 @@ def threshold(budget, rng, *, excess=0):
     for name, column in _AVERAGES.items():
         for m in sizes[:3]:
             error = float(errors[m, column].median())
-            yield Fact(f"error over the zero model's, {name}, m_new = {m}", error)
+            yield Fact(f"error over the zero model's, {name}", error, setting={"m_new": m})
     yield Curve(_new_client_table(errors))
 
 

@@ -41,8 +41,8 @@ def figure7(budget, rng, *, trend="increases"):
                     )
                 )
         for n in (sizes[0], sizes[-1]):
-            name = f"median of GD-GD's rounds over FedRep's, n = {n}, m = {m}"
-            yield Fact(name, ratios[n]["distance"].median())
+            middle = ratios[n]["distance"].median()
+            yield Fact("median of GD-GD's rounds over FedRep's", middle, setting={"n": n, "m": m})
     table = pd.concat(rows)
     yield Curve(medians([table[np.isfinite(table["y"])]]))
 

@@ -67,18 +67,16 @@ def _facts(found):
     for n, rows in found.items():
         table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
         for place, start in enumerate(("Gaussian", "projected-gradient")):
-            name = f"median distance of the {start} start, n = {n}"
-            yield Fact(name, float(np.median(table["starts"][:, place])))
+            middle = float(np.median(table["starts"][:, place]))
+            yield Fact(f"median distance of the {start} start", middle, setting={"n": n})
         for reading in _READINGS:
             gaussian, steady = table[reading].T
             known = np.isfinite(gaussian) & np.isfinite(steady) & (steady > 0.0)
             if not known.any():
                 continue
             ratio = float(np.median(gaussian[known] / steady[known]))
-            yield Fact(
-                f"median ratio of rounds, Gaussian over projected gradient, {reading}, n = {n}",
-                ratio,
-            )
+            name = f"median ratio of rounds, Gaussian over projected gradient, {reading}"
+            yield Fact(name, ratio, setting={"n": n})
 
 
 @statement(
@@ -101,8 +99,8 @@ def starts_fedrep_corrected(budget, rng, *, same_end=True):
         yield _compared(rows, "end", same_end, n)
         for share in (1.0, 0.3, 0.1):
             starts = [_start_at(n, seed, share) for seed in seeds[: budget(5, 12)]]
-            name = f"distance of the projected-gradient start, step {share:g}/L, n = {n}"
-            yield Fact(name, float(np.median(starts)))
+            name = f"distance of the projected-gradient start, step {share:g}/L"
+            yield Fact(name, float(np.median(starts)), setting={"n": n})
 
 
 @statement(
@@ -126,7 +124,8 @@ def starts_gd_gd(budget, rng, *, sensitive=True, often=0.1):
             late, early = np.array([row[_READINGS[0]] for row in runs]).T
             nearest = np.array([row["nearest"] for row in runs])
             setting = {"n": n, "convention": convention, "QR": orthonormal}
-            where = f"{convention}, {'QR' if orthonormal else 'no QR'}, n = {n}"
+            kind = f"{convention}, {'QR' if orthonormal else 'no QR'}"
+            where = f"{kind}, n = {n}"
             pair = (early, late) if sensitive else (late, early)
             yield before(*pair, name=f"rounds, {where}", setting=setting)
             if convention == "published":
@@ -135,7 +134,8 @@ def starts_gd_gd(budget, rng, *, sensitive=True, often=0.1):
                     quantity="share of runs that get to 0.1", setting=setting,
                 )  # fmt: skip
             else:
-                yield Fact(f"share that never gets to 0.1, {where}", float(np.mean(nearest > 0.1)))
+                share = float(np.mean(nearest > 0.1))
+                yield Fact(f"share that never gets to 0.1, {kind}", share, setting={"n": n})
 
 
 def _from_starts(n, seed, method, convention="text", orthonormal=True, scale=1.0):

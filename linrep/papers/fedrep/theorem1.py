@@ -158,7 +158,8 @@ def theorem1(
     yield Curve(shares)
     fixed = shares[shares["series"] == "m = 4"].set_index("x")["y"]
     for rn in (5, 300):
-        yield Fact(f"share of runs that leave (11), d = 20, k = 2, m = 4, rn = {rn}", fixed[rn])
+        at = {"d": 20, "k": 2, "m": 4, "rn": rn}
+        yield Fact("share of runs that leave (11)", fixed[rn], setting=at)
     for fraction in (4.0, 7.0):  # steps longer than the theorem allows, with the same m
         cells = [
             cell | {"fraction": fraction} for cell in _instances("gaussian", budget(20, 150), rng)

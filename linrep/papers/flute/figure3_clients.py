@@ -47,4 +47,5 @@ def clients(budget, rng, *, smaller=MANY):
             if (m, k) == SHOWN and noise == NOISE:
                 for n, found in ((FEW, few), (MANY, many)):
                     middle = float(np.median(found.last("FLUTE", "normalized")))
-                    yield Fact(f"median error over the least of rank {k}, M = {n}, N = {m}", middle)
+                    name = f"median error over the least of rank {k}"
+                    yield Fact(name, middle, setting={"M": n, "N": m})

@@ -103,8 +103,9 @@ def divergence(budget, rng, *, ratios=EXCESSES):
             name=f"N = {m}, gamma_1 = 2 gamma_2 does not", setting={"m": m, "ratio": 1.0},
         )  # fmt: skip
         yield Fact(
-            f"gamma_1/(2 gamma_2) from which the objective is unbounded, median, N = {m}",
+            "gamma_1/(2 gamma_2) from which the objective is unbounded, median",
             float(np.median(thresholds)),
+            setting={"N": m},
         )
 
 

@@ -53,6 +53,7 @@ def nc_metrics(budget, rng, *, sign=1.0):
     for m, own, _ in SETTINGS:
         mask = (np.arange(m) < own).astype(float)
         apart = np.linalg.norm(_target(mask, own) - _target(mask, m))
-        yield Fact(f"Global NC2 where Local NC2 is 0, m = {m}, m' = {own}", float(apart))
+        at = {"m": m, "m'": own}
+        yield Fact("Global NC2 where Local NC2 is 0", float(apart), setting=at)
         least = 1.0 - np.linalg.norm(_target(mask, m))
-        yield Fact(f"least Global NC2, m = {m}, m' = {own}", float(least))
+        yield Fact("least Global NC2", float(least), setting=at)

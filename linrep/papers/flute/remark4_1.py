@@ -102,8 +102,8 @@ def remark4_1(budget, rng, *, scale=1e-2, allowed=0.1):
             Frequency(missed, len(above), allowed, name=name, weight=0.5, measured_is=LOWER)
         )
         yield Fact(
-            f"share of runs above the least training loss, {name}", missed / len(above),
-            value_is=LOWER,
+            f"share of runs above the least training loss, {models}", missed / len(above),
+            value_is=LOWER, setting={"M": n, "N": m, "k": k},
         )  # fmt: skip
     yield Readings(
         [Together(population, name="infinitely many samples"), Together(data, name="on data")],

@@ -113,6 +113,8 @@ def assumption3_2(budget, rng, *, power=0.0):
             quantity="least c_z of rows of norm 1", name="rows of norm 1: c_z is no constant",
         )  # fmt: skip
     for p in (4, 96):
-        yield Fact(f"median c_z of Gaussian rows, M = 100, k = {p}", medians["gaussian"][p])
+        at = {"M": 100, "k": p}
+        yield Fact("median c_z of Gaussian rows", medians["gaussian"][p], setting=at)
     for M in (20, 1e12):
-        yield Fact(f"95 % quantile of mu_z of Gaussian rows, k = 4, M = {M:g}", _gaussian_mu(M, 4))
+        quantile = _gaussian_mu(M, 4)
+        yield Fact("95 % quantile of mu_z of Gaussian rows", quantile, setting={"k": 4, "M": M})

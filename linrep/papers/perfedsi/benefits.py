@@ -140,7 +140,8 @@ def benefit(budget, rng, *, k_power=1.5, by_clients=False):
         settings=[cell(n=n) for n in (50, 100, 200, 400)],
     )  # fmt: skip
     for place, k in ((0, 2), (-1, 32)):
-        yield Fact(f"median of the rounds at tuned steps, k = {k}", np.median(rounds[:, place]))
+        middle = np.median(rounds[:, place])
+        yield Fact("median of the rounds at tuned steps", middle, setting={"k": k})
 
 
 def _totals(by_items, k_power) -> Readings:
@@ -232,11 +233,14 @@ def lower_bound(budget, rng, *, by_items=False, k_power=1.5):
     for n, d in budget(((32, 8),), ((32, 8), (60, 60))):
         middle = np.median(_recovery(runs, rng, n, d, k, sides), axis=0)
         yield Fact(
-            f"fewest entries of Gauss-Newton over (d + M) r, k = 4, d = {d}, M = {n}",
+            "fewest entries of Gauss-Newton over (d + M) r",
             middle[0] / (k * (n + d)),
+            setting={"k": 4, "d": d, "M": n},
         )
         yield Fact(
-            f"the same without side information, d = {d}, M = {n}", middle[-1] / (k * (n + d))
+            "the same without side information",
+            middle[-1] / (k * (n + d)),
+            setting={"d": d, "M": n},
         )
         yield curve(
             panel=f"d = {d}, M = {n}, r = {k}", series="", x=[*sides, n], y=middle,

@@ -85,7 +85,8 @@ def _runs(budget, rng, powers):
             )  # fmt: skip
         if len(left) == len(T):
             slope = slope_of(T, np.mean(left, axis=1)).value
-            yield Fact(f"power of T in runs, p = {p:g}, {'noise' if noisy else 'no noise'}", slope)
+            kind = "noise" if noisy else "no noise"
+            yield Fact(f"power of T in runs, {kind}", slope, setting={"p": p})
     if ratios:
         yield Together(ratios, left_out=1.0 - len(ratios) / planned, name="runs")
     else:
@@ -118,7 +119,7 @@ def _rates(powers, noises, name) -> Cases:
 def _late_power(noise, name) -> Fact:
     """Return the exact power of T at p = 1/10, T large for it."""
     found = late_power(0.1, noise, -0.5 if noise else -1.0)
-    return Fact(f"power of T, U fixed, p = 0.1, T large, {name}", found.measured)
+    return Fact(f"power of T, U fixed, T large, {name}", found.measured, setting={"p": 0.1})
 
 
 def _constant_in_p(noise) -> Fact:
@@ -197,9 +198,10 @@ def _constants(p):
         T = 1e8 / p ** (4 if noise else 2)
         bound = _bound(1.0, 1.0, T, float(np.sqrt(noise)), p, (1.0, 0.5))
         attained = exact_left(p, T, corollary_step(T, noise), noise)
-        yield Fact(f"T for {rate}, p = {p:g}", T)
+        yield Fact(f"T for {rate}", T, setting={"p": p})
         for name, value in (("bound", bound), ("attained", attained)):
-            yield Fact(f"before {rate}: {name}, p = {p:g}", value * T**power, "L(F^0 - F*)")
+            constant = value * T**power
+            yield Fact(f"before {rate}: {name}", constant, "L(F^0 - F*)", setting={"p": p})
 
 
 # The abstract.

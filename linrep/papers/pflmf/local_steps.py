@@ -51,7 +51,8 @@ def _order(rng, kind, p, K, seeds) -> Fact:
         state = _state(rng, kind)
         lines.append([_apart(state, p, K, size) for size in _SIZES])
     slope = np.polyfit(np.log(_SIZES), np.log(np.array(lines)).mean(axis=0), 1)[0]
-    return Fact(f"power of eta L in the distance, {kind}, p = {p:g}, K = {K}", float(slope))
+    at = {"p": p, "K": K}
+    return Fact(f"power of eta L in the distance, {kind}", float(slope), setting=at)
 
 
 def _grown(q, K, k) -> float:

@@ -176,7 +176,7 @@ def number_of_steps(budget, rng, *, K_power=1.0, p_power=2.0):
     yield cells.at_most_one("runs", PROVED)
     yield cells.curve()
     for K, ratio in largest.items():
-        yield Fact(f"largest left over right side at p = 1, U fixed, K = {K}", ratio)
+        yield Fact("largest left over right side at p = 1, U fixed", ratio, setting={"K": K})
 
 
 @statement(
@@ -201,7 +201,8 @@ def equal_averages(budget, rng, *, K_power=1.0):
     yield from _exact(budget, K_power)
     yield from _runs(budget, rng, K_power)
     at = "K = 20 over K = 1, U fixed"
-    yield Fact(f"V-part, {at}, p = 1, eta L = 0.49", exact_ratio(1.0, 0.49, 20, 1e9))
-    yield Fact(f"U-part, {at}, p = 1, eta L = 0.49", exact_ratios_of_U(1.0, 0.49, 20, 1e9)[1])
-    whole = exact_ratio(0.02, 0.25, 20, 1e9, 0.0)
-    yield Fact(f"V-part, {at}, p = 0.02, eta L = 0.25, eta_v = p eta", whole)
+    large, few = {"p": 1, "eta L": 0.49}, {"p": 0.02, "eta L": 0.25}
+    yield Fact(f"V-part, {at}", exact_ratio(1.0, 0.49, 20, 1e9), setting=large)
+    yield Fact(f"U-part, {at}", exact_ratios_of_U(1.0, 0.49, 20, 1e9)[1], setting=large)
+    reduced = exact_ratio(0.02, 0.25, 20, 1e9, 0.0)
+    yield Fact(f"V-part, {at}, eta_v = p eta", reduced, setting=few)

@@ -102,7 +102,7 @@ def _noisy_runs(budget, rng, bound):
             )  # fmt: skip
             continue
         slope = log_slope(sizes, samples, statistic=np.mean, rng=rng)
-        yield Fact(f"power of T in runs up to T = {max(T)}, p = {p:g}", slope.value)
+        yield Fact(f"power of T in runs up to T = {max(T)}", slope.value, setting={"p": p})
         means = [sample.mean() for sample in samples]
         yield curve(
             panel="runs in T, p < 1", series=f"p = {p:g}", x=sizes, y=means,
