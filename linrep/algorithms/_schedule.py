@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from linrep.algorithms.resumable import Resumable
 from linrep.kernels import designs
 
 AT_MOST = 2**20  # participants drawn at a time
 
 
-class Schedule:
+class Schedule(Resumable):
     """Participants of the rounds to come, drawn many rounds at a time: a call costs more than one.
 
     Parameters
@@ -73,7 +74,7 @@ class Schedule:
         self._before, self._taken = (self._rng.bit_generator.state, self._order.copy()), 0
 
 
-class InTurn:
+class InTurn(Resumable):
     """Disjoint groups of clients, one for each round, of which no client is in two.
 
     Parameters
@@ -83,6 +84,9 @@ class InTurn:
     n, participants : int
         Clients, and how many of them a group has.
     """
+
+    buffers = ("_groups",)
+    kept = ("_used",)
 
     def __init__(self, rng: np.random.Generator, n: int, participants: int):
         groups = n // participants
@@ -98,11 +102,3 @@ class InTurn:
     def give_back(self, rounds: int) -> None:
         """Take back the last rows of what `next` returned: a run ended before them."""
         self._used -= rounds
-
-    def save(self) -> tuple:
-        """Return what `restore` needs to go on from here."""
-        return self._groups.copy(), self._used
-
-    def restore(self, saved: tuple) -> None:
-        """Go to where `save` was called."""
-        self._groups[:], self._used = saved

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from linrep.algorithms.resumable import Resumable
 
 Values = NDArray[np.float64]
 Gradient = Callable[[Values], Values]
@@ -83,7 +84,7 @@ def largest_eigenvalue(
     return float(abs(values[largest])), vectors[:, largest] @ Q, taken
 
 
-class Smoothness:
+class Smoothness(Resumable):
     """Steps of 1.5/L, L the largest curvature, estimated again as a run goes on.
 
     Where everyone takes part, L is estimated every ten rounds, and whenever a factor has grown or
@@ -99,6 +100,8 @@ class Smoothness:
     first : int, default 12
         Products of the first estimate, at most.
     """
+
+    kept = ("_vector", "_estimates", "_norms", "_age", "gradients")
 
     def __init__(self, size: int, *, drawn: bool, first: int = FIRST):
         self._drawn, self._first = drawn, first
@@ -143,14 +146,6 @@ class Smoothness:
             return True
         pairs = zip(norms, self._norms, strict=True)
         return any(not before <= now * GROWTH <= before * GROWTH**2 for now, before in pairs)
-
-    def save(self) -> tuple[Any, ...]:
-        """Return what `restore` needs to go on from here."""
-        return self._vector, self._estimates, self._norms, self._age, self.gradients
-
-    def restore(self, saved: tuple[Any, ...]) -> None:
-        """Go to where `save` was called."""
-        self._vector, self._estimates, self._norms, self._age, self.gradients = saved
 
 
 def _unit(vector):

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linrep.algorithms.resumable import Resumable
+
 Values = NDArray[np.float64]
 
 MEMORY = 10  # values of which a new one must not exceed the largest
@@ -18,7 +20,7 @@ _TRIALS = 100  # points that a round tries at most
 _ROUNDING = 64.0 * np.finfo(np.float64).eps  # of a value, relative to it
 
 
-class Descent:
+class Descent(Resumable):
     r"""Proximal gradient descent with the spectral step of Barzilai and Borwein.
 
     .. math:: x_{t+1} = \mathrm{prox}_{a_t}(x_t - a_t g_t), \qquad
@@ -68,6 +70,8 @@ class Descent:
     Wright, Nowak and Figueiredo, *Sparse reconstruction by separable approximation*, IEEE Trans.
     Signal Process. 57, 2009.
     """
+
+    kept = ("x", "value", "gradient", "note", "step", "trials", "_next", "_values")
 
     def __init__(
         self,
@@ -145,18 +149,8 @@ class Descent:
                 found = step, x, value, gradient, note
         return found
 
-    def save(self) -> tuple[Any, ...]:
-        """Return what `restore` needs to go on from here."""
-        place = self.x, self.value, self.gradient, self.note  # a step makes new arrays
-        return *place, self.step, self.trials, self._next, self._values
 
-    def restore(self, saved: tuple[Any, ...]) -> None:
-        """Go to where `save` was called."""
-        self.x, self.value, self.gradient, self.note = saved[:4]
-        self.step, self.trials, self._next, self._values = saved[4:]
-
-
-class Backtracking:
+class Backtracking(Resumable):
     """Rounds of any kind, with a step that is lengthened while the value falls.
 
     A round after which the value has risen is taken back, and played with half the step; the next
@@ -182,6 +176,8 @@ class Backtracking:
     trials : int
         Rounds played, with those that were taken back.
     """
+
+    kept = ("value", "step", "trials", "_next")
 
     def __init__(
         self,
@@ -210,11 +206,3 @@ class Backtracking:
             self._restore(before)
             step *= SHORTENED
         self.step = 0.0
-
-    def save(self) -> tuple[Any, ...]:
-        """Return what `restore` needs to go on from here, without what is played."""
-        return self.value, self.step, self.trials, self._next
-
-    def restore(self, saved: tuple[Any, ...]) -> None:
-        """Go to where `save` was called."""
-        self.value, self.step, self.trials, self._next = saved

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep.algorithms import diagnosis
+from linrep.algorithms.resumable import Resumable
 from linrep.algorithms.samples import samples_seen
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.problems.prediction import origin
@@ -37,7 +38,7 @@ _MAY_DIFFER = {
 _REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
 
 
-class Method(ABC):
+class Method(Resumable, ABC):
     """A running algorithm: its state, and the rounds that change it.
 
     Attributes
@@ -90,14 +91,6 @@ class Method(ABC):
     def converged(self, measured: Any) -> bool:
         """Tell whether a state with this measurement is the last; by default `run` tells."""
         return False
-
-    @abstractmethod
-    def save(self) -> Any:
-        """Return what `restore` needs to continue from here, as nested tuples."""
-
-    @abstractmethod
-    def restore(self, saved: Any) -> None:
-        """Go to where `save` was called, random streams included."""
 
 
 @dataclass(frozen=True)
@@ -404,6 +397,8 @@ def run_rounds(
 class _Steps(Method):
     """Rounds given as a step; see :class:`Method`."""
 
+    kept = ("_state", "_done")
+
     most = 1
     saved_before_run = True
 
@@ -428,12 +423,6 @@ class _Steps(Method):
 
     def converged(self, measured):
         return self._stop is not None and self._stop(measured)
-
-    def save(self):
-        return self._state, self._done
-
-    def restore(self, saved):
-        self._state, self._done = saved
 
 
 checked(globals())

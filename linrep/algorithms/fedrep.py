@@ -206,7 +206,9 @@ def fedrep(
         raise ValueError(
             "step_size='adaptive' needs batches='fixed', orthonormal=True, normalization='theorem'"
         )
-    eta = 1.0 if adaptive else _read_step_size(step_size, setup, normalization)
+    prescribed = _prescribed(setup)
+    divisor = 1 if normalization == "theorem" else setup.participants
+    eta = 1.0 if adaptive else _read_step_size(step_size, setup, prescribed, divisor)
     from_models = setup.start == "models"
     if isinstance(start, Trace):
         from_models = start.settings.get("coordinates") == "whitened"
@@ -250,7 +252,7 @@ def fedrep(
             "local_steps": local_steps,
             "step_size": step_size if adaptive else eta,
             "step_size_rule": step_size if isinstance(step_size, str) else "given",
-            "prescribed_step_size": _prescribed(setup, normalization),
+            "prescribed_step_size": None if prescribed is None else prescribed / divisor,
             "head_step_size": head_step_size,
             "normalization": normalization,
             "orthonormal": orthonormal,
@@ -278,8 +280,8 @@ def _name(local_steps):
     return "GD-GD" if local_steps == 1 else f"{local_steps}GD-GD"
 
 
-def _read_step_size(step_size, setup: Setup, normalization) -> float:
-    """Return the step size in the normalization asked for."""
+def _read_step_size(step_size, setup: Setup, prescribed, divisor) -> float:
+    """Return the step size: as it is given, or as a rule has it for means, over the divisor."""
     if not isinstance(step_size, str):
         return check.real("step_size", step_size, above=0.0)
     check.choice("step_size", step_size, ("theorem", "adaptive", "smoothness"))
@@ -288,20 +290,19 @@ def _read_step_size(step_size, setup: Setup, normalization) -> float:
             raise ValueError(
                 "step_size='theorem' needs a known truth; use a number, or 'adaptive' by default"
             )
-        eta = theorem_step_size(setup.truth, setup.participants)
-    else:
-        if setup.data is None:
-            raise ValueError("step_size='smoothness' needs stored data, that is batches='fixed'")
-        eta = smoothness_step_size(setup.data, setup.B)
-    return eta / setup.participants if normalization == "published" else eta
+        if prescribed is None:  # of heads that are all zero, which is refused
+            prescribed = theorem_step_size(setup.truth, setup.participants)
+        return prescribed / divisor
+    if setup.data is None:
+        raise ValueError("step_size='smoothness' needs stored data, that is batches='fixed'")
+    return smoothness_step_size(setup.data, setup.B) / divisor
 
 
-def _prescribed(setup: Setup, normalization) -> float | None:
-    """Return the step that the theorem allows, where a truth is known."""
+def _prescribed(setup: Setup) -> float | None:
+    """Return the step that the theorem allows for means of gradients, where a truth is known."""
     if setup.truth is None or not setup.truth.W.any():
         return None
-    eta = theorem_step_size(setup.truth, setup.participants)
-    return eta / setup.participants if normalization == "published" else eta
+    return theorem_step_size(setup.truth, setup.participants)
 
 
 checked(globals(), units=False)

@@ -90,6 +90,9 @@ class Sampled(Method):
     participants are drawn.
     """
 
+    buffers = ("_BT", "_W", "_memory")
+    kept = ("_schedules", "_rngs")
+
     def __init__(
         self, setup: Setup, settings: kernel.Settings, *, rounds, split, storage, workers,
         adaptive=False, whitened=False, in_halves=False, schedule=None,
@@ -243,24 +246,13 @@ class Sampled(Method):
         """Tell whether the distance is within the tolerance in a round."""
         return self._table[measured, kernel.DISTANCE] <= self._rest[0].tolerance
 
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        states = tuple(each.bit_generator.state for each in self._rngs)
-        memory = () if self._memory is None else tuple(each.copy() for each in self._memory)
-        return self._BT.copy(), self._W.copy(), self._schedules.save(), states, memory
-
     def restore(self, saved):
         """Go to where `save` was called, random streams included."""
-        self._BT[:], self._W[:], schedule, states, memory = saved
-        for own, kept in zip(self._memory or (), memory, strict=True):
-            own[:] = kept
+        super().restore(saved)
         if self._memory is not None:
             self._lowest = self._memory.numbers[adapting.LOWEST]
-        self._schedules.restore(schedule)
         self._done = 0  # the table's rows are counted from here
         self._measure()
-        for each, state in zip(self._rngs, states, strict=True):
-            each.bit_generator.state = state
 
 
 def _run_in_groups(gradients, finish, works, workers, schedule, BT, W, settings, truth, rows, work):

@@ -284,6 +284,8 @@ def flute(
 class _FLUTE(Method):
     """Rounds with what is measured of them; see :class:`linrep.algorithms.driver.Method`."""
 
+    kept = ("_steps", "_done")
+
     def __init__(self, steps, table, numbers):
         self._steps, self._table, self.most = steps, table, steps.most
         self._finds_steps = isinstance(steps, Adaptive | BySmoothness)
@@ -317,13 +319,6 @@ class _FLUTE(Method):
     def exchanges(self, rounds):
         """Return how often a round's clients had been asked for gradients after so many rounds."""
         return self._exchanges[rounds] if self._finds_steps else rounds
-
-    def save(self):
-        return self._steps.save(), self._done
-
-    def restore(self, saved):
-        steps, self._done = saved
-        self._steps.restore(steps)
 
 
 def gaussian_start(

@@ -9,6 +9,7 @@ from linrep.algorithms._schedule import Schedule
 from linrep.algorithms.curvature import Smoothness
 from linrep.algorithms.descent import Descent
 from linrep.algorithms.driver import WORK_PER_CALL
+from linrep.algorithms.resumable import Resumable
 from linrep.kernels import flute as kernel
 from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.kernels.rounds import COMPLETED, CONVERGED
@@ -43,8 +44,11 @@ class Weights(NamedTuple):
         )
 
 
-class Sampled:
+class Sampled(Resumable):
     """Rounds on stored or fresh samples; run() moves `state` on."""
+
+    buffers = ("_BT", "_W")
+    kept = ("loss", "_schedule", "_data_rng")
 
     def __init__(self, source, B, W, steps, schedule: Schedule, data_rng, m):
         self._source, self._steps, self._schedule = source, steps, schedule
@@ -74,19 +78,8 @@ class Sampled:
             self.loss = self._losses[completed - 1]
         return completed, status
 
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        state = self._data_rng.bit_generator.state
-        return self._BT.copy(), self._W.copy(), self.loss, self._schedule.save(), state
 
-    def restore(self, saved):
-        """Go to where `save` was called."""
-        self._BT[:], self._W[:], self.loss, schedule, state = saved
-        self._schedule.restore(schedule)
-        self._data_rng.bit_generator.state = state
-
-
-class Population:
+class Population(Resumable):
     """Rounds of infinitely many samples, in the singular bases of Phi."""
 
     loss = np.nan
@@ -167,8 +160,10 @@ class PopulationLosses:
         return 0.5 * np.sum(residual**2), W.T @ residual, residual @ BT.T
 
 
-class Adaptive:
+class Adaptive(Resumable):
     """Rounds of all clients, by gradient descent whose steps are found on the way."""
+
+    kept = ("_descent", "loss")
 
     def __init__(self, losses, B, W, weights: Weights, tolerance):
         self._losses, self._weights, self._tolerance = losses, weights, tolerance
@@ -219,18 +214,11 @@ class Adaptive:
                 return done, CONVERGED
         return rounds, COMPLETED
 
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        return self._descent.save(), self.loss
-
-    def restore(self, saved):
-        """Go to where `save` was called."""
-        descent, self.loss = saved
-        self._descent.restore(descent)
-
 
 class BySmoothness(Sampled):
     """Rounds of drawn clients on stored samples, by steps of 1.5/L."""
+
+    kept = ("_smoothness", "_rounds", "step")
 
     def __init__(self, source, B, W, weights: Weights, tolerance, schedule, data_rng, m):
         steps = kernel.Steps(0.0, 0.0, 0.0, 0.0, tolerance)
@@ -281,16 +269,6 @@ class BySmoothness(Sampled):
         # Of the same function, heads take a shorter step than B.
         weights[size:] /= self._share
         return self._smoothness.step(gradient, (self._BT, self._W), weights)
-
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        return super().save(), self._smoothness.save(), self._rounds, self.step
-
-    def restore(self, saved):
-        """Go to where `save` was called."""
-        sampled, smoothness, self._rounds, self.step = saved
-        super().restore(sampled)
-        self._smoothness.restore(smoothness)
 
 
 def _coordinates(basis, start):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -175,13 +175,15 @@ def _balance(setup):
 class _GlobalModel(Method):
     """Rounds on a global model; see :class:`linrep.algorithms.driver.Method`."""
 
+    kept: ClassVar[tuple[str, ...]] = ("_BT", "_w", "_loss", "_schedule", "_data_rng")
+
     most = 1
     saved_before_run = True
 
     def __init__(self, setup: Setup, B, truth, update, state_of, *, ahead):
         self._setup, self._update, self._state_of = setup, update, state_of
         self._BT, self._w = np.ascontiguousarray(B.T), setup.W.mean(axis=0)
-        self._loss, self._done = np.nan, 0
+        self._loss, self._done, self._data_rng = np.nan, 0, setup.data_rng
         self._metrics = _metrics(truth, setup.n)
         self._schedule = Schedule(setup.participation_rng, setup.n, setup.participants, ahead)
 
@@ -205,18 +207,11 @@ class _GlobalModel(Method):
         """Return how often a round's clients had been asked for a model after so many rounds."""
         return rounds
 
-    def save(self):
-        state = self._setup.data_rng.bit_generator.state  # a round makes new arrays
-        return self._BT, self._w, self._loss, self._schedule.save(), state
-
-    def restore(self, saved):
-        self._BT, self._w, self._loss, schedule, state = saved
-        self._schedule.restore(schedule)
-        self._setup.data_rng.bit_generator.state = state
-
 
 class _FindsSteps(_GlobalModel):
     """What rounds whose step is found have in common."""
+
+    kept: ClassVar[tuple[str, ...]] = ("_done", "step")
 
     step = np.nan
 
@@ -241,16 +236,11 @@ class _FindsSteps(_GlobalModel):
     def exchanges(self, rounds):
         return self._exchanges[rounds]
 
-    def save(self):
-        return super().save(), self._done, self.step
-
-    def restore(self, saved):
-        known, self._done, self.step = saved
-        super().restore(known)
-
 
 class _Adaptive(_FindsSteps):
     """One step of all clients, by gradient descent whose steps are found on the way."""
+
+    kept: ClassVar[tuple[str, ...]] = ("_descent",)
 
     def __init__(self, setup, *, ahead):
         super().__init__(setup, self._move, ahead=ahead)
@@ -281,17 +271,11 @@ class _Adaptive(_FindsSteps):
         self.step = self._descent.step
         return *self._split(self._descent.x), loss
 
-    def save(self):
-        return super().save(), self._descent.save()
-
-    def restore(self, saved):
-        known, descent = saved
-        super().restore(known)
-        self._descent.restore(descent)
-
 
 class _BySmoothness(_FindsSteps):
     """Steps of a share of 1/L, for drawn clients or several local steps."""
+
+    kept: ClassVar[tuple[str, ...]] = ("_smoothness",)
 
     def __init__(self, setup, local_steps, *, ahead, first=FIRST):
         super().__init__(setup, self._move, ahead=ahead)
@@ -347,17 +331,11 @@ class _BySmoothness(_FindsSteps):
         factors = np.tile(BT, (copies, 1, 1)), np.tile(w, (copies, 1))
         return self._smoothness.step(gradient, factors)
 
-    def save(self):
-        return super().save(), self._smoothness.save()
-
-    def restore(self, saved):
-        known, smoothness = saved
-        super().restore(known)
-        self._smoothness.restore(smoothness)
-
 
 class _Searching(_BySmoothness):
     """Several local steps of all clients, lengthened while the mean of their losses falls."""
+
+    kept: ClassVar[tuple[str, ...]] = ("_search", "_place")
 
     def __init__(self, setup, local_steps, *, ahead):
         super().__init__(setup, local_steps, ahead=ahead, first=ROUGH)
@@ -389,14 +367,6 @@ class _Searching(_BySmoothness):
         self._search.move()
         self.step = self._search.step
         return *self._place, loss
-
-    def save(self):
-        return super().save(), self._search.save(), self._place
-
-    def restore(self, saved):
-        known, search, self._place = saved
-        super().restore(known)
-        self._search.restore(search)
 
 
 @algorithm("regression")

@@ -85,6 +85,9 @@ class Simulated(Method):
     threads; their sums are added in the order of the groups.
     """
 
+    buffers = ("_state",)
+    kept = ("_schedules", "_all_streams")
+
     every_round = True
 
     def __init__(self, setup: Setup, settings: Settings, *, rounds, split, workers):
@@ -203,16 +206,7 @@ class Simulated(Method):
         """Tell whether the distance is within the tolerance in a round."""
         return self._table[measured, DISTANCE] <= self._settings.tolerance
 
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        states = tuple(each.bit_generator.state for each in self._all_streams)
-        return *(part.copy() for part in self._state), self._schedules.save(), states
-
     def restore(self, saved):
         """Go to where `save` was called, random streams included."""
-        C, Phi, WT = self._state
-        C[:], Phi[:], WT[:], schedule, states = saved
-        self._schedules.restore(schedule)
+        super().restore(saved)
         self._measure()
-        for each, state in zip(self._all_streams, states, strict=True):
-            each.bit_generator.state = state

@@ -296,6 +296,8 @@ def _steps(truth, data, k, m, square, alpha, beta):
 class _Meta(Method):
     """Outer steps; see :class:`linrep.algorithms.driver.Method`."""
 
+    kept = ("_BT", "_w", "_loss", "_schedule", "_data_rng")
+
     most = 1
     saved_before_run = True
     descends = False  # the loss is that after an inner step
@@ -340,15 +342,6 @@ class _Meta(Method):
                 B = self._BT.T.copy()
                 row |= representation_errors(B, fit_heads(self._data, B), self._truth)
         return None if self._done and not np.isfinite(list(row.values())).all() else row
-
-    def save(self):
-        state = self._data_rng.bit_generator.state  # a round makes new arrays
-        return self._BT, self._w, self._loss, self._schedule.save(), state
-
-    def restore(self, saved):
-        self._BT, self._w, self._loss, schedule, state = saved
-        self._schedule.restore(schedule)
-        self._data_rng.bit_generator.state = state
 
 
 checked(globals(), units=False)

@@ -206,6 +206,9 @@ def perfedsi(
 class _PerFedSI(Method):
     """Rounds on entries; see :class:`linrep.algorithms.driver.Method`."""
 
+    buffers = ("_U", "_V", "_order")
+    kept = ("_loss", "_step", "_rngs")
+
     saved_before_run = True
 
     def __init__(
@@ -277,16 +280,6 @@ class _PerFedSI(Method):
             "loss": self._loss,
             **step,
         }
-
-    def save(self):
-        rngs = tuple(rng.bit_generator.state for rng in self._rngs)
-        kept = self._U.copy(), self._V.copy(), self._loss, self._step
-        return *kept, self._order.copy(), rngs
-
-    def restore(self, saved):
-        self._U[:], self._V[:], self._loss, self._step, self._order[:], rngs = saved
-        for rng, state in zip(self._rngs, rngs, strict=True):
-            rng.bit_generator.state = state
 
 
 def _read_fit(problem, k, ridge, biases, start, *, plain):

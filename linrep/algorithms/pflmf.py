@@ -22,6 +22,7 @@ from linrep.algorithms.pflmf_rounds import (
     is_compiled,
 )
 from linrep.algorithms.registry import algorithm
+from linrep.algorithms.resumable import Resumable
 from linrep.algorithms.step_sizes import units_of
 from linrep.kernels import designs
 from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings
@@ -281,6 +282,8 @@ def pflmf(
 class _PFLMF(Method):
     """Rounds with what is measured of them; see :class:`linrep.algorithms.driver.Method`."""
 
+    kept = ("_steps", "_draws", "_done", "_clients")
+
     saved_before_run = True
 
     def __init__(self, problem, steps, draws, *, stationarity, tolerance):
@@ -336,17 +339,12 @@ class _PFLMF(Method):
     def converged(self, measured):
         return measured["gradient_U"] + measured["gradient_V"] <= self._limit
 
-    def save(self):
-        return self._steps.save(), self._draws.save(), self._done, self._clients
 
-    def restore(self, saved):
-        steps, draws, self._done, self._clients = saved
-        self._steps.restore(steps)
-        self._draws.restore(draws)
-
-
-class _Draws:
+class _Draws(Resumable):
     """Participants and noise of rounds to come."""
+
+    buffers = ("_order",)
+    kept = ("_rng", "_noise_rng")
 
     def __init__(self, n, d, k, local_steps, participation, participants, aggregate, noise,
                  participation_rng, noise_rng):  # fmt: skip
@@ -369,13 +367,6 @@ class _Draws:
         everyone = self._aggregate == "full"
         asked = np.full(rounds, self._n) if everyone else counts
         return masks, self._scales(counts), self._draw(counts), asked
-
-    def save(self):
-        states = self._rng.bit_generator.state, self._noise_rng.bit_generator.state
-        return *states, self._order.copy()
-
-    def restore(self, saved):
-        self._rng.bit_generator.state, self._noise_rng.bit_generator.state, self._order[:] = saved
 
     def _masks(self, rounds):
         if self._participants is None:

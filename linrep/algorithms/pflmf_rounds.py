@@ -8,6 +8,7 @@ import numpy as np
 
 from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
+from linrep.algorithms.resumable import Resumable
 from linrep.kernels import pflmf as kernel
 from linrep.kernels import pflmf_samples
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
@@ -22,8 +23,11 @@ def is_compiled(problem: Objectives) -> bool:
     return type(problem) in (QuadraticObjectives, LeastSquaresObjectives, LogisticObjectives)
 
 
-class Compiled:
+class Compiled(Resumable):
     """Rounds in a kernel; run() moves `state` and `totals` on."""
+
+    buffers = ("_now", "totals")
+    kept = ("_start",)
 
     finds_steps = False
 
@@ -47,17 +51,6 @@ class Compiled:
         UT, V = self._now
         return UT.T.copy(), V.copy()
 
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        UT, V = self._now
-        return UT.copy(), V.copy(), self.totals.copy(), *self._start
-
-    def restore(self, saved):
-        """Go to where `save` was called."""
-        UT, V = self._now
-        UT[:], V[:], self.totals[:], *start = saved
-        self._start = kernel.State(*start)
-
     def run(self, masks, scales, noise):
         """Run a round per mask; return how many were completed, and how they ended."""
         noise = self._silence if noise is None else kernel.Noise(True, *noise)
@@ -67,8 +60,11 @@ class Compiled:
         )  # fmt: skip
 
 
-class Adaptive:
+class Adaptive(Resumable):
     """Rounds of all clients with one local step, by steps that are found on the way, in NumPy."""
+
+    buffers = ("totals",)
+    kept = ("_descent", "_start")
 
     finds_steps = True
 
@@ -100,16 +96,6 @@ class Adaptive:
         """The step of the last round."""
         return self._descent.step
 
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        return self._descent.save(), self.totals.copy(), *self._start
-
-    def restore(self, saved):
-        """Go to where `save` was called."""
-        descent, self.totals[:], *start = saved
-        self._start = tuple(start)
-        self._descent.restore(descent)
-
     def run(self, masks, scales, noise):
         """Run a round per mask, all clients in each; return how many, and how they ended."""
         descent, trials = self._descent, self._descent.trials
@@ -130,8 +116,10 @@ class Adaptive:
         return done, status
 
 
-class BySmoothness:
+class BySmoothness(Resumable):
     """Rounds of others, compiled or not, by steps of 1.5/L."""
+
+    kept = ("_steps", "_smoothness", "step")
 
     finds_steps = True
 
@@ -157,16 +145,6 @@ class BySmoothness:
     def gradients(self):
         """How many gradients finding the step has taken."""
         return self._smoothness.gradients
-
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        return self._steps.save(), self._smoothness.save(), self.step
-
-    def restore(self, saved):
-        """Go to where `save` was called."""
-        steps, smoothness, self.step = saved
-        self._steps.restore(steps)
-        self._smoothness.restore(smoothness)
 
     def run(self, masks, scales, noise):
         """Run a round per mask; return how many were completed, and how they ended."""
@@ -204,8 +182,10 @@ class BySmoothness:
         return self._smoothness.step(gradient, (U, V), weights)
 
 
-class Searching:
+class Searching(Resumable):
     """Rounds of all clients, without noise, whose steps are lengthened while F falls."""
+
+    kept = ("_steps", "_search")
 
     finds_steps = True
 
@@ -234,16 +214,6 @@ class Searching:
     def step(self):
         """The step of the last round."""
         return self._search.step
-
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        return self._steps.save(), self._search.save()
-
-    def restore(self, saved):
-        """Go to where `save` was called."""
-        steps, search = saved
-        self._steps.restore(steps)
-        self._search.restore(search)
 
     @np.errstate(over="ignore", invalid="ignore")  # such a round is taken back
     def _value(self):
@@ -290,8 +260,11 @@ def _excess(problem, batch):
     return 1.0 + np.maximum(ratio - 1.0, 0.0) / batch
 
 
-class General:
+class General(Resumable):
     """The same rounds for any functions, on mini-batches, or with U after V; in NumPy."""
+
+    buffers = ("totals",)
+    kept = ("_U", "_V", "_start")
 
     finds_steps = False
 
@@ -311,15 +284,6 @@ class General:
     def state(self):
         """U (d, k) and V (n, k)."""
         return self._U.copy(), self._V.copy()
-
-    def save(self):
-        """Return what `restore` needs to go on from here."""
-        return self._U, self._V, self.totals.copy(), *self._start  # a round makes new ones
-
-    def restore(self, saved):
-        """Go to where `save` was called."""
-        self._U, self._V, self.totals[:], *start = saved
-        self._start = tuple(start)
 
     @np.errstate(over="ignore", invalid="ignore")  # what overflows is not finite then
     def run(self, masks, scales, noise):
