@@ -210,12 +210,19 @@ TYPED = [
     and not option.is_flag
     and (wrong := wrong_for(option.type)) is not None
 ]
-bounded = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+#: Three examples of each in the quick pass, a hundred in the slow one.
+amounts = pytest.mark.parametrize("examples", [3, pytest.param(100, marks=pytest.mark.slow)])
 
 
+def bounded(examples):
+    checks = [HealthCheck.function_scoped_fixture]
+    return settings(max_examples=examples, suppress_health_check=checks)
+
+
+@amounts
 @pytest.mark.parametrize(("name", "option", "wrong"), TYPED)
-def test_a_value_that_is_none_is_refused(place, name, option, wrong):
-    @bounded
+def test_a_value_that_is_none_is_refused(place, name, option, wrong, examples):
+    @bounded(examples)
     @given(wrong)
     def refused(text):
         is_refused(*place(name, *CALLS[name], option, text))
@@ -236,8 +243,9 @@ def test_an_option_without_its_value_is_refused(place, name, option):
     is_refused(*place(name, *CALLS[name], option))
 
 
+@amounts
 @pytest.mark.parametrize("name", CALLS)
-def test_whatever_is_put_together_is_answered(place, name):
+def test_whatever_is_put_together_is_answered(place, name, examples):
     options = [
         option.opts[-1]
         for option in main.commands[name].params
@@ -247,7 +255,7 @@ def test_whatever_is_put_together_is_answered(place, name):
     pairs = st.tuples(st.sampled_from(options or ["--x"]), quick)
     parts = st.lists(st.one_of(pairs, quick.map(lambda text: (text,))), max_size=4)
 
-    @bounded
+    @bounded(examples)
     @given(parts, st.booleans())
     def answered(parts, base):
         before = CALLS[name] if base or name in ("bench", "figures", "verify") else ()
