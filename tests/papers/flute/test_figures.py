@@ -6,6 +6,7 @@ import pytest
 import linrep as lr
 from linrep.papers.flute._races import Races, race
 from linrep.papers.flute.figure4 import unbounded_from
+from tests.papers.support import *  # noqa: F403
 
 
 def trace_of(errors, **metrics):

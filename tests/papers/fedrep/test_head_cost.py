@@ -1,0 +1,3 @@
+"""Statements of `linrep.papers.fedrep.head_cost`."""
+
+from tests.papers.support import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Statements of `linrep.papers.flute.figure3_clients`."""
+
+from tests.papers.support import *  # noqa: F403

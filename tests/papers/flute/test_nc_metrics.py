@@ -1,0 +1,3 @@
+"""Statements of `linrep.papers.flute.nc_metrics`."""
+
+from tests.papers.support import *  # noqa: F403

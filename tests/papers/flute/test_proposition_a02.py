@@ -1,0 +1,3 @@
+"""Statements of `linrep.papers.flute.proposition_a02`."""
+
+from tests.papers.support import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Statements of `linrep.papers.flute.second_cases`."""
+
+from tests.papers.support import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Statements of `linrep.papers.perfedsi.eq63_64`."""
+
+from tests.papers.support import *  # noqa: F403

@@ -1,0 +1,3 @@
+"""Statements of `linrep.papers.pflmf.displays`."""
+
+from tests.papers.support import *  # noqa: F403
