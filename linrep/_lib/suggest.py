@@ -33,16 +33,26 @@ def unknown(
     prefix : str
         What stands before names that are proposed, such as "--".
     """
+    words = " ".join(filter(None, [what, repr(name), of]))
+    return f"{words}; {hint(name, known, otherwise=otherwise, prefix=prefix)}"
+
+
+def hint(name: str, known: Iterable[str], *, otherwise: str | None = None, prefix: str = "") -> str:
+    """Return which names are near one that there is not, or else what there is.
+
+    Parameters
+    ----------
+    name, known, otherwise, prefix
+        As in :func:`unknown`.
+    """
     known = [str(each) for each in known]
     found = near(name, known)
     if found:
-        hint = proposed(prefix + each for each in found)
-    elif otherwise is not None:
-        hint = otherwise
-    else:
-        more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
-        hint = f"there are {', '.join(known[:_FEW]) or 'none'}{more}"
-    return f"{' '.join(filter(None, [what, repr(name), of]))}; {hint}"
+        return proposed(prefix + each for each in found)
+    if otherwise is not None:
+        return otherwise
+    more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
+    return f"there are {', '.join(known[:_FEW]) or 'none'}{more}"
 
 
 def proposed(names: Iterable[str]) -> str:

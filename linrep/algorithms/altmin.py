@@ -62,7 +62,7 @@ def altgdmin(
     multiplier : float, default 0.5
         c, positive.
     step_size : float, optional
-        :math:`\eta` itself, instead.
+        Step size :math:`\eta` itself, instead of the multiplier.
     truncation : float, default 36
         Labels larger than its square root times their root mean square are left out, see
         :func:`truncated_start`.
@@ -140,7 +140,7 @@ def altmin_gd(
         c of the step :math:`\eta = c/\hat\sigma^2`, with :math:`\hat\sigma` as in :func:`altgdmin`;
         the paper leaves its constant open; the default is linrep's.
     step_size : float, optional
-        :math:`\eta` itself, instead.
+        Step size :math:`\eta` itself, instead of the multiplier.
     start : "moments", another of FedRep's, ndarray (d, k) or Trace
         Starting representation, see :func:`fedrep`.
     record, tolerance, workers

@@ -81,7 +81,7 @@ def flute(
     problem : LowRankRegression, SharedRepresentation or ClientData
         A ground truth to draw from, or samples.
     step_size : float or "theorem", optional
-        :math:`\eta_l`; ``"theorem"`` is the largest of Theorem 5.1,
+        Step size :math:`\eta_l`; ``"theorem"`` is the largest of Theorem 5.1,
         :math:`\Delta^2/(228\lambda_1^3)`, which is small. By default it is found in every round,
         unless batches are fresh: with all clients, whose rounds are gradient descent on
         :math:`\sum_i L_i + R`, that of Barzilai and Borwein, and a step that raises the objective
@@ -103,17 +103,17 @@ def flute(
         the trace of another run, that run is continued with its streams, and `rng` must not be
         given.
     scale : float, optional
-        :math:`\alpha` of the random start, by default 1/(10 d); on data without a truth times the
-        root of the labels' standard deviation over the covariates' root mean square, so that units
-        do not matter.
+        Standard deviation :math:`\alpha` of the random start, by default 1/(10 d); on data without
+        a truth times the root of the labels' standard deviation over the covariates' root mean
+        square, so that units do not matter.
     participation : float, default 1
         Fraction of clients per round, drawn without replacement, as in :func:`fedrep`. Their
         gradients in B stand for those of all clients, and the heads of the others do not move. The
         paper has 1, and so does the population.
     regularizer_step_size : float, optional
-        :math:`\eta_r`, by default `step_size`; if that is found in every round, 0 or not given. On
-        data without a truth the regularizer is then multiplied by the covariates' mean square,
-        which the paper's covariates have 1.
+        Step size :math:`\eta_r` of the regularizer, by default `step_size`; if that is found in
+        every round, 0 or not given. On data without a truth the regularizer is then multiplied by
+        the covariates' mean square, which the paper's covariates have 1.
     gamma1, gamma2 : float, default 1/4 and 1/8
         Weights of the regularizer, nonnegative.
     loss : {"half", "full"}

@@ -72,14 +72,15 @@ def anil(
         SharedRepresentation), or one of m in two halves; or the same ones in two halves (default,
         and the only choice, with ClientData). The first half, rounded up, is for the inner step.
     inner_step_size : float, optional
-        alpha; by default 1 for a truth. On data without one, where no step is given, 1/(2 s^2
-        sigma) with s^2 the mean square of the covariates and sigma as below, which keeps B and
-        heads of similar size whatever the units of the data; 1/s^2 where `step_size` is given.
+        Step size alpha of the inner step; by default 1 for a truth. On data without one, where no
+        step is given, 1/(2 s^2 sigma) with s^2 the mean square of the covariates and sigma as
+        below, which keeps B and heads of similar size whatever the units of the data; 1/s^2 where
+        `step_size` is given.
     step_size : float, optional
-        beta; by default 1/(4 s^4 alpha sigma^2) over 1 + (d + 1)/m, the mean square of a sample
-        covariance of m normal samples, where sigma is the largest singular value of the clients'
-        models over the root of n: the truth's, or the estimate of :func:`altgdmin`'s start; and s
-        is 1 for a truth.
+        Step size beta of the outer steps; by default 1/(4 s^4 alpha sigma^2) over 1 + (d + 1)/m,
+        the mean square of a sample covariance of m normal samples, where sigma is the largest
+        singular value of the clients' models over the root of n: the truth's, or the estimate of
+        :func:`altgdmin`'s start; and s is 1 for a truth.
     start : "random", pair (B, w) or Trace
         By default B = Q (alpha s^2)^(-1/2), with Q uniform over orthonormal frames, and w = 0: then
         one inner step is exact where a client's covariates have the second moment s^2 I.

@@ -58,9 +58,10 @@ def perfedsi(
         A ground truth, from which every step draws a new entry, uniform among the items; or
         entries, of which every step draws one of the client's own uniformly.
     step_size : float, optional
-        :math:`\eta`. By default, for entries, every local step has its own: one over twice a bound
-        on the curvature of its entry's loss, :math:`|v|^2 + |z|^2 |u|^2 + |z| |\rho|` for u the row
-        of U, :math:`v = V^\top z` and :math:`\rho` the error. With a ground truth it must be given.
+        Step size :math:`\eta`. By default, for entries, every local step has its own: one over
+        twice a bound on the curvature of its entry's loss, :math:`|v|^2 + |z|^2 |u|^2 + |z| |\rho|`
+        for u the row of U, :math:`v = V^\top z` and :math:`\rho` the error. With a ground truth it
+        must be given.
     k : int, optional
         Rank; by default the truth's.
     ridge : float, optional
@@ -72,8 +73,9 @@ def perfedsi(
         Whether to fit an offset and a bias for every item and client first, and the factors to the
         remainder of the entries. By default if the truth is not known and no step size is given.
     rounds : int, default 1000
+        Communication rounds.
     local_steps : int, default 5
-        :math:`\tau`.
+        Local steps :math:`\tau` of a participant in a round.
     participants : int, default 1
         Clients per round.
     replacement : bool, default True

@@ -85,24 +85,25 @@ def pflmf(
         Clients' functions; samples, for their least squares; or a truth, from which m samples per
         client are drawn.
     step_size : float, optional
-        :math:`\eta`, the paper's eta_u. By default it is found in every round: where all clients
-        take one local step, in simultaneous order and without noise or mini-batches, rounds are
-        gradient descent on F, and the step is that of Barzilai and Borwein; a step that raises F is
-        repeated with a shorter length. With several local steps, or in alternating order, the step
-        is lengthened while F falls, and halved when it rises. If clients are drawn, or gradients
-        are noisy, it is 1.5/L, where L is the largest curvature of the participants' function at
-        (U, V). When only rounding is left to gain, the run ends as ``converged``.
+        Step size :math:`\eta`, the paper's eta_u. By default it is found in every round: where all
+        clients take one local step, in simultaneous order and without noise or mini-batches, rounds
+        are gradient descent on F, and the step is that of Barzilai and Borwein; a step that raises
+        F is repeated with a shorter length. With several local steps, or in alternating order, the
+        step is lengthened while F falls, and halved when it rises. If clients are drawn, or
+        gradients are noisy, it is 1.5/L, where L is the largest curvature of the participants'
+        function at (U, V). When only rounding is left to gain, the run ends as ``converged``.
     k : int, optional
         Rank, at most min(n, d); by default that of a SharedRepresentation.
     m : int or array_like of int, shape (n,), optional
         Samples per client, with a truth only.
     rounds : int, default 1000
+        Communication rounds.
     local_steps : int, default 1
         K steps on a head per round.
     head_step_size : float or "theorem", optional
-        :math:`\eta_v`; by default `step_size`, the one step size of Algorithm 1. ``"theorem"`` is
-        participation times step_size over local_steps, as Theorem 1 has it. A number requires that
-        `step_size` is given.
+        Step size :math:`\eta_v` of the head steps; by default `step_size`, the one step size of
+        Algorithm 1. ``"theorem"`` is participation times step_size over local_steps, as Theorem 1
+        has it. A number requires that `step_size` is given.
     participation : float, default 1
         Probability that a client takes part in a round, or fraction of clients that do.
     sampling : {"bernoulli", "fixed"}
@@ -116,8 +117,9 @@ def pflmf(
         U moves with gradients at the heads of the round's start (Algorithm 1, Appendix A.1), or at
         the new ones.
     gradient_noise : float, default 0
-        sigma: every stochastic gradient in U or V is the exact one plus independent normal entries
-        that have expected squares sigma^2 in all, equality in Assumption 2.
+        Standard deviation sigma of the noise on gradients: every stochastic gradient in U or V is
+        the exact one plus independent normal entries that have expected squares sigma^2 in all,
+        equality in Assumption 2.
     batch : int, optional
         Samples a client draws, with replacement, for each stochastic gradient instead of all.
     start : {"random", "balanced", "zero", "spectral"}, pair (U, V) or Trace

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +18,7 @@ PATHS = tuple(sorted(scripts.papers().glob("*/findings.md")))
 #: What a failure concerns, from the least to the gravest.
 SEVERITIES = ("misprint", "constant", "proof step", "statement", "conclusion")
 
-_SEVERITY = re.compile(r"^Severity: ([a-z ]+)\.$", re.MULTILINE)
+_SEVERITY = "Severity: "  # begins the line below a heading, which a full stop ends
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,12 @@ def findings(paths: tuple[Path, ...] = PATHS) -> Mapping[str, Finding]:
     """
     found: dict[str, Finding] = {}
     for ids, headline, text in chain.from_iterable(map(sections, paths)):
-        severity = _SEVERITY.search(text)
-        name = severity.group(1) if severity else ""
+        name = ""
+        if text.startswith(_SEVERITY):
+            line, _, text = text.partition("\n")
+            name, text = line.removeprefix(_SEVERITY).removesuffix("."), text.strip()
         if name and name not in SEVERITIES:
             raise ValueError(f"{ids[0]}: severity must be one of {', '.join(SEVERITIES)}")
-        plain = _SEVERITY.sub("", text).strip()
-        reason = " ".join(plain.partition("\n\n")[0].split())
-        found |= dict.fromkeys(ids, Finding(ids, headline, name, reason, plain))
+        reason = " ".join(text.partition("\n\n")[0].split())
+        found |= dict.fromkeys(ids, Finding(ids, headline, name, reason, text))
     return MappingProxyType(found)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-_HEADING = re.compile(r"^#{3,4} ((?:`[\w.-]+`(?:, )?)+): (.+)$", re.MULTILINE)
+from markdown_it import MarkdownIt
+
+_MARKDOWN = MarkdownIt("zero").enable(["heading", "fence", "backticks"])
 
 
 class Section(NamedTuple):
@@ -26,13 +28,22 @@ def sections(path: Path) -> Iterator[Section]:
     path : path
     """
     page = path.read_text(encoding="utf-8")
-    for place in _HEADING.finditer(page):
-        rest = page[place.end() :]
-        following = re.search(r"^#{2,4} ", rest, re.MULTILINE)
-        text = rest[: following.start() if following else None].strip()
-        yield Section(tuple(re.findall(r"`([^`]+)`", place.group(1))), place.group(2), text)
+    tokens = _MARKDOWN.parse(page)
+    lines = page.splitlines()
+    headings = [
+        (heading.map, title)
+        for heading, title in pairwise(tokens)
+        if heading.type == "heading_open" and heading.map
+    ]
+    ends = [lines_of[0] for lines_of, _ in headings[1:]]
+    for (lines_of, title), end in zip(headings, [*ends, len(lines)], strict=True):
+        statements, _, headline = title.content.partition(": ")
+        (line,) = _MARKDOWN.parseInline(statements)
+        ids = tuple(part.content for part in line.children or () if part.type == "code_inline")
+        if ids:
+            yield Section(ids, headline, "\n".join(lines[lines_of[1] : end]).strip())
 
 
 def unescaped(text: str) -> str:
     """Return Markdown for readers of plain text: stars and underscores are what they are."""
-    return re.sub(r"\\([*_])", r"\1", text)
+    return text.replace(r"\*", "*").replace(r"\_", "_")

@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import json
 import math
-import re
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
@@ -396,11 +395,9 @@ def is_damaged(item: Claim, *, budget: str, seed: int, store: str | Path) -> boo
 
 def is_stale(item: Claim, *, budget: str, seed: int, store: str | Path) -> bool:
     """Tell whether a store has a claim's run, where it has none for this state of the code."""
-    own = re.compile(rf"{re.escape(item.id)}-[0-9a-f]{{{_DIGITS}}}(-\d+)?")
-    return any(
-        own.fullmatch(place.name) and any(place.glob("parts/*.parquet"))
-        for place in Path(store, f"{budget}-{seed}").glob(f"{item.id}-*")
-    )
+    runs = f"{item.id}-{'[0-9a-f]' * _DIGITS}"
+    folder = Path(store, f"{budget}-{seed}")
+    return any(any(folder.glob(f"{name}/parts/*.parquet")) for name in (runs, f"{runs}-*"))
 
 
 def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):

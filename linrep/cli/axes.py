@@ -8,23 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import click
+from docstring_parser import numpydoc
 
-_FIELD = re.compile(r"(?P<names>\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: : (?P<kind>.*))?$")
-_SECTION = re.compile(r"(?:Parameters|Attributes)\n----------\n")
-_AS_IN = re.compile(r"As in :func:`~?(?:\w*\.)*(\w+)`")
-_CHOICE = re.compile(r"\{(.*?)\}")
-#: Where a docstring has a symbol only, or names another one.
-_COMMON = {
-    "step_size": "Step size",
-    "head_step_size": "Step size of the head steps",
-    "regularizer_step_size": "Step size of the regularizer, by default step_size",
-    "gradient_noise": "Standard deviation of the noise on gradients",
-    "rounds": "Communication rounds",
-    "local_steps": "Local steps of a participant in a round",
-    "ridge": "Weight of half the squared norm of the models",
-    "noise": "Standard deviation of the labels' noise",
-    "scale": "Standard deviation of the entries of a random start",
-}
+#: The end of a sentence.
+_END = re.compile(r"(?<=\w|\)|`)[.;:](?:\s|$)")
 #: Letters of a line of help.
 _WIDTH = 88
 Section = tuple[str, list[tuple[str, str]]]
@@ -66,29 +53,29 @@ def documented(
     """
     found: dict[str, str] = {}
     for function in functions:
-        for names, kind, text in _fields(inspect.getdoc(function) or ""):
-            choice = _CHOICE.search(kind)
-            if choice and len(names) == 1:
-                found.setdefault(names[0], choice[1].replace('"', "").replace("'", ""))
-            if match := _AS_IN.match(text):
-                if known and match[1] in known:
-                    other = documented(known[match[1]])
-                    found = {name: other[name] for name in names if name in other} | found
+        for item in numpydoc.parse(inspect.getdoc(function) or "").params:
+            names = item.arg_name.replace("*", "").split(", ")
+            kind, text = item.type_name or "", " ".join((item.description or "").split())
+            words = kind.partition("{")[2].partition("}")[0]
+            if words and len(names) == 1:
+                found.setdefault(names[0], words.replace('"', "").replace("'", ""))
+            if text.startswith("As in :func:"):
+                other = text.split("`")[1].rpartition(".")[2].removeprefix("~")
+                if known and other in known:
+                    texts = documented(known[other])
+                    found = {name: texts[name] for name in names if name in texts} | found
                 continue
             if text.startswith("See "):
                 continue
-            sentence = re.split(r"(?<=\w|\)|`)[.;:](?:\s|$)", text, maxsplit=1)[0]
+            sentence = _END.split(text, maxsplit=1)[0]
             several = len(names) > 1 and kind.startswith("int")
             parts = sentence.split(", ") if several else [sentence]
             if len(parts) < len(names):
                 parts = [sentence] * len(names)
             for name, part in zip(names, parts, strict=False):
-                line = _one_line(part)
-                if name in _COMMON and ("\\" in part or " " not in line):
-                    line = _COMMON[name]
-                if line:
+                if line := _one_line(part):
                     found.setdefault(name, line[0].upper() + line[1:])
-    return {**_COMMON, **found}
+    return found
 
 
 def size_section(identifier: str, sizes: Any) -> Section:
@@ -159,29 +146,6 @@ def axis_section(names: list[str], problem: str | None = None) -> Section:
 
     order = sorted(described, key=lambda axis: axis not in needed)
     return f"Axes of {','.join(names)}", [(f"--{axis}", line(axis)) for axis in order]
-
-
-def _fields(doc: str) -> Iterable[tuple[list[str], str, str]]:
-    """Yield names, kind and description of the parameters, or attributes, in a docstring."""
-    _, *found = _SECTION.split(doc, maxsplit=1)
-    if not found:
-        return
-    (rest,) = found
-    names: list[str] = []
-    kind, text = "", list[str]()
-    for line in rest.splitlines():
-        if line and not line[0].isspace():
-            match = _FIELD.match(line)
-            if names:
-                yield names, kind, " ".join(text)
-            if match is None or line.strip("-") == "":
-                return
-            names, kind = match["names"].replace("*", "").split(", "), match["kind"] or ""
-            text = []
-        elif line.strip():
-            text.append(line.strip())
-    if names:
-        yield names, kind, " ".join(text)
 
 
 def without_markup(text: str) -> str:

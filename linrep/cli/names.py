@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,9 +14,6 @@ import linrep
 from linrep._lib.scripts import available
 from linrep._lib.scripts import papers as papers_folder
 from linrep._lib.suggest import unknown
-
-#: Where a statement is made: the id comes first.
-_MADE = re.compile(r'(?:statement|corrected)\(\s*"([\w.+-]+)"')
 
 _KNOWN = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 #: The axes of each algorithm of linrep.
@@ -57,7 +53,7 @@ def check_claims(patterns) -> None:
                 f"{pattern!r} is a paper, not a claim: 'linrep verify --list --paper {pattern}' "
                 f"lists its claims, '{pattern}.*' is all of them"
             )
-        if not any(fnmatchcase(name, pattern) for name in _made()):  # and not recorded yet
+        if not any(fnmatchcase(name, pattern) for name in _stated()):  # and not recorded yet
             otherwise = "linrep verify --list shows them"
             raise ValueError(unknown("no claim", pattern, recorded, otherwise=otherwise))
 
@@ -225,7 +221,13 @@ def check_axes(algorithms, axes, options=()) -> None:
             )
 
 
-def _made():
-    """Yield the ids that stand in the statements' sources."""
+def _stated():
+    """Yield the ids of the statements in the sources, recorded or not."""
     for path in sorted(papers_folder().glob("*/*.py")):
-        yield from _MADE.findall(path.read_text("utf-8"))
+        for node in ast.walk(ast.parse(path.read_bytes())):
+            match node:
+                case ast.Call(
+                    func=ast.Name("statement") | ast.Attribute(attr="corrected"),
+                    args=[ast.Constant(str(name)), *_],
+                ):
+                    yield name

@@ -207,8 +207,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
             notes.append(f"{counted(left_out, 'replicate')} left out, lacking some {x}")
         said = []
         if not completeness.whole:
-            what = str(completeness).partition(":")[0]  # without the names of damaged parts
-            said.append(f"incomplete: {what}")
+            said.append(f"incomplete: {completeness.counts()}")
         if sampling := _sampling(rows):
             said.append(sampling)
             notes.append(sampling)

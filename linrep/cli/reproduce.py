@@ -236,7 +236,7 @@ def _figures(found):
 def _last(good, same, claims, seconds):
     from linrep._lib import portable
 
-    rule = "no figure was drawn" if same is None else same.sentence().partition(": ")[2]
+    rule = "no figure was drawn" if same is None else same.extent()
     return (
         f"{'REPRODUCED' if good else 'NOT reproduced'} in {seconds:.0f} s, {portable.mode()} mode: "
         f"{rule}; {claims}"

@@ -11,7 +11,7 @@ from shlex import quote
 
 import click
 
-from linrep._lib.suggest import unknown
+from linrep._lib.suggest import hint, unknown
 from linrep._lib.warning import collected
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
@@ -380,8 +380,7 @@ def _check_cell(run, selection, replicate):
             continue
         values = dict.fromkeys(str(cell[name]) for cell in cells if name in cell)
         if not any(name in cell and cell[name] == value for cell in cells):
-            found = unknown("", str(value), values).partition("; ")[2]
-            raise ValueError(f"no cell with {name}={value} in {run}; {found}")
+            raise ValueError(f"no cell with {name}={value} in {run}; {hint(str(value), values)}")
     if isinstance(replicates, int) and replicate >= replicates:
         raise ValueError(f"--replicate must be between 0 and {replicates - 1}, got {replicate}")
 

@@ -86,7 +86,11 @@ class Reproduction:
         return "\n\n".join([*parts, self.sentence()])
 
     def sentence(self) -> str:
-        """Return one line: what was done, in which mode, and whether it was reproduced."""
+        """Return one line: whether it was reproduced, what was done, and in which mode."""
+        return f"{'reproduced' if self.reproduced else 'NOT reproduced'}: {self.extent()}"
+
+    def extent(self) -> str:
+        """Return of how many figures the numbers are as recorded, and in which sense."""
         figures = self.table["figure"].nunique()
         good = figures - self.wrong["figure"].nunique()
         parts = []
@@ -97,8 +101,7 @@ class Reproduction:
             parts.append(f"inside the recorded intervals, which decide: {'; '.join(whys)}")
         if len(parts) == 2:
             parts = [f"{strict}: {parts[0]}", f"{len(self.reasons)}: {parts[1]}"]
-        outcome = "reproduced" if self.reproduced else "NOT reproduced"
-        return f"{outcome}: {good} of {figures} figures ({'; '.join(parts)})"
+        return f"{good} of {figures} figures ({'; '.join(parts)})"
 
 
 def recorded(folder: Path = RECORD) -> list[str]:

@@ -31,14 +31,18 @@ class Completeness:
         """Whether nothing is missing, has failed or is damaged."""
         return self.stored == self.expected and not self.failed and not self.damaged
 
-    def __str__(self):
+    def counts(self) -> str:
+        """Say how many replicates and damaged parts there are, without naming these."""
         parts = [f"{self.stored} of {self.expected} replicates"]
         if self.failed:
             parts.append(f"{self.failed} failed")
         if self.damaged:
-            each = ", ".join(f"{path.name} ({lost})" for path, lost in self.damaged.items())
-            parts.append(f"{len(self.damaged)} damaged part(s): {each}")
+            parts.append(f"{len(self.damaged)} damaged part(s)")
         return "; ".join(parts)
+
+    def __str__(self):
+        each = ", ".join(f"{path.name} ({lost})" for path, lost in self.damaged.items())
+        return ": ".join(filter(None, [self.counts(), each]))
 
 
 class Incomplete(UserWarning):

@@ -1,0 +1,63 @@
+"""Texts that linrep writes are not taken apart again: what they say is carried as data."""
+
+import ast
+
+from tests.test_layers import SOURCES
+
+#: Modules that take texts apart, and whose texts these are.
+READERS = {
+    "linrep._lib.arguments": "annotations in sources",
+    "linrep._lib.display": "any text, whose marks are escaped",
+    "linrep._lib.formulas": "formulas that people write",
+    "linrep._lib.provenance": "the system's description of the processor",
+    "linrep._lib.validation": "names that people give",
+    "linrep.claims.formulas": "formulas of papers",
+    "linrep.claims.lookup": "what people search for",
+    "linrep.claims.order": "where papers state what",
+    "linrep.cli.axes": "docstrings",
+    "linrep.cli.info": "requirements in a package's metadata",
+    "linrep.cli.reproduce": "where papers state what",
+    "linrep.cli.text": "any text, whose control characters are escaped",
+    "linrep.cli.values": "options that people type",
+    "linrep.deep.readers.leaf": "tweets",
+    "linrep.figures.experiment": "JSON, whose short lists are written in a line",
+    "linrep.problems.reading": "files of data",
+    "linrep.report.mathml": "formulas of papers",
+    "linrep.report.outline": "where papers state what",
+    "linrep.report.page": "headlines that people write, and ids of figures",
+    "linrep.report.pictures": "SVG of matplotlib",
+    "linrep.sweeps.description": "keys in files, which may be damaged",
+    "linrep.sweeps.store": "notes of a replicate, stored in one cell",
+}
+#: Methods of columns that search texts.
+_SEARCH = {"contains", "extract", "extractall", "findall", "fullmatch", "match", "split"}
+
+
+def takes_texts_apart(source):
+    """Tell whether a module searches texts by patterns: its own, or those of a column."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import) and "re" in {alias.name for alias in node.names}:
+            return True
+        if isinstance(node, ast.ImportFrom) and node.module == "re":
+            return True
+        if (
+            isinstance(node, ast.Attribute)
+            and node.attr in _SEARCH
+            and isinstance(node.value, ast.Attribute)
+            and node.value.attr == "str"
+        ):
+            return True
+    return False
+
+
+def test_only_texts_of_others_are_taken_apart():
+    found = {module for module, source in SOURCES.items() if takes_texts_apart(source)}
+    unnamed, stale = found - READERS.keys(), READERS.keys() - found
+    assert unnamed == set(), "carry what the text says as data, or name whose text it is"
+    assert stale == set()
+
+
+def test_whoever_takes_texts_apart_is_found():
+    for line in ("import json, re", "from re import sub", "rows['panel'].str.contains('along')"):
+        assert takes_texts_apart(line)
+    assert not takes_texts_apart("import json\nname.split(', ')\nrows['panel'].str.strip()")
