@@ -40,10 +40,10 @@ def test_the_version_is_one():
 def test_the_recipe_needs_what_the_command_line_needs():
     text = read("recipe/recipe.yaml")
     run = text[text.index("  run:") : text.index("\ntests:")]
-    listed = dict(re.findall(r"^    - (\S+) >=(\S+)$", run, re.M))
+    found = re.findall(r"^    - (\S+) >=(\S+)$", run, re.M)
+    listed = {name.replace("_", "-"): version for name, version in found}
     assert listed.pop("python") == PROJECT["requires-python"].removeprefix(">=")
     listed["matplotlib"] = listed.pop("matplotlib-base")
-    listed["lazy-loader"] = listed.pop("lazy_loader")
     assert listed == required([*PROJECT["dependencies"], "linrep[cli]"])
     assert f"- linrep = {PROJECT['scripts']['linrep']}\n" in text
 
