@@ -32,9 +32,9 @@ def altgdmin(
     *,
     k: int,
     rounds: int = 100,
-    multiplier: float = 0.5,
+    multiplier: float | None = None,
     step_size: float | None = None,
-    truncation: float = TRUNCATION,
+    truncation: float | None = None,
     start: str | float | ArrayLike | Trace = "truncated",
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
@@ -59,13 +59,14 @@ def altgdmin(
         Rank, at most min(n, d).
     rounds : int, default 100
         Communication rounds.
-    multiplier : float, default 0.5
-        c, positive.
+    multiplier : float, optional
+        c, positive; 0.5 by default. Not with a `step_size`.
     step_size : float, optional
         Step size :math:`\eta` itself, instead of the multiplier.
-    truncation : float, default 36
+    truncation : float, optional
         Labels larger than its square root times their root mean square are left out, see
-        :func:`truncated_start`.
+        :func:`truncated_start`; 36 by default. Of the start "truncated" and of a step that is
+        found, and with others refused.
     start : "truncated", another of FedRep's, ndarray (d, k) or Trace
         Starting representation, see :func:`fedrep`.
     record, tolerance, workers, rng
@@ -111,7 +112,7 @@ def altmin_gd(
     k: int,
     rounds: int = 100,
     disjoint: bool = False,
-    multiplier: float = 0.5,
+    multiplier: float | None = None,
     step_size: float | None = None,
     start: str | float | ArrayLike | Trace = "moments",
     record: int | ArrayLike = 1,
@@ -136,9 +137,9 @@ def altmin_gd(
     disjoint : bool, default False
         Use different clients in every round, floor(n / rounds) of them, as the analysis does;
         otherwise all clients take part in all rounds.
-    multiplier : float, default 0.5
+    multiplier : float, optional
         c of the step :math:`\eta = c/\hat\sigma^2`, with :math:`\hat\sigma` as in :func:`altgdmin`;
-        the paper leaves its constant open; the default is linrep's.
+        the paper leaves its constant open; the default of 0.5 is linrep's. Not with a `step_size`.
     step_size : float, optional
         Step size :math:`\eta` itself, instead of the multiplier.
     start : "moments", another of FedRep's, ndarray (d, k) or Trace
@@ -197,14 +198,16 @@ def _scale(data):
 
 def _run(
     algorithm, data, *, k, rounds, multiplier, step_size, start, record, tolerance, workers, rng,
-    truncation=TRUNCATION, in_halves=False, disjoint=False,
+    truncation=None, in_halves=False, disjoint=False,
 ) -> Trace:  # fmt: skip
     watch = Stopwatch()
     if not isinstance(data, ClientData):
         raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     rounds = read_rounds(rounds, record)
     workers = check.integer("workers", workers, minimum=1)
-    multiplier = check.real("multiplier", multiplier, above=0.0)
+    if multiplier is not None and step_size is not None:
+        raise ValueError("multiplier must not be given with a step_size: it multiplies one found")
+    multiplier = check.real("multiplier", 0.5 if multiplier is None else multiplier, above=0.0)
     k = check.rank(k, data.n, data.d)
     participation = 1.0
     if disjoint:
@@ -219,6 +222,9 @@ def _run(
         step_size = start.step_size
     spectral = isinstance(start, str) and start == "truncated"
     frame = None
+    if truncation is not None and not (spectral or step_size is None or isinstance(start, Trace)):
+        raise ValueError("truncation needs start='truncated', or a step size that is found")
+    truncation = TRUNCATION if truncation is None else truncation
     if spectral or step_size is None:
         frame, largest = truncated_spectrum(data, k, truncation)
         if step_size is None and not largest > 0.0:

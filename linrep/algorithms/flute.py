@@ -125,7 +125,7 @@ def flute(
     record : int or array_like of int, default 1
         Record every so many rounds, or these rounds; the start and the last round always.
     spectrum : bool, default False
-        Record singular values of the lifted iterate, too.
+        Record singular values of the lifted iterate, too; needs a truth.
     measure : callable, optional
         ``measure(B, W) -> mapping of metric names to floats``: more to record, the same names every
         time.
@@ -190,6 +190,8 @@ def flute(
     participants = check.count_participants(n, participation)
     if batches == "population" and participants < n:
         raise ValueError("participation must be 1 with batches='population'")
+    if spectrum and truth is None:
+        raise ValueError("spectrum needs a known truth, whose leading rows it is compared in")
     own = data  # whose units are not known; drawn ones have those of the truth
     data = _read_data(truth, data, m, batches, data_rng)
     if isinstance(start, str) and start == "random":
@@ -371,7 +373,7 @@ def _metrics(truth, best, spectrum, batches, measure):
                 }
         if batches != "population":
             metrics["loss"] = losses
-        if spectrum and truth is not None:
+        if spectrum:
             metrics |= columns([_spectrum(B, W, best) for B, W, _ in states])
         if measure is not None:
             metrics |= columns([measure(B, W) for B, W, _ in states])

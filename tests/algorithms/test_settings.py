@@ -104,14 +104,16 @@ CASES = {
          "start": (FRAME[0], FRAME[1][0])},
     ),
     "altgdmin": (
-        lr.altgdmin, OWN, {"start": ["truncated", "moments", "random"]},
+        lr.altgdmin, OWN,
+        {"start": ["truncated", "moments", "random"], "step_size": [None, 0.05]},
         {"k": 2, "rounds": 4, "rng": 0},
-        {"k": 1, "rounds": 3, "multiplier": 0.3, "step_size": 0.05, "truncation": 0.5,
+        {"k": 1, "rounds": 3, "multiplier": 0.3, "step_size": 0.04, "truncation": 0.5,
          "tolerance": 10.0},
     ),
     "altmin_gd": (
-        lr.altmin_gd, OWN, {"disjoint": [False, True]}, {"k": 2, "rounds": 4, "rng": 0},
-        {"k": 1, "rounds": 3, "multiplier": 0.3, "step_size": 0.05, "start": "random",
+        lr.altmin_gd, OWN, {"disjoint": [False, True], "step_size": [None, 0.05]},
+        {"k": 2, "rounds": 4, "rng": 0},
+        {"k": 1, "rounds": 3, "multiplier": 0.3, "step_size": 0.04, "start": "random",
          "tolerance": 10.0},
     ),
     "alternating_least_squares": (
