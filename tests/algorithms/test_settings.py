@@ -284,3 +284,33 @@ def test_every_setting_of_every_algorithm_is_tried():
         if known - tried:
             untried[name] = sorted(known - tried)
     assert untried == {}
+
+
+HALF = np.array([0, 3])
+STEPPED = {"step_size": 0.2, "head_steps": (2, 0.1), "participants": HALF}
+SAMPLES = OWN.X, OWN.y, OWN.offsets, *FRAME
+#: Compiled rounds by name: what they are called with, and other values of their settings.
+ROUNDS = {
+    "fedrep_round": (SAMPLES, STEPPED),
+    "pflmf_round": (SAMPLES, STEPPED),
+    "pflmf_quadratic_round": (
+        (OWN.X[:8], *FRAME),
+        {**STEPPED, "H": np.tile(2.0 * np.eye(5), (8, 1, 1))},
+    ),
+    "theta_step": (
+        (FRAME[0], np.linspace(1.0, 0.2, 5)),
+        {"step_size": 0.2, "R": 0.1 * FRAME[0]},
+    ),
+}
+
+
+def test_a_setting_of_a_compiled_round_changes_it():
+    ignored = []
+    for name, (arrays, others) in ROUNDS.items():
+        call, given = getattr(lr.kernels, name), {"step_size": 0.1}
+        before = [np.copy(part) for part in call(*arrays, **given)]
+        for setting, value in others.items():
+            after = call(*arrays, **{**given, setting: value})
+            if all(map(np.array_equal, before, after)):
+                ignored.append(f"{name}: {setting}")
+    assert ignored == []
