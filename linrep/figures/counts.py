@@ -10,7 +10,13 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Share:
-    """Of how many replicates something is true: "16 of 20"."""
+    """Of how many replicates something is true: "16 of 20".
+
+    Attributes
+    ----------
+    count, of : int
+        Replicates of which it is true, and all.
+    """
 
     kind: ClassVar[str] = "share"
     count: int
@@ -22,7 +28,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Order:
-    """How many replicates are won, tied and lost: "12/3/5"."""
+    """How many replicates are won, tied and lost: "12/3/5".
+
+    Attributes
+    ----------
+    won, tied, lost : int
+    """
 
     kind: ClassVar[str] = "order"
     won: int
