@@ -85,17 +85,7 @@ def npz(path: str | Path) -> Dataset:
 
 
 def names(path: Path) -> list[str]:
-    """Return what arrays a file of numpy.savez has, without reading them.
-
-    Parameters
-    ----------
-    path : path
-
-    Raises
-    ------
-    ValueError
-        If it is none, or lacks x_train or y_train.
-    """
+    """Return what arrays a file of numpy.savez has, without reading them."""
     with _opened(path) as file:
         found = list(file.files)
     if missing := [name for name in ("x_train", "y_train") if name not in found]:

@@ -88,21 +88,7 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
 
 
 def find(name: str, folder: str | Path, *layouts: tuple[str, ...]) -> list[list[Path]]:
-    """Return the files of the first layout that has some for each of its patterns.
-
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    folder : path
-    *layouts : tuple of str
-        Patterns of file names.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    """
+    """Return the files of the first layout that has some for each of its patterns."""
     for layout in layouts:
         for place in (Path(folder), Path(folder) / "data"):
             found = [sorted(place.glob(pattern)) for pattern in layout]
