@@ -82,12 +82,6 @@ class Federation(Samples):
     parameters, frozen, buffers : tuple of str
         Names of the parameters that may move, of those that torch would not differentiate, and of
         running statistics.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, the data of several seeds do not fit together, or the
-        network keeps from step to step what clients would share unseen.
     """
 
     def __init__(

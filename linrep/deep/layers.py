@@ -150,11 +150,6 @@ class BatchNorm(_BatchNorm):
         Added to the variance.
     momentum : float, optional
         Weight of the newest batch in the running averages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not of the kind above.
     """
 
     mask: Tensor

@@ -164,11 +164,6 @@ class Phase:
         ----------
         names : sequence of str
             Of all parameters and statistics.
-
-        Raises
-        ------
-        ValueError
-            If there is no such block.
         """
         check_blocks((*self.blocks, *self.frozen), names)
         moving = names if not self.blocks else [n for n in names if belongs(n, self.blocks)]
@@ -315,10 +310,6 @@ def sample_loss(outputs: Tensor, y: Tensor) -> Tensor:
         As many columns as real labels have entries.
     y : Tensor, shape (b,) or (b, q)
         Classes, or real labels, numbers or vectors.
-
-    Returns
-    -------
-    Tensor, shape (b,)
     """
     if y.is_floating_point():
         squares = 0.5 * (outputs.reshape(y.shape) - y) ** 2

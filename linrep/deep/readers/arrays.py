@@ -26,10 +26,6 @@ def digits(*, rng: Any = 0) -> Dataset:
     rng : Generator or seed
         Of the split: a quarter of each class, at random, is for testing.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     ImportError
@@ -58,10 +54,6 @@ def npz(path: str | Path) -> Dataset:
         File of numpy.savez. Images may have their channels first, last or none, labels also the
         shape (N, 1). Arrays owner, owner_test, coarse and embedding, and the text about, are
         taken as :class:`Dataset` describes them.
-
-    Returns
-    -------
-    Dataset
 
     Raises
     ------

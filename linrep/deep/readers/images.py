@@ -55,10 +55,6 @@ def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
     download : bool, default False
         Let torchvision fetch missing files.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     FileNotFoundError

@@ -27,10 +27,6 @@ def femnist(folder: str | Path) -> Dataset:
         With ``train/*.json`` and ``test/*.json``, or with ``*.json``, then without test samples.
         The users' samples are rows of 784 numbers between 0 and 1, which become bytes again.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     FileNotFoundError
