@@ -86,8 +86,8 @@ def sized(item, given, replicates, option, method):
         load(method)
         name = label(method)  # by which processes find what has been loaded
         own_method(name, epochs=1)
-        own = with_method(table, name)
-    return Table(own, table, folder / f"method={name.replace(':', '.')}")
+        item = with_method(table, name)
+    return Table(item, table, folder / f"method={name.replace(':', '.')}")
 
 
 def absent_data(chosen):
@@ -158,18 +158,19 @@ def in_turn(parts, seed):
     return [(parts[number][0], runs) for (_, number), runs in sorted(steps.items())]
 
 
-def plan(item, seed, wanted, kept, device, workers):
+def plan(item, seed, wanted, records, device, workers):
     """Say what is done of a table and what is missing, and how long runs of it took here before.
 
     Times are means over a cell's stored runs on the device, here or in the record; a method that
     has none is taken to last as long as the others of its column.
     """
     sweep = sweep_of(item, seed=seed)
-    done = set(runs_of(_stored(item, sweep, kept), sweep))
-    rows = _stored(item, sweep, kept if kept is not None else _comparable(item, seed))
+    done = set(runs_of(_stored(item, sweep, records), sweep))
+    rows = _stored(item, sweep, records if records is not None else _comparable(item, seed))
     rows = rows.reindex(columns=[*rows.columns.union(["device", "trained"])])
     rows = rows[(rows["device"] == device) & (rows["trained"] > 0.0)]
-    times = rows["trained"].groupby(runs_of(rows, sweep).map(lambda run: run[:-1])).mean()
+    cells_of = runs_of(rows, sweep).map(lambda run: run[:-1])
+    times = rows["trained"].groupby(cells_of).mean().to_dict()
     keys = [key for key in sweep.parameters if key != "method"] or ["method"]
     columns: dict[tuple, list] = {}
     for cell in filter(wanted, sweep.grid):
@@ -177,7 +178,7 @@ def plan(item, seed, wanted, kept, device, workers):
         columns.setdefault(settings, []).append(run_of(cell, 0, sweep)[:-1])
     lines, seconds = [], []
     for settings, cells in columns.items():
-        usual = times.reindex(cells).mean()
+        usual = pd.Series([times[cell] for cell in cells if cell in times], dtype=float).mean()
         runs = [(*cell, replicate) for cell in cells for replicate in range(sweep.replicates)]
         each = [times.get(run[:-1], usual) for run in runs if run not in done]
         seconds += each
@@ -193,16 +194,17 @@ def plan(item, seed, wanted, kept, device, workers):
     if judged:
         workers = workers if device == "cpu" else 1  # which share a GPU
         about = "about" if len(judged) == len(seconds) else "at least"
-        whole = duration(max(sum(judged) / workers, *judged))
-        echo(f"{about} {whole} on {counted(workers, 'worker')}")
+        time = duration(max(sum(judged) / workers, *judged))
+        echo(f"{about} {time} on {counted(workers, 'worker')}")
 
 
 def _stored(item, sweep, beside):
     """Return the rows of the runs made here, and of others beside them."""
     with suppress(ValueError):  # there are none
-        return experiment.so_far(item, experiment.run_directory(RUNS, item, sweep), sweep, beside)[
-            0
-        ]
+        rows, _ = experiment.so_far(
+            item, experiment.run_directory(RUNS, item, sweep), sweep, beside
+        )
+        return rows
     return pd.DataFrame()
 
 
@@ -213,10 +215,10 @@ def beside(item, table, seed, wanted):
     """
     sweep = sweep_of(table, seed=seed)
     names = [name for name in sweep.parameters if name != "method"]
-    own = list(filter(wanted, sweep_of(item).grid))
-    columns = {tuple(cell.get(name) for name in names) for cell in own}
+    cells = list(filter(wanted, sweep_of(item).grid))
+    columns = {tuple(cell.get(name) for name in names) for cell in cells}
     record = (
-        None if table.others() else _comparable(table, seed, {cell.get("data") for cell in own})
+        None if table.others() else _comparable(table, seed, {cell.get("data") for cell in cells})
     )
     rows = _stored(table, sweep, record)
     runs = runs_of(rows, sweep)

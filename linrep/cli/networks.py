@@ -87,13 +87,13 @@ def networks(
     if record:
         for table in chosen:
             tables.check_record(table.item, seed)
-    kept = {t.item.id: tables.recorded(t.item, seed) if record else None for t in chosen}
+    records = {t.item.id: tables.recorded(t.item, seed) if record else None for t in chosen}
     if plan:
         for table in chosen:
-            tables.plan(table.item, seed, wanted, kept[table.item.id], device, workers)
+            tables.plan(table.item, seed, wanted, records[table.item.id], device, workers)
         return
     until, failed = None if hours is None else time.monotonic() + 3600.0 * hours, False
-    parts = [(t.item, tables.missing(t.item, seed, wanted, kept[t.item.id])) for t in chosen]
+    parts = [(t.item, tables.missing(t.item, seed, wanted, records[t.item.id])) for t in chosen]
     for item, runs in () if draw else tables.in_turn(parts, seed):
         budget = None if until is None else until - time.monotonic()
         if budget is not None and budget <= 0.0:
