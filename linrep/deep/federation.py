@@ -65,9 +65,9 @@ class Federation(Samples):
     dtype : {"float32", "float64"}
     engine : {"auto", "loop", "vmap", "measure"}
         How clients are trained, one by one or together: "auto" is "measure" on an accelerator and
-        else goes by the network's size, see :func:`linrep.deep.engines.choose`; "measure" is the
+        else goes by the network's size, see ``linrep.deep.engines.choose``; "measure" is the
         faster one for this network on this device, which is timed once and stored, see
-        :func:`linrep.deep.engines.measured`. On CUDA steps of clients together are replayed as a
+        ``linrep.deep.engines.measured``. On CUDA steps of clients together are replayed as a
         graph (``linrep.deep.graphs``).
     chunk : int
         Most clients trained or held at once.

@@ -4,7 +4,7 @@
 dropout and batch normalization do not give: randomness that is an argument, state that is a
 value, and operations with a rule for vmap. Here the randomness is a buffer ``key``, the samples
 that count are a buffer ``mask``, and running statistics are replaced, never written into. The
-trainer sets ``key`` and ``mask`` before each step; :func:`per_batch` names them.
+trainer sets ``key`` and ``mask`` before each step; ``per_batch`` names them.
 """
 
 from __future__ import annotations

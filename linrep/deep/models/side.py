@@ -68,7 +68,7 @@ def multiplied(
 ) -> SideInformationModel:
     """Return PerFedSI's model 2: :func:`blocks` with one block's channels multiplied by z.
 
-    Each entry of z has an equal share of the channels (:class:`ChannelMasks`); with a z of ones
+    Each entry of z has an equal share of the channels (``ChannelMasks``); with a z of ones
     this is :func:`blocks`. Another embedding goes in place of ``representation.side``.
 
     Parameters
