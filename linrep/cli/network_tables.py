@@ -13,9 +13,7 @@ import pandas as pd
 
 from linrep import deep
 from linrep._lib import scripts
-from linrep._lib.formulas import parse
 from linrep.cli import figures
-from linrep.cli import names as known
 from linrep.cli.estimate import duration
 from linrep.cli.group import BadInput, bad_input
 from linrep.cli.text import counted, echo, frame
@@ -39,19 +37,8 @@ class Table(NamedTuple):
     folder: Path
 
 
-def check(names, where, method):
-    """Refuse words that name nothing, before anything is loaded."""
-    with bad_input(ValueError):
-        available = set(scripts.available())
-        known.check_experiments(names, "*" if set(names) & available else "deep.*")
-        known.check_reference(method or "")
-        if where is not None:
-            parse(where)
-
-
 def matching(names):
     """Return the tables of some names or patterns, and the ids of those that are named in full."""
-    names = known.spelled(names, scripts.available())
     with bad_input(ValueError):
         matches = experiment.matching(names or _PATTERNS)
         chosen = [experiment.load(name) for name in matches]

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import click
 
+from linrep._lib.formulas import parse
+from linrep._lib.scripts import available
 from linrep.cli import completion
+from linrep.cli import names as known
 from linrep.cli.figures import show_drawn
 from linrep.cli.group import (
     SEED_OPTION,
@@ -72,12 +75,17 @@ def networks(
     """
     if method is not None and record:
         raise BadInput("--method and --record: a record is of linrep's methods")
+    names = known.spelled(names, available())
+    with bad_input(ValueError):  # before anything heavy is loaded
+        known.check_experiments(names, "*" if set(names) & set(available()) else "deep.*")
+        known.check_reference(method or "")
+        if where is not None:
+            parse(where)
     from linrep.cli import network_tables as tables
     from linrep.figures import experiment
     from linrep.figures.reproduction import RECORD
     from linrep.sweeps import Stopped
 
-    tables.check(names, where, method)
     chosen, named = tables.matching(names)
     device = tables.use(chosen, device, data)
     given, option = {} if rounds is None else {"rounds": str(rounds)}, "--record" if record else ""
