@@ -142,7 +142,7 @@ def engines(name: str, clients: int, repetitions: int = 5, *, device: str = "cpu
     """Time local steps of clients one by one, and of all of them together.
 
     Results must agree after two steps in double precision. The note tells which is taken, by
-    :func:`linrep.deep.engines.choose`.
+    ``linrep.deep.engines.choose``.
 
     Parameters
     ----------

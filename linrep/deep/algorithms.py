@@ -20,24 +20,7 @@ _OF_ONE_RUN = (
 
 
 def algorithm(method: str | type[FedAvg]) -> Callable[..., Trace]:
-    """Return a method as an algorithm: a function of data, with all settings as parameters.
-
-    Parameters
-    ----------
-    method : str or type
-        One of :data:`linrep.deep.methods.METHODS`, or one of your own.
-
-    Returns
-    -------
-    callable
-        ``algorithm(data, *, rng, **settings) -> Trace``, with the settings of the method and those
-        of :func:`linrep.deep.runs.run_seeds` that say what is computed.
-
-    Raises
-    ------
-    ValueError
-        If there is no such method.
-    """
+    """Return a method as an algorithm: a function of data, with all settings as parameters."""
     kind: type[FedAvg]
     if isinstance(method, str):
         name, kind = method, METHODS[check.choice("method", method, METHODS)]

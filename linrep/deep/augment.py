@@ -8,18 +8,7 @@ from torch.nn import functional as F
 
 
 def crop_and_flip(x: Tensor, padding: int = 4) -> Tensor:
-    """Return images cut out at random from ones with a black margin, half of them mirrored.
-
-    Parameters
-    ----------
-    x : Tensor, shape (b, C, H, W)
-    padding : int
-        Width of the margin.
-
-    Returns
-    -------
-    Tensor, shape (b, C, H, W)
-    """
+    """Return images cut out at random from ones with a black margin, half of them mirrored."""
     count, channels, height, width = x.shape
     rows, columns = (
         torch.randint(2 * padding + 1, (count, 1)) + torch.arange(size) for size in (height, width)

@@ -107,10 +107,6 @@ class Dataset:
         labels : array_like of int
             Classes to keep, each once: FedRep keeps ten letters of FEMNIST.
 
-        Returns
-        -------
-        Dataset
-
         Raises
         ------
         ValueError
@@ -286,10 +282,6 @@ class FederatedData:
         **others
             Further fields of the class, such as side and groups; x and y where clients see samples
             or labels changed, in this order.
-
-        Returns
-        -------
-        FederatedData
         """
         kept = {name: getattr(dataset, name) for name in ("classes", "name", "embedding")}
         fields = {"x": dataset.all_x, "y": dataset.all_y, **kept, **others}
@@ -307,15 +299,6 @@ class FederatedData:
             read once: what a transform draws is drawn for good (`augment` of a run draws anew).
         **others
             As for :meth:`from_lists`.
-
-        Returns
-        -------
-        FederatedData
-
-        Raises
-        ------
-        ValueError, TypeError
-            As :meth:`from_lists`.
         """
         parts = ([each for part in pair for each in _arrays(part)] for pair in clients)
         return cls.from_lists(parts, **others)
@@ -331,10 +314,6 @@ class FederatedData:
             have their channels first, last, or none; a client may have no test samples.
         **others
             Further fields, such as classes, name, side and groups.
-
-        Returns
-        -------
-        FederatedData
 
         Raises
         ------

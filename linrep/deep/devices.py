@@ -11,19 +11,7 @@ DEVICE_VARIABLE = "LINREP_DEVICE"
 
 
 def read_device(name: str) -> torch.device:
-    """Return the device of a name.
-
-    Parameters
-    ----------
-    name : str
-        Torch's; "auto" is that of the environment variable LINREP_DEVICE, or else a CUDA device if
-        there is one.
-
-    Raises
-    ------
-    ValueError
-        If torch does not know it, or it is not here.
-    """
+    """Return the device of a name."""
     if name == "auto":
         name = os.environ.get(DEVICE_VARIABLE, "auto")
     if name == "auto":
@@ -38,21 +26,11 @@ def read_device(name: str) -> torch.device:
 
 
 def synchronize(device: torch.device) -> None:
-    """Wait until a device has done what it was given, so that a clock can be read.
-
-    Parameters
-    ----------
-    device : torch.device
-    """
+    """Wait until a device has done what it was given, so that a clock can be read."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
 
 def describe(device: torch.device) -> str:
-    """Return the name of a device, as a trace has it.
-
-    Parameters
-    ----------
-    device : torch.device
-    """
+    """Return the name of a device, as a trace has it."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)

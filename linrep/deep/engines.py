@@ -26,19 +26,7 @@ LARGEST_TOGETHER = 200_000
 
 
 def chosen(federation: Any, name: str) -> str:
-    """Return the engine of a name, which may leave the choice open.
-
-    Parameters
-    ----------
-    federation : Federation
-        Whose network it is for.
-    name : {"auto", "loop", "vmap", "measure"}
-
-    Raises
-    ------
-    ValueError
-        If there is no such engine, or "vmap" is asked for what can only be trained by "loop".
-    """
+    """Return the engine of a name, which may leave the choice open."""
     check.choice("engine", name, ("auto", *ENGINES, "measure"))
     given = name
     if name == "auto":
@@ -75,12 +63,6 @@ def choose(device: torch.device, model: nn.Module) -> str:
     Stepping together saves the cost of launching operations, which on a processor is most of the
     time for networks of up to `LARGEST_TOGETHER` parameters. The choice never depends on a timing
     there, so that the same run has the same digits everywhere; elsewhere it is "measure".
-
-    Parameters
-    ----------
-    device : torch.device
-    model : nn.Module
-        Only its number of parameters matters.
     """
     if device.type != "cpu":
         return "measure"
@@ -93,11 +75,6 @@ def measured(federation: Any) -> str:
 
     The choices are in ``linrep/engines`` of the user's cache folder: a device, a version of torch,
     a network and what else steps depend on have a file each.
-
-    Parameters
-    ----------
-    federation : Federation
-        Trained for a few steps by either engine, from its start.
     """
     shapes = [tuple(value.shape[1:]) for value in federation.start().shared.values()]
     key = (
@@ -130,16 +107,7 @@ def measured(federation: Any) -> str:
 
 
 def seconds(federation: Any, engine: str, part: Clients, steps: int = 5) -> float:
-    """Return the seconds of a few steps and an evaluation, infinity where torch refuses.
-
-    Parameters
-    ----------
-    federation : Federation
-    engine : {"loop", "vmap"}
-    part : ndarray of int, shape (S, c)
-        Clients.
-    steps : int
-    """
+    """Return the seconds of a few steps and an evaluation, infinity where torch refuses."""
     federation.engine = engine
     sgd, federation.sgd = federation.sgd, SGD(batch_size=federation.sgd.batch_size)
     began = time.perf_counter()

@@ -17,17 +17,7 @@ _SAMPLES_IN_CACHE = 128
 
 
 def why_not_exact(model: nn.Module, trained: Sequence[str], traits: Traits) -> str | None:
-    """Return why features computed once would not be those of every step; None if they would.
-
-    Parameters
-    ----------
-    model : Module
-        In training mode.
-    trained : sequence of str
-        Names of the parameters that move.
-    traits : Traits
-        What else the model does.
-    """
+    """Return why features computed once would not be those of every step; None if they would."""
     if not (hasattr(model, "representation") and hasattr(model, "head")):
         return "the model has no representation and head"
     if getattr(model, "side_information", False):
@@ -44,20 +34,7 @@ def why_not_exact(model: nn.Module, trained: Sequence[str], traits: Traits) -> s
 
 
 def in_pieces(module: nn.Module, params: Parameters, x: Tensor) -> Tensor:
-    """Return a module's outputs for many samples, a limited number of them at a time.
-
-    Parameters
-    ----------
-    module : nn.Module
-    params : dict of str to Tensor
-        Of the module, by its own names.
-    x : Tensor, shape (N, ...)
-
-    Returns
-    -------
-    Tensor, shape (N, ...)
-        Without gradients.
-    """
+    """Return a module's outputs for many samples, a limited number of them at a time."""
     size = SAMPLES_AT_ONCE
     if x.device.type == "cpu":
         size = _SAMPLES_IN_CACHE
@@ -71,12 +48,7 @@ def in_pieces(module: nn.Module, params: Parameters, x: Tensor) -> Tensor:
 
 
 def linear_head(model: nn.Module) -> bool:
-    """Tell whether the head is one linear layer, whose gradient has a closed form.
-
-    Parameters
-    ----------
-    model : nn.Module
-    """
+    """Tell whether the head is one linear layer, whose gradient has a closed form."""
     return type(getattr(model, "head", None)) is nn.Linear
 
 
@@ -85,18 +57,6 @@ def head_gradient(params: Parameters, batch: Batch) -> Parameters:
 
     With R the softmax of the outputs less the labels, or the residuals of real labels, both over
     the number of samples, the gradients are R'x and the sum of R.
-
-    Parameters
-    ----------
-    params : dict of str to Tensor
-        With ``head.weight`` (K, c, k), and ``head.bias`` (K, c) if there is one.
-    batch : Batch
-        Of all workers: features (K, b, k), labels and weights (K, b).
-
-    Returns
-    -------
-    dict of str to Tensor
-        Of the same names and shapes.
     """
     outputs = torch.matmul(batch.x, params["head.weight"].mT)
     if "head.bias" in params:

@@ -65,9 +65,9 @@ class Federation(Samples):
     dtype : {"float32", "float64"}
     engine : {"auto", "loop", "vmap", "measure"}
         How clients are trained, one by one or together: "auto" is "measure" on an accelerator and
-        else goes by the network's size, see :func:`linrep.deep.engines.choose`; "measure" is the
+        else goes by the network's size, see ``linrep.deep.engines.choose``; "measure" is the
         faster one for this network on this device, which is timed once and stored, see
-        :func:`linrep.deep.engines.measured`. On CUDA steps of clients together are replayed as a
+        ``linrep.deep.engines.measured``. On CUDA steps of clients together are replayed as a
         graph (``linrep.deep.graphs``).
     chunk : int
         Most clients trained or held at once.
@@ -82,12 +82,6 @@ class Federation(Samples):
     parameters, frozen, buffers : tuple of str
         Names of the parameters that may move, of those that torch would not differentiate, and of
         running statistics.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range, the data of several seeds do not fit together, or the
-        network keeps from step to step what clients would share unseen.
     """
 
     def __init__(

@@ -27,11 +27,6 @@ class Replayed:
     function reads besides, such as an attribute, stays what it was in the second call. One that
     cannot be captured, since it looks at a value, is computed in every call; so is every other on
     the device from then on, after a warning.
-
-    Parameters
-    ----------
-    function : callable
-        Of tensors in nested mappings and tuples; it returns such, too, and does nothing else.
     """
 
     def __init__(self, function: Callable[..., Any]):

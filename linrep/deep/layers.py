@@ -4,7 +4,7 @@
 dropout and batch normalization do not give: randomness that is an argument, state that is a
 value, and operations with a rule for vmap. Here the randomness is a buffer ``key``, the samples
 that count are a buffer ``mask``, and running statistics are replaced, never written into. The
-trainer sets ``key`` and ``mask`` before each step; :func:`per_batch` names them.
+trainer sets ``key`` and ``mask`` before each step; ``per_batch`` names them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from linrep._lib.validation import integer, real
 
+__all__ = ["BatchNorm", "Dropout", "converted"]
+
 #: Constants of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators,
 #: 2014), as the signed integers that torch has.
 _GAMMA = 0x9E3779B97F4A7C15 - 2**64
@@ -35,14 +37,7 @@ _PARTS = ("running_mean", "momentum", "weight", "bias")  # that batch normalizat
 
 @contextmanager
 def seeded(seed: int, device: torch.device | None = None) -> Iterator[None]:
-    """Let torch draw from a seed, and leave its generator, which all threads share, as it was.
-
-    Parameters
-    ----------
-    seed : int
-    device : torch.device, optional
-        Where draws happen beside the CPU.
-    """
+    """Let torch draw from a seed, and leave its generator, which all threads share, as it was."""
     accelerators = [device] if device is not None and device.type == "cuda" else []
     with _DRAWING, torch.random.fork_rng(devices=accelerators):
         torch.manual_seed(seed)
@@ -118,21 +113,6 @@ def kept(key: Tensor, salt: int, shape: torch.Size | tuple[int, ...], p: float) 
 
     Element i in row-major order gets the top 53 bits of output i of splitmix64, seeded by a hash
     of key and salt; it is kept if they, read as a number in [0, 1), are at least p.
-
-    Parameters
-    ----------
-    key : int64 tensor of shape ()
-        The key of the step.
-    salt : int
-        The number of the layer.
-    shape : tuple of int
-        Shape of the array.
-    p : float
-        Probability of dropping an element.
-
-    Returns
-    -------
-    bool tensor of the given shape, on key's device
     """
     start = _mix(_mix(key + _GAMMA) ^ salt)
     steps = torch.arange(1, math.prod(shape) + 1, device=key.device)
@@ -170,11 +150,6 @@ class BatchNorm(_BatchNorm):
         Added to the variance.
     momentum : float, optional
         Weight of the newest batch in the running averages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is not of the kind above.
     """
 
     mask: Tensor
@@ -260,25 +235,7 @@ def converted(model: nn.Module) -> nn.Module:
 
 
 def per_batch(model: nn.Module) -> dict[str, list[str]]:
-    """Return the names of the buffers that have to be set before each training step.
-
-    Parameters
-    ----------
-    model : nn.Module
-        The network.
-
-    Returns
-    -------
-    dict
-        "key": the int64 scalars of :class:`Dropout`; "mask": the masks of :class:`BatchNorm`,
-        (b,) of 0 and 1 in the input's dtype. Names as ``model.named_buffers()`` gives them, each
-        list empty if the network has no such layer. All keys may be set to the same number.
-
-    Raises
-    ------
-    ValueError
-        If a layer in training mode draws or couples samples that :func:`converted` does not know.
-    """
+    """Return the names of the buffers that have to be set before each training step."""
     names: dict[str, list[str]] = {"key": [], "mask": []}
     for prefix, module in model.named_modules():
         if isinstance(module, Dropout):
@@ -299,13 +256,7 @@ def per_batch(model: nn.Module) -> dict[str, list[str]]:
 
 
 def statistics(model: nn.Module) -> dict[str, Tensor]:
-    """Return by their names the buffers that training changes: batch normalization's averages.
-
-    Parameters
-    ----------
-    model : nn.Module
-        The network.
-    """
+    """Return by their names the buffers that training changes: batch normalization's averages."""
     return {
         _joined(prefix, name): getattr(module, name)
         for prefix, module in model.named_modules()
@@ -325,15 +276,6 @@ def depends_on_batch(model: nn.Module) -> bool:
     It does if a layer draws (dropout in training mode) or takes statistics over the batch (batch
     normalization in training mode, or without running averages). Then features must not be
     computed once and used again.
-
-    Parameters
-    ----------
-    model : nn.Module
-        A network, or a part of one, in the mode in which it is going to be used.
-
-    Returns
-    -------
-    bool
     """
     return any(_draws(module) or _couples(module) for module in model.modules())
 

@@ -31,22 +31,7 @@ class Traits(NamedTuple):
 
 
 def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
-    """Return what a network does.
-
-    Parameters
-    ----------
-    model : nn.Module
-    x : Tensor, shape (b, ...)
-        A few samples, as the network sees them.
-    z : Tensor, shape (p,)
-        Side information of a client.
-
-    Raises
-    ------
-    ValueError
-        If a step changes buffers other than batch normalization's averages: these would pass from
-        client to client.
-    """
+    """Return what a network does."""
     side = getattr(model, "side_information", False)
     inputs = (x, z.expand(len(x), -1)) if side else (x,)
     state = {n: v.detach().clone() for n, v in [*model.named_parameters(), *model.named_buffers()]}
@@ -82,19 +67,7 @@ def traits(model: nn.Module, x: Tensor, z: Tensor) -> Traits:
 
 
 def check_optimizer(sgd: SGD, parameters: Parameters) -> None:
-    """Raise an error if an optimizer makes no steps of a client.
-
-    Parameters
-    ----------
-    sgd : SGD
-    parameters : dict of str to Tensor, shapes (S, ...)
-        What moves.
-
-    Raises
-    ------
-    ValueError
-        With what it says.
-    """
+    """Raise an error if an optimizer makes no steps of a client."""
     if sgd.optimizer is None or not parameters:
         return
     try:
@@ -108,13 +81,7 @@ def check_optimizer(sgd: SGD, parameters: Parameters) -> None:
 
 
 def is_entrywise(sgd: SGD, parameters: Parameters) -> bool:
-    """Tell whether an optimizer moves each entry by itself: then workers may be stacked.
-
-    Parameters
-    ----------
-    sgd, parameters
-        As of :func:`check_optimizer`.
-    """
+    """Tell whether an optimizer moves each entry by itself: then workers may be stacked."""
     if sgd.optimizer is None or not parameters:
         return True
     try:

@@ -50,10 +50,6 @@ def run(
         Root of the streams of weights, participants, batches and dropout.
     **settings
         See :func:`run_seeds`.
-
-    Returns
-    -------
-    Trace
     """
     return run_seeds(data, method, seeds=[_root(rng)], **settings)[0]
 
@@ -148,11 +144,6 @@ def run_seeds(
         ``accuracies``, those of each client; ``settings`` also the device, the engine, how many
         samples a second went through steps, and, on CUDA, the peak of its memory in bytes and what
         is multiplied in TensorFloat-32.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a setting is out of range, or the checkpoint is of another run or no checkpoint.
     """
     began = time.perf_counter()
     method = _method(method)
@@ -366,11 +357,6 @@ def fine_tune(
     -------
     Trace
         Of :func:`run_seeds`, against epochs.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If a setting is out of range, or the run's parameters are not those of the network.
 
     Notes
     -----

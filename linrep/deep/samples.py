@@ -15,32 +15,7 @@ from linrep.deep.state import Clients
 
 
 class Samples:
-    """Clients' samples on a device, those of several seeds together.
-
-    Parameters
-    ----------
-    data : FederatedData, or a sequence of them
-        One for all seeds, or one for each.
-    runs : int
-        Number S of seeds.
-    device : torch.device
-    dtype : torch.dtype
-        Of what networks see.
-
-    Attributes
-    ----------
-    x, y : Tensor
-        Samples and labels of all seeds.
-    side : Tensor, shape (S, n, p)
-        Side information; p may be 0.
-    sizes : dict of str to ndarray of int, shape (S, n)
-        How many samples each client has for ``train`` and ``test``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If the data of several seeds do not fit together.
-    """
+    """Clients' samples on a device, those of several seeds together."""
 
     def __init__(
         self,
@@ -96,26 +71,13 @@ class Samples:
         self.side = torch.as_tensor(np.stack(sides)).to(self.device, self.dtype)
 
     def class_counts(self, part: Clients) -> Tensor:
-        """Return how many of each client's training samples are of each class, (S, c, classes).
-
-        Parameters
-        ----------
-        part : ndarray of int, shape (S, c)
-            Clients.
-        """
+        """Return how many of each client's training samples are of each class, (S, c, classes)."""
         places, counts = self.pick("train", part)
         ones = F.one_hot(self.y[places].long(), self.classes) * real(places, counts).unsqueeze(2)
         return ones.sum(1).to(self.dtype).unflatten(0, part.shape)
 
     def pick(self, split: str, part: Clients) -> tuple[Tensor, NDArray[np.int64]]:
-        """Return padded places (K, m) of the workers' samples, m at least 1, and how many each has.
-
-        Parameters
-        ----------
-        split : {"train", "test"}
-        part : ndarray of int, shape (S, c)
-            Clients.
-        """
+        """Return padded places (K, m >= 1) of the workers' samples, and how many each has."""
         own = [self._places[split][s][client] for s, client in workers(part)]
         counts = np.array([len(index) for index in own])
         places = np.zeros((len(own), counts.max(initial=1)), dtype=np.int64)
@@ -124,16 +86,7 @@ class Samples:
         return torch.as_tensor(places, device=self.device), counts
 
     def see(self, places: Tensor, runs: Tensor, x: Tensor | None = None) -> Tensor:
-        """Return what the network sees of samples (..., b).
-
-        Parameters
-        ----------
-        places : Tensor of int, shape (..., b)
-        runs : Tensor of int, shape (...)
-            Whose they are.
-        x : Tensor, optional
-            The samples, where they are changed before images are normalized.
-        """
+        """Return what the network sees of samples (..., b)."""
         x = self.x[places] if x is None else x
         if self._scale is not None:
             mean, std = (value[runs].unsqueeze(runs.ndim) for value in self._scale)
@@ -142,23 +95,11 @@ class Samples:
 
 
 def real(places: Tensor, counts: NDArray[np.int64]) -> Tensor:
-    """Tell samples from padding, (K, m).
-
-    Parameters
-    ----------
-    places, counts
-        As of :meth:`Samples.pick`.
-    """
+    """Tell samples from padding, (K, m)."""
     position = torch.arange(places.shape[1], device=places.device)
     return position < torch.as_tensor(counts, device=places.device).unsqueeze(1)
 
 
 def workers(part: Clients) -> list[tuple[int, int]]:
-    """Return run and client of the workers of a part, in order.
-
-    Parameters
-    ----------
-    part : ndarray of int, shape (S, c)
-        Clients.
-    """
+    """Return run and client of the workers of a part, in order."""
     return [(s, int(client)) for s, row in enumerate(part) for client in row]

@@ -25,6 +25,8 @@ from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep.deep import graphs, layers
 
+__all__ = ["SGD", "Batch", "Network", "Phase", "loss", "sample_loss"]
+
 Parameters = dict[str, Tensor]
 
 
@@ -116,12 +118,7 @@ class SGD:
 
 
 def name_of(function: Callable) -> str:
-    """Return the name of a function, of a partial one with its arguments.
-
-    Parameters
-    ----------
-    function : callable
-    """
+    """Return the name of a function, of a partial one with its arguments."""
     if isinstance(function, partial):
         given = [*map(repr, function.args), *(f"{k}={v!r}" for k, v in function.keywords.items())]
         return f"{name_of(function.func)}({', '.join(given)})"
@@ -167,11 +164,6 @@ class Phase:
         ----------
         names : sequence of str
             Of all parameters and statistics.
-
-        Raises
-        ------
-        ValueError
-            If there is no such block.
         """
         check_blocks((*self.blocks, *self.frozen), names)
         moving = names if not self.blocks else [n for n in names if belongs(n, self.blocks)]
@@ -179,28 +171,12 @@ class Phase:
 
 
 def belongs(name: str, blocks: Sequence[str]) -> bool:
-    """Tell whether a parameter is in one of the blocks.
-
-    Parameters
-    ----------
-    name : str
-        Of the parameter.
-    blocks : sequence of str
-        Names or beginnings of names, as in :class:`Phase`.
-    """
+    """Tell whether a parameter is in one of the blocks."""
     return any(name == block or name.startswith(f"{block}.") for block in blocks)
 
 
 def block(params: Parameters, name: str) -> Parameters:
-    """Return the parameters of one child of the model, if any, by the names they have in it.
-
-    Parameters
-    ----------
-    params : dict of str to Tensor
-        Of the model.
-    name : str
-        Of the child.
-    """
+    """Return the parameters of one child of the model, if any, by the names they have in it."""
     return {
         key.removeprefix(f"{name}."): value
         for key, value in params.items()
@@ -209,19 +185,7 @@ def block(params: Parameters, name: str) -> Parameters:
 
 
 def check_blocks(blocks: Sequence[str], names: Sequence[str]) -> None:
-    """Raise an error if a block names no parameter.
-
-    Parameters
-    ----------
-    blocks : sequence of str
-    names : sequence of str
-        All parameters.
-
-    Raises
-    ------
-    ValueError
-        If a block names none.
-    """
+    """Raise an error if a block names no parameter."""
     for block in blocks:
         if not any(belongs(name, (block,)) for name in names):
             parts = (name.split(".") for name in names)
@@ -346,10 +310,6 @@ def sample_loss(outputs: Tensor, y: Tensor) -> Tensor:
         As many columns as real labels have entries.
     y : Tensor, shape (b,) or (b, q)
         Classes, or real labels, numbers or vectors.
-
-    Returns
-    -------
-    Tensor, shape (b,)
     """
     if y.is_floating_point():
         squares = 0.5 * (outputs.reshape(y.shape) - y) ** 2
@@ -401,22 +361,6 @@ def schedule(
     """Return the batches of workers with so many samples, each from a stream of its own.
 
     An epoch is one permutation of the samples; a batch never holds samples of two epochs.
-
-    Parameters
-    ----------
-    sizes : sequence of int
-        Samples of each worker.
-    streams : sequence of numpy.random.Generator
-        One for each worker.
-    batch_size : int
-    epochs : int, default 1
-        Passes over the samples.
-    steps : int, optional
-        Number of batches instead, over as many passes as they take.
-
-    Returns
-    -------
-    Schedule
     """
     plans = []
     for size, stream in zip(sizes, streams, strict=True):
@@ -484,18 +428,7 @@ class Work:
     draws: bool = False
 
     def value(self, params, frozen, buffers, batch, context):
-        """Return a worker's objective at a batch, and its buffers after it.
-
-        Parameters
-        ----------
-        params, frozen : dict of str to Tensor
-            The parameters that move, and those that do not.
-        buffers : dict of str to Tensor
-            What layers keep, and what they must know of this step.
-        batch : Batch
-        context
-            What else the objective sees.
-        """
+        """Return a worker's objective at a batch, and its buffers after it."""
         network = Network(self.model, buffers, self.from_features)
         return self.objective(network, {**frozen, **params}, batch, context), network.buffers
 
@@ -517,12 +450,7 @@ def _per_batch(work):
 
 
 def train_together(work: Work) -> tuple[Parameters, Parameters]:
-    """Return parameters and buffers after the phase, all workers stepping at once (torch.func).
-
-    Parameters
-    ----------
-    work : Work
-    """
+    """Return parameters and buffers after the phase, all workers stepping at once (torch.func)."""
     trained, frozen = _split(work)
     trained = {name: value.clone() for name, value in trained.items()}
     device = work.z.device
@@ -549,12 +477,7 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
 
 
 def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
-    """Return parameters and buffers after the phase, one worker after another (plain autograd).
-
-    Parameters
-    ----------
-    work : Work
-    """
+    """Return parameters and buffers after the phase, one worker after another (plain autograd)."""
     device = work.z.device
     trained, frozen = _split(work)
     results = {name: value.clone() for name, value in trained.items()}
@@ -591,20 +514,7 @@ ENGINES = {"loop": train_one_by_one, "vmap": train_together}
 
 
 def stepper(sgd: SGD, trained: Parameters) -> Callable[..., None]:
-    """Return a function that moves parameters in place along gradients.
-
-    Parameters
-    ----------
-    sgd : SGD
-    trained : dict of str to Tensor
-        The parameters; those of K workers may be stacked, (K, ...).
-
-    Returns
-    -------
-    callable
-        ``step(gradients, moving=None)``, with gradients by the names of the parameters, and which
-        workers move, (K,), by default all.
-    """
+    """Return a function that moves parameters in place along gradients."""
     make = sgd.optimizer or partial(
         torch.optim.SGD, lr=sgd.lr, momentum=sgd.momentum, weight_decay=sgd.weight_decay
     )

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from linrep import deep
 from linrep._lib.provenance import commit
 from linrep.deep.source import source
-from linrep.figures import trial
 from linrep.figures.sizes import Sizes, size
 from linrep.figures.summaries import accuracies
 from linrep.sweeps import Grid, load, note, scratch
@@ -233,15 +232,10 @@ def train(
     """
     commit()  # which computed_by has after the run: by then the code may be another
     recorded = {*range(0, rounds, _EVERY), *last_rounds(rounds, last), *record}
-    timed = trial.current()
-    if timed is not None:
-        settings |= timed.settings(rounds, len(recorded))
-    else:
-        settings |= {
-            "rounds": rounds, "record": sorted(recorded), "checkpoint": _checkpoint("run"),
-            "callback": _noting(label, rounds),
-        }  # fmt: skip
-    return deep.run(data, method, progress=False, **settings)
+    return deep.run(
+        data, method, rounds=rounds, record=sorted(recorded), checkpoint=_checkpoint("run"),
+        callback=_noting(label, rounds), progress=False, **settings,
+    )  # fmt: skip
 
 
 def choose_lr(
@@ -263,10 +257,6 @@ def choose_lr(
         What is trained, for the bar of the sweep.
     """
     commit()  # as in train
-    timed = trial.current()
-    if timed is not None:
-        timed.count(len(lrs) * rounds, len(lrs) * len({0, *last_rounds(rounds)}))
-        return lrs[0]
     return deep.choose_lr(
         data, method, lrs, rounds=rounds, checkpoint=_checkpoint("try"),
         callback=_noting(f"{label}, step sizes", rounds), progress=False, **settings,

@@ -19,7 +19,7 @@ torch = pytest.importorskip("torch")
 
 from linrep._lib.provenance import commit  # noqa: E402
 from linrep.cli import main  # noqa: E402
-from linrep.cli.networks import _in_turn  # noqa: E402
+from linrep.cli.network_tables import in_turn  # noqa: E402
 from linrep.deep import readers  # noqa: E402
 from linrep.figures import experiment, networks, plotting  # noqa: E402
 from linrep.figures.experiment import runs_in, sweep_of  # noqa: E402
@@ -75,8 +75,8 @@ def test_what_is_worth_most_of_all_tables_is_run_first(run, tmp_path):
     (tmp_path / "other.py").write_text(SCRIPT.replace("mine.networks", "mine.other"))
     tables = [experiment.load(name) for name in ("mine.py", "other.py")]
     parts = [(item, set(runs_in(sweep_of(item)))) for item in tables]
-    assert _in_turn(parts[:1], 0) == parts[:1]
-    steps = _in_turn(parts, 0)
+    assert in_turn(parts[:1], 0) == parts[:1]
+    steps = in_turn(parts, 0)
     order = [(item.id, {replicate for *_, replicate in runs}) for item, runs in steps]
     names = "mine.networks", "mine.other"
     assert order == [(name, {replicate}) for replicate in range(3) for name in names]
@@ -84,7 +84,7 @@ def test_what_is_worth_most_of_all_tables_is_run_first(run, tmp_path):
         runs for _, runs in parts
     ]
     # A table that is complete has its turn, in which nothing is run.
-    assert (tables[0], set()) in _in_turn([(tables[0], set()), parts[1]], 0)
+    assert (tables[0], set()) in in_turn([(tables[0], set()), parts[1]], 0)
 
 
 def test_a_table_that_fails_stops_no_other(run, tmp_path):
@@ -189,8 +189,8 @@ def test_tables_of_data_that_are_not_there_are_left_out(run, tmp_path, monkeypat
     result = run("--data", str(tmp_path), "--plan")
     assert result.exit_code == 0, result.output
     assert (
-        f"left out, not in {tmp_path}: sent140 (sent140.npz, or LEAF's files and GloVe's vectors), "
-        "femnist (femnist.npz, or LEAF's files), mnist (mnist.npz, or torchvision's files), "
+        f"left out, not in {tmp_path}: sent140 (sent140.npz, or LEAF's files and GloVe's vectors)\n"
+        f"left out, not in {tmp_path}: femnist (femnist.npz, or LEAF's files)\n"
     ) in result.output
     assert "left out, cannot be read: cifar10: cifar10 is read by torchvision" in result.output
     damaged = f"left out, cannot be read: cifar100: {tmp_path / 'cifar100.npz'} must be a file of"

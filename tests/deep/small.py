@@ -7,6 +7,7 @@ import torch
 
 from linrep.deep import SGD, Federation, models
 from linrep.deep.data import FederatedData
+from linrep.deep.models.factored import Factored
 
 #: LINREP_TEST_DEVICE=cuda runs the tests there, but for those that are worked out by hand.
 DEVICE = os.environ.get("LINREP_TEST_DEVICE", "cpu")
@@ -59,7 +60,7 @@ NETWORKS = {
     "blocks": ("images", lambda: models.blocks(CLASSES, 1, 8, **BLOCKS)),
     "concatenated": ("images", lambda: models.concatenated(CLASSES, 2, 1, 8, **BLOCKS)),
     "multiplied": ("images", lambda: models.multiplied(CLASSES, 2, 1, 8, layer=1, **BLOCKS)),
-    "factored": ("vectors", lambda: models.Factored(NETWORKS["mlp"][1](), 3)),
+    "factored": ("vectors", lambda: Factored(NETWORKS["mlp"][1](), 3)),
 }
 
 EVERYONE = np.arange(len(SIZES))[None]

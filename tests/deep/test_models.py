@@ -13,6 +13,8 @@ from torch.func import functional_call  # noqa: E402
 
 from linrep.deep import models  # noqa: E402
 from linrep.deep.layers import per_batch  # noqa: E402
+from linrep.deep.models.factored import Factored  # noqa: E402
+from linrep.deep.models.side import ChannelMasks  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.functional import assert_vmap_is_loop, stacked  # noqa: E402
 
@@ -87,7 +89,7 @@ def test_a_model_is_a_head_on_a_representation(case):
 def test_vmap_is_a_loop(case, factored, dtype, error):
     networks = [made(case, rng).to(dtype) for rng in range(3)]
     if factored:
-        networks = [models.Factored(model, 2, rng=0) for model in networks]
+        networks = [Factored(model, 2, rng=0) for model in networks]
     parameters, buffers = stacked(networks)
     mask = torch.tensor([[1.0] * 4, [1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]], dtype=dtype)
     named = per_batch(networks[0])
@@ -229,9 +231,9 @@ def test_with_ones_model_2_is_the_plain_one():
 
 
 def test_each_shift_selects_its_own_channels():
-    masks = models.ChannelMasks(4, 64)(torch.eye(4))
+    masks = ChannelMasks(4, 64)(torch.eye(4))
     assert masks.equal(torch.eye(4).repeat_interleave(16, dim=1))
-    assert models.ChannelMasks(4, 6)(torch.eye(4)).sum(0).tolist() == [1.0] * 6
+    assert ChannelMasks(4, 6)(torch.eye(4)).sum(0).tolist() == [1.0] * 6
     model = made("multiplied")
     x, _ = samples("multiplied", 5)
     z = torch.eye(4, dtype=torch.float64)[1]
@@ -239,7 +241,7 @@ def test_each_shift_selects_its_own_channels():
     model.representation.after.register_forward_pre_hook(lambda _, inputs: seen.append(*inputs))
     model(x, z)
     (features,) = seen
-    selected = models.ChannelMasks(4, 6)(z) == 1
+    selected = ChannelMasks(4, 6)(z) == 1
     assert (features[:, ~selected] == 0).all()
     assert features[:, selected].equal(model.representation.before(x)[:, selected])
 
@@ -263,7 +265,7 @@ def test_side_information_is_of_the_client_or_of_each_sample(case):
 @cases
 def test_gradients_go_through_u_times_v(case, rank):
     base = made(case)
-    model = models.Factored(base, rank, rng=1)
+    model = Factored(base, rank, rng=1)
     model.v.data = torch.from_numpy(np.random.default_rng(3).standard_normal(rank))
     inputs = samples(case, 3)
     columns = {name.removeprefix("U."): u for name, u in model.named_parameters() if name != "v"}
@@ -289,7 +291,7 @@ def test_of_rank_one_the_factored_network_starts_as_its_base():
     for case in CASES:
         base = made(case)
         state = copy.deepcopy(base.state_dict())
-        model = models.Factored(base, 1)
+        model = Factored(base, 1)
         theta = model.parameters_of_base()
         assert all(theta[name].equal(value) for name, value in base.named_parameters())
         assert all(value.equal(base.state_dict()[name]) for name, value in state.items())
@@ -298,7 +300,7 @@ def test_of_rank_one_the_factored_network_starts_as_its_base():
 
 def test_the_factored_start_has_the_usual_scale():
     base = models.build("blocks", (3, 16, 16), 10, rng=0)
-    model = models.Factored(base, 9, rng=0)
+    model = Factored(base, 9, rng=0)
     assert model.v.tolist() == pytest.approx([1 / 3] * 9)
     theta = model.parameters_of_base()
     torch.testing.assert_close(theta["representation.block1.norm.weight"], torch.ones(64))
@@ -316,7 +318,7 @@ def test_the_factored_start_has_the_usual_scale():
 def test_factored_draws_from_its_own_stream():
     base = made("mlp")
     before = torch.random.get_rng_state()
-    first, again, other = (models.Factored(base, 2, rng=rng).U.head.weight for rng in (0, 0, 1))
+    first, again, other = (Factored(base, 2, rng=rng).U.head.weight for rng in (0, 0, 1))
     assert torch.random.get_rng_state().equal(before)
     assert first.equal(again)
     assert not first.equal(other)
@@ -325,7 +327,7 @@ def test_factored_draws_from_its_own_stream():
 
 
 def test_factored_networks_train_and_evaluate_as_their_base():
-    model = models.Factored(made("blocks"), 2, rng=0)
+    model = Factored(made("blocks"), 2, rng=0)
     (x,) = samples("blocks", 5)
     model(x)
     assert not model.U.representation.block1.norm.running_mean.equal(torch.zeros(6).double())
@@ -392,7 +394,7 @@ def test_complaints(arguments, settings, kind, words):
 
 def test_complaints_about_factorizations():
     with complaint(ValueError, "rank must be at least 1"):
-        models.Factored(made("mlp"), 0)
+        Factored(made("mlp"), 0)
 
     class Scale(nn.Module):
         def __init__(self):
@@ -400,8 +402,8 @@ def test_complaints_about_factorizations():
             self.scale = nn.Parameter(torch.ones(1))
 
     with complaint(TypeError, "base", "Scale", "reset_parameters"):
-        models.Factored(nn.Sequential(Scale()), 2)
-    models.Factored(nn.Sequential(Scale()), 1)
+        Factored(nn.Sequential(Scale()), 2)
+    Factored(nn.Sequential(Scale()), 1)
 
 
 @pytest.mark.parametrize("name", ["mlp", "linear", "cnn"])

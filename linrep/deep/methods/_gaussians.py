@@ -16,46 +16,21 @@ Gaussians = tuple[Tensor, Tensor]
 
 
 def class_means(x: Tensor, y: Tensor, otherwise: Tensor, too_few: int = 0) -> Tensor:
-    """Return the means of features by class, (classes, k).
-
-    Parameters
-    ----------
-    x, y : Tensor, shapes (m, k) and (m,)
-        Features and classes.
-    otherwise : Tensor, shape (classes, k)
-        Means of classes with at most `too_few` samples.
-    too_few : int
-    """
+    """Return the means of features by class, (classes, k)."""
     members = F.one_hot(y, len(otherwise)).to(x)
     counts = members.sum(0)[:, None]
     return torch.where(counts > too_few, (members.T @ x) / counts.clamp(min=1.0), otherwise)
 
 
 def fitted(x: Tensor, y: Tensor, means: Tensor) -> Gaussians:
-    """Return class means, and the covariance around them plus the identity.
-
-    Parameters
-    ----------
-    x, y : Tensor, shapes (m, k) and (m,)
-        Features and classes.
-    means : Tensor, shape (classes, k)
-        The server's, taken where samples are too few.
-    """
+    """Return class means, and the covariance around them plus the identity."""
     own = class_means(x, y, means, _TOO_FEW)
     away = x - own[y]
     return own, away.T @ away / max(1, len(x) - 1) + torch.eye(x.shape[1]).to(x)
 
 
 def discriminant(gaussians: Gaussians, prior: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """Return weight (..., classes, k) and bias (..., classes) of linear discriminant analysis.
-
-    Parameters
-    ----------
-    gaussians : tuple of Tensor
-    prior : Tensor, shape (..., classes)
-    eps : float
-        Weight of a multiple of the identity, of the same trace, in the covariance.
-    """
+    """Return weight (..., classes, k) and bias (..., classes) of linear discriminant analysis."""
     means, covariance = gaussians
     identity = torch.eye(covariance.shape[-1]).to(covariance)
     level = covariance.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None]
@@ -69,14 +44,6 @@ def mixed(x: Tensor, y: Tensor, server: Gaussians, prior: Tensor, eps: float) ->
 
     That is the one of least loss in a two-fold cross-validation, among samples of classes that
     have two at least; without such samples it is 0.
-
-    Parameters
-    ----------
-    x, y : Tensor, shapes (m, k) and (m,)
-        Features and classes.
-    server : tuple of Tensor
-    prior, eps
-        As in :func:`discriminant`.
     """
     seen = (torch.bincount(y, minlength=len(prior)) > 1)[y].nonzero()[:, 0]
     if not len(seen):
@@ -93,12 +60,7 @@ def mixed(x: Tensor, y: Tensor, server: Gaussians, prior: Tensor, eps: float) ->
 
 
 def mixtures(own: Gaussians, server: Gaussians) -> Gaussians:
-    """Return the mixtures for all β, (eleven, ...).
-
-    Parameters
-    ----------
-    own, server : tuple of Tensor
-    """
+    """Return the mixtures for all β, (eleven, ...)."""
     betas = _BETAS.to(own[0])[:, None, None]
     means, covariance = (betas * a + (1.0 - betas) * b for a, b in zip(own, server, strict=True))
     return means, covariance

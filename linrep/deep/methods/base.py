@@ -238,35 +238,13 @@ class FedAvg:
 
 
 def need_classes(method: FedAvg, federation: Federation) -> None:
-    """Raise an error if labels are no classes.
-
-    Parameters
-    ----------
-    method : FedAvg
-    federation : Federation
-
-    Raises
-    ------
-    ValueError
-        If labels are real numbers or vectors.
-    """
+    """Raise an error if labels are no classes."""
     if federation.y.is_floating_point():
         raise ValueError(f"data must have classes for {type(method).__name__}, not real labels")
 
 
 def need_features(method: FedAvg, federation: Federation) -> None:
-    """Raise an error if the network has no representation.
-
-    Parameters
-    ----------
-    method : FedAvg
-    federation : Federation
-
-    Raises
-    ------
-    ValueError
-        If no child of the network is its representation.
-    """
+    """Raise an error if the network has no representation."""
     if not hasattr(federation.model, "representation"):
         name = type(method).__name__
         raise ValueError(f"model must have the children representation and head for {name}")

@@ -116,15 +116,7 @@ class Scaffold(FedAvg):
 
 
 def travelled(steps: NDArray[np.int64], sgd: SGD) -> NDArray[np.float64]:
-    """Return by how many step sizes SGD moves, at least one step, along a constant gradient.
-
-    Parameters
-    ----------
-    steps : ndarray of int
-        Numbers of steps, at least 1.
-    sgd : SGD
-        Its momentum is read.
-    """
+    """Return by how many step sizes SGD moves, at least one step, along a constant gradient."""
     ahead = np.cumsum(sgd.momentum ** np.arange(steps.max(initial=1)))
     return np.cumsum(ahead)[steps - 1]
 

@@ -12,9 +12,9 @@ from torch import nn
 from torch.func import grad, vmap
 
 from linrep._lib import validation as check
-from linrep.deep import models
 from linrep.deep.collapse import neural_collapse
 from linrep.deep.methods.base import HEAD, FedAvg, count, need_classes, need_features
+from linrep.deep.models.factored import Factored
 from linrep.deep.state import gather, scatter
 from linrep.deep.training import Phase, belongs
 
@@ -271,7 +271,7 @@ class PFLMF(FedAvg):
 
     def network(self, make):
         """Return what makes the factored network."""
-        return lambda: models.Factored(make(), self.rank)
+        return lambda: Factored(make(), self.rank)
 
     def phases(self):
         """Return the steps of v and of U."""

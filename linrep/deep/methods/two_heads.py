@@ -21,13 +21,7 @@ _WIDTHS = (10.0, 15.0, 20.0, 50.0)
 
 
 class Sum(nn.Module):
-    """The sum of a shared and a personal linear head.
-
-    Parameters
-    ----------
-    head : nn.Linear
-        Both start as this one.
-    """
+    """The sum of a shared and a personal linear head."""
 
     def __init__(self, head: nn.Module):
         super().__init__()
@@ -38,12 +32,7 @@ class Sum(nn.Module):
         self.shared, self.own = head, copy.deepcopy(head)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return the sum of what the heads make of features.
-
-        Parameters
-        ----------
-        features : Tensor, shape (b, k)
-        """
+        """Return the sum of what the heads make of features."""
         return self.shared(features) + self.own(features)
 
 
@@ -52,11 +41,6 @@ class Conditional(Sum):
 
     The policy sees the features times `context`, the sum of a personal head's rows, which no
     gradient reaches.
-
-    Parameters
-    ----------
-    head : nn.Linear
-        Both start as this one.
     """
 
     def __init__(self, head: nn.Module):
@@ -66,12 +50,7 @@ class Conditional(Sum):
         self.policy = nn.Sequential(nn.Linear(k, 2 * k), nn.LayerNorm(2 * k), nn.ReLU())
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return what the heads make of their shares of the features, added.
-
-        Parameters
-        ----------
-        features : Tensor, shape (b, k)
-        """
+        """Return what the heads make of their shares of the features, added."""
         context = F.normalize(self.context.detach(), dim=0)
         shares = self.policy(features * context).unflatten(-1, (2, -1)).softmax(-2)
         own, shared = (features.unsqueeze(-2) * shares).unbind(-2)

@@ -8,18 +8,13 @@ does not say how its network looks, the functions say so and what was chosen.
 
 from linrep.deep.models.base import Model, SideInformationModel, split
 from linrep.deep.models.by_name import build, fitting
-from linrep.deep.models.factored import Factored
 from linrep.deep.models.images import blocks, cnn, cnn4, cnn100
-from linrep.deep.models.side import ChannelMasks, Concatenated, Multiplied, concatenated, multiplied
+from linrep.deep.models.side import concatenated, multiplied
 from linrep.deep.models.text import lstm
 from linrep.deep.models.vectors import linear, mlp
 
 __all__ = [
-    "ChannelMasks",
-    "Concatenated",
-    "Factored",
     "Model",
-    "Multiplied",
     "SideInformationModel",
     "blocks",
     "build",

@@ -61,15 +61,6 @@ def split(network: nn.Module, head: str) -> Model:
         Anything whose outputs are those of the head, as torchvision's networks; changed.
     head : str
         Name of the head in it, such as "fc" or "classifier.6".
-
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    ValueError
-        If there is no such part.
     """
     parts = dict(network.named_modules())
     if head not in parts or not head:

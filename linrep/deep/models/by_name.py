@@ -36,10 +36,6 @@ def build(
         Handed on to the function; ``side`` and ``embedding``, ``k`` must be given where the
         function asks for them.
 
-    Returns
-    -------
-    Model
-
     Raises
     ------
     ValueError
@@ -47,9 +43,9 @@ def build(
         missing.
     """
     choice("model", name, _MODELS)
-    function, sizes = _MODELS[name]
+    function = _MODELS[name]
     shape = tuple(integer("data_shape", size, minimum=1) for size in data_shape)
-    arguments = sizes(name, shape, classes)
+    arguments = _sizes(name, shape, classes)
     allowed = [key for key in inspect.signature(function).parameters if key not in arguments]
     for key in settings:
         choice(f"a setting of model {name}", key, allowed)
@@ -69,15 +65,6 @@ def fitting(name: str, data: FederatedData, *, rng: Any = None, **settings: Any)
     name, rng, **settings
         As for :func:`build`.
     data : FederatedData
-
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    ValueError
-        As :func:`build`, or if the data lack what the network needs.
     """
     if data.x.dtype.kind == "i" and name != "lstm":
         raise ValueError(f"model must be 'lstm' for data of tokens, got {name!r}")
@@ -90,8 +77,15 @@ def fitting(name: str, data: FederatedData, *, rng: Any = None, **settings: Any)
     return build(name, data.x.shape[1:], data.classes, rng=rng, **settings)
 
 
-def _image_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:
-    """Return what a CNN has to know about data."""
+def _sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:
+    """Return what a network has to know about data."""
+    if name == "mlp":
+        return {"classes": classes, "inputs": math.prod(shape)}
+    if name in ("linear", "lstm"):
+        if len(shape) != 1:
+            wanted = "(d,)" if name == "linear" else "(length,)"
+            raise ValueError(f"data_shape of model {name} must be {wanted}, got {shape}")
+        return {"d": shape[0], "outputs": classes} if name == "linear" else {"classes": classes}
     if len(shape) != 3 or shape[1] != shape[2]:
         raise ValueError(
             f"data_shape of model {name} must be (channels, size, size), got {shape}; the model "
@@ -100,35 +94,9 @@ def _image_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, i
     return {"classes": classes, "channels": shape[0], "size": shape[1]}
 
 
-def _vector_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:
-    """Return what the perceptron has to know about data."""
-    return {"classes": classes, "inputs": math.prod(shape)}
-
-
-def _linear_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:
-    """Return what the linear network has to know about data."""
-    if len(shape) != 1:
-        raise ValueError(f"data_shape of model {name} must be (d,), got {shape}")
-    return {"d": shape[0], "outputs": classes}
-
-
-def _text_sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:
-    """Return what the LSTM has to know about data; it takes texts of any length."""
-    if len(shape) != 1:
-        raise ValueError(f"data_shape of model {name} must be (length,), got {shape}")
-    return {"classes": classes}
-
-
-_MODELS: dict[str, tuple[Callable[..., Model], Callable[..., dict[str, int]]]] = {
-    "cnn": (cnn, _image_sizes),
-    "cnn100": (cnn100, _image_sizes),
-    "cnn4": (cnn4, _image_sizes),
-    "blocks": (blocks, _image_sizes),
-    "concatenated": (concatenated, _image_sizes),
-    "multiplied": (multiplied, _image_sizes),
-    "mlp": (mlp, _vector_sizes),
-    "linear": (linear, _linear_sizes),
-    "lstm": (lstm, _text_sizes),
+_MODELS: dict[str, Callable[..., Model]] = {
+    function.__name__: function
+    for function in (cnn, cnn100, cnn4, blocks, concatenated, multiplied, mlp, linear, lstm)
 }
 _NEEDS = {
     "concatenated": ("side", "side information of clients"),

@@ -23,28 +23,6 @@ class Factored(nn.Module):
     rank 1 the network is the base. Parameters that start at a constant (biases at zero, scales of
     normalization at one) start there: their columns are the constant over √rank. All clients thus
     start at the same θ.
-
-    Parameters
-    ----------
-    base : nn.Module
-        The network, left as it is.
-    rank : int
-        Number of columns.
-    rng : None, int, Generator, ...
-        Where the columns after the first come from; by default torch's own generator, which
-        otherwise stays as it was.
-
-    Raises
-    ------
-    TypeError
-        If a part of the base has parameters, and no ``reset_parameters()`` to draw them anew.
-    ValueError
-        If rank is not positive.
-
-    Notes
-    -----
-    pFL^MF, equation (6) and section 5 (the entire model is factorized); the paper leaves the start
-    open.
     """
 
     def __init__(self, base: nn.Module, rank: int, *, rng: Any = None):
@@ -68,13 +46,7 @@ class Factored(nn.Module):
         return {name: torch.tensordot(self.v, u, dims=1) for name, u in self.U.named_parameters()}
 
     def forward(self, *inputs: Tensor) -> Tensor:
-        """Return the base's output at θ = U v.
-
-        Parameters
-        ----------
-        *inputs : Tensor
-            What the base takes.
-        """
+        """Return the base's output at θ = U v."""
         return functional_call(self.U, self.parameters_of_base(), inputs)
 
 

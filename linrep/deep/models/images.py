@@ -36,15 +36,6 @@ def cnn(
     kernel, padding : int
         Of the convolutions. Images of 8 pixels need padding.
 
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer, or the images are too small.
-
     Notes
     -----
     FLUTE, appendix C.2, which leaves no size open but does not place the second pooling: the
@@ -79,15 +70,6 @@ def cnn100(
     dropout_after : {"pool1", "fc2"}
         Where: after the first pooling, or between the last hidden layer and the head.
 
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`cnn`, or if ``dropout`` or ``dropout_after`` is not as above.
-
     Notes
     -----
     FLUTE, appendix C.2, which lists dropout after the first pooling. Public implementations of
@@ -121,15 +103,6 @@ def cnn4(
     classes, channels, size, widths, hidden, kernel, padding
         As in :func:`cnn`.
 
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    TypeError, ValueError
-        As :func:`cnn`.
-
     Notes
     -----
     pFL^MF, section 5, for CIFAR-10 and CIFAR-100. The paper gives neither sizes nor activations nor
@@ -159,15 +132,6 @@ def blocks(
         Channels of each block.
     depth : int
         Number of blocks.
-
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer, or the images are too small.
 
     Notes
     -----

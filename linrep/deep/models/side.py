@@ -37,16 +37,6 @@ def concatenated(
         The second layer of z's map, after a linear layer to width · 3 · 3 numbers: a block as in
         :func:`blocks`, or ReLU and another linear layer to ``width`` numbers.
 
-    Returns
-    -------
-    SideInformationModel
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer, the images are too small, or there is no such
-        embedding.
-
     Notes
     -----
     PerFedSI, equation (3), section 4 and appendix D (Omniglot), with the default embedding. The
@@ -78,7 +68,7 @@ def multiplied(
 ) -> SideInformationModel:
     """Return PerFedSI's model 2: :func:`blocks` with one block's channels multiplied by z.
 
-    Each entry of z has an equal share of the channels (:class:`ChannelMasks`); with a z of ones
+    Each entry of z has an equal share of the channels (``ChannelMasks``); with a z of ones
     this is :func:`blocks`. Another embedding goes in place of ``representation.side``.
 
     Parameters
@@ -91,15 +81,6 @@ def multiplied(
         As in :func:`blocks`.
     layer : int
         The block after which features are multiplied.
-
-    Returns
-    -------
-    SideInformationModel
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer or too large, or the images are too small.
 
     Notes
     -----
@@ -120,17 +101,7 @@ def multiplied(
 
 
 class Concatenated(nn.Module):
-    """Features of the samples beside features of their side information, (b, d1 + d2).
-
-    Parameters
-    ----------
-    features, side : nn.Module
-        G and W: features (b, d1) of the samples, and (b, d2) of the side information.
-
-    Notes
-    -----
-    PerFedSI, equation (3).
-    """
+    """Features of the samples beside features of their side information, (b, d1 + d2)."""
 
     def __init__(self, features: nn.Module, side: nn.Module):
         super().__init__()
@@ -138,33 +109,13 @@ class Concatenated(nn.Module):
         self.side = side
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        """Return [G(x), W(z)].
-
-        Parameters
-        ----------
-        x : Tensor, shape (b, ...)
-        z : Tensor, shape (p,) or (b, p)
-        """
+        """Return [G(x), W(z)]."""
         z = z.expand(x.shape[0], z.shape[-1])
         return torch.cat([self.features(x), self.side(z)], dim=1)
 
 
 class Multiplied(nn.Module):
-    """Channels of an intermediate layer times a function of the side information.
-
-    Parameters
-    ----------
-    before : nn.Module
-        G, up to the intermediate layer.
-    side : nn.Module
-        W: a factor for each channel.
-    after : nn.Module
-        The part of H below the head.
-
-    Notes
-    -----
-    PerFedSI, equation (4).
-    """
+    """Channels of an intermediate layer times a function of the side information."""
 
     def __init__(self, before: nn.Module, side: nn.Module, after: nn.Module):
         super().__init__()
@@ -173,13 +124,7 @@ class Multiplied(nn.Module):
         self.after = after
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        """Return after(G(x) ⊙ W(z)).
-
-        Parameters
-        ----------
-        x : Tensor, shape (b, ...)
-        z : Tensor, shape (p,) or (b, p)
-        """
+        """Return after(G(x) ⊙ W(z))."""
         return self.after(self.before(x) * self.side(z)[..., None, None])
 
 
@@ -188,13 +133,6 @@ class ChannelMasks(nn.Module):
 
     Channel c is multiplied by entry ⌊c p / channels⌋: a one-hot z leaves its own share of the
     channels and sets the others to zero, a z of ones changes nothing.
-
-    Parameters
-    ----------
-    p : int
-        Size of z, at least 1.
-    channels : int
-        At least p.
     """
 
     def __init__(self, p: int, channels: int):
@@ -203,11 +141,6 @@ class ChannelMasks(nn.Module):
         self.p, self.channels = p, integer("width", channels, minimum=p)
 
     def forward(self, z: Tensor) -> Tensor:
-        """Return what each channel is multiplied by.
-
-        Parameters
-        ----------
-        z : Tensor, shape (..., p)
-        """
+        """Return what each channel is multiplied by."""
         owners = torch.arange(self.channels, device=z.device) * self.p // self.channels
         return z[..., owners]

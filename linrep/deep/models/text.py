@@ -19,20 +19,6 @@ class LSTM(nn.Module):
 
     Parameters have the names, the order and the start of torch's, so that states can be exchanged
     and the same seed gives the same network.
-
-    Parameters
-    ----------
-    inputs : int
-        Size of each token's vector.
-    hidden : int
-        Size of the state.
-    layers : int, optional
-        Number of layers, each reading the outputs of the one before it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer.
     """
 
     def __init__(self, inputs: int, hidden: int, layers: int = 1):
@@ -57,12 +43,7 @@ class LSTM(nn.Module):
             nn.init.uniform_(parameter, -(self.hidden**-0.5), self.hidden**-0.5)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the last layer's states, (b, length, hidden).
-
-        Parameters
-        ----------
-        x : Tensor, shape (b, length, inputs)
-        """
+        """Return the last layer's states, (b, length, hidden)."""
         for layer in range(self.layers):
             x = self._layer(x, layer)
         return x
@@ -93,16 +74,6 @@ class Embedding(nn.Module):
     """Vectors of tokens from a given matrix that is not trained.
 
     The matrix is a buffer and no part of ``state_dict()``: whoever builds the network brings it.
-
-    Parameters
-    ----------
-    matrix : (vocabulary, size) array or tensor
-        Row i is the vector of token i.
-
-    Raises
-    ------
-    ValueError
-        If matrix has not two dimensions or is empty.
     """
 
     matrix: Tensor
@@ -116,12 +87,7 @@ class Embedding(nn.Module):
         self.register_buffer("matrix", matrix, persistent=False)
 
     def forward(self, tokens: Tensor) -> Tensor:
-        """Return the vectors of tokens, (b, length, size).
-
-        Parameters
-        ----------
-        tokens : Tensor of int64, shape (b, length)
-        """
+        """Return the vectors of tokens, (b, length, size)."""
         return self.matrix[tokens]
 
     def extra_repr(self) -> str:
@@ -133,12 +99,7 @@ class Last(nn.Module):
     """The last of each sample's states: (b, length, size) to (b, size)."""
 
     def forward(self, states: Tensor) -> Tensor:
-        """Return the states at the last token.
-
-        Parameters
-        ----------
-        states : Tensor, shape (b, length, size)
-        """
+        """Return the states at the last token."""
         return states[:, -1]
 
 

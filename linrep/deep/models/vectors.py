@@ -21,15 +21,6 @@ def mlp(classes: int, inputs: int, *, hidden: Sequence[int] = (200, 200)) -> Mod
     hidden : sequence of int
         Size of each hidden layer.
 
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer.
-
     Notes
     -----
     FedRep, appendix A.2 (FEMNIST: two hidden layers), and pFL^MF, section 5 (MNIST and FEMNIST:
@@ -53,15 +44,6 @@ def linear(d: int, k: int, *, outputs: int = 1) -> Model:
         Number of features; ``representation.B.weight`` is Bᵀ, (k, d).
     outputs : int
         Number of outputs; ``head.weight`` is wᵀ, (outputs, k).
-
-    Returns
-    -------
-    Model
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a size is not a positive integer.
     """
     d = integer("d", d, minimum=1)
     k = integer("k", k, minimum=1)

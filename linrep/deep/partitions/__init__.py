@@ -19,7 +19,6 @@ __all__ = [
     "dirichlet",
     "hold_out",
     "log_normal",
-    "named",
     "natural",
     "partition",
     "permuted_labels",
@@ -58,17 +57,7 @@ def partition(dataset: Dataset, name: str, *args: Any, **settings: Any) -> Feder
 
 
 def named(name: str) -> Callable[..., FederatedData]:
-    """Return a partition by its name.
-
-    Parameters
-    ----------
-    name : str
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Return a partition by its name."""
     return _PARTITIONS[check.choice("partition", name, _PARTITIONS)]
 
 

@@ -33,10 +33,6 @@ def shards(dataset: Dataset, n: int, classes_per_client: int, *, rng: Any = None
     rng : Generator or seed
         Of the split.
 
-    Returns
-    -------
-    FederatedData
-
     Raises
     ------
     ValueError
@@ -100,10 +96,6 @@ def dirichlet(
     rng : Generator or seed
         Of the split.
 
-    Returns
-    -------
-    FederatedData
-
     Raises
     ------
     ValueError
@@ -160,10 +152,6 @@ def log_normal(
         As in :func:`dirichlet`.
     rng : Generator or seed
         Of the split.
-
-    Returns
-    -------
-    FederatedData
 
     Raises
     ------

@@ -12,7 +12,7 @@ from linrep.deep.readers.arrays import digits, npz
 from linrep.deep.readers.images import CLASSES, find_torchvision, has_files, images
 from linrep.deep.readers.leaf import femnist, sent140
 
-__all__ = ["FOLDER_VARIABLE", "digits", "femnist", "images", "load", "npz", "probe", "sent140"]
+__all__ = ["FOLDER_VARIABLE", "digits", "femnist", "images", "load", "npz", "sent140"]
 
 #: Environment variable with the folder that data sets are read from by default.
 FOLDER_VARIABLE = "LINREP_DATA"
@@ -48,10 +48,6 @@ def load(
     rng : Generator or seed
         Of the test split of the digits, which come without one.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     FileNotFoundError
@@ -86,23 +82,7 @@ def load(
 
 
 def probe(name: str, folder: str | Path) -> None:
-    """Raise what :func:`load` would, as far as it is seen without reading the samples.
-
-    Parameters
-    ----------
-    name : str
-        As there, but no path.
-    folder : path
-
-    Raises
-    ------
-    FileNotFoundError
-        If the folder does not have it; says in one clause what it could have.
-    ImportError
-        If its files are there, and the package that reads them is not.
-    ValueError
-        If a file is there and damaged.
-    """
+    """Raise what :func:`load` would, as far as it is seen without reading the samples."""
     packed, place = Path(folder) / f"{name}.npz", _place(name, folder)
     try:
         if packed.is_file():

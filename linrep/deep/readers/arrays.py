@@ -26,10 +26,6 @@ def digits(*, rng: Any = 0) -> Dataset:
     rng : Generator or seed
         Of the split: a quarter of each class, at random, is for testing.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     ImportError
@@ -59,10 +55,6 @@ def npz(path: str | Path) -> Dataset:
         shape (N, 1). Arrays owner, owner_test, coarse and embedding, and the text about, are
         taken as :class:`Dataset` describes them.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     FileNotFoundError
@@ -85,17 +77,7 @@ def npz(path: str | Path) -> Dataset:
 
 
 def names(path: Path) -> list[str]:
-    """Return what arrays a file of numpy.savez has, without reading them.
-
-    Parameters
-    ----------
-    path : path
-
-    Raises
-    ------
-    ValueError
-        If it is none, or lacks x_train or y_train.
-    """
+    """Return what arrays a file of numpy.savez has, without reading them."""
     with _opened(path) as file:
         found = list(file.files)
     if missing := [name for name in ("x_train", "y_train") if name not in found]:

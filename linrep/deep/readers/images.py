@@ -26,30 +26,12 @@ CLASSES = {
 
 
 def has_files(name: str, folder: str | Path) -> bool:
-    """Tell whether a folder has one in which torchvision keeps an image set.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`CLASSES`.
-    folder : path
-    """
+    """Tell whether a folder has one in which torchvision keeps an image set."""
     return (Path(folder) / CLASSES[name][1]).is_dir()
 
 
 def find_torchvision(name: str) -> ModuleType:
-    """Return torchvision.
-
-    Parameters
-    ----------
-    name : str
-        What it is to read.
-
-    Raises
-    ------
-    ImportError
-        If it is not installed.
-    """
+    """Return torchvision."""
     try:
         return import_module("torchvision")
     except ImportError:
@@ -72,10 +54,6 @@ def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
         Torchvision's `root`.
     download : bool, default False
         Let torchvision fetch missing files.
-
-    Returns
-    -------
-    Dataset
 
     Raises
     ------

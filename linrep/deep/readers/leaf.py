@@ -27,10 +27,6 @@ def femnist(folder: str | Path) -> Dataset:
         With ``train/*.json`` and ``test/*.json``, or with ``*.json``, then without test samples.
         The users' samples are rows of 784 numbers between 0 and 1, which become bytes again.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     FileNotFoundError
@@ -88,21 +84,7 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
 
 
 def find(name: str, folder: str | Path, *layouts: tuple[str, ...]) -> list[list[Path]]:
-    """Return the files of the first layout that has some for each of its patterns.
-
-    Parameters
-    ----------
-    name : str
-        Of the data set.
-    folder : path
-    *layouts : tuple of str
-        Patterns of file names.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none.
-    """
+    """Return the files of the first layout that has some for each of its patterns."""
     for layout in layouts:
         for place in (Path(folder), Path(folder) / "data"):
             found = [sorted(place.glob(pattern)) for pattern in layout]

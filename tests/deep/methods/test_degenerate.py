@@ -24,6 +24,7 @@ from linrep.deep import (  # noqa: E402
     models,
 )
 from linrep.deep.data import FederatedData  # noqa: E402
+from linrep.deep.models.factored import Factored  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.small import EVERYONE, FULL, assert_close, assert_equal  # noqa: E402
 
@@ -132,7 +133,7 @@ def test_perfedsi_with_a_mask_of_ones_is_federated_averaging():
 
 def test_factored_networks_of_rank_one_follow_the_base_along_u():
     base = small.NETWORKS["mlp"][1]()
-    factored = models.Factored(base, 1)
+    factored = Factored(base, 1)
     data = small.data()
     theta = Federation(data, base, sgd=FULL, dtype="float64").start().shared
     start = Federation(data, factored, sgd=FULL, dtype="float64").start().shared
