@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from linrep._lib.extras import need
 from linrep._lib.formulas import parse
 from linrep._lib.scripts import available
 from linrep.cli import completion
@@ -81,6 +82,7 @@ def networks(
         known.check_reference(method or "")
         if where is not None:
             parse(where)
+    need("deep", "linrep networks")
     from linrep.cli import network_tables as tables
     from linrep.figures import experiment
     from linrep.figures.reproduction import RECORD

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import t as student
 
+from linrep.figures.counts import counted as counted  # importable from here, too
 from linrep.stats import ScalingExponents, mean_interval, scaling_exponents
 from linrep.sweeps import summarize, thresholds
 from linrep.trace import Trace

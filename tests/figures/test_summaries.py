@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.figures import summaries
+from linrep.figures import counts, summaries
 from linrep.sweeps import Grid
 from tests.tools import complaint
 
@@ -21,8 +21,12 @@ def test_thresholds_beyond_what_was_tried_have_an_end():
     assert found["never"] == np.inf
 
 
-def test_counts_are_texts_that_can_be_compared():
-    assert summaries.counted(pd.Series([True, False, True])) == "2 of 3"
+def test_counts_are_numbers_that_read_as_texts():
+    share = summaries.counted(pd.Series([True, False, True]))
+    assert (share, str(share)) == (counts.Share(2, 3), "2 of 3")
+    won = pd.Series([True, False, False, True], pd.Index([1, 1, 1, 2], name="m"))
+    lost = pd.Series([False, True, False, False], won.index)
+    assert list(map(str, counts.ordered(won, lost, ["m"]))) == ["1/1/1", "1/0/0"]
 
 
 def test_rows_have_the_means_of_the_last_rounds_that_traces_have():
