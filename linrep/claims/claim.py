@@ -375,12 +375,13 @@ def claims(papers: Iterable[str] = ()) -> Claims:
     Parameters
     ----------
     papers : iterable of str
-        Names of papers: of the others nothing is imported. By default all.
+        Names of papers: of the others nothing is imported. By default all; what is none has none.
     """
-    names = set(papers) or {path.parent.name for path in scripts.papers().glob("*/__init__.py")}
+    known = {path.parent.name for path in scripts.papers().glob("*/__init__.py")}
+    asked = set(papers) or known
     modules = [
         f"linrep.papers.{name}.{item.name}"
-        for name in sorted(names)
+        for name in sorted(asked & known)
         for item in iter_modules([str(scripts.papers() / name)])
     ]
     for name in modules:

@@ -85,6 +85,11 @@ def test_statements_are_found_and_completed_by_id():
     assert "pflmf.nothing" not in lr.statements
     with pytest.raises(KeyError, match=r"did you mean pflmf\.lemma3"):
         lr.statements["pflmf.lema3"]
+    for id in ("", ".x", "..", "/etc.x", "nowhere.x", "fedrep", "../claims.x"):
+        with pytest.raises(KeyError, match="no claim"):
+            lr.statements[id]
+        with pytest.raises(ValueError, match="no claim"):
+            lr.statement(id)
 
 
 def test_all_statements_are_shown_as_counts():
