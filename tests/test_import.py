@@ -54,18 +54,19 @@ def test_solving_loads_no_tables_and_no_pictures():
 @pytest.mark.slow
 def test_networks_need_no_compiled_kernels_and_their_data_no_torch():
     loaded = loaded_by("from linrep.deep import data, partitions, readers")
-    assert loaded & {"numba", "pyarrow", "torch"} == set()
+    # Newer pandas loads pyarrow by itself where it is installed.
+    assert (loaded - loaded_by("import pandas")) & {"numba", "pyarrow", "torch"} == set()
     pytest.importorskip("torch")
     loaded = loaded_by("from linrep.deep import METHODS, models, run")
     assert "torch" in loaded
     assert "numba" not in loaded
 
 
-@pytest.mark.parametrize("name", linrep.__all__)
-def test_every_public_name_resolves(name):
-    value = getattr(linrep, name)
-    assert value is not None
-    assert getattr(linrep, name) is value
+def test_every_public_name_resolves():
+    values = {name: getattr(linrep, name, None) for name in linrep.__all__}
+    assert [name for name, value in values.items() if value is None] == []
+    # Loaded when first asked for, they stay the same objects.
+    assert [name for name in values if getattr(linrep, name) is not values[name]] == []
 
 
 def test_public_names_are_listed_once():

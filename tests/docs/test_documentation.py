@@ -192,14 +192,28 @@ def public(module):
     ]
 
 
-@pytest.mark.parametrize("name", documented())
-def test_public_names_have_texts(name):
-    if name.startswith("linrep.deep"):
+#: The adapter is a test of its own, skipped without torch.
+ROOMS = pytest.mark.parametrize("adapter", [False, True], ids=["linear", "deep"])
+
+
+def documented_callables(adapter):
+    """Yield the documented functions and classes, by dotted name: the adapter's, or all others."""
+    if adapter:
         pytest.importorskip("torch")
-    module = importlib.import_module(name)
-    for item in public(module):
-        summary = (inspect.getdoc(item) or "").partition("\n")[0]
-        assert summary.endswith((".", ":")), f"{name}.{item.__name__}: {summary!r}"
+    for name in documented():
+        if name.startswith("linrep.deep") == adapter:
+            for item in public(importlib.import_module(name)):
+                yield f"{name}.{item.__qualname__}", item
+
+
+@ROOMS
+def test_public_names_have_texts(adapter):
+    summaries = {
+        name: (inspect.getdoc(item) or "").partition("\n")[0]
+        for name, item in documented_callables(adapter)
+    }
+    assert summaries
+    assert {name: line for name, line in summaries.items() if not line.endswith((".", ":"))} == {}
 
 
 def described(item):
@@ -239,21 +253,42 @@ def callables(item):
             yield member
 
 
-@pytest.mark.parametrize("name", documented())
-def test_texts_name_exactly_the_parameters(name):
-    if name.startswith("linrep.deep"):
-        pytest.importorskip("torch")
-    for item in public(importlib.import_module(name)):
-        for each in callables(item):
-            names, section = described(each)
-            assert len(set(names)) == len(names), f"{name}.{each.__qualname__}"
-            takes = set(parameters(each))
-            missing, unknown = takes - set(names), set(names) - takes
-            if inspect.isclass(each):  # what it has from others is in their texts
-                missing -= {known for base in bases(each) for known in described(base)[0]}
-            if section == "Attributes":  # not all of which are given
-                unknown -= {*dir(each), *inspect.get_annotations(each)}
-            assert not missing | unknown, f"{name}.{each.__qualname__}: {missing}, {unknown}"
+def misdescribed(item):
+    """Return the names that a text lacks, has too many of or has twice."""
+    names, section = described(item)
+    takes = set(parameters(item))
+    missing, unknown = takes - set(names), set(names) - takes
+    if inspect.isclass(item):  # what it has from others is in their texts
+        missing -= {known for base in bases(item) for known in described(base)[0]}
+    if section == "Attributes":  # not all of which are given
+        unknown -= {*dir(item), *inspect.get_annotations(item)}
+    return missing | unknown | {name for name in names if names.count(name) > 1}
+
+
+@ROOMS
+def test_texts_name_exactly_the_parameters(adapter):
+    wrong = {
+        f"{name} ({each.__qualname__})": misdescribed(each)
+        for name, item in documented_callables(adapter)
+        for each in callables(item)
+    }
+    assert wrong
+    assert {name: names for name, names in wrong.items() if names} == {}
+
+
+def test_a_text_that_names_other_parameters_is_found():
+    def described_otherwise(first, second):
+        """Add.
+
+        Parameters
+        ----------
+        first, third : float
+            Summands.
+        first : float
+            Once more.
+        """
+
+    assert misdescribed(described_otherwise) == {"first", "second", "third"}
 
 
 def test_the_names_of_the_front_page_are_documented():
