@@ -1,70 +1,14 @@
-"""ANIL and MAML: outer gradients, and what runs of them come to."""
+"""ANIL and MAML: what runs of them come to."""
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import linrep as lr
-from linrep.kernels import meta as kernel
 from tests.reference import meta as reference
-from tests.strategies import cases
 from tests.tools import complaint
 
 BOTH = pytest.mark.parametrize("method", [lr.anil, lr.maml])
 TRUTH = lr.SharedRepresentation.random(n=100, d=10, k=2, rng=0)
-
-
-def halves(clients):
-    """Return a client's samples of the inner loss, rounded up, and of the outer one."""
-    parts = []
-    for X, y in clients:
-        middle = (len(y) + 1) // 2
-        parts.append((X[:middle], y[:middle], X[middle:], y[middle:]))
-    return parts
-
-
-def gradients(case, B, w, alpha, whole, exact, clients=None):
-    clients = np.arange(case.n) if clients is None else clients
-    work = kernel.workspace(case.k, case.d, int(np.diff(case.offsets).max()))
-    for array in work:
-        array[:] = np.nan  # nothing may depend on what was there
-    loss = kernel.meta_gradients(
-        case.X, case.y, case.offsets, clients, np.ascontiguousarray(B.T), w, alpha, whole, exact,
-        work,
-    )  # fmt: skip
-    return work.sumT.T / len(clients), work.head_sum / len(clients), loss
-
-
-@given(
-    cases(m=(2, 7), noise=(0.0, 0.5)), st.floats(0.01, 0.5), st.booleans(), st.integers(0, 2**31),
-)  # fmt: skip
-def test_first_order_gradients_are_the_references(case, alpha, whole, seed):
-    w = np.random.default_rng(seed).standard_normal(case.k)
-    of_B, of_w, loss = gradients(case, case.B, w, alpha, whole, False)
-    clients = halves(case.clients)
-    expected = reference.first_order(clients, case.B, w, alpha, whole)
-    scale = 1.0 + max(np.abs(each).max() for each in expected)
-    np.testing.assert_allclose(of_B, expected[0], rtol=1e-9, atol=1e-11 * scale)
-    np.testing.assert_allclose(of_w, expected[1], rtol=1e-9, atol=1e-11 * scale)
-    assert loss == pytest.approx(
-        reference.objective(clients, case.B, w, alpha, whole), rel=1e-9, abs=1e-14
-    )
-
-
-@given(
-    cases(m=(2, 6), noise=(0.0, 0.5)), st.floats(0.01, 0.3), st.booleans(), st.integers(0, 2**31),
-)  # fmt: skip
-def test_exact_gradients_are_those_of_the_outer_loss_after_the_inner_step(case, alpha, whole, seed):
-    w = np.random.default_rng(seed).standard_normal(case.k)
-    of_B, of_w, _ = gradients(case, case.B, w, alpha, whole, True)
-    clients = halves(case.clients)
-    expected = reference.differences(clients, case.B, w, alpha, whole)
-    # The differences lose half of the digits of the objective.
-    value = reference.objective(clients, case.B, w, alpha, whole)
-    size = 1.0 + value + max(np.abs(each).max() for each in expected)
-    np.testing.assert_allclose(of_B, expected[0], rtol=1e-5, atol=1e-7 * size)
-    np.testing.assert_allclose(of_w, expected[1], rtol=1e-5, atol=1e-7 * size)
 
 
 @BOTH
@@ -77,7 +21,7 @@ def test_rounds_on_stored_samples_are_the_references(method, first_order):
     B, w = zero.state["B"], zero.state["w"]
     np.testing.assert_allclose(alpha * B.T @ B, np.eye(2), atol=1e-12)
     assert not w.any()
-    clients = halves([data.client(i) for i in range(12)])
+    clients = reference.halves([data.client(i) for i in range(12)])
     slopes = reference.first_order if first_order else reference.differences
     for _ in range(3):
         of_B, of_w = slopes(clients, B, w, alpha, method is lr.maml)

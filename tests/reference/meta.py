@@ -53,3 +53,12 @@ def differences(clients, B, w, alpha, whole, step=1e-6):
         up, down = (objective(clients, B, w + s * move, alpha, whole) for s in (1, -1))
         of_w[entry] = (up - down) / (2 * step)
     return of_B, of_w
+
+
+def halves(clients):
+    """Return a client's samples of the inner loss, rounded up, and of the outer one."""
+    parts = []
+    for X, y in clients:
+        middle = (len(y) + 1) // 2
+        parts.append((X[:middle], y[:middle], X[middle:], y[middle:]))
+    return parts
