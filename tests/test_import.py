@@ -54,8 +54,9 @@ def test_solving_loads_no_tables_and_no_pictures():
 @pytest.mark.slow
 def test_networks_need_no_compiled_kernels_and_their_data_no_torch():
     loaded = loaded_by("from linrep.deep import data, partitions, readers")
-    # Newer pandas loads pyarrow by itself where it is installed.
-    assert (loaded - loaded_by("import pandas")) & {"numba", "pyarrow", "torch"} == set()
+    assert loaded & {"numba", "torch"} == set()
+    # From version 3 pandas loads pyarrow by itself; that linrep.deep does not, `test_layers` sees.
+    assert "pyarrow" not in loaded or "pyarrow" in loaded_by("import pandas")
     pytest.importorskip("torch")
     loaded = loaded_by("from linrep.deep import METHODS, models, run")
     assert "torch" in loaded

@@ -10,25 +10,31 @@ from tests.reference import meta as reference
 from tests.strategies import cases
 
 
-def gradients(case, B, w, alpha, whole, exact, clients=None):
-    clients = np.arange(case.n) if clients is None else clients
+def at_random(case, seed):
+    """Return a head, and one or more clients that take part, in any order."""
+    rng = np.random.default_rng(seed)
+    participants = rng.permutation(case.n)[: rng.integers(1, case.n + 1)]
+    return rng.standard_normal(case.k), participants
+
+
+def gradients(case, participants, w, alpha, whole, exact):
     work = kernel.workspace(case.k, case.d, int(np.diff(case.offsets).max()))
     for array in work:
         array[:] = np.nan  # nothing may depend on what was there
     loss = kernel.meta_gradients(
-        case.X, case.y, case.offsets, clients, np.ascontiguousarray(B.T), w, alpha, whole, exact,
-        work,
+        case.X, case.y, case.offsets, participants, np.ascontiguousarray(case.B.T), w, alpha,
+        whole, exact, work,
     )  # fmt: skip
-    return work.sumT.T / len(clients), work.head_sum / len(clients), loss
+    return work.sumT.T / len(participants), work.head_sum / len(participants), loss
 
 
 @given(
     cases(m=(2, 7), noise=(0.0, 0.5)), st.floats(0.01, 0.5), st.booleans(), st.integers(0, 2**31),
 )  # fmt: skip
 def test_first_order_gradients_are_the_references(case, alpha, whole, seed):
-    w = np.random.default_rng(seed).standard_normal(case.k)
-    of_B, of_w, loss = gradients(case, case.B, w, alpha, whole, False)
-    clients = reference.halves(case.clients)
+    w, participants = at_random(case, seed)
+    of_B, of_w, loss = gradients(case, participants, w, alpha, whole, False)
+    clients = reference.halves([case.clients[i] for i in participants])
     expected = reference.first_order(clients, case.B, w, alpha, whole)
     scale = 1.0 + max(np.abs(each).max() for each in expected)
     np.testing.assert_allclose(of_B, expected[0], rtol=1e-9, atol=1e-11 * scale)
@@ -42,9 +48,9 @@ def test_first_order_gradients_are_the_references(case, alpha, whole, seed):
     cases(m=(2, 6), noise=(0.0, 0.5)), st.floats(0.01, 0.3), st.booleans(), st.integers(0, 2**31),
 )  # fmt: skip
 def test_exact_gradients_are_those_of_the_outer_loss_after_the_inner_step(case, alpha, whole, seed):
-    w = np.random.default_rng(seed).standard_normal(case.k)
-    of_B, of_w, _ = gradients(case, case.B, w, alpha, whole, True)
-    clients = reference.halves(case.clients)
+    w, participants = at_random(case, seed)
+    of_B, of_w, _ = gradients(case, participants, w, alpha, whole, True)
+    clients = reference.halves([case.clients[i] for i in participants])
     expected = reference.differences(clients, case.B, w, alpha, whole)
     # The differences lose half of the digits of the objective.
     value = reference.objective(clients, case.B, w, alpha, whole)
