@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from io import BytesIO
@@ -78,7 +78,7 @@ class Entry:
             for name, key in (("measured", "measured"), ("claimed", "predicted"))
             if entry.get(key) is not None
         ]
-        if several := failing_parts(entry.get("parts", ())):
+        if several := failing_parts(part["verdict"] for part in entry.get("parts", ())):
             numbers.append(several)
         if entry.get("needed"):
             numbers.append(f"it would take {entry['needed']}")
@@ -189,16 +189,17 @@ def _paragraphs(text):
     return "\n".join(" ".join(part.split()) for part in unescaped(text).split("\n\n"))
 
 
-def failing_parts(parts: Sequence[Mapping[str, Any]]) -> str:
+def failing_parts(verdicts: Iterable[str]) -> str:
     """Say how many parts fail, "" if at most one does: the sentence is about the first.
 
     Parameters
     ----------
-    parts : sequence of mapping
-        As a result of ``linrep verify`` has them.
+    verdicts : iterable of str
+        Of the parts of a result.
     """
-    count = sum(part["verdict"] == FAILS for part in parts)
-    return f"{count} of {len(parts)} parts fail" if count > 1 else ""
+    verdicts = list(verdicts)
+    count = verdicts.count(FAILS)
+    return f"{count} of {len(verdicts)} parts fail" if count > 1 else ""
 
 
 def statement(id: str) -> Entry:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 HOLDS, FAILS, VACUOUS, UNDECIDED = VERDICTS = ("holds", "fails", "vacuous", "undecided")
+#: In place of a verdict, of a check that raised.
+ERROR = "error"
 
 #: How firmly a verdict stands, the firmest first. A failure is proved by one exact counterexample.
 STRENGTHS = PROVED, ENUMERATED, STATISTICAL, SEARCHED = (
@@ -33,7 +35,7 @@ LEVEL = LEDGER_LEVEL / STATISTICAL_CLAIMS
 _VERBS = {  # of one, and of several
     HOLDS: ("holds", "hold"),
     FAILS: ("fails", "fail"),
-    "error": ("stops with an error", "stop with an error"),
+    ERROR: ("stops with an error", "stop with an error"),
 }
 
 
@@ -137,8 +139,9 @@ class Evidence:
 
     Attributes
     ----------
-    verdict : {"holds", "fails", "vacuous", "undecided"}
-        Vacuous: the hypotheses or the bound say nothing at any size that can exist.
+    verdict : {"holds", "fails", "vacuous", "undecided", "error"}
+        Vacuous: the hypotheses or the bound say nothing at any size that can exist. Error: the
+        check raised.
     sentence : str
         What was found, in one sentence.
     measured, predicted : float
@@ -199,10 +202,48 @@ class Evidence:
     predicted_is: str = VALUE
 
     def __post_init__(self):
-        if self.verdict not in VERDICTS:
+        if self.verdict not in (*VERDICTS, ERROR):
             raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {self.verdict!r}")
         for name in ("measured", "predicted", "tightness"):
             object.__setattr__(self, name, float(getattr(self, name)))
+
+    @property
+    def readings(self) -> tuple[Mapping[str, Any], ...]:
+        """For each way in which a part can be read: its name, whether it was taken, its verdict."""
+        return tuple(
+            {
+                "of": item.name,
+                "reading": part.name,
+                "taken": part.name == item.reading,
+                "verdict": part.verdict,
+                "strength": part.strength,
+            }
+            for item in read_in_several_ways(self)
+            for part in item.parts
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what a ledger holds of a part: plain values, None for what is not finite."""
+        low, high = self.interval or (None, None)
+        return {
+            "name": self.name,
+            "verdict": self.verdict,
+            "measured": _finite(self.measured),
+            "predicted": _finite(self.predicted),
+            "tightness": _finite(self.tightness),
+            "low": _finite(low),
+            "high": _finite(high),
+            "n_trials": self.n_trials,
+            "level": self.level,
+            "measured_is": self.measured_is,
+            "predicted_is": self.predicted_is,
+            "quantity": self.quantity,
+            "unit": self.unit,
+            "sentence": self.sentence,
+            "needed": self.needed,
+            "strength": self.strength,
+            "counterexample": _plain(self.counterexample),
+        }
 
     def plot(self) -> list[Axes]:
         """Draw the measurements that the verdict rests on, one panel each.
@@ -262,6 +303,85 @@ class Evidence:
         if self.counterexample is not None:
             numbers["counterexample"] = show.brief(dict(instance(vars(self)) or {}))
         return numbers
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Result(Evidence):
+    """A claim's evidence of one run; what ``linrep verify --json`` and the ledger hold of it.
+
+    Attributes
+    ----------
+    id : str
+        Of the claim.
+    seed : int
+        Root of the run's streams.
+    budget : {"quick", "standard", "thorough"}
+    seconds : float
+        Of CPU that measuring took.
+    corrected_by : str or None
+        Id of the corrected version.
+    hypotheses : tuple of str
+    mode : {"native", "portable"}
+    control : str or None
+        Verdict of the negative control, where that was run.
+    expected : str
+        Verdict that the claim expects where nothing is recorded.
+    stored : bool
+        Whether the measurements were there already.
+    """
+
+    id: str
+    seed: int
+    budget: str
+    seconds: float
+    corrected_by: str | None = None
+    hypotheses: tuple[str, ...] = ()
+    mode: str = "native"
+    control: str | None = None
+    expected: str = HOLDS
+    stored: bool = False
+
+    def __repr__(self):
+        numbers = (f"{name}={shown(vars(self), name)}" for name in ("measured", "predicted"))
+        return f"Result({self.id}: {self.verdict}, {', '.join(numbers)}. {self.sentence})"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain values; those of a ledger, in its order, and where they came from."""
+        values = super().as_json() | {name: getattr(self, name) for name in _OF_RUN}
+        values |= {
+            "parts": tuple(part.as_json() for part in self.parts),
+            "facts": tuple(_plain(asdict(fact)) for fact in self.facts),
+            "kinds": self.kinds,
+            "readings": self.readings,
+        }
+        return {name: values[name] for name in _ORDER}
+
+    @property
+    def accepts_its_control(self) -> bool:
+        """Whether the check was run on what is false, and did not reject it."""
+        return self.control not in (None, FAILS)
+
+
+_OF_RUN = tuple(each.name for each in fields(Result) if each.kw_only)
+_ORDER = (
+    "id", "verdict", "measured", "predicted", "tightness", "low", "high", "n_trials", "level",
+    "seed", "budget", "seconds", "sentence", "needed", "counterexample", "corrected_by",
+    "hypotheses", "mode", "parts", "quantity", "unit", "facts", "kinds", "strength", "readings",
+    "control", "expected", "stored", "measured_is", "predicted_is",
+)  # fmt: skip
+
+
+def _plain(value):
+    """Return what JSON can hold: numbers that are not finite as text."""
+    if isinstance(value, dict):
+        return {name: _plain(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _finite(value):
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def combine(parts: Iterable[Evidence]) -> Evidence:

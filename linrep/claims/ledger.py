@@ -22,6 +22,7 @@ from linrep.claims.evidence import (
     STRENGTHS,
     UNDECIDED,
     VERDICTS,
+    Result,
     instance,
     shown,
 )
@@ -29,7 +30,6 @@ from linrep.claims.findings import findings
 from linrep.claims.grids import title
 from linrep.claims.order import in_order
 from linrep.claims.sections import unescaped
-from linrep.claims.verify import Result
 
 PATH: Path = scripts.papers() / "ledger.json"
 AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
@@ -118,7 +118,6 @@ def record(
     results: Iterable[Result],
     known: Iterable[str],
     path: Path = PATH,
-    points: Mapping[str, pd.DataFrame | None] | None = None,
 ) -> None:
     """Put results into the recorded ledger, in place of those of the same claims.
 
@@ -130,7 +129,7 @@ def record(
     ValueError
         If a check raised, or a larger budget is recorded already.
     """
-    entries = recorded(path)
+    results, entries = list(results), recorded(path)
     for result in results:
         before = entries.get(result.id, {"budget": result.budget})["budget"]
         if result.verdict == "error":
@@ -150,7 +149,7 @@ def record(
     pictures: dict[str, pd.DataFrame | None] = {
         str(name): table.dropna(axis=1, how="all") for name, table in before
     }
-    pictures |= points or {}
+    pictures |= {result.id: result.points for result in results}
     tables = [
         table.assign(claim=name)
         for name, table in sorted(pictures.items())

@@ -10,20 +10,18 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from linrep._lib import code, portable
 from linrep._lib.progress import JobsBar
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
-from linrep.claims.evidence import FAILS, HOLDS, LEVEL, Evidence, read_in_several_ways, shown
-from linrep.claims.measurements import VALUE
+from linrep.claims.evidence import ERROR, LEVEL, Evidence, Result
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
@@ -51,62 +49,6 @@ _DECIDING = tuple(
 )
 
 
-@dataclass(frozen=True)
-class Result:
-    """A claim's outcome in one run; what ``linrep verify --json`` writes.
-
-    `seconds` are those of CPU that measuring took; `control` is the verdict of the negative
-    control, where that was run; `stored` tells whether the measurements were there already.
-    `readings` has a mapping for each way in which a part can be read: `of` (the part), `reading`,
-    `taken`, `verdict`, `strength`. `measured_is` and `predicted_is` tell values from bounds of the
-    quantity, as `value_is` of a fact does.
-    """
-
-    id: str
-    verdict: str
-    measured: float | None
-    predicted: float | None
-    tightness: float | None
-    low: float | None
-    high: float | None
-    n_trials: int
-    level: float
-    seed: int
-    budget: str
-    seconds: float
-    sentence: str
-    needed: str
-    counterexample: Mapping[str, Any] | None
-    corrected_by: str | None
-    hypotheses: tuple[str, ...] = ()
-    mode: str = "native"
-    parts: tuple[Mapping[str, Any], ...] = ()
-    quantity: str = ""
-    unit: str = ""
-    facts: tuple[Mapping[str, Any], ...] = ()
-    kinds: tuple[str, ...] = ()
-    strength: str = ""
-    readings: tuple[Mapping[str, Any], ...] = ()
-    control: str | None = None
-    expected: str = HOLDS
-    stored: bool = False
-    measured_is: str = VALUE
-    predicted_is: str = VALUE
-
-    def __repr__(self):
-        numbers = (f"{name}={shown(vars(self), name)}" for name in ("measured", "predicted"))
-        return f"Result({self.id}: {self.verdict}, {', '.join(numbers)}. {self.sentence})"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
-
-    @property
-    def accepts_its_control(self) -> bool:
-        """Whether the check was run on what is false, and did not reject it."""
-        return self.control not in (None, FAILS)
-
-
 class Interrupted(Exception):
     """Checks were interrupted; everything finished is stored.
 
@@ -131,15 +73,12 @@ class Stored:
     Attributes
     ----------
     result : Result
-    points : DataFrame or None
-        What the picture of the evidence is drawn from.
     versions : str
         Of the libraries that computed it.
     finished : datetime
     """
 
     result: Result
-    points: pd.DataFrame | None
     versions: str
     finished: datetime
 
@@ -336,27 +275,6 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
     return row
 
 
-def evidence(
-    name: str, budget: str, seed: int, store: str | Path, level: float = LEVEL
-) -> Evidence:
-    """Return a stored claim's evidence, decided at a level.
-
-    Raises
-    ------
-    ValueError, OSError
-        If the store does not hold it.
-    """
-    place, _ = _place(_directory(name, budget, seed, store))
-    row = open_run(place).read().iloc[0]
-    if row["status"] != "ok":
-        raise ValueError(f"the check of {name} raised: {row['exception']}")
-    return _evidence(row, level)
-
-
-def _evidence(row, level):
-    return judge(read(json.loads(row["measurements"])), level)
-
-
 def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored | None:
     """Return what a store holds of a claim, None if that is nothing for this state of the code.
 
@@ -370,12 +288,9 @@ def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored 
         return None
     run = open_run(place)
     corrected = next((other.id for other in corrections(item.id)), None)
-    result = _result(item, corrected, budget, seed, place, True)
-    points = None if result.verdict == "error" else evidence(item.id, budget, seed, store).points
     written = max(part.path.stat().st_mtime for part in run.parts())
     return Stored(
-        result=result,
-        points=points,
+        result=_result(item, corrected, budget, seed, place, True),
         versions=str(run.read(["versions"]).iloc[0, 0]),
         finished=datetime.fromtimestamp(written, UTC),
     )
@@ -402,74 +317,24 @@ def is_stale(item: Claim, *, budget: str, seed: int, store: str | Path) -> bool:
 
 def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     row = open_run(place).read().iloc[0]
+    if row["status"] == "ok":
+        decided = judge(read(json.loads(row["measurements"])), level)
+    else:
+        decided = Evidence(ERROR, str(row["exception"]))
     control = row.get("control")
-    common: dict[str, Any] = {
-        "id": item.id, "seed": seed, "budget": budget,
-        "seconds": round(float(row.get("cpu_seconds", row["seconds"])), 2),
-        "corrected_by": corrected, "hypotheses": tuple(map(str, item.hypotheses)),
-        "mode": portable.mode(), "expected": item.expected, "stored": found_there,
-        "control": control if isinstance(control, str) else None,
-    }  # fmt: skip
-    if row["status"] != "ok":
-        return Result(
-            verdict="error", measured=None, predicted=None, tightness=None, low=None, high=None,
-            n_trials=0, level=0.0, sentence=str(row["exception"]), needed="", counterexample=None,
-            **common,
-        )  # fmt: skip
-    found = _evidence(row, level)
     return Result(
-        **_numbers(found), parts=tuple(map(_part, found.parts)),
-        facts=tuple(_plain(asdict(fact)) for fact in found.facts), kinds=found.kinds,
-        readings=tuple(_readings(found)), **common,
-    )  # fmt: skip
-
-
-def _numbers(found):
-    low, high = found.interval or (None, None)
-    return {
-        "verdict": found.verdict,
-        "measured": _finite(found.measured),
-        "predicted": _finite(found.predicted),
-        "tightness": _finite(found.tightness),
-        "low": _finite(low),
-        "high": _finite(high),
-        "n_trials": found.n_trials,
-        "level": found.level,
-        "measured_is": found.measured_is,
-        "predicted_is": found.predicted_is,
-        "quantity": found.quantity,
-        "unit": found.unit,
-        "sentence": found.sentence,
-        "needed": found.needed,
-        "strength": found.strength,
-        "counterexample": _plain(found.counterexample),
-    }
-
-
-def _part(found):
-    return {"name": found.name, **_numbers(found)}
-
-
-def _readings(found):
-    for item in read_in_several_ways(found):
-        for part in item.parts:
-            yield {
-                "of": item.name, "reading": part.name, "taken": part.name == item.reading,
-                "verdict": part.verdict, "strength": part.strength,
-            }  # fmt: skip
-
-
-def _plain(value):
-    """Return what JSON can hold: numbers that are not finite as text."""
-    if isinstance(value, dict):
-        return {name: _plain(entry) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [_plain(entry) for entry in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _finite(value):
-    return float(value) if value is not None and math.isfinite(value) else None
+        **{each.name: getattr(decided, each.name) for each in fields(decided)},
+        id=item.id,
+        seed=seed,
+        budget=budget,
+        seconds=round(float(row.get("cpu_seconds", row["seconds"])), 2),
+        corrected_by=corrected,
+        hypotheses=tuple(map(str, item.hypotheses)),
+        mode=portable.mode(),
+        expected=item.expected,
+        stored=found_there,
+        control=control if isinstance(control, str) else None,
+    )
 
 
 def _directory(name, budget, seed, store):

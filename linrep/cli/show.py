@@ -154,7 +154,7 @@ def _claim(item, found, store, verbose):
     of = ""
     if recorded:
         of = f"{'stored run' if found.run else 'ledger'}, {recorded['budget']} budget"
-    several = failing_parts(recorded.get("parts", ()))
+    several = failing_parts(part["verdict"] for part in recorded.get("parts", ()))
     needed = f"it would take {recorded['needed']}" if recorded.get("needed") else ""
     more = filter(None, [*_numbers(recorded), several, needed])
     _line("verdict", verdict(item.verdict), "".join(f" · {each}" for each in more))

@@ -164,7 +164,6 @@ def verify(
     from linrep.claims import claims, load_file
     from linrep.claims import ledger as book
     from linrep.claims.claim import paper_of
-    from linrep.claims.verify import evidence
 
     if file is not None and record and book_path is None:
         raise BadInput("--record of claims of your own needs --ledger FILE")
@@ -198,15 +197,12 @@ def verify(
             text = json.dumps([result.as_json() for result in results], indent=1)
             write_file(path, f"{text}\n".encode())
         if figures is not None:
-            _draw(chosen, results, store, figures, level)
+            _draw(chosen, results, figures)
         if record:
             known = load_file(file) if file else claims()
-            points = {
-                result.id: evidence(result.id, budget, seed, store).points for result in results
-            }
             for name in entries.keys() - known.keys():
                 echo(f"{name}: no claim any more, it leaves the ledger", err=True)
-            book.record(results, known, book_path or book.PATH, points)
+            book.record(results, known, book_path or book.PATH)
     if record:
         if _accepting(results):
             raise click.exceptions.Exit(1)
@@ -239,7 +235,6 @@ def constants(paper, budget, workers, seed, store, out):
     import pandas as pd
 
     from linrep.claims import claims, ledger
-    from linrep.claims.verify import evidence
 
     with bad_input(ValueError):
         chosen = [
@@ -255,7 +250,7 @@ def constants(paper, budget, workers, seed, store, out):
         if result.verdict == "error":
             echo(f"{item.id}: {result.sentence}", err=True)
             continue
-        points = evidence(item.id, budget, seed, store).points
+        points = result.points
         if points is None or "along" not in points:
             continue
         chart = pictures[item.id] = points.dropna(subset=["along"])
@@ -430,13 +425,15 @@ def _reasons(results, verbose):
             continue
         known = item.verdict in ("fails", "vacuous") and item.id in why
         reason = unescaped(why[item.id].headline) if known else item.sentence
-        several = "" if known and not verbose else failing_parts(item.parts)
-        most = largest_failure(vars(item))
+        several = (
+            "" if known and not verbose else failing_parts(part.verdict for part in item.parts)
+        )
+        most = largest_failure(item.as_json())
         needed = f"would take: {item.needed}" if item.needed else ""
         largest = f"largest failure: {most}" if most and not known else ""
         more = "; ".join(filter(None, [several, largest, needed]))
         text = f"{reason} ({more})" if more else reason
-        others = readings({"readings": item.readings})
+        others = readings(item.as_json())
         if verbose:
             echo("\n", item.id, " ", verdict(item.verdict), ": ", wrapped(text, "  "))
             if known:
@@ -462,7 +459,7 @@ def _measured(item):
     from linrep.claims.ledger import largest_failure
 
     echo("  measured: ", wrapped(item.sentence, "  "))
-    if most := largest_failure(vars(item)):
+    if most := largest_failure(item.as_json()):
         echo("  largest failure: ", wrapped(most, "  "))
 
 
@@ -520,20 +517,13 @@ def compare(results, known, entries):
     return not (wrong or gone or accepting)
 
 
-def _draw(chosen, results, store, folder, level):
-    from linrep.claims import LEVEL
-    from linrep.claims.verify import evidence
-
-    level = LEVEL if level is None else level
+def _draw(chosen, results, folder):
     for item, result in zip(chosen, results, strict=True):
-        if result.verdict == "error":
-            continue
-        found = evidence(item.id, result.budget, result.seed, store, level)
-        if found.points is not None:
+        if result.points is not None:
             place = f" ({item.place})" if item.place else ""
-            verdict = f"{found.verdict.capitalize()}: {found.sentence}."
+            verdict = f"{result.verdict.capitalize()}: {result.sentence}."
             text = f"{item.id}{place}: {item.plain} {verdict}"
-            echo(_save(folder, item.id, found.points, text))
+            echo(_save(folder, item.id, result.points, text))
 
 
 def _save(folder, name, points, text):

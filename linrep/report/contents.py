@@ -92,7 +92,7 @@ def gather(
         known = current(item, ledger.get(item.id), store=store, budget=budget, seed=seed)
         entries[item.id] = _entry(item, known, budget or BUDGETS[0], seed, command, file)
         if known.run is not None:
-            points[item.id] = known.run.points
+            points[item.id] = known.run.result.points
     drawn = [("picture", id, table) for id, table in points.items() if table is not None]
     for entry in pictured(outline(entries.values())):
         id = entry.claim.id

@@ -1,6 +1,7 @@
 """Numbers of claims are values or bounds, and bounds are shown as such."""
 
 import re
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -18,10 +19,10 @@ from linrep.claims import (
     decide,
     ledger,
 )
-from linrep.claims.evidence import ratio_is, shown
+from linrep.claims.evidence import Evidence, Result, ratio_is, shown
 from linrep.claims.measurements import LOWER, TYPES, UPPER, VALUE
 from linrep.claims.verdict import judge
-from linrep.claims.verify import Result, verify
+from linrep.claims.verify import verify
 from linrep.cli import main
 from linrep.cli.verify import _print
 from linrep.report import gather, render
@@ -82,6 +83,13 @@ def numbers(entry):
     ]
 
 
+def from_ledger(entry):
+    """Return the result that a ledger holds."""
+    names = {each.name for each in fields(Result)} - {"parts", "facts"}
+    values = {name: entry[name] for name in names if entry.get(name) is not None}
+    return Result(**values, parts=tuple(Evidence(part["verdict"], "") for part in entry["parts"]))
+
+
 @pytest.mark.parametrize("name", BOUNDS)
 def test_a_bound_is_shown_as_one(name, capsys):
     entry = RECORDED[name]
@@ -89,7 +97,7 @@ def test_a_bound_is_shown_as_one(name, capsys):
     texts = (CliRunner().invoke(main, ["show", name, "--verbose"]).output, page)
     for text in texts:
         assert all(each in text for each in numbers(entry))
-    result = Result(**entry)
+    result = from_ledger(entry)
     _print([result], {}, False, "standard")
     head = [repr(result), capsys.readouterr().out, str(lr.statements[name])]
     for each in numbers({**entry, "parts": (), "facts": ()}):

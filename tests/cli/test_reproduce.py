@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from linrep.claims import claims, ledger
-from linrep.claims.verify import Result
+from linrep.claims.evidence import Result
 from linrep.cli import main
 from linrep.cli import reproduce as command
 from linrep.cli.verify import compare
@@ -18,8 +18,7 @@ KNOWN = claims()
 
 
 def result(name, verdict, budget="quick"):
-    fields = dict.fromkeys(Result.__dataclass_fields__) | {"expected": "holds"}
-    return Result(**{**fields, "id": name, "verdict": verdict, "budget": budget})
+    return Result(verdict, "", id=name, budget=budget, seed=0, seconds=1.0)
 
 
 def figures(*outcomes):

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import linrep
 from linrep.claims import claims, findings, ledger
-from linrep.claims.verify import Result
+from linrep.claims.evidence import Result
 from linrep.cli import main
 from linrep.figures import plotting
 from tests.tools import complaint, runner
@@ -196,9 +196,8 @@ def test_the_claim_of_the_documentation(own):
 
 
 def result(**changes):
-    fields = dict.fromkeys(Result.__dataclass_fields__) | {"id": "a.b", "budget": "standard"}
-    fields |= {"verdict": "holds", "sentence": "yes", "expected": "holds"}
-    return Result(**{**fields, **changes})
+    fields = {"id": "a.b", "budget": "standard", "seed": 0, "seconds": 1.0}
+    return Result(**{"verdict": "holds", "sentence": "yes", **fields, **changes})
 
 
 @pytest.mark.parametrize(
