@@ -28,24 +28,18 @@ from linrep.claims.intervals import everywhere
 from linrep.claims.measurements import (
     Cases,
     Condition,
-    Constant,
     Curve,
-    Exponent,
-    Fact,
-    Frequency,
     Identity,
-    Mean,
     Measurement,
     Missing,
-    Paired,
     Readings,
     Search,
-    Threshold,
     Together,
-    Trend,
     Vacuous,
 )
 from linrep.claims.proofs import proved
+from linrep.claims.quantities import Fact
+from linrep.claims.sampled import Constant, Exponent, Frequency, Mean, Paired, Threshold, Trend
 from linrep.claims.verdict import decide, judge
 from linrep.claims.violations import search
 

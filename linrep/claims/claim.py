@@ -19,7 +19,8 @@ from linrep._lib.arguments import checked
 from linrep._lib.validation import identifier
 from linrep.claims import inputs
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
-from linrep.claims.measurements import Curve, Fact, Measurement
+from linrep.claims.measurements import Curve, Measurement
+from linrep.claims.quantities import Fact
 from linrep.claims.verdict import judge
 from linrep.problems.random import RNGLike, generator
 from linrep.sweeps import targets

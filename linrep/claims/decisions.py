@@ -8,15 +8,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats as distributions
 
-from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
-from linrep.claims.measurements import Moments
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence, words
+from linrep.claims.quantities import VALUE
 from linrep.stats import proportion_interval
+
+
+class Moments(NamedTuple):
+    """Number, mean and standard deviation of independent samples."""
+
+    size: int
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, samples: NDArray[np.float64]) -> Moments:
+        """Compute them; with one sample the deviation is NaN."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            deviation = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
+        return cls(int(samples.size), float(samples.mean()), deviation)
 
 
 def identity(
@@ -357,4 +373,107 @@ def trend(
         level=level,
         counterexample={"rank correlation": correlation} if bad else None,
         needed="" if good or bad else more(1, seeds, "seeds"),
+    )
+
+
+def excess(
+    left: float | Fraction,
+    right: float | Fraction,
+    violations: int,
+    count: int,
+    instance: Mapping[str, Any],
+    shown: Iterable[str] = (),
+    kind: str = VALUE,
+) -> str:
+    """Say in how many cases the left side is larger, and how large it is where most is in excess.
+
+    Parameters
+    ----------
+    left, right : float or Fraction
+        Of the case with the largest difference.
+    violations, count : int
+    instance : mapping
+        That case.
+    shown : iterable of str
+        Names of what is said of it.
+    kind : str
+        Which of a value and its bounds the excess is, "" where that is open.
+    """
+    cases = "case" if count == 1 else "cases"
+    counts = f"left side larger in {violations} of {count} {cases}"
+    if not violations:
+        return counts
+    at = ", ".join(f"{name} = {instance[name]}" for name in shown if name in instance)
+    behind = f" ({at})" if at else ""
+    if not right > 0.0:
+        by = words(kind) or ("" if count == 1 else "up to ")
+        return f"{counts}, by {by}{float(left - right):.4g}{behind}"
+    where = ": " if count == 1 else "; at the largest excess "
+    return f"{counts}{where}{times(left, right, kind)}{behind}"
+
+
+def times(left, right, kind=VALUE):
+    """Say how many times the right side the left one is."""
+    if left == np.inf:
+        return "the left side is infinite"
+    more = float((left - right) / right)
+    # Just above 1, it is the excess that has digits.
+    times = f"{1.0 + more:.4g}" if more >= 0.001 else f"1 + {more:.2g}"
+    return f"{words(kind)}{times} times the right side"
+
+
+def ratio(left, right):
+    """Return how much of a bound is used, NaN where lhs and rhs are not both positive."""
+    return float(left / right) if left > 0.0 and 0.0 < right < np.inf else np.nan
+
+
+def violation(left: float, right: float, evaluations: int, instance: Mapping[str, Any]) -> Evidence:
+    """Return that a search met a left side above the right one."""
+    behind = f": {times(left, right)}" if right > 0.0 else ""
+    return Evidence(
+        FAILS,
+        f"left side {left:.6g}, right side {right:.6g}{behind}",
+        measured=left,
+        predicted=right,
+        tightness=ratio(left, right),
+        quantity="left side",
+        n_trials=evaluations,
+        counterexample={**instance, "left": left, "right": right},
+    )
+
+
+def not_violated(excess: float, tightest: float, evaluations: int) -> Evidence:
+    """Return that a search met none, with the largest relative excess and left/right."""
+    return Evidence(
+        HOLDS,
+        f"no violation in {evaluations} instances searched, left/right up to {tightest:.4g}",
+        measured=excess,
+        predicted=0.0,
+        tightness=tightest,
+        n_trials=evaluations,
+    )
+
+
+def condition(
+    good: bool,
+    measured: float,
+    claimed: float,
+    setting: Mapping[str, Any],
+    *,
+    before: str = "",
+    n_trials: int = 0,
+) -> Evidence:
+    """Return what computed numbers settle by themselves; `before` is said before the measured."""
+    texts = ["true" if good else "false"]
+    if not math.isnan(measured):
+        texts.append(f"{before}{measured:.4g}")
+    if not math.isnan(claimed):
+        texts.append(f"claimed {claimed:.4g}")
+    return Evidence(
+        HOLDS if good else FAILS,
+        ", ".join(texts),
+        measured=measured,
+        predicted=claimed,
+        n_trials=n_trials,
+        counterexample=None if good else dict(setting),
     )

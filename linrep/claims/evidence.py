@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from linrep._lib import display as show
-from linrep.claims.measurements import LOWER, UPPER, VALUE, Fact
+from linrep.claims.quantities import LOWER, UPPER, VALUE, Fact
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,8 @@ from typing import Any
 
 from linrep._lib.arguments import checked
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import LOWER, UPPER, Condition, Missing
+from linrep.claims.measurements import Condition, Missing
+from linrep.claims.quantities import LOWER, UPPER
 
 Side = Callable[..., Any]
 Ends = tuple[Fraction | int, Fraction | int]

@@ -1,18 +1,17 @@
-"""What a check measures: raw numbers, and what the statement says of them.
+"""What a check measures: raw numbers, what the statement says of them, and how that is decided.
 
-One class per kind of decision. None of them decides; :mod:`linrep.claims.decisions` does, so that a
-stored measurement can be decided again at another level.
+One class per kind of decision; those that can go wrong by chance are in
+:mod:`linrep.claims.sampled`. A stored measurement can be decided again at another level.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property, partial
-from numbers import Real
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from numbers import Rational
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -20,34 +19,26 @@ from numpy.typing import NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.problems.random import RNGLike, generator
-from linrep.stats import TransitionPoint
+from linrep.claims import decisions, pictures
+from linrep.claims.evidence import (
+    FAILS,
+    HOLDS,
+    PROVED,
+    SEARCHED,
+    STATISTICAL,
+    UNDECIDED,
+    VACUOUS,
+    Evidence,
+    ratio_is,
+    words,
+)
+from linrep.claims.quantities import VALUE
 
-#: What a number is of the quantity that it is named after: it itself, or a bound of it.
-VALUE, LOWER, UPPER = TYPES = "value", "lower bound", "upper bound"
-
-RESAMPLES = 400
 _KEPT = 500  # cases and samples, of more than that
 
 Array = NDArray[np.float64]
 Instance = Mapping[str, Any]
-Number: TypeAlias = Any  # or a text; NaN where there is none
 Case = tuple[float | Fraction, float | Fraction, Instance]
-
-
-class Moments(NamedTuple):
-    """Number, mean and standard deviation of independent samples."""
-
-    size: int
-    mean: float
-    deviation: float
-
-    @classmethod
-    def of(cls, samples: NDArray[np.float64]) -> Moments:
-        """Compute them; with one sample the deviation is NaN."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            deviation = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
-        return cls(int(samples.size), float(samples.mean()), deviation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +79,48 @@ class Measurement:
     #: What kind of statement it is about; "" where it does not tell.
     kind: ClassVar[str] = "specification"
 
+    def decide(self, level: float) -> Evidence:
+        """Decide it by itself.
+
+        Parameters
+        ----------
+        level : float
+            Probability of a false verdict that it is allowed, if it is statistical.
+        """
+        decided = self._decision(level)
+        instance = decided.counterexample
+        return replace(
+            decided,
+            name=self.name,
+            quantity=decided.quantity or self.quantity,
+            unit=self.unit,
+            counterexample=None if instance is None else {**self.setting, **instance},
+            measured_is=self.measured_is,
+            predicted_is=self.predicted_is,
+            kinds=tuple(filter(None, [self.kind])),
+            strength=self._strength(decided.verdict),
+        )
+
+    def picture(self, level: float) -> pd.DataFrame | None:
+        """Return the points that show it beside what is claimed, None if there are none.
+
+        Axes are logarithmic: what is not positive is left out.
+
+        Parameters
+        ----------
+        level : float
+            Of intervals, on each side.
+        """
+        return None
+
+    def _decision(self, level):
+        raise TypeError(f"a check yields measurements, got {type(self).__name__}")
+
+    def _strength(self, verdict):
+        if verdict == UNDECIDED:
+            return ""
+        return self.strength or (STATISTICAL if self.statistical else SEARCHED)
+
 
 @dataclass(frozen=True, eq=False)
 class Cases(Measurement):
@@ -127,6 +160,36 @@ class Cases(Measurement):
             cases = sorted(cases, key=lambda case: case[1] - case[0])[:_KEPT]
         object.__setattr__(self, "cases", cases)
 
+    def _decision(self, level):
+        left, right, worst = max(self.cases, key=_difference)
+        fails = self.violations > 0
+        kind = ratio_is(self.measured_is, self.predicted_is)
+        return Evidence(
+            FAILS if fails else HOLDS,
+            decisions.excess(left, right, self.violations, self.count, worst, self.shown, kind),
+            measured=float(left),
+            predicted=float(right),
+            tightness=decisions.ratio(left, right),
+            n_trials=self.count,
+            counterexample={**worst, "left": float(left), "right": float(right)} if fails else None,
+        )
+
+    def _strength(self, verdict):
+        left, right, _ = max(self.cases, key=_difference)
+        exact = all(isinstance(each, Rational) for each in (left, right))
+        if verdict == FAILS and exact and Fraction in (type(left), type(right)):
+            return PROVED  # by a counterexample without rounding
+        return super()._strength(verdict)
+
+    def picture(self, level: float) -> pd.DataFrame | None:
+        """Return left over right in order of size."""
+        left, right = np.array([case[:2] for case in self.cases], dtype=float).T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratios = np.where((left > 0.0) & (right > 0.0), left / right, np.nan)
+        several = f" in the worst {len(ratios)} of {self.count}"
+        rank = f"rank{several if len(ratios) < self.count else ''}"
+        return pictures.in_order(ratios, self.name, rank, "left over right", 1.0)
+
 
 @dataclass(frozen=True, eq=False)
 class Identity(Measurement):
@@ -152,6 +215,14 @@ class Identity(Measurement):
         )
         if not self.deviations:
             raise ValueError(f"{_of(self)} holds no deviation")
+
+    def _decision(self, level):
+        return decisions.identity(self.deviations, self.tolerance, quantity=self.quantity)
+
+    def picture(self, level: float) -> pd.DataFrame | None:
+        """Return the deviations in order of size."""
+        deviations = [deviation for deviation, _ in self.deviations]
+        return pictures.in_order(deviations, self.name, "rank", self.quantity, self.tolerance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,301 +260,16 @@ class Search(Measurement):
     def __post_init__(self):
         object.__setattr__(self, "ratios", _thinned(check.real_array("ratios", self.ratios)))
 
+    def _decision(self, level):
+        if self.excess > self.guard:
+            return decisions.violation(self.left, self.right, self.evaluations, self.instance)
+        return decisions.not_violated(self.excess, self.tightest, self.evaluations)
 
-@dataclass(frozen=True, eq=False)
-class Frequency(Measurement):
-    """How often an event occurred that is claimed to be rare.
-
-    Attributes
-    ----------
-    violations, trials : int
-    at_most : float
-        Probability that the statement allows it.
-    """
-
-    violations: int = 0
-    trials: int = 0
-    at_most: float = 0.0
-    quantity: str = field(default="share of runs that violate it", kw_only=True)
-
-    statistical: ClassVar[bool] = True
-    kind: ClassVar[str] = "probability bound"
-
-
-@dataclass(frozen=True, eq=False)
-class Mean(Measurement):
-    """Independent samples whose mean is claimed to be a number, or to lie between two.
-
-    Attributes
-    ----------
-    samples : array_like, shape (N,)
-        Their mean should be close to normal.
-    equals, at_least, at_most : float or None
-        What is claimed of the mean: either `equals`, or one or both of the others.
-    margin : float, default 0.1
-        With `equals`: it holds only if the interval is no wider than this share of it on each side
-        (of the samples' standard deviation, should it be 0).
-    moments : Moments
-        Of the samples, of which only as many are kept as a picture shows; computed from them if not
-        given.
-    """
-
-    samples: Any = ()
-    _: KW_ONLY
-    equals: float | None = None
-    at_least: float | None = None
-    at_most: float | None = None
-    margin: float = 0.1
-    moments: Any = None
-    quantity: str = "mean"
-
-    statistical: ClassVar[bool] = True
-    kind: ClassVar[str] = "expectation"
-
-    def __post_init__(self):
-        samples = _samples(self, "samples", self.samples)
-        moments = Moments.of(samples)
-        if self.moments is not None:
-            size, mean, deviation = check.table("moments", self.moments, (3,)).tolist()
-            moments = Moments(int(size), mean, deviation)
-        object.__setattr__(self, "moments", moments)
-        object.__setattr__(self, "samples", _thinned(samples))
-        bounds = self.at_least is not None or self.at_most is not None
-        if (self.equals is not None) == bounds:
-            raise ValueError(f"{_of(self)} takes equals, or at_least and at_most")
-
-
-@dataclass(frozen=True, eq=False)
-class Paired(Measurement):
-    """Two measurements per seed, of which one is claimed to be the smaller.
-
-    Attributes
-    ----------
-    smaller, larger : array_like, shape (N,)
-        Positive; entries of one index share their random numbers. Infinity stands for "never".
-    tie : float, default 0.02
-        Ratios within 1 -+ this are ties.
-    same : bool, default False
-        The claim is that they tie.
-    """
-
-    smaller: Any = ()
-    larger: Any = ()
-    _: KW_ONLY
-    tie: float = 0.02
-    same: bool = False
-    quantity: str = "median ratio"
-
-    statistical: ClassVar[bool] = True
-    kind: ClassVar[str] = "comparison"
-
-    def __post_init__(self):
-        for side in ("smaller", "larger"):
-            object.__setattr__(self, side, _samples(self, side, getattr(self, side)))
-        if np.shape(self.smaller) != np.shape(self.larger):
-            raise ValueError(f"{_of(self)} has sides of different lengths")
-
-
-@dataclass(frozen=True, eq=False)
-class Trend(Measurement):
-    """Measurements that are claimed to grow from column to column.
-
-    Attributes
-    ----------
-    samples : array_like, shape (R, N)
-        A row per seed, a column per size, at least three; infinity stands for "never".
-    """
-
-    samples: Any = ()
-    quantity: str = field(default="mean rank correlation", kw_only=True)
-
-    statistical: ClassVar[bool] = True
-    kind: ClassVar[str] = "comparison"
-
-    def __post_init__(self):
-        object.__setattr__(self, "samples", _samples(self, "samples", self.samples))
-
-
-@dataclass(frozen=True, eq=False)
-class Exponent(Measurement):
-    """Positive replicates along an axis, whose typical size is claimed to be a power of it.
-
-    Attributes
-    ----------
-    x : array_like, shape (N,)
-        Positive, at least three different values.
-    samples : sequence of N array_like
-        Replicates at each x, at least two.
-    equals, at_most : float or None
-        The exponent claimed. With `at_most` the claim is O(.): a smaller one satisfies it as well,
-        and is said not to be tight.
-    margin : float, default 0.1
-        Exponents within this margin count as equal.
-    statistic : {"median", "mean"}
-        Typical size.
-    along, of : str
-        Labels of both axes.
-    resampled : array_like, shape (N, 1 + RESAMPLES)
-        The statistic of the replicates, then of replicates drawn from them; made from `rng` where
-        it is not given.
-    rng : optional
-        Of the bootstrap.
-    """
-
-    x: Any = ()
-    samples: Any = ()
-    _: KW_ONLY
-    equals: float | None = None
-    at_most: float | None = None
-    margin: float = 0.1
-    statistic: str = "median"
-    along: str = ""
-    of: str = ""
-    resampled: Any = None
-    rng: RNGLike = field(default=0, repr=False)
-    quantity: str = "exponent"
-
-    statistical: ClassVar[bool] = True
-    kind: ClassVar[str] = "rate or exponent"
-
-    def __post_init__(self):
-        samples = [_samples(self, "samples", each) for each in _listed("samples", self.samples)]
-        object.__setattr__(self, "samples", samples)
-        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
-        if len(samples) != len(self.x):
-            raise ValueError(f"{_of(self)} has {len(samples)} samples at {len(self.x)} sizes")
-        if (self.equals is None) == (self.at_most is None):
-            raise ValueError(f"{_of(self)} takes equals or at_most")
-        drawn = self.resampled
-        if drawn is None:
-            statistic = STATISTICS[check.choice("statistic", self.statistic, STATISTICS)]
-            drawn = resample(samples, statistic, self.rng)
-        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
-        object.__setattr__(self, "rng", None)
-
-
-@dataclass(frozen=True, eq=False)
-class Threshold(Measurement):
-    """Smallest sufficient sizes along an axis, claimed to grow like a power of it.
-
-    Attributes
-    ----------
-    x : array_like, shape (N,)
-        Positive, at least three different values.
-    points : sequence of N TransitionPoint
-        Each counts as uniform in log over its interval. Kept as (place, low, high).
-    equals, at_most, margin, along, of
-        As in :class:`Exponent`.
-    runs : int
-        Random repetitions behind the points.
-    resampled : array_like, shape (N, 1 + RESAMPLES)
-        Logarithms of the places, then draws from the intervals; made from `rng` where it is not
-        given. NaN where an interval is open.
-    rng : optional
-        Of the draws.
-    """
-
-    x: Any = ()
-    points: Any = ()
-    _: KW_ONLY
-    equals: float | None = None
-    at_most: float | None = None
-    margin: float = 0.1
-    along: str = ""
-    of: str = ""
-    runs: int = 0
-    resampled: Any = None
-    rng: RNGLike = field(default=0, repr=False)
-    quantity: str = "exponent of the smallest sufficient size"
-
-    statistical: ClassVar[bool] = True
-    kind: ClassVar[str] = "sample-size threshold"
-
-    def __post_init__(self):
-        points = [
-            (point.x, point.low, point.high) if isinstance(point, TransitionPoint) else tuple(point)
-            for point in _listed("points", self.points)
-        ]
-        if not points or any(len(point) != 3 for point in points):
-            raise ValueError("points must be triples (x, low, high), at least one")
-        check.real_array("points", points)
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
-        if (self.equals is None) == (self.at_most is None):
-            raise ValueError(f"{_of(self)} takes equals or at_most")
-        drawn = self.resampled
-        if drawn is None:
-            drawn = resample_points(points, self.rng)
-        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
-        object.__setattr__(self, "rng", None)
-
-
-@dataclass(frozen=True, eq=False)
-class Constant(Measurement):
-    """The constant that a bound leaves open, over a grid; claimed to stay bounded.
-
-    Attributes
-    ----------
-    rows : DataFrame
-        A row per replicate: the variables and the constant that it needs, left side over right
-        side with the open constant at 1.
-    along : sequence of str
-        The directions: along each, lines of at least three points that share all other variables.
-    of : str
-        Column of the constant.
-    by : sequence of str
-        Further columns that the points of a line share, and that are not directions.
-    quantile : float, default 0.95
-        Of the replicates, at each point.
-    label : str
-        Of the constant in pictures.
-    resampled : sequence of array_like
-        For each line the quantiles, then those of replicates drawn from these; made from `rng`
-        where it is not given.
-    rng : optional
-        Of the bootstrap.
-    """
-
-    rows: pd.DataFrame = field(default_factory=pd.DataFrame)
-    along: Sequence[str] = ()
-    of: str = "constant"
-    _: KW_ONLY
-    by: Sequence[str] = ()
-    quantile: float = 0.95
-    label: str = ""
-    resampled: Any = None
-    rng: RNGLike = field(default=0, repr=False)
-    quantity: str = "exponent of the constant needed"
-
-    statistical: ClassVar[bool] = True
-    kind: ClassVar[str] = "probability bound"
-
-    def __post_init__(self):
-        for name in (self.of, *self.by, *self.along):
-            check.columns("rows", self.rows, name)
-        check.real("quantile", self.quantile, minimum=0.0, maximum=1.0)
-        lines = self.lines
-        for variable in self.along:
-            if variable not in {line.variable for line in lines}:
-                raise ValueError(f"{_of(self)} has no line of three points along {variable!r}")
-        drawn = self.resampled
-        if drawn is None:
-            rng = generator(self.rng)
-            statistic = partial(np.quantile, q=self.quantile)
-            drawn = [resample(line.samples, statistic, rng) for line in lines]
-        drawn = [check.real_array("resampled", each) for each in _listed("resampled", drawn)]
-        object.__setattr__(self, "resampled", drawn)
-        object.__setattr__(self, "rng", None)
-
-    @cached_property
-    def lines(self) -> list[Line]:
-        """The lines of at least three points, in the order of the directions."""
-        columns = [*self.by, *self.along]
-        return [
-            line
-            for variable in self.along
-            for line in _lines(self.rows, columns, variable, self.of)
-        ]
+    def picture(self, level: float) -> pd.DataFrame | None:
+        """Return left over right in order of size."""
+        several = f" in {self.ratios.size} of {self.evaluations} instances"
+        rank = f"rank{several if self.ratios.size < self.evaluations else ''}"
+        return pictures.in_order(self.ratios, self.name, rank, "left over right", 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -506,6 +292,12 @@ class Condition(Measurement):
     _: KW_ONLY
     n_trials: int = 0
 
+    def _decision(self, level):
+        return decisions.condition(
+            self.good, self.measured, self.claimed, self.setting,
+            before=words(self.measured_is), n_trials=self.n_trials,
+        )  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class Vacuous(Measurement):
@@ -523,6 +315,9 @@ class Vacuous(Measurement):
     claimed: float = math.nan
     why: str = ""
 
+    def _decision(self, level):
+        return Evidence(VACUOUS, self.why, measured=self.measured, predicted=self.claimed)
+
 
 @dataclass(frozen=True, eq=False)
 class Missing(Measurement):
@@ -537,6 +332,9 @@ class Missing(Measurement):
     why: str = ""
     needed: str = ""
     kind: ClassVar[str] = ""
+
+    def _decision(self, level):
+        return Evidence(UNDECIDED, self.why, needed=self.needed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -588,34 +386,6 @@ class Readings(Measurement):
         _check_no_strength(self)
 
 
-@dataclass(frozen=True)
-class Fact:
-    """A number worth reporting that decides nothing.
-
-    Attributes
-    ----------
-    name, unit : str
-    value : float or str
-    value_is : {"value", "lower bound", "upper bound"}
-        Of what is named. The largest or smallest of the instances tried is a value.
-    setting : mapping of str to float or str
-        Where the number was taken, in the paper's letters: numbers of one name at several settings
-        are shown as a table.
-    """
-
-    name: str
-    value: Number
-    unit: str = ""
-    value_is: str = VALUE
-    setting: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
-
-    def __post_init__(self):
-        check.instance("value", self.value, Real, str)
-        # Of arrays of sizes, too; a ledger holds plain numbers.
-        plain = {name: getattr(x, "item", lambda x=x: x)() for name, x in self.setting.items()}
-        object.__setattr__(self, "setting", plain)
-
-
 @dataclass(frozen=True, eq=False)
 class Curve:
     """Points for the picture that decide nothing.
@@ -638,39 +408,7 @@ class Curve:
             )
 
 
-@dataclass(frozen=True, eq=False)
-class Line:
-    """Replicates of a constant along a variable, other columns being fixed."""
-
-    variable: str
-    series: str
-    x: NDArray[np.float64]
-    samples: list[NDArray[np.float64]]
-
-
 _DRAWN = ("panel", "x", "y", "xlabel", "ylabel")
-STATISTICS = {"median": np.median, "mean": np.mean}
-
-
-def resample(samples, statistic, rng) -> NDArray[np.float64]:
-    """Return the statistic of each sample, then of replicates drawn from it with replacement."""
-    rng = generator(rng)
-    columns = []
-    for sample in samples:
-        sample = np.asarray(sample, dtype=float)
-        drawn = sample[rng.integers(len(sample), size=(RESAMPLES, len(sample)))]
-        columns.append([statistic(sample, axis=0), *statistic(drawn, axis=1)])
-    return np.array(columns)
-
-
-def resample_points(points, rng) -> NDArray[np.float64]:
-    """Return logarithms of places, then draws uniform in log from their intervals."""
-    with np.errstate(divide="ignore"):
-        place, low, high = np.log(np.array(points, dtype=float)).T[:, :, None]
-    if not (np.isfinite(low) & np.isfinite(high)).all():
-        return np.full((len(points), 1 + RESAMPLES), np.nan)
-    drawn = generator(rng).uniform(low, high, size=(len(points), RESAMPLES))
-    return np.hstack([place, drawn])
 
 
 def flat(measurements: Iterable[Measurement]) -> list[Measurement]:
@@ -695,24 +433,9 @@ def shared(measurements: Iterable[Measurement]) -> float:
     return total
 
 
-def _lines(table, columns, variable, value):
-    """Yield the lines of at least three points along a variable, other columns being fixed."""
-    others = [other for other in columns if other != variable]
-    for key, line in table.groupby(others) if others else [((), table)]:
-        key = key if isinstance(key, tuple) else (key,)
-        cells = [
-            # Logarithms are taken of high quantiles, which do not feel where the rest is cut off.
-            (float(size), sample.clip(lower=sample[sample > 0.0].min()).to_numpy())
-            for size, sample in line.groupby(variable)[value]
-            if (sample > 0.0).any()
-        ]
-        if len(cells) >= 3:
-            held = ", ".join(
-                f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
-                for name, value in zip(others, key, strict=True)
-            )
-            sizes, samples = zip(*cells, strict=True)
-            yield Line(variable, held, np.array(sizes), list(samples))
+def _difference(case):
+    left, right, _ = case
+    return left - right
 
 
 def _listed(name, values):

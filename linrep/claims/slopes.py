@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats as distributions
 
 from linrep.claims.decisions import more
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
-from linrep.claims.measurements import Constant, resample
-from linrep.problems.random import RNGLike
+from linrep.problems.random import RNGLike, generator
 
 #: Slopes of the logarithm of a constant up to this count as no growth.
 GROWTH = 0.05
+
+RESAMPLES = 400
+STATISTICS = {"median": np.median, "mean": np.mean}
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,27 @@ def log_slope(
     """
     logs = np.log(np.asarray(x, dtype=float))
     return fit(logs, np.log(resample(samples, statistic, rng)), level)
+
+
+def resample(samples, statistic, rng) -> NDArray[np.float64]:
+    """Return the statistic of each sample, then of replicates drawn from it with replacement."""
+    rng = generator(rng)
+    columns = []
+    for sample in samples:
+        sample = np.asarray(sample, dtype=float)
+        drawn = sample[rng.integers(len(sample), size=(RESAMPLES, len(sample)))]
+        columns.append([statistic(sample, axis=0), *statistic(drawn, axis=1)])
+    return np.array(columns)
+
+
+def resample_points(points, rng) -> NDArray[np.float64]:
+    """Return logarithms of places, then draws uniform in log from their intervals."""
+    with np.errstate(divide="ignore"):
+        place, low, high = np.log(np.array(points, dtype=float)).T[:, :, None]
+    if not (np.isfinite(low) & np.isfinite(high)).all():
+        return np.full((len(points), 1 + RESAMPLES), np.nan)
+    drawn = generator(rng).uniform(low, high, size=(len(points), RESAMPLES))
+    return np.hstack([place, drawn])
 
 
 def fit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) -> Slope:
@@ -162,62 +184,53 @@ def _needed(slope, room, n_trials, larger):
     return more(n_trials, (slope.noise / (room - slope.bend)) ** 2)
 
 
-def bounded(item: Constant, level: float) -> Evidence:
-    """Decide whether a constant stays bounded; the level is shared among all lines."""
-    lines = item.lines
-    fits = [
-        fit(np.log(line.x), np.log(drawn), level / len(lines))
-        for line, drawn in zip(lines, item.resampled, strict=True)
-    ]
-    frames = [
-        pd.DataFrame(
-            {
-                "panel": f"along {line.variable}",
-                "part": "",
-                "along": line.variable,
-                "series": line.series,
-                "x": line.x,
-                "y": drawn[:, 0],
-                "xlabel": line.variable,
-                "ylabel": item.label or f"{item.quantile:.0%} quantile of the constant",
-            }
-        )
-        for line, drawn in zip(lines, item.resampled, strict=True)
-    ]
+def bounded(
+    variables: Sequence[str],
+    fits: Sequence[Slope],
+    *,
+    largest: float,
+    at: Mapping[str, Any],
+    level: float,
+    n_trials: int,
+) -> Evidence:
+    """Decide whether a constant stays bounded along all lines.
+
+    Parameters
+    ----------
+    variables : sequence of str
+        Along which each line goes.
+    fits : sequence of Slope
+        Of the lines, each at its share of the level.
+    largest : float
+        Value of the constant.
+    at : mapping
+        Where that is.
+    level : float
+        Of a false verdict, shared among the lines.
+    n_trials : int
+        Random repetitions behind the slopes.
+    """
     # One that surely grows decides, and the steepest of those; else the one that may grow most.
-    sure = [place for place, fit in enumerate(fits) if fit.low > GROWTH]
-    place = max(sure or range(len(fits)), key=lambda place: fits[place].high)
-    variable, slope = lines[place].variable, fits[place]
-    grows, bounded = slope.low > GROWTH, slope.high <= GROWTH
-    tops = item.rows.groupby([*item.by, *item.along])[item.of].quantile(item.quantile)
-    largest = float(tops.max())
-    where = dict(
-        zip(
-            (*item.by, *item.along),
-            np.atleast_1d(np.asarray(tops.idxmax(), dtype=object)),
-            strict=True,
-        )
-    )
-    sentence = (
-        f"the constant needed {'grows like' if grows else 'changes at most like'} {variable}^"
-        f"{slope.value:.3f} [{slope.low:.3f}, {slope.high:.3f}]; largest {largest:.3g}"
-    )
+    growing = [index for index, fit in enumerate(fits) if fit.low > GROWTH]
+    index = max(growing or range(len(fits)), key=lambda index: fits[index].high)
+    variable, slope = variables[index], fits[index]
+    grows, stays = slope.low > GROWTH, slope.high <= GROWTH
     return Evidence(
-        FAILS if grows else HOLDS if bounded else UNDECIDED,
-        sentence,
+        FAILS if grows else HOLDS if stays else UNDECIDED,
+        f"the constant needed {'grows like' if grows else 'changes at most like'} {variable}^"
+        f"{slope.value:.3f} [{slope.low:.3f}, {slope.high:.3f}]; largest {largest:.3g}",
         measured=slope.value,
         predicted=0.0,
         interval=(slope.low, slope.high),
-        n_trials=len(item.rows),
+        n_trials=n_trials,
         level=level,
         counterexample={
             "grows with": variable, "exponent": slope.value, "largest": largest,
-            **{key: _plain(entry) for key, entry in where.items()},
+            **{key: _plain(value) for key, value in at.items()},
         } if grows else None,
         needed=""
-        if grows or bounded
-        else _needed(slope, abs(slope.value - GROWTH), len(item.rows), f"larger {variable}"),
-        points=pd.concat(frames, ignore_index=True),
+        if grows or stays
+        else _needed(slope, abs(slope.value - GROWTH), n_trials, f"larger {variable}"),
     )  # fmt: skip
 
 

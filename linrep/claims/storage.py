@@ -9,7 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from linrep.claims.measurements import Curve, Fact, Measurement
+from linrep.claims import sampled  # noqa: F401 - its subclasses
+from linrep.claims.measurements import Curve, Measurement
+from linrep.claims.quantities import Fact
 
 _CLASSES = {each.__name__: each for each in (*Measurement.__subclasses__(), Fact, Curve)}
 

@@ -5,6 +5,7 @@ import pytest
 
 from linrep.claims import Evidence
 from linrep.claims.decisions import (
+    Moments,
     expectation,
     frequency,
     identity,
@@ -13,7 +14,6 @@ from linrep.claims.decisions import (
     trend,
 )
 from linrep.claims.evidence import combine
-from linrep.claims.measurements import Moments
 from tests.tools import complaint, draws, rarely
 
 

@@ -20,7 +20,7 @@ from linrep.claims import (
     ledger,
 )
 from linrep.claims.evidence import Evidence, Result, ratio_is, shown
-from linrep.claims.measurements import LOWER, TYPES, UPPER, VALUE
+from linrep.claims.quantities import LOWER, TYPES, UPPER, VALUE
 from linrep.claims.verdict import judge
 from linrep.claims.verify import verify
 from linrep.cli import main

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 
 import linrep
 from linrep.claims import FAILS, HOLDS, UNDECIDED, VACUOUS, claims, findings, ledger
-from linrep.claims.measurements import LOWER
+from linrep.claims.quantities import LOWER
 from linrep.cli import main
 
 ROOT = Path(linrep.__file__).parents[1]

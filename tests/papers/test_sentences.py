@@ -7,8 +7,9 @@ from math import inf
 import pytest
 
 from linrep.claims import Cases, ledger
+from linrep.claims.decisions import excess
 from linrep.claims.evidence import ratio_is, tally
-from linrep.claims.verdict import decide, excess
+from linrep.claims.verdict import decide
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from scipy.stats import t as student
 
 from linrep.claims import Cases, Condition, Mean, search, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import LOWER, VALUE
+from linrep.claims.quantities import LOWER, VALUE
 from linrep.papers.fedrep._common import DESIGNS, covariates
 from linrep.problems.subspace import random_frame
 

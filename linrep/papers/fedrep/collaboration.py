@@ -13,7 +13,7 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Exponent, Fact, Frequency, Mean, Threshold, statement
-from linrep.claims.measurements import UPPER
+from linrep.claims.quantities import UPPER
 from linrep.claims.tables import draw_seeds
 from linrep.papers.fedrep._common import SUB_GAUSSIAN, instance
 from linrep.papers.fedrep._runs import fewest_samples

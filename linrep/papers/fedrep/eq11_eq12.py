@@ -10,7 +10,7 @@ import pandas as pd
 
 from linrep import algorithms
 from linrep.claims import Cases, Condition, Curve, Exponent, Mean, statement
-from linrep.claims.measurements import LOWER
+from linrep.claims.quantities import LOWER
 from linrep.papers.fedrep._common import ASSUMPTIONS
 from linrep.papers.fedrep._runs import fewest_samples
 from linrep.problems import SharedRepresentation

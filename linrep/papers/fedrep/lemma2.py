@@ -10,7 +10,7 @@ from scipy.stats import chi2
 from linrep.claims import Cases, Exponent, everywhere, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import UPPER
+from linrep.claims.quantities import UPPER
 from linrep.claims.tables import cells
 from linrep.papers.fedrep._common import ASSUMPTIONS, batch_of, instance, moments, sensing
 from linrep.papers.fedrep._concentration import (

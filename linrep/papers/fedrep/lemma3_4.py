@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from linrep.claims import Cases, Exponent, Fact, Mean, Missing, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import LOWER, UPPER
+from linrep.claims.quantities import LOWER, UPPER
 from linrep.claims.tables import cells
 from linrep.papers.fedrep._batches import gaussian_head_errors, least_squares, sphere_heads, tilt
 from linrep.papers.fedrep._common import ASSUMPTIONS, instance

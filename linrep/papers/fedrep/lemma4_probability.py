@@ -9,7 +9,7 @@ from scipy.stats import chi2
 
 from linrep.claims import Cases, Fact, everywhere, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import UPPER
+from linrep.claims.quantities import UPPER
 from linrep.papers.fedrep._common import ASSUMPTIONS
 
 _CONSTANTS = (1, 10, 100, 1000)

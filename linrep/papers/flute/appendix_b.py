@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 from linrep.claims import Cases, Fact, Identity, proved, statement
 from linrep.claims.deviations import identities, readings, relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import UPPER
+from linrep.claims.quantities import UPPER
 from linrep.problems.subspace import random_frame
 
 EXACT = 1e-12

@@ -10,7 +10,7 @@ import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Frequency, Together, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import UPPER
+from linrep.claims.quantities import UPPER
 from linrep.papers.flute import _entering
 from linrep.papers.flute._common import spectra
 from linrep.papers.flute._hypotheses import GAP

@@ -22,7 +22,7 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import LOWER, UPPER, VALUE
+from linrep.claims.quantities import LOWER, UPPER, VALUE
 from linrep.claims.slopes import log_slope
 from linrep.papers.flute import _entering
 from linrep.papers.flute._common import SCALES, SINGULAR_VALUES, scaled_spectrum, spectra

@@ -9,7 +9,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, proved, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import LOWER
+from linrep.claims.quantities import LOWER
 from linrep.papers.flute import _checks
 from linrep.papers.flute._common import (
     SEARCH_SHAPES,

@@ -9,7 +9,7 @@ import numpy as np
 
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import LOWER, UPPER, VALUE
+from linrep.claims.quantities import LOWER, UPPER, VALUE
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, proved, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import UPPER
+from linrep.claims.quantities import UPPER
 from linrep.claims.tables import curve
 from linrep.papers.flute._checks import anything, limit_of, thin
 from linrep.papers.flute._common import SEARCH_SHAPES, searched_region, singular_values, step

@@ -14,7 +14,7 @@ from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import identities
-from linrep.claims.measurements import UPPER
+from linrep.claims.quantities import UPPER
 from linrep.papers.flute._hypotheses import SAMPLED
 from linrep.papers.flute._lifted import SHAPES, draw_case
 from linrep.problems import LowRankRegression

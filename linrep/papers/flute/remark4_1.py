@@ -7,7 +7,7 @@ import numpy as np
 from linrep.algorithms.erm import empirical_risk_minimizer
 from linrep.algorithms.flute import flute, gaussian_start
 from linrep.claims import Fact, Frequency, Readings, Together, statement
-from linrep.claims.measurements import LOWER
+from linrep.claims.quantities import LOWER
 from linrep.papers.flute import settings
 from linrep.papers.flute._hypotheses import POPULATION
 from linrep.papers.flute._races import NOISE, draw_truth

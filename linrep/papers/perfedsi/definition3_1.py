@@ -20,7 +20,7 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims.deviations import readings
-from linrep.claims.measurements import LOWER, UPPER
+from linrep.claims.quantities import LOWER, UPPER
 from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs

@@ -12,7 +12,7 @@ import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import LOWER
+from linrep.claims.quantities import LOWER
 from linrep.papers.perfedsi import _exact, _states
 from linrep.papers.perfedsi._enumeration import exact_cases, power_of, start_of
 from linrep.papers.perfedsi._hypotheses import ROUNDS

@@ -11,7 +11,7 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Curve, Mean, Missing, Together
-from linrep.claims.measurements import LOWER
+from linrep.claims.quantities import LOWER
 from linrep.claims.tables import curve
 from linrep.papers.pflmf import _exact
 from linrep.problems.objectives import Objectives

@@ -20,7 +20,8 @@ from linrep.claims import (
 )
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import LOWER, Array
+from linrep.claims.measurements import Array
+from linrep.claims.quantities import LOWER
 from linrep.papers.pflmf import _cases
 from linrep.papers.pflmf._hypotheses import stops_falling
 from linrep.problems import Objectives

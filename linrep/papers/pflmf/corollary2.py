@@ -11,7 +11,7 @@ import linrep as lr
 from linrep.claims import Cases, Condition, Fact, Identity, Mean, Missing, Together, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import LOWER, UPPER, VALUE
+from linrep.claims.quantities import LOWER, UPPER, VALUE
 from linrep.papers.pflmf._hypotheses import ASSUMPTIONS
 from linrep.papers.pflmf._runs import Bound, averages, exact, reference
 from linrep.papers.pflmf.theorem1_noise import (

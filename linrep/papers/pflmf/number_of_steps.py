@@ -9,7 +9,7 @@ import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Paired, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import UPPER, VALUE
+from linrep.claims.quantities import UPPER, VALUE
 from linrep.papers.pflmf._hypotheses import ASSUMPTIONS
 from linrep.papers.pflmf._runs import Bound, Cells, Instance, averages, reference
 from linrep.problems import QuadraticObjectives

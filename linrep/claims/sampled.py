@@ -1,0 +1,477 @@
+"""Measurements whose decisions can go wrong by chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep.claims import decisions, pictures, slopes
+from linrep.claims.decisions import Moments
+from linrep.claims.evidence import words
+from linrep.claims.measurements import Measurement, _listed, _of, _samples, _thinned
+from linrep.claims.slopes import STATISTICS, resample, resample_points
+from linrep.problems.random import RNGLike, generator
+from linrep.stats import TransitionPoint
+
+
+@dataclass(frozen=True, eq=False)
+class Frequency(Measurement):
+    """How often an event occurred that is claimed to be rare.
+
+    Attributes
+    ----------
+    violations, trials : int
+    at_most : float
+        Probability that the statement allows it.
+    """
+
+    violations: int = 0
+    trials: int = 0
+    at_most: float = 0.0
+    quantity: str = field(default="share of runs that violate it", kw_only=True)
+
+    statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "probability bound"
+
+    def _decision(self, level):
+        before = words(self.measured_is)
+        decided = decisions.frequency(
+            self.violations, self.trials, self.at_most, level=level, before=before
+        )
+        return _with_tightness(decided)
+
+    def picture(self, level: float) -> pd.DataFrame | None:
+        """Return the share with its interval."""
+        return pictures.shares([(self.violations, self.trials, self.at_most, level)])
+
+
+@dataclass(frozen=True, eq=False)
+class Mean(Measurement):
+    """Independent samples whose mean is claimed to be a number, or to lie between two.
+
+    Attributes
+    ----------
+    samples : array_like, shape (N,)
+        Their mean should be close to normal.
+    equals, at_least, at_most : float or None
+        What is claimed of the mean: either `equals`, or one or both of the others.
+    margin : float, default 0.1
+        With `equals`: it holds only if the interval is no wider than this share of it on each side
+        (of the samples' standard deviation, should it be 0).
+    moments : Moments
+        Of the samples, of which only as many are kept as a picture shows; computed from them if not
+        given.
+    """
+
+    samples: Any = ()
+    _: KW_ONLY
+    equals: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+    margin: float = 0.1
+    moments: Any = None
+    quantity: str = "mean"
+
+    statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "expectation"
+
+    def __post_init__(self):
+        samples = _samples(self, "samples", self.samples)
+        moments = Moments.of(samples)
+        if self.moments is not None:
+            size, mean, deviation = check.table("moments", self.moments, (3,)).tolist()
+            moments = Moments(int(size), mean, deviation)
+        object.__setattr__(self, "moments", moments)
+        object.__setattr__(self, "samples", _thinned(samples))
+        bounds = self.at_least is not None or self.at_most is not None
+        if (self.equals is not None) == bounds:
+            raise ValueError(f"{_of(self)} takes equals, or at_least and at_most")
+
+    def _decision(self, level):
+        if self.equals is not None:
+            return decisions.expectation(self.moments, self.equals, margin=self.margin, level=level)
+        low = -np.inf if self.at_least is None else self.at_least
+        high = np.inf if self.at_most is None else self.at_most
+        decided = decisions.mean_between(self.moments, low, high, level=level)
+        return decided if self.at_most is None else _with_tightness(decided)
+
+    def picture(self, level: float) -> pd.DataFrame | None:
+        """Return the samples in order of size."""
+        bounds = (self.equals, self.at_most, self.at_least)
+        claimed = next(bound for bound in bounds if bound is not None)
+        allowed = "below"
+        if self.at_most is None:
+            allowed = "" if self.at_least is None else "above"
+        several = f" in {len(self.samples)} of {self.moments.size} samples"
+        rank = f"rank{several if len(self.samples) < self.moments.size else ''}"
+        return pictures.in_order(
+            self.samples, self.name, rank, self.quantity, claimed, allowed=allowed
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Paired(Measurement):
+    """Two measurements per seed, of which one is claimed to be the smaller.
+
+    Attributes
+    ----------
+    smaller, larger : array_like, shape (N,)
+        Positive; entries of one index share their random numbers. Infinity stands for "never".
+    tie : float, default 0.02
+        Ratios within 1 -+ this are ties.
+    same : bool, default False
+        The claim is that they tie.
+    """
+
+    smaller: Any = ()
+    larger: Any = ()
+    _: KW_ONLY
+    tie: float = 0.02
+    same: bool = False
+    quantity: str = "median ratio"
+
+    statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "comparison"
+
+    def __post_init__(self):
+        for side in ("smaller", "larger"):
+            object.__setattr__(self, side, _samples(self, side, getattr(self, side)))
+        if np.shape(self.smaller) != np.shape(self.larger):
+            raise ValueError(f"{_of(self)} has sides of different lengths")
+
+    def _decision(self, level):
+        return decisions.ordering(
+            self.smaller, self.larger, tie=self.tie, same=self.same, level=level
+        )
+
+    def picture(self, level: float) -> pd.DataFrame | None:
+        """Return the ratios in order of size."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratios = self.smaller / self.larger
+        return pictures.in_order(ratios, self.name, "rank", "ratio of a pair", 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Trend(Measurement):
+    """Measurements that are claimed to grow from column to column.
+
+    Attributes
+    ----------
+    samples : array_like, shape (R, N)
+        A row per seed, a column per size, at least three; infinity stands for "never".
+    """
+
+    samples: Any = ()
+    quantity: str = field(default="mean rank correlation", kw_only=True)
+
+    statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "comparison"
+
+    def __post_init__(self):
+        object.__setattr__(self, "samples", _samples(self, "samples", self.samples))
+
+    def _decision(self, level):
+        return decisions.trend(self.samples, level=level)
+
+    def picture(self, level: float) -> pd.DataFrame | None:
+        """Return the median over seeds of every column, with quartiles."""
+        return pictures.quartiles(self.samples, self.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Exponent(Measurement):
+    """Positive replicates along an axis, whose typical size is claimed to be a power of it.
+
+    Attributes
+    ----------
+    x : array_like, shape (N,)
+        Positive, at least three different values.
+    samples : sequence of N array_like
+        Replicates at each x, at least two.
+    equals, at_most : float or None
+        The exponent claimed. With `at_most` the claim is O(.): a smaller one satisfies it as well,
+        and is said not to be tight.
+    margin : float, default 0.1
+        Exponents within this margin count as equal.
+    statistic : {"median", "mean"}
+        Typical size.
+    along, of : str
+        Labels of both axes.
+    resampled : array_like, shape (N, 1 + RESAMPLES)
+        The statistic of the replicates, then of replicates drawn from them; made from `rng` where
+        it is not given.
+    rng : optional
+        Of the bootstrap.
+    """
+
+    x: Any = ()
+    samples: Any = ()
+    _: KW_ONLY
+    equals: float | None = None
+    at_most: float | None = None
+    margin: float = 0.1
+    statistic: str = "median"
+    along: str = ""
+    of: str = ""
+    resampled: Any = None
+    rng: RNGLike = field(default=0, repr=False)
+    quantity: str = "exponent"
+
+    statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "rate or exponent"
+
+    def __post_init__(self):
+        samples = [_samples(self, "samples", each) for each in _listed("samples", self.samples)]
+        object.__setattr__(self, "samples", samples)
+        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
+        if len(samples) != len(self.x):
+            raise ValueError(f"{_of(self)} has {len(samples)} samples at {len(self.x)} sizes")
+        if (self.equals is None) == (self.at_most is None):
+            raise ValueError(f"{_of(self)} takes equals or at_most")
+        drawn = self.resampled
+        if drawn is None:
+            statistic = STATISTICS[check.choice("statistic", self.statistic, STATISTICS)]
+            drawn = resample(samples, statistic, self.rng)
+        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
+        object.__setattr__(self, "rng", None)
+
+    def _decision(self, level):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = slopes.fit(np.log(self.x), np.log(self.resampled), level)
+        decided = _power(self, slope, level, sum(map(len, self.samples)))
+        return replace(decided, points=_points(self, self.resampled[:, 0]))
+
+
+@dataclass(frozen=True, eq=False)
+class Threshold(Measurement):
+    """Smallest sufficient sizes along an axis, claimed to grow like a power of it.
+
+    Attributes
+    ----------
+    x : array_like, shape (N,)
+        Positive, at least three different values.
+    points : sequence of N TransitionPoint
+        Each counts as uniform in log over its interval. Kept as (place, low, high).
+    equals, at_most, margin, along, of
+        As in :class:`Exponent`.
+    runs : int
+        Random repetitions behind the points.
+    resampled : array_like, shape (N, 1 + RESAMPLES)
+        Logarithms of the places, then draws from the intervals; made from `rng` where it is not
+        given. NaN where an interval is open.
+    rng : optional
+        Of the draws.
+    """
+
+    x: Any = ()
+    points: Any = ()
+    _: KW_ONLY
+    equals: float | None = None
+    at_most: float | None = None
+    margin: float = 0.1
+    along: str = ""
+    of: str = ""
+    runs: int = 0
+    resampled: Any = None
+    rng: RNGLike = field(default=0, repr=False)
+    quantity: str = "exponent of the smallest sufficient size"
+
+    statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "sample-size threshold"
+
+    def __post_init__(self):
+        points = [
+            (point.x, point.low, point.high) if isinstance(point, TransitionPoint) else tuple(point)
+            for point in _listed("points", self.points)
+        ]
+        if not points or any(len(point) != 3 for point in points):
+            raise ValueError("points must be triples (x, low, high), at least one")
+        check.real_array("points", points)
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
+        if (self.equals is None) == (self.at_most is None):
+            raise ValueError(f"{_of(self)} takes equals or at_most")
+        drawn = self.resampled
+        if drawn is None:
+            drawn = resample_points(points, self.rng)
+        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
+        object.__setattr__(self, "rng", None)
+
+    def _decision(self, level):
+        if np.isnan(self.resampled).any():
+            slope = slopes.Slope(np.nan, np.inf, 0.0)
+        else:
+            slope = slopes.fit(np.log(self.x), self.resampled, level)
+        size, low, high = np.array(self.points, dtype=float).T
+        points = _points(self, size).assign(low=low, high=high)
+        return replace(_power(self, slope, level, self.runs), points=points)
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Measurement):
+    """The constant that a bound leaves open, over a grid; claimed to stay bounded.
+
+    Attributes
+    ----------
+    rows : DataFrame
+        A row per replicate: the variables and the constant that it needs, left side over right
+        side with the open constant at 1.
+    along : sequence of str
+        The directions: along each, lines of at least three points that share all other variables.
+    of : str
+        Column of the constant.
+    by : sequence of str
+        Further columns that the points of a line share, and that are not directions.
+    quantile : float, default 0.95
+        Of the replicates, at each point.
+    label : str
+        Of the constant in pictures.
+    resampled : sequence of array_like
+        For each line the quantiles, then those of replicates drawn from these; made from `rng`
+        where it is not given.
+    rng : optional
+        Of the bootstrap.
+    """
+
+    rows: pd.DataFrame = field(default_factory=pd.DataFrame)
+    along: Sequence[str] = ()
+    of: str = "constant"
+    _: KW_ONLY
+    by: Sequence[str] = ()
+    quantile: float = 0.95
+    label: str = ""
+    resampled: Any = None
+    rng: RNGLike = field(default=0, repr=False)
+    quantity: str = "exponent of the constant needed"
+
+    statistical: ClassVar[bool] = True
+    kind: ClassVar[str] = "probability bound"
+
+    def __post_init__(self):
+        for name in (self.of, *self.by, *self.along):
+            check.columns("rows", self.rows, name)
+        check.real("quantile", self.quantile, minimum=0.0, maximum=1.0)
+        lines = self.lines
+        for variable in self.along:
+            if variable not in {line.variable for line in lines}:
+                raise ValueError(f"{_of(self)} has no line of three points along {variable!r}")
+        drawn = self.resampled
+        if drawn is None:
+            rng = generator(self.rng)
+            statistic = partial(np.quantile, q=self.quantile)
+            drawn = [resample(line.samples, statistic, rng) for line in lines]
+        drawn = [check.real_array("resampled", each) for each in _listed("resampled", drawn)]
+        object.__setattr__(self, "resampled", drawn)
+        object.__setattr__(self, "rng", None)
+
+    @cached_property
+    def lines(self) -> list[Line]:
+        """The lines of at least three points, in the order of the directions."""
+        columns = [*self.by, *self.along]
+        return [
+            line
+            for variable in self.along
+            for line in _lines(self.rows, columns, variable, self.of)
+        ]
+
+    def _decision(self, level):
+        lines = self.lines
+        fits = [
+            slopes.fit(np.log(line.x), np.log(drawn), level / len(lines))
+            for line, drawn in zip(lines, self.resampled, strict=True)
+        ]
+        frames = [
+            pd.DataFrame(
+                {
+                    "panel": f"along {line.variable}",
+                    "part": "",
+                    "along": line.variable,
+                    "series": line.series,
+                    "x": line.x,
+                    "y": drawn[:, 0],
+                    "xlabel": line.variable,
+                    "ylabel": self.label or f"{self.quantile:.0%} quantile of the constant",
+                }
+            )
+            for line, drawn in zip(lines, self.resampled, strict=True)
+        ]
+        columns = [*self.by, *self.along]
+        quantiles = self.rows.groupby(columns)[self.of].quantile(self.quantile)
+        where = np.atleast_1d(np.asarray(quantiles.idxmax(), dtype=object))
+        decided = slopes.bounded(
+            [line.variable for line in lines],
+            fits,
+            largest=float(quantiles.max()),
+            at=dict(zip(columns, where, strict=True)),
+            level=level,
+            n_trials=len(self.rows),
+        )
+        return replace(decided, points=pd.concat(frames, ignore_index=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Replicates of a constant along a variable, other columns being fixed."""
+
+    variable: str
+    series: str
+    x: NDArray[np.float64]
+    samples: list[NDArray[np.float64]]
+
+
+def _power(item, slope, level, n_trials):
+    predicted = item.equals if item.at_most is None else item.at_most
+    return slopes.exponent(
+        slope, predicted, margin=item.margin, at_most=item.at_most is not None, level=level,
+        n_trials=n_trials,
+    )  # fmt: skip
+
+
+def _points(item, y):
+    bound = item.at_most is not None
+    predicted = item.at_most if bound else item.equals
+    # From the smallest size on a smaller exponent stays below; an equal one is met at the largest.
+    start = item.x.argmin() if bound else item.x.argmax()
+    return pd.DataFrame(
+        {
+            "panel": "", "series": "", "x": item.x, "y": y,
+            "xlabel": item.along or "x", "ylabel": item.of or item.name or item.quantity,
+            "predicted": y[start] * (item.x / item.x[start]) ** predicted,
+            "allowed": "below" if bound else "",
+        }
+    )  # fmt: skip
+
+
+def _with_tightness(decided):
+    return replace(decided, tightness=decisions.ratio(decided.measured, decided.predicted))
+
+
+def _lines(table, columns, variable, value):
+    """Yield the lines of at least three points along a variable, other columns being fixed."""
+    others = [other for other in columns if other != variable]
+    for key, line in table.groupby(others) if others else [((), table)]:
+        key = key if isinstance(key, tuple) else (key,)
+        cells = [
+            # Logarithms are taken of high quantiles, which do not feel where the rest is cut off.
+            (float(size), sample.clip(lower=sample[sample > 0.0].min()).to_numpy())
+            for size, sample in line.groupby(variable)[value]
+            if (sample > 0.0).any()
+        ]
+        if len(cells) >= 3:
+            held = ", ".join(
+                f"{name} = {value if isinstance(value, str) else f'{value:g}'}"
+                for name, value in zip(others, key, strict=True)
+            )
+            sizes, samples = zip(*cells, strict=True)
+            yield Line(variable, held, np.array(sizes), list(samples))
+
+
+checked(globals(), nan=False)
