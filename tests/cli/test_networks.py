@@ -34,7 +34,23 @@ RESULTS = Path("runs", "figures")
 
 
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def here(monkeypatch):
+    """Train in this process: to start others, which load torch, is most of a test's time."""
+    threads = experiment.run
+
+    def run_here(*arguments, **options):
+        return threads(*arguments, **options | {"processes": False})
+
+    monkeypatch.setattr(experiment, "run", run_here)
+
+
+@pytest.fixture
+def run(command, here):
+    return command
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LINREP_DEVICE", raising=False)
     monkeypatch.setenv("LINREP_DEVICE", "cpu")
@@ -49,7 +65,8 @@ def manifest():
     return json.loads((RESULTS / "mine.networks.json").read_text("utf-8"))
 
 
-def test_what_is_missing_is_said_and_the_same_command_goes_on(run):
+def test_what_is_missing_is_said_and_the_same_command_goes_on(command):
+    run = command  # with processes of its own
     one = run("mine.py", "--where", "method == 'FedRep'", "--workers", "1")
     assert one.exit_code == 0, one.output
     assert "mine.networks: 3 runs are missing; none of those asked for\n" in one.output
@@ -471,11 +488,11 @@ def test_other_code_does_not_go_on_from_a_checkpoint(monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_signal_ends_within_ten_seconds_and_nothing_is_lost(run, tmp_path):
+def test_a_signal_ends_within_ten_seconds_and_nothing_is_lost(command, tmp_path):
     text = SCRIPT.replace("ROUNDS = 6", "ROUNDS = 400").replace("replicates=3", "replicates=1")
     (tmp_path / "mine.py").write_text(text)
-    command = [sys.executable, "-m", "linrep.cli", "networks", "mine.py", "--workers", "1"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    words = [sys.executable, "-m", "linrep.cli", "networks", "mine.py", "--workers", "1"]
+    process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     until = time.monotonic() + 120.0
     while not list(tmp_path.glob("runs/figures/.runs/*/.scratch/*/run-*.pt")):
         assert time.monotonic() < until
@@ -491,7 +508,7 @@ def test_a_signal_ends_within_ten_seconds_and_nothing_is_lost(run, tmp_path):
     assert open_run(folder).count() == 0
     (checkpoint,) = folder.glob(".scratch/*/run-*.pt")
     assert torch.load(checkpoint, weights_only=True)["round"] > 1
-    done = run("mine.py", "--workers", "1")
+    done = command("mine.py", "--workers", "1")
     assert done.exit_code == 0, done.output
     resumed = pd.read_parquet(RESULTS / "mine.networks.parquet")
     whole = experiment.run_rows(experiment.load("mine.py"))
