@@ -37,11 +37,12 @@ def state(*left_out: str) -> str:
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
-def statements() -> list[str]:
+@cache
+def statements() -> tuple[str, ...]:
     """Return the modules of the papers' statements: neither figures nor other papers use them."""
     folder = scripts.papers()
     paths = sorted(path for path in folder.glob("*/*.py") if path.stem != "settings")
-    return [path.relative_to(folder.parent).with_suffix("").as_posix() for path in paths]
+    return tuple(path.relative_to(folder.parent).with_suffix("").as_posix() for path in paths)
 
 
 @cache

@@ -12,6 +12,7 @@ from contextlib import nullcontext, suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -343,11 +344,19 @@ def _directory(name, budget, seed, store):
     Of the claims' code all files count that lie beside its own: they import from each other. Its
     own is kept apart from them: a neighbour may make a claim of the same id.
     """
-    own = Path(inspect.getsourcefile(registered(name).check) or "")
+    item = registered(name)
+    own = Path(inspect.getsourcefile(item.check) or "")
     digest = hashlib.sha256(code.state("deep", *_DECIDING, *code.statements()).encode())
-    for path in (own, *sorted(own.parent.glob("*.py"))):
-        digest.update(path.read_bytes())
+    digest.update(_sources(own) if is_own(item) else _sources_of_linrep(own))
     return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:_DIGITS]}"
+
+
+def _sources(path):
+    return b"".join(each.read_bytes() for each in (path, *sorted(path.parent.glob("*.py"))))
+
+
+# As the other sources of linrep: as they are when the process first asks.
+_sources_of_linrep = cache(_sources)
 
 
 def _place(base, fresh=False):

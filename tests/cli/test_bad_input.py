@@ -258,7 +258,7 @@ def test_whatever_is_put_together_is_answered(place, name, examples):
     @bounded(examples)
     @given(parts, st.booleans())
     def answered(parts, base):
-        before = CALLS[name] if base or name in ("bench", "figures", "verify") else ()
+        before = CALLS[name] if base or name in ("bench", "figures", "report", "verify") else ()
         dry = ("--dry-run",) if name == "sweep" else ()
         arguments = (name, *dry, *before, *(text for part in parts for text in part))
         done, unchanged = place(*arguments)

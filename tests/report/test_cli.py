@@ -17,6 +17,7 @@ def call(*arguments, code=0):
     return result.output
 
 
+@pytest.mark.slow
 def test_without_runs_the_ledger_is_written(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert f"report.html: {len(claims())} claims, 0 with a stored run" in call("report")
@@ -111,7 +112,7 @@ def test_a_failure_leaves_the_page_that_was_there(own, figures, monkeypatch):
     manifest = figures / "mine.figure.json"
     content = json.loads(manifest.read_text())
     manifest.write_text("{")
-    assert "not JSON" in call("report", "--figures", figures, code=2)
+    assert "not JSON" in call("report", "fedrep.lemma1", "--figures", figures, code=2)
     assert page.read_text() == "before"
     manifest.write_text(json.dumps(content))
 

@@ -147,13 +147,14 @@ def test_a_sweep_stopped_from_the_keyboard_keeps_what_was_finished(tmp_path, mon
     same_rows(run(sweep, tmp_path / "run"), run(sweep, tmp_path / "whole"))
 
 
-def test_wherever_an_interrupt_comes_it_is_said_how_far_the_sweep_is(tmp_path):
+@pytest.mark.parametrize("stride", [11, pytest.param(1, marks=pytest.mark.slow)])
+def test_wherever_an_interrupt_comes_it_is_said_how_far_the_sweep_is(tmp_path, stride):
     import linrep.sweeps.runner as runner
 
     sweep = Sweep(functions.uniform, [{"a": 1}, {"a": 2}], 1, seed=9)
     whole = run(sweep, tmp_path / "whole")
     said, outcomes = [], []
-    for place in count():
+    for place in count(step=stride):
         folder = tmp_path / str(place)
         try:
             with interrupted(place, runner.run, runner._drive) as sent:
