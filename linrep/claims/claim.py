@@ -211,20 +211,20 @@ class Claim:
         """
         budget = budget if isinstance(budget, Budget) else Budget(budget)
         before = _global_draws()
-        found = self.check(budget, generator(rng), **{**self.constants, **variant})
-        if isinstance(found, Measurement | Fact | Curve) or not isinstance(found, Iterable):
-            got = "nothing" if found is None else type(found).__name__
+        measured = self.check(budget, generator(rng), **{**self.constants, **variant})
+        if isinstance(measured, Measurement | Fact | Curve) or not isinstance(measured, Iterable):
+            got = "nothing" if measured is None else type(measured).__name__
             raise TypeError(f"a check yields measurements, and this one returns {got}")
-        found = list(found)
+        measured = list(measured)
         if _global_draws() != before:
             raise ValueError(
                 "the check uses NumPy's global random numbers, which a seed does not give again: "
                 "draw from its rng"
             )
-        for item in found:
+        for item in measured:
             if not isinstance(item, Measurement | Fact | Curve):
                 raise TypeError(f"a check yields measurements, got {type(item).__name__}")
-        return found
+        return measured
 
     def corrected(
         self,
@@ -481,10 +481,10 @@ def select(known: Mapping[str, Claim], patterns: Iterable[str]) -> list[Claim]:
         raise ValueError("known must hold at least one claim")
     chosen: dict[str, Claim] = {}
     for pattern in patterns:
-        found = {name: item for name, item in known.items() if fnmatchcase(name, pattern)}
-        if not found:
+        matching = {name: item for name, item in known.items() if fnmatchcase(name, pattern)}
+        if not matching:
             raise ValueError(unknown(pattern, known))
-        chosen |= found
+        chosen |= matching
     return [item for name, item in known.items() if name in chosen]
 
 

@@ -10,18 +10,18 @@ import numpy as np
 from linrep.claims.measurements import Identity, Readings
 
 
-def relative(found, expected, floor: float = 0.0) -> float:
+def relative(actual, expected, floor: float = 0.0) -> float:
     """Return the largest deviation, relative to the largest entry expected or a larger floor."""
-    found, expected = np.asarray(found, dtype=float), np.asarray(expected, dtype=float)
+    actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
     scale = max(float(np.abs(expected).max(initial=0.0)), floor, np.finfo(float).tiny)
-    return float(np.abs(found - expected).max(initial=0.0)) / scale
+    return float(np.abs(actual - expected).max(initial=0.0)) / scale
 
 
-def identities(found: Mapping[str, Any], tolerance: float = 1e-12) -> list[Identity]:
+def identities(deviations: Mapping[str, Any], tolerance: float = 1e-12) -> list[Identity]:
     """Return an identity for each name, of the deviations found for it."""
-    return [Identity(deviations, tolerance, name=name) for name, deviations in found.items()]
+    return [Identity(each, tolerance, name=name) for name, each in deviations.items()]
 
 
-def readings(found: Mapping[str, Any], tolerance: float = 1e-12, *, name: str) -> Readings:
+def readings(deviations: Mapping[str, Any], tolerance: float = 1e-12, *, name: str) -> Readings:
     """Return an identity that can be read in several ways, of the deviations found for each."""
-    return Readings(identities(found, tolerance), name=name)
+    return Readings(identities(deviations, tolerance), name=name)

@@ -67,15 +67,15 @@ def tally(counts: Mapping[str, int], noun: str = "claim") -> list[tuple[str, str
     >>> "".join(text for _, text in tally({"fails": 22}))
     '22 of 22 claims fail'
     """
-    found = counted(counts)
+    texts = counted(counts)
     total = sum(counts.values())
-    if len(found) == 1:
-        ((name, _),) = found
+    if len(texts) == 1:
+        ((name, _),) = texts
         of = f"1 {noun}" if total == 1 else f"{total} of {total} {noun}s"
         return [(name, f"{of} {_verb(name, total)}")]
-    pieces = [("", f"{total} {noun}s{': ' if found else ''}")]
-    for place, piece in enumerate(found):
-        pieces += [("", ", ")] * bool(place) + [piece]
+    pieces = [("", f"{total} {noun}s{': ' if texts else ''}")]
+    for index, piece in enumerate(texts):
+        pieces += [("", ", ")] * bool(index) + [piece]
     return pieces
 
 
@@ -122,10 +122,10 @@ def sign(entry: Mapping[str, Any], key: str) -> str:
 
 def instance(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the counterexample of a result with its bounds as they are shown."""
-    found = entry.get("counterexample")
+    counterexample = entry.get("counterexample")
     keys = {"left": "measured", "right": "predicted"}
     bounds = {name: shown(entry, key) for name, key in keys.items() if sign(entry, key)}
-    return found and {key: bounds.get(key, value) for key, value in found.items()}
+    return counterexample and {key: bounds.get(key, value) for key, value in counterexample.items()}
 
 
 def _verb(verdict, count):
@@ -273,10 +273,10 @@ class Evidence:
         return f"Evidence{name}: {self.verdict}. {self.sentence} ({numbers})"
 
     def _repr_html_(self):
-        found = f"<p><strong>{self.verdict.capitalize()}</strong>: {escape(self.sentence)}</p>"
+        head = f"<p><strong>{self.verdict.capitalize()}</strong>: {escape(self.sentence)}</p>"
         numbers = show.table([self._numbers().values()], self._numbers())
         if not self.parts:
-            return found + numbers
+            return head + numbers
         parts = show.table(
             (
                 (part.name, part.verdict, shown(vars(part), "measured"),
@@ -285,7 +285,7 @@ class Evidence:
             ),
             ("part", "verdict", "measured", "predicted", "found"),
         )  # fmt: skip
-        return f"{found}{numbers}<details><summary>parts</summary>{parts}</details>"
+        return f"{head}{numbers}<details><summary>parts</summary>{parts}</details>"
 
     def _numbers(self):
         numbers = {
@@ -445,17 +445,17 @@ def strength_of(parts: Iterable[Evidence], verdict: str, *, every: bool) -> str:
     every : bool
         Whether it takes all of them, so that the weakest counts; else the strongest does.
     """
-    found = [part.strength for part in parts if part.verdict == verdict and part.strength]
-    return (max if every else min)(found, key=STRENGTHS.index, default="")
+    strengths = [part.strength for part in parts if part.verdict == verdict and part.strength]
+    return (max if every else min)(strengths, key=STRENGTHS.index, default="")
 
 
-def read_in_several_ways(found: Evidence) -> list[Evidence]:
+def read_in_several_ways(evidence: Evidence) -> list[Evidence]:
     """Return the parts of some evidence, at any depth, that have readings.
 
     Parameters
     ----------
-    found : Evidence
+    evidence : Evidence
     """
-    if found.reading:
-        return [found]
-    return [item for part in found.parts for item in read_in_several_ways(part)]
+    if evidence.reading:
+        return [evidence]
+    return [item for part in evidence.parts for item in read_in_several_ways(part)]

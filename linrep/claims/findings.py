@@ -60,7 +60,7 @@ def findings(paths: tuple[Path, ...] = PATHS) -> Mapping[str, Finding]:
     ValueError
         If a severity is none of `SEVERITIES`.
     """
-    found: dict[str, Finding] = {}
+    by_id: dict[str, Finding] = {}
     for ids, headline, text in chain.from_iterable(map(sections, paths)):
         name = ""
         if text.startswith(_SEVERITY):
@@ -69,5 +69,5 @@ def findings(paths: tuple[Path, ...] = PATHS) -> Mapping[str, Finding]:
         if name and name not in SEVERITIES:
             raise ValueError(f"{ids[0]}: severity must be one of {', '.join(SEVERITIES)}")
         reason = " ".join(text.partition("\n\n")[0].split())
-        found |= dict.fromkeys(ids, Finding(ids, headline, name, reason, text))
-    return MappingProxyType(found)
+        by_id |= dict.fromkeys(ids, Finding(ids, headline, name, reason, text))
+    return MappingProxyType(by_id)

@@ -51,13 +51,13 @@ def digests() -> dict[str, str]:
     outside = ("/proc/", "/sys/", "/dev/", "/etc/")
     modules = [module for name, module in list(sys.modules.items()) if name != "__main__"]
     imported = {os.path.abspath(file) for module in modules if (file := _file(module))}
-    found = {}
+    by_path = {}
     for path in sorted(imported | _opened):
         if not (targets.installed(path) or path.startswith(outside) or path.endswith(_COMPILED)):
             digest = _digest(path)
             if digest:
-                found[path] = digest
-    return found
+                by_path[path] = digest
+    return by_path
 
 
 def unchanged(known: Mapping[str, str]) -> bool:

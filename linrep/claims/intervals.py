@@ -70,11 +70,14 @@ def everywhere(
     def look(box):
         nonlocal settled, looked
         looked += 1
-        found = excess(box)
-        if found <= 0:
-            settled = max(settled, float(found.upper()))
+        difference = excess(box)
+        if difference <= 0:
+            settled = max(settled, float(difference.upper()))
         else:
-            heappush(pending, (-float(found.upper()) if found.is_finite() else -1e300, looked, box))
+            heappush(
+                pending,
+                (-float(difference.upper()) if difference.is_finite() else -1e300, looked, box),
+            )
 
     look(whole)
     while pending and looked < boxes:

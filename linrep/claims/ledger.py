@@ -290,11 +290,11 @@ def readings(entry: Mapping[str, Any]) -> list[str]:
     entry : mapping
         A result, or what a ledger records.
     """
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    by_part: dict[str, list[Mapping[str, Any]]] = {}
     for item in entry.get("readings", ()):
-        found.setdefault(item["of"], []).append(item)
+        by_part.setdefault(item["of"], []).append(item)
     lines = []
-    for name, items in found.items():
+    for name, items in by_part.items():
         (taken,) = (item["reading"] for item in items if item["taken"])
         others = "; ".join(
             f"{item['reading']}: {item['verdict']}" for item in items if not item["taken"]

@@ -98,7 +98,7 @@ class Statements(Mapping[str, Entry]):
             if value is not None:
                 choice(name, value, allowed)
         wanted = words.lower().split()
-        found = [
+        matching = [
             item
             for item in self._entries()
             if paper in (None, item.claim.paper)
@@ -111,7 +111,7 @@ class Statements(Mapping[str, Entry]):
         # it, and there whole phrases before words that stand apart.
         phrase = " ".join(wanted)
         called = re.compile(rf"{re.escape(phrase)}(?![\w.])")
-        found.sort(
+        matching.sort(
             key=lambda item: (
                 not item.claim.id.lower().endswith(f".{phrase.replace(' ', '')}"),
                 not called.match(item.claim.place.lower()),
@@ -119,7 +119,7 @@ class Statements(Mapping[str, Entry]):
                 phrase not in _text(item),
             )
         )
-        return Statements([item.claim.id for item in found])
+        return Statements([item.claim.id for item in matching])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per statement, indexed by id: place, verdict, what it says, why it fails."""

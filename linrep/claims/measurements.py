@@ -413,10 +413,10 @@ _DRAWN = ("panel", "x", "y", "xlabel", "ylabel")
 
 def flat(measurements: Iterable[Measurement]) -> list[Measurement]:
     """Return measurements with those of groups in their place."""
-    found: list[Measurement] = []
+    single: list[Measurement] = []
     for item in measurements:
-        found += flat(item.parts) if isinstance(item, Together | Readings) else [item]
-    return found
+        single += flat(item.parts) if isinstance(item, Together | Readings) else [item]
+    return single
 
 
 def shared(measurements: Iterable[Measurement]) -> float:

@@ -75,10 +75,10 @@ def position(claim: Claim) -> int:
     """Return where in its paper a claim is stated, as a number to sort by."""
     order = _order(claim.paper)
     clause = re.sub(r"(Assumption|Lemma|Section)s ", r"\1 ", claim.place).partition(";")[0]
-    found = [order[match.group()] for match in _pattern(claim.paper).finditer(clause)]
-    if not found:
+    positions = [order[match.group()] for match in _pattern(claim.paper).finditer(clause)]
+    if not positions:
         return len(order)
-    first, *others = found
+    first, *others = positions
     return next((place for place in others if _inside(claim.paper, first, place)), first)
 
 

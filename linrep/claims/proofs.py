@@ -44,8 +44,8 @@ def proved(item: Item, *, but: Collection[str] = ()) -> Item:
 @cache
 def proofs() -> Mapping[str, Section]:
     """Return the derivations by statement: the sections of the papers' pages of proofs."""
-    found = {name: item for path in PATHS for item in sections(path) for name in item.ids}
-    return MappingProxyType(found)
+    by_id = {name: item for path in PATHS for item in sections(path) for name in item.ids}
+    return MappingProxyType(by_id)
 
 
 checked(globals())

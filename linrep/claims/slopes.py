@@ -161,12 +161,12 @@ def exponent(
     off = slope.value - predicted
     room = abs((off if at_most else abs(off)) - margin)
     sign = "at most " if at_most else ""
-    found = f"exponent {slope.value:.3f} [{low:.3f}, {high:.3f}], claimed {sign}{predicted:g}"
+    sentence = f"exponent {slope.value:.3f} [{low:.3f}, {high:.3f}], claimed {sign}{predicted:g}"
     if inside and at_most and high < predicted - margin:
-        found += ", not tight"
+        sentence += ", not tight"
     return Evidence(
         HOLDS if inside else FAILS if outside else UNDECIDED,
-        found,
+        sentence,
         measured=slope.value,
         predicted=predicted,
         interval=(low, high),

@@ -31,12 +31,12 @@ from linrep.claims.sampled import Frequency
 _PANELS = 6
 
 
-def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> Evidence:
+def judge(measured: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> Evidence:
     """Decide a claim from all that its check measured.
 
     Parameters
     ----------
-    found : iterable of Measurement, Fact and Curve
+    measured : iterable of Measurement, Fact and Curve
     level : float
         Probability of a false verdict, shared among the statistical measurements by their weights.
 
@@ -49,8 +49,8 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
     ValueError
         If there is no measurement, or one quantity has two units.
     """
-    found = list(found)
-    measurements = [item for item in found if isinstance(item, Measurement)]
+    measured = list(measured)
+    measurements = [item for item in measured if isinstance(item, Measurement)]
     if not measurements:
         raise ValueError("no measurement was found: the check yields none")
     units: dict[str, str] = {}
@@ -65,14 +65,14 @@ def judge(found: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> 
             )
         choice("measured_is", item.measured_is, TYPES)
         choice("predicted_is", item.predicted_is, TYPES)
-    facts = tuple(item for item in found if isinstance(item, Fact))
+    facts = tuple(item for item in measured if isinstance(item, Fact))
     for fact in facts:
         choice("value_is", fact.value_is, TYPES)
     total = shared(measurements)
     unit = level / total if total else 0.0
     parts = [_decided(item, unit) for item in measurements]
     whole = combine(parts)
-    curves = [item.points for item in found if isinstance(item, Curve)]
+    curves = [item.points for item in measured if isinstance(item, Curve)]
     if whole.points is not None:
         curves.insert(0, whole.points)
     if not curves:  # then what decides is drawn

@@ -263,10 +263,10 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
     rng, aside = with_control(item, rng)
     began = time.process_time()
     with inputs.watched() if own else nullcontext():
-        found = item.measure(budget, rng)
-        judge(found)  # what cannot be decided is an error of the check, not of who reads it
+        measured = item.measure(budget, rng)
+        judge(measured)  # what cannot be decided is an error of the check, not of who reads it
         row: dict[str, Any] = {
-            "measurements": json.dumps(plain(found)),
+            "measurements": json.dumps(plain(measured)),
             "cpu_seconds": time.process_time() - began,
         }
         if own:

@@ -137,10 +137,10 @@ def search(
 def _excess(lhs_rhs, shape, x):
     """Return lhs - rhs relative to the sum of their sizes, and lhs/rhs."""
     with np.errstate(all="ignore"):
-        found = lhs_rhs(shape, x)
-    if found is None or math.isnan(found[0]) or not math.isfinite(found[1]):
+        sides = lhs_rhs(shape, x)
+    if sides is None or math.isnan(sides[0]) or not math.isfinite(sides[1]):
         return -math.inf, -math.inf
-    left, right = found
+    left, right = sides
     scale = abs(left) + abs(right)
     value = (left - right) / scale if 0.0 < scale < math.inf else float(np.sign(left))
     return (0.0 if scale == 0.0 else value), (left / right if right > 0.0 else -math.inf)
@@ -157,10 +157,10 @@ def _stands(lhs_rhs, shape, x, guard):
     differences = []
     for move in (0.0, *(_ROUNDING * size * _signs(len(x)))):
         with np.errstate(all="ignore"):
-            found = lhs_rhs(shape, x + move)
-        if found is None or not np.isfinite(found).all():
+            sides = lhs_rhs(shape, x + move)
+        if sides is None or not np.isfinite(sides).all():
             continue
-        left, right = found
+        left, right = sides
         if left - right <= guard * (abs(left) + abs(right)):
             return False
         differences.append(left - right)
