@@ -313,22 +313,22 @@ def _run(name):
     from linrep.sweeps import open_run
 
     with bad_input(ValueError, OSError):
-        found = open_run(name)
-        completeness, failed = found.completeness(), found.failed()
-        columns, done = found.columns, found.count()
+        run = open_run(name)
+        completeness, failed = run.completeness(), run.failed()
+        columns, done = run.columns, run.count()
     echo(
         Painted(name, "title"),
-        f": {counted(len(found.cells), 'cell')}, {done} of {found.total} replicates",
+        f": {counted(len(run.cells), 'cell')}, {done} of {run.total} replicates",
     )
     if not completeness.whole:
         _line("incomplete", Painted(str(completeness), "note"))
     if failed:
         _line("failed", Painted(str(failed), "note"))
-    for parameter in found.parameters:
-        values = list(dict.fromkeys(str(cell.get(parameter)) for cell in found.cells))
+    for parameter in run.parameters:
+        values = list(dict.fromkeys(str(cell.get(parameter)) for cell in run.cells))
         more = f" … ({len(values)} values)" if len(values) > _MOST_VALUES else ""
         _line(parameter, ", ".join(values[:_MOST_VALUES]) + more)
-    hidden = {*found.parameters, *completion.ADDED}
+    hidden = {*run.parameters, *completion.ADDED}
     measured = [column for column in columns if column not in hidden]
     _line("columns", ", ".join(measured))
     texts = ("settings", "sampling", "stop_reason", "round")

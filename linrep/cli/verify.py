@@ -339,7 +339,7 @@ def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
     from linrep.claims.findings import findings
 
     known = findings() if severities else {}
-    kept = [
+    remaining = [
         item
         for item in chosen
         if (not verdicts or entries.get(item.id, {}).get("verdict") in verdicts)
@@ -347,9 +347,9 @@ def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
         and (not papers or item.paper in papers)
         and (not severities or (item.id in known and known[item.id].severity in severities))
     ]
-    if not kept:
+    if not remaining:
         raise BadInput("no claim is left: --list shows them with their verdicts")
-    return kept
+    return remaining
 
 
 def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level=None):
@@ -371,8 +371,10 @@ def _list(chosen, entries):
     rows = []
     for item in chosen:
         recorded = entries.get(item.id, {})
-        found = recorded.get("verdict") or "-"
-        rows.append((item.id, verdict(found), recorded.get("strength") or "-", item.plain))
+        recorded_verdict = recorded.get("verdict") or "-"
+        rows.append(
+            (item.id, verdict(recorded_verdict), recorded.get("strength") or "-", item.plain)
+        )
     listing(rows)
     counts = Counter(entries.get(item.id, {}).get("verdict") or "unchecked" for item in chosen)
     echo(*_counted(counts), "; linrep show ID has the reason", err=True)
@@ -495,7 +497,7 @@ def compare(results, known, entries):
         book.outcome(item.verdict, item.budget, entries.get(item.id), item.expected)
         for item in results
     ]
-    wrong = [item for item, found in zip(results, outcomes, strict=True) if found in book.WRONG]
+    wrong = [item for item, outcome in zip(results, outcomes, strict=True) if outcome in book.WRONG]
     for item in wrong[:_SHOWN]:
         held = "to hold" if item.expected == HOLDS else f"with the verdict {item.expected!r}"
         expected = f"{'it is not in the ledger, and ' if entries else ''}expected {held}"
