@@ -44,12 +44,7 @@ def documented(
 
     Names with one description, "n, d : int" with "Clients, dimension.", get their part of it.
 
-    Parameters
-    ----------
-    *functions : callable
-        With docstrings in numpy's style; what comes first wins.
-    known : mapping of str to callable, optional
-        Functions that descriptions refer to, "As in :func:`fedrep`", by name.
+    The first function that describes a parameter wins; `known` has those that "As in" refers to.
     """
     found: dict[str, str] = {}
     for function in functions:
@@ -79,14 +74,7 @@ def documented(
 
 
 def size_section(identifier: str, sizes: Any) -> Section:
-    """Return the sizes of a figure, with their default values.
-
-    Parameters
-    ----------
-    identifier : str
-        Id of the figure.
-    sizes : Sizes
-    """
+    """Return the sizes of a figure, with their default values."""
     from dataclasses import fields
 
     from linrep.figures.sizes import listed
@@ -103,15 +91,7 @@ _OF_SAMPLES = {"m": "Samples per client.", "batches": "fixed, as other algorithm
 
 
 def axis_section(names: list[str], problem: str | None = None) -> Section:
-    """Return the axes of algorithms, those first that must be given.
-
-    Parameters
-    ----------
-    names : list of str
-        Algorithms.
-    problem : str, optional
-        The family of problems, where that is not the algorithms' own.
-    """
+    """Return the axes of algorithms, those first that must be given."""
     from linrep import simulation
 
     described: dict[str, str] = {}

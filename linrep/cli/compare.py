@@ -84,18 +84,20 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
             if name in values and name != "models"
         }  # fmt: skip
         methods = {name.rpartition(":")[2]: load(name) if ":" in name else name for name in names}
-        found = run(
+        comparison = run(
             lambda rng: SharedRepresentation.random(**problem, rng=rng),
             methods, m=sizes, axis=axis, sampling=sampling, metric=metric, trials=trials,
             workers=workers, rng=seed, k=problem["k"], **values,
         )  # fmt: skip
     if csv is not None:
-        write_file(csv, for_spreadsheets(found.table.reset_index()).to_csv(index=False).encode())
+        write_file(
+            csv, for_spreadsheets(comparison.table.reset_index()).to_csv(index=False).encode()
+        )
     if rows is not None:
-        found.to_parquet(rows)
+        comparison.to_parquet(rows)
     if out is not None:
-        write_figure(out, found.plot().figure)
-    table = found.table.reset_index()
-    shown = table.rename(columns={"mean": found.metric})
+        write_figure(out, comparison.plot().figure)
+    table = comparison.table.reset_index()
+    shown = table.rename(columns={"mean": comparison.metric})
     frame(shown, digits=4)
-    echo(found.summary())
+    echo(comparison.summary())

@@ -47,12 +47,12 @@ def algorithms(context, parameter, incomplete):
 
 def run_directories(context, parameter, incomplete):
     """Offer the run directories in runs, or else folders."""
-    found = sorted(
+    directories = sorted(
         str(path.parent)
         for depth in ("*", "*/*")
         for path in Path("runs").glob(f"{depth}/sweep.json")
     )
-    return _beginning(found, incomplete) or [CompletionItem(incomplete, type="dir")]
+    return _beginning(directories, incomplete) or [CompletionItem(incomplete, type="dir")]
 
 
 def parameters(context, parameter, incomplete):
@@ -83,11 +83,11 @@ def columns_of(run, most=None):
     from pyarrow import ArrowException
     from pyarrow.parquet import read_schema
 
-    found: dict[str, None] = {}
+    read: dict[str, None] = {}
     for part in islice((run / "parts").glob("[!.]*.parquet"), most):
         with suppress(OSError, ArrowException):
-            found |= dict.fromkeys(read_schema(part).names)
-    return list(found)
+            read |= dict.fromkeys(read_schema(part).names)
+    return list(read)
 
 
 def _ids(known, incomplete):

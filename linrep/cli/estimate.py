@@ -91,19 +91,19 @@ def estimate(specification, out, workers, *, extend):
     step = max(1, len(cells) // _PROBES)
     seconds, rows, columns, error, failed = [], 0, 0, None, 0
     began = time.perf_counter()
-    for place, cell in enumerate([cells[0], *cells[::step]]):
+    for index, cell in enumerate([cells[0], *cells[::step]]):
         before = time.perf_counter()
         try:
             keys = specification.keys(cell)
             result = call(specification.function, cell, keys, 0, specification.settings)
-            found = read_rows(result, specification.parameters)
+            new_rows = read_rows(result, specification.parameters)
         except FAILURES as failure:
-            error, found = failure, [{}]
+            error, new_rows = failure, [{}]
             failed += 1
-        if place > 0:  # the first may compile
+        if index > 0:  # the first may compile
             seconds.append(time.perf_counter() - before)
-            rows += len(found)
-            columns = max(columns, *map(len, found)) if found else columns
+            rows += len(new_rows)
+            columns = max(columns, *map(len, new_rows)) if new_rows else columns
         if seconds and time.perf_counter() - began > _PROBE_SECONDS:
             break
     if failed == len(seconds) + 1:

@@ -271,7 +271,7 @@ def check_run(path):
     """Raise ValueError for what is no run directory, and say which ones are near."""
     if (path / "sweep.json").exists():
         return
-    known = [str(found.parent) for found in Path("runs").glob("*/sweep.json")]
+    known = [str(file.parent) for file in Path("runs").glob("*/sweep.json")]
     otherwise = "linrep runs lists them" if known else "linrep sweep makes one"
     raise ValueError(
         unknown("not a run directory, which has a sweep.json:", str(path), known,
@@ -301,17 +301,17 @@ def tell_mixture(run):
     """Say in a line that the replicates of a run are of several machines or versions."""
     from linrep.sweeps.machines import mixture
 
-    if found := mixture(run.machines()):
-        text = f"{run.path} is of several machines or versions, and digits may differ: {found}"
+    if mixed := mixture(run.machines()):
+        text = f"{run.path} is of several machines or versions, and digits may differ: {mixed}"
         echo(Painted(text, "note"), err=True)
 
 
-def tell_completeness(found, partial):
+def tell_completeness(completeness, partial):
     """Say in a line that a run is not whole, and end with status 1 unless that is accepted."""
-    if found.whole:
+    if completeness.whole:
         return
-    echo(Painted(f"{found.path} is incomplete: {found}", "note"), err=True)
-    if not partial or not found.stored:
+    echo(Painted(f"{completeness.path} is incomplete: {completeness}", "note"), err=True)
+    if not partial or not completeness.stored:
         raise click.exceptions.Exit(1)
 
 

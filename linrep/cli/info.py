@@ -32,11 +32,11 @@ _THREADS = (
 @click.option("--json", "as_json", is_flag=True, help="As an object, to be read by a program.")
 def info(as_json):
     """Print versions, linear algebra, threads, caches and folders, for a bug report."""
-    found = collect()
+    surroundings = collect()
     if as_json:
-        echo(json.dumps(found, indent=1))
+        echo(json.dumps(surroundings, indent=1))
         return
-    for name, value in found.items():
+    for name, value in surroundings.items():
         for line in value if isinstance(value, list) else [value]:
             echo(f"{name:13} {_text(line)}")
             name = ""
@@ -108,9 +108,16 @@ def _blas():
     import scipy.linalg  # noqa: F401  the same
     from threadpoolctl import threadpool_info
 
-    kept = ("internal_api", "version", "architecture", "threading_layer", "num_threads", "filepath")
+    fields = (
+        "internal_api",
+        "version",
+        "architecture",
+        "threading_layer",
+        "num_threads",
+        "filepath",
+    )
     return [
-        {name: each[name] for name in kept if each.get(name) is not None}
+        {name: each[name] for name in fields if each.get(name) is not None}
         for each in threadpool_info()
     ]
 

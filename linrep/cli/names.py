@@ -63,15 +63,15 @@ def spelled(patterns, known) -> list[str]:
 
     What matches nothing either way stays as it is.
     """
-    found = []
+    spellings = []
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in known):
             low = pattern.casefold()
             matching = [name for name in known if fnmatchcase(name.casefold(), low)]
-            found += matching or [pattern]
+            spellings += matching or [pattern]
         else:
-            found.append(pattern)
-    return found
+            spellings.append(pattern)
+    return spellings
 
 
 def check_file(path) -> None:
@@ -136,11 +136,7 @@ def check_reference(name) -> None:
 def check_given(algorithms, axes, sizes=()) -> None:
     """Raise ValueError where a size without which there is no problem is not given.
 
-    Parameters
-    ----------
-    algorithms, axes : iterables of str
-    sizes : iterable of str
-        What has to be given whatever the algorithms are.
+    The `sizes` have to be given whatever the algorithms are.
     """
     axes = list(axes)
     needed: dict[str, None] = dict.fromkeys(sizes)
@@ -160,12 +156,7 @@ def check_given(algorithms, axes, sizes=()) -> None:
 
 
 def check_words(axes) -> None:
-    """Raise ValueError for a word that no axis of linrep's algorithms may be.
-
-    Parameters
-    ----------
-    axes : mapping of str to values
-    """
+    """Raise ValueError for a word that no axis of linrep's algorithms may be."""
     for name, values in axes.items():
         for value in values if isinstance(values, list) else [values]:
             if name in WORDS and isinstance(value, str) and value not in WORDS[name]:
@@ -173,13 +164,7 @@ def check_words(axes) -> None:
 
 
 def check_rank(algorithms, axes) -> None:
-    """Raise ValueError where the rank is too large for all other sizes that are given.
-
-    Parameters
-    ----------
-    algorithms : iterable of str
-    axes : mapping of str to values
-    """
+    """Raise ValueError where the rank is too large for all other sizes that are given."""
 
     def numbers(name):
         values = axes.get(name, [])
@@ -202,11 +187,7 @@ def check_rank(algorithms, axes) -> None:
 def check_axes(algorithms, axes, options=()) -> None:
     """Raise ValueError for an axis that none of some algorithms of linrep has.
 
-    Parameters
-    ----------
-    algorithms, axes : iterables of str
-    options : iterable of str
-        Names of the command's own options, which may have been meant.
+    The `options` are the command's own, one of which may have been meant.
     """
     algorithms = list(algorithms)
     if not algorithms or not all(name in AXES for name in algorithms):

@@ -84,9 +84,6 @@ def networks(
             parse(where)
     need("deep", "linrep networks")
     from linrep.cli import network_tables as tables
-    from linrep.figures import experiment
-    from linrep.figures.reproduction import RECORD
-    from linrep.sweeps import Stopped
 
     chosen, named = tables.matching(names)
     device = tables.use(chosen, device, data)
@@ -102,9 +99,24 @@ def networks(
         for table in chosen:
             tables.plan(table.item, seed, wanted, records[table.item.id], device, workers)
         return
+    failed = False
+    if not draw:
+        parts = [(t.item, tables.missing(t.item, seed, wanted, records[t.item.id])) for t in chosen]
+        failed = _train(parts, hours, workers, seed)
+    for table in chosen:
+        _draw(table, seed, wanted, own=method is not None, record=record, draw=draw)
+    if failed:
+        raise click.exceptions.Exit(1)
+
+
+def _train(parts, hours, workers, seed):
+    """Make runs of tables until the time is up; return whether one of them has failed."""
+    from linrep.cli import network_tables as tables
+    from linrep.figures import experiment
+    from linrep.sweeps import Stopped
+
     until, failed = None if hours is None else time.monotonic() + 3600.0 * hours, False
-    parts = [(t.item, tables.missing(t.item, seed, wanted, records[t.item.id])) for t in chosen]
-    for item, runs in () if draw else tables.in_turn(parts, seed):
+    for item, runs in tables.in_turn(parts, seed):
         budget = None if until is None else until - time.monotonic()
         if budget is not None and budget <= 0.0:
             break
@@ -121,27 +133,33 @@ def networks(
             echo_error(error)
             echo(replay_command(error.run, error.first), err=True)
             failed = True  # the others are run and drawn all the same
-    for item, table, folder in chosen:
-        began = time.perf_counter()
-        beside = None
-        if method is not None:
-            item, beside = tables.beside(item, table, seed, wanted)
-        elif record:  # once more: another process may have recorded, too
-            beside = tables.recorded(item, seed)
-        try:
-            drawn = experiment.make_figure(
-                item, out=RECORD / "networks" if record else folder, seed=seed, runs=tables.RUNS,
-                recorded=record, partial=True, beside=beside,
-            )  # fmt: skip
-        except ValueError as error:
-            echo(str(error), err=True)
-            continue
-        show_drawn(item, drawn, began)
-        if absent := drawn.manifest["result"]["settings"].get("absent"):
-            count = len(tables.missing(item, seed, wanted, drawn.rows))
-            which = "them" if count == absent else f"{count} of them"
-            again = "the same command" if not draw else "without --draw, the command"
-            more = f"{again} goes on with {which}" if count else "none of those asked for"
-            echo(f"{item.id}: {absent} runs are missing; {more}")
-    if failed:
-        raise click.exceptions.Exit(1)
+    return failed
+
+
+def _draw(table, seed, wanted, *, own, record, draw):
+    """Draw a table from the runs there are, and say how many are missing."""
+    from linrep.cli import network_tables as tables
+    from linrep.figures import experiment
+    from linrep.figures.reproduction import RECORD
+
+    item, beside = table.item, None
+    began = time.perf_counter()
+    if own:
+        item, beside = tables.beside(item, table.table, seed, wanted)
+    elif record:  # once more: another process may have recorded, too
+        beside = tables.recorded(item, seed)
+    out = RECORD / "networks" if record else table.folder
+    try:
+        drawn = experiment.make_figure(
+            item, out=out, seed=seed, runs=tables.RUNS, recorded=record, partial=True, beside=beside
+        )
+    except ValueError as error:
+        echo(str(error), err=True)
+        return
+    show_drawn(item, drawn, began)
+    if absent := drawn.manifest["result"]["settings"].get("absent"):
+        count = len(tables.missing(item, seed, wanted, drawn.rows))
+        which = "them" if count == absent else f"{count} of them"
+        again = "the same command" if not draw else "without --draw, the command"
+        more = f"{again} goes on with {which}" if count else "none of those asked for"
+        echo(f"{item.id}: {absent} runs are missing; {more}")

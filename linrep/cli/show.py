@@ -86,9 +86,9 @@ def show(context, ids, verbose, budget, seed, store, book_path):
         if not first:
             echo()
         with bad_input(OSError, ValueError):
-            found = current(item, entries.get(item.id), store=store, budget=budget, seed=seed)
-        book = {} if found.result is None else {item.id: found.result}
-        _claim(entry(item, book, book_path or ledger.PATH, file), found, store, verbose)
+            state = current(item, entries.get(item.id), store=store, budget=budget, seed=seed)
+        book = {} if state.result is None else {item.id: state.result}
+        _claim(entry(item, book, book_path or ledger.PATH, file), state, store, verbose)
         if item.id in figures:
             echo()
             _figure(item.id)
@@ -136,85 +136,121 @@ def _line(label, *parts):
         echo(f"  {label:{_LABEL}}", *parts)
 
 
-def _claim(item, found, store, verbose):
+def _claim(item, state, store, verbose):
     """Print a statement with all that is known of it."""
-    from linrep.claims import formulas, ledger
-    from linrep.claims.claim import registered
-    from linrep.claims.entry import failing_parts
-    from linrep.claims.evidence import FAILS, instance, shown
-    from linrep.claims.sections import unescaped
+    from linrep.claims.evidence import instance
+    from linrep.claims.ledger import readings
 
-    claim, recorded, finding, proof = item.claim, item.recorded, item.finding, item.proof
+    recorded, source = item.recorded, ""
+    if recorded:
+        source = f"{'stored run' if state.run else 'ledger'}, {recorded['budget']} budget"
+    _statement(item.claim, verbose)
+    _verdict(item, source)
+    _stored(state, store)
+    for line in readings(recorded):
+        _line("reading", line)
+    _explanation(item.finding, item.proof, verbose)
+    if recorded.get("counterexample"):
+        _line("instance", json.dumps(instance(recorded), ensure_ascii=False))
+    _corrections(item)
+    words = ["linrep", "verify", *filter(None, [item.file]), item.claim.id]
+    if recorded:
+        words += ["--budget", recorded["budget"], "--seed", str(recorded["seed"])]
+    if store != STORE:
+        words += ["--store", str(store)]
+    _line("check it", shlex.join(words))
+    _parts(recorded.get("parts", ()))
+    _facts(recorded.get("facts", ()), verbose, source)
+
+
+def _statement(claim, verbose):
+    """Print what is claimed, where, and under which hypotheses."""
+    from linrep.claims import formulas
+
     _headline(claim.id, claim.plain)
     _line("place", claim.place)
     _line("statement", formulas.text(claim.latex))
     if verbose:
         _line("LaTeX", claim.latex)
     _line("under", "; ".join(map(str, claim.hypotheses)))
-    of = ""
-    if recorded:
-        of = f"{'stored run' if found.run else 'ledger'}, {recorded['budget']} budget"
+
+
+def _verdict(item, source):
+    """Print a verdict with the numbers that it rests on."""
+    from linrep.claims import ledger
+    from linrep.claims.entry import failing_parts
+    from linrep.claims.evidence import FAILS
+
+    recorded = item.recorded
     several = failing_parts(part["verdict"] for part in recorded.get("parts", ()))
     needed = f"it would take {recorded['needed']}" if recorded.get("needed") else ""
     more = filter(None, [*_numbers(recorded), several, needed])
     _line("verdict", verdict(item.verdict), "".join(f" · {each}" for each in more))
     if recorded:
         raised = item.verdict == "error"
-        _line("raised" if raised else "measured", f"{recorded['sentence']} ({of})")
+        _line("raised" if raised else "measured", f"{recorded['sentence']} ({source})")
     _line("largest", ledger.largest_failure(recorded))
     if recorded.get("control"):
-        _line("control", "rejected" if recorded["control"] == FAILS else "ACCEPTED, "
-              f"{recorded['control']}: the check does not reject what is false")  # fmt: skip
-    if found.run and found.recorded:
-        of_ledger = [*_numbers(found.recorded), f"{found.recorded['budget']} budget"]
+        accepted = f"ACCEPTED, {recorded['control']}: the check does not reject what is false"
+        _line("control", "rejected" if recorded["control"] == FAILS else accepted)
+
+
+def _stored(state, store):
+    """Print how a stored run stands beside the ledger, and whether it can still be used."""
+    if state.run and state.recorded:
+        of_ledger = [*_numbers(state.recorded), f"{state.recorded['budget']} budget"]
         texts = "".join(f" · {each}" for each in filter(None, of_ledger))
-        _line("ledger", verdict(found.recorded["verdict"]), texts)
-    if found.damaged:
+        _line("ledger", verdict(state.recorded["verdict"]), texts)
+    if state.damaged:
         _line("store", f"its run in {store} is damaged; linrep verify computes it again")
-    if found.stale:
+    if state.stale:
         _line("store", f"checked in {store} before code was edited; linrep verify checks again")
-    for line in ledger.readings(recorded):
-        _line("reading", line)
+
+
+def _explanation(finding, proof, verbose):
+    """Print why a claim fails, and what the verdict is derived from."""
+    from linrep.claims.sections import unescaped
+
     if finding is not None:
         _line("severity", finding.severity)
         _line("why", unescaped(finding.headline))
         _line("reason", unescaped(finding.reason))
-    if proof is not None:
-        _line(
-            "proof", unescaped(proof.headline) + ("" if verbose else " (-v prints the derivation)")
-        )
-        if verbose:
-            for paragraph in unescaped(proof.text).split("\n\n"):
-                _line("", " ".join(paragraph.split()))
-    if recorded.get("counterexample"):
-        _line("instance", json.dumps(instance(recorded), ensure_ascii=False))
-    _line("corrects", claim.corrects)
+    if proof is None:
+        return
+    hint = "" if verbose else " (-v prints the derivation)"
+    _line("proof", unescaped(proof.headline) + hint)
+    if verbose:
+        for paragraph in unescaped(proof.text).split("\n\n"):
+            _line("", " ".join(paragraph.split()))
+
+
+def _corrections(item):
+    """Print which claim this one corrects, and the corrected versions of it."""
+    from linrep.claims import formulas
+    from linrep.claims.claim import registered
+
+    _line("corrects", item.claim.corrects)
     for name in item.corrected_by:
         other = registered(name)
         _line("corrected", f"{name}: {other.plain}")
         _line("", formulas.text(other.latex))
-    words = ["linrep", "verify", *filter(None, [item.file]), claim.id]
-    if recorded:
-        words += ["--budget", recorded["budget"], "--seed", str(recorded["seed"])]
-    if store != STORE:
-        words += ["--store", str(store)]
-    _line("check it", shlex.join(words))
-    parts = recorded.get("parts", ())
-    if parts:
-        echo()
-        head = ("measurement", "verdict", "strength", "measured", "claimed", "low", "high",
-                "trials")  # fmt: skip
-        keys = ("measured", "predicted", "low", "high")
-        rows = [
-            (
-                part["name"] or part.get("quantity") or "-", verdict(part["verdict"]),
-                part.get("strength") or "-", *(shown(part, key) for key in keys),
-                str(part["n_trials"]),
-            )
-            for part in parts
-        ]  # fmt: skip
-        table(head, rows, left=3)
-    _facts(recorded.get("facts", ()), verbose, of)
+
+
+def _parts(parts):
+    """Print the measurements that a verdict is made of, as a table."""
+    from linrep.claims.evidence import shown
+
+    if not parts:
+        return
+    echo()
+    head = "measurement", "verdict", "strength", "measured", "claimed", "low", "high", "trials"
+    rows = []
+    for part in parts:
+        name = part["name"] or part.get("quantity") or "-"
+        numbers = [shown(part, key) for key in ("measured", "predicted", "low", "high")]
+        strength = part.get("strength") or "-"
+        rows.append((name, verdict(part["verdict"]), strength, *numbers, str(part["n_trials"])))
+    table(head, rows, left=3)
 
 
 def _numbers(result):
@@ -226,7 +262,7 @@ def _numbers(result):
     return [result.get("strength"), *known]
 
 
-def _facts(facts, verbose, of):
+def _facts(facts, verbose, source):
     """Print numbers that decide nothing: those at settings as tables, the others if asked for."""
     from linrep.claims.grids import grids, title
 
@@ -240,7 +276,7 @@ def _facts(facts, verbose, of):
     for grid in tables:
         echo()
         caption = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
-        echo(Painted(caption, "title"), f" ({of})")
+        echo(Painted(caption, "title"), f" ({source})")
         rows = [
             tuple(cell if isinstance(cell, str) else _fact(cell, not grid.unit) for cell in row)
             for row in grid.rows
@@ -313,22 +349,22 @@ def _run(name):
     from linrep.sweeps import open_run
 
     with bad_input(ValueError, OSError):
-        found = open_run(name)
-        completeness, failed = found.completeness(), found.failed()
-        columns, done = found.columns, found.count()
+        run = open_run(name)
+        completeness, failed = run.completeness(), run.failed()
+        columns, done = run.columns, run.count()
     echo(
         Painted(name, "title"),
-        f": {counted(len(found.cells), 'cell')}, {done} of {found.total} replicates",
+        f": {counted(len(run.cells), 'cell')}, {done} of {run.total} replicates",
     )
     if not completeness.whole:
         _line("incomplete", Painted(str(completeness), "note"))
     if failed:
         _line("failed", Painted(str(failed), "note"))
-    for parameter in found.parameters:
-        values = list(dict.fromkeys(str(cell.get(parameter)) for cell in found.cells))
+    for parameter in run.parameters:
+        values = list(dict.fromkeys(str(cell.get(parameter)) for cell in run.cells))
         more = f" … ({len(values)} values)" if len(values) > _MOST_VALUES else ""
         _line(parameter, ", ".join(values[:_MOST_VALUES]) + more)
-    hidden = {*found.parameters, *completion.ADDED}
+    hidden = {*run.parameters, *completion.ADDED}
     measured = [column for column in columns if column not in hidden]
     _line("columns", ", ".join(measured))
     texts = ("settings", "sampling", "stop_reason", "round")

@@ -44,26 +44,7 @@ def read_options(
     flags: Mapping[str, Any],
     own: Collection[str] = (),
 ) -> dict[str, Any]:
-    """Return the options of a TOML file with those of the command line, which win, put over them.
-
-    Parameters
-    ----------
-    source : path or None
-        The TOML file.
-    arguments : sequence of str
-        Algorithms and axes as they stand on the command line.
-    algorithm, function : str or None
-        What is swept, where a flag says so.
-    flags : mapping
-        All other flags by name; None and () where one is not given.
-    own : collection of str
-        The names of the command's options, which a wrong axis may have meant.
-
-    Raises
-    ------
-    ValueError
-        If one of them cannot be read, or they contradict each other.
-    """
+    """Return the options of a TOML file, over which those of the command line are put."""
     options = _read_file(source) | {
         name: value for name, value in flags.items() if value not in (None, ())
     }
@@ -118,18 +99,7 @@ def _check(options, own):
 def build(options: Mapping[str, Any], allow: Collection[str] = ()):
     """Return the sweep that the options describe, and a name for its directory.
 
-    Parameters
-    ----------
-    options : mapping
-        As `read_options` returns them.
-    allow : collection of str
-        Code that a TOML file may name: it runs when it is imported. What the command line names is
-        allowed.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If they describe none.
+    Code that a TOML file names has to be in `allow`: it runs when it is imported.
     """
     from linrep.sweeps.targets import loading_only
 

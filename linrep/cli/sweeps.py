@@ -54,9 +54,9 @@ class _Sweep(CommandWithAxes):
 
 def _value_of(option, arguments):
     """Return the value of an option on the command line, None where it is not given."""
-    for place, word in enumerate(arguments):
+    for index, word in enumerate(arguments):
         if word == option:
-            return next(iter(arguments[place + 1 :]), None)
+            return next(iter(arguments[index + 1 :]), None)
         if word.startswith(f"{option}="):
             return word.partition("=")[2]
     return None
@@ -207,17 +207,17 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
 )
 def runs(directories, everything):
     """List run directories: what is done, missing and failed, and the time left."""
-    found = []
+    paths = []
     for directory in directories or (Path("runs"),):
         inside = sorted(path.parent for path in directory.glob("**/sweep.json"))
         if not inside and directories:
             raise BadInput(f"{directory} holds no run directory")
-        found += inside
-    if not found:
+        paths += inside
+    if not paths:
         raise BadInput("no run directory under runs; name a folder, or start with linrep sweep")
-    found = list(dict.fromkeys(found))
-    kept = [] if directories else [path for path in found if path.parts[1:2] in _KEPT]
-    own = [path for path in found if path not in kept]
+    paths = list(dict.fromkeys(paths))
+    kept = [] if directories else [path for path in paths if path.parts[1:2] in _KEPT]
+    own = [path for path in paths if path not in kept]
     status = 0
     lines: list[tuple] = []
     for path in [*own, *kept] if everything else own:

@@ -79,7 +79,7 @@ def width() -> int | None:
 
 def printable(text):
     """Return a text with escapes in place of control characters."""
-    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
 def wrapped(text: str, indent: str = "") -> str:
@@ -101,14 +101,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left:
     """
     lines = [tuple(head), *rows]
     widths = [max(len(str(cell)) for cell in column) for column in zip(*lines, strict=True)]
-    for places in _parts(widths):
+    for indices in _parts(widths):
         for line in lines:
-            cells = [line[place] for place in places]
+            cells = [line[index] for index in indices]
             while len(cells) > 1 and not str(cells[-1]):  # and no blanks in their place
                 cells.pop()
-            wide = [widths[place] for place in places[: len(cells)]]
-            echo(*_aligned(cells, wide, sum(place < left for place in places)))
-        if places[-1] < len(widths) - 1:
+            wide = [widths[index] for index in indices[: len(cells)]]
+            echo(*_aligned(cells, wide, sum(index < left for index in indices)))
+        if indices[-1] < len(widths) - 1:
             echo()
 
 
@@ -182,11 +182,11 @@ def _styled(part):
 def _aligned(cells, widths, left):
     """Return the parts of a line: painted cells stay so, with blanks around them."""
     parts: list[str | Painted] = []
-    for place, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
+    for index, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
         blank = " " * max(0, wide - len(str(cell)))
-        last = place == len(cells) - 1
+        last = index == len(cells) - 1
         gap = "" if last else _GAP
-        parts += [cell, "" if last else blank + gap] if place < left else [blank, cell, gap]
+        parts += [cell, "" if last else blank + gap] if index < left else [blank, cell, gap]
     return parts
 
 
@@ -198,10 +198,10 @@ def _parts(widths):
         yield every
         return
     part = [0]
-    for place in every[1:]:
-        taken = sum(widths[other] + len(_GAP) for other in part) + widths[place]
+    for index in every[1:]:
+        taken = sum(widths[other] + len(_GAP) for other in part) + widths[index]
         if taken > columns and len(part) > 1:
             yield part
             part = [0]
-        part.append(place)
+        part.append(index)
     yield part

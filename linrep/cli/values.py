@@ -43,11 +43,6 @@ def read_axis(name: str, text: str) -> list[Any]:
     their ends: ``2:10`` (integers), ``2:10:4`` (with a step), ``0:1:lin5`` (five points) and
     ``10:1000:log5`` (five log-spaced points: integers if the ends are, so ``1.0:10:log5`` for
     others).
-
-    Raises
-    ------
-    ValueError
-        If a range is not of these kinds, or a value is missing.
     """
     values: list[Any] = []
     for item in text.split(","):
@@ -115,13 +110,7 @@ def check_cells(axes: Mapping[str, Any], zipped: Iterable[Iterable[str]] = ()) -
 
 
 def split_arguments(arguments: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return words, and the texts of options such as ``--n 10,100`` or ``--n=10``, as they stand.
-
-    Raises
-    ------
-    ValueError
-        If an option has no value, or is given twice.
-    """
+    """Return words, and the texts of options (``--n 10,100``, ``--n=10``) as they stand."""
     words: list[str] = []
     options: dict[str, str] = {}
     waiting = list(arguments)
@@ -154,13 +143,7 @@ def read_value(text: str) -> Any:
 
 
 def read_cell(text: str) -> dict[str, Any]:
-    """Return the parameters written as ``n=10,m=5``, with values as in a cell's name.
-
-    Raises
-    ------
-    ValueError
-        If it is not of this form.
-    """
+    """Return the parameters written as ``n=10,m=5``, with values as in a cell's name."""
     cell: dict[str, Any] = {}
     position = 0
     while position < len(text) or not cell:
@@ -180,13 +163,7 @@ def read_cell(text: str) -> dict[str, Any]:
 
 
 def read_shard(text: str) -> tuple[int, int]:
-    """Return the pair of ``i/N``.
-
-    Raises
-    ------
-    ValueError
-        If it is not of this form.
-    """
+    """Return the pair of ``i/N``."""
     match = re.fullmatch(r"(\d+)/(\d+)", text)
     if not match:
         raise ValueError(f"--shard must be i/N, such as 2/8, got {text!r}")
@@ -205,7 +182,7 @@ def _read_range(name, item):
     if not match or not _is_number(match["start"]) or not _is_number(match["stop"]):
         raise ValueError(f"--{name}: {item!r} is not a range; write START:STOP[:STEP], in numbers")
     start, stop = _number(match["start"]), _number(match["stop"])
-    whole = isinstance(start, int) and isinstance(stop, int)
+    are_integers = isinstance(start, int) and isinstance(stop, int)
     if not (math.isfinite(start) and math.isfinite(stop)) or stop < start:
         raise ValueError(f"--{name}: {item!r} must go up from one finite number to another")
     points = _POINTS.fullmatch(match["step"] or "")
@@ -222,10 +199,12 @@ def _read_range(name, item):
             # parameter that differs is another parameter.
             values = [float(f"{value:.12g}") for value in np.geomspace(start, stop, count)]
             values[0], values[-1] = float(start), float(stop)
-            return list(dict.fromkeys(map(round, values))) if whole else values
+            return list(dict.fromkeys(map(round, values))) if are_integers else values
         low, high = Fraction(match["start"]), Fraction(match["stop"])
-        return _plain([low + (high - low) * place / (count - 1) for place in range(count)], whole)
-    if match["step"] is None and not whole:
+        return _plain(
+            [low + (high - low) * index / (count - 1) for index in range(count)], are_integers
+        )
+    if match["step"] is None and not are_integers:
         raise ValueError(f"--{name}: {item!r} needs a step, such as {item}:lin5")
     if match["step"] is not None and not _is_number(match["step"]):
         raise ValueError(f"--{name}: the step in {item!r} must be a number, logN or linN")
@@ -242,13 +221,15 @@ def _read_range(name, item):
             f"--{name}: {item!r} has {many} values; at most {_MOST:,} are allowed: give a larger "
             f"step, or {match['start']}:{match['stop']}:{spaced} for 20 of them"
         )
-    return _plain([low + width * place for place in range(count)], whole and isinstance(step, int))
+    return _plain(
+        [low + width * index for index in range(count)], are_integers and isinstance(step, int)
+    )
 
 
-def _plain(fractions, whole):
+def _plain(fractions, are_integers):
     """Return integers if that is what they all are and may be, else floats."""
-    whole = whole and all(value.denominator == 1 for value in fractions)
-    return [int(value) if whole else float(value) for value in fractions]
+    are_integers = are_integers and all(value.denominator == 1 for value in fractions)
+    return [int(value) if are_integers else float(value) for value in fractions]
 
 
 def _is_number(text):

@@ -163,15 +163,9 @@ def verify(
     chosen, file = choose(ids)
     from linrep.claims import claims, load_file
     from linrep.claims import ledger as book
-    from linrep.claims.claim import paper_of
 
-    if file is not None and record and book_path is None:
-        raise BadInput("--record of claims of your own needs --ledger FILE")
-    if record and level is not None:
-        raise BadInput("--record takes the ledger's level, leave --level out")
-    if record and book_path is not None:
-        with bad_input(OSError):
-            check_output("--ledger", book_path)
+    if record:
+        _check_record(file, book_path, level)
     entries = read_ledger(file, book_path, record)
     known = entries
     if list_only or verdicts or strengths:
@@ -183,13 +177,7 @@ def verify(
     if list_only:
         _list(chosen, known)
         return
-    if path is not None and figures is not None and path.resolve() == figures.resolve():
-        raise BadInput(f"--json and --figures must differ, both are {str(path)!r}")
-    with bad_input(OSError):
-        if path is not None:
-            check_output("--json", path)
-        if figures is not None:
-            figures.mkdir(parents=True, exist_ok=True)
+    _check_outputs(path, figures)
     results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level)
     _print(results, entries, verbose, budget)
     with bad_input(OSError, ValueError):
@@ -207,14 +195,40 @@ def verify(
         if _accepting(results):
             raise click.exceptions.Exit(1)
         return
-    if file is None:
-        papers = {item.paper for item in chosen}
-        others = (name for name in known_names.claims() if paper_of(name) not in papers)
-        known = {*claims(papers), *others}
-    else:
-        known = load_file(file)
+    known = load_file(file) if file else _ids_beside(chosen)
     if not compare(results, known, entries):
         raise click.exceptions.Exit(1)
+
+
+def _check_record(file, book_path, level):
+    """Refuse to record where there is no ledger to write, or not at its level."""
+    if file is not None and book_path is None:
+        raise BadInput("--record of claims of your own needs --ledger FILE")
+    if level is not None:
+        raise BadInput("--record takes the ledger's level, leave --level out")
+    if book_path is not None:
+        with bad_input(OSError):
+            check_output("--ledger", book_path)
+
+
+def _check_outputs(path, figures):
+    """Refuse what cannot be written to, before anything is checked."""
+    if path is not None and figures is not None and path.resolve() == figures.resolve():
+        raise BadInput(f"--json and --figures must differ, both are {str(path)!r}")
+    with bad_input(OSError):
+        if path is not None:
+            check_output("--json", path)
+        if figures is not None:
+            figures.mkdir(parents=True, exist_ok=True)
+
+
+def _ids_beside(chosen):
+    """Return the ids of the claims there are: of the papers not loaded those of the ledger."""
+    from linrep.claims import claims
+    from linrep.claims.claim import paper_of
+
+    papers = {item.paper for item in chosen}
+    return {*claims(papers), *(n for n in known_names.claims() if paper_of(n) not in papers)}
 
 
 @main.command()
@@ -339,7 +353,7 @@ def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
     from linrep.claims.findings import findings
 
     known = findings() if severities else {}
-    kept = [
+    remaining = [
         item
         for item in chosen
         if (not verdicts or entries.get(item.id, {}).get("verdict") in verdicts)
@@ -347,9 +361,9 @@ def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
         and (not papers or item.paper in papers)
         and (not severities or (item.id in known and known[item.id].severity in severities))
     ]
-    if not kept:
+    if not remaining:
         raise BadInput("no claim is left: --list shows them with their verdicts")
-    return kept
+    return remaining
 
 
 def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level=None):
@@ -371,8 +385,10 @@ def _list(chosen, entries):
     rows = []
     for item in chosen:
         recorded = entries.get(item.id, {})
-        found = recorded.get("verdict") or "-"
-        rows.append((item.id, verdict(found), recorded.get("strength") or "-", item.plain))
+        recorded_verdict = recorded.get("verdict") or "-"
+        rows.append(
+            (item.id, verdict(recorded_verdict), recorded.get("strength") or "-", item.plain)
+        )
     listing(rows)
     counts = Counter(entries.get(item.id, {}).get("verdict") or "unchecked" for item in chosen)
     echo(*_counted(counts), "; linrep show ID has the reason", err=True)
@@ -495,7 +511,7 @@ def compare(results, known, entries):
         book.outcome(item.verdict, item.budget, entries.get(item.id), item.expected)
         for item in results
     ]
-    wrong = [item for item, found in zip(results, outcomes, strict=True) if found in book.WRONG]
+    wrong = [item for item, outcome in zip(results, outcomes, strict=True) if outcome in book.WRONG]
     for item in wrong[:_SHOWN]:
         held = "to hold" if item.expected == HOLDS else f"with the verdict {item.expected!r}"
         expected = f"{'it is not in the ledger, and ' if entries else ''}expected {held}"

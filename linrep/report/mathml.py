@@ -66,15 +66,6 @@ def formula(latex: str) -> Markup:
     minus, unless little stands before it, and end with a comma that a space follows, or with a wide
     space, outside all brackets.
     What is wider than a line by itself may also be broken within one pair of brackets.
-
-    Parameters
-    ----------
-    latex : str
-
-    Raises
-    ------
-    Unreadable
-        If it is not LaTeX, or has commands that are not known.
     """
     root = tree(latex)
     _loosen(root)

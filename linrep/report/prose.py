@@ -46,12 +46,5 @@ def inline(text: str) -> Markup:
 
 
 def html(text: str, ids: Collection[str] = ()) -> Markup:
-    """Return Markdown as HTML.
-
-    Parameters
-    ----------
-    text : str
-    ids : collection of str, optional
-        Claims that the page shows.
-    """
+    """Return Markdown as HTML."""
     return Markup(_MARKDOWN.render(text, {"ids": ids}))

@@ -255,10 +255,13 @@ def test_whatever_is_put_together_is_answered(place, name, examples):
     pairs = st.tuples(st.sampled_from(options or ["--x"]), quick)
     parts = st.lists(st.one_of(pairs, quick.map(lambda text: (text,))), max_size=4)
 
+    # What takes long for all there is; of the report it is a matter of the slow pass.
+    named = {"bench", "figures", "verify", *(["report"] if examples < 100 else [])}
+
     @bounded(examples)
     @given(parts, st.booleans())
     def answered(parts, base):
-        before = CALLS[name] if base or name in ("bench", "figures", "report", "verify") else ()
+        before = CALLS[name] if base or name in named else ()
         dry = ("--dry-run",) if name == "sweep" else ()
         arguments = (name, *dry, *before, *(text for part in parts for text in part))
         done, unchanged = place(*arguments)

@@ -10,7 +10,7 @@ torch = pytest.importorskip("torch")
 from linrep.cli import network_tables  # noqa: E402
 from linrep.cli.estimate import duration  # noqa: E402
 from linrep.figures.experiment import load  # noqa: E402
-from tests.cli.test_networks import RESULTS, SCRIPT, run  # noqa: E402, F401
+from tests.cli.test_networks import RESULTS, SCRIPT, command, here, run  # noqa: E402, F401
 
 
 def _plan(capsys, rows=None, device="cpu", *, workers=2, record=True):
