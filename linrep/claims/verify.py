@@ -27,7 +27,7 @@ from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
 from linrep.sweeps.description import SPECIFICATION
-from linrep.sweeps.pool import WorkerEnded, completed, finish, process_pool
+from linrep.sweeps.workers import WorkerEnded, WorkerPool, completed
 
 _DIGITS = 12  # of the state of the code, in the name of a run directory
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.
@@ -149,20 +149,13 @@ def verify(
                     places[name] = compute(*jobs[name])
                     bar.done(name, computed=not places[name][1])
             else:
-                with process_pool(workers) as pool:
+                with WorkerPool(workers) as pool:
                     ordered = {name: (compute, *jobs[name]) for name in waiting}
-                    try:
-                        for name, place in completed(pool, ordered, workers):
-                            if isinstance(place, WorkerEnded):
-                                place = give_up(name, budget, seed, store, place), False
-                            places[name] = place
-                            bar.done(name, computed=not place[1])
-                    except KeyboardInterrupt:
-                        finish(pool)
-                        raise
-                    except BaseException:
-                        pool.shutdown(wait=False, cancel_futures=True)
-                        raise
+                    for name, place in completed(pool, ordered):
+                        if isinstance(place, WorkerEnded):
+                            place = give_up(name, budget, seed, store, place), False
+                        places[name] = place
+                        bar.done(name, computed=not place[1])
         known = claims({item.paper for item in chosen}) if file is None else load_file(file)
         corrected = {item.corrects: item.id for item in known.values() if item.corrects}
         return [

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -63,7 +62,7 @@ def reproduce(wanted, portable, workers, out):
         start_portable()
     from linrep.claims import claims, ledger
     from linrep.figures import reproduction
-    from linrep.sweeps.pool import WorkerEnded, process_pool, terminate
+    from linrep.sweeps.workers import WorkerEnded, WorkerPool
 
     began = time.perf_counter()
     with bad_input(ValueError, OSError):
@@ -86,19 +85,19 @@ def reproduce(wanted, portable, workers, out):
     }
     jobs |= {item.id: (_check, item.id, str(store)) for item in chosen}
     found: dict[str, Any] = {}
-    with bad_input(ValueError, OSError), interruptible(), process_pool(workers) as pool:
+    with bad_input(ValueError, OSError), interruptible(), WorkerPool(workers) as pool:
         try:
-            _run(pool, {name: jobs[name] for name in _order(expected)}, workers, found, expected)
+            _run(pool, {name: jobs[name] for name in _order(expected)}, found, expected)
             for name, reason in found.items():
                 if isinstance(reason, WorkerEnded):
                     drawing = name in figures
                     found[name] = str(reason) if drawing else _given_up(name, store, reason)
             page = _report(chosen, entries, store, drawn, out, pool)
-        except BrokenExecutor:  # the pool has lost a process, and takes no more work
+        except WorkerEnded:  # while a picture was drawn
             page = _report(chosen, entries, store, drawn, out, None)
         except KeyboardInterrupt:
             # What is finished is stored, replicates of figures too.
-            terminate()
+            pool.end()
             raise Unfinished(f"{out}: stopped at {len(found)} of {len(jobs)} jobs") from None
     _figures({name: found[name] for name in figures})
     results = [found[item.id] for item in chosen]
@@ -189,15 +188,15 @@ def _order(expected):
     return list(dict.fromkeys([*first.values(), *by_time]))
 
 
-def _run(pool, jobs, workers, found, expected):
+def _run(pool, jobs, found, expected):
     """Run the jobs, and put what they return into `found`, by name."""
     from linrep._lib.progress import JobsBar
-    from linrep.sweeps.pool import completed
+    from linrep.sweeps.workers import completed
 
     with JobsBar(
         None, {name: expected[name] for name in jobs}, desc="reproduce", unit="job"
     ) as bar:
-        for name, returned in completed(pool, jobs, workers):
+        for name, returned in completed(pool, jobs):
             found[name] = returned
             bar.done(name)
 

@@ -9,9 +9,9 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Protocol
 
-from linrep.sweeps.children import Children, run_guarded, run_sealed
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
-from linrep.sweeps.sealed import seal
+from linrep.sweeps.sealing import seal
+from linrep.sweeps.workers import WorkerPool, run_guarded, run_sealed
 
 
 class Crew(Protocol):
@@ -27,7 +27,7 @@ class Crew(Protocol):
         """Let all leave the rest of their chunks."""
 
     def end(self) -> None:
-        """Wait for nobody any longer."""
+        """Stop waiting for chunks."""
 
 
 class Threads:
@@ -56,14 +56,14 @@ class Threads:
         self._stopped.set()
 
     def end(self) -> None:
-        """Wait for nobody any longer."""
+        """Stop waiting for chunks, and cancel those that have not begun."""
         self._stopped.set()
         if self._own:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Processes:
-    """Processes, each with a thread that hears what it says.
+    """Processes of this one.
 
     Parameters
     ----------
@@ -75,24 +75,15 @@ class Processes:
     may_lose_workers = False
 
     def __init__(self, workers: int, timeout: float | None):
-        self._pool = ThreadPoolExecutor(workers)
-        self._children = Children(timeout)
+        self._pool = WorkerPool(workers, timeout)
+        self.stop, self.end = self._pool.stop, self._pool.end
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
         """Have a job computed."""
-        return self._pool.submit(self._children.run, seal(job))
-
-    def stop(self) -> None:
-        """Let all leave the rest of their chunks."""
-        self._children.stop()
-
-    def end(self) -> None:
-        """End the processes, whatever they do."""
-        self._children.end()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        return self._pool.submit_chunk(job)
 
 
-class Guests:
+class ExternalExecutor:
     """The workers of an executor that somebody else has set up, on whatever machines.
 
     Parameters
@@ -108,7 +99,7 @@ class Guests:
         self._executor = executor
         self._timeout = timeout
         self._guarded = timeout is not None
-        self._flying: set[Future[Chunk]] = set()
+        self._in_flight: set[Future[Chunk]] = set()
         self._name, self._count = uuid.uuid4().hex, itertools.count()
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
@@ -121,16 +112,16 @@ class Guests:
             future = self._executor.submit(run_guarded, seal(job), self._timeout)
         else:
             future = self._executor.submit(run_sealed, seal(job), self._name, next(self._count))
-        self._flying.add(future)
-        future.add_done_callback(self._flying.discard)
+        self._in_flight.add(future)
+        future.add_done_callback(self._in_flight.discard)
         return future
 
     def stop(self) -> None:
         """Do nothing: a running chunk cannot be reached there."""
 
     def end(self) -> None:
-        """Wait for nobody any longer."""
-        for future in tuple(self._flying):
+        """Stop waiting for chunks, and cancel those that have not begun."""
+        for future in tuple(self._in_flight):
             future.cancel()
 
 

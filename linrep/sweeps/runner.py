@@ -28,19 +28,19 @@ from linrep._lib.progress import progress_bar
 from linrep._lib.threads import one_thread
 from linrep._lib.warning import RunWarning, warn
 from linrep.sweeps import checkpoints
-from linrep.sweeps.children import ATTEMPT
 from linrep.sweeps.chunks import Chunk, Job
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Coverage, Segment
-from linrep.sweeps.crews import Crew, Guests, Processes, Threads, present
+from linrep.sweeps.crews import Crew, ExternalExecutor, Processes, Threads, present
 from linrep.sweeps.directories import create_run, presence
 from linrep.sweeps.grid import Cell
 from linrep.sweeps.machines import differences, machine_now
 from linrep.sweeps.merging import compact
 from linrep.sweeps.parts import Part
-from linrep.sweeps.sealed import check_portable, is_portable
+from linrep.sweeps.sealing import check_portable, is_portable
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run
+from linrep.sweeps.workers import ATTEMPT
 
 _IN_FLIGHT = 2  # chunks submitted per worker: the next is there when one ends
 _LOOK_EVERY = 1.0  # seconds, for interrupts, other processes, and workers that come and go
@@ -498,7 +498,7 @@ def _crew(executor, workers, guarded, timeout) -> Crew:
     if isinstance(executor, ThreadPoolExecutor) and timeout is None:
         return Threads(executor, own=False)
     if executor is not None:
-        return Guests(executor, timeout)
+        return ExternalExecutor(executor, timeout)
     if guarded:
         return Processes(workers(), timeout)
     return Threads(ThreadPoolExecutor(workers()), own=True)

@@ -20,13 +20,13 @@ if "enter" in sys.argv:
 import hashlib, json
 import numpy as np
 from linrep.kernels import linalg
-from linrep.sweeps.pool import process_pool
+from linrep.sweeps.workers import WorkerPool
 
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
     A, v = rng.standard_normal((200, 200)), rng.standard_normal(1001)
     values = [linalg.dot(v, v), *(A @ A)[0], *np.exp(v), *np.log(abs(v)), v.sum()]
-    with process_pool(1) as pool:
+    with WorkerPool(1) as pool:
         worker = pool.submit(portable.mode).result()
     digest = hashlib.sha256(np.array(values).tobytes()).hexdigest()
     print(json.dumps([portable.mode(), worker, digest, sys.argv[1:]]))

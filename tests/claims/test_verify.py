@@ -4,7 +4,7 @@ from itertools import count
 
 from linrep.claims import ledger, load_file, verify
 from linrep.sweeps import open_run
-from linrep.sweeps.pool import WorkerEnded
+from linrep.sweeps.workers import WorkerEnded
 from tests.tools import interrupted
 
 
@@ -38,7 +38,7 @@ def test_what_ended_its_process_is_stored_beside_an_older_result(tmp_path):
     place = verify._directory(name, "quick", 0, tmp_path)
     verify._run(fine, name, "quick", 0, place)
     assert verify._place(place) == (place, "ok")
-    given_up = verify.give_up(name, "quick", 0, tmp_path, WorkerEnded())
+    given_up = verify.give_up(name, "quick", 0, tmp_path, WorkerEnded("ended"))
     assert verify._place(place) == (given_up, "failed")
     assert open_run(place).read()["status"].tolist() == ["ok"]
     assert "WorkerEnded" in open_run(given_up).read()["exception"].iloc[0]

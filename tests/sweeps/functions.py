@@ -94,7 +94,7 @@ def prints(cell, rng):
 
 def call_sealed(sealed):
     """Return the first value of a job's first replicate."""
-    from linrep.sweeps.children import run_sealed
+    from linrep.sweeps.workers import run_sealed
 
     return run_sealed(sealed).table["value"].to_pylist()[0]
 

@@ -1,6 +1,7 @@
 """Worker processes: jobs that end theirs, whatever the others do."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linrep.sweeps.pool import WorkerEnded, completed, process_pool
+from linrep.sweeps.workers import WorkerEnded, WorkerPool, completed
 
 
 def square(x):
@@ -29,27 +30,38 @@ def refuse():
     raise ValueError("no")
 
 
+class Stubborn(Exception):
+    """One that cannot be read again."""
+
+    def __init__(self, message, further):
+        super().__init__(message)
+
+
+def refuse_stubbornly():
+    raise Stubborn("no", "further")
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_jobs_that_end_their_process_are_named_and_the_others_computed(workers):
     jobs = {f"square {x}": (square, x) for x in range(6)}
     poison = {"exit": (end, 0), "killed": (kill,)}
     mixed = dict(sorted((jobs | poison).items(), key=lambda item: item[0][-1]))
-    with process_pool(workers) as pool:
-        found = dict(completed(pool, mixed, workers))
-    assert found.keys() == mixed.keys()
+    with WorkerPool(workers) as pool:
+        results = dict(completed(pool, mixed))
+    assert results.keys() == mixed.keys()
     for name in poison:
-        assert isinstance(found[name], WorkerEnded)
-    assert [found[f"square {x}"] for x in range(6)] == [x * x for x in range(6)]
+        assert isinstance(results[name], WorkerEnded)
+    assert [results[f"square {x}"] for x in range(6)] == [x * x for x in range(6)]
 
 
 def test_what_a_job_raises_is_raised():
-    with process_pool(1) as pool, pytest.raises(ValueError, match="no"):
-        list(completed(pool, {"one": (refuse,)}, 1))
+    with WorkerPool(1) as pool, pytest.raises(ValueError, match="no"):
+        list(completed(pool, {"one": (refuse,)}))
 
 
 SCRIPT = """
 import os, time
-from linrep.sweeps.pool import completed, finish, process_pool
+from linrep.sweeps.workers import WorkerPool, completed
 
 def end():
     os._exit(1)
@@ -58,13 +70,15 @@ def nap():
     time.sleep(600)
 
 if __name__ == "__main__":
-    with process_pool(1) as pool:
+    with WorkerPool(1) as pool:
         try:
-            for name, found in completed(pool, {"end": (end,), "nap": (nap,), "more": (nap,)}, 1):
-                print(name, type(found).__name__, flush=True)
+            for name, result in completed(pool, {"end": (end,), "nap": (nap,), "more": (nap,)}):
+                print(name, type(result).__name__, flush=True)
         except KeyboardInterrupt:
-            finish(pool)
-            raise SystemExit(3)
+            try:
+                pool.shutdown(cancel_futures=True)
+            except KeyboardInterrupt:
+                raise SystemExit(3)
 """
 
 
@@ -90,15 +104,30 @@ def test_a_second_interrupt_ends_jobs_also_after_a_process_was_lost(tmp_path):
         process.stdout.close()
 
 
-@pytest.mark.slow
-def test_where_no_process_can_begin_no_job_is_blamed(tmp_path):
-    """As in a script without a guard for what is run when it is imported."""
-    (tmp_path / "script.py").write_text(SCRIPT.replace('if __name__ == "__main__":', "if True:"))
-    root = str(Path(__file__).parents[2])
-    found = subprocess.run(
-        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
-        env=os.environ | {"PYTHONPATH": root},
-    )  # fmt: skip
-    assert found.returncode not in (0, 3)
-    assert "WorkerEnded" not in found.stdout
-    assert "BrokenProcessPool" in found.stderr
+def test_where_no_process_can_begin_no_job_is_blamed(monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with (
+        WorkerPool(1) as pool,
+        pytest.raises(ChildProcessError, match="outside of any job"),
+    ):
+        list(completed(pool, {"square": (square, 2)}))
+
+
+def test_a_process_that_ends_between_two_jobs_is_no_fault_of_the_next():
+    with WorkerPool(1) as pool:
+        first = pool.submit(os.getpid).result()
+        os.kill(first, signal.SIGKILL)
+        assert dict(completed(pool, {"square": (square, 2)})) == {"square": 4}
+        assert pool.submit(os.getpid).result() != first
+
+
+def test_a_process_serves_many_jobs_and_ends_with_its_pool():
+    with WorkerPool(1) as pool:
+        (process,) = {pool.submit(os.getpid).result() for _ in range(5)}
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_an_error_that_cannot_be_sent_arrives_as_a_line():
+    with WorkerPool(1) as pool, pytest.raises(ValueError, match="Stubborn: no"):
+        pool.submit(refuse_stubbornly).result()

@@ -10,18 +10,17 @@ from typing import Any
 
 import cloudpickle
 
-from linrep.sweeps.chunks import Job
 from linrep.sweeps.targets import Source, add_folder, install, own_folders, own_sources
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """A job, and what a process needs to open it.
+    """A job or call, and what a process needs to open it.
 
     Attributes
     ----------
     content : bytes
-        The job; functions of modules by name, those of notebooks and scripts by value.
+        What is to be run; functions of modules by name, those of notebooks and scripts by value.
     folders : tuple of str
         Where modules are imported from.
     sources : tuple of Source
@@ -33,13 +32,13 @@ class Sealed:
     sources: tuple[Source, ...]
 
 
-def seal(job: Job) -> Sealed:
-    """Return a job for other processes."""
+def seal(job: Any) -> Sealed:
+    """Return a job or call for other processes."""
     return Sealed(cloudpickle.dumps(job), tuple(own_folders()), tuple(own_sources()))
 
 
-def unseal(sealed: Sealed) -> Job:
-    """Return the job; makes the modules that it needs."""
+def unseal(sealed: Sealed) -> Any:
+    """Return the job or call; makes the modules that it needs."""
     for folder in reversed(sealed.folders):
         if folder not in sys.path:
             add_folder(folder)

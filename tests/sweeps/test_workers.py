@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from linrep.sweeps import children, load, open_run, run
-from linrep.sweeps.children import run_sealed
-from linrep.sweeps.sealed import seal, unseal
+from linrep.sweeps import load, open_run, run, workers
+from linrep.sweeps.sealing import seal, unseal
 from linrep.sweeps.targets import own_sources
+from linrep.sweeps.workers import run_sealed
 from tests.sweeps import functions
 from tests.sweeps.support import same_rows, toy
 from tests.tools import complaint
@@ -143,22 +143,22 @@ def test_a_poison_in_a_notebooks_function_is_found_too(tmp_path):
 
 
 @pytest.fixture
-def children_end():
+def worker_ends():
     """End the process that guards jobs of this one, which otherwise stays as long as this does."""
     yield
-    children._kept.child.end()
-    del children._kept.child
+    workers._of_thread.process.end()
+    del workers._of_thread.process
 
 
 SHORT_LIVED = """
 import pickle, sys
-from linrep.sweeps.children import run_sealed
+from linrep.sweeps.workers import run_sealed
 run_sealed(pickle.load(open(sys.argv[1], "rb")), "sweep", 0)
 """
 
 
 @pytest.mark.parametrize("reached", [True, False])
-def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reached, children_end):
+def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reached, worker_ends):
     """An executor that begins a job anew wherever it can, without a word, as Dask's does."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
