@@ -99,7 +99,7 @@ def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, m
     entries = {item.id: {"verdict": "holds", "budget": "standard"} for item in chosen}
     monkeypatch.setattr(ledger, "recorded", lambda: entries)
 
-    def run(pool, jobs, workers, found, expected):
+    def run(pool, jobs, found, expected):
         found["a.figure1"] = figures(record.SAME)
         for place, item in enumerate(chosen):
             found[item.id] = result(item.id, "holds" if place < decided else "undecided")
@@ -123,7 +123,7 @@ def test_without_a_record_one_line_says_so(tmp_path, monkeypatch):
 def test_what_a_worker_cannot_write_is_one_line(tmp_path, monkeypatch):
     """Raised in another process, it arrives here as it is."""
 
-    def full(pool, jobs, workers, found, expected):
+    def full(pool, jobs, found, expected):
         raise OSError(28, "No space left on device")
 
     monkeypatch.chdir(tmp_path)
