@@ -116,3 +116,40 @@ def cases(
     B = frame(rng, d, k) if orthonormal else rng.standard_normal((d, k))
     W = rng.standard_normal((n, k))
     return Case(X, y, offsets, B, W, B_star, W_star, noise, orthonormal, rng, seed)
+
+
+#: Random shapes, and each of the edges by itself.
+problems = st.one_of(
+    cases(k_within_n=False),
+    cases(k_within_n=False, k=(1, 1)),
+    cases(k_within_n=False, d=(2, 8), k=(2, 4), m=(1, 1)),
+    cases(k_within_n=False, n=(1, 1)),
+    cases(k_within_n=False, d=(3, 3), k=(3, 3)),
+    cases(k_within_n=False, noise=(0.0,)),
+)
+head_steps = st.one_of(st.none(), st.tuples(st.integers(1, 5), st.floats(0.01, 0.3)))
+
+
+def arguments(case):
+    """Return the clients as the public calls take them."""
+    return case.X, case.y, case.offsets
+
+
+def participants_of(case, data):
+    """Draw some clients in any order, None for all."""
+    count = data.draw(st.integers(0, case.n), label="participants")
+    return case.rng.permutation(case.n)[:count] if count else None
+
+
+#: Of clients, items, side information, the rank, and a seed.
+completions = st.tuples(*[st.integers(1, 5)] * 3, st.integers(1, 3), seeds)
+
+
+def completion(sizes):
+    """Return entries by client, side information and factors."""
+    n, d, p, k, seed = sizes
+    rng = np.random.default_rng(seed)
+    U, V, Z = (rng.standard_normal(shape) for shape in ((d, k), (p, k), (n, p)))
+    offsets = np.concatenate([[0], np.cumsum(rng.integers(1, 5, n))])
+    items, values = rng.integers(0, d, offsets[-1]), rng.standard_normal(offsets[-1])
+    return items, values, offsets, Z / np.linalg.norm(Z, axis=1, keepdims=True), U, V
