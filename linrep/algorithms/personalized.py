@@ -33,6 +33,7 @@ there is a rank or a truth; ``step_size`` where it is found, that of the round (
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,26 @@ _ADMM_STEPS = 20_000
 _ADMM_ROUNDING = 1e-12
 
 
+@dataclass(frozen=True)
+class _Options:
+    """The arguments that the methods share, checked."""
+
+    step_size: float | None
+    rounds: int
+    tolerance: float
+    start: ArrayLike | None
+    local_steps: int = 1
+
+    def __post_init__(self):
+        tolerance = check.real("tolerance", self.tolerance, minimum=0.0)
+        object.__setattr__(self, "local_steps", check.local_steps(self.local_steps))
+        object.__setattr__(self, "tolerance", tolerance)
+
+    def models(self, n: int, d: int) -> Values:
+        """Return the models (n, d) that a run begins with."""
+        return np.zeros((n, d)) if self.start is None else check.array("start", self.start, (n, d))
+
+
 def local(
     problem: Objectives | ClientData,
     *,
@@ -79,10 +100,9 @@ def local(
     local_steps : int, default 1
         Gradient steps per round.
     """
-    how = step_size, rounds, tolerance, start
+    options = _Options(step_size, rounds, tolerance, start, local_steps)
     return _run(
-        "local", problem, lambda X, _: X, how,
-        local_steps=local_steps, sent=0, penalty=_nothing, alone=True,
+        "local", problem, lambda X, _: X, options, sent=0, penalty=_nothing, alone=True,
     )  # fmt: skip
 
 
@@ -104,9 +124,9 @@ def average(
     local_steps : int, default 1
         With one, gradient descent on the mean of all functions.
     """
-    how = step_size, rounds, tolerance, start
+    options = _Options(step_size, rounds, tolerance, start, local_steps)
     server = _mean_of(None)
-    return _run("FedAvg", problem, server, how, local_steps=local_steps, penalty=_nothing)
+    return _run("FedAvg", problem, server, options, penalty=_nothing)
 
 
 def oracle_clusters(
@@ -133,9 +153,9 @@ def oracle_clusters(
     clusters = found.clusters if clusters is None else np.asarray(clusters)
     if clusters is None or clusters.shape != (found.n,) or clusters.dtype.kind not in "iu":
         raise ValueError(f"clusters must be {found.n} integers, one per client")
-    how = step_size, rounds, tolerance, start
+    options = _Options(step_size, rounds, tolerance, start, local_steps)
     server = _mean_of(clusters)
-    return _run("oracle clusters", found, server, how, local_steps=local_steps, penalty=_nothing)
+    return _run("oracle clusters", found, server, options, penalty=_nothing)
 
 
 def distance_regularized(
@@ -185,12 +205,12 @@ def distance_regularized(
         return 0.5 * penalty * float(np.sum((X - X.mean(axis=0)) ** 2))
 
     sent = problem.d * (2 if center == "global" else 1)
-    how = step_size, rounds, tolerance, start
+    options = _Options(step_size, rounds, tolerance, start)
     return _run(
         "distance-regularized",
         problem,
         server,
-        how,
+        options,
         sent=sent,
         penalty=pulled if center == "mean" else None,
         share=SHARE if center == "global" else 1.0,
@@ -224,12 +244,12 @@ def constrained(
     """
     delta = check.real("delta", delta, minimum=0.0)
     project = DiameterProjection(delta)
-    how = step_size, rounds, tolerance, start
+    options = _Options(step_size, rounds, tolerance, start)
     return _run(
         "distance-constrained",
         problem,
         lambda X, _: project(X),
-        how,
+        options,
         accelerate=True,
         noted={"delta": delta},
     )
@@ -265,8 +285,10 @@ def hard_thresholding(
         left, s, right = np.linalg.svd(X, full_matrices=False)
         return (left[:, :k] * s[:k]) @ right[:k]
 
-    how = step_size, rounds, tolerance, start
-    return _run("hard thresholding", problem, server, how, k=k, penalty=_nothing, noted={"k": k})
+    options = _Options(step_size, rounds, tolerance, start)
+    return _run(
+        "hard thresholding", problem, server, options, k=k, penalty=_nothing, noted={"k": k}
+    )
 
 
 def nuclear_norm(
@@ -298,8 +320,10 @@ def nuclear_norm(
         left, s, right = np.linalg.svd(X, full_matrices=False)
         return (left * np.maximum(s - problem.n * step * penalty, 0.0)) @ right
 
-    how = step_size, rounds, tolerance, start
-    return _run("nuclear norm", problem, server, how, accelerate=True, noted={"penalty": penalty})
+    options = _Options(step_size, rounds, tolerance, start)
+    return _run(
+        "nuclear norm", problem, server, options, accelerate=True, noted={"penalty": penalty}
+    )
 
 
 def penalties(problem: Objectives | ClientData, count: int = 6) -> list[float]:
@@ -393,9 +417,8 @@ def _run(
     name,
     problem,
     server: Server,
-    how,
+    options: _Options,
     *,
-    local_steps=1,
     accelerate=False,
     k=None,
     sent=None,
@@ -405,19 +428,18 @@ def _run(
     restart: Callable[[], None] | None = None,
     noted=None,
 ) -> Trace:
-    """Run rounds of local steps and a server; how is step_size, rounds, tolerance and start.
+    """Run rounds of local steps and a server.
 
     penalty is n times what is added to F, where the server is its proximal map or a projection;
     alone says that no model depends on another. A step by smoothness is a share of 1/L. restart is
     called before the first round: a server may remember others.
     """
-    step_size, rounds, tolerance, start = how
     problem = as_objectives(problem)
     n, d = problem.n, problem.d
-    local_steps = check.local_steps(local_steps)
-    tolerance = check.real("tolerance", tolerance, minimum=0.0)
-    limit = tolerance * _gradients_unit(problem)
-    theta = np.zeros((n, d)) if start is None else check.array("start", start, (n, d))
+    step_size: float | str | None = options.step_size
+    local_steps = options.local_steps
+    limit = options.tolerance * _gradients_unit(problem)
+    theta = options.models(n, d)
     best = None if k is None else problem.best(k)
     rule = "given"
     if step_size is None and local_steps == 1 and penalty is not None:
@@ -451,12 +473,13 @@ def _run(
         return {"floats_up": each, "floats_down": each.copy()}
 
     return run_rounds(
-        step, first, rounds=rounds, measure=measure, algorithm=name,
+        step, first, rounds=options.rounds, measure=measure, algorithm=name,
         stop=lambda row: row["change"] <= limit,
         final=lambda state: {"theta": state["theta"]},
         settings={
             "problem": repr(problem), "step_size": step_size, "step_size_rule": rule,
-            "rounds": rounds, "local_steps": local_steps, "tolerance": tolerance, **(noted or {}),
+            "rounds": options.rounds, "local_steps": local_steps, "tolerance": options.tolerance,
+            **(noted or {}),
         },
         sent=floats,
         problem=problem,

@@ -1,9 +1,8 @@
 """What calls from Python are checked for, and the memory that they share.
 
-What is right costs one look. What is wrong is looked at again, and told in one line that names the
-argument. Types are checked here, and so are the sizes of few arrays; those of many, and what is in
-them, by the compiled code, before anything is written. It returns one of the results below, which
-`refusal` makes an exception of.
+What is wrong is told in one line that names the argument. Types and sizes are checked here; what is
+in the arrays, and whether they share memory, by the compiled code, before anything is written. It
+returns one of the results below, which `refusal` makes an exception of.
 """
 
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from linrep._lib import validation as check
 from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import finite
 
-FINE, SIZES, OFFSETS, INDICES, OVERLAP, ASYMMETRIC, LOST = range(7)  # how a compiled call ended
+FINE, OFFSETS, INDICES, OVERLAP, ASYMMETRIC, LOST = range(6)  # how a compiled call ended
 EVERYONE = np.empty(0, np.int64)  # stands for participants 0, ..., n - 1
 
 _ARRAY, _FLOAT, _INT = np.ndarray, np.dtype(np.float64), np.dtype(np.int64)
@@ -131,42 +130,13 @@ def integers(name, A):
 
 def samples(X, y, offsets):
     """Check clients' samples; return how many there are, their dimension, and that of clients."""
-    if (
-        type(X) is type(y) is type(offsets) is _ARRAY
-        and X.dtype is y.dtype is _FLOAT
-        and offsets.dtype is _INT
-        and X.ndim == 2
-        and offsets.ndim == 1
-        and X.flags.carray
-        and y.flags.carray
-        and offsets.flags.carray
-    ):
-        N, d = X.shape
-        n = offsets.size - 1
-        if d and n > 0 and y.shape == (N,):
-            return N, d, n
-    N, d = _look("X", X, _FLOAT, (None, None))
-    _look("y", y, _FLOAT, (N,), ", a label per row of X")
+    N, d = matrix("X", X)
+    floats("y", y, (N,), ", a label per row of X")
     return N, d, groups(offsets)
 
 
 def problem(X, y, offsets, B, W, names="BW"):
     """Check samples and factors of the clients' models; return N, d, n and k."""
-    if (
-        type(X) is type(y) is type(offsets) is type(B) is type(W) is _ARRAY
-        and X.dtype is y.dtype is B.dtype is W.dtype is _FLOAT
-        and offsets.dtype is _INT
-        and X.ndim == B.ndim == 2
-        and offsets.ndim == 1
-        and X.flags.carray
-        and y.flags.carray
-        and offsets.flags.carray
-        and B.flags.carray
-        and W.flags.carray
-    ):
-        (N, d), (rows, k), n = X.shape, B.shape, offsets.size - 1
-        if d == rows and d and k and n > 0 and y.shape == (N,) and W.shape == (n, k):
-            return N, d, n, k
     N, d, n = samples(X, y, offsets)
     first, second = names
     k = columns(first, B, d, ", a row per column of X")
@@ -176,23 +146,6 @@ def problem(X, y, offsets, B, W, names="BW"):
 
 def entries(items, values, offsets, Z, U, V):
     """Check entries of clients, their side information and factors; return d, p and k."""
-    if (
-        type(items) is type(values) is type(offsets) is type(Z) is type(U) is type(V) is _ARRAY
-        and values.dtype is Z.dtype is U.dtype is V.dtype is _FLOAT
-        and items.dtype is offsets.dtype is _INT
-        and Z.ndim == U.ndim == 2
-        and items.ndim == offsets.ndim == 1
-        and items.flags.carray
-        and values.flags.carray
-        and offsets.flags.carray
-        and Z.flags.carray
-        and U.flags.carray
-        and V.flags.carray
-    ):
-        (n, p), (d, k) = Z.shape, U.shape
-        sizes = n and p and d and k and offsets.size == n + 1
-        if sizes and values.shape == items.shape and V.shape == (p, k):
-            return d, p, k
     N, n = integers("items", items), groups(offsets)
     floats("values", values, (N,), ", one per item")
     p = columns("Z", Z, n, ", a row per client of offsets")
@@ -202,62 +155,13 @@ def entries(items, values, offsets, Z, U, V):
 
 
 def round_on_samples(X, y, offsets, B, W, clients, out, names="BW"):
-    """Return participants and what a round writes to; sizes are left to the compiled code."""
-    listed = EVERYONE if clients is None else clients
-    if type(out) is tuple and len(out) == 2:
-        first, second = out
-        if (
-            type(X) is type(y) is type(offsets) is type(B) is type(W) is type(listed) is _ARRAY
-            and type(first) is type(second) is _ARRAY
-            and X.dtype is y.dtype is B.dtype is W.dtype is first.dtype is second.dtype is _FLOAT
-            and offsets.dtype is listed.dtype is _INT
-            and X.ndim == B.ndim == W.ndim == first.ndim == second.ndim == 2
-            and y.ndim == offsets.ndim == listed.ndim == 1
-            and X.flags.carray
-            and y.flags.carray
-            and offsets.flags.carray
-            and B.flags.carray
-            and W.flags.carray
-            and listed.flags.carray
-            and first.flags.carray
-            and second.flags.carray
-            and (listed.size or clients is None)
-        ):
-            return listed, first, second
-    return sizes_of_round_on_samples(X, y, offsets, B, W, clients, out, names)
-
-
-def sizes_of_round_on_samples(X, y, offsets, B, W, clients, out, names="BW"):
-    """Do the same, sizes included."""
+    """Check a round's arrays; return its participants and what it writes to."""
     _, d, n, k = problem(X, y, offsets, B, W, names)
     return participants(clients), *targets(out, (d, k), (n, k))
 
 
 def round_on_centres(A, U, V, clients, out):
-    """Return participants and what a round writes to; sizes are left to the compiled code."""
-    listed = EVERYONE if clients is None else clients
-    if type(out) is tuple and len(out) == 2:
-        first, second = out
-        if (
-            type(A) is type(U) is type(V) is type(listed) is type(first) is type(second) is _ARRAY
-            and A.dtype is U.dtype is V.dtype is first.dtype is second.dtype is _FLOAT
-            and listed.dtype is _INT
-            and A.ndim == U.ndim == V.ndim == first.ndim == second.ndim == 2
-            and listed.ndim == 1
-            and A.flags.carray
-            and U.flags.carray
-            and V.flags.carray
-            and listed.flags.carray
-            and first.flags.carray
-            and second.flags.carray
-            and (listed.size or clients is None)
-        ):
-            return listed, first, second
-    return sizes_of_round_on_centres(A, U, V, clients, out)
-
-
-def sizes_of_round_on_centres(A, U, V, clients, out):
-    """Do the same, sizes included."""
+    """Check a round's arrays; return its participants and what it writes to."""
     n, d = matrix("A", A)
     k = columns("U", U, d, ", a row per column of A")
     floats("V", V, (n, k), ", a row per row of A and a column per column of U")
@@ -272,11 +176,16 @@ def groups(offsets):
     return size - 1
 
 
+def _is_target(A, shape):
+    """Tell whether results of this shape can be written into an array."""
+    return type(A) is _ARRAY and A.dtype is _FLOAT and A.shape == shape and A.flags.carray
+
+
 def target(A, shape, why):
     """Return `out`, made here if it is None."""
     if A is None:
         return np.empty(shape)
-    if not (type(A) is _ARRAY and A.dtype is _FLOAT and A.shape == shape and A.flags.carray):
+    if not _is_target(A, shape):
         _look("out", A, _FLOAT, shape, why, written=True)
     return A
 
@@ -287,17 +196,9 @@ def targets(out, shape, other):
         return np.empty(shape), np.empty(other)
     if not (isinstance(out, tuple) and len(out) == 2):
         raise TypeError("out must be a pair of arrays, or None")
-    first, second = out
-    if not (
-        type(first) is type(second) is _ARRAY
-        and first.dtype is second.dtype is _FLOAT
-        and first.shape == shape
-        and second.shape == other
-        and first.flags.carray
-        and second.flags.carray
-    ):
-        _look("out[0]", first, _FLOAT, shape, written=True)
-        _look("out[1]", second, _FLOAT, other, written=True)
+    for index, (A, wanted) in enumerate(zip(out, (shape, other), strict=True)):
+        if not _is_target(A, wanted):
+            _look(f"out[{index}]", A, _FLOAT, wanted, written=True)
     return out
 
 
@@ -473,14 +374,6 @@ def finite_matrix(A):
 
 
 @kernel
-def sizes_of_factors(rows, columns, B, W, new_B, new_W):
-    """Tell whether factors, and what replaces them, are (rows, k) and (columns, k)."""
-    k = B.shape[1]
-    good = rows > 0 and columns > 0 and k > 0 and B.shape[0] == rows and W.shape[0] == columns
-    return good and W.shape[1] == k and new_B.shape == B.shape and new_W.shape == W.shape
-
-
-@kernel
 def mixed_up(B, W, new_B, new_W):
     """Tell whether outputs share memory with factors that they do not replace, or in part."""
     return (
@@ -496,8 +389,6 @@ def mixed_up(B, W, new_B, new_W):
 def flaw_of_round_on_samples(X, y, offsets, clients, B, W, new_B, new_W):
     """Return what is wrong with a round's arguments, FINE if nothing is."""
     N, n = X.shape[0], offsets.shape[0] - 1
-    if y.shape[0] != N or not sizes_of_factors(X.shape[1], n, B, W, new_B, new_W):
-        return SIZES
     if not good_offsets(offsets, N):
         return OFFSETS
     if not all_below(clients, n):

@@ -64,27 +64,32 @@ def fit_heads(X, y, offsets, BT, W, work):
 
 @kernel
 def finish_round(BT, W, participants, loss, settings, truth, row, work):
-    """Take the server's step and record the round; return how the run stands.
-
-    If the round fails, the representation of before is put back, and so are the participants'
-    heads.
-    """
-    status = COMPLETED
+    """Take the server's step and record the round; return how the run stands."""
     row[LOSS] = loss
-    if not finite(loss) or not move_representation(
+    moved = finite(loss) and move_representation(
         BT, work.gradientT, settings.step_size, settings.orthonormal, work.candidateT
-    ):
-        status = DIVERGED
-    elif truth.BT.shape[0] > 0:
-        measure(BT, W, truth, settings.orthonormal, work, row)
+    )
+    return record_round(moved, BT, W, BT, W, participants, settings, truth, row, work)
+
+
+@kernel
+def record_round(moved, BT, W, result_BT, result_W, participants, settings, truth, row, work):
+    """Record the result of a round whose step has moved BT, or has failed; return its status.
+
+    The result is what is measured against the truth. If the round fails, the representation of
+    before, which the step leaves in `gradientT`, is put back, and so are the participants' heads.
+    """
+    status = COMPLETED if moved else DIVERGED
+    if moved and truth.BT.shape[0] > 0:
+        measure(result_BT, result_W, truth, settings.orthonormal, work, row)
         if not finite(row[POPULATION_RISK]):
-            copy_rows(work.gradientT, BT)  # the one before the step
+            copy_rows(work.gradientT, BT)
             status = DIVERGED
         elif row[DISTANCE] <= settings.tolerance:
             status = CONVERGED
     if status == DIVERGED:
-        for place in range(participants.shape[0]):
-            copy(work.heads[place], W[participants[place]])
+        for index in range(participants.shape[0]):
+            copy(work.heads[index], W[participants[index]])
     return status
 
 

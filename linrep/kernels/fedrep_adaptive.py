@@ -26,22 +26,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels.fedrep import Samples, fixed_gradients
+from linrep.kernels.fedrep import Samples, fixed_gradients, record_round
 from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import copy, copy_rows, dot, finite, orthonormalize, rescale
 from linrep.kernels.rounds import (
     COMPLETED,
     CONVERGED,
-    DISTANCE,
     DIVERGED,
     EXACT,
     LOSS,
-    POPULATION_RISK,
     Settings,
     Truth,
     Workspace,
     back_project,
-    measure,
 )
 
 Values = NDArray[np.float64]
@@ -341,45 +338,26 @@ def choose_step(X, offsets, clients, BT, W, loss, exact, memory, work):
 
 @kernel
 def finish_adaptive(X, offsets, BT, W, clients, loss, settings, truth, memory, row, work):
-    """Take the server's step and record the round; return how the run stands.
-
-    If the round fails, the representation of before is put back, and so are the participants'
-    heads.
-    """
-    status, exact = COMPLETED, settings.local_steps == EXACT
+    """Take the server's step and record the round; return how the run stands."""
+    moved, exact = finite(loss), settings.local_steps == EXACT
     row[LOSS] = loss
-    if finite(loss):
+    if moved:
         choose_step(X, offsets, clients, BT, W, loss, exact, memory, work)
         row[STEP] = memory.numbers[LENGTH]
         for a in range(BT.shape[0]):
             for column in range(BT.shape[1]):
                 entry = memory.BT[a, column] - row[STEP] * memory.PT[a, column]
                 work.candidateT[a, column] = entry
-                if not finite(entry):
-                    status = DIVERGED
-        if status == COMPLETED and not (
-            orthonormalize(work.candidateT) > BT.shape[1] * np.finfo(np.float64).eps
-        ):
-            status = DIVERGED
-    else:
-        status = DIVERGED
-    if status == COMPLETED:
+                moved = moved and finite(entry)
+        rounding = BT.shape[1] * np.finfo(np.float64).eps
+        moved = moved and orthonormalize(work.candidateT) > rounding
+    if moved:
         copy_rows(BT, work.gradientT)  # the one before the step
         copy_rows(work.candidateT, BT)
-        if truth.BT.shape[0] > 0:
-            if exact and clients.shape[0] == W.shape[0]:
-                measure(memory.BT, memory.W, truth, True, work, row)
-            else:
-                measure(BT, W, truth, True, work, row)
-            if not finite(row[POPULATION_RISK]):
-                copy_rows(work.gradientT, BT)
-                status = DIVERGED
-            elif row[DISTANCE] <= settings.tolerance:
-                status = CONVERGED
-    if status == DIVERGED:
-        for place in range(clients.shape[0]):
-            copy(work.heads[place], W[clients[place]])
-    return status
+    result_BT, result_W = BT, W
+    if exact and clients.shape[0] == W.shape[0]:
+        result_BT, result_W = memory.BT, memory.W
+    return record_round(moved, BT, W, result_BT, result_W, clients, settings, truth, row, work)
 
 
 @kernel

@@ -177,7 +177,6 @@ def fedrep_round(
     clients, new_B, new_W = border.round_on_samples(X, y, offsets, B, W, participants, out)
     N, n, (d, k) = y.size, offsets.size - 1, B.shape
     if k > d:
-        border.sizes_of_round_on_samples(X, y, offsets, B, W, participants, out)
         raise ValueError(f"B must have at most as many columns as rows, got shape {B.shape}")
     step_size = border.positive("step_size", step_size)
     steps, size = (EXACT, 0.0) if head_steps is None else border.steps_of(head_steps)
@@ -187,7 +186,6 @@ def fedrep_round(
         X, y, offsets, clients, B, W, step_size, steps, size, numbers, new_B, new_W
     )
     if status != FINE:
-        border.sizes_of_round_on_samples(X, y, offsets, B, W, participants, out)
         arguments = {"X": X, "y": y, "offsets": offsets, "participants": clients, "B": B, "W": W}
         if status == LOST and steps == EXACT:
             del arguments["W"]  # which is not read

@@ -12,14 +12,12 @@ from linrep.kernels._border import (
     INDICES,
     LOST,
     OVERLAP,
-    SIZES,
     Workspace,
     all_below,
     finite_matrix,
     flaw_of_round_on_samples,
     mixed_up,
     overlap,
-    sizes_of_factors,
     transpose,
 )
 from linrep.kernels.jit import kernel
@@ -154,8 +152,6 @@ def pflmf_round(
     """
     clients, new_U, new_V = border.round_on_samples(X, y, offsets, U, V, participants, out, "UV")
     N, n, (d, k) = y.size, offsets.size - 1, U.shape
-    if k > d:  # perhaps transposed: before scratch memory is asked for
-        border.sizes_of_round_on_samples(X, y, offsets, U, V, participants, out, "UV")
     step_size = border.positive("step_size", step_size)
     steps, size = (1, step_size) if head_steps is None else border.steps_of(head_steps)
     count = clients.size or n
@@ -164,7 +160,6 @@ def pflmf_round(
         X, y, offsets, clients, U, V, step_size, steps, size, numbers, new_U, new_V
     )
     if status != FINE:
-        border.sizes_of_round_on_samples(X, y, offsets, U, V, participants, out, "UV")
         arguments = {"X": X, "y": y, "offsets": offsets, "participants": clients, "U": U, "V": V}
         raise _refusal(status, arguments, new_U, new_V, n, step_size)
     return PFLMFRound(new_U, new_V, loss)
@@ -199,8 +194,6 @@ def _quadratic_round(A, H, clients, U, V, step_size, steps, head_step, numbers, 
     Heads' gradients z = U' H (U v - a) follow z <- z - (head_step / n) U'HU z, see docs/pflmf.md.
     """
     (n, d), k = A.shape, U.shape[1]
-    if not sizes_of_factors(d, n, U, V, new_U, new_V):
-        return SIZES, 0.0
     if not all_below(clients, n):
         return INDICES, 0.0
     if mixed_up(U, V, new_U, new_V):
@@ -312,8 +305,6 @@ def pflmf_quadratic_round(
     """
     clients, new_U, new_V = border.round_on_centres(A, U, V, participants, out)
     (n, d), k = A.shape, U.shape[1]
-    if k > d:  # perhaps transposed: before scratch memory is asked for
-        border.sizes_of_round_on_centres(A, U, V, participants, out)
     step_size = border.positive("step_size", step_size)
     if H is None:
         matrices = _IDENTITY
@@ -332,7 +323,6 @@ def pflmf_quadratic_round(
         A, matrices, clients, U, V, step_size, steps, size, numbers, new_U, new_V
     )
     if status != FINE:
-        border.sizes_of_round_on_centres(A, U, V, participants, out)
         arguments = {"A": A, "H": matrices, "participants": clients, "U": U, "V": V}
         raise _refusal(status, arguments, new_U, new_V, n, step_size)
     return PFLMFRound(new_U, new_V, loss)
