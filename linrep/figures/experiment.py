@@ -211,14 +211,14 @@ class Experiment:
         quick : bool, default False
             Whether those of ``--quick`` are meant.
         """
-        found: dict[str, Any] = {}
+        sizes_given: dict[str, Any] = {}
         sizes, plain = self.sizes_at(quick), replace(self, given={}).sizes_at(quick)
         if sizes is not None and plain is not None:
-            found |= sizes.other_than(plain)
+            sizes_given |= sizes.other_than(plain)
         count = self.at(quick).replicates
         if count != replace(self, given={}).at(quick).replicates:
-            found["replicates"] = count
-        return found
+            sizes_given["replicates"] = count
+        return sizes_given
 
     @property
     def trains_networks(self) -> bool:
@@ -431,8 +431,8 @@ def is_finished(experiment: Experiment, runs: Path, *, seed: int = 0) -> bool:
     """
     directory = run_directory(runs, experiment, sweep_of(experiment, seed=seed))
     with contextlib.suppress(ValueError, OSError):  # begun, and not yet a run directory
-        found = open_run(directory)
-        return found.count() == found.total and not found.failed()
+        stored = open_run(directory)
+        return stored.count() == stored.total and not stored.failed()
     return False
 
 
@@ -536,11 +536,11 @@ def make_figure(
         fixed = experiment.at(quick)
         kept = kept_rows(experiment, rows) if recorded else rows
         # What cannot be summarized, drawn or recorded says so before a file is replaced.
-        found = _result(
+        result = _result(
             fixed, rows, kept if recorded else None, quick, seed, recorded, others, absent
         )
         kinds = ("svg",) if recorded else ("png", "svg")
-        pictures = _pictures(fixed, rows, found["caption"], kinds)
+        pictures = _pictures(fixed, rows, result["caption"], kinds)
         paths["json"].unlink(missing_ok=True)
         _write_rows(kept, paths["parquet"])
         # Another process may be at the same figure, and read what both have computed.
@@ -556,8 +556,8 @@ def make_figure(
     manifest = {
         "id": experiment.id,
         "title": experiment.title,
-        "result": found,
-        "checksums": record.checksums(found),
+        "result": result,
+        "checksums": record.checksums(result),
         "provenance": {
             **surroundings(experiment.packages),
             **_data(experiment, rows, quick),
@@ -659,9 +659,9 @@ def _data(experiment, rows, quick):
         return {}
     from linrep.deep import load
 
-    found = {name: load(name) for name in rows["data"].unique() if name != "digits"}
+    sets = {name: load(name) for name in rows["data"].unique() if name != "digits"}
     return {"data": {name: {"sha256": each.digest, "about": each.about or None}
-                     for name, each in found.items()}}  # fmt: skip
+                     for name, each in sets.items()}}  # fmt: skip
 
 
 def list_sizes(others: Mapping[str, Any]) -> str:
@@ -732,7 +732,7 @@ def _pictures(experiment, rows, caption, kinds):
 
     from linrep.figures import plotting
 
-    found = {}
+    contents = {}
     with plotting.style():
         figure = experiment.draw(rows)
         plotting.caption(figure, caption)
@@ -740,9 +740,9 @@ def _pictures(experiment, rows, caption, kinds):
             metadata = {"Date": None} if kind == "svg" else None
             content = BytesIO()
             figure.savefig(content, format=kind, metadata=metadata)
-            found[kind] = content.getvalue()
+            contents[kind] = content.getvalue()
         plt.close(figure)
-    return found
+    return contents
 
 
 def _as_json(manifest):
@@ -755,13 +755,13 @@ def _as_json(manifest):
         marks.update(zip(places, texts, strict=True))
         return places
 
-    found = manifest["result"]
+    result = manifest["result"]
     short = {
         **manifest,
         "result": {
-            **found,
-            "settings": {**found["settings"], "cells": flat(found["settings"]["cells"])},
-            "summary": {**found["summary"], "lines": flat(found["summary"]["lines"])},
+            **result,
+            "settings": {**result["settings"], "cells": flat(result["settings"]["cells"])},
+            "summary": {**result["summary"], "lines": flat(result["summary"]["lines"])},
         },
     }
     text = json.dumps(short, indent=1, ensure_ascii=False)
@@ -782,13 +782,13 @@ def matching(names: Iterable[str]) -> list[str]:
         If a pattern matches none.
     """
     known = available()
-    found: list[str] = []
+    ids: list[str] = []
     for name in names:
         chosen = [name] if not set(name) & set("*?[") else fnmatch.filter(known, name)
         if not chosen:
             raise ValueError(unknown("unknown experiment", name, known))
-        found += chosen
-    return list(dict.fromkeys(found))
+        ids += chosen
+    return list(dict.fromkeys(ids))
 
 
 def load(name: str) -> Experiment:

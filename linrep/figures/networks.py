@@ -183,9 +183,9 @@ def with_method(item: Any, name: str) -> Any:
         return rows.assign(method=rows["method"].replace(name, shown))
 
     def cells(sizes):
-        found = {tuple((own := {**cell, "method": name}).items()): own
+        columns = {tuple((own := {**cell, "method": name}).items()): own
                  for cell in map(dict, item.cells(sizes))}  # fmt: skip
-        return Grid.of(found.values())
+        return Grid.of(columns.values())
 
     def caption(rows, *others):
         text = item.caption(marked(rows), *others)

@@ -124,7 +124,7 @@ def result(
         As for :class:`linrep.figures.experiment.Experiment`.
     """
     table = summary(rows)
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "caption": caption,
         "settings": dict(settings),
         "rows": {"count": len(rows), "sha256": digest(rows)},
@@ -132,10 +132,10 @@ def result(
     }
     if kept is not None:
         by = {str(i): _short(digest(own)) for i, own in kept.groupby("replicate")}
-        found["rows"]["kept"] = {"count": len(kept), "sha256": digest(kept), "replicates": by}
+        result["rows"]["kept"] = {"count": len(kept), "sha256": digest(kept), "replicates": by}
     if comparable:
-        _make_comparable(found["summary"]["lines"], rows, summary, signed)
-    return found
+        _make_comparable(result["summary"]["lines"], rows, summary, signed)
+    return result
 
 
 def labels(table: pd.DataFrame) -> list[str]:
@@ -162,28 +162,28 @@ def flat(table: pd.DataFrame) -> pd.DataFrame:
     return table.rename_axis("line").reset_index() if labels(table) == ["line"] else table
 
 
-def table(found: Mapping[str, Any]) -> pd.DataFrame:
+def table(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return the recorded summary, by its labels.
 
     Parameters
     ----------
-    found : mapping
+    result : mapping
         A result.
     """
-    names = found["summary"]["labels"]
+    names = result["summary"]["labels"]
     lines = [
         {name: cell if name in names else _value(cell["value"]) for name, cell in line.items()}
-        for line in found["summary"]["lines"]
+        for line in result["summary"]["lines"]
     ]
     frame = pd.DataFrame(lines)
     return frame.set_index(names)
 
 
-def checksums(found: Mapping[str, Any]) -> dict[str, Any]:
+def checksums(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return checksums of a result's parts: one that is changed afterwards can be named."""
-    parts = {name: _checksum(part) for name, part in found.items() if name != "summary"}
-    lines = [_checksum(line) for line in found["summary"]["lines"]]
-    return {**parts, "labels": _checksum(found["summary"]["labels"]), "lines": lines}
+    parts = {name: _checksum(part) for name, part in result.items() if name != "summary"}
+    lines = [_checksum(line) for line in result["summary"]["lines"]]
+    return {**parts, "labels": _checksum(result["summary"]["labels"]), "lines": lines}
 
 
 def _checksum(part):
@@ -235,10 +235,10 @@ def _value(cell):
     return float(cell) if cell in ("inf", "-inf") else cell
 
 
-def _numbers(found) -> Iterator[tuple[tuple, str, dict[str, Any]]]:
+def _numbers(result) -> Iterator[tuple[tuple, str, dict[str, Any]]]:
     """Yield labels, column and entry of every number of a result."""
-    names = found["summary"]["labels"]
-    for line in found["summary"]["lines"]:
+    names = result["summary"]["labels"]
+    for line in result["summary"]["lines"]:
         key = tuple(line[name] for name in names)
         for column, entry in line.items():
             if column not in names:
@@ -273,8 +273,8 @@ def _make_comparable(lines, rows, summary, signed):
                 line[name].update(
                     _interval(
                         float(_value(value)),
-                        [found.get(place, math.nan) for found in halves],
-                        [found.get(place, math.nan) for found in singles],
+                        [part.get(place, math.nan) for part in halves],
+                        [part.get(place, math.nan) for part in singles],
                         {end: _value(line[end]["value"]) for end in ends if ends[end] == name},
                         either,
                     )
@@ -283,23 +283,23 @@ def _make_comparable(lines, rows, summary, signed):
 
 def _ends(columns):
     """Return by column that is an end of an interval, or a standard error, the one before it."""
-    found, last = {}, None
+    filled, last = {}, None
     for name in columns:
         if name in _ENDS and last is not None:
-            found[name] = last
+            filled[name] = last
         else:
             last = name
-    return found
+    return filled
 
 
 def _by_place(summary, rows):
     """Return the numbers of a part of the replicates; none if that is too little for them."""
     try:
         with np.errstate(all="ignore"):
-            found = {"summary": {"labels": labels(frame := summary(rows)), "lines": _lines(frame)}}
+            result = {"summary": {"labels": labels(frame := summary(rows)), "lines": _lines(frame)}}
     except (ArithmeticError, LookupError, ValueError):
         return {}
-    values = {(key, column): _value(entry["value"]) for key, column, entry in _numbers(found)}
+    values = {(key, column): _value(entry["value"]) for key, column, entry in _numbers(result)}
     return {place: value for place, value in values.items() if not isinstance(value, str)}
 
 
@@ -352,7 +352,7 @@ def compare(
     old = recorded["result"]
     lines = [("record", *line, CHANGED) for line in _changes(recorded, kept, again)]
     for name in sorted({*old["settings"], *new["settings"]}):
-        one, two = (found["settings"].get(name) for found in (old, new))
+        one, two = (result["settings"].get(name) for result in (old, new))
         if one != two:
             same_sweep = OTHER if name == "seed" else OUTSIDE
             lines.append(("settings", name, _brief(one), _brief(two), same_sweep))
@@ -374,7 +374,7 @@ def compare(
         outcomes[place] = outcome
         shown = (None if entry is None else entry["value"] for entry in (one, two))
         lines.append(("number", _name(*place), *shown, outcome))
-    digests = [_short(found["rows"]["sha256"]) for found in (old, new)]
+    digests = [_short(result["rows"]["sha256"]) for result in (old, new)]
     lines.append(("rows", "digest", *digests, _text_outcome(*digests)))
     if kept is not None and new_kept is not None:
         lines += [("rows", *line, OTHER) for line in first_differences(kept, new_kept)]
@@ -388,17 +388,17 @@ def compare(
 def _changes(recorded, kept, again):
     """Yield what of a record is not what was written."""
     old = recorded["result"]
-    written, found = recorded["checksums"], checksums(old)
-    for name, value in found.items():
+    written, computed = recorded["checksums"], checksums(old)
+    for name, value in computed.items():
         if name != "lines" and value != written.get(name):
             yield name, written.get(name), value
-    pairs = zip(old["summary"]["lines"], found["lines"], written["lines"], strict=False)
+    pairs = zip(old["summary"]["lines"], computed["lines"], written["lines"], strict=False)
     for line, value, before in pairs:
         if value != before:
             key = tuple(line[name] for name in old["summary"]["labels"])
             yield _name(key, "its line"), before, value
-    if len(found["lines"]) != len(written["lines"]):
-        sizes = len(written["lines"]), len(found["lines"])
+    if len(computed["lines"]) != len(written["lines"]):
+        sizes = len(written["lines"]), len(computed["lines"])
         yield "lines of the summary", *sizes
     if kept is not None:
         about = old["rows"].get("kept", {})

@@ -60,17 +60,17 @@ class Reproduction:
         table = self.table
         numbers = table[table["part"] == "number"]
         kinds = [record.SAME, record.INSIDE, record.OUTSIDE]
-        found = pd.crosstab(numbers["figure"], numbers["outcome"])
-        if record.TOO_FEW in found:
+        counts = pd.crosstab(numbers["figure"], numbers["outcome"])
+        if record.TOO_FEW in counts:
             kinds.insert(2, record.TOO_FEW)
-        found = found.reindex(columns=kinds, fill_value=0)
+        counts = counts.reindex(columns=kinds, fill_value=0)
         digests = table[(table["part"] == "rows") & (table["what"] == "digest")]
         digests = digests.set_index("figure")["outcome"]
-        found["rows"] = digests.map({record.SAME: "same bits"}).fillna("other bits")
+        counts["rows"] = digests.map({record.SAME: "same bits"}).fillna("other bits")
         changed = table[table["part"] == "record"].groupby("figure").size()
         if len(changed):
-            found[record.CHANGED] = changed.reindex(found.index, fill_value=0)
-        return found.rename_axis(columns=None).reset_index()
+            counts[record.CHANGED] = changed.reindex(counts.index, fill_value=0)
+        return counts.rename_axis(columns=None).reset_index()
 
     def text(self) -> str:
         """Return the table and what is not as recorded, at most a screen, and the last line."""
@@ -313,23 +313,23 @@ def together(compared: Iterable[tuple[pd.DataFrame, list[str]]]) -> Reproduction
 
 def _reasons(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return why two runs need not have the same digits."""
-    found = []
+    differences = []
     before, now = (each["provenance"] for each in (old, new))
     if now["mode"] != "portable":
-        found.append("this process is not in the portable mode")
+        differences.append("this process is not in the portable mode")
     if before["mode"] != "portable":
-        found.append("the record is not of the portable mode")
+        differences.append("the record is not of the portable mode")
     for name in _ARITHMETIC:
         one, two = (each["versions"].get(name) for each in (before, now))
         if one != two:
-            found.append(f"{name} {two} here, {one} in the record")
+            differences.append(f"{name} {two} here, {one} in the record")
     one, two = (
         {f"{blas['name']} {blas['version']}" for blas in each["BLAS"]} for each in (before, now)
     )
     if one != two:
         here, there = (", ".join(sorted(only)) or "none" for only in (two - one, one - two))
-        found.append(f"{here} here, {there} in the record")
+        differences.append(f"{here} here, {there} in the record")
     seeds = [each["result"]["settings"]["seed"] for each in (old, new)]
     if seeds[0] != seeds[1]:
-        found.append(f"seed {seeds[1]}, not {seeds[0]}")
-    return found
+        differences.append(f"seed {seeds[1]}, not {seeds[0]}")
+    return differences

@@ -91,8 +91,8 @@ class Sizes:
 
     def quick(self) -> Self:
         """Return the sizes of ``--quick``."""
-        found = {each.name: each.metadata["quick"] for each in fields(self)}
-        return replace(self, **{name: value for name, value in found.items() if value is not None})
+        quick = {each.name: each.metadata["quick"] for each in fields(self)}
+        return replace(self, **{name: value for name, value in quick.items() if value is not None})
 
     def other_than(self, default: Sizes) -> dict[str, Any]:
         """Return those that differ from others of the same figure.
@@ -141,10 +141,10 @@ def _read(each: Field, value: Any) -> Any:
         )
     default: Any = each.default
     kind = type(default[0] if several else default)
-    found = tuple(_read_one(each, kind, item) for item in values)
-    if len(set(found)) < len(found):
+    read = tuple(_read_one(each, kind, item) for item in values)
+    if len(set(read)) < len(read):
         raise ValueError(f"{each.name} must not repeat a value, got {values}")
-    return found if several else found[0]
+    return read if several else read[0]
 
 
 def _read_one(each, kind, value):

@@ -64,17 +64,17 @@ def beside(
         for group, own in rows.groupby(list(by), sort=False)
     ]  # fmt: skip
     names = [*by, "replicates", value, "low", "high", "paper", "paper_error", *listed]
-    found = pd.DataFrame(lines, columns=names).set_index(list(by))
-    if found["paper_error"].isna().all():
-        del found["paper_error"]
+    table = pd.DataFrame(lines, columns=names).set_index(list(by))
+    if table["paper_error"].isna().all():
+        del table["paper_error"]
     if ordered is None:
-        return found
+        return table
     others = [name for name in by if name != ordered]
     order = against_highest(rows, by=others, of=ordered, value=value)
-    return found.assign(
+    return table.assign(
         order=[
             order[group]
-            for group in found.reset_index()[[*others, ordered]].itertuples(index=False, name=None)
+            for group in table.reset_index()[[*others, ordered]].itertuples(index=False, name=None)
         ]
     )
 
@@ -158,11 +158,11 @@ def against_highest(
         is none.
     """
     names = [*by, "first", "second", "p"]
-    found = {}
+    p_values = {}
     for *group, one, two, p in differences(rows, by=by, of=of, value=value)[names].itertuples(
         index=False, name=None
     ):
-        found[*group, one, two] = found[*group, two, one] = p
+        p_values[*group, one, two] = p_values[*group, two, one] = p
     means = rows.groupby([*by, of], sort=False)[value].mean()
     if not by:
         means.index = pd.MultiIndex.from_arrays([means.index])
@@ -174,7 +174,7 @@ def against_highest(
         best = highest[tuple(group)]
         if method == best:
             order[*group, method] = HIGHEST
-        elif np.isnan(p := found[*group, best, method]):
+        elif np.isnan(p := p_values[*group, best, method]):
             order[*group, method] = TOO_FEW
         else:
             order[*group, method] = LOWER if p <= level else OPEN

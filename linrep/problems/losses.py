@@ -189,19 +189,19 @@ class LeastSquaresObjectives(SampleObjectives):
     @cached_property
     def minimizers(self) -> Values:
         """The least-squares models, of minimum norm where not unique, shape (n, d)."""
-        found = np.empty((self.n, self.d))
+        models = np.empty((self.n, self.d))
         for i in range(self.n):
             X, y = self.data.client(i)
             if self.ridge > 0.0 and len(y) < self.d and self.d**2 > memory.DENSE:
                 # (X'X/m + ridge I)^-1 X' = X' (XX'/m + ridge I)^-1
                 system = X @ X.T / len(y) + self.ridge * np.eye(len(y))
-                found[i] = X.T @ np.linalg.solve(system, y / len(y))
+                models[i] = X.T @ np.linalg.solve(system, y / len(y))
             elif self.ridge > 0.0:
                 system = X.T @ X / len(y) + self.ridge * np.eye(self.d)
-                found[i] = np.linalg.solve(system, X.T @ y / len(y))
+                models[i] = np.linalg.solve(system, X.T @ y / len(y))
             else:
-                found[i] = np.linalg.lstsq(X, y, RANK_TOLERANCE)[0]
-        return found
+                models[i] = np.linalg.lstsq(X, y, RANK_TOLERANCE)[0]
+        return models
 
     def _losses(self, scores, y):
         return 0.5 * (scores[:, 0] - y) ** 2

@@ -151,13 +151,13 @@ class Objectives:
     @cached_property
     def minimizers(self) -> Values:
         """A minimizer of every f_i, shape (n, d): in closed form, or by L-BFGS from zero."""
-        found = np.empty((self.n, self.d))
+        minimizers = np.empty((self.n, self.d))
         for i in range(self.n):
-            found[i] = minimize(
+            minimizers[i] = minimize(
                 lambda model, i=i: self.evaluate(i, model), np.zeros(self.d), jac=True,
                 method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-15, "gtol": 1e-9},
             ).x  # fmt: skip
-        return found
+        return minimizers
 
     @cached_property
     def infimum(self) -> float:

@@ -87,8 +87,8 @@ def predict(trace: Any, data: Any) -> Values:
         X, labels = trace.preparation.covariates(X), trace.preparation.labels
     elif data.preparation != trace.preparation:
         raise ValueError("data must be raw, or prepared as those that the trace was learned from")
-    found = _linear(trace.state, X, data.offsets, _rows_of(trace, data.names))
-    return found if labels is None else labels(found)
+    scores = _linear(trace.state, X, data.offsets, _rows_of(trace, data.names))
+    return scores if labels is None else labels(scores)
 
 
 def predict_entries(state: Mapping[str, Values], entries: Any) -> Values:

@@ -223,9 +223,9 @@ class Ratings:
             As :meth:`predict` returns them.
         """
         values = self.mean + self.observations.values
-        found = check.array("predictions", predictions, values.shape)
+        predicted = check.array("predictions", predictions, values.shape)
         with np.errstate(over="ignore"):
-            return float(np.sqrt(np.mean((found - values) ** 2)))
+            return float(np.sqrt(np.mean((predicted - values) ** 2)))
 
     def mean_predictions(self, training: Ratings, of: str) -> NDArray[np.float64]:
         """Return, for each rating, the mean of the training ratings of its item or client.

@@ -375,7 +375,7 @@ def _least_spread(W, size):
     """
     n, k = W.shape
     rng = np.random.default_rng(0)
-    smallest, found = np.inf, np.arange(size)
+    smallest, rows = np.inf, np.arange(size)
     for _ in range(_STARTS):
         few = W[rng.choice(n, k - 1, replace=False)]
         value, v = np.inf, np.linalg.svd(few)[2][-1]
@@ -386,8 +386,8 @@ def _least_spread(W, size):
                 break
             value, v = values[0], directions[:, 0]
             if value < smallest:
-                smallest, found = value, subset
-    return np.linalg.norm(W[found], -2)
+                smallest, rows = value, subset
+    return np.linalg.norm(W[rows], -2)
 
 
 def _draw_heads(n, k, heads, condition, rng):

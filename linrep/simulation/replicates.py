@@ -275,9 +275,9 @@ def sweep(
         raise ValueError("axes must hold at least one")
     derived = derived or {}
     functions = [find_algorithm(name) for name in algorithms]
-    found = [family_of(name, problem) for name in algorithms]
-    family = found[0]
-    if any(other is not family for other in found):
+    of_each = [family_of(name, problem) for name in algorithms]
+    family = of_each[0]
+    if any(other is not family for other in of_each):
         raise ValueError(
             f"{' and '.join(algorithms)} are not run on the same problems: give problem"
         )
@@ -404,13 +404,13 @@ def _found(name):
             "module:function for one of your own"
         )
         raise ValueError(unknown("unknown algorithm", name, ALGORITHMS, otherwise=every))
-    found = load(name)
+    method = load(name)
     methods = sys.modules.get("linrep.deep.methods")  # which a method of one's own has loaded
-    if methods is not None and isinstance(found, type) and issubclass(found, methods.FedAvg):
+    if methods is not None and isinstance(method, type) and issubclass(method, methods.FedAvg):
         from linrep.deep.algorithms import algorithm
 
-        return algorithm(found)
-    return found
+        return algorithm(method)
+    return method
 
 
 def _deep(name):

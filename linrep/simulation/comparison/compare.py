@@ -166,8 +166,8 @@ def compare(
         warnings.simplefilter("ignore", RunWarning)  # how runs ended is in the rows
         rows: list[dict[str, Any]] = []
         resolved: dict[str, dict[str, Any]] = {}
-        for found, label, taken in pool.map(one, jobs):
-            rows += found
+        for new_rows, label, taken in pool.map(one, jobs):
+            rows += new_rows
             resolved.setdefault(label, taken)
             bar.update()
     table = pd.DataFrame(rows)

@@ -132,16 +132,16 @@ def select(
     ):
         # What a run would warn of is in the table: how it ended, and how well it predicts.
         warnings.simplefilter("ignore", RunWarning)
-        found = []
+        all_outcomes = []
         for outcomes in pool.map(lambda job: _outcomes(*job), jobs):
-            found.append(outcomes)
+            all_outcomes.append(outcomes)
             bar.update()
     # Of each group's runs, one for each split, the candidates' outcomes side by side.
     several = len(splits)
     runs = [
         outcomes
         for place in range(len(groups))
-        for outcomes in zip(*found[place * several : (place + 1) * several], strict=True)
+        for outcomes in zip(*all_outcomes[place * several : (place + 1) * several], strict=True)
     ]
 
     def fit(label):
@@ -188,7 +188,7 @@ def _selection(data, settings, runs, tests, measure, rule, fit) -> Selection:
     by_client = {
         label: _by_client(own, tests, data.names) for label, own in zip(labels, runs, strict=True)
     }
-    found = Selection(
+    selection = Selection(
         table=table.loc[order],
         splits=splits.rename_axis(index="split", columns="candidate"),
         clients=pd.DataFrame(by_client).rename_axis(index="client", columns="candidate"),
@@ -197,8 +197,8 @@ def _selection(data, settings, runs, tests, measure, rule, fit) -> Selection:
         rule=rule,
         overlap=overlap,
     )
-    found._fit = fit
-    return found
+    selection._fit = fit
+    return selection
 
 
 def _by_client(runs, tests, clients):

@@ -136,15 +136,15 @@ class Selection:
         """
         row = self.table.loc[self.best]
         tried = self.table[self.table["algorithm"] == row["algorithm"]]
-        found = []
+        limits = []
         for name in self.table.columns[1 : self.table.columns.get_loc("error")]:
             values = {value for value in tried[name].dropna() if isinstance(value, int | float)}
             if len(values) < 2 or row[name] not in values:
                 continue
             least = {"k": 1, "rounds": 1, "ridge": 0}.get(name)
             if row[name] == max(values) or (row[name] == min(values) and row[name] != least):
-                found.append(f"{name}={brief(row[name])}")
-        return found
+                limits.append(f"{name}={brief(row[name])}")
+        return limits
 
     def plot(self, *, ax: Axes | None = None) -> Axes:
         """Draw every candidate with its standard error, the best first; return the axes.
