@@ -131,7 +131,7 @@ OWN = {
         "lhs": lambda **at: arb(0) + sum(at.values()), "rhs": lambda **at: arb(2),
         "region": {"x": (0, 1)},
     },
-    "claims.judge": {"found": [claims.Condition(True)]},
+    "claims.judge": {"measured": [claims.Condition(True)]},
     "claims.load_file": {"path": "claims.py"},
     "claims.proved": {"item": claims.Condition(True)},
     "claims.search": {

@@ -304,7 +304,8 @@ def _look(name, A, dtype, shape, why="", written=False):
     ):
         sizes = ", ".join("any" if size is None else str(size) for size in shape)
         wanted = f"({sizes},)" if len(shape) == 1 else f"({sizes})"
-        raise ValueError(f"{name} must have shape {wanted}{why}, got {A.shape}")
+        positive = ", of positive sizes" if 0 in A.shape else ""
+        raise ValueError(f"{name} must have shape {wanted}{why}{positive}, got {A.shape}")
     kind = ValueError if written else _Layout
     if not A.flags.c_contiguous:
         raise kind(f"{name} must be C-contiguous; numpy.ascontiguousarray makes it so")

@@ -9,7 +9,7 @@ from linrep import kernels
 from tests.compare import check_round, heads_are_clear, is_lost
 from tests.reference import fedrep, subspace
 from tests.strategies import arguments, head_steps, participants_of, problems
-from tests.tools import EPS, UNITS, close, exact_head_error, metric_errors, rank_is_clear
+from tests.tools import EPS, UNITS, close, complaint, exact_head_error, metric_errors, rank_is_clear
 
 
 @given(problems, st.floats(1e-3, 0.5), head_steps, st.data())
@@ -71,3 +71,9 @@ def test_the_moments_start_has_the_leading_eigenvectors(case):
     error = UNITS * EPS * norm(M)
     close(B.T @ B, np.eye(case.k), UNITS * EPS)
     close(M @ B, B * leading, error)
+
+
+def test_no_samples_are_refused_as_such():
+    nothing = np.empty((0, 3)), np.empty(0), np.array([0, 0])
+    with complaint(ValueError, "X ", "positive", "(0, 3)"):
+        kernels.fit_heads(*nothing, np.eye(3)[:, :1].copy())
