@@ -1,4 +1,4 @@
-"""Numbers that are told: what each is of the quantity that it is named after."""
+"""Numbers worth reporting, and what each is of the quantity that it is named after."""
 
 from __future__ import annotations
 

@@ -187,7 +187,67 @@ class Trend(Measurement):
 
 
 @dataclass(frozen=True, eq=False)
-class Exponent(Measurement):
+class _PowerLaw(Measurement):
+    """Something along an axis that is claimed to be a power of it."""
+
+    x: Any = ()
+    _: KW_ONLY
+    equals: float | None = None
+    at_most: float | None = None
+    margin: float = 0.1
+    along: str = ""
+    of: str = ""
+    resampled: Any = None
+    rng: RNGLike = field(default=0, repr=False)
+
+    statistical: ClassVar[bool] = True
+
+    def __post_init__(self):
+        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
+        if (self.equals is None) == (self.at_most is None):
+            raise ValueError(f"{_of(self)} takes equals or at_most")
+        drawn = self._resample() if self.resampled is None else self.resampled
+        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
+        object.__setattr__(self, "rng", None)
+
+    def _resample(self):
+        raise NotImplementedError
+
+    @property
+    def _claimed(self) -> float:
+        return next(each for each in (self.equals, self.at_most) if each is not None)
+
+    def _decided(self, slope, level, n_trials):
+        return slopes.exponent(
+            slope,
+            self._claimed,
+            margin=self.margin,
+            at_most=self.at_most is not None,
+            level=level,
+            n_trials=n_trials,
+        )
+
+    def _drawn(self, y):
+        bound = self.at_most is not None
+        # From the smallest size on a smaller exponent stays below; an equal one is met at the
+        # largest.
+        start = self.x.argmin() if bound else self.x.argmax()
+        return pd.DataFrame(
+            {
+                "panel": "",
+                "series": "",
+                "x": self.x,
+                "y": y,
+                "xlabel": self.along or "x",
+                "ylabel": self.of or self.name or self.quantity,
+                "predicted": y[start] * (self.x / self.x[start]) ** self._claimed,
+                "allowed": "below" if bound else "",
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Exponent(_PowerLaw):
     """Positive replicates along an axis, whose typical size is claimed to be a power of it.
 
     Attributes
@@ -212,46 +272,34 @@ class Exponent(Measurement):
         Of the bootstrap.
     """
 
-    x: Any = ()
     samples: Any = ()
     _: KW_ONLY
-    equals: float | None = None
-    at_most: float | None = None
-    margin: float = 0.1
     statistic: str = "median"
-    along: str = ""
-    of: str = ""
-    resampled: Any = None
-    rng: RNGLike = field(default=0, repr=False)
     quantity: str = "exponent"
 
-    statistical: ClassVar[bool] = True
     kind: ClassVar[str] = "rate or exponent"
 
     def __post_init__(self):
         samples = [_samples(self, "samples", each) for each in _listed("samples", self.samples)]
         object.__setattr__(self, "samples", samples)
-        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
-        if len(samples) != len(self.x):
-            raise ValueError(f"{_of(self)} has {len(samples)} samples at {len(self.x)} sizes")
-        if (self.equals is None) == (self.at_most is None):
-            raise ValueError(f"{_of(self)} takes equals or at_most")
-        drawn = self.resampled
-        if drawn is None:
-            statistic = STATISTICS[check.choice("statistic", self.statistic, STATISTICS)]
-            drawn = resample(samples, statistic, self.rng)
-        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
-        object.__setattr__(self, "rng", None)
+        sizes = len(check.array("x", self.x, (None,)))
+        if len(samples) != sizes:
+            raise ValueError(f"{_of(self)} has {len(samples)} samples at {sizes} sizes")
+        super().__post_init__()
+
+    def _resample(self):
+        statistic = STATISTICS[check.choice("statistic", self.statistic, STATISTICS)]
+        return resample(self.samples, statistic, self.rng)
 
     def _decision(self, level):
         with np.errstate(divide="ignore", invalid="ignore"):
             slope = slopes.fit(np.log(self.x), np.log(self.resampled), level)
-        decided = _power(self, slope, level, sum(map(len, self.samples)))
-        return replace(decided, points=_points(self, self.resampled[:, 0]))
+        decided = self._decided(slope, level, sum(map(len, self.samples)))
+        return replace(decided, points=self._drawn(self.resampled[:, 0]))
 
 
 @dataclass(frozen=True, eq=False)
-class Threshold(Measurement):
+class Threshold(_PowerLaw):
     """Smallest sufficient sizes along an axis, claimed to grow like a power of it.
 
     Attributes
@@ -271,20 +319,11 @@ class Threshold(Measurement):
         Of the draws.
     """
 
-    x: Any = ()
     points: Any = ()
     _: KW_ONLY
-    equals: float | None = None
-    at_most: float | None = None
-    margin: float = 0.1
-    along: str = ""
-    of: str = ""
     runs: int = 0
-    resampled: Any = None
-    rng: RNGLike = field(default=0, repr=False)
     quantity: str = "exponent of the smallest sufficient size"
 
-    statistical: ClassVar[bool] = True
     kind: ClassVar[str] = "sample-size threshold"
 
     def __post_init__(self):
@@ -296,14 +335,10 @@ class Threshold(Measurement):
             raise ValueError("points must be triples (x, low, high), at least one")
         check.real_array("points", points)
         object.__setattr__(self, "points", points)
-        object.__setattr__(self, "x", check.array("x", self.x, (None,)))
-        if (self.equals is None) == (self.at_most is None):
-            raise ValueError(f"{_of(self)} takes equals or at_most")
-        drawn = self.resampled
-        if drawn is None:
-            drawn = resample_points(points, self.rng)
-        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
-        object.__setattr__(self, "rng", None)
+        super().__post_init__()
+
+    def _resample(self):
+        return resample_points(self.points, self.rng)
 
     def _decision(self, level):
         if np.isnan(self.resampled).any():
@@ -311,8 +346,8 @@ class Threshold(Measurement):
         else:
             slope = slopes.fit(np.log(self.x), self.resampled, level)
         size, low, high = np.array(self.points, dtype=float).T
-        points = _points(self, size).assign(low=low, high=high)
-        return replace(_power(self, slope, level, self.runs), points=points)
+        points = self._drawn(size).assign(low=low, high=high)
+        return replace(self._decided(slope, level, self.runs), points=points)
 
 
 @dataclass(frozen=True, eq=False)
@@ -425,29 +460,6 @@ class Line:
     series: str
     x: NDArray[np.float64]
     samples: list[NDArray[np.float64]]
-
-
-def _power(item, slope, level, n_trials):
-    predicted = item.equals if item.at_most is None else item.at_most
-    return slopes.exponent(
-        slope, predicted, margin=item.margin, at_most=item.at_most is not None, level=level,
-        n_trials=n_trials,
-    )  # fmt: skip
-
-
-def _points(item, y):
-    bound = item.at_most is not None
-    predicted = item.at_most if bound else item.equals
-    # From the smallest size on a smaller exponent stays below; an equal one is met at the largest.
-    start = item.x.argmin() if bound else item.x.argmax()
-    return pd.DataFrame(
-        {
-            "panel": "", "series": "", "x": item.x, "y": y,
-            "xlabel": item.along or "x", "ylabel": item.of or item.name or item.quantity,
-            "predicted": y[start] * (item.x / item.x[start]) ** predicted,
-            "allowed": "below" if bound else "",
-        }
-    )  # fmt: skip
 
 
 def _with_tightness(decided):

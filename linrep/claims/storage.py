@@ -9,11 +9,16 @@ from typing import Any
 
 import pandas as pd
 
-from linrep.claims import sampled  # noqa: F401 - its subclasses
+from linrep.claims import measurements, quantities, sampled
 from linrep.claims.measurements import Curve, Measurement
 from linrep.claims.quantities import Fact
 
-_CLASSES = {each.__name__: each for each in (*Measurement.__subclasses__(), Fact, Curve)}
+_CLASSES = {
+    name: each
+    for module in (measurements, quantities, sampled)
+    for name, each in vars(module).items()
+    if isinstance(each, type) and issubclass(each, Measurement | Curve | Fact)
+}
 
 
 def plain(item: Any) -> Any:

@@ -340,16 +340,20 @@ def _directory(name, budget, seed, store):
     item = registered(name)
     own = Path(inspect.getsourcefile(item.check) or "")
     digest = hashlib.sha256(code.state("deep", *_DECIDING, *code.statements()).encode())
-    digest.update(_sources(own) if is_own(item) else _sources_of_linrep(own))
+    digest.update(_digest(own) if is_own(item) else _digest_of_linreps(own))
     return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:_DIGITS]}"
 
 
-def _sources(path):
-    return b"".join(each.read_bytes() for each in (path, *sorted(path.parent.glob("*.py"))))
+def _digest(path):
+    """Return the digest of a file of claims and of those beside it."""
+    digest = hashlib.sha256()
+    for each in (path, *sorted(path.parent.glob("*.py"))):
+        digest.update(each.read_bytes())
+    return digest.digest()
 
 
 # As the other sources of linrep: as they are when the process first asks.
-_sources_of_linrep = cache(_sources)
+_digest_of_linreps = cache(_digest)
 
 
 def _place(base, fresh=False):

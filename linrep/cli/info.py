@@ -108,16 +108,9 @@ def _blas():
     import scipy.linalg  # noqa: F401  the same
     from threadpoolctl import threadpool_info
 
-    fields = (
-        "internal_api",
-        "version",
-        "architecture",
-        "threading_layer",
-        "num_threads",
-        "filepath",
-    )
+    keys = ("internal_api", "version", "architecture", "threading_layer", "num_threads", "filepath")
     return [
-        {name: each[name] for name in fields if each.get(name) is not None}
+        {name: each[name] for name in keys if each.get(name) is not None}
         for each in threadpool_info()
     ]
 

@@ -441,15 +441,15 @@ def _reasons(results, verbose):
             continue
         known = item.verdict in ("fails", "vacuous") and item.id in why
         reason = unescaped(why[item.id].headline) if known else item.sentence
-        several = (
-            "" if known and not verbose else failing_parts(part.verdict for part in item.parts)
-        )
-        most = largest_failure(item.as_json())
+        values = item.as_json()
+        in_parts = verbose or not known
+        several = failing_parts(part.verdict for part in item.parts) if in_parts else ""
+        most = largest_failure(values)
         needed = f"would take: {item.needed}" if item.needed else ""
         largest = f"largest failure: {most}" if most and not known else ""
         more = "; ".join(filter(None, [several, largest, needed]))
         text = f"{reason} ({more})" if more else reason
-        others = readings(item.as_json())
+        others = readings(values)
         if verbose:
             echo("\n", item.id, " ", verdict(item.verdict), ": ", wrapped(text, "  "))
             if known:

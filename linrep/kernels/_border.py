@@ -1,8 +1,8 @@
 """What calls from Python are checked for, and the memory that they share.
 
-What is wrong is told in one line that names the argument. Types and sizes are checked here; what is
-in the arrays, and whether they share memory, by the compiled code, before anything is written. It
-returns one of the results below, which `refusal` makes an exception of.
+What is wrong is reported in one line that names the argument. Types and sizes are checked here;
+what is in the arrays, and whether they share memory, by the compiled code, before anything is
+written. It returns one of the results below, which `refusal` makes an exception of.
 """
 
 from collections.abc import Callable
