@@ -118,7 +118,7 @@ def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     panels = list(rows.groupby("data", sort=False))
-    figure = Figure(figsize=(plotting.COLUMN_WIDTH * len(panels) + 1.6, 2.8))
+    figure = Figure(figsize=(plotting.figure_width(len(panels)), 2.8))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (name, own) in zip(axes, panels, strict=True):
         order = with_own(METHODS, own)

@@ -48,18 +48,18 @@ def replicate(cell, rng, **sizes):
 def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(plotting.COLUMN_WIDTH * 1.25, 2.7))
+    figure = Figure(figsize=(plotting.COLUMN_WIDTH, 2.6))
     ax = figure.subplots()
     plotting.curves(
         ax, rows, x="m", y="error", by="method", order=METHODS, geometric=True, markers=True
     )
     ax.axhline(rows["best_single_model"].mean(), color="0.4", linestyle=":", linewidth=1)
     ax.text(
-        rows["m"].max(),
-        0.85 * rows["best_single_model"].mean(),
+        0.9 * sizes.d,
+        1.2 * rows["best_single_model"].mean(),
         "best single model",
         ha="right",
-        va="top",
+        va="bottom",
         fontsize=7,
         color="0.3",
     )

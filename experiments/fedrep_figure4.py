@@ -61,7 +61,7 @@ def replicate(cell, rng, **sizes):
 def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(plotting.COLUMN_WIDTH * 1.25, 2.7))
+    figure = Figure(figsize=(plotting.COLUMN_WIDTH, 2.6))
     ax = figure.subplots()
     plotting.curves(
         ax, rows, x="samples", y="error", by="method", order=METHODS, geometric=True, markers=True

@@ -46,27 +46,11 @@ def replicate(cell, rng, **sizes):
 
 
 def draw(rows, sizes):
-    from matplotlib.figure import Figure
-
-    samples, clients = sorted(rows["m"].unique()), sorted(rows["n"].unique())
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.6 + 1.4 * len(samples)))
-    axes = figure.subplots(len(samples), len(clients), sharex=True, sharey="row", squeeze=False)
-    for i, m in enumerate(samples):
-        for j, n in enumerate(clients):
-            ax = axes[i, j]
-            panel = rows[(rows["m"] == m) & (rows["n"] == n) & (rows["round"] <= SHOWN)]
-            plotting.curves(
-                ax, panel, x="round", y="loss", by="method", order=sizes.methods, geometric=True
-            )
-            ax.set(yscale="log")
-            if i == 0:
-                ax.set_title(f"n = {n}")
-            if i == len(samples) - 1:
-                ax.set_xlabel("round")
-        plotting.plain_log_ticks(axes[i, 0].yaxis)
-        axes[i, 0].set_ylabel(f"m = {m}\ntraining loss")
-    axes[0, 0].legend()
-    return figure
+    rows = rows[rows["round"] <= SHOWN].sort_values(["m", "n"], kind="stable")
+    return plotting.grid_of_curves(
+        rows, row="m", col="n", labels=("round", "training loss"), log="y", sharey="row",
+        height=1.6, x="round", y="loss", by="method", order=sizes.methods, geometric=True,
+    )  # fmt: skip
 
 
 def summary(rows, sizes):

@@ -52,28 +52,13 @@ def _frame(trace, method):
 
 
 def draw(rows, sizes):
-    from matplotlib.figure import Figure
-
-    sizes = rows[["n", "m"]].drop_duplicates().sort_values(["n", "m"]).to_numpy()
-    ranks = sorted(rows["k"].unique())
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 1.0 + 1.45 * len(sizes)))
-    axes = figure.subplots(len(sizes), len(ranks), sharex=True, sharey="row", squeeze=False)
-    for line, (n, m) in zip(axes, sizes, strict=True):
-        for ax, k in zip(line, ranks, strict=True):
-            panel = rows[(rows["n"] == n) & (rows["m"] == m) & (rows["k"] == k)]
-            panel = panel[panel["round"] > 0]
-            plotting.curves(
-                ax, panel, x="round", y="truth_error", by="method", order=SERIES, geometric=True
-            )
-            ax.set(xscale="log", yscale="log")
-        plotting.plain_log_ticks(line[0].yaxis)
-        line[0].set_ylabel(f"M = {n}, N = {m}\nmean error")
-    for ax, k in zip(axes[0], ranks, strict=True):
-        ax.set_title(f"k = {k}")
-    for ax in axes[-1]:
-        ax.set_xlabel("epoch")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
-    return figure
+    rows = rows[rows["round"] > 0].sort_values(["n", "m", "k"])
+    pairs = zip(rows["n"], rows["m"], strict=True)
+    rows = rows.assign(clients=[f"M = {n}, N = {m}" for n, m in pairs])
+    return plotting.grid_of_curves(
+        rows, row="clients", col="k", labels=("epoch", "mean error"), log="xy", sharey="row",
+        height=1.55, x="round", y="truth_error", by="method", order=SERIES, geometric=True,
+    )  # fmt: skip
 
 
 def summary(rows, sizes):

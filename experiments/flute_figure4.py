@@ -39,27 +39,11 @@ def replicate(cell, rng, **sizes):
 
 
 def draw(rows, sizes):
-    from matplotlib.figure import Figure
-
-    samples = sorted(rows["m"].unique())
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 3.8))
-    axes = figure.subplots(len(LINES), len(samples), sharex=True, sharey=True, squeeze=False)
-    for line, held in zip(axes, LINES, strict=True):
-        for ax, m in zip(line, samples, strict=True):
-            panel = rows[(rows["held"] == held) & (rows["m"] == m) & (rows["round"] > 0)]
-            plotting.curves(
-                ax, panel, x="round", y="truth_error", by="weights", order=list(WEIGHTS),
-                geometric=True,
-            )  # fmt: skip
-            ax.set(xscale="log", yscale="log")
-        line[0].set_ylabel(f"{held}\nmean error")
-    plotting.plain_log_ticks(axes[0, 0].yaxis)
-    for ax, m in zip(axes[0], samples, strict=True):
-        ax.set_title(f"N = {m}")
-    for ax in axes[-1]:
-        ax.set_xlabel("epoch")
-    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
-    return figure
+    rows = rows[rows["round"] > 0].assign(N=rows["m"]).sort_values("N", kind="stable")
+    return plotting.grid_of_curves(
+        rows, row="held", col="N", labels=("epoch", "mean error"), log="xy", height=1.7,
+        x="round", y="truth_error", by="weights", order=list(WEIGHTS), geometric=True,
+    )  # fmt: skip
 
 
 def summary(rows, sizes):

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from matplotlib.patheffects import Normal, Stroke
 from scipy.stats import hypergeom
 
 import linrep as lr
@@ -144,32 +143,27 @@ def draw(rows, sizes):
     from matplotlib.figure import Figure
 
     n, k = sizes.n, sizes.k
-    # Number of entries along p, with style and name of its line.
     every, often = covered(sizes), "once" if k == 1 else f"{k} times"
-    lines = (
-        (lambda p: k * (n + p - k), "-", "as many entries as degrees of freedom, ρ = 1"),
-        (lambda p: np.full_like(p, every), ":", f"half of the draws see every item {often}"),
-        (lambda p: n * p, "--", "as many entries as unknowns in the core, d p"),
-    )
+    p = np.geomspace(1.0, 2.0 * n, 200)
+    entries = {
+        "as many entries as degrees of freedom, ρ = 1": k * (n + p - k),
+        f"half of the draws see every item {often}": np.full_like(p, every),
+        "as many entries as unknowns in the core, d p": n * p,
+    }
+    lines = {label: np.column_stack([N / (k * (n + p - k)), p]) for label, N in entries.items()}
+    without_core = dict(list(lines.items())[:-1])
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 4.2))
     axes = figure.subplots(2, 4)
     maps = rows[rows["part"] == "map"]
     for place, (ax, method) in enumerate(zip(axes.flat, METHODS, strict=False)):
         own = maps[maps["method"] == method].astype({"success": float})
-        mesh = plotting.heat_map(ax, own, x="rho", y="p", value="success", details=False)
-        x, y = ax.get_xlim(), ax.get_ylim()
-        p = np.geomspace(max(1.0, y[0]), y[1], 200)
-        for entries, dashes, label in lines if method == CORE else lines[:2]:
-            rim = [Stroke(linewidth=2.8, foreground="black"), Normal()]
-            ax.plot(
-                entries(p) / (k * (n + p - k)), p, dashes, color="white", label=label,
-                linewidth=1.5, path_effects=rim,
-            )  # fmt: skip
-        shown = [tick for tick in (0.5, 1, 2, 4, 8, 16) if x[0] <= tick <= x[1]]
-        ax.set(xlim=x, ylim=y, title=method)
-        ax.set_xticks(shown or sizes.rho, labels=[f"{tick:g}" for tick in shown or sizes.rho])
-        ticks = sorted(own["p"].unique())
-        ax.set_yticks(ticks, labels=[f"{p}" if p < n else "none" for p in ticks])
+        mesh = plotting.heat_map(
+            ax, own, x="rho", y="p", value="success", details=False,
+            boundary=lines if method == CORE else without_core,
+        )  # fmt: skip
+        ax.set_title(method)
+        ax.set_xticks(ax.get_xticks()[::2], ax.get_xticklabels()[::2])
+        ax.set_yticklabels([f"{p}" if p < n else "none" for p in sorted(own["p"].unique())])
         ax.set_xlabel("oversampling, $\\rho$")
         if place % 4 == 0:
             ax.set_ylabel("side information, $p$")
@@ -183,10 +177,12 @@ def draw(rows, sizes):
 def draw_conditions(ax, rows, sizes):
     """Draw the shares of successes against the condition number, a line per method."""
     own = rows[rows["part"] == "condition"]
-    own = own.assign(place=own["method"].map(METHODS.index), success=own["success"].astype(float))
-    plotting.heat_map(ax, own, x="condition", y="place", value="success", details=False)
+    own = own.assign(
+        method=pd.Categorical(own["method"], METHODS), success=own["success"].astype(float)
+    )
+    plotting.heat_map(ax, own, x="condition", y="method", value="success", details=False)
     ax.invert_yaxis()
-    ax.set_yticks(range(len(SHORT)), labels=SHORT, fontsize=6.5)
+    ax.set_yticklabels(SHORT, fontsize=6.5)
     ax.set(
         xlabel="condition number", title=f"p = {sizes.condition_p}, ρ = {sizes.condition_rho:g}",
     )  # fmt: skip

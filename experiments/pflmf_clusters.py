@@ -183,14 +183,8 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 5.0))
     axes = figure.subplots(2, 2)
     low_rank = rows[(rows["part"] == "clusters") & (rows["method"] == LOW_RANK)]
-    # Sizes of samples that are compared, at even distances.
-    tried = sorted(low_rank["m"].unique())
-    map_rows = low_rank.assign(place=low_rank["m"].map(tried.index))
     ax = axes[0, 0]
-    plotting.heat_map(
-        ax, map_rows, x="place", y="setting", value="recovered", label="share recovered"
-    )
-    ax.set_xticks(range(len(tried)), [str(m) for m in tried])
+    plotting.heat_map(ax, low_rank, x="m", y="setting", value="recovered", label="share recovered")
     ax.set(xlabel="samples per client m", ylabel="rank r of pFL$^{MF}$",
            title=f"{sizes.groups} clusters read off the models")  # fmt: skip
     best = chosen(rows)

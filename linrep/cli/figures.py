@@ -72,6 +72,11 @@ def _run_options(command):
                 is_flag=True,
                 help="Draw into figures: make it what others compare with.",
             ),
+            click.option(
+                "--caption",
+                is_flag=True,
+                help="Draw the caption under the picture, too; its manifest has it in any case.",
+            ),
             mode_option(
                 "Compute with instructions that many processors have, so that they get the same "
                 "bits, given the same versions of the libraries, or with all of this one's.  "
@@ -201,10 +206,13 @@ def run_script(experiment):
     command()
 
 
-def _start(check, record, quick, portable, data, **_):
+def _start(check, record, quick, portable, data, caption, **_):
     """Refuse what does not go together, and choose the mode, before anything heavy is loaded."""
     if check and record:
         raise BadInput("--check and --record: compare with the record, or make it")
+    if caption and (check or record):
+        option = "--check" if check else "--record"
+        raise BadInput(f"{option}: its pictures are drawn without --caption")
     if quick and (check or record):
         option = "--check" if check else "--record"
         raise BadInput(f"{option}: a record is of the full settings, not of --quick")
@@ -252,7 +260,9 @@ def _folder(others):
     return f"{name[:_LONGEST_NAME]}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _make(chosen, given, quick, check, record, workers, seed, out, replicates, **_):
+def _make(
+    chosen, given, quick, check, record, workers, seed, out, replicates, caption, **_
+):  # fmt: skip
     """Draw figures, and compare them with the record if asked to."""
     from linrep.figures.experiment import RUNS, Failed, make_figure
     from linrep.figures.reproduction import RECORD, RESULTS, check_figures, read_record
@@ -295,6 +305,7 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
                         seed=seed,
                         recorded=record,
                         runs=results / RUNS if record else None,
+                        caption=caption,
                     )
                 show_drawn(item, drawn, began)
             return

@@ -133,6 +133,7 @@ def _options(command):
     type=click.Path(file_okay=False, path_type=Path),
     help="Draw what the verdicts rest on into this folder.",
 )
+@click.option("--caption", is_flag=True, help="Write claim and verdict under these pictures.")
 @click.option(
     "--record",
     is_flag=True,
@@ -141,7 +142,7 @@ def _options(command):
 @MODE_OPTION
 def verify(
     ids, budget, workers, seed, store, list_only, verbose, verdicts, papers, severities, strengths,
-    fresh, level, book_path, path, figures, record, portable,
+    fresh, level, book_path, path, figures, caption, record, portable,
 ):  # fmt: skip
     """Check claims of the papers: all, some by id or pattern, or a file's.
 
@@ -185,7 +186,7 @@ def verify(
             text = json.dumps([result.as_json() for result in results], indent=1)
             write_file(path, f"{text}\n".encode())
         if figures is not None:
-            _draw(chosen, results, figures)
+            _draw(chosen, results, figures, caption)
         if record:
             known = load_file(file) if file else claims()
             for name in entries.keys() - known.keys():
@@ -533,12 +534,12 @@ def compare(results, known, entries):
     return not (wrong or gone or accepting)
 
 
-def _draw(chosen, results, folder):
+def _draw(chosen, results, folder, caption):
     for item, result in zip(chosen, results, strict=True):
         if result.points is not None:
             place = f" ({item.place})" if item.place else ""
             verdict = f"{result.verdict.capitalize()}: {result.sentence}."
-            text = f"{item.id}{place}: {item.plain} {verdict}"
+            text = f"{item.id}{place}: {item.plain} {verdict}" if caption else None
             echo(_save(folder, item.id, result.points, text))
 
 
@@ -550,7 +551,8 @@ def _save(folder, name, points, text):
     path = folder / f"{name}.png"
     with plotting.style():
         figure = plotting.evidence(points)
-        plotting.caption(figure, text)
+        if text is not None:
+            plotting.caption(figure, text)
         write_figure(path, figure)
         plt.close(figure)
     return path

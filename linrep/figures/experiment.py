@@ -470,6 +470,7 @@ def make_figure(
     keep: bool = False,
     partial: bool = False,
     beside: pd.DataFrame | None = None,
+    caption: bool = False,
 ) -> Drawn:
     """Run an experiment and write its picture, rows (Parquet) and manifest (JSON).
 
@@ -496,6 +497,9 @@ def make_figure(
     beside : DataFrame, optional
         With `partial`: rows of other runs of the figure, drawn and summarized, too, where this one
         has no replicate of theirs.
+    caption : bool, default False
+        Draw the caption under the picture; it is in the manifest in any case. What makes the
+        figure another one than the default, such as reduced sizes, always stands there.
 
     Returns
     -------
@@ -540,7 +544,8 @@ def make_figure(
             fixed, rows, kept if recorded else None, quick, seed, recorded, others, absent
         )
         kinds = ("svg",) if recorded else ("png", "svg")
-        pictures = _pictures(fixed, rows, result["caption"], kinds)
+        text = result["caption"] if caption else " ".join(_remarks(quick, others, absent))
+        pictures = _pictures(fixed, rows, text, kinds)
         paths["json"].unlink(missing_ok=True)
         _write_rows(kept, paths["parquet"])
         # Another process may be at the same figure, and read what both have computed.
@@ -700,13 +705,8 @@ def _write_rows(rows, path):
 
 def _result(experiment, rows, kept, quick, seed, comparable, others, absent):
     replicates = int(rows["replicate"].max()) + 1
-    text = " ".join(experiment.caption(rows, replicates).split())
-    if others:
-        text = f"OTHER SIZES than the default: {list_sizes(others)}. {text}"
-    if absent:
-        text = f"INCOMPLETE: {absent} runs are left out, which have not been run. {text}"
-    if quick:
-        text = "QUICK RUN, reduced grid and replicates. " + text
+    text = experiment.caption(rows, replicates)
+    text = " ".join([*_remarks(quick, others, absent), *text.split()])
     settings = {
         "quick": quick,
         "seed": seed,
@@ -726,8 +726,20 @@ def _result(experiment, rows, kept, quick, seed, comparable, others, absent):
     )
 
 
-def _pictures(experiment, rows, caption, kinds):
-    """Return the picture in each of the formats."""
+def _remarks(quick, others, absent):
+    """Return sentences on what makes a figure another one than the default."""
+    remarks = []
+    if quick:
+        remarks.append("QUICK RUN, reduced grid and replicates.")
+    if absent:
+        remarks.append(f"INCOMPLETE: {absent} runs are left out, which have not been run.")
+    if others:
+        remarks.append(f"OTHER SIZES than the default: {list_sizes(others)}.")
+    return remarks
+
+
+def _pictures(experiment, rows, text, kinds):
+    """Return the picture, with a text under it, in each of the formats."""
     import matplotlib.pyplot as plt
 
     from linrep.figures import plotting
@@ -735,7 +747,8 @@ def _pictures(experiment, rows, caption, kinds):
     contents = {}
     with plotting.style():
         figure = experiment.draw(rows)
-        plotting.caption(figure, caption)
+        if text:
+            plotting.caption(figure, text)
         for kind in kinds:
             metadata = {"Date": None} if kind == "svg" else None
             content = BytesIO()

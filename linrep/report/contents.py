@@ -170,7 +170,7 @@ def _figures(folder, papers):
         _require(path, found["settings"], ("quick", "seed", "replicates"))
         if papers is not None and manifest["id"].partition(".")[0] not in papers:
             continue
-        picture = pictures.stored(path.with_suffix(".svg"), found["caption"])
+        picture = pictures.stored(path.with_suffix(".svg"))
         settings = found["settings"]
         words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
         words += ["--quick"] * bool(settings["quick"])

@@ -20,7 +20,7 @@ _DPI = 132  # more than a pixel for each of the page's, for letters
 _CSS_DPI = 96
 _POINTS = 72  # an inch
 #: How a figure's SVG begins, up to its size.
-_ROOT = re.compile(r'(<svg[^>]*?) width="([\d.]+)pt" height="([\d.]+)pt" viewBox="[\d. ]+"')
+_ROOT = re.compile(r'<svg[^>]*? width="([\d.]+)pt" height="([\d.]+)pt"')
 
 #: Numbers with more digits than can be seen.
 _DIGITS = re.compile(r"-?\b\d+\.\d{3,}\b")
@@ -55,8 +55,8 @@ def evidence(points: pd.DataFrame) -> Picture:
     return _picture(Image.open(buffer), _CSS_DPI / _DPI)
 
 
-def stored(path: Path, caption: str) -> Picture:
-    """Return a figure's SVG without the caption under it, in its natural size.
+def stored(path: Path) -> Picture:
+    """Return a figure's SVG in its natural size.
 
     Raises
     ------
@@ -67,11 +67,9 @@ def stored(path: Path, caption: str) -> Picture:
     root = _ROOT.search(text)
     if root is None:
         raise OSError(f"{path} is no SVG of a figure")
-    across, down = float(root[2]), float(root[3])
-    down = max(down - _POINTS * plotting.caption_height(caption, across / _POINTS), 1.0)
-    size = f'width="{across:g}pt" height="{down:g}pt" viewBox="0 0 {across:g} {down:g}"'
-    drawing = _DIGITS.sub(lambda number: f"{float(number.group()):.2f}", text[root.end() :])
-    content = f"{root[1]} {size}{drawing}".encode()
+    across, down = float(root[1]), float(root[2])
+    drawing = _DIGITS.sub(lambda number: f"{float(number.group()):.2f}", text)
+    content = drawing.encode()
     packed = base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
     scale = _CSS_DPI / _POINTS
     return Picture(packed, round(scale * across), round(scale * down))

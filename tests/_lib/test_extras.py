@@ -72,7 +72,7 @@ def alone(script, status=0):
 
 def test_the_dependencies_are_few():
     assert {NAME.match(each)[0] for each in PROJECT["dependencies"]} == {
-        "lazy-loader", "matplotlib", "numba", "numpy", "pandas", "scipy"
+        "lazy-loader", "matplotlib", "numba", "numpy", "pandas", "scipy", "seaborn"
     }  # fmt: skip
 
 

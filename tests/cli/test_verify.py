@@ -435,9 +435,11 @@ def test_a_caption_has_the_place_where_there_is_one(other, monkeypatch):
     texts = []
     monkeypatch.setattr(plotting, "caption", lambda figure, text: texts.append(text))
     call("other_claims.py", "mine.bound", "--figures", "pictures")
+    assert not texts
+    call("other_claims.py", "mine.bound", "--figures", "pictures", "--caption")
     text = Path("other_claims.py").read_text().replace('place="my notes", ', "")
     Path("other_claims.py").write_text(text)
-    call("other_claims.py", "mine.bound", "--figures", "pictures")
+    call("other_claims.py", "mine.bound", "--figures", "pictures", "--caption")
     assert [text.partition(": ")[0] for text in texts] == ["mine.bound (my notes)", "mine.bound"]
     assert all("Bounded. Fails: " in text for text in texts)
 

@@ -144,13 +144,6 @@ def drawn(table, **options):
     return ax, mesh
 
 
-def edges(mesh):
-    """Return the edges of the columns and of the rows of a mesh."""
-    corners = mesh.get_coordinates()
-    np.testing.assert_array_equal(corners[..., 0], corners[:1, :, 0].repeat(len(corners), axis=0))
-    return corners[0, :, 0], corners[:, 0, 1]
-
-
 def test_cells_hold_the_means_of_their_rows():
     table = grid((5, 10, 20), (1.0, 2.0, 3.0, 4.0), lambda x, y, r: x * y + r)
     ax, mesh = drawn(table)
@@ -160,36 +153,26 @@ def test_cells_hold_the_means_of_their_rows():
     assert mesh.colorbar.ax.get_ylabel() == "value"
     written = {text.get_position(): text.get_text() for text in ax.texts}
     assert len(written) == 12
-    assert written[(20, 3.0)] == "61"
+    assert written[(2.5, 2.5)] == "61"
 
 
-def test_an_axis_is_logarithmic_if_its_grid_is():
-    ax, mesh = drawn(grid((5, 10, 20), (1.0, 2.0, 3.0, 4.0), lambda x, y, r: x * y))
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "linear")
-    across, up = edges(mesh)
-    root = np.sqrt(2.0)
-    np.testing.assert_allclose(across, [5 / root, 5 * root, 10 * root, 20 * root])
-    np.testing.assert_allclose(up, [0.5, 1.5, 2.5, 3.5, 4.5])
-    np.testing.assert_allclose(ax.get_xlim(), across[[0, -1]])
-    np.testing.assert_allclose(ax.get_ylim(), up[[0, -1]])
-    assert [label.get_text() for label in ax.get_xticklabels()] == ["5", "10", "20"]
-    assert len(ax.get_xticks(minor=True)) == 0
+def labels(axis):
+    return [label.get_text() for label in axis.get_ticklabels()]
 
 
-@pytest.mark.parametrize(
-    ("values", "scale", "expected"),
-    [
-        ([10, 20, 50, 100], "log", np.sqrt([50, 200, 1000, 5000, 20000])),
-        ([0, 10, 100, 1000], "linear", [-5, 5, 55, 550, 1450]),
-        ([1, 2, 4, 5], "linear", [0.5, 1.5, 3, 4.5, 5.5]),
-        ([1, 100], "linear", [-48.5, 50.5, 149.5]),
-        ([7], "linear", [6.5, 7.5]),
-    ],
-)
-def test_edges_are_midway_on_the_scale_of_the_grid(values, scale, expected):
-    ax, mesh = drawn(grid(values, (1, 2, 3), lambda x, y, r: y))
-    assert ax.get_xscale() == scale
-    np.testing.assert_allclose(edges(mesh)[0], expected)
+def test_cells_are_alike_and_labelled_with_their_values_from_below():
+    ax, _ = drawn(grid((5, 10, 20), (0.25, 1.0, 2.0), lambda x, y, r: x * y))
+    assert ax.axis() == (0.0, 3.0, 0.0, 3.0)
+    assert (labels(ax.xaxis), labels(ax.yaxis)) == (["5", "10", "20"], ["0.25", "1", "2"])
+    assert not ax.get_xlabel() + ax.get_ylabel()
+
+
+def test_names_are_in_the_order_of_their_categories():
+    table = grid((5, 10), (1, 2), lambda x, y, r: x * y)
+    table["d"] = pd.Categorical(table["d"].map({1: "one", 2: "another"}), ["one", "another"])
+    ax, mesh = drawn(table)
+    assert labels(ax.yaxis) == ["one", "another"]
+    np.testing.assert_array_equal(mesh.get_array().reshape(2, 2), [[5, 10], [10, 20]])
 
 
 def test_missing_cells_are_blank():
@@ -214,29 +197,45 @@ def test_shares_of_successes_are_coloured_from_zero_to_one(kind):
 def test_numbers_are_read_on_their_cells_and_left_out_of_large_maps():
     ax, _ = drawn(grid(range(1, 9), (1, 2), lambda x, y, r: x))
     colours = {float(text.get_text()): text.get_color() for text in ax.texts}
-    assert (colours[1.0], colours[8.0]) == ("white", "black")
+    assert (colours[1.0], colours[8.0]) == ("w", ".15")
     ax, _ = drawn(grid(range(1, 12), range(1, 12), lambda x, y, r: x))
     assert not ax.texts
 
 
 def test_a_boundary_is_a_labelled_line_that_leaves_the_limits():
     table = grid((5, 10, 20), (1, 2, 3), lambda x, y, r: 0)
-    ax, mesh = drawn(table, boundary=lambda m: m**2 / 50.0, boundary_label="$m^2/50$")
+    ax, _ = drawn(table, boundary=lambda m: m / 10.0, boundary_label="m/10")
     (line,) = ax.get_lines()
-    across, up = edges(mesh)
-    np.testing.assert_allclose(line.get_xdata()[[0, -1]], across[[0, -1]])
-    np.testing.assert_allclose(line.get_ydata(), line.get_xdata() ** 2 / 50.0)
-    # Evenly spaced as seen.
-    np.testing.assert_allclose(np.diff(np.log(line.get_xdata())), np.log(8.0) / 199)
-    assert ax.get_legend_handles_labels() == ([line], ["$m^2/50$"])
-    np.testing.assert_allclose(ax.get_ylim(), up[[0, -1]])
+    x, y = line.get_data()
+    # From edge to edge, evenly; between 5 and 20 as on a logarithmic axis, and from 1 to 3 linear.
+    np.testing.assert_allclose(x, np.linspace(0.0, 3.0, 200), atol=1e-12)
+    np.testing.assert_allclose(y, 5.0 * 2.0 ** (x - 0.5) / 10.0 - 0.5)
+    assert ax.get_legend_handles_labels() == ([line], ["m/10"])
+    assert ax.axis() == (0.0, 3.0, 0.0, 3.0)
 
-    pairs = [(5.0, 1.0), (7.0, 30.0)]
-    ax, _ = drawn(table, boundary=pairs)
-    np.testing.assert_array_equal(ax.get_lines()[0].get_xydata(), pairs)
-    np.testing.assert_allclose(ax.get_ylim(), up[[0, -1]])
+    ax, _ = drawn(table, boundary=[(5.0, 1.0), (40.0, 30.0), (10.0, 2.0)])
+    np.testing.assert_allclose(
+        ax.get_lines()[0].get_xydata(), [(0.5, 0.5), (3.5, 29.5), (1.5, 1.5)]
+    )
+    assert ax.axis() == (0.0, 3.0, 0.0, 3.0)
     ax, _ = drawn(table, boundary=lambda m: 2.0)
-    assert (ax.get_lines()[0].get_ydata() == 2.0).all()
+    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), 1.5)
+
+
+def test_several_boundaries_have_labels_and_dashes_of_their_own():
+    table = grid((5, 10, 20), (1, 2, 3), lambda x, y, r: 0)
+    ax, _ = drawn(table, boundary={"two": lambda m: 2.0, "pairs": [(5.0, 1.0), (20.0, 3.0)]})
+    first, second = ax.get_lines()
+    assert (first.get_label(), second.get_label()) == ("two", "pairs")
+    assert first.get_linestyle() != second.get_linestyle()
+
+
+@pytest.mark.parametrize("values", [[10, 20, 50, 100], [0, 10, 100, 1000], [1, 100], [7]])
+def test_positions_of_a_boundary_go_through_the_centres_of_cells(values):
+    table = grid(values, (1, 2, 3), lambda x, y, r: y)
+    ax, _ = drawn(table, boundary=[(value, 2.0) for value in values])
+    centres = np.arange(len(values)) + 0.5
+    np.testing.assert_allclose(ax.get_lines()[0].get_xdata(), centres)
 
 
 def test_a_map_without_details_has_no_bar_and_no_numbers():
@@ -256,6 +255,30 @@ def test_bad_rows_of_maps_are_named():
         plotting.heat_map(ax, table[:0], x="m", y="d", value="value")
     with complaint(ValueError, "boundary", "(any, 2)", "(3,)"):
         plotting.heat_map(ax, table, x="m", y="d", value="value", boundary=[1, 2, 3])
+
+
+# Panels.
+
+
+def test_a_grid_has_a_panel_for_each_pair_and_is_as_wide_as_a_page():
+    table = pd.concat([rows().assign(m=m, kind=kind) for m in (5, 2) for kind in ("x", "y")])
+    figure = plotting.grid_of_curves(
+        table, row="kind", col="m", labels=("epoch", "error"), height=1.5, log="y",
+        x="round", y="value", by="method",
+    )  # fmt: skip
+    assert [ax.get_title() for ax in figure.axes] == ["m = 5", "m = 2", "", ""]
+    assert [ax.get_ylabel() for ax in figure.axes] == ["x\nerror", "", "y\nerror", ""]
+    assert [ax.get_xlabel() for ax in figure.axes] == ["", "", "epoch", "epoch"]
+    assert {ax.get_yscale() for ax in figure.axes} == {"log"}
+    pairs = [(kind, m) for kind in ("x", "y") for m in (5, 2)]
+    for ax, (kind, m) in zip(figure.axes, pairs, strict=True):
+        part = table[(table["kind"] == kind) & (table["m"] == m) & (table["method"] == "A")]
+        expected = part.groupby("round")["value"].mean()
+        np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), expected)
+    assert figure.get_figwidth() == plotting.PAGE_WIDTH
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["A", "B"]
+    plt.close(figure)
 
 
 # Power laws.

@@ -6,20 +6,22 @@ from linrep.figures.plotting.page import (
     COLUMN_WIDTH,
     PAGE_WIDTH,
     caption,
-    caption_height,
+    figure_width,
     plain_log_ticks,
     style,
 )
-from linrep.figures.plotting.panels import panels
+from linrep.figures.plotting.panels import facets, grid_of_curves, panels
 
 __all__ = [
     "COLUMN_WIDTH",
     "PAGE_WIDTH",
     "caption",
-    "caption_height",
     "curves",
     "dots",
     "evidence",
+    "facets",
+    "figure_width",
+    "grid_of_curves",
     "heat_map",
     "panels",
     "partition",

@@ -47,7 +47,7 @@ def comparison(
     rows = rows.assign(**{metric: rows[metric].clip(lower=np.finfo(np.float64).eps)})
     with style():
         if ax is None:
-            _, ax = plt.subplots(figsize=(1.4 * COLUMN_WIDTH, COLUMN_WIDTH))
+            _, ax = plt.subplots(figsize=(COLUMN_WIDTH, 0.85 * COLUMN_WIDTH))
         few = rows.groupby("method")[axis].nunique().max() <= 20
         if axis == "seconds":  # no two runs take the same: one line per run
             for number, (name, part) in enumerate(rows.groupby("method", sort=False)):

@@ -10,6 +10,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -17,12 +18,12 @@ from matplotlib.ticker import MaxNLocator, NullLocator, ScalarFormatter
 from numpy.typing import ArrayLike
 
 from linrep._lib import validation as check
-from linrep.figures.plotting.page import plain_log_ticks
+from linrep.figures.plotting.page import figure_width, plain_log_ticks
 from linrep.stats import ScalingExponents, mean_interval, proportion_interval
 
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 _DASHES = ("-", "--", "-.", ":")
-_TITLE = 32  # letters across a small panel
+_TITLE = 28  # letters across a small panel
 _FEW_SERIES = 8  # whose names a legend gives; else their number
 _INSIDE = 60  # characters of a legend that has room beside the lines
 _NEARLY_ONE = 1e-4  # relative range of an axis whose ticks differ in late digits only
@@ -89,29 +90,67 @@ def curves(
         If a column is missing, a replicate has several values at one x, or quantiles are out of
         order.
     """
-    check.columns("rows", rows, x, y, replicate, *([] if by is None else [by]))
-    if quantiles is not None:
-        low_share, high_share = check.array("quantiles", quantiles, (2,))
-        if not 0.0 <= low_share < high_share <= 1.0:
-            raise ValueError(f"quantiles must increase within [0, 1], got {tuple(quantiles)}")
-        if geometric:
-            raise ValueError("geometric has no meaning beside quantiles, give one of them")
+    band = _band(geometric, quantiles, shares)
+    if by is not None and order is not None:
+        check.columns("rows", rows, by)
+        rows = rows[rows[by].isin(order)]
+    middles, left_out = _middles(rows, x, y, by, replicate, band, whole)
+    labels = ax.get_xlabel(), ax.get_ylabel()  # which seaborn would make the columns' names
     if by is None:
-        names: Sequence = [None]
-    else:
-        names = list(rows[by].unique()) if order is None else order
+        color = _color(first_color)
+        sns.lineplot(
+            middles, x=x, y=y, color=color, marker="o" if markers else None, markeredgewidth=0,
+            estimator=None, errorbar=None, ax=ax,
+        )  # fmt: skip
+        _fill(ax, middles, x, color)
+        ax.set(xlabel=labels[0], ylabel=labels[1])
+        return left_out
+    names = list(rows[by].unique()) if order is None else list(order)
+    colors = {name: _color(first_color + place) for place, name in enumerate(names)}
+    drawn_before = len(ax.get_lines())
+    sns.lineplot(
+        middles, x=x, y=y, hue=by, style=by, hue_order=names, style_order=names, palette=colors,
+        markers=markers, markeredgewidth=0, estimator=None, errorbar=None, legend=False, ax=ax,
+    )  # fmt: skip
+    groups = [name for name in names if (middles[by] == name).any()]
+    for line, name in zip(ax.get_lines()[drawn_before:], groups, strict=True):
+        line.set_label(name)
+        _fill(ax, middles[middles[by] == name], x, colors[name])
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    return left_out
 
-    def band(values):
-        if quantiles is not None:
-            return np.quantile(values, [0.5, low_share, high_share], axis=0)
+
+def _color(number):
+    """Return a colour of the style in force now: what is drawn later may be outside of it."""
+    return to_hex(f"C{number}")
+
+
+def _fill(ax, middles, x, color):
+    ax.fill_between(
+        middles[x], middles["_low"], middles["_high"], color=color, alpha=0.18, linewidth=0
+    )
+
+
+def _band(geometric, quantiles, shares):
+    """Return a function from values, (R, P), to their middle over R and its interval, (3, P)."""
+    if quantiles is None:
         if shares:
-            counts = np.full(values.shape[1], len(values))
-            return np.array(proportion_interval(values.sum(axis=0), counts))
-        return mean_interval(values, geometric=geometric)
+            return lambda values: np.array(proportion_interval(values.sum(axis=0), len(values)))
+        return lambda values: np.array(mean_interval(values, geometric=geometric))
+    low, high = check.array("quantiles", quantiles, (2,))
+    if not 0.0 <= low < high <= 1.0:
+        raise ValueError(f"quantiles must increase within [0, 1], got {tuple(quantiles)}")
+    if geometric:
+        raise ValueError("geometric has no meaning beside quantiles, give one of them")
+    return lambda values: np.quantile(values, [0.5, low, high], axis=0)
 
-    left_out = 0
-    for place, name in enumerate(names):
-        group = rows if by is None else rows[rows[by] == name]
+
+def _middles(rows, x, y, by, replicate, band, whole):
+    """Return y with ``_low`` and ``_high`` for each group and x, and the number left out."""
+    check.columns("rows", rows, x, y, replicate, *([] if by is None else [by]))
+    columns = [x, y, "_low", "_high"]
+    tables, left_out = [], 0
+    for name, group in [(None, rows)] if by is None else rows.groupby(by, sort=False):
         if group.duplicated([replicate, x]).any():
             several = "" if by is None else f" of {by} {name}"
             raise ValueError(f"rows must hold one {y} for each {replicate} and {x}{several}")
@@ -124,22 +163,14 @@ def curves(
         if table.empty:
             continue
         if table.notna().all(axis=None):
-            middle, low, high = band(table.to_numpy())
-        else:
-            columns = [table[name].dropna().to_numpy()[:, None] for name in table]
-            middle, low, high = np.concatenate([band(column) for column in columns], axis=1)
-        # Of the style that is in force now: what is drawn later may be outside of it.
-        color = to_hex(f"C{first_color + place}")
-        ax.plot(
-            table.columns,
-            middle,
-            color=color,
-            label=name,
-            linestyle=_DASHES[place % len(_DASHES)],
-            marker=_MARKERS[place % len(_MARKERS)] if markers else None,
-        )
-        ax.fill_between(table.columns, low, high, color=color, alpha=0.18, linewidth=0)
-    return left_out
+            values = band(table.to_numpy())
+        else:  # points have replicates of their own
+            values = np.hstack([band(table[[point]].dropna().to_numpy()) for point in table])
+        middle = pd.DataFrame(np.vstack([table.columns, values]).T, columns=columns)
+        tables.append(middle if by is None else middle.assign(**{by: name}))
+    if not tables:
+        return pd.DataFrame(columns=[*columns, *([] if by is None else [by])]), left_out
+    return pd.concat(tables, ignore_index=True), left_out
 
 
 def dots(
@@ -287,7 +318,7 @@ def evidence(points: pd.DataFrame) -> Figure:
     across = min(3, len(panels))
     down = -(-len(panels) // across)
     figure, axes = plt.subplots(
-        down, across, figsize=(2.6 * across + 0.6, 2.3 * down), squeeze=False,
+        down, across, figsize=(figure_width(across), 2.3 * down), squeeze=False,
         layout="constrained",
     )  # fmt: skip
     for ax in axes.flat[len(panels) :]:

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.collections import EllipseCollection, QuadMesh
-from matplotlib.ticker import MaxNLocator, NullLocator
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
+from scipy.interpolate import make_interp_spline
 
 from linrep._lib import validation as check
-from linrep.figures.plotting.page import plain_log_ticks
 
 _FEW_CELLS = 64  # of which each is labelled with its value
-_FEW_TICKS = 10  # on an axis, at all values of a grid
+_MANY_CELLS = 10_000  # which a vector graphic has as an image
+_DASHES = ("-", ":", "--", "-.")
+
+
+Boundary = Callable[[np.ndarray], ArrayLike] | ArrayLike
 
 
 def heat_map(
@@ -26,7 +32,7 @@ def heat_map(
     x: str,
     y: str,
     value: str,
-    boundary: Callable[[np.ndarray], ArrayLike] | ArrayLike | None = None,
+    boundary: Boundary | Mapping[str, Boundary] | None = None,
     label: str | None = None,
     boundary_label: str = "predicted",
     details: bool = True,
@@ -34,8 +40,8 @@ def heat_map(
 ) -> QuadMesh:
     """Draw the mean of a column on the grid of two others, and a predicted boundary.
 
-    An axis is logarithmic if the values on it are closer to a geometric than to an arithmetic
-    sequence. Cells without rows, or with a value that is NaN, are hatched.
+    All cells have the same size, whatever the distances of the values on the axes. Cells without
+    rows, or with a value that is NaN, are hatched.
 
     Parameters
     ----------
@@ -44,10 +50,12 @@ def heat_map(
     rows : DataFrame
         Long format, any number of rows for a cell.
     x, y, value : str
-        Columns, all of numbers. Colours go from 0 to 1 if all values are 0 or 1, as successes
-        are, and else from the smallest mean to the largest.
-    boundary : callable or array_like, shape (P, 2), optional
+        Columns of numbers; without a boundary `x` and `y` may be of names, whose order is that of
+        a categorical column. Colours go from 0 to 1 if all values are 0 or 1, as successes are, and
+        else from the smallest mean to the largest.
+    boundary : callable or array_like, shape (P, 2), or mapping of str to these, optional
         y as a function of an array of x, or pairs (x, y): drawn as a line, cut off at the edge.
+        Several have their labels as keys.
     label : str, optional
         Of the colour bar; by default `value`.
     boundary_label : str
@@ -72,55 +80,78 @@ def heat_map(
     if rows.empty:
         raise ValueError("rows must not be empty")
     # A NaN among the replicates of a cell says that something failed there: it is not passed over.
-    cells = rows.groupby([y, x])[value].agg(lambda column: column.to_numpy(float).mean()).unstack()
-    xs, ys, means = (np.asarray(part, float) for part in (cells.columns, cells.index, cells))
-    log_x, log_y = _is_geometric(xs), _is_geometric(ys)
-    x_edges, y_edges = _edges(xs, log_x), _edges(ys, log_y)
+    cells = (
+        rows.groupby([y, x], observed=True)[value]
+        .agg(lambda column: column.to_numpy(float).mean())
+        .unstack()
+    )
     outcomes = rows[value].dropna().isin([0, 1]).all()
     low, high = limits or ((0.0, 1.0) if outcomes else (None, None))
-    ax.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
+    numbers = details and cells.size <= _FEW_CELLS
+    labels = ax.get_xlabel(), ax.get_ylabel()
+    sns.heatmap(
+        cells.rename(index=_number, columns=_number), vmin=low, vmax=high, cmap="viridis",
+        annot=numbers, fmt=".2g", annot_kws={"fontsize": "x-small"}, cbar=details,
+        cbar_kws={"label": value if label is None else label}, rasterized=cells.size > _MANY_CELLS,
+        ax=ax,
+    )  # fmt: skip
+    ax.invert_yaxis()  # of seaborn, whose rows begin at the top
+    ax.tick_params(rotation=0, length=0)
     ax.grid(False)
-    mesh = ax.pcolormesh(
-        x_edges,
-        y_edges,
-        np.ma.masked_invalid(means),
-        cmap="viridis",
-        vmin=low,
-        vmax=high,
-        rasterized=means.size > 10_000,
-    )
-    if not np.isfinite(means).all():
+    if cells.isna().any(axis=None):
         ax.patch.set(hatch="//////", facecolor="white", edgecolor="0.75")
-    if details:
-        ax.figure.colorbar(mesh, ax=ax, label=value if label is None else label)
-    if details and means.size <= _FEW_CELLS:
-        for i, j in np.argwhere(np.isfinite(means)):
-            red, green, blue, _ = mesh.to_rgba(means[i, j])
-            dark = 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
-            ax.text(
-                xs[j],
-                ys[i],
-                f"{means[i, j]:.2g}",
-                color="white" if dark else "black",
-                fontsize="x-small",
-                ha="center",
-                va="center",
-                zorder=4,  # above the boundary
-            )
     if boundary is not None:
-        if callable(boundary):
-            spaced = np.geomspace if log_x else np.linspace
-            along = spaced(x_edges[0], x_edges[-1], 200)
-            line = along, np.broadcast_to(np.asarray(boundary(along), float), along.shape)
+        lines = boundary if isinstance(boundary, Mapping) else {boundary_label: boundary}
+        _draw_boundaries(ax, cells, lines)
+    ax.set(xlabel=labels[0], ylabel=labels[1])
+    return [each for each in ax.collections if isinstance(each, QuadMesh)][-1]
+
+
+def _draw_boundaries(ax, cells, lines):
+    to_columns, from_columns = _scale(cells.columns.to_numpy(float))
+    to_rows, _ = _scale(cells.index.to_numpy(float))
+    # White with a black rim is seen on every colour of the map and on the page.
+    rim = [patheffects.Stroke(linewidth=2.8, foreground="black"), patheffects.Normal()]
+    limits = ax.axis()
+    for (label, line), dashes in zip(lines.items(), cycle(_DASHES)):
+        if callable(line):
+            x = from_columns(np.linspace(0.0, cells.shape[1], 200))
+            y = np.broadcast_to(np.asarray(line(x), float), x.shape)
         else:
-            line = tuple(check.array("boundary", boundary, (None, 2)).T)
-        # White with a black rim is seen on every colour of the map and on the page.
-        rim = [patheffects.Stroke(linewidth=2.8, foreground="black"), patheffects.Normal()]
-        ax.plot(*line, color="white", label=boundary_label, linewidth=1.5, path_effects=rim)
-    ax.set(xlim=x_edges[[0, -1]], ylim=y_edges[[0, -1]])
-    _grid_ticks(ax.xaxis, xs, log_x)
-    _grid_ticks(ax.yaxis, ys, log_y)
-    return mesh
+            x, y = check.array("boundary", line, (None, 2)).T
+        ax.plot(
+            to_columns(x), to_rows(y), dashes, color="white", label=label, linewidth=1.5,
+            path_effects=rim,
+        )  # fmt: skip
+    ax.axis(limits)
+
+
+def _number(value):
+    if isinstance(value, str):
+        return value
+    return f"{value:.10g}" if value % 1 == 0 else f"{value:.3g}"
+
+
+def _scale(values):
+    """Return the functions from numbers to positions among cells of width 1, and back.
+
+    Between and beyond the values they are linear; in logarithms, where the values are closer to a
+    geometric than to an arithmetic sequence.
+    """
+    forward, back = (np.log, np.exp) if _is_geometric(values) else (np.positive, np.positive)
+    if len(values) == 1:
+        values = values[0] + np.array([-1.0, 0.0, 1.0])
+        centres = np.array([-0.5, 0.5, 1.5])
+    else:
+        centres = np.arange(len(values)) + 0.5
+    to_cells = make_interp_spline(forward(values), centres, k=1)
+    from_cells = make_interp_spline(centres, forward(values), k=1)
+
+    def place(numbers):
+        with np.errstate(divide="ignore", invalid="ignore"):  # of what a logarithm leaves out
+            return to_cells(forward(numbers))
+
+    return place, lambda cells: back(from_cells(cells))
 
 
 def _is_geometric(values):
@@ -129,25 +160,6 @@ def _is_geometric(values):
         return False
     steps, log_steps = np.diff(values), np.diff(np.log(values))
     return log_steps.std() / log_steps.mean() < steps.std() / steps.mean()
-
-
-def _edges(values, log):
-    """Return the edges of cells around increasing values: midway between them, on their scale."""
-    if log:
-        return np.exp(_edges(np.log(values), False))
-    if len(values) == 1:
-        return values[0] + np.array([-0.5, 0.5])
-    middle = (values[1:] + values[:-1]) / 2.0
-    return np.concatenate(([2.0 * values[0] - middle[0]], middle, [2.0 * values[-1] - middle[-1]]))
-
-
-def _grid_ticks(axis, values, log):
-    """Put ticks at the values of a grid, if they are few."""
-    if len(values) <= _FEW_TICKS:
-        axis.set_ticks(values, labels=[f"{v:.10g}" if v % 1 == 0 else f"{v:.3g}" for v in values])
-        axis.set_minor_locator(NullLocator())
-    elif log and values[-1] < 1000 * values[0]:
-        plain_log_ticks(axis)
 
 
 def partition(ax: Axes, table: pd.DataFrame, *, label: str = "class") -> EllipseCollection:

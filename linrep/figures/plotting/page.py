@@ -7,18 +7,25 @@ from contextlib import AbstractContextManager
 
 import matplotlib as mpl
 import numpy as np
+import seaborn as sns
 from cycler import cycler
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
-# Seaborn's "colorblind".
-_COLOURS = (
-    "#0173b2", "#de8f05", "#029e73", "#d55e00", "#cc78bc", "#ca9161", "#fbafe4", "#949494",
-    "#ece133", "#56b4e9",
-)  # fmt: skip
 COLUMN_WIDTH = 3.4  # inches, of a two-column page
 PAGE_WIDTH = 7.0
+
+
+def figure_width(across: int) -> float:
+    """Return the width of a figure in inches: of a column, or of a page for several panels.
+
+    Parameters
+    ----------
+    across : int
+        Panels beside each other.
+    """
+    return COLUMN_WIDTH if across == 1 else PAGE_WIDTH
 
 
 def style() -> AbstractContextManager[None]:
@@ -27,7 +34,7 @@ def style() -> AbstractContextManager[None]:
         {
             "axes.grid": True,
             "axes.labelsize": 8,
-            "axes.prop_cycle": cycler(color=_COLOURS),
+            "axes.prop_cycle": cycler(color=sns.color_palette("colorblind").as_hex()),
             "axes.spines.right": False,
             "axes.spines.top": False,
             "axes.titlesize": 8.5,
@@ -57,7 +64,8 @@ def caption(figure: Figure, text: str) -> None:
     text : str
         White space and line breaks in it do not matter.
     """
-    lines, room = _caption_lines(text, figure.get_figwidth())
+    lines = textwrap.wrap(text, int(figure.get_figwidth() * 18.0))
+    room = 0.125 * len(lines) + 0.12
     height = figure.get_figheight()
     figure.set_figheight(height + room)
     figure.set_layout_engine(
@@ -66,24 +74,6 @@ def caption(figure: Figure, text: str) -> None:
     figure.text(
         0.01, 0.05 / (height + room), "\n".join(lines), fontsize=7, va="bottom", linespacing=1.25
     )
-
-
-def caption_height(text: str, width: float) -> float:
-    """Return by how many inches `caption` makes a figure of a given width taller.
-
-    Parameters
-    ----------
-    text : str
-        The caption.
-    width : float
-        Of the figure.
-    """
-    return _caption_lines(text, width)[1]
-
-
-def _caption_lines(text, width):
-    lines = textwrap.wrap(text, int(width * 18.0))
-    return lines, 0.125 * len(lines) + 0.12
 
 
 def plain_log_ticks(axis: Axis) -> None:
