@@ -51,6 +51,9 @@ def write_file(path, content):
 
 def write_figure(path, figure):
     """Write a picture in the format that the file's name says, PNG if it says none."""
+    from linrep.figures import plotting
+
     picture = BytesIO()
-    figure.savefig(picture, format=path.suffix[1:] or None)
+    with plotting.style():  # its resolution
+        figure.savefig(picture, format=path.suffix[1:] or None)
     write_file(path, picture.getvalue())

@@ -125,9 +125,9 @@ def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
     }
     # The caption is in the manifest; only what makes it another figure is in the picture, too.
     assert "QUICK RUN" in (out / "toy.one.svg").read_text("utf-8")
-    assert "A toy, 2 replicates." not in (out / "toy.one.svg").read_text("utf-8")
+    assert "A toy" not in (out / "toy.one.svg").read_text("utf-8")
     make_figure(TOY, out=tmp_path / "with", quick=True, seed=3, caption=True)
-    assert "A toy, 2 replicates." in (tmp_path / "with" / "toy.one.svg").read_text("utf-8")
+    assert "A toy" in (tmp_path / "with" / "toy.one.svg").read_text("utf-8")
     assert len(manifest["provenance"]["files"]) == 3
     for name, digest in manifest["provenance"]["files"].items():
         assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import seaborn as sns
@@ -46,6 +47,7 @@ def facets(
         grid = sns.FacetGrid(
             rows, height=height, aspect=width / across / height, sharey=sharey, **columns
         )
+    plt.close(grid.figure)  # it is the caller's, and pyplot keeps no figure
     grid.figure.set(layout_engine="constrained", figwidth=width)
     return grid
 
