@@ -15,7 +15,7 @@ import pandas as pd
 from linrep.algorithms import imc
 from linrep.cli import run_script
 from linrep.figures import plotting
-from linrep.figures.counts import counted
+from linrep.figures.counts import Share, counted
 from linrep.figures.experiment import Experiment
 from linrep.papers.perfedsi.settings import MODELS, STARTS, Figure3, view
 from linrep.stats import proportion_interval
@@ -193,8 +193,8 @@ def summary(rows, sizes):
                     note(", ".join((*key, name)), part["error"] < SUCCESS)
     for line in shares(rows).itertuples():
         if line.method != FEDERATED:
-            found = f"{line.sum} of {line.count}"
-            lines.append((f"{line.method}, {line.model}", found, line.low, line.high))
+            recovered = Share(int(line.sum), int(line.count))
+            lines.append((f"{line.method}, {line.model}", recovered, line.low, line.high))
     once = rows.drop_duplicates("replicate")
     for model in ("side", "one-hot"):
         note(f"entries determine the matrix, {model}", once[f"determined, {model}"])

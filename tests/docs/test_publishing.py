@@ -43,7 +43,8 @@ def test_the_recipe_needs_what_the_command_line_needs():
     found = re.findall(r"^    - (\S+) >=(\S+)$", run, re.M)
     listed = {name.replace("_", "-"): version for name, version in found}
     assert listed.pop("python") == PROJECT["requires-python"].removeprefix(">=")
-    listed["matplotlib"] = listed.pop("matplotlib-base")
+    for name in ("matplotlib", "seaborn"):
+        listed[name] = listed.pop(f"{name}-base")
     assert listed == required([*PROJECT["dependencies"], "linrep[cli]"])
     assert f"- linrep = {PROJECT['scripts']['linrep']}\n" in text
 

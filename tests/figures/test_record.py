@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from linrep.figures import record, reproduction
 from linrep.figures.counts import Order, Share, counted, ordered
+from linrep.figures.plotting import COLUMN_WIDTH, PAGE_WIDTH
 from tests.tools import complaint, rarely
 
 ROOT = Path(__file__).parents[2]
@@ -240,10 +242,23 @@ def test_the_record_keeps_its_level_and_its_weight():
         for _, _, entry in record._numbers(reproduction.read_record(folder, name)[0]["result"]):
             assert len({"tolerance", "interval", "share", "order", "of"} & set(entry)) == 1
             numbers += "of" not in entry
+            if {"share", "order"}.isdisjoint(entry):  # no other text than counts of replicates
+                assert entry["value"] in ("inf", "-inf", None) or isinstance(
+                    entry["value"], int | float
+                ), (name, entry)
     assert 0 < numbers <= record.CAPACITY
     files = [path for path in folder.iterdir() if path.is_file() and path.name[0] != "."]
     assert {path.suffix for path in files} == {".json", ".parquet", ".svg"}
     assert all(path.stat().st_size < 150_000 for path in folder.glob("*.parquet"))
+
+
+def test_recorded_pictures_fit_a_column_or_a_page_and_have_no_caption():
+    for path in [*(ROOT / "figures").glob("*.svg"), *(ROOT / "figures").glob("networks/*.svg")]:
+        text = path.read_text("utf-8")
+        width = float(re.search(r'<svg[^>]*? width="([\d.]+)pt"', text)[1]) / 72
+        assert width == pytest.approx(COLUMN_WIDTH) or width == PAGE_WIDTH, path.name
+        caption = reproduction.read_record(path.parent, path.stem)[0]["result"]["caption"]
+        assert caption.rpartition(". ")[2][:40] not in text, path.name
 
 
 @pytest.mark.parametrize(
