@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,6 +28,23 @@ from linrep.deep import graphs, layers
 __all__ = ["SGD", "Batch", "Network", "Phase", "loss", "sample_loss"]
 
 Parameters = dict[str, Tensor]
+
+
+def setting(default: Any, kind: Callable[..., Any] = check.real, **limits: Any) -> Any:
+    """Return a dataclass's field that :func:`check_settings` looks at, unless None is its default.
+
+    `kind` is a check of `linrep._lib.validation`, and `limits` its arguments.
+    """
+    return field(default=default, metadata={"check": partial(kind, **limits)})
+
+
+def check_settings(instance: Any) -> None:
+    """Raise an error if a setting of a dataclass, or of those it derives from, is out of range."""
+    for kind in type(instance).__mro__:
+        for each in getattr(kind, "__dataclass_fields__", {}).values():
+            value = getattr(instance, each.name)
+            if "check" in each.metadata and not (value is None and each.default is None):
+                each.metadata["check"](each.name, value)
 
 
 #: ``optimizer(parameters) -> torch.optim.Optimizer``.
@@ -60,26 +77,22 @@ class SGD:
         client and step.
     """
 
-    lr: float | None = None
-    momentum: float = 0.0
-    weight_decay: float = 0.0
-    batch_size: int = 10
-    clip: float | None = None
+    lr: float | None = setting(None, above=0.0)
+    momentum: float = setting(0.0, minimum=0.0)
+    weight_decay: float = setting(0.0, minimum=0.0)
+    batch_size: int = setting(10, check.integer, minimum=1)
+    clip: float | None = setting(None, above=0.0)
     optimizer: Optimizer | None = None
     schedule: Callable[[int], float] | None = None
     augment: Callable[[Tensor], Tensor] | None = None
 
     def __post_init__(self):
-        if self.lr is not None:
-            check.real("lr", self.lr, above=0.0)
-        elif self.optimizer is None:
+        check_settings(self)
+        if self.lr is None and self.optimizer is None:
             object.__setattr__(self, "lr", 0.01)
         for name in ("momentum", "weight_decay"):
-            if check.real(name, getattr(self, name), minimum=0.0) and self.optimizer is not None:
+            if getattr(self, name) and self.optimizer is not None:
                 raise ValueError(f"{name} must not be given beside optimizer, which has its own")
-        check.integer("batch_size", self.batch_size, minimum=1)
-        if self.clip is not None:
-            check.real("clip", self.clip, above=0.0)
         for name in ("optimizer", "schedule", "augment"):
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise TypeError(f"{name} must be a function, got {getattr(self, name)!r}")
@@ -146,16 +159,12 @@ class Phase:
 
     blocks: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
-    epochs: int = 1
-    steps: int | None = None
-    lr: float | None = None
+    epochs: int = setting(1, check.integer, minimum=0)
+    steps: int | None = setting(None, check.integer, minimum=0)
+    lr: float | None = setting(None, above=0.0)
 
     def __post_init__(self):
-        check.integer("epochs", self.epochs, minimum=0)
-        if self.steps is not None:
-            check.integer("steps", self.steps, minimum=0)
-        if self.lr is not None:
-            check.real("lr", self.lr, above=0.0)
+        check_settings(self)
 
     def trained(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the names of what moves.

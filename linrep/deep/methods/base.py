@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,8 +12,16 @@ from torch import Tensor, nn
 
 from linrep._lib import validation as check
 from linrep.deep.federation import Federation
-from linrep.deep.state import Clients, State, gather, scatter
-from linrep.deep.training import Parameters, Phase, loss
+from linrep.deep.state import Clients, State, expand, gather, scatter
+from linrep.deep.training import (
+    Batch,
+    Network,
+    Parameters,
+    Phase,
+    check_settings,
+    loss,
+    setting,
+)
 
 HEAD = ("head",)
 
@@ -34,10 +42,10 @@ class FedAvg:
         For how long.
     """
 
-    epochs: int = 1
+    epochs: int = setting(1, check.integer, minimum=1)
     weighted: bool = False
-    ft: str | None = None
-    ft_epochs: int = 10
+    ft: str | None = setting(None, check.choice, allowed=("head", "all"))
+    ft_epochs: int = setting(10, check.integer, minimum=1)
 
     #: Blocks that stay with the clients.
     personal: ClassVar[tuple[str, ...]] = ()
@@ -47,10 +55,7 @@ class FedAvg:
     objective: ClassVar[Callable[..., Tensor]] = staticmethod(loss)
 
     def __post_init__(self):
-        check.integer("epochs", self.epochs, minimum=1)
-        check.integer("ft_epochs", self.ft_epochs, minimum=1)
-        if self.ft is not None:
-            check.choice("ft", self.ft, ("head", "all"))
+        check_settings(self)
 
     def network(self, make: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
         """Return what makes the network that is trained, from what makes the user's.
@@ -192,8 +197,9 @@ class FedAvg:
                 sums[name] = sums[name] + total if name in sums else total
         for name, mean in sums.items():
             # Averages of batch normalization are no parameters, along which a server may step.
-            kept = name in federation.buffers
-            state.shared[name] = mean if kept else self.aggregate(state.shared[name], mean)
+            if name not in federation.buffers:
+                mean = self.aggregate(state.shared[name], mean)
+            state.shared[name] = mean
         self.server(federation, state, clients)
         state.round += 1
 
@@ -248,6 +254,25 @@ def need_features(method: FedAvg, federation: Federation) -> None:
     if not hasattr(federation.model, "representation"):
         name = type(method).__name__
         raise ValueError(f"model must have the children representation and head for {name}")
+
+
+def start_with_models(federation: Federation, blocks: Sequence[str] = ()) -> State:
+    """Return a state in which clients have whole models, and the server one without some blocks."""
+    return State(federation.start(blocks).shared, federation.start(all_personal=True).personal)
+
+
+def anchored(federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:
+    """Return the context of :func:`penalized`: the shared parameters that a round began with."""
+    moving = {k: value for k, value in state.shared.items() if k in federation.parameters}
+    return {"anchor": expand(moving, part)}
+
+
+def penalized(
+    penalty: float, network: Network, params: Parameters, batch: Batch, context: Mapping[str, Any]
+) -> Tensor:
+    """Return the loss of a batch with (penalty/2)||θ - anchor||²."""
+    squares = [((params[name] - value) ** 2).sum() for name, value in context["anchor"].items()]
+    return loss(network, params, batch) + 0.5 * penalty * torch.stack(squares).sum()
 
 
 def count(values: Parameters, axes: int = 1) -> int:

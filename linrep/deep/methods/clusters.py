@@ -9,9 +9,9 @@ import torch
 from scipy.cluster.hierarchy import linkage, to_tree
 from scipy.spatial.distance import squareform
 
-from linrep._lib import validation as check
 from linrep.deep.methods.base import FedAvg, count
 from linrep.deep.state import State, scatter
+from linrep.deep.training import setting
 
 #: Differences of cosines of updates in single precision that are rounding.
 _SAME = 1e-6
@@ -36,13 +36,8 @@ class CFL(FedAvg):
         0.4 and 1.6 in the authors' code.
     """
 
-    eps1: float = 0.4
-    eps2: float = 1.6
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("eps1", self.eps1, minimum=0.0)
-        check.real("eps2", self.eps2, minimum=0.0)
+    eps1: float = setting(0.4, minimum=0.0)
+    eps2: float = setting(1.6, minimum=0.0)
 
     def start(self, federation):
         """Return a state with one cluster, and no updates (NaN)."""

@@ -8,14 +8,12 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 from torch.func import grad
 
 from linrep._lib import validation as check
-from linrep.deep.methods._anchor import anchored, penalized
-from linrep.deep.methods.base import FedAvg, count
+from linrep.deep.methods.base import FedAvg, anchored, count, penalized
 from linrep.deep.state import expand, gather, scatter
-from linrep.deep.training import SGD, Batch, Network, Parameters, Phase, loss
+from linrep.deep.training import SGD, Phase, loss, setting
 
 
 @dataclass(frozen=True)
@@ -28,17 +26,13 @@ class FedProx(FedAvg):
         Weight of the penalty; 0.1 for CIFAR in FedRep's paper, Appendix A.2.
     """
 
-    mu: float = 0.1
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("mu", self.mu, minimum=0.0)
+    mu: float = setting(0.1, minimum=0.0)
 
     def context(self, federation, state, part):
         """Return the models that the round began with."""
         return anchored(federation, state, part)
 
-    def objective(self, network: Network, params: Parameters, batch: Batch, context) -> Tensor:
+    def objective(self, network, params, batch, context):
         """Return the penalized loss of a batch."""
         return penalized(self.mu, network, params, batch, context)
 
@@ -56,11 +50,7 @@ class Scaffold(FedAvg):
         Step of the server towards the clients' mean.
     """
 
-    global_lr: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("global_lr", self.global_lr, above=0.0)
+    global_lr: float = setting(1.0, above=0.0)
 
     def start(self, federation):
         """Return a state with control variates of zero; the server's is the mean of all."""
@@ -143,19 +133,12 @@ class PerFedAvg(FedAvg):
         Of steps with inner_lr on a client's samples before it is judged.
     """
 
-    inner_lr: float = 1e-4
-    support: float = 0.8
-    variant: str = "hf"
-    adapt_epochs: int = 1
+    inner_lr: float = setting(1e-4, above=0.0)
+    support: float = setting(0.8, above=0.0, below=1.0)
+    variant: str = setting("hf", check.choice, allowed=("hf", "fo"))
+    adapt_epochs: int = setting(1, check.integer, minimum=0)
 
     _DIFFERENCE: ClassVar[float] = 1e-3
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("inner_lr", self.inner_lr, above=0.0)
-        check.real("support", self.support, above=0.0, below=1.0)
-        check.choice("variant", self.variant, ("hf", "fo"))
-        check.integer("adapt_epochs", self.adapt_epochs, minimum=0)
 
     def context(self, federation, state, part):
         """Return α of the round."""

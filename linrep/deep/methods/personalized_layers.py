@@ -16,7 +16,7 @@ from linrep.deep.collapse import neural_collapse
 from linrep.deep.methods.base import HEAD, FedAvg, count, need_classes, need_features
 from linrep.deep.models.factored import Factored
 from linrep.deep.state import gather, scatter
-from linrep.deep.training import Phase, belongs
+from linrep.deep.training import Phase, belongs, setting
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,8 @@ class FedRep(FedPer):
         the heads of the round before.
     """
 
-    head_epochs: int = 10
-    first_head: str = "own"
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.integer("head_epochs", self.head_epochs, minimum=0)
-        check.choice("first_head", self.first_head, ("own", "mean"))
+    head_epochs: int = setting(10, check.integer, minimum=0)
+    first_head: str = setting("own", check.choice, allowed=("own", "mean"))
 
     def phases(self):
         """Return the heads' epochs and the representation's."""
@@ -150,19 +145,12 @@ class FLUTE(FedPer):
         {"lambda1": 0.005, "lambda2": 0.0025, "lambda3": 0.25, "server_lr": 0.05}
     )
 
-    lambda1: float = 1e-4
-    lambda2: float = 1e-4
-    lambda3: float = 0.1
-    server_lr: float = 0.1
-    head_epochs: int = 0
-    flute_order: str = "joint_first"
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("lambda1", "lambda2", "lambda3", "server_lr"):
-            check.real(name, getattr(self, name), minimum=0.0)
-        check.integer("head_epochs", self.head_epochs, minimum=0)
-        check.choice("flute_order", self.flute_order, ("joint_first", "head_first"))
+    lambda1: float = setting(1e-4, minimum=0.0)
+    lambda2: float = setting(1e-4, minimum=0.0)
+    lambda3: float = setting(0.1, minimum=0.0)
+    server_lr: float = setting(0.1, minimum=0.0)
+    head_epochs: int = setting(0, check.integer, minimum=0)
+    flute_order: str = setting("joint_first", check.choice, allowed=("joint_first", "head_first"))
 
     def phases(self):
         """Return the joint epochs and the heads' own."""
@@ -254,18 +242,15 @@ class PFLMF(FedAvg):
         Whether U moves at the v_i of the round's start, or at the new ones.
     """
 
-    rank: int = 5
-    steps_U: int = 1
+    rank: int = setting(5, check.integer, minimum=1)
+    steps_U: int = setting(1, check.integer, minimum=1)
     lr_v: float | None = None
-    order: str = "simultaneous"
+    order: str = setting("simultaneous", check.choice, allowed=("simultaneous", "alternating"))
 
     personal: ClassVar[tuple[str, ...]] = ("v",)
 
     def __post_init__(self):
         super().__post_init__()
-        check.integer("rank", self.rank, minimum=1)
-        check.integer("steps_U", self.steps_U, minimum=1)
-        check.choice("order", self.order, ("simultaneous", "alternating"))
         if self.ft == "head":
             raise ValueError("ft must be None or 'all' for pFL^MF, whose models have no own head")
 

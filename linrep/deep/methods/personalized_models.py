@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
 
 from linrep._lib import validation as check
-from linrep.deep.methods._anchor import anchored, penalized
-from linrep.deep.methods.base import FedAvg, count, weighted
-from linrep.deep.state import State, gather, scatter
-from linrep.deep.training import Phase, loss
+from linrep.deep.methods.base import (
+    FedAvg,
+    anchored,
+    count,
+    penalized,
+    start_with_models,
+    weighted,
+)
+from linrep.deep.state import gather, scatter
+from linrep.deep.training import Phase, loss, setting
 from linrep.problems.random import keyed
 
 
@@ -34,7 +41,25 @@ class Local(FedAvg):
 
 
 @dataclass(frozen=True)
-class FedMTL(FedAvg):
+class _Near(FedAvg):
+    """Clients' whole models are trained near the shared one."""
+
+    penalty: float = setting(0.0, minimum=0.0)
+
+    def start(self, federation):
+        """Return a state with a shared model and one for each client."""
+        return start_with_models(federation)
+
+    def _train_near(self, federation, state, part, epochs):
+        own = federation.train(
+            {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
+            objective=partial(penalized, self.penalty), context=anchored(federation, state, part),
+        )  # fmt: skip
+        scatter(state.personal, part, own)
+
+
+@dataclass(frozen=True)
+class FedMTL(_Near):
     """Multi-task learning near the mean: Σ f_i(w_i) + (λ/2) tr(W Ω W'), Ω = I - 11'/n.
 
     That is (λ/2) Σ ||w_i - mean||², the objective of Smith et al. (2017) with relations between
@@ -49,26 +74,9 @@ class FedMTL(FedAvg):
 
     penalty: float = 0.1
 
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("penalty", self.penalty, minimum=0.0)
-
-    def start(self, federation):
-        """Return a state with a model for each client, and their mean."""
-        own = federation.start(all_personal=True)
-        return State(federation.start().shared, own.personal)
-
-    def objective(self, network, params, batch, context):
-        """Return the penalized loss of a batch."""
-        return penalized(self.penalty, network, params, batch, context)
-
     def local(self, federation, state, part):
         """Train the clients' models near the mean."""
-        own = federation.train(
-            {}, state.own(part), part, self.phases(), round=state.round,
-            objective=self.objective, context=anchored(federation, state, part),
-        )  # fmt: skip
-        scatter(state.personal, part, own)
+        self._train_near(federation, state, part, self.epochs)
         return {}
 
     def server(self, federation, state, clients):
@@ -77,7 +85,7 @@ class FedMTL(FedAvg):
 
 
 @dataclass(frozen=True)
-class Ditto(FedAvg):
+class Ditto(_Near):
     """A model of one's own near the averaged one: (λ/2)||v - w_t||² (Li et al., 2021).
 
     Attributes
@@ -89,39 +97,12 @@ class Ditto(FedAvg):
     """
 
     penalty: float = 0.75
-    personal_epochs: int | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("penalty", self.penalty, minimum=0.0)
-        if self.personal_epochs is not None:
-            check.integer("personal_epochs", self.personal_epochs, minimum=0)
-
-    def start(self, federation):
-        """Return a state with a global model and one for each client."""
-        own = federation.start(all_personal=True)
-        return State(federation.start().shared, own.personal)
-
-    def near(self, network, params, batch, context):
-        """Return the penalized loss of a client's personalized model.
-
-        Parameters
-        ----------
-        network, params, batch
-            As in :func:`linrep.deep.training.loss`.
-        context : mapping
-            The global model, to stay near to.
-        """
-        return penalized(self.penalty, network, params, batch, context)
+    personal_epochs: int | None = setting(None, check.integer, minimum=0)
 
     def local(self, federation, state, part):
         """Train the personalized models beside the global one, on the same batches."""
         epochs = self.epochs if self.personal_epochs is None else self.personal_epochs
-        own = federation.train(
-            {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
-            objective=self.near, context=anchored(federation, state, part),
-        )  # fmt: skip
-        scatter(state.personal, part, own)
+        self._train_near(federation, state, part, epochs)
         return super().local(federation, state, part)
 
 
@@ -135,18 +116,13 @@ class APFL(FedAvg):
         Weight of the personalized model, fixed as in FedRep's Appendix A.2.
     """
 
-    alpha: float = 0.25
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("alpha", self.alpha, minimum=0.0, maximum=1.0)
+    alpha: float = setting(0.25, minimum=0.0, maximum=1.0)
 
     def start(self, federation):
         """Return a state with a global model and one for each client."""
         if federation.buffers:
             raise ValueError("model must keep no running statistics, since APFL mixes weights")
-        own = federation.start(all_personal=True)
-        return State(federation.start().shared, own.personal)
+        return start_with_models(federation)
 
     def objective(self, network, params, batch, context):
         """Return a loss whose gradients are those of the global model and of the mixture."""
@@ -197,16 +173,10 @@ class L2GD(FedAvg):
         of the clients drawn in one round of a hundred.
     """
 
-    p: float = 0.9
-    alpha: float = 0.25
-    penalty: float = 1.0
+    p: float = setting(0.9, above=0.0, below=1.0)
+    alpha: float = setting(0.25, above=0.0)
+    penalty: float = setting(1.0, minimum=0.0)
     everyone: bool = False  # type: ignore[misc]
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("p", self.p, above=0.0, below=1.0)
-        check.real("alpha", self.alpha, above=0.0)
-        check.real("penalty", self.penalty, minimum=0.0)
 
     def start(self, federation):
         """Return a state in which nothing is shared."""

@@ -9,9 +9,16 @@ from torch.func import functional_call
 
 from linrep._lib import validation as check
 from linrep.deep.methods import _gaussians as gaussians
-from linrep.deep.methods.base import HEAD, FedAvg, need_classes, need_features, weighted
+from linrep.deep.methods.base import (
+    HEAD,
+    FedAvg,
+    need_classes,
+    need_features,
+    start_with_models,
+    weighted,
+)
 from linrep.deep.state import State, gather, scatter
-from linrep.deep.training import Phase, belongs, sample_loss
+from linrep.deep.training import Phase, belongs, sample_loss, setting
 from linrep.problems.random import keyed
 
 #: Name under which a state's shared tensors hold class means and covariance.
@@ -38,30 +45,16 @@ class FedAS(FedAvg):
         1 and 0.01 in public code.
     """
 
-    align_epochs: int = 1
-    align_lr: float = 0.01
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.integer("align_epochs", self.align_epochs, minimum=0)
-        check.real("align_lr", self.align_lr, above=0.0)
+    align_epochs: int = setting(1, check.integer, minimum=0)
+    align_lr: float = setting(0.01, above=0.0)
 
     def start(self, federation):
         """Return a state in which clients have whole models, and the server a representation."""
         _need_class_features(self, federation)
-        own = federation.start(all_personal=True)
-        return State(federation.start(HEAD).shared, own.personal)
+        return start_with_models(federation, HEAD)
 
-    def align(self, network, params, batch, context):
-        """Return the mean squared distances from the class means, added over a batch's classes.
-
-        Parameters
-        ----------
-        network, params, batch
-            As in :func:`linrep.deep.training.loss`.
-        context : mapping
-            ``means``, those of the client's own features by class.
-        """
+    def _align(self, network, params, batch, context):
+        """Return the mean squared distances from the class means, added over a batch's classes."""
         features = network.features(params, batch)
         squares = ((features - context["means"][batch.y]) ** 2).mean(1)
         counts = (batch.y[:, None] == batch.y).to(features) @ batch.weight.to(features)
@@ -78,7 +71,7 @@ class FedAS(FedAvg):
         aligned = federation.train(
             state.shared, heads, part,
             (Phase(frozen=HEAD, epochs=self.align_epochs, lr=self.align_lr),), round=state.round,
-            objective=self.align, purpose="alignment",
+            objective=self._align, purpose="alignment",
             context={"means": torch.stack(means).unflatten(0, part.shape)},
         )  # fmt: skip
         own = federation.train(state.shared, aligned, part, self.phases(), round=state.round)
@@ -131,11 +124,7 @@ class PFedFDA(FedAvg):
         Weight of the identity in covariances, and least frequency of a class; the authors' 1e-4.
     """
 
-    eps: float = 1e-4
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("eps", self.eps, above=0.0)
+    eps: float = setting(1e-4, above=0.0)
 
     def start(self, federation):
         """Return a state with a representation, class means and covariance, all shared."""
