@@ -12,7 +12,6 @@ from . import layers as layers
 from . import methods as methods
 from . import models as models
 from . import partitions as partitions
-from . import probe as probe
 from . import readers as readers
 from . import runs as runs
 from . import samples as samples

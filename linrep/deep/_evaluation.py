@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from linrep.deep.collapse import neural_collapse
@@ -10,12 +12,21 @@ from linrep.trace import Trace
 
 
 class History:
-    """Metrics of S runs, a row for each evaluated round."""
+    """Metrics of S runs, a row for each evaluated round, and the time that they took."""
 
-    def __init__(self, rounds=(), metrics=None, seconds=0.0):
-        self.rounds = list(rounds)
-        self.metrics = {} if metrics is None else metrics
-        self.seconds = seconds
+    def __init__(self):
+        self.rounds, self.metrics = [], {}
+        self.seconds_before = -time.perf_counter()
+
+    @property
+    def seconds(self):
+        """The time so far, with that before the run was interrupted."""
+        return self.seconds_before + time.perf_counter()
+
+    def resume(self, rounds, metrics, seconds):
+        """Take over the metrics and the time of a run that goes on."""
+        self.rounds, self.metrics = list(rounds), metrics
+        self.seconds_before += seconds
 
     def add(self, round, values):
         """Append the metrics of a round, arrays of shape (S,)."""
@@ -40,17 +51,18 @@ def by_client(federation, models_of, state):
     return {name: np.concatenate([piece[name] for piece in pieces], 1) for name in pieces[0]}
 
 
-def judge(found):
+def judge(outcome):
     """Return metrics of what clients' models come to, arrays of shape (S,)."""
+    collapses = [name for name in ("nc2_global", "nc2_local") if name in outcome]
     return {
-        "accuracy": _mean(_accuracies(found), found["size"] > 0),
-        "weighted_accuracy": _share(found["correct"].sum(1), found["size"].sum(1)),
-        "test_loss": _mean(found["loss"], found["size"] > 0),
-        **{name: found[name].mean(1) for name in ("nc2_global", "nc2_local") if name in found},
+        "accuracy": _mean(_accuracies(outcome), outcome["size"] > 0),
+        "weighted_accuracy": _share(outcome["correct"].sum(1), outcome["size"].sum(1)),
+        "test_loss": _mean(outcome["loss"], outcome["size"] > 0),
+        **{name: outcome[name].mean(1) for name in collapses},
     }
 
 
-def trace_of(run, method, state, history, settings, found, tuned):
+def trace_of(run, method, state, history, settings, outcome, tuned):
     """Return the trace of one of the runs; `tuned` is what fine-tuned models come to, or None."""
     metrics = {name: np.array(values)[:, run] for name, values in history.metrics.items()}
     if tuned is not None:
@@ -60,7 +72,7 @@ def trace_of(run, method, state, history, settings, found, tuned):
     values |= {f"personal.{name}": value[run] for name, value in state.personal.items()}
     arrays = {name: value.cpu().numpy() for name, value in values.items()}
     finite = all(np.isfinite(value).all() for value in arrays.values())
-    arrays["accuracies"] = _accuracies(found)[run]
+    arrays["accuracies"] = _accuracies(outcome)[run]
     return Trace(
         algorithm=type(method).__name__,
         metrics=metrics,
@@ -72,9 +84,9 @@ def trace_of(run, method, state, history, settings, found, tuned):
     )
 
 
-def _accuracies(found):
+def _accuracies(outcome):
     """Return the accuracy of each client (S, n), NaN without test samples."""
-    return _share(found["correct"], found["size"])
+    return _share(outcome["correct"], outcome["size"])
 
 
 def _mean(values, tested):
@@ -82,6 +94,6 @@ def _mean(values, tested):
     return _share(np.where(tested, values, 0.0).sum(1), tested.sum(1))
 
 
-def _share(part, whole):
-    """Return part / whole, NaN where the whole is 0."""
-    return np.divide(part, whole, out=np.full(np.shape(part), np.nan), where=whole > 0)
+def _share(part, total):
+    """Return part / total, NaN where the total is 0."""
+    return np.divide(part, total, out=np.full(np.shape(part), np.nan), where=total > 0)

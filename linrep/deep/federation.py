@@ -20,7 +20,7 @@ from torch.func import vmap
 from torch.nn.utils.rnn import pad_sequence
 
 from linrep._lib import validation as check
-from linrep.deep import engines, features, layers, probe
+from linrep.deep import engines, features, layers
 from linrep.deep.data import FederatedData
 from linrep.deep.devices import read_device
 from linrep.deep.samples import Samples, real, workers
@@ -130,8 +130,8 @@ class Federation(Samples):
             raise ValueError("data must have side information of clients for this network")
         places = torch.arange(min(2, len(self.x)), device=self.device)
         runs = torch.zeros((), dtype=torch.int64, device=self.device)
-        self.traits = probe.traits(self.model, self.see(places, runs), self.side[0, 0])
-        probe.check_optimizer(self.sgd, self.moving)
+        self.traits = engines.traits(self.model, self.see(places, runs), self.side[0, 0])
+        engines.check_optimizer(self.sgd, self.moving)
         self.engine = engines.chosen(self, engine)
 
     def __repr__(self):
@@ -257,38 +257,51 @@ class Federation(Samples):
             a schedule of step sizes then is at the last.
         """
         shared, own = dict(shared), dict(own)
-        for place, phase in enumerate(phases):
+        for number, phase in enumerate(phases):
             named = phase.trained([*shared, *own])
             trained = tuple(name for name in named if name not in self.frozen)
             if not trained:
                 continue
-            draw = (purpose, round, place)
             sgd = self.sgd.at(max(0, round - after), phase.lr)
-            new = self._run(shared, own, part, phase, trained, draw, sgd, objective, context or {})
+            streams = [
+                keyed(self.seeds[s], purpose, round, number, client) for s, client in workers(part)
+            ]
+            batches = schedule(
+                self.counts("train", part).ravel(), streams,
+                batch_size=sgd.batch_size, epochs=phase.epochs, steps=phase.steps,
+            )  # fmt: skip
+            new = self._run(shared, own, part, trained, batches, sgd, objective, context or {})
             for name, value in new.items():
                 shared.pop(name, None)
                 own[name] = value
         return own
 
-    def _run(self, shared, own, part, phase, trained, draw, sgd, objective, context):
-        purpose, *key = draw
-        each = workers(part)
+    def _run(self, shared, own, part, trained, batches, sgd, objective, context):
+        """Return what moves in a phase, (S, c, ...), with the running statistics of its blocks."""
         self.model.train()
-        moving = tuple(name for name in trained if name not in self.buffers)
         places, counts = self.pick("train", part)
-        streams = [keyed(self.seeds[s], purpose, *key, client) for s, client in each]
-        batches = schedule(
-            counts, streams, batch_size=sgd.batch_size, epochs=phase.epochs, steps=phase.steps
-        )
         runs, z = self._runs(part)
+        moving = tuple(name for name in trained if name not in self.buffers)
+        everything = expand(shared, part) | own
+        why_not = features.why_not_exact(self.model, moving, self.traits)
+        if sgd.augment is not None:
+            why_not = why_not or "samples are augmented anew in every step"
+        if self.cache is True and why_not and all(belongs(name, ("head",)) for name in moving):
+            raise ValueError(f"cache must not be True for this model: {why_not}")
+        gradient, seen = None, None
+        if self.cache and why_not is None:
+            seen = self._features(shared, own, part, places, counts)
+            everything = {n: v for n, v in everything.items() if belongs(n, ("head",))}
+            if objective is loss and features.linear_head(self.model):
+                gradient = features.head_gradient
+        buffers = {name: everything.pop(name) for name in self.buffers if name in everything}
         y = self.y[places]
-
         position = torch.as_tensor(batches.position, device=self.device)
-        workers_of = torch.arange(len(places), device=self.device).unsqueeze(1)
+        row_of = torch.arange(len(places), device=self.device).unsqueeze(1)
 
         def fetch(t, rows):
-            at = workers_of[rows], position[rows, t]
-            if cached:
+            at = row_of[rows], position[rows, t]
+            if seen is not None:
                 return seen[at], y[at]
             index, x = places[at], None
             if sgd.augment is not None:
@@ -296,25 +309,11 @@ class Federation(Samples):
                 x = self._augmented(sgd.augment, index, sizes, keys)
             return self.see(index, runs[rows], x), y[at]
 
-        everything = expand(shared, part) | own
-        why_not = features.why_not_exact(self.model, moving, self.traits)
-        if sgd.augment is not None:
-            why_not = why_not or "samples are augmented anew in every step"
-        if self.cache is True and why_not and all(belongs(name, ("head",)) for name in moving):
-            raise ValueError(f"cache must not be True for this model: {why_not}")
-        gradient = None
-        cached = bool(self.cache) and why_not is None
-        if cached:
-            seen = self._features(shared, own, part, places, counts)
-            everything = {n: v for n, v in everything.items() if belongs(n, ("head",))}
-            if objective is loss and features.linear_head(self.model):
-                gradient = features.head_gradient
-        kept = {name: everything.pop(name) for name in self.buffers if name in everything}
         self.samples_trained += int(batches.weight.sum())
         work = Work(
             model=self.model,
             start=_flat(everything),  # of several runs a copy, hence only of what is used
-            buffers=_flat(kept),
+            buffers=_flat(buffers),
             trained=moving,
             batches=batches,
             fetch=fetch,
@@ -322,33 +321,32 @@ class Federation(Samples):
             objective=objective,
             context=_flat(context),
             sgd=sgd,
-            from_features=cached,
+            from_features=seen is not None,
             gradient=gradient,
             draws=self.traits.draws,
         )
         # Heads on features are small, and have a closed form: together is faster everywhere.
         engine = "vmap" if gradient is not None else self.engine
         with self._precision():
-            params, noted = ENGINES[engine](work)
+            new = ENGINES[engine](work)
         # Running statistics move with their block: those of a frozen one stay as they were.
-        new = {name: value for name, value in (params | noted).items() if name in trained}
-        return {name: value.unflatten(0, part.shape) for name, value in new.items()}
+        return {n: value.unflatten(0, part.shape) for n, value in new.items() if n in trained}
 
     def _augmented(self, augment, index, sizes, keys):
         """Return samples (K, b, ...) as `augment` changes them, each worker's by its own draws."""
         x = self.x[index]
         for row, size, key in zip(x, sizes, keys, strict=True):
-            own = row[:size]
-            if not len(own):
+            if not size:
                 continue
+            samples = row[:size]
             with layers.seeded(int(key) ^ 1, self.device):  # the network itself draws from key
-                changed = augment(own)
-            if changed.shape != own.shape or changed.dtype != own.dtype:
+                changed = augment(samples)
+            if changed.shape != samples.shape or changed.dtype != samples.dtype:
                 raise ValueError(
-                    f"augment must keep {own.dtype} of shape {tuple(own.shape)}, it returned "
-                    f"{changed.dtype} of shape {tuple(changed.shape)}"
+                    f"augment must keep {samples.dtype} of shape {tuple(samples.shape)}, it "
+                    f"returned {changed.dtype} of shape {tuple(changed.shape)}"
                 )
-            own.copy_(changed)
+            samples.copy_(changed)
         return x
 
     def _runs(self, part):
@@ -365,7 +363,7 @@ class Federation(Samples):
 
     def _features(self, shared, own, part, places, counts):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
-        module, width, found = self.model.representation, part.shape[1], None
+        module, width, result = self.model.representation, part.shape[1], None
         given = real(places, counts)
         params = block(expand(shared, part) | own, "representation")
         # As many workers have the same representation: those of a run, or each its own.
@@ -377,10 +375,10 @@ class Federation(Samples):
                 x = self.see(index, torch.full((), s, device=self.device))
                 mine = {name: value[s, client] for name, value in params.items()}
                 passed = features.in_pieces(module, mine, x)
-                if found is None:
-                    found = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
-                found[rows][given[rows]] = passed.to(self.dtype)
-        return found
+                if result is None:
+                    result = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
+                result[rows][given[rows]] = passed.to(self.dtype)
+        return result
 
     # Evaluation
 
@@ -410,8 +408,8 @@ class Federation(Samples):
         if not y.is_floating_point():
             correct = ((outputs.argmax(-1) == y) & tested).sum(1)
         loss = torch.where(tested, losses, 0.0).sum(1) / size
-        found = {"correct": correct, "loss": loss, "size": size}
-        return {k: v.cpu().double().numpy().reshape(part.shape) for k, v in found.items()}
+        results = {"correct": correct, "loss": loss, "size": size}
+        return {k: v.cpu().double().numpy().reshape(part.shape) for k, v in results.items()}
 
     def _outputs(self, shared, own, part, places, counts):
         """Return outputs (K, m, classes) of the workers' samples, without gradients."""

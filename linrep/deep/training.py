@@ -124,10 +124,10 @@ class SGD:
     @property
     def settings(self) -> dict[str, Any]:
         """What is set, functions by their names."""
-        found = {name: value for name, value in vars(self).items() if value is not None}
+        given = {name: value for name, value in vars(self).items() if value is not None}
         if self.optimizer is not None:
-            del found["momentum"], found["weight_decay"]
-        return {k: name_of(value) if callable(value) else value for k, value in found.items()}
+            del given["momentum"], given["weight_decay"]
+        return {k: name_of(value) if callable(value) else value for k, value in given.items()}
 
 
 def name_of(function: Callable) -> str:
@@ -255,9 +255,9 @@ class Network:
 
     def _call(self, name, params, *inputs):
         state, prefix = {**params, **self.buffers}, f"{name}." if name else ""
-        own = block(state, name) if name else state
-        result = functional_call(self._model.get_submodule(name), own, inputs)
-        noted = {prefix + key: value for key, value in own.items()}
+        state = block(state, name) if name else state
+        result = functional_call(self._model.get_submodule(name), state, inputs)
+        noted = {prefix + key: value for key, value in state.items()}
         self.buffers = {key: noted.get(key, value) for key, value in self.buffers.items()}
         return result
 
@@ -342,16 +342,9 @@ def loss(network: Network, params: Parameters, batch: Batch, context: Any = None
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which samples K workers see in T steps.
+    """Which of their samples K workers see in T steps, (K, T, b), and keys for what layers draw.
 
-    Attributes
-    ----------
-    position : ndarray of int64, shape (K, T, b)
-        Place of a sample among the client's own; 0 where there is none.
-    weight : ndarray of bool, shape (K, T, b)
-        False for padding.
-    key : ndarray of int64, shape (K, T)
-        For what layers draw.
+    Padding has the position 0 and the weight False.
     """
 
     position: NDArray[np.int64]
@@ -392,34 +385,10 @@ def schedule(
 
 @dataclass(frozen=True)
 class Work:
-    """Everything K workers need for a phase.
+    """Everything K workers need for a phase; tensors are (K, ...), views where workers share them.
 
-    Attributes
-    ----------
-    model : Module
-        In training mode.
-    start : dict of str to Tensor, shapes (K, ...)
-        Parameters; may be expanded views where workers share them.
-    buffers : dict of str to Tensor, shapes (K, ...)
-        What layers keep and the trainer does not set.
-    trained : tuple of str
-        Names of the parameters that move.
-    batches : Schedule
-    fetch : callable
-        ``fetch(step, rows) -> (x, y)``: the samples of a step, with padding, of the workers `rows`
-        (a slice), on the device.
-    z : Tensor, shape (K, p)
-        Side information; p may be 0.
-    objective : callable
-    context : mapping of Tensors, shapes (K, ...)
-        What else the objective sees.
-    sgd : SGD
-    from_features : bool
-        x are features, and only the head is run.
-    gradient : callable, optional
-        ``gradient(params, batch) -> gradients`` for all workers at once, in place of autograd.
-    draws : bool
-        The model draws from torch's generator, which is seeded anew in each step.
+    ``fetch(step, rows)`` returns the samples of a step, with padding, of a slice of the workers;
+    a `gradient`, if there is one, is that of all workers at once, in place of autograd.
     """
 
     model: nn.Module
@@ -452,14 +421,14 @@ def _per_batch(work):
     """Return a function of key and padding that gives what layers must know of a step."""
     names = layers.per_batch(work.model)
     prefix = "head." if work.from_features else ""
-    names = {kind: [n for n in own if n.startswith(prefix)] for kind, own in names.items()}
+    names = {kind: [n for n in each if n.startswith(prefix)] for kind, each in names.items()}
     return lambda key, weight: (
         dict.fromkeys(names["key"], key) | dict.fromkeys(names["mask"], weight)
     )
 
 
-def train_together(work: Work) -> tuple[Parameters, Parameters]:
-    """Return parameters and buffers after the phase, all workers stepping at once (torch.func)."""
+def train_together(work: Work) -> Parameters:
+    """Return what has moved, and buffers, after all workers stepped at once (torch.func)."""
     trained, frozen = _split(work)
     trained = {name: value.clone() for name, value in trained.items()}
     device = work.z.device
@@ -482,23 +451,23 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)
         buffers = {name: _where(moving, noted[name], value) for name, value in buffers.items()}
         step(_clipped(gradients, work.sgd.clip, len(weights)), moving)
-    return {**work.start, **trained}, buffers
+    return trained | buffers
 
 
-def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
-    """Return parameters and buffers after the phase, one worker after another (plain autograd)."""
+def train_one_by_one(work: Work) -> Parameters:
+    """Return what has moved, and buffers, after one worker after another (plain autograd)."""
     device = work.z.device
     trained, frozen = _split(work)
     results = {name: value.clone() for name, value in trained.items()}
-    kept = {name: value.clone() for name, value in work.buffers.items()}
+    results |= {name: value.clone() for name, value in work.buffers.items()}
     everyone = torch.ones(1, dtype=next(iter(work.start.values())).dtype, device=device)
     set_now, counts = _per_batch(work), work.batches.weight.sum(-1)
     for worker, sizes in enumerate(counts):
-        own = {name: value[worker].clone().requires_grad_() for name, value in trained.items()}
+        params = {name: value[worker].clone().requires_grad_() for name, value in trained.items()}
         fixed = {name: value[worker] for name, value in frozen.items()}
         buffers = {name: value[worker] for name, value in work.buffers.items()}
         context = tree_map(lambda value, at=worker: value[at], work.context)
-        step = stepper(work.sgd, own)
+        step = stepper(work.sgd, params)
         for t, size in enumerate(sizes[sizes > 0].tolist()):
             x, y = work.fetch(t, slice(worker, worker + 1))
             # Without the padding, so that layers need not know of it.
@@ -506,17 +475,14 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
             number = int(work.batches.key[worker, t])
             seen = buffers | set_now(torch.tensor(number, device=device), everyone)
             with layers.seeded(number, device) if work.draws else nullcontext():
-                value, noted = work.value(own, fixed, seen, batch, context)
-            found = torch.autograd.grad(value, list(own.values()), materialize_grads=True)
+                value, noted = work.value(params, fixed, seen, batch, context)
+            gradients = torch.autograd.grad(value, list(params.values()), materialize_grads=True)
             buffers = {name: noted[name].detach() for name in buffers}
-            gradients = dict(zip(own, found, strict=True))
             with torch.no_grad():
-                step(_clipped(gradients, work.sgd.clip))
-        for name, value in own.items():
+                step(_clipped(dict(zip(params, gradients, strict=True)), work.sgd.clip))
+        for name, value in (params | buffers).items():
             results[name][worker] = value.detach()
-        for name, value in buffers.items():
-            kept[name][worker] = value
-    return {**work.start, **results}, kept
+    return results
 
 
 ENGINES = {"loop": train_one_by_one, "vmap": train_together}

@@ -148,9 +148,7 @@ class FedAvg:
         federation : Federation
         clients : ndarray of int, shape (S, c)
         """
-        sizes = np.ones(clients.shape)
-        if self.weighted:
-            sizes = np.take_along_axis(federation.sizes["train"], clients, axis=1)
+        sizes = federation.counts("train", clients) if self.weighted else np.ones(clients.shape)
         shares = sizes / sizes.sum(1, keepdims=True)
         return torch.as_tensor(shares, dtype=federation.dtype, device=federation.device)
 

@@ -81,8 +81,7 @@ class Scaffold(FedAvg):
     def end(self, federation, state, part, new):
         """Move the clients' control variates by what their steps have shown."""
         correction = self.context(federation, state, part)["control"]
-        sizes = np.take_along_axis(federation.sizes["train"], part, axis=1)
-        steps = self.epochs * -(-sizes // federation.sgd.batch_size)
+        steps = self.epochs * -(-federation.counts("train", part) // federation.sgd.batch_size)
         sgd = federation.sgd.at(state.round)
         scale = torch.as_tensor(1.0 / (sgd.lr * travelled(steps, sgd)))
         for name, value in correction.items():

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 from torch.func import functional_call
+from torch.nn import functional as F
 
 from linrep._lib import validation as check
-from linrep.deep.methods import _gaussians as gaussians
 from linrep.deep.methods.base import (
     HEAD,
     FedAvg,
@@ -23,6 +24,13 @@ from linrep.problems.random import keyed
 
 #: Name under which a state's shared tensors hold class means and covariance.
 _GAUSSIANS = "gaussians"
+#: Mixtures of a client's Gaussian features with the server's, of which the best is taken.
+_BETAS = torch.linspace(0.0, 1.0, 11)
+#: Class means of so few samples are the server's, as in pFedFDA's public code.
+_TOO_FEW = 2
+
+#: Class means (..., classes, k) and covariance (..., k, k).
+Gaussians = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ class FedAS(FedAvg):
         old = state.own(part)
         heads = {name: value for name, value in old.items() if name not in state.shared}
         means = [
-            gaussians.class_means(x, y, x.new_zeros(federation.classes, x.shape[1]))
+            _class_means(x, y, x.new_zeros(federation.classes, x.shape[1]))
             for x, y in federation.features({}, old, part)
         ]
         aligned = federation.train(
@@ -166,23 +174,23 @@ class PFedFDA(FedAvg):
     def _priors(self, federation, part):
         """Return the clients' frequencies of classes, (S, c, classes)."""
         counts = federation.class_counts(part)
-        found = counts / counts.sum(-1, keepdim=True) + self.eps
-        return found / found.sum(-1, keepdim=True)
+        priors = counts / counts.sum(-1, keepdim=True) + self.eps
+        return priors / priors.sum(-1, keepdim=True)
 
     def _heads(self, own, priors):
         """Return the heads of Gaussians (S, c or 1, ...)."""
-        weight, bias = gaussians.discriminant(own, priors, self.eps)
+        weight, bias = _discriminant(own, priors, self.eps)
         return {"head.weight": weight.expand(*bias.shape, -1), "head.bias": bias}
 
     def _mixed(self, federation, state, shared, own, part):
         """Return the mixtures that follow from the clients' features."""
         server = list(zip(*_of_server(state), strict=True))
         priors = self._priors(federation, part).flatten(0, 1)
-        found = [
-            gaussians.mixed(x, y, server[k // part.shape[1]], priors[k], self.eps)
+        mixtures = [
+            _mixed(x, y, server[k // part.shape[1]], priors[k], self.eps)
             for k, (x, y) in enumerate(federation.features(shared, own, part))
         ]
-        means, covariance = (torch.stack(each) for each in zip(*found, strict=True))
+        means, covariance = (torch.stack(each) for each in zip(*mixtures, strict=True))
         return means.unflatten(0, part.shape), covariance.unflatten(0, part.shape)
 
 
@@ -223,3 +231,61 @@ def _information(federation, params, x, y):
         gradients = torch.autograd.grad(value, able, allow_unused=True)
         total += sum((each**2).sum() for each in gradients if each is not None)
     return total
+
+
+def _class_means(x: Tensor, y: Tensor, otherwise: Tensor, too_few: int = 0) -> Tensor:
+    """Return the means of features by class, (classes, k)."""
+    members = F.one_hot(y, len(otherwise)).to(x)
+    counts = members.sum(0)[:, None]
+    return torch.where(counts > too_few, (members.T @ x) / counts.clamp(min=1.0), otherwise)
+
+
+def _fitted(x: Tensor, y: Tensor, means: Tensor) -> Gaussians:
+    """Return class means, and the covariance around them plus the identity."""
+    means = _class_means(x, y, means, _TOO_FEW)
+    away = x - means[y]
+    return means, away.T @ away / max(1, len(x) - 1) + torch.eye(x.shape[1]).to(x)
+
+
+def _discriminant(gaussians: Gaussians, prior: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """Return weight (..., classes, k) and bias (..., classes) of linear discriminant analysis."""
+    means, covariance = gaussians
+    identity = torch.eye(covariance.shape[-1]).to(covariance)
+    level = covariance.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None]
+    shrunk = (1.0 - eps) * covariance + eps * level * identity
+    weight = torch.linalg.solve(shrunk, means.mT).mT
+    return weight, prior.log() - 0.5 * (means * weight).sum(-1)
+
+
+def _mixed(x: Tensor, y: Tensor, server: Gaussians, prior: Tensor, eps: float) -> Gaussians:
+    """Return β times the Gaussians of features plus 1 - β times the server's, for the best β.
+
+    That is the one of least loss in a two-fold cross-validation, among samples of classes that
+    have two at least; without such samples it is 0.
+    """
+    seen = (torch.bincount(y, minlength=len(prior)) > 1)[y].nonzero()[:, 0]
+    if not len(seen):
+        return server
+    order = seen[torch.argsort(y[seen], stable=True)]  # every other sample of each class
+    losses = torch.zeros(())
+    for fit, judge in ((order[0::2], order[1::2]), (order[1::2], order[0::2])):
+        gaussians = _mixtures(_fitted(x[fit], y[fit], server[0]), server)
+        losses = losses + _losses(gaussians, x[judge], y[judge], prior, eps)
+    means, covariance = _mixtures(_fitted(x, y, server[0]), server)
+    best = losses.argmin()
+    return means[best], covariance[best]
+
+
+def _mixtures(own: Gaussians, server: Gaussians) -> Gaussians:
+    """Return the mixtures for all β, (eleven, ...)."""
+    betas = _BETAS.to(own[0])[:, None, None]
+    means, covariance = (betas * a + (1.0 - betas) * b for a, b in zip(own, server, strict=True))
+    return means, covariance
+
+
+def _losses(gaussians, x, y, prior, eps):
+    """Return the mean losses of several Gaussians' classifiers."""
+    weight, bias = _discriminant(gaussians, prior, eps)
+    outputs = x @ weight.mT + bias.unsqueeze(-2)
+    labels = y.expand(len(outputs), -1)
+    return F.cross_entropy(outputs.mT, labels, reduction="none").mean(1)

@@ -48,10 +48,10 @@ def concatenated(
     layers, features = block_layers(channels, size, width, depth)
     first = nn.Linear(integer("side", side, minimum=1), width * 9)
     if embedding == "block":
-        rest = [nn.Unflatten(1, (width, 3, 3)), block(width, width), nn.Flatten()]
+        further = [nn.Unflatten(1, (width, 3, 3)), block(width, width), nn.Flatten()]
     else:
-        rest = [nn.ReLU(), nn.Linear(width * 9, width)]
-    representation = Concatenated(nn.Sequential(layers), nn.Sequential(first, *rest))
+        further = [nn.ReLU(), nn.Linear(width * 9, width)]
+    representation = Concatenated(nn.Sequential(layers), nn.Sequential(first, *further))
     head = nn.Linear(features + width, integer("classes", classes, minimum=1))
     return SideInformationModel(representation, head)
 

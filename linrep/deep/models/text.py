@@ -140,5 +140,5 @@ def lstm(
     """
     vectors = Embedding(embedding)
     memory = LSTM(vectors.matrix.shape[1], hidden, layers)
-    found: OrderedDict[str, nn.Module] = OrderedDict(embedding=vectors, lstm=memory, last=Last())
-    return with_head(found, fully_connected(found, hidden, (width,)), classes)
+    parts: OrderedDict[str, nn.Module] = OrderedDict(embedding=vectors, lstm=memory, last=Last())
+    return with_head(parts, fully_connected(parts, hidden, (width,)), classes)

@@ -213,15 +213,15 @@ def _shard_quota(counts, n, per_client, rng):
 
 def _deal(quota, n, per_client, rng):
     """Return n rows of per_client different classes, in which each class occurs quota times."""
-    left = quota.copy()
+    remaining = quota.copy()
     rows = np.empty((n, per_client), dtype=np.int64)
     for client in range(n):
         with np.errstate(divide="ignore"):
-            # The largest of these are draws without replacement in proportion to `left`.
-            keys = np.log(left) + rng.gumbel(size=left.size)
-        keys[left == n - client] = np.inf  # due with every client from here on
+            # The largest of these are draws without replacement in proportion to `remaining`.
+            keys = np.log(remaining) + rng.gumbel(size=remaining.size)
+        keys[remaining == n - client] = np.inf  # due with every client from here on
         rows[client] = np.argsort(-keys, kind="stable")[:per_client]
-        left[rows[client]] -= 1
+        remaining[rows[client]] -= 1
     return rows
 
 
