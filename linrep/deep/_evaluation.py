@@ -39,9 +39,9 @@ def by_client(federation, models_of, state):
     """Return what all clients' models come to, arrays (S, n)."""
     pieces = []
     for part in federation.everyone():
-        shared, own = models_of(federation, state, part)
-        piece = federation.evaluate(shared, own, part)
-        heads = (expand(shared, part) | own).get("head.weight")
+        shared, personal = models_of(federation, state, part)
+        piece = federation.evaluate(shared, personal, part)
+        heads = (expand(shared, part) | personal).get("head.weight")
         if heads is not None and federation.classes > 1 and not federation.y.is_floating_point():
             present = (federation.class_counts(part) > 0).to(federation.dtype)
             for name, local in (("nc2_global", False), ("nc2_local", True)):

@@ -366,8 +366,8 @@ def _arrays(dataset):
             f"clients must be pairs (train, test) of data sets of samples and labels, got {kind}"
         )
     return tuple(
-        np.stack([check.unmasked(name, pair[place]) for pair in pairs])
-        for place, name in enumerate(("x", "y"))
+        np.stack([check.unmasked(name, pair[position]) for pair in pairs])
+        for position, name in enumerate(("x", "y"))
     )
 
 

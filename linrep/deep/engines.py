@@ -119,9 +119,9 @@ def seconds(federation: Any, engine: str, part: Clients, steps: int = 5) -> floa
     began = time.perf_counter()
     shared = federation.start().shared
     try:
-        own = federation.train(shared, {}, part, (Phase(steps=steps),), round=0)
-        together = {name: value for name, value in shared.items() if name not in own}
-        federation.evaluate(together, own, part)  # as numbers, for which an accelerator is waited
+        trained = federation.train(shared, {}, part, (Phase(steps=steps),), round=0)
+        frozen = {name: value for name, value in shared.items() if name not in trained}
+        federation.evaluate(frozen, trained, part)  # as numbers, for which an accelerator is waited
     except RuntimeError:  # an operation that vmap does not know
         return math.inf
     finally:

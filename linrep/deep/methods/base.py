@@ -91,8 +91,8 @@ class FedAvg:
         part : ndarray of int, shape (S, c)
             Clients.
         """
-        own = {name: value for name, value in state.personal.items() if name not in state.shared}
-        return gather(own, part)
+        apart = {name: value for name, value in state.personal.items() if name not in state.shared}
+        return gather(apart, part)
 
     def context(self, federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:
         """Return what else the objective needs, tensors (S, c, ...).

@@ -69,9 +69,9 @@ class Scaffold(FedAvg):
     def context(self, federation, state, part):
         """Return the server's control variates less the clients'."""
         names = federation.parameters
-        own = gather({name: state.extra[f"control.{name}"] for name in names}, part)
+        clients = gather({name: state.extra[f"control.{name}"] for name in names}, part)
         server = {name: state.extra[f"server.{name}"].unsqueeze(1) for name in names}
-        return {"control": {name: server[name] - own[name] for name in names}}
+        return {"control": {name: server[name] - clients[name] for name in names}}
 
     def objective(self, network, params, batch, context):
         """Return a loss whose gradient is the corrected one."""
@@ -179,10 +179,10 @@ class PerFedAvg(FedAvg):
     def models(self, federation, state, part):
         """Return the model after each client's adaptation."""
         phase = Phase(epochs=self.adapt_epochs, lr=self.inner_lr)
-        own = federation.train(
+        adapted = federation.train(
             state.shared, {}, part, (phase,), round=state.round, purpose="adaptation", after=True
         )
-        return {}, expand(state.shared, part) | own
+        return {}, expand(state.shared, part) | adapted
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Methods whose clients have whole personalized models."""
+"""Methods whose clients have whole models, of their own or of a group of like clients."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from functools import partial
 
 import numpy as np
 import torch
+from scipy.cluster.hierarchy import linkage, to_tree
+from scipy.spatial.distance import squareform
 
 from linrep._lib import validation as check
 from linrep.deep.methods.base import (
@@ -20,6 +22,9 @@ from linrep.deep.methods.base import (
 from linrep.deep.state import gather, scatter
 from linrep.deep.training import Phase, loss, setting
 from linrep.problems.random import keyed
+
+#: Differences of cosines of updates in single precision that are rounding.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -51,11 +56,11 @@ class _Near(FedAvg):
         return start_with_models(federation)
 
     def _train_near(self, federation, state, part, epochs):
-        own = federation.train(
+        new = federation.train(
             {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
             objective=partial(penalized, self.penalty), context=anchored(federation, state, part),
         )  # fmt: skip
-        scatter(state.personal, part, own)
+        scatter(state.personal, part, new)
 
 
 @dataclass(frozen=True)
@@ -148,11 +153,10 @@ class APFL(FedAvg):
 
     def models(self, federation, state, part):
         """Return the mixtures."""
-        own = {
+        return {}, {
             name: self.alpha * value + (1.0 - self.alpha) * state.shared[name].unsqueeze(1)
             for name, value in state.own(part).items()
         }
-        return {}, own
 
 
 @dataclass(frozen=True)
@@ -198,10 +202,10 @@ class L2GD(FedAvg):
             for name, value in gather(state.personal, clients).items()
         }
         for part in federation.parts(clients):
-            own = state.own(part)
-            new = {name: value - pull * (value - means[name]) for name, value in own.items()}
+            old = state.own(part)
+            new = {name: value - pull * (value - means[name]) for name, value in old.items()}
             if trains.any():
-                trained = federation.train({}, own, part, self.phases(), round=state.round)
+                trained = federation.train({}, old, part, self.phases(), round=state.round)
                 for name, value in trained.items():
                     chosen = trains.reshape(-1, *[1] * (value.ndim - 1))
                     new[name] = torch.where(chosen, value, new[name])
@@ -211,3 +215,88 @@ class L2GD(FedAvg):
     def floats(self, state):
         """Return the numbers of a model, which is sent in a share p of the rounds: the mean."""
         return round(self.p * count(state.personal, axes=2))
+
+
+@dataclass(frozen=True)
+class CFL(FedAvg):
+    """Clustered federated learning (Sattler, Müller, Samek, 2021).
+
+    Each cluster has a model, the mean of its participants'. Where the clients' last updates have a
+    mean shorter than `eps1` while one of them is longer than `eps2`, the cluster is cut in two so
+    that the largest cosine between the parts is least (single linkage). The cosine of an update of
+    zero with any other is 0; three clients or more whose cosines are all the same stay together.
+
+    The paper has all clients in each round; here a cluster is cut once all of its clients have
+    taken part in it. The authors' public code differs in two points: it cuts by complete linkage,
+    and neither clusters of two clients nor any in the first twenty rounds.
+
+    Attributes
+    ----------
+    eps1, eps2 : float
+        0.4 and 1.6 in the authors' code.
+    """
+
+    eps1: float = setting(0.4, minimum=0.0)
+    eps2: float = setting(1.6, minimum=0.0)
+
+    def start(self, federation):
+        """Return a state with one cluster, and no updates (NaN)."""
+        state = federation.start(all_personal=True)
+        shape = (len(federation.seeds), federation.n)
+        size = sum(state.personal[name][0, 0].numel() for name in federation.parameters)
+        device = federation.device
+        state.extra["cluster"] = torch.zeros(shape, dtype=torch.int64, device=device)
+        state.extra["update"] = torch.full((*shape, size), torch.nan, device=device)
+        return state
+
+    def round(self, federation, state, clients):
+        """Train, average within clusters, and cut those that pull apart."""
+        for part in federation.parts(clients):
+            old = state.own(part)
+            new = federation.train({}, old, part, self.phases(), round=state.round)
+            moved = [(new[k] - old[k]).flatten(2) for k in federation.parameters]
+            update = torch.cat(moved, dim=2).to(state.extra["update"])
+            scatter({"update": state.extra["update"]}, part, {"update": update})
+            scatter(state.personal, part, new)
+        weights = self.weights(federation, clients)
+        for s, taking_part in enumerate(clients):
+            cluster, update = state.extra["cluster"][s], state.extra["update"][s]
+            chosen = torch.as_tensor(taking_part, device=federation.device)
+            for number in cluster[chosen].unique().tolist():
+                members, present = cluster == number, cluster[chosen] == number
+                share = weights[s][present] / weights[s][present].sum()
+                for value in state.personal.values():
+                    mean = torch.tensordot(share.to(value), value[s][chosen[present]], dims=1)
+                    value[s][members] = mean
+                self._cut(cluster, update, members)
+        state.round += 1
+
+    def _cut(self, cluster, update, members):
+        """Cut a cluster in two if its clients' updates ask for it; both forget them."""
+        updates = update[members]
+        if len(updates) < 2 or not torch.isfinite(updates).all():
+            return
+        if updates.mean(0).norm() >= self.eps1 or updates.norm(dim=1).max() <= self.eps2:
+            return
+        second = _second_part(updates.cpu().double().numpy())
+        if not second:
+            return
+        cluster[members.nonzero()[:, 0][second]] = int(cluster.max()) + 1
+        update[members] = torch.nan
+
+    def floats(self, state):
+        """Return the numbers of a model, that of the client's cluster."""
+        return count(state.personal, axes=2)
+
+
+def _second_part(updates):
+    """Return the places of one of the parts into which updates (c, size) are cut, if they are."""
+    norms = np.linalg.norm(updates, axis=1, keepdims=True)
+    unit = np.divide(updates, norms, out=np.zeros_like(updates), where=norms > 0)
+    away = 1.0 - unit @ unit.T
+    np.fill_diagonal(away, 0.0)
+    distances = squareform(away, checks=False)
+    if len(distances) > 1 and np.ptp(distances) <= _SAME:
+        return []
+    # What single linkage joins last; a tie there leaves two parts, too.
+    return to_tree(linkage(distances, method="single")).get_right().pre_order()

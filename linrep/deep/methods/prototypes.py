@@ -82,20 +82,20 @@ class FedAS(FedAvg):
             objective=self._align, purpose="alignment",
             context={"means": torch.stack(means).unflatten(0, part.shape)},
         )  # fmt: skip
-        own = federation.train(state.shared, aligned, part, self.phases(), round=state.round)
-        scatter(state.personal, part, old | own)
+        new = federation.train(state.shared, aligned, part, self.phases(), round=state.round)
+        scatter(state.personal, part, old | new)
         return {}
 
     def server(self, federation, state, clients):
         """Average the participants' representations by the information in their samples."""
-        own = gather(state.personal, clients)
+        models = gather(state.personal, clients)
         federation.model.eval()
         places, counts = federation.pick("train", clients)
         weights = torch.zeros(clients.shape, dtype=federation.dtype, device=federation.device)
         for k, count in enumerate(counts):
             s, client = divmod(k, clients.shape[1])
             index, run = places[k, :count], torch.full((), s, device=federation.device)
-            mine = {name: value[s, client] for name, value in own.items()}
+            mine = {name: value[s, client] for name, value in models.items()}
             weights[s, client] = _information(
                 federation, mine, federation.see(index, run), federation.y[index]
             )
@@ -103,7 +103,7 @@ class FedAS(FedAvg):
         weights = torch.where(none, torch.ones_like(weights), weights)
         weights = weights / weights.sum(1, keepdim=True)
         for name in state.shared.keys() - set(federation.frozen):
-            state.shared[name] = weighted(weights, own[name])
+            state.shared[name] = weighted(weights, models[name])
 
     def floats(self, state):
         """Return the numbers of the representation, and the information, which is not sent back."""
@@ -144,8 +144,8 @@ class PFedFDA(FedAvg):
         shape = weight.shape[2:]
         means = [keyed(seed, "means").random(shape) for seed in federation.seeds]
         covariance = torch.eye(shape[1]).to(weight).repeat(len(means), 1, 1)
-        own = (torch.stack([torch.as_tensor(each).to(weight) for each in means]), covariance)
-        return State(state.shared | _named(own), {})
+        gaussians = torch.stack([torch.as_tensor(each).to(weight) for each in means]), covariance
+        return State(state.shared | _named(gaussians), {})
 
     def phases(self):
         """Return the epochs of the representation."""
@@ -168,8 +168,8 @@ class PFedFDA(FedAvg):
     def models(self, federation, state, part):
         """Return the shared representation, and heads of mixtures fitted to its features."""
         shared = _representation(state)
-        own = self._mixed(federation, state, shared, {}, part)
-        return shared, self._heads(own, self._priors(federation, part))
+        gaussians = self._mixed(federation, state, shared, {}, part)
+        return shared, self._heads(gaussians, self._priors(federation, part))
 
     def _priors(self, federation, part):
         """Return the clients' frequencies of classes, (S, c, classes)."""
@@ -177,9 +177,9 @@ class PFedFDA(FedAvg):
         priors = counts / counts.sum(-1, keepdim=True) + self.eps
         return priors / priors.sum(-1, keepdim=True)
 
-    def _heads(self, own, priors):
+    def _heads(self, gaussians, priors):
         """Return the heads of Gaussians (S, c or 1, ...)."""
-        weight, bias = _discriminant(own, priors, self.eps)
+        weight, bias = _discriminant(gaussians, priors, self.eps)
         return {"head.weight": weight.expand(*bias.shape, -1), "head.bias": bias}
 
     def _mixed(self, federation, state, shared, own, part):
@@ -194,9 +194,9 @@ class PFedFDA(FedAvg):
         return means.unflatten(0, part.shape), covariance.unflatten(0, part.shape)
 
 
-def _named(own):
+def _named(gaussians):
     """Return Gaussians as a state has them."""
-    return {f"{_GAUSSIANS}.means": own[0], f"{_GAUSSIANS}.covariance": own[1]}
+    return {f"{_GAUSSIANS}.means": gaussians[0], f"{_GAUSSIANS}.covariance": gaussians[1]}
 
 
 def _of_server(state):

@@ -52,8 +52,8 @@ class Conditional(Sum):
         """Return what the heads make of their shares of the features, added."""
         context = F.normalize(self.context.detach(), dim=0)
         shares = self.policy(features * context).unflatten(-1, (2, -1)).softmax(-2)
-        own, shared = (features.unsqueeze(-2) * shares).unbind(-2)
-        return self.own(own) + self.shared(shared)
+        for_own, for_shared = (features.unsqueeze(-2) * shares).unbind(-2)
+        return self.own(for_own) + self.shared(for_shared)
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,9 @@ from typing import Any
 from linrep._lib.validation import choice, integer
 from linrep.deep.data import FederatedData
 from linrep.deep.models.base import Model, SideInformationModel, drawing_from, split
-from linrep.deep.models.images import blocks, cnn, cnn4, cnn100
+from linrep.deep.models.images import blocks, cnn, cnn4, cnn100, linear, mlp
 from linrep.deep.models.side import concatenated, multiplied
 from linrep.deep.models.text import lstm
-from linrep.deep.models.vectors import linear, mlp
 
 __all__ = [
     "Model",

@@ -27,12 +27,10 @@ def concatenated(
 
     Parameters
     ----------
-    classes : int
-        Number of outputs.
+    classes, channels, size, width, depth
+        As in :func:`blocks`.
     side : int
         Number of entries of the side information.
-    channels, size, width, depth : int
-        As in :func:`blocks`.
     embedding : {"block", "linear"}
         The second layer of z's map, after a linear layer to width · 3 · 3 numbers: a block as in
         :func:`blocks`, or ReLU and another linear layer to ``width`` numbers.
@@ -73,12 +71,10 @@ def multiplied(
 
     Parameters
     ----------
-    classes : int
-        Number of outputs.
+    classes, channels, size, width, depth
+        As in :func:`blocks`.
     side : int
         Number of entries of the side information, at most ``width``.
-    channels, size, width, depth : int
-        As in :func:`blocks`.
     layer : int
         The block after which features are multiplied.
 

@@ -137,10 +137,8 @@ def log_normal(
 
     Parameters
     ----------
-    dataset : Dataset
-        All samples; training and test samples are put together.
-    n : int
-        Number of clients.
+    dataset, n, train_share, rng
+        As in :func:`dirichlet`.
     classes_per_client : int
         Number of classes of each client, which share its samples equally. All classes are drawn
         equally often, one more or less.
@@ -148,10 +146,6 @@ def log_normal(
         Mean and standard deviation of the logarithm of the number of samples, less 5.
     smallest : int
         Least number of samples: the law is conditioned on it.
-    train_share : float
-        As in :func:`dirichlet`.
-    rng : Generator or seed
-        Of the split.
 
     Raises
     ------
