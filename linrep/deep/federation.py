@@ -20,27 +20,12 @@ from torch.func import vmap
 from torch.nn.utils.rnn import pad_sequence
 
 from linrep._lib import validation as check
-from linrep.deep import engines, features, layers
+from linrep.deep import engines, features, layers, training
 from linrep.deep.data import FederatedData
 from linrep.deep.devices import read_device
 from linrep.deep.samples import Samples, real, workers
 from linrep.deep.state import Clients, State, expand
-from linrep.deep.training import (
-    ENGINES,
-    SGD,
-    Batch,
-    Network,
-    Objective,
-    Parameters,
-    Phase,
-    Work,
-    belongs,
-    block,
-    check_blocks,
-    loss,
-    sample_loss,
-    schedule,
-)
+from linrep.deep.training import SGD, Objective, Parameters, Phase, belongs, loss
 from linrep.problems.random import keyed
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -151,7 +136,7 @@ class Federation(Samples):
         all_personal : bool
             Everything does.
         """
-        check_blocks(personal, tuple(self._starts))
+        training.check_blocks(personal, tuple(self._starts))
         shared, mine = {}, dict(self._starts)
         for name in self._starts if not all_personal else ():
             if not belongs(name, personal):
@@ -266,7 +251,7 @@ class Federation(Samples):
             streams = [
                 keyed(self.seeds[s], purpose, round, number, client) for s, client in workers(part)
             ]
-            batches = schedule(
+            batches = training.schedule(
                 self.counts("train", part).ravel(), streams,
                 batch_size=sgd.batch_size, epochs=phase.epochs, steps=phase.steps,
             )  # fmt: skip
@@ -310,7 +295,7 @@ class Federation(Samples):
             return self.see(index, runs[rows], x), y[at]
 
         self.samples_trained += int(batches.weight.sum())
-        work = Work(
+        work = training.Work(
             model=self.model,
             start=_flat(everything),  # of several runs a copy, hence only of what is used
             buffers=_flat(buffers),
@@ -328,7 +313,7 @@ class Federation(Samples):
         # Heads on features are small, and have a closed form: together is faster everywhere.
         engine = "vmap" if gradient is not None else self.engine
         with self._precision():
-            new = ENGINES[engine](work)
+            new = training.ENGINES[engine](work)
         # Running statistics move with their block: those of a frozen one stay as they were.
         return {n: value.unflatten(0, part.shape) for n, value in new.items() if n in trained}
 
@@ -365,9 +350,9 @@ class Federation(Samples):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
         module, width, result = self.model.representation, part.shape[1], None
         given = real(places, counts)
-        params = block(expand(shared, part) | own, "representation")
+        params = training.block(expand(shared, part) | own, "representation")
         # As many workers have the same representation: those of a run, or each its own.
-        alike = 1 if block(own, "representation") else width
+        alike = 1 if training.block(own, "representation") else width
         with self._precision():
             for k in range(0, part.size, alike):
                 rows, (s, client) = slice(k, k + alike), divmod(k, width)
@@ -402,7 +387,7 @@ class Federation(Samples):
         tested = real(places, counts)
         outputs = self._outputs(shared, own, part, places, counts)
         y = self.y[places]
-        losses = sample_loss(outputs.flatten(0, 1), y.flatten(0, 1)).reshape(tested.shape)
+        losses = training.sample_loss(outputs.flatten(0, 1), y.flatten(0, 1)).reshape(tested.shape)
         size = tested.sum(1)
         correct = torch.full_like(losses[:, 0], torch.nan)
         if not y.is_floating_point():
@@ -416,13 +401,15 @@ class Federation(Samples):
         params = _flat(expand(shared, part) | own)
         runs, z = self._runs(part)
         # With a representation that clients share, one pass over all their samples.
-        once = self.traits.in_parts and not block(own, "representation")
+        once = self.traits.in_parts and not training.block(own, "representation")
         if once:
             seen = self._features(shared, own, part, places, counts)
             params = {name: value for name, value in params.items() if belongs(name, ("head",))}
 
         def call(own, x, z):
-            return Network(self.model, {}, from_features=once)(own, Batch(x, x, x, z))
+            return training.Network(self.model, {}, from_features=once)(
+                own, training.Batch(x, x, x, z)
+            )
 
         def inputs(k, columns):
             return seen[k, columns] if once else self.see(places[k, columns], runs[k])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,15 +13,7 @@ from torch import Tensor, nn
 from linrep._lib import validation as check
 from linrep.deep.federation import Federation
 from linrep.deep.state import Clients, State, expand, gather, scatter
-from linrep.deep.training import (
-    Batch,
-    Network,
-    Parameters,
-    Phase,
-    check_settings,
-    loss,
-    setting,
-)
+from linrep.deep.training import Parameters, Phase, check_settings, loss, setting
 
 HEAD = ("head",)
 
@@ -240,23 +232,21 @@ class FedAvg:
         """
         return count(state.shared)
 
+    def _start_with_models(self, federation, blocks=()):
+        """Return a state in which clients have whole models, and the server one without blocks."""
+        models = federation.start(all_personal=True).personal
+        return State(federation.start(blocks).shared, models)
 
-def need_classes(method: FedAvg, federation: Federation) -> None:
-    """Raise an error if labels are no classes."""
-    if federation.y.is_floating_point():
-        raise ValueError(f"data must have classes for {type(method).__name__}, not real labels")
+    def _need_classes(self, federation):
+        """Raise an error if labels are no classes."""
+        if federation.y.is_floating_point():
+            raise ValueError(f"data must have classes for {type(self).__name__}, not real labels")
 
-
-def need_features(method: FedAvg, federation: Federation) -> None:
-    """Raise an error if the network has no representation."""
-    if not hasattr(federation.model, "representation"):
-        name = type(method).__name__
-        raise ValueError(f"model must have the children representation and head for {name}")
-
-
-def start_with_models(federation: Federation, blocks: Sequence[str] = ()) -> State:
-    """Return a state in which clients have whole models, and the server one without some blocks."""
-    return State(federation.start(blocks).shared, federation.start(all_personal=True).personal)
+    def _need_features(self, federation):
+        """Raise an error if the network has no representation."""
+        if not hasattr(federation.model, "representation"):
+            name = type(self).__name__
+            raise ValueError(f"model must have the children representation and head for {name}")
 
 
 def anchored(federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:
@@ -265,9 +255,7 @@ def anchored(federation: Federation, state: State, part: Clients) -> Mapping[str
     return {"anchor": expand(moving, part)}
 
 
-def penalized(
-    penalty: float, network: Network, params: Parameters, batch: Batch, context: Mapping[str, Any]
-) -> Tensor:
+def penalized(penalty, network, params, batch, context):
     """Return the loss of a batch with (penalty/2)||θ - anchor||²."""
     squares = [((params[name] - value) ** 2).sum() for name, value in context["anchor"].items()]
     return loss(network, params, batch) + 0.5 * penalty * torch.stack(squares).sum()

@@ -13,7 +13,7 @@ from torch.func import grad, vmap
 
 from linrep._lib import validation as check
 from linrep.deep.collapse import neural_collapse
-from linrep.deep.methods.base import HEAD, FedAvg, count, need_classes, need_features
+from linrep.deep.methods.base import HEAD, FedAvg, count
 from linrep.deep.models.factored import Factored
 from linrep.deep.state import gather, scatter
 from linrep.deep.training import Phase, belongs, setting
@@ -161,11 +161,11 @@ class FLUTE(FedPer):
 
     def start(self, federation):
         """Return the state; classes are told apart by linear heads, which are personal."""
-        need_classes(self, federation)
+        self._need_classes(federation)
         state = super().start(federation)
         if "head.weight" not in federation.parameters:
             raise ValueError("model must have a linear head for FLUTE, a parameter head.weight")
-        need_features(self, federation)
+        self._need_features(federation)
         if self.server_lr and "head.weight" not in state.personal:
             raise ValueError("personal must hold the heads, on which FLUTE's server takes a step")
         return state

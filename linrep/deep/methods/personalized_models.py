@@ -11,14 +11,7 @@ from scipy.cluster.hierarchy import linkage, to_tree
 from scipy.spatial.distance import squareform
 
 from linrep._lib import validation as check
-from linrep.deep.methods.base import (
-    FedAvg,
-    anchored,
-    count,
-    penalized,
-    start_with_models,
-    weighted,
-)
+from linrep.deep.methods.base import FedAvg, anchored, count, penalized, weighted
 from linrep.deep.state import gather, scatter
 from linrep.deep.training import Phase, loss, setting
 from linrep.problems.random import keyed
@@ -53,7 +46,7 @@ class _Near(FedAvg):
 
     def start(self, federation):
         """Return a state with a shared model and one for each client."""
-        return start_with_models(federation)
+        return self._start_with_models(federation)
 
     def _train_near(self, federation, state, part, epochs):
         new = federation.train(
@@ -127,7 +120,7 @@ class APFL(FedAvg):
         """Return a state with a global model and one for each client."""
         if federation.buffers:
             raise ValueError("model must keep no running statistics, since APFL mixes weights")
-        return start_with_models(federation)
+        return self._start_with_models(federation)
 
     def objective(self, network, params, batch, context):
         """Return a loss whose gradients are those of the global model and of the mixture."""

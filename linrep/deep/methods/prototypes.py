@@ -10,14 +10,7 @@ from torch.func import functional_call
 from torch.nn import functional as F
 
 from linrep._lib import validation as check
-from linrep.deep.methods.base import (
-    HEAD,
-    FedAvg,
-    need_classes,
-    need_features,
-    start_with_models,
-    weighted,
-)
+from linrep.deep.methods.base import HEAD, FedAvg, weighted
 from linrep.deep.state import State, gather, scatter
 from linrep.deep.training import Phase, belongs, sample_loss, setting
 from linrep.problems.random import keyed
@@ -34,7 +27,21 @@ Gaussians = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class FedAS(FedAvg):
+class _Prototypes(FedAvg):
+    """Classes are known by features of samples."""
+
+    def _need_class_features(self, federation):
+        self._need_classes(federation)
+        self._need_features(federation)
+        if not federation.traits.in_parts:
+            name = type(self).__name__
+            raise ValueError(
+                f"model must compute head(representation(x)) for {name}, without side information"
+            )
+
+
+@dataclass(frozen=True)
+class FedAS(_Prototypes):
     """FedAS (Yang, Huang, Ye, CVPR 2024): aligned representations, weights by Fisher information.
 
     A participant first moves the server's representation so that features come near to their class
@@ -58,8 +65,8 @@ class FedAS(FedAvg):
 
     def start(self, federation):
         """Return a state in which clients have whole models, and the server a representation."""
-        _need_class_features(self, federation)
-        return start_with_models(federation, HEAD)
+        self._need_class_features(federation)
+        return self._start_with_models(federation, HEAD)
 
     def _align(self, network, params, batch, context):
         """Return the mean squared distances from the class means, added over a batch's classes."""
@@ -111,7 +118,7 @@ class FedAS(FedAvg):
 
 
 @dataclass(frozen=True)
-class PFedFDA(FedAvg):
+class PFedFDA(_Prototypes):
     """pFedFDA (McLaughlin, Su, NeurIPS 2024): Gaussian features, and heads that follow from them.
 
     Representations are trained below the head of linear discriminant analysis with the server's
@@ -136,7 +143,7 @@ class PFedFDA(FedAvg):
 
     def start(self, federation):
         """Return a state with a representation, class means and covariance, all shared."""
-        _need_class_features(self, federation)
+        self._need_class_features(federation)
         state = federation.start(HEAD)
         weight = state.personal.get("head.weight")
         if weight is None or "head.bias" not in state.personal:
@@ -207,17 +214,6 @@ def _of_server(state):
 def _representation(state):
     """Return the shared parameters of the network."""
     return {k: v for k, v in state.shared.items() if not belongs(k, (_GAUSSIANS,))}
-
-
-def _need_class_features(method, federation):
-    """Raise an error if classes cannot be known by features of samples."""
-    need_classes(method, federation)
-    need_features(method, federation)
-    if not federation.traits.in_parts:
-        name = type(method).__name__
-        raise ValueError(
-            f"model must compute head(representation(x)) for {name}, without side information"
-        )
 
 
 def _information(federation, params, x, y):

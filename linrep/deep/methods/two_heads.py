@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from linrep.deep.methods.base import FedAvg, need_classes, weighted
+from linrep.deep.methods.base import FedAvg, weighted
 from linrep.deep.models.base import Model, SideInformationModel
 from linrep.deep.state import expand, gather
 from linrep.deep.training import Phase, sample_loss, setting
@@ -73,7 +73,7 @@ class FedRoD(FedAvg):
 
     def start(self, federation):
         """Return the state; the balanced loss needs classes."""
-        need_classes(self, federation)
+        self._need_classes(federation)
         return super().start(federation)
 
     def context(self, federation, state, part):
