@@ -30,9 +30,9 @@ class Checkpoint:
         self.identity = json.dumps(identity, default=repr)
         self.due = time.perf_counter() + every
 
-    def save(self, state, history, last):
+    def save(self, course, last):
         """Write the file beside its place, then put it there, if it is time or the last round."""
-        began = time.perf_counter()
+        began, state = time.perf_counter(), course.state
         if not last and (state.round == 0 or began < self.due):
             return
         content = {
@@ -42,9 +42,9 @@ class Checkpoint:
             "shared": state.shared,
             "personal": state.personal,
             "extra": state.extra,
-            "recorded": history.rounds,
-            "metrics": {name: torch.as_tensor(np.array(v)) for name, v in history.metrics.items()},
-            "seconds": history.seconds,
+            "recorded": course.rounds,
+            "metrics": {name: torch.as_tensor(np.array(v)) for name, v in course.metrics.items()},
+            "seconds": course.seconds,
         }
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with files.whole(self.path) as draft:
@@ -52,18 +52,19 @@ class Checkpoint:
         now = time.perf_counter()
         self.due = now + (max(self.every, 20.0 * (now - began)) if self.every else 0.0)
 
-    def resume(self, state, history, device):
-        """Fill state and history from the file, which is read as data only, if it is there."""
+    def resume(self, course):
+        """Let runs go on from the file, which is read as data only, if it is there."""
         if not self.path.exists():
             return
+        device = course.federation.device
         try:
             content = torch.load(self.path, map_location=device, weights_only=True)
             if content["format"] != _FORMAT:
                 raise ValueError(f"its format is {content['format']}, not {_FORMAT}")
             there = dict(json.loads(content["identity"]))
             metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
-            past = content["recorded"], metrics, content["seconds"]
             values = [content[name] for name in ("shared", "personal", "extra", "round")]
+            rounds, seconds = list(content["recorded"]), float(content["seconds"])
         except Exception as error:  # whatever a file that is no checkpoint makes torch raise
             # Torch's own words advise to execute what is in it.
             clear = isinstance(error, OSError | ValueError) and "weights_only" not in str(error)
@@ -77,8 +78,10 @@ class Checkpoint:
                 raise ValueError(
                     f"checkpoint {self.path} is of another run, which differs in {name}{what}"
                 )
+        state = course.state
         state.shared, state.personal, state.extra, state.round = values
-        history.resume(*past)
+        course.rounds, course.metrics = rounds, metrics
+        course.began -= seconds
 
 
 def identity(federation, method, settings):

@@ -23,7 +23,7 @@ from linrep._lib import validation as check
 from linrep.deep import engines, features, layers, training
 from linrep.deep.data import FederatedData
 from linrep.deep.devices import read_device
-from linrep.deep.samples import Samples, real, workers
+from linrep.deep.samples import Samples, workers
 from linrep.deep.state import Clients, State, expand
 from linrep.deep.training import SGD, Objective, Parameters, Phase, belongs, loss
 from linrep.problems.random import keyed
@@ -200,10 +200,10 @@ class Federation(Samples):
             Clients.
         """
         self.model.eval()
-        places, counts = self.pick("train", part)
-        seen = self._features(shared, own, part, places, counts)
-        for k, count in enumerate(counts):
-            yield seen[k, :count], self.y[places[k, :count]]
+        picked = self.pick("train", part)
+        seen = self._features(shared, own, part, picked)
+        for k, count in enumerate(picked.counts):
+            yield seen[k, :count], picked.y[k, :count]
 
     # Local work
 
@@ -264,8 +264,7 @@ class Federation(Samples):
     def _run(self, shared, own, part, trained, batches, sgd, objective, context):
         """Return what moves in a phase, (S, c, ...), with the running statistics of its blocks."""
         self.model.train()
-        places, counts = self.pick("train", part)
-        runs, z = self._runs(part)
+        picked = self.pick("train", part)
         moving = tuple(name for name in trained if name not in self.buffers)
         everything = expand(shared, part) | own
         why_not = features.why_not_exact(self.model, moving, self.traits)
@@ -275,24 +274,23 @@ class Federation(Samples):
             raise ValueError(f"cache must not be True for this model: {why_not}")
         gradient, seen = None, None
         if self.cache and why_not is None:
-            seen = self._features(shared, own, part, places, counts)
+            seen = self._features(shared, own, part, picked)
             everything = {n: v for n, v in everything.items() if belongs(n, ("head",))}
             if objective is loss and features.linear_head(self.model):
                 gradient = features.head_gradient
         buffers = {name: everything.pop(name) for name in self.buffers if name in everything}
-        y = self.y[places]
         position = torch.as_tensor(batches.position, device=self.device)
-        row_of = torch.arange(len(places), device=self.device).unsqueeze(1)
+        row_of = torch.arange(part.size, device=self.device).unsqueeze(1)
 
         def fetch(t, rows):
             at = row_of[rows], position[rows, t]
             if seen is not None:
-                return seen[at], y[at]
-            index, x = places[at], None
+                return seen[at], picked.y[at]
+            index, x = picked.places[at], None
             if sgd.augment is not None:
                 sizes, keys = batches.weight[rows, t].sum(-1), batches.key[rows, t]
                 x = self._augmented(sgd.augment, index, sizes, keys)
-            return self.see(index, runs[rows], x), y[at]
+            return self.see(index, picked.runs[rows], x), picked.y[at]
 
         self.samples_trained += int(batches.weight.sum())
         work = training.Work(
@@ -302,7 +300,7 @@ class Federation(Samples):
             trained=moving,
             batches=batches,
             fetch=fetch,
-            z=z,
+            z=picked.z,
             objective=objective,
             context=_flat(context),
             sgd=sgd,
@@ -334,35 +332,28 @@ class Federation(Samples):
             samples.copy_(changed)
         return x
 
-    def _runs(self, part):
-        """Return the runs of a part's workers, and their clients' side information."""
-        each = torch.as_tensor(workers(part), dtype=torch.int64, device=self.device)
-        runs, clients = each.reshape(-1, 2).T
-        return runs, self.side[runs, clients]
-
     def _precision(self):
         if not self.mixed_precision:
             return nullcontext()
         # Parameters move in place, so that copies of them in lower precision must not be kept.
         return torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False)
 
-    def _features(self, shared, own, part, places, counts):
+    def _features(self, shared, own, part, picked):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
         module, width, result = self.model.representation, part.shape[1], None
-        given = real(places, counts)
+        places, real = picked.places, picked.real
         params = training.block(expand(shared, part) | own, "representation")
         # As many workers have the same representation: those of a run, or each its own.
         alike = 1 if training.block(own, "representation") else width
         with self._precision():
             for k in range(0, part.size, alike):
                 rows, (s, client) = slice(k, k + alike), divmod(k, width)
-                index = places[rows][given[rows]]
-                x = self.see(index, torch.full((), s, device=self.device))
+                x = self.see(places[rows][real[rows]], picked.runs[k])
                 mine = {name: value[s, client] for name, value in params.items()}
                 passed = features.in_pieces(module, mine, x)
                 if result is None:
                     result = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
-                result[rows][given[rows]] = passed.to(self.dtype)
+                result[rows][real[rows]] = passed.to(self.dtype)
         return result
 
     # Evaluation
@@ -383,10 +374,9 @@ class Federation(Samples):
             ``correct``, ``loss`` and ``size``; the loss of a client without samples is NaN.
         """
         self.model.eval()
-        places, counts = self.pick("test", part)
-        tested = real(places, counts)
-        outputs = self._outputs(shared, own, part, places, counts)
-        y = self.y[places]
+        picked = self.pick("test", part)
+        y, tested = picked.y, picked.real
+        outputs = self._outputs(shared, own, part, picked)
         losses = training.sample_loss(outputs.flatten(0, 1), y.flatten(0, 1)).reshape(tested.shape)
         size = tested.sum(1)
         correct = torch.full_like(losses[:, 0], torch.nan)
@@ -396,34 +386,35 @@ class Federation(Samples):
         results = {"correct": correct, "loss": loss, "size": size}
         return {k: v.cpu().double().numpy().reshape(part.shape) for k, v in results.items()}
 
-    def _outputs(self, shared, own, part, places, counts):
+    def _outputs(self, shared, own, part, picked):
         """Return outputs (K, m, classes) of the workers' samples, without gradients."""
         params = _flat(expand(shared, part) | own)
-        runs, z = self._runs(part)
         # With a representation that clients share, one pass over all their samples.
         once = self.traits.in_parts and not training.block(own, "representation")
         if once:
-            seen = self._features(shared, own, part, places, counts)
+            seen = self._features(shared, own, part, picked)
             params = {name: value for name, value in params.items() if belongs(name, ("head",))}
 
-        def call(own, x, z):
-            return training.Network(self.model, {}, from_features=once)(
-                own, training.Batch(x, x, x, z)
-            )
+        network = training.Network(self.model, {}, from_features=once)
+
+        def call(params, x, z):
+            return network(params, training.Batch(x, x, x, z))
 
         def inputs(k, columns):
-            return seen[k, columns] if once else self.see(places[k, columns], runs[k])
+            if once:
+                return seen[k, columns]
+            return self.see(picked.places[k, columns], picked.runs[k])
 
         with self._precision(), torch.no_grad():
             if self.engine == "vmap" or (once and features.linear_head(self.model)):
-                width, every = max(1, features.SAMPLES_AT_ONCE // len(places)), slice(None)
-                begins = range(0, places.shape[1], width)
+                width, every = max(1, features.SAMPLES_AT_ONCE // part.size), slice(None)
+                begins = range(0, picked.places.shape[1], width)
                 pieces = (inputs(every, slice(begin, begin + width)) for begin in begins)
-                return torch.cat([vmap(call)(params, piece, z) for piece in pieces], 1)
+                return torch.cat([vmap(call)(params, piece, picked.z) for piece in pieces], 1)
             rows = []
-            for k, count in enumerate(counts):
+            for k, count in enumerate(picked.counts):
                 mine = {name: value[k] for name, value in params.items()}
-                rows.append(call(mine, inputs(k, slice(max(1, count))), z[k]))
+                rows.append(call(mine, inputs(k, slice(max(1, count))), picked.z[k]))
             return pad_sequence(rows, batch_first=True)
 
 

@@ -21,9 +21,8 @@ from linrep._lib.progress import progress_bar
 from linrep._lib.validation import seed_sequence
 from linrep.deep import _checkpoints as checkpoints
 from linrep.deep import layers, models, partitions
-from linrep.deep._evaluation import History, by_client, judge, trace_of
+from linrep.deep._course import Course
 from linrep.deep.data import FederatedData
-from linrep.deep.devices import describe, synchronize
 from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
 from linrep.deep.training import SGD, Optimizer, Phase, belongs, check_blocks
@@ -144,7 +143,7 @@ def run_seeds(
         samples a second went through steps, and, on CUDA, the peak of its memory in bytes and what
         is multiplied in TensorFloat-32.
     """
-    history = History()
+    began = time.perf_counter()
     method = _method(method)
     rounds = check.count("rounds", rounds, minimum=0, most=MOST_ROUNDS)
     checkpoint_every = check.real("checkpoint_every", checkpoint_every, minimum=0.0)
@@ -170,54 +169,31 @@ def run_seeds(
         **federation.sgd.settings, "dtype": dtype, "mixed_precision": mixed_precision,
         "model": model if isinstance(model, str) else type(federation.model).__name__,
     }  # fmt: skip
-    state, file = method.start(federation), None
+    course, file = Course(federation, method, count, began), None
+    state = course.state
     if checkpoint is not None:
         identity = checkpoints.identity(federation, method, settings)
         file = checkpoints.Checkpoint(checkpoint, checkpoint_every, identity)
-        file.resume(state, history, federation.device)
+        file.resume(course)
         if state.round > rounds:
             raise ValueError(f"rounds must be at least {state.round}, as in the checkpoint")
-    training, trained, outcome = 0.0, 0, None
     name = type(method).__name__
     with progress_bar(progress, initial=state.round, total=rounds, desc=name, unit="round") as bar:
         while True:
             metrics: dict[str, Any] = {}
-            if state.round in recorded and state.round not in history.rounds:
-                outcome = by_client(federation, method.models, state)
-                sent = float(method.floats(state) * count * state.round)
-                floats = np.full(len(federation.seeds), sent)
-                metrics = judge(outcome) | {"floats_up": floats, "floats_down": floats}
-                history.add(state.round, metrics)
+            if state.round in recorded and state.round not in course.rounds:
+                metrics = course.record()
                 bar.set_postfix_str(f"accuracy {metrics['accuracy'].mean():.3f}")
             if callback is not None:
                 one = len(federation.seeds) == 1
                 callback(state.round, {k: v.item() if one else v for k, v in metrics.items()})
             if file is not None:
-                file.save(state, history, last=state.round == rounds)
+                file.save(course, last=state.round == rounds)
             if state.round >= rounds:
                 break
-            clients = federation.sample("participation", state.round, count)
-            synchronize(federation.device)  # what evaluation left to do is not of this round
-            before, started = federation.samples_trained, time.perf_counter()
-            method.round(federation, state, clients)
-            synchronize(federation.device)
-            training += time.perf_counter() - started
-            trained += federation.samples_trained - before  # evaluation may train, too
+            course.step()
             bar.update()
-    if outcome is None:  # the checkpoint was of the last round
-        outcome = by_client(federation, method.models, state)
-    tuned = None if method.ft is None else by_client(federation, method.fine_tuned, state)
-    settings |= {"device": describe(federation.device), "engine": federation.engine}
-    if training:
-        settings["samples_per_second"] = round(trained / training)
-    if federation.device.type == "cuda":
-        kinds = {"products": torch.backends.cuda.matmul, "convolutions": torch.backends.cudnn}
-        settings["tf32"] = ", ".join(k for k, kind in kinds.items() if kind.allow_tf32) or "nothing"
-        settings["peak_memory"] = torch.cuda.max_memory_allocated(federation.device)
-    return [
-        trace_of(run, method, state, history, settings, outcome, tuned)
-        for run in range(len(federation.seeds))
-    ]
+    return course.traces(settings)
 
 
 def choose_lr(

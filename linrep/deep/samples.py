@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,6 +13,20 @@ from torch.nn import functional as F
 
 from linrep.deep.data import FederatedData
 from linrep.deep.state import Clients
+
+
+class Picked(NamedTuple):
+    """Samples of K workers, (K, m >= 1) with padding, which is not real, and what each sees.
+
+    Each worker has a count of samples, a run, and side information z.
+    """
+
+    places: Tensor
+    counts: NDArray[np.int64]
+    real: Tensor
+    y: Tensor
+    runs: Tensor
+    z: Tensor
 
 
 class Samples:
@@ -56,17 +71,22 @@ class Samples:
 
     def class_counts(self, part: Clients) -> Tensor:
         """Return how many of each client's training samples are of each class, (S, c, classes)."""
-        places, counts = self.pick("train", part)
-        ones = F.one_hot(self.y[places].long(), self.classes) * real(places, counts).unsqueeze(2)
+        picked = self.pick("train", part)
+        ones = F.one_hot(picked.y.long(), self.classes) * picked.real.unsqueeze(2)
         return ones.sum(1).to(self.dtype).unflatten(0, part.shape)
 
-    def pick(self, split: str, part: Clients) -> tuple[Tensor, NDArray[np.int64]]:
-        """Return padded places (K, m >= 1) of the workers' samples, and how many each has."""
+    def pick(self, split: str, part: Clients) -> Picked:
+        """Return the samples of the workers of a part."""
         counts = self.counts(split, part).ravel()
-        places = np.zeros((part.size, counts.max(initial=1)), dtype=np.int64)
-        for row, count, (s, client) in zip(places, counts, workers(part), strict=True):
+        index = np.zeros((part.size, counts.max(initial=1)), dtype=np.int64)
+        for row, count, (s, client) in zip(index, counts, workers(part), strict=True):
             row[:count] = self._places[split][s][client]
-        return torch.as_tensor(places, device=self.device), counts
+        places = torch.as_tensor(index, device=self.device)
+        position = torch.arange(places.shape[1], device=self.device)
+        real = position < torch.as_tensor(counts, device=self.device).unsqueeze(1)
+        each = torch.as_tensor(workers(part), dtype=torch.int64, device=self.device)
+        runs, clients = each.reshape(-1, 2).T
+        return Picked(places, counts, real, self.y[places], runs, self.side[runs, clients])
 
     def see(self, places: Tensor, runs: Tensor, x: Tensor | None = None) -> Tensor:
         """Return what the network sees of samples (..., b)."""
@@ -90,12 +110,6 @@ def _one_of_each(data, runs):
     if len(kinds) > 1 or len({one.side is None for one in each}) > 1:
         raise ValueError("data of several seeds must agree in clients, classes and shapes")
     return each
-
-
-def real(places: Tensor, counts: NDArray[np.int64]) -> Tensor:
-    """Tell samples from padding, (K, m)."""
-    position = torch.arange(places.shape[1], device=places.device)
-    return position < torch.as_tensor(counts, device=places.device).unsqueeze(1)
 
 
 def workers(part: Clients) -> list[tuple[int, int]]:

@@ -97,15 +97,13 @@ class FedAS(_Prototypes):
         """Average the participants' representations by the information in their samples."""
         models = gather(state.personal, clients)
         federation.model.eval()
-        places, counts = federation.pick("train", clients)
+        picked = federation.pick("train", clients)
         weights = torch.zeros(clients.shape, dtype=federation.dtype, device=federation.device)
-        for k, count in enumerate(counts):
+        for k, count in enumerate(picked.counts):
             s, client = divmod(k, clients.shape[1])
-            index, run = places[k, :count], torch.full((), s, device=federation.device)
             mine = {name: value[s, client] for name, value in models.items()}
-            weights[s, client] = _information(
-                federation, mine, federation.see(index, run), federation.y[index]
-            )
+            x = federation.see(picked.places[k, :count], picked.runs[k])
+            weights[s, client] = _information(federation, mine, x, picked.y[k, :count])
         none = weights.sum(1, keepdim=True) == 0.0
         weights = torch.where(none, torch.ones_like(weights), weights)
         weights = weights / weights.sum(1, keepdim=True)
