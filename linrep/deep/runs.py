@@ -29,13 +29,7 @@ from linrep.deep.training import SGD, Optimizer, Phase, belongs, check_blocks
 from linrep.trace import MOST_ROUNDS, Trace, last_rounds, read_record
 
 
-def run(
-    data: FederatedData,
-    method: FedAvg | str,
-    *,
-    rng: Any = None,
-    **settings: Any,
-) -> Trace:
+def run(data: FederatedData, method: FedAvg | str, *, rng: Any = None, **settings: Any) -> Trace:
     """Train with a method; the same as :func:`run_seeds` with one seed.
 
     Parameters

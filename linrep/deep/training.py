@@ -449,7 +449,7 @@ def train_together(work: Work) -> Parameters:
         else:
             gradients, noted = gradient({**frozen, **trained}, batch), buffers
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)
-        buffers = {name: _where(moving, noted[name], value) for name, value in buffers.items()}
+        buffers = {name: where(moving, noted[name], value) for name, value in buffers.items()}
         step(_clipped(gradients, work.sgd.clip, len(weights)), moving)
     return trained | buffers
 
@@ -502,7 +502,7 @@ def stepper(sgd: SGD, trained: Parameters) -> Callable[..., None]:
         optimizer.step()
         optimizer.zero_grad()  # which results would keep
         for name, value in before.items():  # workers that do not move
-            trained[name].copy_(_where(moving, trained[name], value))
+            trained[name].copy_(where(moving, trained[name], value))
 
     return step
 
@@ -517,7 +517,11 @@ def _clipped(gradients, most, workers=1):
     return {n: (g.reshape(workers, -1) * scale).reshape(g.shape) for n, g in gradients.items()}
 
 
-def _where(moving, new, old):
-    if moving is None:
-        return new
-    return torch.where(moving.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+def where(chosen: Tensor | None, new: Tensor, old: Tensor) -> Tensor:
+    """Return the new values where the first axes are chosen, all of them if that is None."""
+    return new if chosen is None else torch.where(beside(chosen, new), new, old)
+
+
+def beside(values: Tensor, other: Tensor) -> Tensor:
+    """Return values of the first axes of another tensor with as many axes as that has."""
+    return values.reshape(*values.shape, *[1] * (other.ndim - values.ndim))

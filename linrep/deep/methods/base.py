@@ -154,17 +154,16 @@ class FedAvg:
         state : State
             Changed where things stay with the clients.
         """
-        new = federation.train(
-            state.shared,
-            self.begin(federation, state, part),
-            part,
-            self.phases(),
-            round=state.round,
-            objective=self.objective,
-            context=self.context(federation, state, part),
-        )
+        new = self._train(federation, state, part, self.phases())
         self.end(federation, state, part, new)
         return new
+
+    def _train(self, federation, state, part, phases):
+        """Return what clients have after some phases from the start of a round."""
+        return federation.train(
+            state.shared, self.begin(federation, state, part), part, phases, round=state.round,
+            objective=self.objective, context=self.context(federation, state, part),
+        )  # fmt: skip
 
     def round(self, federation: Federation, state: State, clients: Clients) -> None:
         """Run one round.

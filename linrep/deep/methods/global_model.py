@@ -13,7 +13,7 @@ from torch.func import grad
 from linrep._lib import validation as check
 from linrep.deep.methods.base import FedAvg, anchored, count, penalized
 from linrep.deep.state import expand, gather, scatter
-from linrep.deep.training import SGD, Phase, loss, setting
+from linrep.deep.training import SGD, Phase, beside, loss, setting
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ class Scaffold(FedAvg):
                 "optimizer and clip must not be given: SCAFFOLD reads gradients off SGD"
             )
         state = federation.start()
-        size = (len(federation.seeds), federation.n)
         for name in federation.parameters:
             value = state.shared[name]
-            state.extra[f"control.{name}"] = value.new_zeros((*size, *value.shape[1:]))
+            shape = (*federation.all_clients.shape, *value.shape[1:])
+            state.extra[f"control.{name}"] = value.new_zeros(shape)
             state.extra[f"server.{name}"] = torch.zeros_like(value)
         return state
 
@@ -86,7 +86,7 @@ class Scaffold(FedAvg):
         scale = torch.as_tensor(1.0 / (sgd.lr * travelled(steps, sgd)))
         for name, value in correction.items():
             moved = state.shared[name].unsqueeze(1) - new[name]
-            moved = moved * scale.to(moved).reshape(*scale.shape, *[1] * (moved.ndim - 2))
+            moved = moved * beside(scale.to(moved), moved)
             scatter({name: state.extra[f"control.{name}"]}, part, {name: moved - value})
 
     def server(self, federation, state, clients):

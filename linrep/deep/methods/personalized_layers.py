@@ -16,7 +16,7 @@ from linrep.deep.collapse import neural_collapse
 from linrep.deep.methods.base import HEAD, FedAvg, count
 from linrep.deep.models.factored import Factored
 from linrep.deep.state import gather, scatter
-from linrep.deep.training import Phase, belongs, setting
+from linrep.deep.training import Phase, belongs, setting, where
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class FedRep(FedPer):
         """Return a state that knows who has taken part."""
         state = super().start(federation)
         if self.first_head == "mean":
-            shape = (len(federation.seeds), federation.n)
-            state.extra["met"] = torch.zeros(shape, dtype=torch.bool, device=federation.device)
+            never = torch.zeros(federation.all_clients.shape, dtype=torch.bool)
+            state.extra["met"] = never.to(federation.device)
         return state
 
     def server(self, federation, state, clients):
@@ -81,8 +81,7 @@ class FedRep(FedPer):
         scatter({"met": met}, clients, {"met": present})
         means = {k: v.mean(1, keepdim=True) for k, v in gather(state.personal, clients).items()}
         for name, value in state.personal.items():
-            known = met.reshape(*met.shape, *[1] * (value.ndim - 2))
-            state.personal[name] = torch.where(known, value, means[name])
+            state.personal[name] = where(met, value, means[name])
 
     def floats(self, state):
         """Return the numbers of what is shared, and of the heads if the server averages them."""
@@ -269,13 +268,6 @@ class PFLMF(FedAvg):
         """Return U as the clients send it, and keep the v_i."""
         if self.order == "alternating":
             return super().local(federation, state, part)
-        of_v, of_U = (
-            federation.train(
-                state.shared, self.begin(federation, state, part), part, (phase,),
-                round=state.round, objective=self.objective,
-                context=self.context(federation, state, part),
-            )
-            for phase in self.phases()
-        )  # fmt: skip
+        of_v, of_U = (self._train(federation, state, part, (phase,)) for phase in self.phases())
         self.end(federation, state, part, of_v)
         return of_U

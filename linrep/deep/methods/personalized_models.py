@@ -13,7 +13,7 @@ from scipy.spatial.distance import squareform
 from linrep._lib import validation as check
 from linrep.deep.methods.base import FedAvg, anchored, count, penalized, weighted
 from linrep.deep.state import gather, scatter
-from linrep.deep.training import Phase, loss, setting
+from linrep.deep.training import Phase, loss, setting, where
 from linrep.problems.random import keyed
 
 #: Differences of cosines of updates in single precision that are rounding.
@@ -200,8 +200,7 @@ class L2GD(FedAvg):
             if trains.any():
                 trained = federation.train({}, old, part, self.phases(), round=state.round)
                 for name, value in trained.items():
-                    chosen = trains.reshape(-1, *[1] * (value.ndim - 1))
-                    new[name] = torch.where(chosen, value, new[name])
+                    new[name] = where(trains, value, new[name])
             scatter(state.personal, part, new)
         state.round += 1
 
@@ -235,7 +234,7 @@ class CFL(FedAvg):
     def start(self, federation):
         """Return a state with one cluster, and no updates (NaN)."""
         state = federation.start(all_personal=True)
-        shape = (len(federation.seeds), federation.n)
+        shape = federation.all_clients.shape
         size = sum(state.personal[name][0, 0].numel() for name in federation.parameters)
         device = federation.device
         state.extra["cluster"] = torch.zeros(shape, dtype=torch.int64, device=device)
