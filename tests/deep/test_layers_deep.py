@@ -445,5 +445,10 @@ def test_complaints(make, kind, words):
 
 def test_layers_say_how_they_were_made():
     model = nn.Sequential(Dropout(0.5, 3), BatchNorm(2), LSTM(1, 2), Embedding(np.eye(3)))
-    for words in ("Dropout(p=0.5, salt=3)", "BatchNorm(2, eps", "LSTM(1, 2, layers=1)", "(3, 3)"):
+    for words in (
+        "Dropout(p=0.5, salt=3)",
+        "BatchNorm(2, eps",
+        "LSTM(1, 2, batch",
+        "(3, 3)",
+    ):
         assert words in str(model)
