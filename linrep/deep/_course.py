@@ -100,7 +100,7 @@ def by_client(federation, models_of, state):
         piece = federation.evaluate(shared, personal, part)
         heads = (expand(shared, part) | personal).get("head.weight")
         if heads is not None and federation.classes > 1 and not federation.y.is_floating_point():
-            present = (federation.class_counts(part) > 0).to(federation.dtype)
+            present = federation.present(part)
             for name, local in (("nc2_global", False), ("nc2_local", True)):
                 value = neural_collapse(heads, present, local)
                 piece[name] = value.cpu().double().numpy()

@@ -75,6 +75,10 @@ class Samples:
         ones = F.one_hot(picked.y.long(), self.classes) * picked.real.unsqueeze(2)
         return ones.sum(1).to(self.dtype).unflatten(0, part.shape)
 
+    def present(self, part: Clients) -> Tensor:
+        """Return 1 for the classes among each client's training samples, (S, c, classes)."""
+        return (self.class_counts(part) > 0).to(self.dtype)
+
     def pick(self, split: str, part: Clients) -> Picked:
         """Return the samples of the workers of a part."""
         counts = self.counts(split, part).ravel()

@@ -171,7 +171,7 @@ class FLUTE(FedPer):
 
     def context(self, federation, state, part):
         """Return which classes each client has."""
-        return {"present": _present(federation, part)}
+        return {"present": federation.present(part)}
 
     def objective(self, network, params, batch, context):
         """Return (10) at a batch."""
@@ -193,18 +193,13 @@ class FLUTE(FedPer):
             return
         heads = {"head.weight": state.personal["head.weight"]}
         new = gather(heads, clients)["head.weight"]
-        descent = vmap(vmap(grad(neural_collapse)))(new, _present(federation, clients))
+        descent = vmap(vmap(grad(neural_collapse)))(new, federation.present(clients))
         scatter(heads, clients, {"head.weight": new - self.server_lr * descent})
 
     def floats(self, state):
         """Return the numbers of representation and head, if the server takes its step."""
         heads = count(state.personal, axes=2) if self.server_lr else 0
         return super().floats(state) + heads
-
-
-def _present(federation, part):
-    """Return 1 for the classes among each client's training samples, (S, c, classes)."""
-    return (federation.class_counts(part) > 0).to(federation.dtype)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from linrep.deep.state import State, gather, scatter
 from linrep.deep.training import Phase, belongs, sample_loss, setting
 from linrep.problems.random import keyed
 
-#: Name under which a state's shared tensors hold class means and covariance.
-_GAUSSIANS = "gaussians"
+#: Names under which a state's shared tensors hold class means and covariance.
+_GAUSSIANS = ("gaussians.means", "gaussians.covariance")
 #: Mixtures of a client's Gaussian features with the server's, of which the best is taken.
 _BETAS = torch.linspace(0.0, 1.0, 11)
 #: Class means of so few samples are the server's, as in pFedFDA's public code.
@@ -150,7 +150,7 @@ class PFedFDA(_Prototypes):
         means = [keyed(seed, "means").random(shape) for seed in federation.seeds]
         covariance = torch.eye(shape[1]).to(weight).repeat(len(means), 1, 1)
         gaussians = torch.stack([torch.as_tensor(each).to(weight) for each in means]), covariance
-        return State(state.shared | _named(gaussians), {})
+        return State(state.shared | dict(zip(_GAUSSIANS, gaussians, strict=True)), {})
 
     def phases(self):
         """Return the epochs of the representation."""
@@ -158,7 +158,7 @@ class PFedFDA(_Prototypes):
 
     def begin(self, federation, state, part):
         """Return the heads that follow from the server's means and covariance."""
-        server = [value.unsqueeze(1) for value in _of_server(state)]
+        server = [state.shared[name].unsqueeze(1) for name in _GAUSSIANS]
         return self._heads(server, self._priors(federation, part))
 
     def local(self, federation, state, part):
@@ -168,7 +168,8 @@ class PFedFDA(_Prototypes):
             round=state.round,
         )  # fmt: skip
         new = {name: value for name, value in new.items() if not belongs(name, HEAD)}
-        return new | _named(self._mixed(federation, state, {}, new, part))
+        gaussians = self._mixed(federation, state, {}, new, part)
+        return new | dict(zip(_GAUSSIANS, gaussians, strict=True))
 
     def models(self, federation, state, part):
         """Return the shared representation, and heads of mixtures fitted to its features."""
@@ -189,7 +190,7 @@ class PFedFDA(_Prototypes):
 
     def _mixed(self, federation, state, shared, own, part):
         """Return the mixtures that follow from the clients' features."""
-        server = list(zip(*_of_server(state), strict=True))
+        server = list(zip(*(state.shared[name] for name in _GAUSSIANS), strict=True))
         priors = self._priors(federation, part).flatten(0, 1)
         mixtures = [
             _mixed(x, y, server[k // part.shape[1]], priors[k], self.eps)
@@ -199,19 +200,9 @@ class PFedFDA(_Prototypes):
         return means.unflatten(0, part.shape), covariance.unflatten(0, part.shape)
 
 
-def _named(gaussians):
-    """Return Gaussians as a state has them."""
-    return {f"{_GAUSSIANS}.means": gaussians[0], f"{_GAUSSIANS}.covariance": gaussians[1]}
-
-
-def _of_server(state):
-    """Return the server's class means (S, classes, k) and covariances (S, k, k)."""
-    return state.shared[f"{_GAUSSIANS}.means"], state.shared[f"{_GAUSSIANS}.covariance"]
-
-
 def _representation(state):
     """Return the shared parameters of the network."""
-    return {k: v for k, v in state.shared.items() if not belongs(k, (_GAUSSIANS,))}
+    return {name: value for name, value in state.shared.items() if name not in _GAUSSIANS}
 
 
 def _information(federation, params, x, y):
