@@ -38,10 +38,7 @@ class Checkpoint:
         content = {
             "format": _FORMAT,
             "identity": self.identity,
-            "round": state.round,
-            "shared": state.shared,
-            "personal": state.personal,
-            "extra": state.extra,
+            **vars(state),
             "recorded": course.rounds,
             "metrics": {name: torch.as_tensor(np.array(v)) for name, v in course.metrics.items()},
             "seconds": course.seconds,
@@ -63,7 +60,7 @@ class Checkpoint:
                 raise ValueError(f"its format is {content['format']}, not {_FORMAT}")
             there = dict(json.loads(content["identity"]))
             metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
-            values = [content[name] for name in ("shared", "personal", "extra", "round")]
+            values = {name: content[name] for name in vars(course.state)}
             rounds, seconds = list(content["recorded"]), float(content["seconds"])
         except Exception as error:  # whatever a file that is no checkpoint makes torch raise
             # Torch's own words advise to execute what is in it.
@@ -78,8 +75,7 @@ class Checkpoint:
                 raise ValueError(
                     f"checkpoint {self.path} is of another run, which differs in {name}{what}"
                 )
-        state = course.state
-        state.shared, state.personal, state.extra, state.round = values
+        vars(course.state).update(values)
         course.rounds, course.metrics = rounds, metrics
         course.began -= seconds
 

@@ -363,8 +363,7 @@ def _root(rng):
 
 def _method(method: FedAvg | str) -> FedAvg:
     if isinstance(method, str):
-        check.choice("method", method, METHODS)
-        return METHODS[method]()
+        return METHODS[check.choice("method", method, METHODS)]()
     if not isinstance(method, FedAvg):
         raise TypeError(f"method must be a name or derive from FedAvg, got {method!r}")
     return method

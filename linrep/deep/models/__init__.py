@@ -74,8 +74,7 @@ def build(
         If there is no such network, the shape is not one it takes, or a setting is unknown or
         missing.
     """
-    choice("model", name, _MODELS)
-    function = _MODELS[name]
+    function = _MODELS[choice("model", name, _MODELS)]
     shape = tuple(integer("data_shape", size, minimum=1) for size in data_shape)
     arguments = _sizes(name, shape, classes)
     allowed = [key for key in inspect.signature(function).parameters if key not in arguments]
