@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linrep._lib import validation as check
 from linrep.algorithms._whitening import Whitening, whitening
-from linrep.algorithms.driver import begin
+from linrep.algorithms.driver import Beginning, begin
 from linrep.algorithms.starts import (
     models_start,
     moments_start,
@@ -54,7 +54,7 @@ class Setup:
     start: str
     data_rng: np.random.Generator
     participation_rng: np.random.Generator
-    rngs: list[np.random.Generator]  # all of the run, to go on from it
+    begun: Beginning
 
     @property
     def source(self) -> SharedRepresentation:
@@ -75,11 +75,11 @@ class Setup:
         """
         data = self.data
         assert data is not None
-        found = whitening(data).widened(self.k)
-        Z = ClientData(found.covariates(data.X), data.y, data.offsets)
-        inside = replace(self, data=Z, d=Z.d, B=found.back @ self.B, W=self.W.copy())
+        coordinates = whitening(data).widened(self.k)
+        Z = ClientData(coordinates.covariates(data.X), data.y, data.offsets)
+        inside = replace(self, data=Z, d=Z.d, B=coordinates.back @ self.B, W=self.W.copy())
         inside.orthonormalize()
-        return inside, found
+        return inside, coordinates
 
     def read_tolerance(self, tolerance):
         """Return the distance at which a run ends, negative for never."""
@@ -102,8 +102,8 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     The streams are data, participation and start. Two methods given the same seed thus see the
     same data, participants and starting points.
     """
-    rngs = begin(start, rng, "data", "participation", "start")
-    data_rng, participation_rng, start_rng = rngs
+    begun = begin(start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = begun.rngs
     truth, data, m = read_problem(problem, m, batches)
     n, d = problem.n, problem.d
     k = _read_rank(k, truth, n, d)
@@ -127,7 +127,7 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
         start=name,
         data_rng=data_rng,
         participation_rng=participation_rng,
-        rngs=rngs,
+        begun=begun,
     )
 
 

@@ -270,8 +270,7 @@ def _run(
         watch=watch,
         sent=sent,
         problem=data,
-        start=start,
-        rngs=setup.rngs,
+        begun=setup.begun,
     )  # fmt: skip
 
 

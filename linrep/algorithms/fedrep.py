@@ -263,8 +263,7 @@ def fedrep(
         watch=watch,
         sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),
         problem=problem,
-        start=start,
-        rngs=setup.rngs,
+        begun=setup.begun,
     )
 
 

@@ -185,8 +185,8 @@ def flute(
     truth, data = _read_problem(problem)
     n, d = problem.n, problem.d
     k = _read_rank(k, problem, n, d)
-    rngs = begin(start, rng, "data", "participation", "start")
-    data_rng, participation_rng, start_rng = rngs
+    begun = begin(start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = begun.rngs
     participants = check.count_participants(n, participation)
     if batches == "population" and participants < n:
         raise ValueError("participation must be 1 with batches='population'")
@@ -278,8 +278,7 @@ def flute(
         watch=watch,
         sent=sent,
         problem=problem,
-        start=start,
-        rngs=rngs,
+        begun=begun,
     )
 
 

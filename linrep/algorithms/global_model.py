@@ -158,8 +158,7 @@ def fedavg(
         sent=sent,
         judged=True,
         problem=problem,
-        start=start,
-        rngs=setup.rngs,
+        begun=setup.begun,
     )
 
 

@@ -202,8 +202,8 @@ def _run(
     if batches is None:
         batches = "split" if isinstance(problem, SharedRepresentation) else "fixed"
     check.choice("batches", batches, BATCHES)
-    rngs = begin(start, rng, "data", "participation", "start")
-    data_rng, participation_rng, start_rng = rngs
+    begun = begin(start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = begun.rngs
     truth, data, m = read_problem(problem, m, batches)
     if isinstance(truth, ImplicitRepresentation):
         raise ValueError("problem must be a truth that stores B*: samples of it are drawn")
@@ -256,8 +256,7 @@ def _run(
         watch=watch,
         sent=sent,
         problem=problem,
-        start=start,
-        rngs=rngs,
+        begun=begun,
     )  # fmt: skip
 
 

@@ -154,8 +154,8 @@ def perfedsi(
         participants=participants, local_steps=local_steps,
     )  # fmt: skip
     privacy = check.real("privacy", privacy, minimum=0.0, maximum=check.LARGEST)
-    rngs = begin(start, rng, "data", "participation", "start")
-    data_rng, participation_rng, start_rng = rngs
+    begun = begin(start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = begun.rngs
     adaptive = step_size is None
     ridge, known, found = _read_fit(problem, k, ridge, biases, start, plain=not adaptive)
     values = None if data is None else data.values
@@ -200,8 +200,7 @@ def perfedsi(
         watch=watch,
         sent=sent,
         problem=problem,
-        start=start,
-        rngs=rngs,
+        begun=begun,
     )  # fmt: skip
 
 

@@ -195,8 +195,8 @@ def pflmf(
     ):  # fmt: skip
         check.choice(name, value, allowed)
     rounds = read_rounds(rounds, record)
-    rngs = begin(start, rng, "data", "participation", "start", "noise")
-    data_rng, participation_rng, start_rng, noise_rng = rngs
+    begun = begin(start, rng, "data", "participation", "start", "noise")
+    data_rng, participation_rng, start_rng, noise_rng = begun.rngs
     described = repr(problem)
     objectives, k = _read_problem(problem, k, m, data_rng)
     n, d = objectives.n, objectives.d
@@ -276,8 +276,7 @@ def pflmf(
         sent=sent,
         judged=tolerance is not None,
         problem=problem,
-        start=start,
-        rngs=rngs,
+        begun=begun,
     )  # fmt: skip
 
 
