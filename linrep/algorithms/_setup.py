@@ -62,6 +62,12 @@ class Setup:
         assert self.truth is not None
         return self.truth
 
+    @property
+    def stored(self) -> ClientData:
+        """The samples, where they are stored."""
+        assert self.data is not None
+        return self.data
+
     def orthonormalize(self):
         """Take an orthonormal basis of the starting B, with W B' as it is."""
         frame = orthonormalize(self.B)
@@ -73,22 +79,12 @@ class Setup:
 
         Of stored data without a truth, whose representation and heads are orthonormalized there.
         """
-        data = self.data
-        assert data is not None
+        data = self.stored
         coordinates = whitening(data).widened(self.k)
         Z = ClientData(coordinates.covariates(data.X), data.y, data.offsets)
         inside = replace(self, data=Z, d=Z.d, B=coordinates.back @ self.B, W=self.W.copy())
         inside.orthonormalize()
         return inside, coordinates
-
-    def read_tolerance(self, tolerance):
-        """Return the distance at which a run ends, negative for never."""
-        if tolerance is None:
-            return -1.0
-        tolerance = check.real("tolerance", tolerance, minimum=0.0)
-        if self.truth is None:
-            raise ValueError("tolerance needs a known truth to measure the distance to")
-        return tolerance
 
     def floats(self, recorded, per_client):
         """Return the numbers sent up and down until these rounds, per_client each way and round."""

@@ -300,8 +300,7 @@ class _BySmoothness(_FindsSteps):
 
     def play(self, BT, w, participants, step):
         """Return the (B, w) that a round leads to, and the loss it started from."""
-        data = self._setup.data
-        assert data is not None
+        data = self._setup.stored
         loss = kernel.global_model_round(
             Samples(data.X, data.y, data.offsets), participants, BT, w, step,
             self._local_steps, self._work,
