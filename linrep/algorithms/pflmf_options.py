@@ -1,0 +1,95 @@
+"""What a run of pFL^MF is asked for, and what its rounds take of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linrep._lib import validation as check
+from linrep._lib.frozen import settle
+from linrep.kernels.pflmf import Settings
+
+AGGREGATES = ("participants", "full", "unbiased")
+SAMPLINGS = ("bernoulli", "fixed")
+ORDERS = ("simultaneous", "alternating")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The settings of a run, checked: what runs its rounds honours each of them, or refuses it."""
+
+    rounds: int
+    step_size: float | None  # None where it is to be found
+    local_steps: int
+    head_step_size: float | str | None
+    participation: float
+    sampling: str
+    aggregate: str
+    order: str
+    gradient_noise: float
+    batch: int | None
+    stationarity: bool
+    tolerance: float | None
+
+    def __post_init__(self):
+        check.choice("sampling", self.sampling, SAMPLINGS)
+        check.choice("aggregate", self.aggregate, AGGREGATES)
+        check.choice("order", self.order, ORDERS)
+        settle(
+            self,
+            local_steps=check.local_steps(self.local_steps),
+            gradient_noise=check.real("gradient_noise", self.gradient_noise, minimum=0.0),
+        )
+        share = check.real("participation", self.participation, above=0.0, maximum=1.0)
+        settle(self, participation=share)
+        if self.step_size is not None:
+            settle(self, step_size=check.real("step_size", self.step_size, above=0.0))
+        if isinstance(self.head_step_size, str):
+            check.choice("head_step_size", self.head_step_size, ("theorem",))
+        elif self.head_step_size is not None:
+            if self.step_size is None:
+                raise ValueError("head_step_size needs a step_size that is given")
+            size = check.real("head_step_size", self.head_step_size, minimum=0.0)
+            settle(self, head_step_size=size)
+        if self.batch is not None:
+            settle(self, batch=check.integer("batch", self.batch, minimum=1))
+        if self.tolerance is not None:
+            settle(self, tolerance=check.real("tolerance", self.tolerance, minimum=0.0))
+
+    @property
+    def alternating(self) -> bool:
+        """Whether U moves with gradients at the new heads."""
+        return self.order == "alternating"
+
+    @property
+    def everyone(self) -> bool:
+        """Whether U moves with the gradients of all clients, whoever takes part."""
+        return self.aggregate == "full"
+
+    def participants(self, n: int) -> int | None:
+        """Return how many of n clients every round has, None where the number is random."""
+        if self.sampling != "fixed":
+            return None
+        return check.count_participants(n, self.participation)
+
+    def share(self, n: int) -> float:
+        """Return the expected share of n clients that a round has."""
+        participants = self.participants(n)
+        return self.participation if participants is None else participants / n
+
+    def is_exact(self, n: int) -> bool:
+        """Tell whether every round takes exact gradients of all clients."""
+        return self.batch is None and not self.gradient_noise and self.share(n) == 1.0
+
+    def numbers(self, n: int) -> Settings:
+        """Return what the kernels take of the settings; where the step is to be found, for 1."""
+        step_size = 1.0 if self.step_size is None else self.step_size
+        head_step_size = step_size if self.head_step_size is None else self.head_step_size
+        if isinstance(head_step_size, str):
+            head_step_size = self.share(n) * step_size / self.local_steps
+        return Settings(
+            step_size=step_size,
+            head_step_size=head_step_size,
+            head_step=head_step_size / n,
+            everyone=self.everyone,
+            measured=bool(self.stationarity),
+        )
