@@ -333,14 +333,14 @@ class _BySmoothness(_FindsSteps):
 class _Searching(_BySmoothness):
     """Several local steps of all clients, lengthened while the mean of their losses falls."""
 
-    kept: ClassVar[tuple[str, ...]] = ("_search", "_place")
+    kept: ClassVar[tuple[str, ...]] = ("_search", "_factors")
 
     def __init__(self, setup, local_steps, *, ahead):
         super().__init__(setup, local_steps, ahead=ahead, first=ROUGH)
         self._everyone = np.arange(setup.n)
-        self._place = self._BT, self._w  # of the search
+        self._factors = self._BT, self._w  # of the search
         self._search = Backtracking(
-            self._try, lambda: self._place, self._take,
+            self._try, lambda: self._factors, self._take,
             value=self._value(), first=self.find_step(self._BT, self._w, self._everyone),
         )  # fmt: skip
 
@@ -350,21 +350,21 @@ class _Searching(_BySmoothness):
 
     @np.errstate(over="ignore", invalid="ignore")  # such a round is taken back
     def _value(self):
-        BT, w = self._place
+        BT, w = self._factors
         return self._objectives.value(np.tile(w @ BT, (self._setup.n, 1)))
 
     def _try(self, step):
-        self._place = self.play(*self._place, self._everyone, step)[:2]
+        self._factors = self.play(*self._factors, self._everyone, step)[:2]
         return self._value()
 
-    def _take(self, place):
-        self._place = place
+    def _take(self, factors):
+        self._factors = factors
 
     def _move(self, BT, w, participants):
         loss = self._search.value
         self._search.move()
         self.step = self._search.step
-        return *self._place, loss
+        return *self._factors, loss
 
 
 @algorithm("regression")

@@ -237,15 +237,15 @@ def balanced_gradient(
         # Without noise a step that leads uphill may lead on: only one that leads away is cut.
         free = _AWAY * before if _exact(core.observations) else 0.0
         while True:
-            left, right = core.gradients(U, V)
+            in_U, in_V = core.gradients(U, V)
             scaled = balance * excess
-            left += U @ scaled
-            right -= V @ scaled
+            in_U += U @ scaled
+            in_V -= V @ scaled
             if shrink > 0.0:
-                left += shrink * U
-                right += shrink * V
+                in_U += shrink * U
+                in_V += shrink * V
             for _ in range(_HALVINGS):
-                new = U - eta * left, V - eta * right
+                new = U - eta * in_U, V - eta * in_V
                 if given:
                     break
                 excess = new[0].T @ new[0] - new[1].T @ new[1]
@@ -330,15 +330,15 @@ def nuclear_norm(
             ahead, weight = M, 1.0
             for _ in range(per_level):
                 gradient = dense(core.adjoint(core.predict_core(ahead) - core.values))
-                left, size, right = np.linalg.svd(ahead - gradient / curvature, full_matrices=False)
+                U, size, VT = np.linalg.svd(ahead - gradient / curvature, full_matrices=False)
                 size = np.maximum(size - level / curvature, 0.0)
-                new = left * size @ right
+                new = U * size @ VT
                 if np.vdot(ahead - new, new - M) > 0.0:
                     weight = 1.0
                 following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight**2))
                 ahead = new + (weight - 1.0) / following * (new - M)
                 change, M, weight = np.linalg.norm(new - M), new, following
-                yield left * np.sqrt(size), right.T * np.sqrt(size)
+                yield U * np.sqrt(size), VT.T * np.sqrt(size)
                 if change <= tolerance * np.linalg.norm(M):
                     break
 
@@ -414,14 +414,14 @@ def biases_only(observations: Observations) -> Trace:
     """
     watch = Stopwatch()
     core = Core(observations, None)
-    found = fit_biases(observations)
-    residual = float(np.linalg.norm(observations.values - found.predict(observations)))
+    biases = fit_biases(observations)
+    residual = float(np.linalg.norm(observations.values - biases.predict(observations)))
     names = ("item_variance", "client_variance", "noise_variance")
     return Trace(
         algorithm="biases",
         metrics=columns([{"residual": 1.0}, {"residual": residual / core.size}]),
-        state=found.state(),
-        settings={"problem": repr(observations), **dict(zip(names, found.variances, strict=True))},
+        state=biases.state(),
+        settings={"problem": repr(observations), **dict(zip(names, biases.variances, strict=True))},
         stop_reason="rounds",
         wall_time=watch.seconds(),
     )
