@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
-from linrep._lib.frozen import settle
+from linrep._lib.frozen import positive, read
 from linrep.algorithms._schedule import InTurn
 from linrep.algorithms._setup import prepare
 from linrep.algorithms.driver import drive
@@ -212,8 +212,12 @@ class _Options(Options):
             raise ValueError(
                 "multiplier must not be given with a step_size: it multiplies one found"
             )
-        multiplier = 0.5 if self.multiplier is None else self.multiplier
-        settle(self, multiplier=check.real("multiplier", multiplier, above=0.0))
+        read(self, multiplier=positive)
+
+    @property
+    def constant(self) -> float:
+        """The multiplier of a step that is found, c."""
+        return 0.5 if self.multiplier is None else self.multiplier
 
     @property
     def algorithm(self) -> str:
@@ -259,7 +263,7 @@ def _run(data, options: _Options, *, k, start, record, rng) -> Trace:
     )  # fmt: skip
     setup.orthonormalize()
     if step_size is None:
-        step_size = options.multiplier * _scale(data) / largest**2
+        step_size = options.constant * _scale(data) / largest**2
     step = Step(check.real("step_size", step_size, above=0.0), rule)
     schedule = None
     if options.disjoint:
@@ -282,7 +286,7 @@ def _run(data, options: _Options, *, k, start, record, rng) -> Trace:
         settings={
             "problem": repr(data), "k": k, "rounds": options.rounds, "batches": "fixed",
             "start": start if spectral else setup.start, "participants": setup.participants,
-            "multiplier": options.multiplier, "step_size": step.size, "step_size_rule": step.rule,
+            "multiplier": options.constant, "step_size": step.size, "step_size_rule": step.rule,
             **particular, "tolerance": options.tolerance,
         },
         watch=watch,

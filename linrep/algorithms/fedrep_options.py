@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from linrep._lib import memory
 from linrep._lib import validation as check
-from linrep._lib.frozen import settle
+from linrep._lib.frozen import at_least_one, local_steps, one_of, positive, read
 from linrep.algorithms._setup import BATCHES, Setup
 from linrep.kernels import rounds as kernel
 
@@ -31,23 +31,23 @@ class Options:
 
     def __post_init__(self):
         memory.require("a table of all rounds", 4 * (self.rounds + 1), rounds=self.rounds)
-        settle(self, workers=check.integer("workers", self.workers, minimum=1))
-        check.choice("batches", self.batches, BATCHES)
-        check.choice("normalization", self.normalization, NORMALIZATIONS)
-        check.choice("storage", self.storage, STORAGES)
+        read(
+            self,
+            workers=at_least_one,
+            batches=one_of(BATCHES),
+            normalization=one_of(NORMALIZATIONS),
+            storage=one_of(STORAGES),
+            local_steps=local_steps,
+        )
         if self.storage != "float64" and self.batches != "fixed":
             raise ValueError(
                 f"storage={self.storage!r} needs batches='fixed', got {self.batches!r}"
             )
         if self.simulated and not self.orthonormal:
             raise ValueError(f"batches={self.batches!r} needs orthonormal=True")
-        if self.local_steps is not None:
-            settle(self, local_steps=check.local_steps(self.local_steps))
-        if self.head_step_size is not None:
-            if self.local_steps is None:
-                raise ValueError("head_step_size needs local_steps: exact heads take no step")
-            size = check.real("head_step_size", self.head_step_size, above=0.0)
-            settle(self, head_step_size=size)
+        if self.head_step_size is not None and self.local_steps is None:
+            raise ValueError("head_step_size needs local_steps: exact heads take no step")
+        read(self, head_step_size=positive)
         if self.tolerance is not None:
             check.real("tolerance", self.tolerance, minimum=0.0)
 

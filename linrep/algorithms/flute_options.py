@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from linrep._lib import validation as check
-from linrep._lib.frozen import settle
+from linrep._lib.frozen import moderate, not_negative, one_of, positive, read
 from linrep.algorithms.step_sizes import require_stored
 from linrep.kernels import flute as kernel
 from linrep.problems.low_rank import BestModel
@@ -55,26 +55,23 @@ class Options:
     tolerance: float
 
     def __post_init__(self):
-        check.choice("batches", self.batches, BATCHES)
-        check.choice("loss", self.loss, LOSSES)
-        check.choice("aggregate", self.aggregate, AGGREGATES)
-        for name in ("gamma1", "gamma2"):
-            value = check.real(name, getattr(self, name), minimum=0.0, maximum=check.LARGEST)
-            settle(self, **{name: value})
-        if self.regularizer_step_size is not None:
-            size = check.real("regularizer_step_size", self.regularizer_step_size, minimum=0.0)
-            settle(self, regularizer_step_size=size)
+        read(
+            self,
+            batches=one_of(BATCHES),
+            loss=one_of(LOSSES),
+            aggregate=one_of(AGGREGATES),
+            gamma1=moderate,
+            gamma2=moderate,
+            regularizer_step_size=not_negative,
+            step_size=one_of(["theorem"]) if isinstance(self.step_size, str) else positive,
+            tolerance=not_negative,
+        )
         if self.step_size is None:
             if self.regularizer_step_size:
                 raise ValueError(
                     "regularizer_step_size other than 0 needs a step_size that is given"
                 )
             require_stored(self.batches)
-        elif isinstance(self.step_size, str):
-            check.choice("step_size", self.step_size, ("theorem",))
-        else:
-            settle(self, step_size=check.real("step_size", self.step_size, above=0.0))
-        settle(self, tolerance=check.real("tolerance", self.tolerance, minimum=0.0))
 
     @property
     def rule(self) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
-from linrep._lib.frozen import settle
+from linrep._lib.frozen import one_of, positive, read
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import read_pair, read_problem, start_name
 from linrep.algorithms.driver import COMPLETED, Method, begin, drive
@@ -214,10 +214,7 @@ class _Options:
     adapts_B: bool  # whether clients adapt B, too, and not the head alone
 
     def __post_init__(self):
-        check.choice("batches", self.batches, BATCHES)
-        for name in ("inner_step_size", "step_size"):
-            if getattr(self, name) is not None:
-                settle(self, **{name: check.real(name, getattr(self, name), above=0.0)})
+        read(self, batches=one_of(BATCHES), inner_step_size=positive, step_size=positive)
 
     @property
     def algorithm(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
-from linrep._lib.frozen import settle
+from linrep._lib.frozen import local_steps, moderate, positive, read
 from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
 from linrep.algorithms._imc_ridge import factor_path, make_plan
 from linrep.algorithms._setup import read_pair, start_name
@@ -207,14 +208,13 @@ class _Options:
     privacy: float
 
     def __post_init__(self):
-        if self.step_size is not None:
-            settle(self, step_size=check.real("step_size", self.step_size, above=0.0))
         most = None if self.replacement else self.n
-        settle(
+        read(
             self,
-            local_steps=check.local_steps(self.local_steps),
-            participants=check.integer("participants", self.participants, minimum=1, maximum=most),
-            privacy=check.real("privacy", self.privacy, minimum=0.0, maximum=check.LARGEST),
+            step_size=positive,
+            local_steps=local_steps,
+            participants=partial(check.integer, minimum=1, maximum=most),
+            privacy=moderate,
         )
         numbers = (self.k + 1) * self.participants * self.local_steps + self.participants * self.k
         memory.require(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
-from linrep._lib.frozen import settle
+from linrep._lib.frozen import Reader, local_steps, not_negative, read
 from linrep.algorithms.descent import Descent
 from linrep.algorithms.diagnosis import own_data
 from linrep.algorithms.driver import run_rounds
@@ -24,6 +25,7 @@ from linrep.trace import Trace
 Values = NDArray[np.float64]
 Server = Callable[[Values, float], Values]
 Penalty = Callable[[Values], float]
+_step: Reader = partial(check.real, above=0.0, maximum=check.LARGEST)
 
 
 @dataclass(frozen=True)
@@ -37,13 +39,7 @@ class Options:
     local_steps: int = 1
 
     def __post_init__(self):
-        settle(
-            self,
-            tolerance=check.real("tolerance", self.tolerance, minimum=0.0),
-            local_steps=check.local_steps(self.local_steps),
-        )
-        if self.step_size is not None:
-            settle(self, step_size=_read_step_size(self.step_size))
+        read(self, step_size=_step, tolerance=not_negative, local_steps=local_steps)
 
     def models(self, n: int, d: int) -> Values:
         """Return the models (n, d) that a run begins with."""
@@ -70,10 +66,6 @@ class Relation:
     noted: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _read_step_size(value):
-    return check.real("step_size", value, above=0.0, maximum=check.LARGEST)
-
-
 def no_penalty(X: Values) -> float:
     """Return the penalty of models that are allowed."""
     return 0.0
@@ -98,7 +90,7 @@ def run(problem: Objectives | ClientData, relation: Relation, options: Options) 
         longest = _inverse_smoothness(problem)
         if longest is None:
             raise ValueError("step_size must be given where the functions' smoothness is unknown")
-        rule, step_size = "smoothness", _read_step_size(relation.share * longest)
+        rule, step_size = "smoothness", _step("step_size", relation.share * longest)
         step, first = _constant(problem, relation, theta, step_size, options.local_steps)
     if relation.restart is not None:
         step = _restarting(step, relation.restart)

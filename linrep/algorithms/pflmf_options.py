@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from linrep._lib import validation as check
-from linrep._lib.frozen import settle
+from linrep._lib.frozen import at_least_one, local_steps, not_negative, one_of, positive, read
 from linrep.kernels.pflmf import Settings
 
 AGGREGATES = ("participants", "full", "unbiased")
@@ -31,29 +32,22 @@ class Options:
     tolerance: float | None
 
     def __post_init__(self):
-        check.choice("sampling", self.sampling, SAMPLINGS)
-        check.choice("aggregate", self.aggregate, AGGREGATES)
-        check.choice("order", self.order, ORDERS)
-        settle(
+        by_rule = isinstance(self.head_step_size, str)
+        read(
             self,
-            local_steps=check.local_steps(self.local_steps),
-            gradient_noise=check.real("gradient_noise", self.gradient_noise, minimum=0.0),
+            step_size=positive,
+            local_steps=local_steps,
+            head_step_size=one_of(["theorem"]) if by_rule else not_negative,
+            participation=partial(check.real, above=0.0, maximum=1.0),
+            sampling=one_of(SAMPLINGS),
+            aggregate=one_of(AGGREGATES),
+            order=one_of(ORDERS),
+            gradient_noise=not_negative,
+            batch=at_least_one,
+            tolerance=not_negative,
         )
-        share = check.real("participation", self.participation, above=0.0, maximum=1.0)
-        settle(self, participation=share)
-        if self.step_size is not None:
-            settle(self, step_size=check.real("step_size", self.step_size, above=0.0))
-        if isinstance(self.head_step_size, str):
-            check.choice("head_step_size", self.head_step_size, ("theorem",))
-        elif self.head_step_size is not None:
-            if self.step_size is None:
-                raise ValueError("head_step_size needs a step_size that is given")
-            size = check.real("head_step_size", self.head_step_size, minimum=0.0)
-            settle(self, head_step_size=size)
-        if self.batch is not None:
-            settle(self, batch=check.integer("batch", self.batch, minimum=1))
-        if self.tolerance is not None:
-            settle(self, tolerance=check.real("tolerance", self.tolerance, minimum=0.0))
+        if self.step_size is None and isinstance(self.head_step_size, float):
+            raise ValueError("head_step_size needs a step_size that is given")
 
     @property
     def alternating(self) -> bool:
