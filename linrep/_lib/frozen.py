@@ -22,7 +22,7 @@ def one_of(allowed: Iterable[str]) -> Reader:
     return partial(check.choice, allowed=tuple(allowed))
 
 
-def local_steps(name: str, value: Any) -> int:
+def step_count(name: str, value: Any) -> int:
     """Return a number of local steps."""
     return check.local_steps(value)
 

@@ -212,7 +212,7 @@ class _Options(Options):
             raise ValueError(
                 "multiplier must not be given with a step_size: it multiplies one found"
             )
-        read(self, multiplier=positive)
+        read(self, multiplier=positive, step_size=positive)
 
     @property
     def constant(self) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from linrep._lib import memory
 from linrep._lib import validation as check
-from linrep._lib.frozen import at_least_one, local_steps, one_of, positive, read
+from linrep._lib.frozen import at_least_one, one_of, positive, read, step_count
 from linrep.algorithms._setup import BATCHES, Setup
 from linrep.kernels import rounds as kernel
 
@@ -37,7 +37,7 @@ class Options:
             batches=one_of(BATCHES),
             normalization=one_of(NORMALIZATIONS),
             storage=one_of(STORAGES),
-            local_steps=local_steps,
+            local_steps=step_count,
         )
         if self.storage != "float64" and self.batches != "fixed":
             raise ValueError(

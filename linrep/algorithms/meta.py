@@ -126,8 +126,8 @@ def anil(
     """
     options = _Options(
         rounds=read_rounds(rounds, record), batches=_batches(problem, batches),
-        first_order=first_order,
-        inner_step_size=inner_step_size, step_size=step_size, adapts_B=False,
+        first_order=first_order, inner_step_size=inner_step_size, step_size=step_size,
+        adapts_B=False,
     )  # fmt: skip
     return _run(
         problem, options, m=m, k=k, start=start, participation=participation, record=record,
@@ -193,8 +193,8 @@ def maml(
     """
     options = _Options(
         rounds=read_rounds(rounds, record), batches=_batches(problem, batches),
-        first_order=first_order,
-        inner_step_size=inner_step_size, step_size=step_size, adapts_B=True,
+        first_order=first_order, inner_step_size=inner_step_size, step_size=step_size,
+        adapts_B=True,
     )  # fmt: skip
     return _run(
         problem, options, m=m, k=k, start=start, participation=participation, record=record,

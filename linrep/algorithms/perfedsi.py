@@ -13,7 +13,7 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
-from linrep._lib.frozen import local_steps, moderate, positive, read
+from linrep._lib.frozen import moderate, positive, read, step_count
 from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
 from linrep.algorithms._imc_ridge import factor_path, make_plan
 from linrep.algorithms._setup import read_pair, start_name
@@ -212,7 +212,7 @@ class _Options:
         read(
             self,
             step_size=positive,
-            local_steps=local_steps,
+            local_steps=step_count,
             participants=partial(check.integer, minimum=1, maximum=most),
             privacy=moderate,
         )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
-from linrep._lib.frozen import Reader, local_steps, not_negative, read
+from linrep._lib.frozen import Reader, not_negative, read, step_count
 from linrep.algorithms.descent import Descent
 from linrep.algorithms.diagnosis import own_data
 from linrep.algorithms.driver import run_rounds
@@ -39,7 +39,7 @@ class Options:
     local_steps: int = 1
 
     def __post_init__(self):
-        read(self, step_size=_step, tolerance=not_negative, local_steps=local_steps)
+        read(self, step_size=_step, tolerance=not_negative, local_steps=step_count)
 
     def models(self, n: int, d: int) -> Values:
         """Return the models (n, d) that a run begins with."""

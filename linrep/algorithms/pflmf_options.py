@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from linrep._lib import validation as check
-from linrep._lib.frozen import at_least_one, local_steps, not_negative, one_of, positive, read
+from linrep._lib.frozen import at_least_one, not_negative, one_of, positive, read, step_count
 from linrep.kernels.pflmf import Settings
 
 AGGREGATES = ("participants", "full", "unbiased")
@@ -36,7 +36,7 @@ class Options:
         read(
             self,
             step_size=positive,
-            local_steps=local_steps,
+            local_steps=step_count,
             head_step_size=one_of(["theorem"]) if by_rule else not_negative,
             participation=partial(check.real, above=0.0, maximum=1.0),
             sampling=one_of(SAMPLINGS),
