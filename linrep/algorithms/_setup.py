@@ -153,6 +153,11 @@ def start_name(start: object) -> str:
     return "trace" if isinstance(start, Trace) else "given"
 
 
+def default_batches(problem: object, drawn: str = "fresh") -> str:
+    """Return which batches a run has by default: those of samples, or new ones of a truth."""
+    return drawn if isinstance(problem, SharedRepresentation) else "fixed"
+
+
 def read_problem(problem, m, batches):
     """Check what samples come from, and return the truth, the data, and m; each may be None."""
     if isinstance(problem, ClientData):

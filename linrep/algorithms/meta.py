@@ -13,7 +13,7 @@ from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import read_pair, read_problem, start_name
+from linrep.algorithms._setup import default_batches, read_pair, read_problem, start_name
 from linrep.algorithms.driver import COMPLETED, Method, begin, drive
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
@@ -124,10 +124,10 @@ def anil(
     >>> bool(trace["distance"][-1] < 0.1 * trace["distance"][0])
     True
     """
+    batches = default_batches(problem, "split") if batches is None else batches
     options = _Options(
-        rounds=read_rounds(rounds, record), batches=_batches(problem, batches),
-        first_order=first_order, inner_step_size=inner_step_size, step_size=step_size,
-        adapts_B=False,
+        rounds=read_rounds(rounds, record), batches=batches, first_order=first_order,
+        inner_step_size=inner_step_size, step_size=step_size, adapts_B=False,
     )  # fmt: skip
     return _run(
         problem, options, m=m, k=k, start=start, participation=participation, record=record,
@@ -191,10 +191,10 @@ def maml(
     >>> bool(trace["distance"][-1] < 0.1 * trace["distance"][0])
     True
     """
+    batches = default_batches(problem, "split") if batches is None else batches
     options = _Options(
-        rounds=read_rounds(rounds, record), batches=_batches(problem, batches),
-        first_order=first_order, inner_step_size=inner_step_size, step_size=step_size,
-        adapts_B=True,
+        rounds=read_rounds(rounds, record), batches=batches, first_order=first_order,
+        inner_step_size=inner_step_size, step_size=step_size, adapts_B=True,
     )  # fmt: skip
     return _run(
         problem, options, m=m, k=k, start=start, participation=participation, record=record,
@@ -315,13 +315,6 @@ def _run(problem, options: _Options, *, m, k, start, participation, record, rng)
         problem=problem,
         begun=begun,
     )  # fmt: skip
-
-
-def _batches(problem, batches):
-    """Return which batches a run has: by default as its problem has samples, or draws them."""
-    if batches is not None:
-        return batches
-    return "split" if isinstance(problem, SharedRepresentation) else "fixed"
 
 
 def _columns(start):

@@ -141,20 +141,11 @@ class Adaptive(Resumable):
         return done, status
 
 
-class BySmoothness(Resumable):
-    """Rounds of others, compiled or not, by steps of 1.5/L."""
-
-    kept = ("_steps", "_smoothness", "step")
+class _OnOthers(Resumable):
+    """Rounds of others, compiled or not, whose step is found."""
 
     finds_steps = True
-
-    def __init__(self, problem, steps, *, ratio, drawn, batch, first=FIRST):
-        self._problem, self._steps, self._ratio = problem, steps, ratio
-        self._drawn = drawn
-        U, V = steps.state
-        self._smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
-        self._excess = np.ones(len(V)) if batch is None else _excess(problem, batch)
-        self.work, self.step, self.further = steps.work, np.nan, 0
+    _steps: Any
 
     @property
     def state(self):
@@ -165,6 +156,20 @@ class BySmoothness(Resumable):
     def totals(self):
         """What is summed up, see the kernel."""
         return self._steps.totals
+
+
+class BySmoothness(_OnOthers):
+    """Rounds by steps of 1.5/L."""
+
+    kept = ("_steps", "_smoothness", "step")
+
+    def __init__(self, problem, steps, *, ratio, drawn, batch, first=FIRST):
+        self._problem, self._steps, self._ratio = problem, steps, ratio
+        self._drawn = drawn
+        U, V = steps.state
+        self._smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
+        self._excess = np.ones(len(V)) if batch is None else _excess(problem, batch)
+        self.work, self.step, self.further = steps.work, np.nan, 0
 
     @property
     def gradients(self):
@@ -207,12 +212,10 @@ class BySmoothness(Resumable):
         return self._smoothness.step(gradient, (U, V), weights)
 
 
-class Searching(Resumable):
+class Searching(_OnOthers):
     """Rounds of all clients, without noise, whose steps are lengthened while F falls."""
 
     kept = ("_steps", "_search")
-
-    finds_steps = True
 
     def __init__(self, problem, steps, *, ratio):
         self._problem, self._steps, self._ratio = problem, steps, ratio
@@ -224,16 +227,6 @@ class Searching(Resumable):
         )
         self._round: tuple[Any, ...] = ()
         self.work, self.further = steps.work, 0
-
-    @property
-    def state(self):
-        """U (d, k) and V (n, k)."""
-        return self._steps.state
-
-    @property
-    def totals(self):
-        """What is summed up, see the kernel."""
-        return self._steps.totals
 
     @property
     def step(self):
