@@ -98,7 +98,7 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     The streams are data, participation and start. Two methods given the same seed thus see the
     same data, participants and starting points.
     """
-    begun = begin(start, rng, "data", "participation", "start")
+    begun = begin(problem, start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = begun.rngs
     truth, data, m = read_problem(problem, m, batches)
     n, d = problem.n, problem.d

@@ -291,7 +291,6 @@ def _run(data, options: _Options, *, k, start, record, rng) -> Trace:
         },
         watch=watch,
         sent=sent,
-        problem=data,
         begun=setup.begun,
     )  # fmt: skip
 

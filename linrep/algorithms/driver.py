@@ -95,14 +95,15 @@ class Method(Resumable, ABC):
 
 @dataclass(frozen=True)
 class Beginning:
-    """Where a run begins: its random streams, and the trace it goes on from, if it does."""
+    """Where a run begins: its problem, its streams, and the trace that it goes on from, if any.
 
+    The problem is what a run that goes on from this one is compared with, and whose clients' names
+    and preparation the trace keeps.
+    """
+
+    problem: Any = None
     rngs: tuple[np.random.Generator, ...] = ()
     before: Trace | None = None
-
-
-#: Of a run that draws nothing.
-_ANEW = Beginning()
 
 
 @dataclass(frozen=True)
@@ -114,11 +115,13 @@ class Checkpoint:
     seeds: tuple[Seed, ...]
 
 
-def begin(start: Any, rng: RNGLike, *purposes: str) -> Beginning:
+def begin(problem: Any, start: Any, rng: RNGLike, *purposes: str) -> Beginning:
     """Return where a run begins: with new random streams, or those of the trace that it continues.
 
     Parameters
     ----------
+    problem : object
+        What the algorithm is given.
     start : object
         Of the run; a Trace to go on from.
     rng : optional
@@ -132,14 +135,14 @@ def begin(start: Any, rng: RNGLike, *purposes: str) -> Beginning:
         If the trace cannot be continued, or comes with an `rng`.
     """
     if not isinstance(start, Trace):
-        return Beginning(tuple(streams(rng, *purposes)))
+        return Beginning(problem, tuple(streams(rng, *purposes)))
     if rng is not None:
         raise ValueError("rng must not be given with start=trace, which goes on with its own")
     if start.checkpoint is None or len(start.checkpoint.seeds) != len(purposes):
         raise ValueError("start must be a trace of the same algorithm")
     if start.stop_reason == "diverged":
         raise ValueError("start must not be a trace that diverged: there is nothing to go on to")
-    return Beginning(tuple(renewed(each) for each in start.checkpoint.seeds), start)
+    return Beginning(problem, tuple(map(renewed, start.checkpoint.seeds)), start)
 
 
 def fingerprint(problem: Any) -> str:
@@ -167,10 +170,9 @@ def drive(
     record: int | ArrayLike,
     settings: Mapping[str, Any],
     watch: Stopwatch,
+    begun: Beginning,
     sent: Callable[[NDArray[np.int64]], Mapping[str, NDArray[np.float64]]] = lambda recorded: {},
     judged: bool = False,
-    problem: Any = None,
-    begun: Beginning = _ANEW,
 ) -> Trace:
     """Run an algorithm and return its trace.
 
@@ -186,16 +188,13 @@ def drive(
     settings : mapping
     watch : Stopwatch
         Running since the algorithm was called.
+    begun : Beginning
+        What `begin` returned: the method is taken to the end of its trace, and without its streams
+        no run can go on from this one.
     sent : callable
         ``sent(recorded) -> mapping``: further metrics, of what was sent until these rounds.
     judged : bool
         Ask `converged` after every round, and not of the start alone.
-    problem : object
-        What the algorithm was given: what a run that goes on from this one is compared with, and
-        whose clients' names and preparation the trace keeps.
-    begun : Beginning
-        What `begin` returned: from its trace the method is taken on, and without its streams no
-        run can go on from this one.
 
     Returns
     -------
@@ -209,7 +208,7 @@ def drive(
         If the start cannot be measured, `record` has no rounds, or the trace to continue is of
         another algorithm or problem, or has other settings.
     """
-    before = begun.before
+    problem, before = begun.problem, begun.before
     if before is not None:
         _check_same(before, algorithm, problem, settings)
         method.restore(before.checkpoint.saved)
@@ -402,7 +401,7 @@ def run_rounds(
         watch=Stopwatch(),
         sent=sent,
         judged=True,
-        problem=problem,
+        begun=Beginning(problem),
     )
 
 

@@ -209,7 +209,6 @@ def fedrep(
         },
         watch=watch,
         sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),
-        problem=problem,
         begun=setup.begun,
     )
 

@@ -181,7 +181,7 @@ def flute(
     truth, data = _read_problem(problem)
     n, d = problem.n, problem.d
     k = _read_rank(k, problem, n, d)
-    begun = begin(start, rng, "data", "participation", "start")
+    begun = begin(problem, start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = begun.rngs
     participants = check.count_participants(n, participation)
     if batches == "population" and participants < n:
@@ -251,7 +251,6 @@ def flute(
         },
         watch=watch,
         sent=sent,
-        problem=problem,
         begun=begun,
     )
 

@@ -148,7 +148,6 @@ def fedavg(
         watch=watch,
         sent=sent,
         judged=True,
-        problem=problem,
         begun=setup.begun,
     )
 

@@ -268,7 +268,7 @@ class _Steps(NamedTuple):
 def _run(problem, options: _Options, *, m, k, start, participation, record, rng) -> Trace:
     """Run ANIL or MAML."""
     watch = Stopwatch()
-    begun = begin(start, rng, "data", "participation", "start")
+    begun = begin(problem, start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = begun.rngs
     truth, data, m = read_problem(problem, m, options.batches)
     if isinstance(truth, ImplicitRepresentation):
@@ -312,7 +312,6 @@ def _run(problem, options: _Options, *, m, k, start, participation, record, rng)
         },
         watch=watch,
         sent=sent,
-        problem=problem,
         begun=begun,
     )  # fmt: skip
 

@@ -151,7 +151,7 @@ def perfedsi(
         local_steps=local_steps, participants=participants, replacement=replacement,
         privacy=privacy,
     )  # fmt: skip
-    begun = begin(start, rng, "data", "participation", "start")
+    begun = begin(problem, start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = begun.rngs
     fit = _read_fit(problem, k, ridge, biases, start, plain=not options.adaptive)
     values = None if data is None else data.values
@@ -189,7 +189,6 @@ def perfedsi(
         },
         watch=watch,
         sent=sent,
-        problem=problem,
         begun=begun,
     )  # fmt: skip
 

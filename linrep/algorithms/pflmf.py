@@ -186,7 +186,7 @@ def pflmf(
         aggregate=aggregate, order=order, gradient_noise=gradient_noise, batch=batch,
         stationarity=stationarity, tolerance=tolerance,
     )  # fmt: skip
-    begun = begin(start, rng, "data", "participation", "start", "noise")
+    begun = begin(problem, start, rng, "data", "participation", "start", "noise")
     data_rng, participation_rng, start_rng, noise_rng = begun.rngs
     described = repr(problem)
     objectives, k = _read_problem(problem, k, m, data_rng)
@@ -224,7 +224,6 @@ def pflmf(
         watch=watch,
         sent=sent,
         judged=tolerance is not None,
-        problem=problem,
         begun=begun,
     )  # fmt: skip
 
