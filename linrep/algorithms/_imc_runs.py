@@ -91,7 +91,7 @@ def follow(
             "step_size, damped and ridge at their defaults, or take a larger ridge"
         )
         notes = tell(Note("the run diverged", text))
-    return trace_of(name, plan, U, V, rows, reason, settings, notes)
+    return make_trace(name, plan, U, V, rows, reason, settings, notes)
 
 
 def _threads_for(core):
@@ -110,7 +110,7 @@ def is_spectral(start: Any) -> bool:
     return False
 
 
-def no_columns(core: Core) -> tuple[Values, Values]:
+def make_empty(core: Core) -> tuple[Values, Values]:
     """Return factors without columns."""
     return np.zeros((core.shape[0], 0)), np.zeros((core.shape[1], 0))
 
@@ -130,7 +130,7 @@ def read_start(plan: ridges.Plan, start: Any) -> tuple[Values, Values]:
     return core.left.inner(U), core.right.inner(V)
 
 
-def trace_of(name, plan: ridges.Plan, U, V, rows, reason, settings=None, notes=()) -> Trace:
+def make_trace(name, plan: ridges.Plan, U, V, rows, reason, settings=None, notes=()) -> Trace:
     """Return the trace of a run that came to these factors between the bases."""
     core, biases = plan.core, plan.biases
     width = max(core.k or 1, U.shape[1])  # columns that did not pay are 0

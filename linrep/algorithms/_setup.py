@@ -153,7 +153,7 @@ def start_name(start: object) -> str:
     return "trace" if isinstance(start, Trace) else "given"
 
 
-def default_batches(problem: object, drawn: str = "fresh") -> str:
+def choose_batches(problem: object, drawn: str = "fresh") -> str:
     """Return which batches a run has by default: those of samples, or new ones of a truth."""
     return drawn if isinstance(problem, SharedRepresentation) else "fixed"
 

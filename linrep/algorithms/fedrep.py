@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
-from linrep.algorithms._setup import Setup, default_batches, prepare
+from linrep.algorithms._setup import Setup, choose_batches, prepare
 from linrep.algorithms.driver import drive
 from linrep.algorithms.fedrep_options import Options, Step
 from linrep.algorithms.fedrep_rounds import Sampled
@@ -167,7 +167,7 @@ def fedrep(
     True
     """
     watch = Stopwatch()
-    batches = default_batches(problem) if batches is None else batches
+    batches = choose_batches(problem) if batches is None else batches
     options = Options(
         rounds=read_rounds(rounds, record), batches=batches, local_steps=local_steps,
         head_step_size=head_step_size, normalization=normalization, orthonormal=orthonormal,

@@ -43,6 +43,8 @@ class Options:
             raise ValueError(
                 f"storage={self.storage!r} needs batches='fixed', got {self.batches!r}"
             )
+        if self.in_halves and self.batches != "fixed":
+            raise ValueError(f"in_halves needs batches='fixed', got {self.batches!r}")
         if self.simulated and not self.orthonormal:
             raise ValueError(f"batches={self.batches!r} needs orthonormal=True")
         if self.head_step_size is not None and self.local_steps is None:
@@ -69,7 +71,8 @@ class Options:
     @property
     def may_adapt(self) -> bool:
         """Whether the adaptive step is defined."""
-        return self.batches == "fixed" and self.orthonormal and self.averaged
+        fixed = self.batches == "fixed" and not self.in_halves
+        return fixed and self.orthonormal and self.averaged
 
     @property
     def algorithm(self) -> str:

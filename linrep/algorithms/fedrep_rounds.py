@@ -44,7 +44,7 @@ def _models(setup: Setup):
     return truth.theta if isinstance(truth, LowRankRegression) else None
 
 
-def _as_stored(X, storage):
+def _store(X, storage):
     """Return covariates as they are kept, refusing those that single precision does not have."""
     if storage == "float64":
         return X
@@ -117,8 +117,8 @@ class Sampled(Method):
         a_round = setup.participants * setup.largest * d * k
         groups = min(setup.participants, a_round // GROUP) if a_round >= LONG else 1
         self._rngs = [setup.data_rng] if groups == 1 else setup.data_rng.spawn(groups)
-        rounds_on = self._drawn if setup.data is None else self._stored
-        self._run = rounds_on(options, groups)
+        prepare = self._prepare_drawn if setup.data is None else self._prepare_stored
+        self._run = prepare(options, groups)
         self.most = max(1, int(WORK_PER_CALL / a_round))
         ahead = max(1, min(self.most, options.rounds))
         self._schedules = schedule
@@ -129,7 +129,7 @@ class Sampled(Method):
         self._truth_errors = None if theta is None else _TruthErrors(theta, self._table)
         self.every_round = theta is None
 
-    def _drawn(self, options, groups):
+    def _prepare_drawn(self, options, groups):
         """Return what runs rounds on drawn samples, with the clients in so many groups."""
         setup, source, d = self._setup, self._setup.source, self._setup.d
         design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, options.split
@@ -152,10 +152,10 @@ class Sampled(Method):
 
         return _InGroups(gradients, finish_round, self._workspaces(groups), options.workers)
 
-    def _stored(self, options, groups):
+    def _prepare_stored(self, options, groups):
         """Return what runs rounds on stored samples, with the clients in so many groups."""
         data = self._setup.stored
-        samples = Samples(_as_stored(data.X, options.storage), data.y, data.offsets)
+        samples = Samples(_store(data.X, options.storage), data.y, data.offsets)
         finish = finish_round
         # Two ways to run the same rounds: in one call, or in groups of clients.
         run, of_group = partial(run_fixed, samples), fixed_gradients

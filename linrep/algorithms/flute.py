@@ -14,7 +14,7 @@ from linrep._lib.clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair, start_name
 from linrep.algorithms.driver import Method, begin, drive
-from linrep.algorithms.flute_options import Options, Weights, prescribed
+from linrep.algorithms.flute_options import Options, Weights, prescribe
 from linrep.algorithms.flute_rounds import (
     ROUNDS_PER_CALL,
     Adaptive,
@@ -209,7 +209,7 @@ def flute(
     noted: tuple[str | float, str | float]
     if options.step_size is None:
         weights = options.weights(sizes[1], n, units.covariates**2)
-        steps = _finding_steps(truth, draws, B, W, weights)
+        steps = _choose_rounds(truth, draws, B, W, weights)
         rule = "smoothness" if isinstance(steps, BySmoothness) else "adaptive"
         noted = rule, rule if sizes[1] else 0.0
     else:
@@ -241,7 +241,7 @@ def flute(
             "participants": participants,
             "step_size": noted[0],
             "step_size_rule": rule,
-            **({"prescribed_step_size": prescribed(best)} if known else {}),
+            **({"prescribed_step_size": prescribe(best)} if known else {}),
             "regularizer_step_size": noted[1],
             "gamma1": options.gamma1,
             "gamma2": options.gamma2,
@@ -255,7 +255,7 @@ def flute(
     )
 
 
-def _finding_steps(truth, draws: Draws | None, B, W, weights: Weights):
+def _choose_rounds(truth, draws: Draws | None, B, W, weights: Weights):
     """Return rounds that find their steps, by descent where all clients take part."""
     if draws is None:
         return Adaptive(PopulationLosses(truth, B.shape[1]), B, W, weights)

@@ -82,7 +82,7 @@ class Options:
         """Return eta_l and eta_r; where the step is to be found, 1 and what eta_r is beside it."""
         size = 1.0 if self.step_size is None else self.step_size
         if isinstance(size, str):
-            size = check.real("step_size", prescribed(best), above=0.0)
+            size = check.real("step_size", prescribe(best), above=0.0)
         return size, size if self.regularizer_step_size is None else self.regularizer_step_size
 
     def steps(self, sizes: tuple[float, float], n: int, participants: int) -> kernel.Steps:
@@ -113,7 +113,7 @@ class Options:
         return LOSSES[self.loss] / (n if self.aggregate == "mean" else 1)
 
 
-def prescribed(best: BestModel | None) -> float:
+def prescribe(best: BestModel | None) -> float:
     """Return the largest step of Theorem 5.1."""
     if best is None or not best.gap > 0.0:
         raise ValueError("step_size='theorem' needs a known truth with a gap after k")

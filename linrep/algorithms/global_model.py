@@ -12,7 +12,7 @@ from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read, step_count
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import Setup, default_batches, prepare
+from linrep.algorithms._setup import Setup, choose_batches, prepare
 from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
 from linrep.algorithms.driver import Method, drive
@@ -106,7 +106,7 @@ def fedavg(
     orthonormalized; distances are to its span.
     """
     watch = Stopwatch()
-    batches = default_batches(problem) if batches is None else batches
+    batches = choose_batches(problem) if batches is None else batches
     options = _Options(read_rounds(rounds, record), batches, local_steps, step_size)
     setup = prepare(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng

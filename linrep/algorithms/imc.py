@@ -23,9 +23,9 @@ from linrep.algorithms._imc_runs import (
     follow,
     is_exact,
     is_spectral,
-    no_columns,
+    make_empty,
+    make_trace,
     read_start,
-    trace_of,
 )
 from linrep.algorithms.registry import algorithm
 from linrep.problems.completion import Observations
@@ -173,7 +173,7 @@ def alternating(
     if plan.ridge == 0.0:
         factors = read_start(plan, start)
         return follow(name, plan, factors, plain(*factors), iterations, tolerance)
-    U, V = factors = no_columns(core) if is_spectral(start) else read_start(plan, start)
+    U, V = factors = make_empty(core) if is_spectral(start) else read_start(plan, start)
     walk = ridges.alternate(core, U, V, plan.ridge, core.k, STALLED)
     return follow(name, plan, factors, walk, iterations, tolerance, judged=False)
 
@@ -313,7 +313,7 @@ def nuclear_norm(
     smallest = check.real("smallest", smallest, above=0.0)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
     if plan.ridge > 0.0:
-        U, V = factors = no_columns(core)
+        U, V = factors = make_empty(core)
         walk = ridges.alternate(core, U, V, plan.ridge, None, STALLED)
         return follow("nuclear norm", plan, factors, walk, iterations, tolerance, judged=False)
     first = np.linalg.norm(dense(core.adjoint(core.values)), 2)
@@ -342,7 +342,7 @@ def nuclear_norm(
     for U, V in steps(np.zeros(core.shape)):
         rows.append(core.measure(U, V))
     U, V = factors_of(U @ V.T)
-    return trace_of("nuclear norm", plan, U, V, rows, "rounds")
+    return make_trace("nuclear norm", plan, U, V, rows, "rounds")
 
 
 @algorithm("completion")
@@ -371,7 +371,7 @@ def least_squares(
     rows = [core.measure(*factors_of(np.zeros(core.shape)))]
     U, V = factors_of(core.least_squares(plan.ridge))
     rows.append(core.measure(U, V))
-    return trace_of("least squares", plan, U, V, rows, "rounds")
+    return make_trace("least squares", plan, U, V, rows, "rounds")
 
 
 def biases_only(observations: Observations) -> Trace:

@@ -13,7 +13,7 @@ from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import default_batches, read_pair, read_problem, start_name
+from linrep.algorithms._setup import choose_batches, read_pair, read_problem, start_name
 from linrep.algorithms.driver import COMPLETED, Method, begin, drive
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
@@ -124,7 +124,7 @@ def anil(
     >>> bool(trace["distance"][-1] < 0.1 * trace["distance"][0])
     True
     """
-    batches = default_batches(problem, "split") if batches is None else batches
+    batches = choose_batches(problem, "split") if batches is None else batches
     options = _Options(
         rounds=read_rounds(rounds, record), batches=batches, first_order=first_order,
         inner_step_size=inner_step_size, step_size=step_size, adapts_B=False,
@@ -191,7 +191,7 @@ def maml(
     >>> bool(trace["distance"][-1] < 0.1 * trace["distance"][0])
     True
     """
-    batches = default_batches(problem, "split") if batches is None else batches
+    batches = choose_batches(problem, "split") if batches is None else batches
     options = _Options(
         rounds=read_rounds(rounds, record), batches=batches, first_order=first_order,
         inner_step_size=inner_step_size, step_size=step_size, adapts_B=True,

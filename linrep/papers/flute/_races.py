@@ -95,7 +95,7 @@ class Races:
         return trace[what][-1]
 
 
-def variants(starts, heads=("exact",), steps=STEPS):
+def list_variants(starts, heads=("exact",), steps=STEPS):
     """Return FedRep's variants with each of these starts, solvers of the heads and step sizes."""
     return tuple(product(starts, heads, steps))
 

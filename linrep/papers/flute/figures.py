@@ -25,9 +25,9 @@ from linrep.papers.flute._races import (
     NOISES,
     RANKS,
     SIZES,
+    list_variants,
     named,
     race,
-    variants,
 )
 from linrep.papers.flute.settings import HEADS, STEPS, TIE
 
@@ -42,7 +42,7 @@ from linrep.papers.flute.settings import HEADS, STEPS, TIE
 )
 def figure1_early(budget, rng, *, ahead="FedRep"):
     """Compare errors after 10 epochs: all head solvers, both step sizes and both truths."""
-    others = variants(("moments",), HEADS)
+    others = list_variants(("moments",), HEADS)
     for models in MODELS:
         for n, m in budget(((30, 20),), SIZES):
             for k in budget((2, 8), RANKS):
@@ -71,9 +71,10 @@ def _grid(budget, rng, models, seeds, more, *, starts=("moments",), ranks=RANKS)
 
     Quick has its cheapest corner.
     """
+    others = list_variants(starts)
     for n, m in budget(((15, 12), (15, 20)), SIZES):
         for k in budget(ranks[:1], ranks):
-            yield race(rng, more if k == 2 else seeds, models, n, m, k, others=variants(starts))
+            yield race(rng, more if k == 2 else seeds, models, n, m, k, others=others)
 
 
 def _scopes(races, smaller, larger, step, *, few, tie, quantity):
@@ -160,7 +161,7 @@ def where_it_ends_lower(budget, rng, *, share=1.0):
     """Compare errors after 800 epochs, both M together, and all k where samples are many."""
     few, many = 12, 20
     clients = budget((15,), (15, 30))
-    others = variants(("moments",))
+    others = list_variants(("moments",))
     lower = [race(rng, budget(40, 100, 400), "Figure 1", n, few, 8, others=others) for n in clients]
     ties = [
         race(rng, budget(40, 40, 200), "Figure 1", n, many, k, others=others)
@@ -312,7 +313,7 @@ def _blocks(budget, rng, models, seeds):
     """Return races per M and N, a list along k each."""
     return [
         [
-            race(rng, seeds, models, n, m, k, others=variants(("moments",)))
+            race(rng, seeds, models, n, m, k, others=list_variants(("moments",)))
             for k in budget((2, 4, 8), RANKS)
         ]
         for n, m in budget(((15, 20),), SIZES)
@@ -366,7 +367,7 @@ def small_k(budget, rng, *, models, sign=1.0, factor=1.0, gains=tuple(_GAINS)):
     few = 30 if models == "Figure 1" else 95
     blocks = _blocks(budget, rng, models, budget(30, few, 2 * few))
     small = [
-        race(rng, budget(60, 160, 400), models, n, m, 2, others=variants(("moments",)))
+        race(rng, budget(60, 160, 400), models, n, m, 2, others=list_variants(("moments",)))
         for n, m in budget(((15, 20),), SIZES)
     ]
     rows: list[pd.DataFrame] = []
