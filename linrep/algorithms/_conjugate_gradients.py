@@ -32,20 +32,20 @@ def solve(
     most : int
         Iterations.
     """
-    x, rest = np.zeros_like(right), right.copy()
+    x, residual = np.zeros_like(right), right.copy()
     goal = tolerance * float(np.linalg.norm(right))
-    scaled = rest / diagonal
-    direction, along = scaled.copy(), float(rest @ scaled)
+    scaled = residual / diagonal
+    direction, along = scaled.copy(), float(residual @ scaled)
     for _ in range(most):
-        if along <= 0.0 or np.linalg.norm(rest) <= goal:
+        if along <= 0.0 or np.linalg.norm(residual) <= goal:
             break
         product = apply(direction)
         curvature = float(direction @ product)
         if not curvature > 0.0:  # nothing but rounding is left
             break
         x += along / curvature * direction
-        rest -= along / curvature * product
-        scaled = rest / diagonal
-        before, along = along, float(rest @ scaled)
+        residual -= along / curvature * product
+        scaled = residual / diagonal
+        before, along = along, float(residual @ scaled)
         direction = scaled + along / before * direction
     return x

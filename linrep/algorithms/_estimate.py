@@ -42,8 +42,8 @@ def estimate(
     metrics = {"loss": np.array([heads_loss(data, B, W)])}
     truth = data.truth
     if isinstance(truth, SharedRepresentation) and truth.k == B.shape[1]:
-        found = representation_errors(B, W, truth)
-        metrics |= {name: np.array([value]) for name, value in found.items()}
+        errors = representation_errors(B, W, truth)
+        metrics |= {name: np.array([value]) for name, value in errors.items()}
     metrics["samples"] = np.array([float(len(data.y))])
     state = {"B": B, "W": W}
     return Trace(

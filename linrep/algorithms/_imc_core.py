@@ -240,24 +240,24 @@ class Core:
 
         Returns
         -------
-        left, size, right : ndarray, shape (a, count), (count,), (p, count)
+        U, size, V : ndarray, shape (a, count), (count,), (p, count)
         """
         M = self.adjoint(values)
         if issparse(M) and count < min(self.shape):
             try:
-                left, size, right = svds(M, k=count, v0=np.ones(min(self.shape)))
-                return left[:, ::-1], size[::-1], right[::-1].T
+                U, size, VT = svds(M, k=count, v0=np.ones(min(self.shape)))
+                return U[:, ::-1], size[::-1], VT[::-1].T
             except ArpackError:
                 pass  # singular values too close to each other, as after soft thresholding
-        left, size, right = np.linalg.svd(dense(M), full_matrices=False)
-        return left[:, :count], size[:count], right[:count].T
+        U, size, VT = np.linalg.svd(dense(M), full_matrices=False)
+        return U[:, :count], size[:count], VT[:count].T
 
     def spectral(self) -> tuple[Values, Values]:
         """Return factors of the leading part of the zero-filled entries over their share."""
         assert self.k is not None
-        left, size, right = self.leading(self.values / self.share, self.k)
+        U, size, V = self.leading(self.values / self.share, self.k)
         root = np.sqrt(size)
-        return left * root, right * root
+        return U * root, V * root
 
     def least_squares(self, ridge: float = 0.0) -> Values:
         """Return the core (a, p) that fits the entries best, of least norm where several do.
@@ -276,10 +276,10 @@ class Core:
         J = self.right.products(self.left.rows)
         if ridge > 0.0:
             normal = J.T @ J + ridge * np.eye(J.shape[1])
-            found = np.linalg.solve(normal, J.T @ self.values)
+            core = np.linalg.solve(normal, J.T @ self.values)
         else:
-            found = np.linalg.lstsq(J, self.values, rcond=None)[0]
-        return found.reshape(self.shape[::-1]).T
+            core = np.linalg.lstsq(J, self.values, rcond=None)[0]
+        return core.reshape(self.shape[::-1]).T
 
     def measure(self, U: Values, V: Values) -> dict[str, float]:
         """Return a row of metrics.
@@ -308,7 +308,7 @@ def dense(M: Values | csr_array) -> Values:
 
 def factors_of(M: Values) -> tuple[Values, Values]:
     """Return balanced factors of a core, their rank that of M, at least 1."""
-    left, size, right = np.linalg.svd(M, full_matrices=False)
+    U, size, VT = np.linalg.svd(M, full_matrices=False)
     rank = max(1, int(np.sum(size > 1e-15 * max(size[0], 1e-300))))
     root = np.sqrt(size[:rank])
-    return left[:, :rank] * root, right[:rank].T * root
+    return U[:, :rank] * root, VT[:rank].T * root

@@ -78,15 +78,15 @@ class Side:
     def _gather(self, places):
         if self.basis is not None:
             return self.basis[places]
-        found = np.zeros((len(places), self.size))
-        found[np.arange(len(places)), places] = 1.0
-        return found
+        rows = np.zeros((len(places), self.size))
+        rows[np.arange(len(places)), places] = 1.0
+        return rows
 
-    def along(self, whole: Values) -> Values:
+    def along(self, table: Values) -> Values:
         """Return the inner product of each entry's row of an array (N, size) and of the basis."""
         if self.basis is None:
-            return whole[np.arange(len(whole)), self.places]
-        return np.einsum("es,es->e", whole, self.rows)
+            return table[np.arange(len(table)), self.places]
+        return np.einsum("es,es->e", table, self.rows)
 
     def products(self, vectors: Values, part=slice(None), out=None) -> Values:
         """Return the Jacobian of entries' inner products of a factor's rows with vectors (N, k)."""
@@ -122,7 +122,7 @@ class Side:
         return _fit_groups(offsets, vectors[order], values[order])
 
 
-def fit_both(left: Side, right: Side, U: Values, frame: Values, values: Values):
+def fit_both(items: Side, clients: Side, U: Values, frame: Values, values: Values):
     """Return S (a, k) and dV (p, k) for which S frame' + U dV' fits the entries best.
 
     U and frame have orthonormal columns. The sum is unchanged along (U K, -frame K') for all K (k,
@@ -133,48 +133,48 @@ def fit_both(left: Side, right: Side, U: Values, frame: Values, values: Values):
     side's Jacobian are those of its side information, reduced to what its vectors do not explain,
     times a row of its factor.
     """
-    if left.basis is None and (right.basis is not None or left.size >= right.size):
-        S, dV = _eliminated(left, right, U, frame, values)
-    elif right.basis is None:
-        dV, S = _eliminated(right, left, frame, U, values)
+    if items.basis is None and (clients.basis is not None or items.size >= clients.size):
+        S, dV = _eliminated(items, clients, U, frame, values)
+    elif clients.basis is None:
+        dV, S = _eliminated(clients, items, frame, U, values)
     else:
-        S, dV = _together(left, right, U, frame, values)
+        S, dV = _together(items, clients, U, frame, values)
     K = 0.5 * (U.T @ S - dV.T @ frame)
     return S - U @ K, dV + frame @ K.T
 
 
-def _together(left, right, U, frame, values):
+def _together(items, clients, U, frame, values):
     """Fit both factors' changes by normal equations; for fit_both."""
     k = U.shape[1]
-    on_left, on_right = right.seen(frame), left.seen(U)
-    cut, width = left.size * k, (left.size + right.size) * k
+    on_items, on_clients = clients.seen(frame), items.seen(U)
+    cut, width = items.size * k, (items.size + clients.size) * k
 
     def parts():
         for part in _parts(len(values), width):
-            J = np.empty((len(on_left[part]), width))
-            left.products(on_left, part, J[:, :cut])
-            right.products(on_right, part, J[:, cut:])
+            J = np.empty((len(on_items[part]), width))
+            items.products(on_items, part, J[:, :cut])
+            clients.products(on_clients, part, J[:, cut:])
             yield J, values[part]
 
-    found = _solve(parts(), cut, _typical(left, right) * frame)
-    return found[:cut].reshape(-1, k), found[cut:].reshape(-1, k)
+    changes = _solve(parts(), cut, _typical(items, clients) * frame)
+    return changes[:cut].reshape(-1, k), changes[cut:].reshape(-1, k)
 
 
-def _eliminated(gone, kept, own, other, values):
+def _eliminated(gone, staying, factor, other, values):
     """Fit both after eliminating one; for fit_both.
 
-    own is the factor of the side that goes, other that of the side that stays.
+    factor is that of the side that goes, other that of the side that stays.
     """
-    k = own.shape[1]
+    k = factor.shape[1]
     order, offsets = gone.groups
-    vectors, values = kept.seen(other)[order], values[order]
+    vectors, values = staying.seen(other)[order], values[order]
     frames, left_over = vectors.copy(), values.copy()
-    multipliers = gone.seen(own)[order]
+    multipliers = gone.seen(factor)[order]
 
     def parts():
-        for first, last in _group_parts(offsets, max(kept.size * k, 1)):
+        for first, last in _group_parts(offsets, max(staying.size * k, 1)):
             start, stop = offsets[first], offsets[last]
-            rows = kept.rows_of(order[start:stop])
+            rows = staying.rows_of(order[start:stop])
             eliminate(
                 offsets[first : last + 1] - start,
                 frames[start:stop],
@@ -185,28 +185,28 @@ def _eliminated(gone, kept, own, other, values):
             J = rows[:, :, None] * multipliers[start:stop, None, :]
             yield J.reshape(len(J), -1), left_over[start:stop]
 
-    dK = _solve(parts(), 0, _typical(gone, kept) * other).reshape(-1, k)
-    rest = values - np.einsum("ek,ek->e", kept.seen(dK)[order], multipliers)
-    return _fit_groups(offsets, vectors, rest), dK
+    dK = _solve(parts(), 0, _typical(gone, staying) * other).reshape(-1, k)
+    remainder = values - np.einsum("ek,ek->e", staying.seen(dK)[order], multipliers)
+    return _fit_groups(offsets, vectors, remainder), dK
 
 
-def _typical(left, right):
+def _typical(one, other):
     """Return the singular value that a Jacobian has for orthonormal factors and uniform entries."""
-    return np.sqrt(len(left.places) / (left.count * right.count))
+    return np.sqrt(len(one.places) / (one.count * other.count))
 
 
 def _fit_groups(offsets, vectors, values):
     """Return for each group the coefficients of vectors that fit values best, of least norm."""
     k = vectors.shape[1]
-    found = np.empty((len(offsets) - 1, k))
+    coefficients = np.empty((len(offsets) - 1, k))
     longest = max(1, int(np.diff(offsets).max()))
-    heads.fit_heads(vectors, values, offsets, np.eye(k), found, workspace(k, k, longest, 1))
-    return found
+    heads.fit_heads(vectors, values, offsets, np.eye(k), coefficients, workspace(k, k, longest, 1))
+    return coefficients
 
 
 def _fit_groups_with_ridge(offsets, vectors, values, ridge):
     """Return the same with a ridge; all zeros for a group without entries."""
-    k, found = vectors.shape[1], []
+    k, coefficients = vectors.shape[1], []
     for first, last in _group_parts(offsets, k * k):
         start, stop = offsets[first], offsets[last]
         normal = np.zeros((last - first, k, k))
@@ -228,8 +228,8 @@ def _fit_groups_with_ridge(offsets, vectors, values, ridge):
                 normal[group - first] = rows.T @ rows
                 right[group - first, :, 0] = values[part] @ rows
         normal += ridge * np.eye(k)
-        found.append(np.linalg.solve(normal, right)[:, :, 0])
-    return np.concatenate(found)
+        coefficients.append(np.linalg.solve(normal, right)[:, :, 0])
+    return np.concatenate(coefficients)
 
 
 def _solve(parts, first=0, held=None, ridge=0.0):
@@ -245,16 +245,16 @@ def _solve(parts, first=0, held=None, ridge=0.0):
         normal, right = (square, product) if normal is None else (normal + square, right + product)
     if held is not None:
         square, k = held @ held.T, held.shape[1]
-        for place in range(first, first + k):
-            normal[place::k, place::k] += square
+        for column in range(first, first + k):
+            normal[column::k, column::k] += square
     diagonal = normal.reshape(-1)[:: len(normal) + 1]
     diagonal += ridge
     diagonal += _RIDGE * max(float(diagonal.max()), np.finfo(float).tiny)
     # Transposed, it need not be copied into LAPACK's order.
-    _, found, wrong = dposv(normal.T, right, overwrite_a=1, overwrite_b=1)
+    _, solution, wrong = dposv(normal.T, right, overwrite_a=1, overwrite_b=1)
     if wrong:
         raise np.linalg.LinAlgError("the normal equations are singular")
-    return found
+    return solution
 
 
 def _parts(size, width):

@@ -36,25 +36,25 @@ class Spectrum(NamedTuple):
 
     def left_out(self, penalties: Values) -> Values:
         """Return the errors at every sample of models fitted to the others (penalties, m)."""
-        kept = penalties[:, None] / (self.values**2 + penalties[:, None])
-        residuals = self.outside + (kept * self.along) @ self.left.T
-        return residuals / (self.free + kept @ (self.left**2).T)
+        unfitted = penalties[:, None] / (self.values**2 + penalties[:, None])
+        residuals = self.outside + (unfitted * self.along) @ self.left.T
+        return residuals / (self.free + unfitted @ (self.left**2).T)
 
 
 def decompose(X: Values, y: Values, offsets: NDArray[np.int64]) -> Iterator[Spectrum]:
     """Yield the spectrum of every client."""
     for start, stop in pairwise(offsets):
-        left, values, right = np.linalg.svd(X[start:stop], full_matrices=False)
+        U, values, VT = np.linalg.svd(X[start:stop], full_matrices=False)
         m = stop - start
         rank = int(np.count_nonzero(values > RANK_TOLERANCE * values[0]))
-        left, values, right = left[:, :rank], values[:rank], right[:rank]
-        along = left.T @ y[start:stop]
+        U, values, VT = U[:, :rank], values[:rank], VT[:rank]
+        along = U.T @ y[start:stop]
         if rank == m:  # where rounding is all that there is outside
             outside = free = np.zeros(m)
         else:
-            outside = y[start:stop] - left @ along
-            free = np.maximum(1.0 - np.sum(left**2, axis=1), 0.0)
-        yield Spectrum(left, values, right, along, outside, free)
+            outside = y[start:stop] - U @ along
+            free = np.maximum(1.0 - np.sum(U**2, axis=1), 0.0)
+        yield Spectrum(U, values, VT, along, outside, free)
 
 
 def read_penalty(name: str, value: ArrayLike, n: int) -> Values:
@@ -119,13 +119,13 @@ def _left_out_around_mean(spectra, penalty):
     mean = inverse @ sum(each.solve(penalty) for each in spectra)
     residuals, frees = [], []
     for each in spectra:
-        kept = penalty / (each.values**2 + penalty)
+        unfitted = penalty / (each.values**2 + penalty)
         residuals.append(
-            each.outside + each.left @ (kept * (each.along - each.values * (each.right @ mean)))
+            each.outside + each.left @ (unfitted * (each.along - each.values * (each.right @ mean)))
         )
         pulled = (each.left * (each.values / (each.values**2 + penalty))) @ each.right
         through_mean = penalty * np.sum((pulled @ inverse) * pulled, axis=1)
-        frees.append(each.free + each.left**2 @ kept - through_mean)
+        frees.append(each.free + each.left**2 @ unfitted - through_mean)
     return np.concatenate(residuals), np.concatenate(frees)
 
 

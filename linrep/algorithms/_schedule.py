@@ -47,10 +47,10 @@ class Schedule(Resumable):
             self._note()
             designs.draw_participants(self._rng, self._order, self._drawn)
             self._used = 0
-        found = self._drawn[self._used : self._used + rounds]
-        self._used += len(found)
-        self._taken += len(found)
-        return found
+        rows = self._drawn[self._used : self._used + rounds]
+        self._used += len(rows)
+        self._taken += len(rows)
+        return rows
 
     def give_back(self, rounds: int) -> None:
         """Take back the last rows of what `next` returned: a run ended before them."""
@@ -95,9 +95,9 @@ class InTurn(Resumable):
 
     def next(self, rounds: int) -> NDArray[np.int64]:
         """Return the groups of at most so many further rounds, a row for each."""
-        found = self._groups[self._used : self._used + rounds]
-        self._used += len(found)
-        return found
+        groups = self._groups[self._used : self._used + rounds]
+        self._used += len(groups)
+        return groups
 
     def give_back(self, rounds: int) -> None:
         """Take back the last rows of what `next` returned: a run ended before them."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from linrep._lib import validation as check
 from linrep.algorithms._whitening import Whitening, whitening
-from linrep.algorithms.driver import begin
+from linrep.algorithms.driver import Beginning, begin
 from linrep.algorithms.starts import (
     models_start,
     moments_start,
@@ -54,13 +54,19 @@ class Setup:
     start: str
     data_rng: np.random.Generator
     participation_rng: np.random.Generator
-    rngs: list[np.random.Generator]  # all of the run, to go on from it
+    begun: Beginning
 
     @property
     def source(self) -> SharedRepresentation:
         """The truth that batches are drawn from, where there are no stored data."""
         assert self.truth is not None
         return self.truth
+
+    @property
+    def stored(self) -> ClientData:
+        """The samples, where they are stored."""
+        assert self.data is not None
+        return self.data
 
     def orthonormalize(self):
         """Take an orthonormal basis of the starting B, with W B' as it is."""
@@ -73,22 +79,12 @@ class Setup:
 
         Of stored data without a truth, whose representation and heads are orthonormalized there.
         """
-        data = self.data
-        assert data is not None
-        found = whitening(data).widened(self.k)
-        Z = ClientData(found.covariates(data.X), data.y, data.offsets)
-        inside = replace(self, data=Z, d=Z.d, B=found.back @ self.B, W=self.W.copy())
+        data = self.stored
+        coordinates = whitening(data).widened(self.k)
+        Z = ClientData(coordinates.covariates(data.X), data.y, data.offsets)
+        inside = replace(self, data=Z, d=Z.d, B=coordinates.back @ self.B, W=self.W.copy())
         inside.orthonormalize()
-        return inside, found
-
-    def read_tolerance(self, tolerance):
-        """Return the distance at which a run ends, negative for never."""
-        if tolerance is None:
-            return -1.0
-        tolerance = check.real("tolerance", tolerance, minimum=0.0)
-        if self.truth is None:
-            raise ValueError("tolerance needs a known truth to measure the distance to")
-        return tolerance
+        return inside, coordinates
 
     def floats(self, recorded, per_client):
         """Return the numbers sent up and down until these rounds, per_client each way and round."""
@@ -102,8 +98,8 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     The streams are data, participation and start. Two methods given the same seed thus see the
     same data, participants and starting points.
     """
-    rngs = begin(start, rng, "data", "participation", "start")
-    data_rng, participation_rng, start_rng = rngs
+    begun = begin(problem, start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = begun.rngs
     truth, data, m = read_problem(problem, m, batches)
     n, d = problem.n, problem.d
     k = _read_rank(k, truth, n, d)
@@ -127,7 +123,7 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
         start=name,
         data_rng=data_rng,
         participation_rng=participation_rng,
-        rngs=rngs,
+        begun=begun,
     )
 
 
@@ -155,6 +151,11 @@ def start_name(start: object) -> str:
     if isinstance(start, str):
         return start
     return "trace" if isinstance(start, Trace) else "given"
+
+
+def choose_batches(problem: object, drawn: str = "fresh") -> str:
+    """Return which batches a run has by default: those of samples, or new ones of a truth."""
+    return drawn if isinstance(problem, SharedRepresentation) else "fixed"
 
 
 def read_problem(problem, m, batches):

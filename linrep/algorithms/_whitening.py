@@ -107,19 +107,20 @@ def whitening(data: Any) -> Whitening:
         Of which :func:`is_feasible` holds.
     """
     if data not in _KNOWN:
-        _KNOWN[data] = _found(data.X, data.offsets)
+        _KNOWN[data] = _whiten(data.X, data.offsets)
     return _KNOWN[data]
 
 
-def _found(X, offsets):
+def _whiten(X, offsets):
+    """Return the map for samples of several clients."""
     m = np.diff(offsets)
     largest = np.abs(X).max(axis=0)
     largest[largest == 0.0] = 1.0
     Z = X / largest  # the squares of which neither overflow nor vanish
     Z *= (1.0 / np.sqrt(np.repeat(m * m.size, m)))[:, None]
     sizes = np.sqrt(np.sum(Z**2, axis=0))
-    whole = sizes * largest
-    rounding = whole <= RANK_TOLERANCE * whole.max()
+    lengths = sizes * largest
+    rounding = lengths <= RANK_TOLERANCE * lengths.max()
     Z[:, rounding] = 0.0
     sizes = np.where(rounding, 1.0, sizes)
     Z /= sizes
@@ -127,11 +128,11 @@ def _found(X, offsets):
     factor = np.linalg.qr(Z, mode="r") if len(Z) > Z.shape[1] else Z
     _, values, directions = np.linalg.svd(factor, full_matrices=False)
     rank = int(np.count_nonzero(values > RANK_TOLERANCE * values[0])) if values[0] > 0.0 else 0
-    kept, values = directions[:rank].copy(), values[:rank]
-    kept[:, rounding] = 0.0
+    varying, values = directions[:rank].copy(), values[:rank]
+    varying[:, rounding] = 0.0
     return Whitening(
-        forward=kept.T / values / sizes[:, None],
-        back=values[:, None] * kept * sizes,
+        forward=varying.T / values / sizes[:, None],
+        back=values[:, None] * varying * sizes,
         spectrum=values,
         sizes=sizes,
     )

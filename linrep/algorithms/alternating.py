@@ -113,9 +113,9 @@ def alternating_least_squares(
         # Heads with orthonormal columns, so that no column of B is out of their reach.
         heads, factor = np.linalg.qr(state["W"])
         B = state["B"] @ factor.T
-        found = fitted(B + system.step(B, heads), state["objective"])
+        after = fitted(B + system.step(B, heads), state["objective"])
         # The exact step does not increase the objective; rounding errors in it may.
-        return found if found["objective"] <= found["before"] else state | {"before": None}
+        return after if after["objective"] <= after["before"] else state | {"before": None}
 
     def stop(row):
         return row["share"] <= tolerance
@@ -125,8 +125,8 @@ def alternating_least_squares(
         share = 1.0 if before is np.inf else 0.0
         if before not in (None, np.inf) and before > 0.0:
             share = (before - objective) / before
-        found = {"loss": state["loss"], "objective": objective, "share": share}
-        return found | representation_errors(state["B"], state["W"], known)
+        row = {"loss": state["loss"], "objective": objective, "share": share}
+        return row | representation_errors(state["B"], state["W"], known)
 
     trace = run_rounds(
         step, fitted(B, np.inf), rounds=rounds, measure=measure, stop=stop, record=record,

@@ -6,19 +6,22 @@ a round uses.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from numpy.typing import ArrayLike
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
+from linrep._lib.frozen import positive, read
 from linrep.algorithms._schedule import InTurn
 from linrep.algorithms._setup import prepare
 from linrep.algorithms.driver import drive
+from linrep.algorithms.fedrep_options import Options, Step
 from linrep.algorithms.fedrep_rounds import Sampled
 from linrep.algorithms.registry import algorithm
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
 from linrep.algorithms.step_sizes import largest_second_moment, units_of
-from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
 from linrep.problems.random import RNGLike
 from linrep.trace import Trace, read_rounds
@@ -98,11 +101,11 @@ def altgdmin(
     >>> bool(trace["distance"][-1] < 1e-10)
     True
     """
-    return _run(
-        "AltGDmin", data, k=k, rounds=rounds, multiplier=multiplier, step_size=step_size,
-        truncation=truncation, start=start, record=record, tolerance=tolerance, workers=workers,
-        rng=rng,
+    options = _Options(
+        read_rounds(rounds, record), multiplier=multiplier, step_size=step_size,
+        truncation=truncation, tolerance=tolerance, workers=workers,
     )  # fmt: skip
+    return _run(data, options, k=k, start=start, record=record, rng=rng)
 
 
 @algorithm("regression")
@@ -175,13 +178,11 @@ def altmin_gd(
     >>> bool(trace["distance"][-1] < 1e-8)
     True
     """
-    if isinstance(data, ClientData) and data.m.min() < 2:
-        raise ValueError("data must have at least two samples of every client, one in each half")
-    return _run(
-        "AltMinGD", data, k=k, rounds=rounds, multiplier=multiplier, step_size=step_size,
-        start=start, record=record, tolerance=tolerance, workers=workers, rng=rng, in_halves=True,
-        disjoint=disjoint,
+    options = _Options(
+        read_rounds(rounds, record), multiplier=multiplier, step_size=step_size,
+        tolerance=tolerance, workers=workers, in_halves=True, disjoint=disjoint,
     )  # fmt: skip
+    return _run(data, options, k=k, start=start, record=record, rng=rng)
 
 
 def _scale(data):
@@ -196,33 +197,59 @@ def _scale(data):
     return square**2 / (largest_second_moment(data) or 1.0)
 
 
-def _run(
-    algorithm, data, *, k, rounds, multiplier, step_size, start, record, tolerance, workers, rng,
-    truncation=None, in_halves=False, disjoint=False,
-) -> Trace:  # fmt: skip
-    watch = Stopwatch()
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
-    rounds = read_rounds(rounds, record)
-    workers = check.integer("workers", workers, minimum=1)
-    if multiplier is not None and step_size is not None:
-        raise ValueError("multiplier must not be given with a step_size: it multiplies one found")
-    multiplier = check.real("multiplier", 0.5 if multiplier is None else multiplier, above=0.0)
-    k = check.rank(k, data.n, data.d)
-    participation = 1.0
-    if disjoint:
+@dataclass(frozen=True)
+class _Options(Options):
+    """The settings of a run, checked; those of FedRep's rounds among them."""
+
+    multiplier: float | None = None
+    step_size: float | None = None
+    truncation: float | None = None
+    disjoint: bool = False
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.multiplier is not None and self.step_size is not None:
+            raise ValueError(
+                "multiplier must not be given with a step_size: it multiplies one found"
+            )
+        read(self, multiplier=positive, step_size=positive)
+
+    @property
+    def constant(self) -> float:
+        """The multiplier of a step that is found, c."""
+        return 0.5 if self.multiplier is None else self.multiplier
+
+    @property
+    def algorithm(self) -> str:
+        """What its authors call it."""
+        return "AltMinGD" if self.in_halves else "AltGDmin"
+
+    def participation(self, n: int, start) -> float:
+        """Return the share of clients that a round has."""
+        if not self.disjoint:
+            return 1.0
         if isinstance(start, Trace):
             raise ValueError("start must not be a trace with disjoint=True: its clients are used")
-        if not 1 <= rounds <= data.n:
+        if not 1 <= self.rounds <= n:
             raise ValueError(
-                f"rounds must be at most n = {data.n} with disjoint=True, got {rounds}"
+                f"rounds must be at most n = {n} with disjoint=True, got {self.rounds}"
             )
-        participation = (data.n // rounds) / data.n
-    if isinstance(start, Trace) and step_size is None:
-        step_size = start.step_size
+        return (n // self.rounds) / n
+
+
+def _run(data, options: _Options, *, k, start, record, rng) -> Trace:
+    """Run FedRep's rounds with the start and the step of these methods."""
+    watch = Stopwatch()
+    if options.in_halves and data.m.min() < 2:
+        raise ValueError("data must have at least two samples of every client, one in each half")
+    k = check.rank(k, data.n, data.d)
+    participation = options.participation(data.n, start)
+    going_on = isinstance(start, Trace)
+    step_size = start.step_size if going_on and options.step_size is None else options.step_size
     spectral = isinstance(start, str) and start == "truncated"
     frame = None
-    if truncation is not None and not (spectral or step_size is None or isinstance(start, Trace)):
+    truncation = options.truncation
+    if truncation is not None and not (spectral or step_size is None or going_on):
         raise ValueError("truncation needs start='truncated', or a step size that is found")
     truncation = TRUNCATION if truncation is None else truncation
     if spectral or step_size is None:
@@ -236,17 +263,12 @@ def _run(
     )  # fmt: skip
     setup.orthonormalize()
     if step_size is None:
-        step_size = multiplier * _scale(data) / largest**2
-    eta = check.real("step_size", step_size, above=0.0)
-    settings = kernel.Settings(
-        step_size=eta, averaged=True, local_steps=kernel.EXACT, head_step_size=0.0,
-        orthonormal=True, tolerance=setup.read_tolerance(tolerance),
-    )  # fmt: skip
-    schedule = InTurn(setup.participation_rng, setup.n, setup.participants) if disjoint else None
-    method = Sampled(
-        setup, settings, rounds=rounds, split=False, storage="float64", workers=workers,
-        in_halves=in_halves, schedule=schedule,
-    )  # fmt: skip
+        step_size = options.constant * _scale(data) / largest**2
+    step = Step(check.real("step_size", step_size, above=0.0), rule)
+    schedule = None
+    if options.disjoint:
+        schedule = InTurn(setup.participation_rng, setup.n, setup.participants)
+    method = Sampled(setup, options, step, schedule=schedule)
 
     def sent(recorded):
         floats = setup.floats(recorded, setup.d * setup.k)
@@ -255,23 +277,21 @@ def _run(
             floats["floats_down"] += setup.n
         return floats
 
-    own = {"disjoint": disjoint} if in_halves else {"truncation": truncation}
+    particular = {"disjoint": options.disjoint} if options.in_halves else {"truncation": truncation}
     return drive(
         method,
-        algorithm=algorithm,
-        rounds=rounds,
+        algorithm=options.algorithm,
+        rounds=options.rounds,
         record=record,
         settings={
-            "problem": repr(data), "k": k, "rounds": rounds, "batches": "fixed",
+            "problem": repr(data), "k": k, "rounds": options.rounds, "batches": "fixed",
             "start": start if spectral else setup.start, "participants": setup.participants,
-            "multiplier": multiplier, "step_size": eta, "step_size_rule": rule, **own,
-            "tolerance": tolerance,
+            "multiplier": options.constant, "step_size": step.size, "step_size_rule": step.rule,
+            **particular, "tolerance": options.tolerance,
         },
         watch=watch,
         sent=sent,
-        problem=data,
-        start=start,
-        rngs=setup.rngs,
+        begun=setup.begun,
     )  # fmt: skip
 
 

@@ -55,8 +55,8 @@ def least_squares(data: ClientData, *, side="given") -> Trace:
     data, Z = _read(data, side)
     weight = np.repeat(1.0 / np.sqrt(np.diff(data.offsets)), np.diff(data.offsets))
     design = np.hstack([data.X, np.repeat(Z, np.diff(data.offsets), axis=0)])
-    found = np.linalg.lstsq(weight[:, None] * design, weight * data.y, rcond=None)[0]
-    return _at_once("least squares", data, Z, found[: data.d], found[data.d :])
+    solution = np.linalg.lstsq(weight[:, None] * design, weight * data.y, rcond=None)[0]
+    return _at_once("least squares", data, Z, solution[: data.d], solution[data.d :])
 
 
 def local_only(data: ClientData) -> Trace:
@@ -76,8 +76,8 @@ def local_only(data: ClientData) -> Trace:
     for first, last in zip(data.offsets[:-1], data.offsets[1:], strict=True):
         X = np.hstack([data.X[first:last], np.ones((last - first, 1))])
         fits.append(np.linalg.lstsq(X, data.y[first:last], rcond=None)[0])
-    found = np.array(fits, dtype=np.float64)
-    return _at_once("local only", data, np.eye(data.n), found[:, :-1], found[:, -1])
+    models = np.array(fits, dtype=np.float64)
+    return _at_once("local only", data, np.eye(data.n), models[:, :-1], models[:, -1])
 
 
 def fedavg(

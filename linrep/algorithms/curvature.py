@@ -67,13 +67,13 @@ def largest_eigenvalue(
         if not np.isfinite(product).all():
             break
         products.append(product)
-        rest = product
+        remainder = product
         for _ in range(2):  # a second time: little may be left of it
-            rest = rest - sum((each @ rest) * each for each in basis)
-        left = float(np.linalg.norm(rest))
-        if left <= _ACCURACY * float(np.linalg.norm(product)):
+            remainder = remainder - sum((each @ remainder) * each for each in basis)
+        remaining = float(np.linalg.norm(remainder))
+        if remaining <= _ACCURACY * float(np.linalg.norm(product)):
             break
-        basis.append(rest / left)
+        basis.append(remainder / remaining)
     taken = 1 + len(products)
     if not products:
         return 0.0, basis[0], taken
@@ -129,12 +129,12 @@ class Smoothness(Resumable):
         if self._is_due(norms):
             x = np.concatenate([each.ravel() for each in factors])
             later = _DRAWN if self._drawn else _LATER
-            found, vector, taken = largest_eigenvalue(
+            estimate, vector, taken = largest_eigenvalue(
                 gradient, x, self._vector, later if self._estimates else self._first, weights
             )
             # What was not asked now may count the next time.
             self._vector = vector if not self._drawn else vector + 0.1 * _unit(self._vector)
-            self._estimates = (*self._estimates, found)[-(WINDOW if self._drawn else 1) :]
+            self._estimates = (*self._estimates, estimate)[-(WINDOW if self._drawn else 1) :]
             self._norms, self._age = norms, 0
             self.gradients += taken
         self._age += 1

@@ -90,11 +90,11 @@ class Descent(Resumable):
 
     def move(self) -> None:
         """Take a step."""
-        found = self._first() if self._next is None else self._search(self._next)
-        if found is None:  # rounding is all that is left
+        taken = self._first() if self._next is None else self._search(self._next)
+        if taken is None:  # rounding is all that is left
             self.step = 0.0
             return
-        step, x, value, gradient, note = found
+        step, x, value, gradient, note = taken
         s, y = x - self.x, gradient - self.gradient
         with np.errstate(over="ignore", invalid="ignore"):
             along, square = float(s @ y), float(y @ y)
@@ -137,17 +137,17 @@ class Descent(Resumable):
         with np.errstate(over="ignore"):
             size = float(np.linalg.norm(self.gradient))
         step = (float(np.linalg.norm(self.x)) or 1.0) / size if size > 0.0 else 1.0
-        found = self._search(step)
-        if found is None or found[0] < step:
-            return found
+        longest = self._search(step)
+        if longest is None or longest[0] < step:
+            return longest
         with np.errstate(all="ignore"):
             for _ in range(_TRIALS):
                 step *= 2.0
                 x, value, gradient, note = self._try(step)
-                if not value < found[2]:
+                if not value < longest[2]:
                     break
-                found = step, x, value, gradient, note
-        return found
+                longest = step, x, value, gradient, note
+        return longest
 
 
 class Backtracking(Resumable):

@@ -172,20 +172,20 @@ def diagnose(
     if returned is None and stop_reason != "diverged":
         ended = stop_reason == "converged"
         least = _GAIN_OF_SOME if _sees_some(settings) else _GAIN
-        found = None
+        fault = None
         if heads or not descends:
-            found = _standstill(
+            fault = _standstill(
                 data, metrics, rounds, state, ended=ended, work=work,
                 least=least if descends else _GAIN_OF_OTHERS,
             )  # fmt: skip
-        if found:
+        if fault:
             remedy = "take a smaller tolerance, or standardized() data"
             kind = "the run has stalled" if ended else "the run hardly moves"
             remedy = remedy if ended else _longer_step(settings)
-            about_run.append(Note(kind, f"{found}: {remedy}"))
+            about_run.append(Note(kind, f"{fault}: {remedy}"))
             stop_reason = "stalled" if ended else stop_reason
-        elif descends and not ended and (found := _still_falling(data, metrics, rounds, settings)):
-            about_run.append(Note("the loss still falls", f"{found}: give it more rounds"))
+        elif descends and not ended and (fault := _still_falling(data, metrics, rounds, settings)):
+            about_run.append(Note("the loss still falls", f"{fault}: give it more rounds"))
     about_run += _few_samples(data, state) if heads else []
     return Diagnosis(_with_shortcomings(about_run, data, work=work), stop_reason)
 
@@ -278,10 +278,10 @@ def _standstill(data, metrics, rounds, state, *, ended, work, least):
     if not ended and (losses.size < 4 or rounds[-1] - rounds[0] < _FEW_ROUNDS):
         return None
     gain = line_search_gain(data, state, whitened=data.X.shape[1] <= work)
-    own = 0.0
+    fall = 0.0
     if not ended:
-        own = max(_fall_of_last_quarter(losses, rounds), 0.0)
-    if gain is None or gain < max(least, _TIMES * own):
+        fall = max(_fall_of_last_quarter(losses, rounds), 0.0)
+    if gain is None or gain < max(least, _TIMES * fall):
         return None
     if ended:
         return (
@@ -289,7 +289,7 @@ def _standstill(data, metrics, rounds, state, *, ended, work, least):
             f"by {gain:.1e} of it"
         )
     return (
-        f"the run hardly moves: its last rounds lower the loss by {own:.1e} of it each, where one "
+        f"the run hardly moves: its last rounds lower the loss by {fall:.1e} of it each, where one "
         f"step of the best length would by {gain:.1e}"
     )
 
@@ -401,7 +401,7 @@ def _shortcomings(data, *, work):
     affordable = d <= work
     if data in _FOUND:  # a run has the same notes whether a longer one came before it or not
         return [note for note in _FOUND[data] if affordable or note.kind != _LOW_RANK]
-    found = []
+    notes = []
     with np.errstate(over="ignore"):
         sizes = np.sqrt(np.mean(X**2, axis=0))
     present = sizes[sizes > 0.0]
@@ -410,7 +410,7 @@ def _shortcomings(data, *, work):
             f"the covariates' root mean squares go from {present.min():.1e} to "
             f"{present.max():.1e}: data.standardized() makes them alike"
         )
-        found.append(Note("the covariates' root mean squares are far apart", text))
+        notes.append(Note("the covariates' root mean squares are far apart", text))
     scaled = X[:, sizes > 0.0] / present
     means, spreads = np.abs(scaled.mean(axis=0)), scaled.std(axis=0)
     varies = spreads > RANK_TOLERANCE  # otherwise a constant, to rounding
@@ -420,7 +420,7 @@ def _shortcomings(data, *, work):
             f"covariates have means of up to {far.max():.1e} times their standard deviations: "
             "data.standardized() centres them, and with_intercept() adds the constant they lose"
         )
-        found.append(Note("covariates are far from centred", text))
+        notes.append(Note("covariates are far from centred", text))
     with np.errstate(over="ignore", invalid="ignore"):
         level, spread = abs(float(np.mean(data.y))), float(np.std(data.y))
     if level > _FAR * spread > _FAR * RANK_TOLERANCE * level:
@@ -428,7 +428,7 @@ def _shortcomings(data, *, work):
             f"the labels have a mean of {level / spread:.1e} times their standard deviation: "
             "data.standardized() centres them, or a representation spends itself on it"
         )
-        found.append(Note("the labels are far from centred", text))
+        notes.append(Note("the labels are far from centred", text))
     if affordable and is_feasible(data):
         rank = whitening(data).rank
         if rank < d:
@@ -436,6 +436,6 @@ def _shortcomings(data, *, work):
                 f"the covariates have rank {rank} of {d}, so that not all coefficients are "
                 "determined: data.whitened() leaves out what is not"
             )
-            found.append(Note(_LOW_RANK, text))
-        _FOUND[data] = found
-    return found
+            notes.append(Note(_LOW_RANK, text))
+        _FOUND[data] = notes
+    return notes

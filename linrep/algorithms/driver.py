@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -94,6 +94,19 @@ class Method(Resumable, ABC):
 
 
 @dataclass(frozen=True)
+class Beginning:
+    """Where a run begins: its problem, its streams, and the trace that it goes on from, if any.
+
+    The problem is what a run that goes on from this one is compared with, and whose clients' names
+    and preparation the trace keeps.
+    """
+
+    problem: Any = None
+    rngs: tuple[np.random.Generator, ...] = ()
+    before: Trace | None = None
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """Where a run ended, its problem, and the random streams it began with."""
 
@@ -102,11 +115,13 @@ class Checkpoint:
     seeds: tuple[Seed, ...]
 
 
-def begin(start: Any, rng: RNGLike, *purposes: str) -> list[np.random.Generator]:
-    """Return the random streams of a run: new ones, or those of the trace that it continues.
+def begin(problem: Any, start: Any, rng: RNGLike, *purposes: str) -> Beginning:
+    """Return where a run begins: with new random streams, or those of the trace that it continues.
 
     Parameters
     ----------
+    problem : object
+        What the algorithm is given.
     start : object
         Of the run; a Trace to go on from.
     rng : optional
@@ -120,14 +135,14 @@ def begin(start: Any, rng: RNGLike, *purposes: str) -> list[np.random.Generator]
         If the trace cannot be continued, or comes with an `rng`.
     """
     if not isinstance(start, Trace):
-        return streams(rng, *purposes)
+        return Beginning(problem, tuple(streams(rng, *purposes)))
     if rng is not None:
         raise ValueError("rng must not be given with start=trace, which goes on with its own")
     if start.checkpoint is None or len(start.checkpoint.seeds) != len(purposes):
         raise ValueError("start must be a trace of the same algorithm")
     if start.stop_reason == "diverged":
         raise ValueError("start must not be a trace that diverged: there is nothing to go on to")
-    return [renewed(each) for each in start.checkpoint.seeds]
+    return Beginning(problem, tuple(map(renewed, start.checkpoint.seeds)), start)
 
 
 def fingerprint(problem: Any) -> str:
@@ -155,11 +170,9 @@ def drive(
     record: int | ArrayLike,
     settings: Mapping[str, Any],
     watch: Stopwatch,
+    begun: Beginning,
     sent: Callable[[NDArray[np.int64]], Mapping[str, NDArray[np.float64]]] = lambda recorded: {},
     judged: bool = False,
-    problem: Any = None,
-    start: Any = None,
-    rngs: Sequence[np.random.Generator] = (),
 ) -> Trace:
     """Run an algorithm and return its trace.
 
@@ -175,17 +188,13 @@ def drive(
     settings : mapping
     watch : Stopwatch
         Running since the algorithm was called.
+    begun : Beginning
+        What `begin` returned: the method is taken to the end of its trace, and without its streams
+        no run can go on from this one.
     sent : callable
         ``sent(recorded) -> mapping``: further metrics, of what was sent until these rounds.
     judged : bool
         Ask `converged` after every round, and not of the start alone.
-    problem : object
-        What the algorithm was given: what a run that goes on from this one is compared with, and
-        whose clients' names and preparation the trace keeps.
-    start : object
-        Of the run; a Trace to go on from, where the method is not at its start but is taken there.
-    rngs : sequence of Generator
-        What `begin` returned, for a run that goes on from this one; none if none can.
 
     Returns
     -------
@@ -199,17 +208,17 @@ def drive(
         If the start cannot be measured, `record` has no rounds, or the trace to continue is of
         another algorithm or problem, or has other settings.
     """
-    before = start if isinstance(start, Trace) else None
+    problem, before = begun.problem, begun.before
     if before is not None:
         _check_same(before, algorithm, problem, settings)
         method.restore(before.checkpoint.saved)
-    own = diagnosis.own_data(problem)
-    at_start = None if own is None else method.save()
+    own_data = diagnosis.own_data(problem)
+    at_start = None if own_data is None else method.save()
     wanted = read_record(record, rounds)
     stops: Iterable[int] = [rounds] if method.every_round else wanted[1:]
-    kept: Container[int] = ()
+    recordable: Container[int] = ()
     if judged:
-        stops, kept = range(1, rounds + 1), set(wanted)
+        stops, recordable = range(1, rounds + 1), set(wanted)
     done, row = 0, method.measure()
     if row is None:
         raise ValueError("start must not be so large that its metrics overflow")
@@ -223,15 +232,15 @@ def drive(
             completed, status = method.run(min(stop - done, method.most))
             done += completed
         if done > first:
-            found = method.measure()
-            if found is None:
+            measured = method.measure()
+            if measured is None:
                 done, row = _last_finite(method, saved, first, done, row)
                 status = DIVERGED
             else:
-                row = found
+                row = measured
                 if judged and status == COMPLETED and method.converged(row):
                     status = CONVERGED
-        if done > recorded[-1] and (not judged or done in kept or status != COMPLETED):
+        if done > recorded[-1] and (not judged or done in recordable or status != COMPLETED):
             if len(rows) >= method.at_once:
                 parts.append(method.table(rows))
                 rows = []
@@ -247,7 +256,9 @@ def drive(
     if seen is not None:
         floats["samples"] = seen
     returned: int | None = None  # the round whose state a run that diverged has
-    if own is not None and (status == DIVERGED or diagnosis.diverged(own, metrics, settings)):
+    if own_data is not None and (
+        status == DIVERGED or diagnosis.diverged(own_data, metrics, settings)
+    ):
         status = DIVERGED
         best = diagnosis.best_round(metrics, np.array(recorded))
         _go_again(method, at_start, best)
@@ -260,15 +271,15 @@ def drive(
             values += before[name][-1] - values[0]
     # Before the state is asked for, which may draw.
     checkpoint = None
-    if rngs:
-        seeds = tuple(seed_of(each) for each in rngs)
+    if begun.rngs:
+        seeds = tuple(seed_of(each) for each in begun.rngs)
         checkpoint = Checkpoint(method.save(), fingerprint(problem), seeds)
     state = method.state
     notes: tuple[str, ...] = ()
     stop_reason = _REASONS[status]
-    if own is not None:
+    if own_data is not None:
         notes, stop_reason = diagnosis.diagnose(
-            problem, own, metrics=metrics, rounds=rounds_done, state=state, settings=settings,
+            problem, own_data, metrics=metrics, rounds=rounds_done, state=state, settings=settings,
             stop_reason=stop_reason, returned=returned, descends=method.descends,
         )  # fmt: skip
     return Trace(
@@ -317,11 +328,11 @@ def _last_finite(method, saved, first, done, row):
     for t in range(first, done):
         before = method.save()
         method.run(1)
-        found = method.measure()
-        if found is None:
+        measured = method.measure()
+        if measured is None:
             method.restore(before)
             return t, row
-        row = found
+        row = measured
     return done, row
 
 
@@ -390,7 +401,7 @@ def run_rounds(
         watch=Stopwatch(),
         sent=sent,
         judged=True,
-        problem=problem,
+        begun=Beginning(problem),
     )
 
 

@@ -33,19 +33,19 @@ def errors(trace: Trace, truth: Any) -> dict[str, float]:
         models; ``distance`` to a truth's representation, of models without one that of their k
         leading right singular vectors. Nothing of a truth that stores neither.
     """
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     if truth is None or isinstance(truth, ImplicitRepresentation):
-        return found
+        return metrics
     models = trace.models if _has_models(trace.state) else None
     if models is not None:
-        found |= models_errors(models, truth)
+        metrics |= models_errors(models, truth)
     if hasattr(truth, "B"):
         B = trace.state.get("B")
         if B is None and models is not None:
             B = _leading(models, truth.k)
         if B is not None:
-            found["distance"] = subspace.distance_or_nan(B, truth.B)
-    return found
+            metrics["distance"] = subspace.distance_or_nan(B, truth.B)
+    return metrics
 
 
 def representation_errors(B: Values, W: Values, truth: Any) -> dict[str, float]:
@@ -65,11 +65,11 @@ def representation_errors(B: Values, W: Values, truth: Any) -> dict[str, float]:
     """
     if truth is None or isinstance(truth, ImplicitRepresentation):
         return {}
-    found = {}
+    metrics = {}
     if getattr(truth, "k", None) == B.shape[1]:
-        found["distance"] = subspace.distance_or_nan(B, truth.B)
+        metrics["distance"] = subspace.distance_or_nan(B, truth.B)
     with np.errstate(over="ignore", invalid="ignore"):
-        return found | models_errors(W @ B.T, truth)
+        return metrics | models_errors(W @ B.T, truth)
 
 
 def models_errors(models: Values, truth: Any) -> dict[str, float]:

@@ -149,19 +149,19 @@ def linear_factorization(
     if not np.isfinite(size * size * value):
         raise ValueError("data must not be so large that the loss at the start overflows")
     record(entries, value)
-    found = minimize(
+    optimum = minimize(
         objective, entries, jac=True, method="L-BFGS-B",
         callback=lambda intermediate_result: record(
             intermediate_result.x, float(intermediate_result.fun)
         ),
         options={"maxiter": rounds, "maxfun": 20 * rounds, "gtol": tolerance, "ftol": 0.0},
     )  # fmt: skip
-    BT, W = split(found.x)
+    BT, W = split(optimum.x)
     frame, factor = np.linalg.qr(BT.T)
     state = {"B": frame, "W": size / covariates * (W @ factor.T)}
-    metrics, stop_reason = columns(rows), "converged" if found.status == 0 else "rounds"
-    gave_up = found.status not in (0, 1)
-    text = f"L-BFGS gave up: {found.message}"
+    metrics, stop_reason = columns(rows), "converged" if optimum.status == 0 else "rounds"
+    gave_up = optimum.status not in (0, 1)
+    text = f"L-BFGS gave up: {optimum.message}"
     notes = tell(Note("L-BFGS gave up", text)) if gave_up else ()
     if own_data(data) is not None:
         found_out, stop_reason = diagnose(

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from numpy.typing import ArrayLike
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
-from linrep.algorithms._setup import BATCHES, Setup, prepare
-from linrep.algorithms.driver import Method, drive
+from linrep.algorithms._setup import Setup, choose_batches, prepare
+from linrep.algorithms.driver import drive
+from linrep.algorithms.fedrep_options import Options, Step
 from linrep.algorithms.fedrep_rounds import Sampled
-from linrep.algorithms.gram import Simulated, require_gaussian
+from linrep.algorithms.gram import Simulated
 from linrep.algorithms.registry import algorithm
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
-from linrep.kernels import rounds as kernel
 from linrep.problems.clients import ClientData
 from linrep.problems.random import RNGLike
 from linrep.problems.regression import SharedRepresentation
@@ -22,8 +21,6 @@ from linrep.trace import Trace, read_rounds
 
 __all__ = ["fedrep"]
 
-NORMALIZATIONS = ("theorem", "published")
-STORAGES = ("float64", "float32")
 _MOST = 256  # dimension up to which to start from the clients' models is quick beside the rounds
 
 
@@ -170,22 +167,12 @@ def fedrep(
     True
     """
     watch = Stopwatch()
-    rounds = read_rounds(rounds, record)
-    memory.require("a table of all rounds", 4 * (rounds + 1), rounds=rounds)
-    workers = check.integer("workers", workers, minimum=1)
-    if batches is None:
-        batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
-    check.choice("batches", batches, BATCHES)
-    check.choice("normalization", normalization, NORMALIZATIONS)
-    check.choice("storage", storage, STORAGES)
-    if storage != "float64" and batches != "fixed":
-        raise ValueError(f"storage={storage!r} needs batches='fixed', got {batches!r}")
-    if local_steps is not None:
-        local_steps = check.local_steps(local_steps)
-    if head_step_size is not None:
-        if local_steps is None:
-            raise ValueError("head_step_size needs local_steps: exact heads take no step")
-        head_step_size = check.real("head_step_size", head_step_size, above=0.0)
+    batches = choose_batches(problem) if batches is None else batches
+    options = Options(
+        rounds=read_rounds(rounds, record), batches=batches, local_steps=local_steps,
+        head_step_size=head_step_size, normalization=normalization, orthonormal=orthonormal,
+        tolerance=tolerance, storage=storage, workers=workers,
+    )  # fmt: skip
     if start is None:
         start = _default_start(problem)
     setup = prepare(
@@ -193,109 +180,88 @@ def fedrep(
     )
     if orthonormal:
         setup.orthonormalize()
-    if isinstance(start, Trace) and (step_size is None or isinstance(step_size, str)):
-        step_size = start.step_size
-    simulated = batches.startswith("gram")
-    fits = batches == "fixed" and orthonormal and normalization == "theorem"
-    if step_size is None:
-        step_size = "theorem" if setup.truth is not None else "smoothness"
-        if fits and setup.data is not None and setup.data.truth is None:
-            step_size = "adaptive"
-    adaptive = isinstance(step_size, str) and step_size == "adaptive"
-    if adaptive and not fits:
-        raise ValueError(
-            "step_size='adaptive' needs batches='fixed', orthonormal=True, normalization='theorem'"
-        )
-    prescribed = _prescribed(setup)
-    divisor = 1 if normalization == "theorem" else setup.participants
-    eta = 1.0 if adaptive else _read_step_size(step_size, setup, prescribed, divisor)
-    from_models = setup.start == "models"
-    if isinstance(start, Trace):
-        from_models = start.settings.get("coordinates") == "whitened"
-    whitened = adaptive and from_models and setup.data is not None and setup.data.truth is None
-    end = setup.read_tolerance(tolerance)
-    if simulated:
-        require_gaussian(f"batches={batches!r}", setup.source)
-        if not orthonormal:
-            raise ValueError(f"batches={batches!r} needs orthonormal=True")
-    settings = kernel.Settings(
-        step_size=eta,
-        averaged=normalization == "theorem",
-        local_steps=kernel.EXACT if local_steps is None else local_steps,
-        head_step_size=0.0 if head_step_size is None else head_step_size,
-        orthonormal=bool(orthonormal),
-        tolerance=end,
-    )
-    split = batches in ("split", "gram_split")
-    method: Method
-    if simulated:
-        method = Simulated(setup, settings, rounds=rounds, split=split, workers=workers)
-    else:
-        method = Sampled(
-            setup, settings, rounds=rounds, split=split, storage=storage, workers=workers,
-            adaptive=adaptive, whitened=whitened,
-        )  # fmt: skip
+    step = _find_step(step_size, options, setup)
+    method = (Simulated if options.simulated else Sampled)(setup, options, step)
     return drive(
         method,
-        algorithm=_name(local_steps),
-        rounds=rounds,
+        algorithm=options.algorithm,
+        rounds=options.rounds,
         record=record,
         settings={
             "problem": repr(problem),
             "m": m,
             "k": setup.k,
-            "rounds": rounds,
+            "rounds": options.rounds,
             "batches": batches,
             "start": setup.start,
             "participation": participation,
             "participants": setup.participants,
-            "local_steps": local_steps,
-            "step_size": step_size if adaptive else eta,
-            "step_size_rule": step_size if isinstance(step_size, str) else "given",
-            "prescribed_step_size": None if prescribed is None else prescribed / divisor,
-            "head_step_size": head_step_size,
+            "local_steps": options.local_steps,
+            "step_size": step.rule if step.adaptive else step.size,
+            "step_size_rule": step.rule,
+            "prescribed_step_size": step.prescribed,
+            "head_step_size": options.head_step_size,
             "normalization": normalization,
             "orthonormal": orthonormal,
             "tolerance": tolerance,
             "storage": storage,
-            "coordinates": "whitened" if whitened else "given",
+            "coordinates": "whitened" if step.whitened else "given",
         },
         watch=watch,
         sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),
-        problem=problem,
-        start=start,
-        rngs=setup.rngs,
+        begun=setup.begun,
     )
 
 
 def _default_start(problem):
     """Return the start where none is given: the paper's, or one for data of unknown covariates."""
-    own = isinstance(problem, ClientData) and problem.truth is None
-    return "models" if own and problem.d <= _MOST else "moments"
+    unknown = isinstance(problem, ClientData) and problem.truth is None
+    return "models" if unknown and problem.d <= _MOST else "moments"
 
 
-def _name(local_steps):
-    if local_steps is None:
-        return "FedRep"
-    return "GD-GD" if local_steps == 1 else f"{local_steps}GD-GD"
-
-
-def _read_step_size(step_size, setup: Setup, prescribed, divisor) -> float:
-    """Return the step size: as it is given, or as a rule has it for means, over the divisor."""
+def _find_step(step_size, options: Options, setup: Setup) -> Step:
+    """Return the step of a run: that which is given, or that of a rule."""
+    before = setup.begun.before
+    if before is not None and (step_size is None or isinstance(step_size, str)):
+        step_size = before.step_size
+    unknown = setup.data is not None and setup.data.truth is None
+    if step_size is None:
+        step_size = "theorem" if setup.truth is not None else "smoothness"
+        if options.may_adapt and unknown:
+            step_size = "adaptive"
+    divisor = 1 if options.averaged else setup.participants
+    prescribed = _prescribed(setup)
+    allowed = None if prescribed is None else prescribed / divisor
     if not isinstance(step_size, str):
-        return check.real("step_size", step_size, above=0.0)
-    check.choice("step_size", step_size, ("theorem", "adaptive", "smoothness"))
-    if step_size == "theorem":
+        return Step(check.real("step_size", step_size, above=0.0), prescribed=allowed)
+    if step_size == "adaptive":
+        if not options.may_adapt:
+            raise ValueError(
+                "step_size='adaptive' needs batches='fixed', orthonormal=True, "
+                "normalization='theorem'"
+            )
+        from_models = setup.start == "models"
+        if before is not None:
+            from_models = before.settings.get("coordinates") == "whitened"
+        return Step(1.0, step_size, allowed, whitened=from_models and unknown)
+    size = _step_by_rule(step_size, setup, prescribed) / divisor
+    return Step(size, step_size, allowed)
+
+
+def _step_by_rule(rule: str, setup: Setup, prescribed: float | None) -> float:
+    """Return the step size that a rule has for means of gradients."""
+    check.choice("step_size", rule, ("theorem", "adaptive", "smoothness"))
+    if rule == "theorem":
         if setup.truth is None:
             raise ValueError(
                 "step_size='theorem' needs a known truth; use a number, or 'adaptive' by default"
             )
         if prescribed is None:  # of heads that are all zero, which is refused
             prescribed = theorem_step_size(setup.truth, setup.participants)
-        return prescribed / divisor
+        return prescribed
     if setup.data is None:
         raise ValueError("step_size='smoothness' needs stored data, that is batches='fixed'")
-    return smoothness_step_size(setup.data, setup.B) / divisor
+    return smoothness_step_size(setup.data, setup.B)
 
 
 def _prescribed(setup: Setup) -> float | None:

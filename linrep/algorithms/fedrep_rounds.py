@@ -15,6 +15,7 @@ from linrep._lib.clock import account, share
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, METRICS, Setup
 from linrep.algorithms.driver import WORK_PER_CALL, Method
+from linrep.algorithms.fedrep_options import Options, Step
 from linrep.kernels import fedrep_adaptive as adapting
 from linrep.kernels import halves
 from linrep.kernels import rounds as kernel
@@ -43,7 +44,7 @@ def _models(setup: Setup):
     return truth.theta if isinstance(truth, LowRankRegression) else None
 
 
-def _stored(X, storage):
+def _store(X, storage):
     """Return covariates as they are kept, refusing those that single precision does not have."""
     if storage == "float64":
         return X
@@ -84,97 +85,42 @@ class Sampled(Method):
     """Rounds on stored or drawn samples; see :class:`linrep.algorithms.driver.Method`.
 
     In a long round clients are in groups, which are spread over threads and, with drawn samples,
-    have streams of their own. Adaptive rounds may be `whitened`: then the loss and, with all
-    clients and exact heads, the state are the lowest so far. With `in_halves` heads see the first
-    half of stored samples and the gradient the other. A `schedule` says who takes part; by default
-    participants are drawn.
+    have streams of their own. Of whitened rounds the loss and, with all clients and exact heads,
+    the state are the lowest so far. A `schedule` says who takes part; by default participants are
+    drawn.
     """
 
     buffers = ("_BT", "_W", "_memory")
     kept = ("_schedules", "_rngs")
 
-    def __init__(
-        self, setup: Setup, settings: kernel.Settings, *, rounds, split, storage, workers,
-        adaptive=False, whitened=False, in_halves=False, schedule=None,
-    ):  # fmt: skip
+    def __init__(self, setup: Setup, options: Options, step: Step, *, schedule=None):
+        settings = options.numbers(setup, step)
         self._map = None  # back to the coordinates of the data
-        if whitened:
+        if step.whitened:
             setup, self._map = setup.whitened()
         n, d, k = setup.n, setup.d, setup.k
         known = setup.truth
         truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
         if setup.data is None:
             memory.require("a client's batch", setup.largest * (d + k), m=setup.largest, d=d)
-        work = kernel.workspace(k, d, setup.largest, setup.participants)
         self._setup, self._done = setup, 0
-        self.descends = not in_halves
+        self.descends = not options.in_halves
         self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
-        self._table = np.full((rounds + 1, 5 if adaptive else 4), np.nan)
-        self._memory = adapting.memory(n, k, d) if adaptive else None
+        self._table = np.full((options.rounds + 1, 5 if step.adaptive else 4), np.nan)
+        self._memory = adapting.memory(n, k, d) if step.adaptive else None
         self._undoes = settings.local_steps == kernel.EXACT and setup.participants == n
-        self._keeps_lowest = whitened and self._undoes
+        self._keeps_lowest = step.whitened and self._undoes
         self._lowest = np.inf  # loss before the rounds of the table
-        self._rest = settings, truth
-        self._work = work
+        self._settings, self._truth = settings, truth
+        self._work = kernel.workspace(k, d, setup.largest, setup.participants)
         self._measure()
         a_round = setup.participants * setup.largest * d * k
         groups = min(setup.participants, a_round // GROUP) if a_round >= LONG else 1
         self._rngs = [setup.data_rng] if groups == 1 else setup.data_rng.spawn(groups)
-        if setup.data is None:
-            source = setup.source
-            design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, split
-            free: SimpleQueue[Batch] = SimpleQueue()  # one for each thread
-            for _ in range(min(workers, groups)):
-                room = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
-                free.put(Batch(*design, *room))
-
-            def gradients(group, clients, weight, work):
-                batch = free.get()
-                try:
-                    return fresh_gradients(
-                        self._rngs[group], batch, clients, self._BT, self._W, weight, settings,
-                        truth, work,
-                    )  # fmt: skip
-                finally:  # another group may wait for it
-                    free.put(batch)
-
-            if groups == 1:
-                self._run = partial(run_fresh, setup.data_rng, free.get())
-        else:
-            stored = _stored(setup.data.X, storage), setup.data.y, setup.data.offsets
-            # Two ways to run the same rounds: in one call, or in groups of clients.
-            run, of_group = run_fixed, fixed_gradients
-            if in_halves:
-                run, of_group = halves.run_halves, halves.halves_gradients
-            self._run = partial(run, Samples(*stored))
-            if self._memory is not None:
-                self._run = partial(adapting.run_adaptive, Samples(*stored), self._memory)
-                covariates, _, offsets = stored
-                adapting.largest_curvatures(
-                    covariates, offsets, self._memory.largest, work.residual, work.g
-                )
-
-                def finish(BT, W, clients, loss, settings, truth, row, work):
-                    return adapting.finish_adaptive(
-                        covariates, offsets, BT, W, clients, loss, settings, truth, self._memory,
-                        row, work,
-                    )  # fmt: skip
-
-            def gradients(group, clients, weight, work):
-                return of_group(*stored, clients, self._BT, self._W, weight, settings, work)
-
-        if groups > 1:
-            ends = np.linspace(0, setup.participants, groups + 1).astype(int)
-            works = [
-                kernel.workspace(k, d, setup.largest, 0)._replace(
-                    heads=work.heads[first:last], losses=work.losses[first:last]
-                )
-                for first, last in pairwise(ends)
-            ]
-            end = finish_round if self._memory is None else finish
-            self._run = partial(_run_in_groups, gradients, end, works, workers)
+        prepare = self._prepare_drawn if setup.data is None else self._prepare_stored
+        self._run = prepare(options, groups)
         self.most = max(1, int(WORK_PER_CALL / a_round))
-        ahead = max(1, min(self.most, rounds))
+        ahead = max(1, min(self.most, options.rounds))
         self._schedules = schedule
         if schedule is None:
             self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
@@ -182,6 +128,74 @@ class Sampled(Method):
         # The kernels do not measure it: they are to return where it is recorded.
         self._truth_errors = None if theta is None else _TruthErrors(theta, self._table)
         self.every_round = theta is None
+
+    def _prepare_drawn(self, options, groups):
+        """Return what runs rounds on drawn samples, with the clients in so many groups."""
+        setup, source, d = self._setup, self._setup.source, self._setup.d
+        design = DESIGNS[source.design], source.degrees_of_freedom, source.noise, options.split
+        free: SimpleQueue[Batch] = SimpleQueue()  # one for each thread
+        for _ in range(min(options.workers, groups)):
+            room = np.empty((setup.largest, d)), np.empty(setup.largest), np.empty(d)
+            free.put(Batch(*design, *room))
+        if groups == 1:
+            return partial(run_fresh, setup.data_rng, free.get())
+
+        def gradients(group, clients, weight, work):
+            batch = free.get()
+            try:
+                return fresh_gradients(
+                    self._rngs[group], batch, clients, self._BT, self._W, weight, self._settings,
+                    self._truth, work,
+                )  # fmt: skip
+            finally:  # another group may wait for it
+                free.put(batch)
+
+        return _InGroups(gradients, finish_round, self._workspaces(groups), options.workers)
+
+    def _prepare_stored(self, options, groups):
+        """Return what runs rounds on stored samples, with the clients in so many groups."""
+        data = self._setup.stored
+        samples = Samples(_store(data.X, options.storage), data.y, data.offsets)
+        finish = finish_round
+        # Two ways to run the same rounds: in one call, or in groups of clients.
+        run, of_group = partial(run_fixed, samples), fixed_gradients
+        if options.in_halves:
+            run, of_group = partial(halves.run_halves, samples), halves.halves_gradients
+        if self._memory is not None:
+            run = partial(adapting.run_adaptive, samples, self._memory)
+            finish = self._finish_adaptive(samples, self._memory)
+        if groups == 1:
+            return run
+
+        def gradients(group, clients, weight, work):
+            return of_group(*samples, clients, self._BT, self._W, weight, self._settings, work)
+
+        return _InGroups(gradients, finish, self._workspaces(groups), options.workers)
+
+    def _finish_adaptive(self, samples, memory):
+        """Return what ends a round whose step is found, in place of `finish_round`."""
+        covariates, _, offsets = samples
+        adapting.largest_curvatures(
+            covariates, offsets, memory.largest, self._work.residual, self._work.g
+        )
+
+        def finish(BT, W, clients, loss, settings, truth, row, work):
+            return adapting.finish_adaptive(
+                covariates, offsets, BT, W, clients, loss, settings, truth, memory, row, work
+            )
+
+        return finish
+
+    def _workspaces(self, groups):
+        """Return a workspace for each group of a round's clients, with a part of its heads."""
+        setup, work = self._setup, self._work
+        ends = np.linspace(0, setup.participants, groups + 1).astype(int)
+        return [
+            kernel.workspace(setup.k, setup.d, setup.largest, 0)._replace(
+                heads=work.heads[first:last], losses=work.losses[first:last]
+            )
+            for first, last in pairwise(ends)
+        ]
 
     @property
     def state(self):
@@ -205,16 +219,17 @@ class Sampled(Method):
 
     def _measure(self):
         """Write the metrics of where the run begins into the table."""
-        settings, truth = self._rest
-        if len(truth.BT):
-            row = self._table[0]
-            kernel.measure(*self._reported(), truth, settings.orthonormal, self._work, row)
+        if len(self._truth.BT):
+            row, orthonormal = self._table[0], self._settings.orthonormal
+            kernel.measure(*self._reported(), self._truth, orthonormal, self._work, row)
 
     def run(self, rounds):
         """Run at most so many rounds; return how many were completed, and how they ended."""
         schedule = self._schedules.next(rounds)
         rows = self._table[self._done : self._done + len(schedule) + 1]
-        completed, status = self._run(schedule, self._BT, self._W, *self._rest, rows, self._work)
+        completed, status = self._run(
+            schedule, self._BT, self._W, self._settings, self._truth, rows, self._work
+        )
         self._done += completed
         self._schedules.give_back(len(schedule) - completed)
         return completed, status
@@ -236,15 +251,15 @@ class Sampled(Method):
             columns = {"loss": kernel.LOSS, "truth_error": _TRUTH_ERROR}
         if self._memory is not None:
             columns = {**columns, "step_size": adapting.STEP}
-        found = {name: self._table[measured, column] for name, column in columns.items()}
+        metrics = {name: self._table[measured, column] for name, column in columns.items()}
         if self._keeps_lowest:
             losses = np.fmin.accumulate(np.fmin(self._table[:, kernel.LOSS], self._lowest))
-            found["loss"] = np.where(np.array(measured) > 0, losses[measured], np.nan)
-        return found
+            metrics["loss"] = np.where(np.array(measured) > 0, losses[measured], np.nan)
+        return metrics
 
     def converged(self, measured):
         """Tell whether the distance is within the tolerance in a round."""
-        return self._table[measured, kernel.DISTANCE] <= self._rest[0].tolerance
+        return self._table[measured, kernel.DISTANCE] <= self._settings.tolerance
 
     def restore(self, saved):
         """Go to where `save` was called, random streams included."""
@@ -255,31 +270,43 @@ class Sampled(Method):
         self._measure()
 
 
-def _run_in_groups(gradients, finish, works, workers, schedule, BT, W, settings, truth, rows, work):
-    """Run rounds as the kernels do, with the clients in groups that threads take in turn.
+class _InGroups:
+    """Runs rounds as the kernels do, with the clients in groups that threads take in turn.
 
     A group has as many clients as there are heads in its workspace. Gradients and losses are summed
     up group by group, whatever the number of threads.
     """
-    rounds, participants = schedule.shape
-    weights = [1.0 / participants if settings.averaged else 1.0] * len(works)
-    ends = np.cumsum([0, *(len(each.heads) for each in works)])
-    with (
-        nullcontext()
-        if workers == 1
-        else ThreadPoolExecutor(workers, initializer=share, initargs=(account(),))
-    ) as pool:
-        each_group = map if pool is None else pool.map
-        for t, clients in enumerate(schedule):
-            groups = [clients[first:last] for first, last in pairwise(ends)]
-            losses = list(each_group(gradients, range(len(works)), groups, weights, works))
-            work.gradientT[:] = 0.0
-            with np.errstate(all="ignore"):
-                for each in works:
-                    work.gradientT[:] += each.gradientT
-            status = finish(
-                BT, W, clients, sum(losses) / participants, settings, truth, rows[t + 1], work
-            )
-            if status != kernel.COMPLETED:
-                return t + (status == kernel.CONVERGED), status
-    return rounds, kernel.COMPLETED
+
+    def __init__(self, gradients, finish, works, workers):
+        self._gradients, self._finish = gradients, finish
+        self._works, self._workers = works, workers
+
+    def __call__(self, schedule, BT, W, settings, truth, rows, work):
+        """Run a round for each row of the schedule; return how many, and how they ended."""
+        works = self._works
+        rounds, participants = schedule.shape
+        weights = [1.0 / participants if settings.averaged else 1.0] * len(works)
+        ends = np.cumsum([0, *(len(each.heads) for each in works)])
+        with self._threads() as pool:
+            each_group = map if pool is None else pool.map
+            for t, clients in enumerate(schedule):
+                groups = [clients[first:last] for first, last in pairwise(ends)]
+                losses = list(
+                    each_group(self._gradients, range(len(works)), groups, weights, works)
+                )
+                work.gradientT[:] = 0.0
+                with np.errstate(all="ignore"):
+                    for each in works:
+                        work.gradientT[:] += each.gradientT
+                status = self._finish(
+                    BT, W, clients, sum(losses) / participants, settings, truth, rows[t + 1], work
+                )
+                if status != kernel.COMPLETED:
+                    return t + (status == kernel.CONVERGED), status
+        return rounds, kernel.COMPLETED
+
+    def _threads(self):
+        """Return a pool of threads as a context, None for a single one."""
+        if self._workers == 1:
+            return nullcontext()
+        return ThreadPoolExecutor(self._workers, initializer=share, initargs=(account(),))

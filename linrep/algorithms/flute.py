@@ -14,21 +14,21 @@ from linrep._lib.clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair, start_name
 from linrep.algorithms.driver import Method, begin, drive
+from linrep.algorithms.flute_options import Options, Weights, prescribe
 from linrep.algorithms.flute_rounds import (
     ROUNDS_PER_CALL,
     Adaptive,
     BySmoothness,
+    Draws,
     Population,
     PopulationLosses,
     Sampled,
     StoredLosses,
-    Weights,
     source,
 )
 from linrep.algorithms.registry import algorithm
-from linrep.algorithms.step_sizes import require_stored, units_of
+from linrep.algorithms.step_sizes import units_of
 from linrep.kernels import linalg
-from linrep.kernels.flute import Steps
 from linrep.problems.clients import ClientData
 from linrep.problems.low_rank import BestModel, LowRankRegression
 from linrep.problems.random import RNGLike, stream
@@ -37,9 +37,6 @@ from linrep.trace import Trace, columns, read_rounds
 
 __all__ = ["flute", "gaussian_start"]
 
-BATCHES = ("fixed", "fresh", "population")
-LOSSES = {"half": 1.0, "full": 2.0}
-AGGREGATES = ("sum", "mean")
 Values = NDArray[np.float64]
 
 
@@ -176,26 +173,25 @@ def flute(
     True
     """
     watch = Stopwatch()
-    check.choice("batches", batches, BATCHES)
-    check.choice("loss", loss, LOSSES)
-    check.choice("aggregate", aggregate, AGGREGATES)
-    rounds = read_rounds(rounds, record)
-    gamma1 = check.real("gamma1", gamma1, minimum=0.0, maximum=check.LARGEST)
-    gamma2 = check.real("gamma2", gamma2, minimum=0.0, maximum=check.LARGEST)
+    options = Options(
+        rounds=read_rounds(rounds, record), batches=batches, step_size=step_size,
+        regularizer_step_size=regularizer_step_size, gamma1=gamma1, gamma2=gamma2, loss=loss,
+        aggregate=aggregate, tolerance=0.0 if tolerance is None else tolerance,
+    )  # fmt: skip
     truth, data = _read_problem(problem)
     n, d = problem.n, problem.d
     k = _read_rank(k, problem, n, d)
-    rngs = begin(start, rng, "data", "participation", "start")
-    data_rng, participation_rng, start_rng = rngs
+    begun = begin(problem, start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = begun.rngs
     participants = check.count_participants(n, participation)
     if batches == "population" and participants < n:
         raise ValueError("participation must be 1 with batches='population'")
     if spectrum and truth is None:
         raise ValueError("spectrum needs a known truth, whose leading rows it is compared in")
-    own = data  # whose units are not known; drawn ones have those of the truth
+    units = units_of(data)  # 1 of samples that are drawn, which have those of the truth
     data = _read_data(truth, data, m, batches, data_rng)
     if isinstance(start, str) and start == "random":
-        scale = np.sqrt(units_of(own).models) / (10.0 * d) if scale is None else scale
+        scale = np.sqrt(units.models) / (10.0 * d) if scale is None else scale
         scale = check.real("scale", scale, above=0.0, maximum=check.LARGEST)
         B, W = gaussian_start(n, d, k, scale, start_rng)
     else:
@@ -203,84 +199,69 @@ def flute(
             raise ValueError("scale must not be given with a start of one's own")
         B, W = read_pair(start, "'random'", B=(d, k), W=(n, k))
     best = None if truth is None else truth.best(k)
-    eta_l, eta_r = _read_step_sizes(step_size, regularizer_step_size, best)
-    tolerance = 0.0 if tolerance is None else check.real("tolerance", tolerance, minimum=0.0)
-    share = LOSSES[loss] / (n if aggregate == "mean" else 1)
-    largest = 0
+    draws = None
     if batches != "population":
         largest = check.integer("m", m, minimum=1) if data is None else int(data.m.max())
-        schedule = Schedule(participation_rng, n, participants, min(rounds, ROUNDS_PER_CALL))
-    under_way: Sampled | Population | Adaptive
-    if eta_l is None:
-        require_stored(batches)
-        square = units_of(own).covariates ** 2
-        weights = Weights(share, 2.0 * gamma1 * eta_r * square, 4.0 * gamma2 * eta_r * square)
-        if batches == "population":
-            rule, eta_l = "adaptive", "adaptive"
-            under_way = Adaptive(PopulationLosses(truth, k), B, W, weights, tolerance)
-        elif participants == n:
-            rule, eta_l = "adaptive", "adaptive"
-            losses = StoredLosses(source(truth, data, largest), B.shape, n, largest)
-            under_way = Adaptive(losses, B, W, weights, tolerance)
-        else:
-            rule, eta_l = "smoothness", "smoothness"
-            under_way = BySmoothness(
-                source(truth, data, largest), B, W, weights, tolerance, schedule, data_rng, largest
-            )
-        eta_r = eta_l if eta_r else 0.0
+        ahead = min(options.rounds, ROUNDS_PER_CALL)
+        schedule = Schedule(participation_rng, n, participants, ahead)
+        draws = Draws(source(truth, data, largest), schedule, data_rng, largest)
+    sizes = options.step_sizes(best)
+    noted: tuple[str | float, str | float]
+    if options.step_size is None:
+        weights = options.weights(sizes[1], n, units.covariates**2)
+        steps = _choose_rounds(truth, draws, B, W, weights)
+        rule = "smoothness" if isinstance(steps, BySmoothness) else "adaptive"
+        noted = rule, rule if sizes[1] else 0.0
     else:
-        rule = "theorem" if isinstance(step_size, str) else "given"
-        data_step = eta_l * share
-        steps = Steps(
-            data_step=data_step,
-            weight=data_step * n / participants,
-            first=2.0 * gamma1 * eta_r,
-            second=4.0 * gamma2 * eta_r,
-            tolerance=tolerance,
-        )
-        if batches == "population":
-            under_way = Population(truth, B, W, steps)
-        else:
-            of = source(truth, data, largest)
-            under_way = Sampled(of, B, W, steps, schedule, data_rng, largest)
-    method = _FLUTE(under_way, _metrics(truth, best, spectrum, batches, measure), n * d)
+        rule, noted = options.rule, sizes
+        given = options.steps(sizes, n, participants)
+        steps = Population(truth, B, W, given) if draws is None else Sampled(draws, B, W, given)
+    method = _FLUTE(steps, _metrics(truth, best, spectrum, batches, measure), n * d)
 
     def sent(recorded):
         exchanges = np.array([method.exchanges(int(t)) for t in recorded], dtype=float)
         floats = participants * k * (d + 1) * exchanges
         return {"floats_up": floats, "floats_down": floats.copy()}
 
+    known = best is not None and best.gap > 0.0
     return drive(
         method,
         algorithm="FLUTE",
-        rounds=rounds,
+        rounds=options.rounds,
         record=record,
         settings={
             "problem": repr(problem),
             "m": m,
             "k": k,
-            "rounds": rounds,
+            "rounds": options.rounds,
             "batches": batches,
             "start": start_name(start),
             "scale": scale,
             "participation": participation,
             "participants": participants,
-            "step_size": eta_l,
+            "step_size": noted[0],
             "step_size_rule": rule,
-            **_prescribed(best),
-            "regularizer_step_size": eta_r,
-            "gamma1": gamma1,
-            "gamma2": gamma2,
+            **({"prescribed_step_size": prescribe(best)} if known else {}),
+            "regularizer_step_size": noted[1],
+            "gamma1": options.gamma1,
+            "gamma2": options.gamma2,
             "loss": loss,
             "aggregate": aggregate,
-            "tolerance": tolerance,
+            "tolerance": options.tolerance,
         },
         watch=watch,
         sent=sent,
-        problem=problem,
-        start=start,
-        rngs=rngs,
+        begun=begun,
     )
+
+
+def _choose_rounds(truth, draws: Draws | None, B, W, weights: Weights):
+    """Return rounds that find their steps, by descent where all clients take part."""
+    if draws is None:
+        return Adaptive(PopulationLosses(truth, B.shape[1]), B, W, weights)
+    if draws.schedule.participants == len(W):
+        return Adaptive(StoredLosses(draws, B.shape, len(W)), B, W, weights)
+    return BySmoothness(draws, B, W, weights)
 
 
 class _FLUTE(Method):
@@ -402,11 +383,11 @@ def _spectrum(B, W, best: BestModel):
     """
     root = np.sqrt(2.0)
     leading = (best.U.T @ B + best.V.T @ W) / root
-    rest = np.vstack([B - best.U @ leading / root, W - best.V @ leading / root])
+    others = np.vstack([B - best.U @ leading / root, W - best.V @ leading / root])
     return {
         "sigma_1": np.linalg.norm(np.vstack([B, W]), 2),
         "sigma_k": np.linalg.norm(leading, -2),
-        "sigma_res": np.linalg.norm(rest, 2),
+        "sigma_res": np.linalg.norm(others, 2),
     }
 
 
@@ -450,32 +431,6 @@ def _read_data(truth, data, m, batches, rng):
     if m is None:
         raise ValueError("m must be given: the number of samples per client")
     return truth.draw(m, rng=rng) if batches == "fixed" else None
-
-
-def _read_step_sizes(step_size, regularizer_step_size, best):
-    """Return eta_l, None where it is to be found, and eta_r, which is relative to it then."""
-    if regularizer_step_size is not None:
-        regularizer_step_size = check.real(
-            "regularizer_step_size", regularizer_step_size, minimum=0.0
-        )
-    if step_size is None:
-        if regularizer_step_size:
-            raise ValueError("regularizer_step_size other than 0 needs a step_size that is given")
-        return None, 1.0 if regularizer_step_size is None else 0.0
-    if isinstance(step_size, str):
-        check.choice("step_size", step_size, ("theorem",))
-        step_size = _prescribed(best).get("prescribed_step_size")
-        if step_size is None:
-            raise ValueError("step_size='theorem' needs a known truth with a gap after k")
-    step_size = check.real("step_size", step_size, above=0.0)
-    return step_size, step_size if regularizer_step_size is None else regularizer_step_size
-
-
-def _prescribed(best):
-    """Return the largest step of Theorem 5.1 as a setting, none where nothing is known of it."""
-    if best is None or not best.gap > 0.0:
-        return {}
-    return {"prescribed_step_size": best.gap**2 / (228.0 * float(best.singular_values[0]) ** 3)}
 
 
 checked(globals(), units=False)

@@ -9,6 +9,7 @@ from linrep.algorithms._schedule import Schedule
 from linrep.algorithms.curvature import Smoothness
 from linrep.algorithms.descent import Descent
 from linrep.algorithms.driver import WORK_PER_CALL
+from linrep.algorithms.flute_options import Weights
 from linrep.algorithms.resumable import Resumable
 from linrep.kernels import flute as kernel
 from linrep.kernels.linalg import RANK_TOLERANCE
@@ -21,27 +22,13 @@ ROUNDS_PER_CALL = 4096
 PACKED_FROM = 100
 
 
-class Weights(NamedTuple):
-    """What multiplies the clients' half mean squared errors, and the regularizer's two parts.
+class Draws(NamedTuple):
+    """Where gradients come from: samples, stored or drawn, and the participants of each round."""
 
-    The objective is ``data sum_i L_i - first ||B W'||^2 / 2 + second (||B'B||^2 + ||W'W||^2) / 4``.
-    """
-
-    data: float
-    first: float
-    second: float
-
-    def regularizer(self, BT, W):
-        """Return the value of its two parts, and the gradients in BT and W."""
-        C, D = BT @ BT.T, W.T @ W
-        value = 0.25 * self.second * (np.sum(C * C) + np.sum(D * D)) - 0.5 * self.first * np.sum(
-            C * D
-        )
-        return (
-            value,
-            (self.second * C - self.first * D) @ BT,
-            W @ (self.second * D - self.first * C),
-        )
+    source: kernel.Source
+    schedule: Schedule
+    rng: np.random.Generator
+    m: int  # samples of the largest batch
 
 
 class Sampled(Resumable):
@@ -50,14 +37,14 @@ class Sampled(Resumable):
     buffers = ("_BT", "_W")
     kept = ("loss", "_schedule", "_data_rng")
 
-    def __init__(self, source, B, W, steps, schedule: Schedule, data_rng, m):
-        self._source, self._steps, self._schedule = source, steps, schedule
+    def __init__(self, draws: Draws, B, W, steps: kernel.Steps):
+        self._source, self._schedule, self._data_rng, m = draws
+        self._steps = steps
         self._BT, self._W = B.T.copy(), W.copy()
-        (d, k), participants = B.shape, schedule.participants
+        (d, k), participants = B.shape, self._schedule.participants
         a_round = participants * (m * (2 * d + 4 * k) + 4 * d * k)
-        self.most = max(1, min(schedule.ahead, int(WORK_PER_CALL / a_round)))
+        self.most = max(1, min(self._schedule.ahead, int(WORK_PER_CALL / a_round)))
         self._losses = np.empty(self.most)
-        self._data_rng = data_rng
         self._work = kernel.workspace(k, d, m, participants)
         self.loss = np.nan
 
@@ -132,8 +119,8 @@ class Population(Resumable):
 class StoredLosses:
     """The sum of clients' losses on stored samples, with its gradients."""
 
-    def __init__(self, source, shape, n, m):
-        self._source, self._n, (d, k) = source, n, shape
+    def __init__(self, draws: Draws, shape, n):
+        self._source, self._n, m, (d, k) = draws.source, n, draws.m, shape
         self._work = kernel.workspace(k, d, m, 1)
         #: Multiplications that everyone's losses take, about.
         self.cost = n * (m * 2 * d + 4 * k * d)
@@ -165,8 +152,8 @@ class Adaptive(Resumable):
 
     kept = ("_descent", "loss")
 
-    def __init__(self, losses, B, W, weights: Weights, tolerance):
-        self._losses, self._weights, self._tolerance = losses, weights, tolerance
+    def __init__(self, losses, B, W, weights: Weights):
+        self._losses, self._weights = losses, weights
         self._k, self._n = B.shape[1], len(W)
         self._descent = Descent(self._evaluate, np.concatenate([B.T.ravel(), W.ravel()]))
         self.loss = np.nan
@@ -210,7 +197,7 @@ class Adaptive(Resumable):
             before, self.loss = descent.x, descent.note
             descent.move()
             change = np.linalg.norm(descent.x - before)
-            if change <= self._tolerance * np.linalg.norm(descent.x):
+            if change <= self._weights.tolerance * np.linalg.norm(descent.x):
                 return done, CONVERGED
         return rounds, COMPLETED
 
@@ -220,12 +207,11 @@ class BySmoothness(Sampled):
 
     kept = ("_smoothness", "_rounds", "step")
 
-    def __init__(self, source, B, W, weights: Weights, tolerance, schedule, data_rng, m):
-        steps = kernel.Steps(0.0, 0.0, 0.0, 0.0, tolerance)
-        super().__init__(source, B, W, steps, schedule, data_rng, m)
-        self._weights, self._objective = weights, StoredLosses(source, B.shape, len(W), m)
+    def __init__(self, draws: Draws, B, W, weights: Weights):
+        super().__init__(draws, B, W, kernel.Steps(0.0, 0.0, 0.0, 0.0, weights.tolerance))
+        self._weights, self._objective = weights, StoredLosses(draws, B.shape, len(W))
         self._smoothness = Smoothness(B.size + W.size, drawn=True)
-        self._share = len(W) / schedule.participants
+        self._share = len(W) / draws.schedule.participants
         self._rounds, self.step = 0, np.nan
 
     @property
@@ -242,7 +228,7 @@ class BySmoothness(Sampled):
             data_step = self.step * self._weights.data
             self._steps = kernel.Steps(
                 data_step, data_step * self._share, self.step * self._weights.first,
-                self.step * self._weights.second, self._steps.tolerance,
+                self.step * self._weights.second, self._weights.tolerance,
             )  # fmt: skip
             completed, status = super().run(1)
             self._rounds += completed
@@ -278,9 +264,9 @@ def _coordinates(basis, start):
     that it stays in the span of what the start has of it.
     """
     inside = basis.T @ start
-    rest = start - basis @ inside
-    again = basis.T @ rest  # a second time: little may be left of the rest
-    outside, factor = np.linalg.qr(rest - basis @ again)
+    remainder = start - basis @ inside
+    again = basis.T @ remainder  # a second time: little may be left of the remainder
+    outside, factor = np.linalg.qr(remainder - basis @ again)
     return np.hstack([basis, outside]), np.vstack([inside + again, factor]).T.copy()
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
+from linrep._lib.frozen import one_of, positive, read, step_count
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import Setup, prepare
+from linrep.algorithms._setup import Setup, choose_batches, prepare
 from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
 from linrep.algorithms.driver import Method, drive
@@ -38,6 +39,8 @@ from linrep.problems.regression import ImplicitRepresentation, SharedRepresentat
 from linrep.trace import Trace, read_rounds
 
 __all__ = ["fedavg", "fedsgd"]
+
+BATCHES = ("fixed", "fresh", "gram")
 
 
 @algorithm("regression")
@@ -103,34 +106,22 @@ def fedavg(
     orthonormalized; distances are to its span.
     """
     watch = Stopwatch()
-    rounds = read_rounds(rounds, record)
-    if batches is None:
-        batches = "fresh" if isinstance(problem, SharedRepresentation) else "fixed"
-    check.choice("batches", batches, ("fixed", "fresh", "gram"))
-    local_steps = check.local_steps(local_steps)
-    if step_size is None:
-        require_stored(batches)
-    else:
-        step_size = check.real("step_size", step_size, above=0.0)
+    batches = choose_batches(problem) if batches is None else batches
+    options = _Options(read_rounds(rounds, record), batches, local_steps, step_size)
     setup = prepare(
         problem, m=m, k=k, batches=batches, start=start, participation=participation, rng=rng
     )
     if step_size is None and isinstance(start, str):
         _balance(setup)
-    ahead, rule = min(rounds, 100), "given"
     method: _GlobalModel
     if step_size is not None:
         prepare_rounds = _simulated if batches == "gram" else _sampled
-        method = _GlobalModel(setup, *prepare_rounds(setup, step_size, local_steps), ahead=ahead)
-    elif setup.participants == setup.n:
-        rule = "adaptive"
-        method = (
-            _Adaptive(setup, ahead=ahead)
-            if local_steps == 1
-            else _Searching(setup, local_steps, ahead=ahead)
-        )
+        rule, method = "given", _GlobalModel(setup, options, *prepare_rounds(setup, options))
+    elif setup.participants < setup.n:
+        rule, method = "smoothness", _BySmoothness(setup, options)
     else:
-        rule, method = "smoothness", _BySmoothness(setup, local_steps, ahead=ahead)
+        all_take = _Adaptive if options.local_steps == 1 else _Searching
+        rule, method = "adaptive", all_take(setup, options)
 
     def sent(recorded):
         exchanges = np.array([method.exchanges(int(t)) for t in recorded])
@@ -138,29 +129,42 @@ def fedavg(
 
     return drive(
         method,
-        algorithm="FedSGD" if local_steps == 1 else "FedAvg",
-        rounds=rounds,
+        algorithm="FedSGD" if options.local_steps == 1 else "FedAvg",
+        rounds=options.rounds,
         record=record,
         settings={
             "problem": repr(problem),
             "m": m,
             "k": setup.k,
-            "rounds": rounds,
+            "rounds": options.rounds,
             "batches": batches,
             "start": setup.start,
             "participation": participation,
             "participants": setup.participants,
-            "local_steps": local_steps,
-            "step_size": step_size if step_size is not None else rule,
+            "local_steps": options.local_steps,
+            "step_size": rule if step_size is None else options.step_size,
             "step_size_rule": rule,
         },
         watch=watch,
         sent=sent,
         judged=True,
-        problem=problem,
-        start=start,
-        rngs=setup.rngs,
+        begun=setup.begun,
     )
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The settings of a run, checked: what runs its rounds honours each of them, or refuses it."""
+
+    rounds: int
+    batches: str
+    local_steps: int
+    step_size: float | None  # None where it is to be found
+
+    def __post_init__(self):
+        read(self, batches=one_of(BATCHES), local_steps=step_count, step_size=positive)
+        if self.step_size is None:
+            require_stored(self.batches)
 
 
 def _balance(setup):
@@ -180,11 +184,12 @@ class _GlobalModel(Method):
     most = 1
     saved_before_run = True
 
-    def __init__(self, setup: Setup, B, truth, update, state_of, *, ahead):
+    def __init__(self, setup: Setup, options: _Options, B, truth, update, state_of):
         self._setup, self._update, self._state_of = setup, update, state_of
         self._BT, self._w = np.ascontiguousarray(B.T), setup.W.mean(axis=0)
         self._loss, self._done, self._data_rng = np.nan, 0, setup.data_rng
         self._metrics = _metrics(truth, setup.n)
+        ahead = min(options.rounds, 100)
         self._schedule = Schedule(setup.participation_rng, setup.n, setup.participants, ahead)
 
     @property
@@ -219,8 +224,8 @@ class _FindsSteps(_GlobalModel):
         completed, status = super().run(rounds)
         return completed, CONVERGED if self.step == 0.0 else status
 
-    def __init__(self, setup, update, *, ahead):
-        super().__init__(setup, setup.B, setup.truth, update, lambda B: {"B": B}, ahead=ahead)
+    def __init__(self, setup, options: _Options, update):
+        super().__init__(setup, options, setup.B, setup.truth, update, lambda B: {"B": B})
         self._exchanges = {0: 0}
 
     def measure(self):
@@ -242,8 +247,8 @@ class _Adaptive(_FindsSteps):
 
     kept: ClassVar[tuple[str, ...]] = ("_descent",)
 
-    def __init__(self, setup, *, ahead):
-        super().__init__(setup, self._move, ahead=ahead)
+    def __init__(self, setup, options: _Options):
+        super().__init__(setup, options, self._move)
         data = setup.data
         weights = np.sqrt(np.repeat(data.m * data.n, data.m).astype(float))
         self._X, self._y = data.X / weights[:, None], data.y / weights
@@ -277,13 +282,11 @@ class _BySmoothness(_FindsSteps):
 
     kept: ClassVar[tuple[str, ...]] = ("_smoothness",)
 
-    def __init__(self, setup, local_steps, *, ahead, first=FIRST):
-        super().__init__(setup, self._move, ahead=ahead)
+    def __init__(self, setup, options: _Options, first=FIRST):
+        super().__init__(setup, options, self._move)
+        self._local_steps = local_steps = options.local_steps
+        self._work = kernel.workspace(setup.k, setup.d, setup.largest)
         drawn = setup.participants < setup.n
-        self._local_steps, self._work = (
-            local_steps,
-            kernel.workspace(setup.k, setup.d, setup.largest),
-        )
         copies = setup.n if local_steps > 1 else 1
         # Of several steps L is any client's, of which participants may be others the next time.
         self._smoothness = Smoothness(
@@ -301,8 +304,7 @@ class _BySmoothness(_FindsSteps):
 
     def play(self, BT, w, participants, step):
         """Return the (B, w) that a round leads to, and the loss it started from."""
-        data = self._setup.data
-        assert data is not None
+        data = self._setup.stored
         loss = kernel.global_model_round(
             Samples(data.X, data.y, data.offsets), participants, BT, w, step,
             self._local_steps, self._work,
@@ -335,14 +337,14 @@ class _BySmoothness(_FindsSteps):
 class _Searching(_BySmoothness):
     """Several local steps of all clients, lengthened while the mean of their losses falls."""
 
-    kept: ClassVar[tuple[str, ...]] = ("_search", "_place")
+    kept: ClassVar[tuple[str, ...]] = ("_search", "_factors")
 
-    def __init__(self, setup, local_steps, *, ahead):
-        super().__init__(setup, local_steps, ahead=ahead, first=ROUGH)
+    def __init__(self, setup, options: _Options):
+        super().__init__(setup, options, first=ROUGH)
         self._everyone = np.arange(setup.n)
-        self._place = self._BT, self._w  # of the search
+        self._factors = self._BT, self._w  # of the search
         self._search = Backtracking(
-            self._try, lambda: self._place, self._take,
+            self._try, lambda: self._factors, self._take,
             value=self._value(), first=self.find_step(self._BT, self._w, self._everyone),
         )  # fmt: skip
 
@@ -352,21 +354,21 @@ class _Searching(_BySmoothness):
 
     @np.errstate(over="ignore", invalid="ignore")  # such a round is taken back
     def _value(self):
-        BT, w = self._place
+        BT, w = self._factors
         return self._objectives.value(np.tile(w @ BT, (self._setup.n, 1)))
 
     def _try(self, step):
-        self._place = self.play(*self._place, self._everyone, step)[:2]
+        self._factors = self.play(*self._factors, self._everyone, step)[:2]
         return self._value()
 
-    def _take(self, place):
-        self._place = place
+    def _take(self, factors):
+        self._factors = factors
 
     def _move(self, BT, w, participants):
         loss = self._search.value
         self._search.move()
         self.step = self._search.step
-        return *self._place, loss
+        return *self._factors, loss
 
 
 @algorithm("regression")
@@ -392,7 +394,7 @@ def fedsgd(
     return fedavg(problem, step_size=step_size, local_steps=1, **settings)
 
 
-def _sampled(setup: Setup, step_size, local_steps):
+def _sampled(setup: Setup, options: _Options):
     """Return the start, the truth it is measured by, a round, and what the trace keeps of a B."""
     work = kernel.workspace(setup.k, setup.d, setup.largest)
 
@@ -402,14 +404,15 @@ def _sampled(setup: Setup, step_size, local_steps):
             data = setup.source.draw(setup.largest, rng=setup.data_rng, clients=participants)
             participants = np.arange(setup.participants)
         loss = kernel.global_model_round(
-            Samples(data.X, data.y, data.offsets), participants, BT, w, step_size, local_steps, work
-        )
+            Samples(data.X, data.y, data.offsets), participants, BT, w, options.step_size,
+            options.local_steps, work,
+        )  # fmt: skip
         return work.sumT / setup.participants, work.head_sum / setup.participants, loss
 
     return setup.B, setup.truth, update, lambda B: {"B": B}
 
 
-def _simulated(setup: Setup, step_size, local_steps):
+def _simulated(setup: Setup, options: _Options):
     """Return what _sampled does, in coordinates: B = B* D + N E is D over E, and B* is I over 0.
 
     The sum over clients of X' (X B w - y) is drawn in coordinates of B* and N, and in length
@@ -417,11 +420,13 @@ def _simulated(setup: Setup, step_size, local_steps):
     """
     source, rng, m, k = setup.source, setup.data_rng, setup.largest, setup.k
     require_gaussian("batches='gram'", source)
-    if local_steps > 1:
+    if options.local_steps > 1:
         raise ValueError(
-            f"batches='gram' needs local_steps=1, got {local_steps}: each further step adds a "
-            "direction X'X X'r per client"
+            f"batches='gram' needs local_steps=1, got {options.local_steps}: each further step "
+            "adds a direction X'X X'r per client"
         )
+    assert options.step_size is not None
+    step_size = options.step_size
     implicit = isinstance(source, ImplicitRepresentation)
     start = setup.B if implicit else np.vstack(coordinates(source.B, setup.B))
     size = len(start)

@@ -11,6 +11,7 @@ from linrep._lib.clock import account, share
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import METRICS, Setup
 from linrep.algorithms.driver import WORK_PER_CALL, Method
+from linrep.algorithms.fedrep_options import Options, Step
 from linrep.kernels import gram as kernel
 from linrep.kernels.gram_clients import BLOCK, Batch, client_workspace
 from linrep.kernels.rounds import (
@@ -20,7 +21,6 @@ from linrep.kernels.rounds import (
     DIVERGED,
     LOSS,
     POPULATION_RISK,
-    Settings,
 )
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.problems.subspace import orthonormalize
@@ -90,17 +90,18 @@ class Simulated(Method):
 
     every_round = True
 
-    def __init__(self, setup: Setup, settings: Settings, *, rounds, split, workers):
+    def __init__(self, setup: Setup, options: Options, step: Step):
         source, n, d, k = setup.source, setup.n, setup.d, setup.k
-        self._setup, self._settings, self._done = setup, settings, 0
-        self._workers = workers
-        self._batch = Batch(setup.largest, source.noise, split)
+        require_gaussian(f"batches={options.batches!r}", source)
+        self._setup, self._settings, self._done = setup, options.numbers(setup, step), 0
+        self._workers = options.workers
+        self._batch = Batch(setup.largest, source.noise, options.split)
         self._implicit = isinstance(source, ImplicitRepresentation)
         C, Phi = coordinates(setup.B, np.eye(*setup.B.shape) if self._implicit else source.B)
         self._state = kernel.State(C, Phi, np.ascontiguousarray(setup.W.T))
         self._truth = kernel.Truth(np.ascontiguousarray(source.W.T), source.W.T @ source.W / n)
         self._others = float(d - k - len(Phi))
-        self._table = np.full((rounds + 1, 4), np.nan)
+        self._table = np.full((options.rounds + 1, 4), np.nan)
         self._measure()
         groups = range(0, setup.participants, GROUP)
         self._streams = setup.data_rng.spawn(len(groups)) if len(groups) > 1 else [setup.data_rng]
@@ -111,7 +112,7 @@ class Simulated(Method):
         self._client_work = [client_workspace(k, d) for _ in groups]
         self._server_work = kernel.server_workspace(k, d)
         self.most = max(1, int(WORK_PER_CALL / (setup.participants * k * k * 10)))
-        ahead = max(1, min(self.most, rounds))
+        ahead = max(1, min(self.most, options.rounds))
         self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
 
     @property

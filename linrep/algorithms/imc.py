@@ -8,25 +8,25 @@ subtracted first, and the factors are fitted with a ridge.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from contextlib import nullcontext
-from threading import current_thread, main_thread
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
-from linrep._lib.threads import one_thread
 from linrep.algorithms import _imc_ridge as ridges
 from linrep.algorithms._imc_biases import fit_biases
 from linrep.algorithms._imc_core import Core, dense, factors_of
 from linrep.algorithms._imc_damped import damped_steps, plain_step
-from linrep.algorithms._setup import read_pair
-from linrep.algorithms.diagnosis import Note, tell
+from linrep.algorithms._imc_runs import (
+    STALLED,
+    follow,
+    is_exact,
+    is_spectral,
+    make_empty,
+    make_trace,
+    read_start,
+)
 from linrep.algorithms.registry import algorithm
 from linrep.problems.completion import Observations
 from linrep.trace import MOST_ROUNDS, Trace, columns
@@ -41,12 +41,7 @@ __all__ = [
 ]
 
 Values = NDArray[np.float64]
-Walk = Iterator[tuple[Values, Values]]
-
-_SMALL = 1000  # unknowns of a linear system
 _MOST_LEVELS = 10**6
-_EXACT = 1e-10  # relative residual below which differences are rounding
-_STALLED = 1e-7  # relative decrease of the objective that ends a run on entries with noise
 _STEP = 0.5  # of gradient steps, over the squared norm of the start
 _GROWTH = 10  # gradient steps in a row that lower the objective, after which they are doubled
 _AWAY = 100.0  # times the start's objective
@@ -127,7 +122,7 @@ def gauss_newton(
     plan = ridges.make_plan(observations, k, ridge, biases, ridges.factor_path(k))
     core = plan.core
     if damped is None:
-        damped = not _exact(observations)
+        damped = not is_exact(observations)
     elif not isinstance(damped, bool | np.bool_):
         raise TypeError(f"damped must be True, False or None, got {damped!r}")
     damped = bool(damped) or plan.ridge > 0.0
@@ -137,10 +132,10 @@ def gauss_newton(
             U, V = plain_step(core, U, V)
             yield U, V
 
-    U, V = factors = _start(plan, start)
+    U, V = factors = read_start(plan, start)
     walk = damped_steps(core, U, V, plan.ridge) if damped else plain(U, V)
     settings = {"damped": damped}
-    return _follow("Gauss-Newton", plan, factors, walk, iterations, tolerance, settings)
+    return follow("Gauss-Newton", plan, factors, walk, iterations, tolerance, settings)
 
 
 @algorithm("completion")
@@ -176,11 +171,11 @@ def alternating(
 
     name = "alternating minimization"
     if plan.ridge == 0.0:
-        factors = _start(plan, start)
-        return _follow(name, plan, factors, plain(*factors), iterations, tolerance)
-    U, V = factors = _nothing(core) if _is_spectral(start) else _start(plan, start)
-    walk = ridges.alternate(core, U, V, plan.ridge, core.k, _STALLED)
-    return _follow(name, plan, factors, walk, iterations, tolerance, judged=False)
+        factors = read_start(plan, start)
+        return follow(name, plan, factors, plain(*factors), iterations, tolerance)
+    U, V = factors = make_empty(core) if is_spectral(start) else read_start(plan, start)
+    walk = ridges.alternate(core, U, V, plan.ridge, core.k, STALLED)
+    return follow(name, plan, factors, walk, iterations, tolerance, judged=False)
 
 
 @algorithm("completion")
@@ -235,17 +230,17 @@ def balanced_gradient(
         excess = U.T @ U - V.T @ V
         before, downhill = objective(U, V, excess), 0
         # Without noise a step that leads uphill may lead on: only one that leads away is cut.
-        free = _AWAY * before if _exact(core.observations) else 0.0
+        free = _AWAY * before if is_exact(core.observations) else 0.0
         while True:
-            left, right = core.gradients(U, V)
+            in_U, in_V = core.gradients(U, V)
             scaled = balance * excess
-            left += U @ scaled
-            right -= V @ scaled
+            in_U += U @ scaled
+            in_V -= V @ scaled
             if shrink > 0.0:
-                left += shrink * U
-                right += shrink * V
+                in_U += shrink * U
+                in_V += shrink * V
             for _ in range(_HALVINGS):
-                new = U - eta * left, V - eta * right
+                new = U - eta * in_U, V - eta * in_V
                 if given:
                     break
                 excess = new[0].T @ new[0] - new[1].T @ new[1]
@@ -269,8 +264,8 @@ def balanced_gradient(
         "step_size_rule": "given" if given else "adaptive",
         "balance": balance,
     }
-    factors, name = _start(plan, start), "balanced gradient descent"
-    return _follow(name, plan, factors, steps(*factors), iterations, tolerance, settings)
+    factors, name = read_start(plan, start), "balanced gradient descent"
+    return follow(name, plan, factors, steps(*factors), iterations, tolerance, settings)
 
 
 @algorithm("completion")
@@ -318,9 +313,9 @@ def nuclear_norm(
     smallest = check.real("smallest", smallest, above=0.0)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
     if plan.ridge > 0.0:
-        U, V = factors = _nothing(core)
-        walk = ridges.alternate(core, U, V, plan.ridge, None, _STALLED)
-        return _follow("nuclear norm", plan, factors, walk, iterations, tolerance, judged=False)
+        U, V = factors = make_empty(core)
+        walk = ridges.alternate(core, U, V, plan.ridge, None, STALLED)
+        return follow("nuclear norm", plan, factors, walk, iterations, tolerance, judged=False)
     first = np.linalg.norm(dense(core.adjoint(core.values)), 2)
     curvature = core.curvature()
     per_level = max(1, iterations // levels)
@@ -330,15 +325,15 @@ def nuclear_norm(
             ahead, weight = M, 1.0
             for _ in range(per_level):
                 gradient = dense(core.adjoint(core.predict_core(ahead) - core.values))
-                left, size, right = np.linalg.svd(ahead - gradient / curvature, full_matrices=False)
+                U, size, VT = np.linalg.svd(ahead - gradient / curvature, full_matrices=False)
                 size = np.maximum(size - level / curvature, 0.0)
-                new = left * size @ right
+                new = U * size @ VT
                 if np.vdot(ahead - new, new - M) > 0.0:
                     weight = 1.0
                 following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight**2))
                 ahead = new + (weight - 1.0) / following * (new - M)
                 change, M, weight = np.linalg.norm(new - M), new, following
-                yield left * np.sqrt(size), right.T * np.sqrt(size)
+                yield U * np.sqrt(size), VT.T * np.sqrt(size)
                 if change <= tolerance * np.linalg.norm(M):
                     break
 
@@ -347,7 +342,7 @@ def nuclear_norm(
     for U, V in steps(np.zeros(core.shape)):
         rows.append(core.measure(U, V))
     U, V = factors_of(U @ V.T)
-    return _trace("nuclear norm", plan, U, V, rows, "rounds")
+    return make_trace("nuclear norm", plan, U, V, rows, "rounds")
 
 
 @algorithm("completion")
@@ -376,7 +371,7 @@ def least_squares(
     rows = [core.measure(*factors_of(np.zeros(core.shape)))]
     U, V = factors_of(core.least_squares(plan.ridge))
     rows.append(core.measure(U, V))
-    return _trace("least squares", plan, U, V, rows, "rounds")
+    return make_trace("least squares", plan, U, V, rows, "rounds")
 
 
 def biases_only(observations: Observations) -> Trace:
@@ -414,136 +409,17 @@ def biases_only(observations: Observations) -> Trace:
     """
     watch = Stopwatch()
     core = Core(observations, None)
-    found = fit_biases(observations)
-    residual = float(np.linalg.norm(observations.values - found.predict(observations)))
+    biases = fit_biases(observations)
+    residual = float(np.linalg.norm(observations.values - biases.predict(observations)))
     names = ("item_variance", "client_variance", "noise_variance")
     return Trace(
         algorithm="biases",
         metrics=columns([{"residual": 1.0}, {"residual": residual / core.size}]),
-        state=found.state(),
-        settings={"problem": repr(observations), **dict(zip(names, found.variances, strict=True))},
+        state=biases.state(),
+        settings={"problem": repr(observations), **dict(zip(names, biases.variances, strict=True))},
         stop_reason="rounds",
         wall_time=watch.seconds(),
     )
-
-
-def _exact(observations) -> bool:
-    """Tell whether entries are known to be those of a matrix of low rank, without noise."""
-    return observations.truth is not None and observations.truth.noise == 0.0
-
-
-def _follow(
-    name: str,
-    plan: ridges.Plan,
-    factors: tuple[Values, Values],
-    walk: Walk,
-    iterations: int,
-    tolerance: float,
-    settings: dict[str, Any] | None = None,
-    *,
-    judged: bool = True,
-) -> Trace:
-    """Take steps until the residual is small enough or stalls, and return the best factors.
-
-    Unless ``judged``, the walk finds out by itself that it stalls.
-    """
-    core, ridge = plan.core, plan.ridge
-    iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
-    tolerance = check.real("tolerance", tolerance, minimum=0.0)
-    judged = judged and not _exact(core.observations)
-    U, V = factors
-    rows, reason = [core.measure(U, V)], "rounds"
-    before = core.objective(U, V, ridge)
-    best = (before, U, V, 1)
-    with _threads_for(core), np.errstate(over="ignore", invalid="ignore"):
-        for _ in range(iterations):
-            try:
-                new = next(walk)
-            except np.linalg.LinAlgError:  # a factor lost rank
-                reason = "singular"
-                break
-            except StopIteration:
-                reason = "converged"
-                break
-            objective = core.objective(*new, ridge)
-            if not math.isfinite(objective):
-                reason = "diverged"
-                break
-            U, V = new
-            row = core.measure(U, V)
-            rows.append(row)
-            if objective < best[0]:
-                best = objective, U, V, len(rows)
-            last, residual = rows[-2]["residual"], row["residual"]
-            stalled = judged and abs(before - objective) <= _STALLED * before
-            if residual <= tolerance or (residual < _EXACT and residual >= last) or stalled:
-                reason = "converged"
-                break
-            before = objective
-    if not _exact(core.observations) and rows[-1]["residual"] >= _EXACT:
-        _, U, V, count = best
-        rows = rows[:count]
-    notes: tuple[str, ...] = ()
-    if reason == "diverged" and core.observations.truth is None:
-        text = (
-            f"{name} diverged, and its state is that of iteration {len(rows) - 1}: leave "
-            "step_size, damped and ridge at their defaults, or take a larger ridge"
-        )
-        notes = tell(Note("the run diverged", text))
-    return _trace(name, plan, U, V, rows, reason, settings, notes)
-
-
-def _threads_for(core):
-    """Let one thread do the linear algebra of small systems: sharing them takes twice as long."""
-    # The limit is the process's: threads that leave in another order would not restore it.
-    if current_thread() is main_thread() and sum(core.shape) * (core.k or 1) < _SMALL:
-        return one_thread(known=True)
-    return nullcontext()
-
-
-def _is_spectral(start):
-    if isinstance(start, str):
-        check.choice("start", start, ("spectral",))
-        return True
-    return False
-
-
-def _nothing(core):
-    """Return factors without columns."""
-    return np.zeros((core.shape[0], 0)), np.zeros((core.shape[1], 0))
-
-
-def _start(plan, start):
-    """Return factors in the bases."""
-    core = plan.core
-    if _is_spectral(start):
-        if plan.ridge > 0.0 or ridges.negligible(core):
-            return ridges.soft_spectral(core, plan.ridge)
-        return core.spectral()
-    if isinstance(start, Trace):
-        raise ValueError("start must be 'spectral' or a pair (U, V), got a Trace")
-    (a, p), k = core.shape, core.k
-    U, V = read_pair(start, "'spectral'", U=(a, k), V=(p, k))
-    return core.left.inner(U), core.right.inner(V)
-
-
-def _trace(name, plan, U, V, rows, reason, settings=None, notes=()):
-    core, biases = plan.core, plan.biases
-    width = max(core.k or 1, U.shape[1])  # columns that did not pay are 0
-    U, V = (np.pad(factor, ((0, 0), (0, width - factor.shape[1]))) for factor in (U, V))
-    U, V = core.left.given(U), core.right.given(V)
-    known = {} if biases is None else biases.state()
-    return Trace(
-        algorithm=name,
-        metrics=columns(rows),
-        state={"U": U, "V": V, **known},
-        settings={
-            "problem": repr(core.observations), "k": core.k, **plan.settings, **(settings or {}),
-        },
-        stop_reason=reason,
-        wall_time=plan.watch.seconds(),
-        notes=notes,
-    )  # fmt: skip
 
 
 checked(globals(), units=False)

@@ -333,8 +333,8 @@ def _losses(data, *models):
     losses = np.zeros(len(models))
     for i in range(data.n):
         X, y = data.client(i)
-        for place, theta in enumerate(models):
-            losses[place] += np.mean((X @ theta[i] - y) ** 2) / (2 * data.n)
+        for row, theta in enumerate(models):
+            losses[row] += np.mean((X @ theta[i] - y) ** 2) / (2 * data.n)
     return losses
 
 

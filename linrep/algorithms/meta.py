@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
+from linrep._lib.frozen import one_of, positive, read
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import read_pair, read_problem, start_name
+from linrep.algorithms._setup import choose_batches, read_pair, read_problem, start_name
 from linrep.algorithms.driver import COMPLETED, Method, begin, drive
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
@@ -123,10 +124,14 @@ def anil(
     >>> bool(trace["distance"][-1] < 0.1 * trace["distance"][0])
     True
     """
+    batches = choose_batches(problem, "split") if batches is None else batches
+    options = _Options(
+        rounds=read_rounds(rounds, record), batches=batches, first_order=first_order,
+        inner_step_size=inner_step_size, step_size=step_size, adapts_B=False,
+    )  # fmt: skip
     return _run(
-        "ANIL", False, problem, m=m, k=k, rounds=rounds, first_order=first_order, batches=batches,
-        inner_step_size=inner_step_size, step_size=step_size, start=start,
-        participation=participation, record=record, rng=rng,
+        problem, options, m=m, k=k, start=start, participation=participation, record=record,
+        rng=rng,
     )  # fmt: skip
 
 
@@ -186,25 +191,86 @@ def maml(
     >>> bool(trace["distance"][-1] < 0.1 * trace["distance"][0])
     True
     """
+    batches = choose_batches(problem, "split") if batches is None else batches
+    options = _Options(
+        rounds=read_rounds(rounds, record), batches=batches, first_order=first_order,
+        inner_step_size=inner_step_size, step_size=step_size, adapts_B=True,
+    )  # fmt: skip
     return _run(
-        "MAML", True, problem, m=m, k=k, rounds=rounds, first_order=first_order, batches=batches,
-        inner_step_size=inner_step_size, step_size=step_size, start=start,
-        participation=participation, record=record, rng=rng,
+        problem, options, m=m, k=k, start=start, participation=participation, record=record,
+        rng=rng,
     )  # fmt: skip
 
 
-def _run(
-    algorithm, whole, problem, *, m, k, rounds, first_order, batches, inner_step_size, step_size,
-    start, participation, record, rng,
-) -> Trace:  # fmt: skip
+@dataclass(frozen=True)
+class _Options:
+    """The settings of a run, checked."""
+
+    rounds: int
+    batches: str
+    first_order: bool
+    inner_step_size: float | None
+    step_size: float | None
+    adapts_B: bool  # whether clients adapt B, too, and not the head alone
+
+    def __post_init__(self):
+        read(self, batches=one_of(BATCHES), inner_step_size=positive, step_size=positive)
+
+    @property
+    def algorithm(self) -> str:
+        """What its authors call it."""
+        return ("FO-" if self.first_order else "") + ("MAML" if self.adapts_B else "ANIL")
+
+    def drawn(self, m: int | None) -> int:
+        """Return the samples that are drawn of a participant in every round."""
+        if m is None or self.batches == "fixed":
+            return 0
+        if self.batches == "fresh" and m < 2:
+            raise ValueError("m must be at least 2 with batches='fresh': a sample in each half")
+        return int(m) * (2 if self.batches == "split" else 1)
+
+
+class _Samples(NamedTuple):
+    """Where a round's samples come from: stored ones, or a truth of which m are drawn."""
+
+    truth: SharedRepresentation | None
+    data: ClientData | None
+    m: int
+    rng: np.random.Generator
+
+    @property
+    def largest(self) -> int:
+        """The most samples of a client."""
+        return self.m if self.data is None else int(self.data.m.max())
+
+    @property
+    def inner(self) -> int:
+        """The fewest samples that a client has for its inner step."""
+        return ((self.m if self.data is None else int(self.data.m.min())) + 1) // 2
+
+    def of(self, participants):
+        """Return samples, and where among their clients the participants are."""
+        if self.data is not None:
+            return self.data, participants
+        assert self.truth is not None
+        drawn = self.truth.draw(self.m, rng=self.rng, clients=participants)
+        return drawn, np.arange(len(participants))
+
+
+class _Steps(NamedTuple):
+    """The sizes of the inner and the outer steps, and by which rule the latter was found."""
+
+    inner: float
+    outer: float
+    rule: str
+
+
+def _run(problem, options: _Options, *, m, k, start, participation, record, rng) -> Trace:
+    """Run ANIL or MAML."""
     watch = Stopwatch()
-    rounds = read_rounds(rounds, record)
-    if batches is None:
-        batches = "split" if isinstance(problem, SharedRepresentation) else "fixed"
-    check.choice("batches", batches, BATCHES)
-    rngs = begin(start, rng, "data", "participation", "start")
-    data_rng, participation_rng, start_rng = rngs
-    truth, data, m = read_problem(problem, m, batches)
+    begun = begin(problem, start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = begun.rngs
+    truth, data, m = read_problem(problem, m, options.batches)
     if isinstance(truth, ImplicitRepresentation):
         raise ValueError("problem must be a truth that stores B*: samples of it are drawn")
     n, d = problem.n, problem.d
@@ -212,31 +278,21 @@ def _run(
         raise ValueError("k must be given: the width of the representation to learn")
     k = check.rank(truth.k if k is None else k, n, d)
     participants = check.count_participants(n, participation)
-    if data is None and batches == "fixed":
+    if data is None and options.batches == "fixed":
         data = truth.draw(m, rng=data_rng)
-    if batches == "fresh" and m < 2:
-        raise ValueError("m must be at least 2 with batches='fresh': a sample in each half")
-    drawn = 0 if m is None or batches == "fixed" else int(m) * (2 if batches == "split" else 1)
+    samples = _Samples(truth, data, options.drawn(m), data_rng)
     if data is not None and data.m.min() < 2:
         raise ValueError("data must have at least two samples of every client, one in each half")
-    if isinstance(start, Trace):
-        inner_step_size = start.settings.get("inner_step_size")
-        step_size = start.step_size
-    inner = (drawn + 1) // 2 if data is None else int(data.m.min() + 1) // 2
     square = units_of(data).covariates ** 2
-    alpha, beta, rule = _steps(truth, data, k, inner, square, inner_step_size, step_size)
+    steps = _find_steps(options, samples, k, square, begun.before)
     if isinstance(start, str):
         check.choice("start", start, ("random",))
-        B, w = subspace.random_frame(d, k, start_rng) / np.sqrt(alpha * square), np.zeros((k, 1))
+        B = subspace.random_frame(d, k, start_rng) / np.sqrt(steps.inner * square)
+        w = np.zeros((k, 1))
     else:
         B, w = read_pair(_columns(start), "'random'", B=(d, k), w=(k, 1))
-    largest = drawn if data is None else int(data.m.max())
-    method = _Meta(
-        B, w.ravel(), data, partial(_draw, truth, drawn, data_rng),
-        Schedule(participation_rng, n, participants, min(rounds, 100)),
-        (alpha, whole, not first_order), beta, kernel.workspace(k, d, largest),
-        truth if truth is not None and truth.k == k else None, data_rng,
-    )  # fmt: skip
+    schedule = Schedule(participation_rng, n, participants, min(options.rounds, 100))
+    method = _Meta(options, steps, samples, schedule, B, w.ravel())
 
     def sent(recorded):
         floats = participants * k * (d + 1) * recorded.astype(float)
@@ -244,20 +300,19 @@ def _run(
 
     return drive(
         method,
-        algorithm=("FO-" if first_order else "") + algorithm,
-        rounds=rounds,
+        algorithm=options.algorithm,
+        rounds=options.rounds,
         record=record,
         settings={
-            "problem": repr(problem), "m": m, "k": k, "rounds": rounds, "batches": batches,
-            "first_order": first_order, "start": start_name(start), "participation": participation,
-            "participants": participants, "inner_step_size": alpha, "step_size": beta,
-            "step_size_rule": rule,
+            "problem": repr(problem), "m": m, "k": k, "rounds": options.rounds,
+            "batches": options.batches, "first_order": options.first_order,
+            "start": start_name(start), "participation": participation,
+            "participants": participants, "inner_step_size": steps.inner,
+            "step_size": steps.outer, "step_size_rule": steps.rule,
         },
         watch=watch,
         sent=sent,
-        problem=problem,
-        start=start,
-        rngs=rngs,
+        begun=begun,
     )  # fmt: skip
 
 
@@ -270,28 +325,25 @@ def _columns(start):
     return start
 
 
-def _draw(truth, m, rng, participants):
-    """Return m new samples of some clients."""
-    return truth.draw(m, rng=rng, clients=participants)
-
-
-def _steps(truth, data, k, m, square, alpha, beta):
-    """Return alpha and beta, and by which rule beta was found."""
-    if alpha is not None:
-        alpha = check.real("inner_step_size", alpha, above=0.0)
-    if beta is not None:
-        beta = check.real("step_size", beta, above=0.0)
-        return 1.0 / square if alpha is None else alpha, beta, "given"
+def _find_steps(options: _Options, samples: _Samples, k, square, before) -> _Steps:
+    """Return the steps of a run: what is given of them, and others by the models' size."""
+    truth, data = samples.truth, samples.data
+    inner, outer = options.inner_step_size, options.step_size
+    if before is not None:
+        inner, outer = before.settings.get("inner_step_size"), before.step_size
+    if outer is not None:
+        return _Steps(1.0 / square if inner is None else inner, outer, "given")
     if truth is not None:
         d, sigma = truth.d, truth.sigma_max()
     else:
+        assert data is not None
         d, sigma = data.d, truncated_spectrum(data, k, TRUNCATION)[1] / square
     if not sigma > 0.0:
         raise ValueError("step_size must be given where labels, or heads, are all zero")
-    if alpha is None:
-        alpha = 1.0 if data is None or data.truth is not None else 1.0 / (2.0 * square * sigma)
-    noisy = 1.0 + (d + 1.0) / m
-    return alpha, _SHARE / (square**2 * alpha * sigma**2 * noisy), "spectral"
+    if inner is None:
+        inner = 1.0 if data is None or data.truth is not None else 1.0 / (2.0 * square * sigma)
+    noisy = 1.0 + (d + 1.0) / samples.inner
+    return _Steps(inner, _SHARE / (square**2 * inner * sigma**2 * noisy), "spectral")
 
 
 class _Meta(Method):
@@ -303,23 +355,27 @@ class _Meta(Method):
     saved_before_run = True
     descends = False  # the loss is that after an inner step
 
-    def __init__(self, B, w, data, draw, schedule, inner, step_size, work, truth, data_rng):
+    def __init__(self, options: _Options, steps: _Steps, samples: _Samples, schedule, B, w):
         self._BT, self._w = np.ascontiguousarray(B.T), np.ascontiguousarray(w)
-        self._data, self._draw, self._schedule = data, draw, schedule
-        self._inner, self._step_size, self._work = inner, step_size, work
-        self._truth, self._data_rng, self._loss, self._done = truth, data_rng, np.nan, 0
+        self._samples, self._data_rng, self._schedule = samples, samples.rng, schedule
+        self._inner = steps.inner, options.adapts_B, not options.first_order
+        self._step_size = steps.outer
+        d, k = B.shape
+        self._work = kernel.workspace(k, d, samples.largest)
+        truth = samples.truth
+        self._truth = truth if truth is not None and truth.k == k else None
+        self._loss, self._done = np.nan, 0
 
     @property
     def state(self):
         B = self._BT.T.copy()
-        fitted = {} if self._data is None else {"W": fit_heads(self._data, B)}
+        data = self._samples.data
+        fitted = {} if data is None else {"W": fit_heads(data, B)}
         return {"B": B, "w": self._w.copy()} | fitted
 
     def run(self, rounds):
         participants = self._schedule.next(1)[0]
-        data: Any = self._data
-        if data is None:
-            data, participants = self._draw(participants), np.arange(len(participants))
+        data, participants = self._samples.of(participants)
         work = self._work
         self._loss = kernel.meta_gradients(
             data.X, data.y, data.offsets, participants, self._BT, self._w, *self._inner, work
@@ -335,13 +391,13 @@ class _Meta(Method):
         """Return a row of metrics, None where the state is not finite."""
         if not (np.isfinite(self._BT).all() and np.isfinite(self._w).all()):
             return None
-        row = {"loss": self._loss}
+        row, data = {"loss": self._loss}, self._samples.data
         if self._truth is not None:
-            if self._data is None:  # no heads to fit
+            if data is None:  # no heads to fit
                 row = {"distance": subspace.distance_or_nan(self._BT.T, self._truth.B)} | row
             else:
                 B = self._BT.T.copy()
-                row |= representation_errors(B, fit_heads(self._data, B), self._truth)
+                row |= representation_errors(B, fit_heads(data, B), self._truth)
         return None if self._done and not np.isfinite(list(row.values())).all() else row
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -9,6 +13,7 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
+from linrep._lib.frozen import moderate, positive, read, step_count
 from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
 from linrep.algorithms._imc_ridge import factor_path, make_plan
 from linrep.algorithms._setup import read_pair, start_name
@@ -130,40 +135,31 @@ def perfedsi(
     """
     watch = Stopwatch()
     truth, data = _read_problem(problem)
-    n, d, Z = problem.n, problem.d, problem.Z
     if data is not None and data.A is not None:
         raise ValueError("problem must have no side information on items (A), which is not used")
-    p = n if Z is None else Z.shape[1]
+    n, d = problem.n, problem.d
+    p = n if problem.Z is None else problem.Z.shape[1]
     if k is None:
         if truth is None:
             raise ValueError("k must be given where the truth is not known")
         k = truth.k
     k = check.integer("k", k, minimum=1, maximum=min(d, p))
-    if step_size is None:
-        if data is None:
-            raise ValueError("step_size must be given where entries are drawn from a ground truth")
-    else:
-        step_size = check.real("step_size", step_size, above=0.0)
-    rounds = read_rounds(rounds, record)
-    local_steps = check.local_steps(local_steps)
-    participants = check.integer(
-        "participants", participants, minimum=1, maximum=None if replacement else n
-    )
-    memory.require(
-        "the participants' steps", (k + 1) * participants * local_steps + participants * k,
-        participants=participants, local_steps=local_steps,
+    if step_size is None and data is None:
+        raise ValueError("step_size must be given where entries are drawn from a ground truth")
+    options = _Options(
+        n=n, k=k, rounds=read_rounds(rounds, record), step_size=step_size,
+        local_steps=local_steps, participants=participants, replacement=replacement,
+        privacy=privacy,
     )  # fmt: skip
-    privacy = check.real("privacy", privacy, minimum=0.0, maximum=check.LARGEST)
-    rngs = begin(start, rng, "data", "participation", "start")
-    data_rng, participation_rng, start_rng = rngs
-    adaptive = step_size is None
-    ridge, known, found = _read_fit(problem, k, ridge, biases, start, plain=not adaptive)
+    begun = begin(problem, start, rng, "data", "participation", "start")
+    data_rng, participation_rng, start_rng = begun.rngs
+    fit = _read_fit(problem, k, ridge, biases, start, plain=not options.adaptive)
     values = None if data is None else data.values
-    if data is not None and found is not None:
-        values = data.values - found.predict(data)
+    if data is not None and fit.biases is not None:
+        values = data.values - fit.biases.predict(data)
     if scale is None:
         scale = _SCALE
-        if adaptive and truth is None and values is not None:
+        if options.adaptive and truth is None and values is not None:
             scale *= float(np.sqrt(root_mean_square(values))) or 1.0
     else:
         scale = check.real("scale", scale, above=0.0, maximum=check.LARGEST)
@@ -171,38 +167,77 @@ def perfedsi(
         U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
     else:
         U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
-    method = _PerFedSI(
-        truth, data, values, Z, (U, V), (data_rng, participation_rng),
-        kernel.Settings(
-            local_steps, np.nan if step_size is None else step_size, privacy, ridge, adaptive
-        ),
-        known={} if found is None else found.state(),
-        participants=participants, replacement=replacement,
-    )  # fmt: skip
+    method = _PerFedSI(problem, options, fit, values, (U, V), (data_rng, participation_rng))
 
     def sent(recorded):
-        floats = participants * k * (d + p) * recorded.astype(float)
+        floats = options.participants * k * (d + p) * recorded.astype(float)
         return {"floats_up": floats, "floats_down": floats.copy()}
 
+    rule = "curvature" if options.adaptive else "given"
     return drive(
         method,
         algorithm="PerFedSI",
-        rounds=rounds,
+        rounds=options.rounds,
         record=record,
         settings={
-            "problem": repr(problem), "k": k, "rounds": rounds, "local_steps": local_steps,
-            "participants": participants, "replacement": replacement,
-            "start": start_name(start), "scale": scale,
-            "privacy": privacy, "step_size": "curvature" if adaptive else step_size,
-            "step_size_rule": "curvature" if adaptive else "given",
-            "ridge": ridge, "biases": found is not None, **known,
+            "problem": repr(problem), "k": k, "rounds": options.rounds,
+            "local_steps": options.local_steps, "participants": options.participants,
+            "replacement": replacement, "start": start_name(start), "scale": scale,
+            "privacy": options.privacy,
+            "step_size": rule if options.adaptive else options.step_size, "step_size_rule": rule,
+            "ridge": fit.ridge, "biases": fit.biases is not None, **fit.noted,
         },
         watch=watch,
         sent=sent,
-        problem=problem,
-        start=start,
-        rngs=rngs,
+        begun=begun,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Options:
+    """The settings of a run for n clients at rank k, checked."""
+
+    n: int
+    k: int
+    rounds: int
+    step_size: float | None  # None where every local step has its own
+    local_steps: int
+    participants: int
+    replacement: bool
+    privacy: float
+
+    def __post_init__(self):
+        most = None if self.replacement else self.n
+        read(
+            self,
+            step_size=positive,
+            local_steps=step_count,
+            participants=partial(check.integer, minimum=1, maximum=most),
+            privacy=moderate,
+        )
+        numbers = (self.k + 1) * self.participants * self.local_steps + self.participants * self.k
+        memory.require(
+            "the participants' steps", numbers, participants=self.participants,
+            local_steps=self.local_steps,
+        )  # fmt: skip
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether every local step has its own size."""
+        return self.step_size is None
+
+    def numbers(self, ridge: float) -> kernel.Settings:
+        """Return what the kernel takes of the settings."""
+        step_size = np.nan if self.step_size is None else self.step_size
+        return kernel.Settings(self.local_steps, step_size, self.privacy, ridge, self.adaptive)
+
+
+class _Fit(NamedTuple):
+    """What comes before the rounds: the ridge of an entry, what to note of it, and biases."""
+
+    ridge: float
+    noted: dict[str, Any]
+    biases: Biases | None  # None without
 
 
 class _PerFedSI(Method):
@@ -213,21 +248,19 @@ class _PerFedSI(Method):
 
     saved_before_run = True
 
-    def __init__(
-        self, truth, data, values, Z, start, rngs, settings: kernel.Settings, *, known,
-        participants, replacement,
-    ):  # fmt: skip
-        self._truth, self._Z, self._rngs = truth, Z, rngs
+    def __init__(self, problem, options: _Options, fit: _Fit, values, start, rngs):
+        truth, data = _read_problem(problem)
+        self._truth, self._Z, self._rngs = truth, problem.Z, rngs
         self._U, self._V = start
         self._loss = self._step = np.nan
-        self._known = known
-        self._settings, self._replacement = settings, replacement
-        self._side = kernel.Side(_NOTHING if Z is None else Z, Z is None)
-        self._n, self._participants = (truth if data is None else data).n, participants
+        self._fitted_before = {} if fit.biases is None else fit.biases.state()
+        self._settings, self._replacement = options.numbers(fit.ridge), options.replacement
+        self._side = kernel.Side(_NOTHING if self._Z is None else self._Z, self._Z is None)
+        self._n, self._participants = options.n, options.participants
         self._order = np.arange(self._n)  # shuffled on from round to round
         (d, k), p = self._U.shape, len(self._V)
-        self._work = kernel.workspace(k, d, participants, settings.local_steps)
-        a_round = participants * k * (4 * settings.local_steps + d + 2 * p)
+        self._work = kernel.workspace(k, d, options.participants, options.local_steps)
+        a_round = options.participants * k * (4 * options.local_steps + d + 2 * p)
         self.most = max(1, int(WORK_PER_CALL / a_round))
         self._entries = kernel.Entries(
             items=np.empty(0, dtype=np.int64) if data is None else data.items,
@@ -241,7 +274,7 @@ class _PerFedSI(Method):
 
     @property
     def state(self):
-        return {"U": self._U, "V": self._V, **self._known}
+        return {"U": self._U, "V": self._V, **self._fitted_before}
 
     def run(self, rounds):
         data_rng, participation_rng = self._rngs
@@ -284,8 +317,8 @@ class _PerFedSI(Method):
         }
 
 
-def _read_fit(problem, k, ridge, biases, start, *, plain):
-    """Return the ridge of an entry, what to note of its choice, and biases, None without."""
+def _read_fit(problem, k, ridge, biases, start, *, plain) -> _Fit:
+    """Return the ridge of an entry, and biases; plain says that none is chosen by itself."""
     truth, data = _read_problem(problem)
     if isinstance(start, Trace):  # goes on with what it began with
         ridge = start.settings.get("ridge", 0.0) if ridge is None else ridge
@@ -299,13 +332,15 @@ def _read_fit(problem, k, ridge, biases, start, *, plain):
     if ridge is not None or plain:
         ridge = 0.0 if ridge is None else check.real("ridge", ridge, minimum=0.0)
         if not biases:
-            return ridge, {}, None
-        return ridge, {}, _biases_of(start) if isinstance(start, Trace) else fit_biases(data)
+            return _Fit(ridge, {}, None)
+        going_on = isinstance(start, Trace)
+        return _Fit(ridge, {}, _biases_of(start) if going_on else fit_biases(data))
     plan = make_plan(data, k, None, biases, factor_path(k))
     # The centralized ridge is on a whole row, which has so many entries on average.
     rows = np.count_nonzero(data.per_item) + np.count_nonzero(data.per_client)
     each = plan.ridge * rows / (2 * len(data))
-    return each, {name: plan.settings[name] for name in ("ridge_rule", "ridge_seed")}, plan.biases
+    noted = {name: plan.settings[name] for name in ("ridge_rule", "ridge_seed")}
+    return _Fit(each, noted, plan.biases)
 
 
 def _biases_of(trace):

@@ -32,10 +32,6 @@ there is a rank or a truth; ``step_size`` where it is found, that of the round (
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -43,43 +39,17 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.algorithms.curvature import SHARE
-from linrep.algorithms.descent import Descent
-from linrep.algorithms.diagnosis import own_data
-from linrep.algorithms.driver import run_rounds
-from linrep.algorithms.pflmf import distances
-from linrep.algorithms.step_sizes import units_of
+from linrep.algorithms.personalized_rounds import Options, Relation, no_penalty, run
 from linrep.kernels.diameter import project_differences
 from linrep.problems.clients import ClientData
-from linrep.problems.losses import LeastSquaresObjectives, as_objectives
+from linrep.problems.losses import as_objectives
 from linrep.problems.objectives import Objectives
 from linrep.trace import Trace
 
 Values = NDArray[np.float64]
-Server = Callable[[Values, float], Values]
-Penalty = Callable[[Values], float]
 CENTERS = ("mean", "global")
 _ADMM_STEPS = 20_000
 _ADMM_ROUNDING = 1e-12
-
-
-@dataclass(frozen=True)
-class _Options:
-    """The arguments that the methods share, checked."""
-
-    step_size: float | None
-    rounds: int
-    tolerance: float
-    start: ArrayLike | None
-    local_steps: int = 1
-
-    def __post_init__(self):
-        tolerance = check.real("tolerance", self.tolerance, minimum=0.0)
-        object.__setattr__(self, "local_steps", check.local_steps(self.local_steps))
-        object.__setattr__(self, "tolerance", tolerance)
-
-    def models(self, n: int, d: int) -> Values:
-        """Return the models (n, d) that a run begins with."""
-        return np.zeros((n, d)) if self.start is None else check.array("start", self.start, (n, d))
 
 
 def local(
@@ -100,10 +70,9 @@ def local(
     local_steps : int, default 1
         Gradient steps per round.
     """
-    options = _Options(step_size, rounds, tolerance, start, local_steps)
-    return _run(
-        "local", problem, lambda X, _: X, options, sent=0, penalty=_nothing, alone=True,
-    )  # fmt: skip
+    options = Options(step_size, rounds, tolerance, start, local_steps)
+    relation = Relation("local", lambda X, _: X, no_penalty, alone=True, sent=0)
+    return run(problem, relation, options)
 
 
 def average(
@@ -124,9 +93,8 @@ def average(
     local_steps : int, default 1
         With one, gradient descent on the mean of all functions.
     """
-    options = _Options(step_size, rounds, tolerance, start, local_steps)
-    server = _mean_of(None)
-    return _run("FedAvg", problem, server, options, penalty=_nothing)
+    options = Options(step_size, rounds, tolerance, start, local_steps)
+    return run(problem, Relation("FedAvg", _mean_of(None), no_penalty), options)
 
 
 def oracle_clusters(
@@ -149,13 +117,12 @@ def oracle_clusters(
         Which clients share a model; by default as the problem knows.
     local_steps : int, default 1
     """
-    found = as_objectives(problem)
-    clusters = found.clusters if clusters is None else np.asarray(clusters)
-    if clusters is None or clusters.shape != (found.n,) or clusters.dtype.kind not in "iu":
-        raise ValueError(f"clusters must be {found.n} integers, one per client")
-    options = _Options(step_size, rounds, tolerance, start, local_steps)
-    server = _mean_of(clusters)
-    return _run("oracle clusters", found, server, options, penalty=_nothing)
+    problem = as_objectives(problem)
+    clusters = problem.clusters if clusters is None else np.asarray(clusters)
+    if clusters is None or clusters.shape != (problem.n,) or clusters.dtype.kind not in "iu":
+        raise ValueError(f"clusters must be {problem.n} integers, one per client")
+    options = Options(step_size, rounds, tolerance, start, local_steps)
+    return run(problem, Relation("oracle clusters", _mean_of(clusters), no_penalty), options)
 
 
 def distance_regularized(
@@ -204,19 +171,16 @@ def distance_regularized(
     def pulled(X):
         return 0.5 * penalty * float(np.sum((X - X.mean(axis=0)) ** 2))
 
-    sent = problem.d * (2 if center == "global" else 1)
-    options = _Options(step_size, rounds, tolerance, start)
-    return _run(
+    relation = Relation(
         "distance-regularized",
-        problem,
         server,
-        options,
-        sent=sent,
-        penalty=pulled if center == "mean" else None,
+        pulled if center == "mean" else None,
+        sent=problem.d * (2 if center == "global" else 1),
         share=SHARE if center == "global" else 1.0,
         restart=restart,
         noted={"penalty": penalty, "center": center},
     )
+    return run(problem, relation, Options(step_size, rounds, tolerance, start))
 
 
 def constrained(
@@ -244,15 +208,13 @@ def constrained(
     """
     delta = check.real("delta", delta, minimum=0.0)
     project = DiameterProjection(delta)
-    options = _Options(step_size, rounds, tolerance, start)
-    return _run(
+    relation = Relation(
         "distance-constrained",
-        problem,
         lambda X, _: project(X),
-        options,
         accelerate=True,
         noted={"delta": delta},
     )
+    return run(problem, relation, Options(step_size, rounds, tolerance, start))
 
 
 def hard_thresholding(
@@ -282,13 +244,11 @@ def hard_thresholding(
     k = check.rank(k, problem.n, problem.d)
 
     def server(X, _):
-        left, s, right = np.linalg.svd(X, full_matrices=False)
-        return (left[:, :k] * s[:k]) @ right[:k]
+        U, s, VT = np.linalg.svd(X, full_matrices=False)
+        return (U[:, :k] * s[:k]) @ VT[:k]
 
-    options = _Options(step_size, rounds, tolerance, start)
-    return _run(
-        "hard thresholding", problem, server, options, k=k, penalty=_nothing, noted={"k": k}
-    )
+    relation = Relation("hard thresholding", server, no_penalty, k=k, noted={"k": k})
+    return run(problem, relation, Options(step_size, rounds, tolerance, start))
 
 
 def nuclear_norm(
@@ -317,13 +277,11 @@ def nuclear_norm(
     problem = as_objectives(problem)
 
     def server(X, step):  # a step on every f_i is one of n times that size on F
-        left, s, right = np.linalg.svd(X, full_matrices=False)
-        return (left * np.maximum(s - problem.n * step * penalty, 0.0)) @ right
+        U, s, VT = np.linalg.svd(X, full_matrices=False)
+        return (U * np.maximum(s - problem.n * step * penalty, 0.0)) @ VT
 
-    options = _Options(step_size, rounds, tolerance, start)
-    return _run(
-        "nuclear norm", problem, server, options, accelerate=True, noted={"penalty": penalty}
-    )
+    relation = Relation("nuclear norm", server, accelerate=True, noted={"penalty": penalty})
+    return run(problem, relation, Options(step_size, rounds, tolerance, start))
 
 
 def penalties(problem: Objectives | ClientData, count: int = 6) -> list[float]:
@@ -345,7 +303,7 @@ def penalties(problem: Objectives | ClientData, count: int = 6) -> list[float]:
     problem = as_objectives(problem)
     gradient = problem.gradients(np.zeros((problem.n, problem.d))) / problem.n
     largest = float(np.linalg.norm(gradient, 2))
-    return [largest * 10.0 ** (-0.5 * place) for place in range(1, count + 1)]
+    return [largest * 10.0 ** (-0.5 * halves) for halves in range(1, count + 1)]
 
 
 class DiameterProjection:
@@ -406,177 +364,6 @@ def _mean_of(clusters):
         return (sums / counts[:, None])[member]
 
     return server
-
-
-def _nothing(X):
-    """Return the penalty of models that are allowed."""
-    return 0.0
-
-
-def _run(
-    name,
-    problem,
-    server: Server,
-    options: _Options,
-    *,
-    accelerate=False,
-    k=None,
-    sent=None,
-    penalty: Penalty | None = None,
-    alone=False,
-    share=1.0,
-    restart: Callable[[], None] | None = None,
-    noted=None,
-) -> Trace:
-    """Run rounds of local steps and a server.
-
-    penalty is n times what is added to F, where the server is its proximal map or a projection;
-    alone says that no model depends on another. A step by smoothness is a share of 1/L. restart is
-    called before the first round: a server may remember others.
-    """
-    problem = as_objectives(problem)
-    n, d = problem.n, problem.d
-    step_size: float | str | None = options.step_size
-    local_steps = options.local_steps
-    limit = options.tolerance * _gradients_unit(problem)
-    theta = options.models(n, d)
-    best = None if k is None else problem.best(k)
-    rule = "given"
-    if step_size is None and local_steps == 1 and penalty is not None:
-        rule = step_size = "adaptive"
-        step, first = _adaptive(problem, server, penalty, theta, alone)
-    else:
-        if step_size is None:
-            longest = _inverse_smoothness(problem)
-            if longest is None:
-                raise ValueError(
-                    "step_size must be given where the functions' smoothness is unknown"
-                )
-            rule, step_size = "smoothness", share * longest
-        step_size = check.real("step_size", step_size, above=0.0, maximum=check.LARGEST)
-        step, first = _constant(problem, server, theta, step_size, local_steps, accelerate)
-    if restart is not None:
-        step = _restarting(step, restart)
-    asked = {0: 0}
-
-    def measure(state):
-        asked[state["done"]] = state["asked"]
-        with np.errstate(over="ignore", invalid="ignore"):
-            value = problem.value(state["theta"])
-            row: dict[str, Any] = {"objective": value, "change": state["change"]}
-            row |= distances(problem, best, state["theta"], value)
-        return row | ({"step_size": state["step"]} if rule == "adaptive" else {})
-
-    def floats(recorded):
-        exchanges = np.array([asked[int(t)] for t in recorded], dtype=float)
-        each = n * (d if sent is None else sent) * exchanges
-        return {"floats_up": each, "floats_down": each.copy()}
-
-    return run_rounds(
-        step, first, rounds=options.rounds, measure=measure, algorithm=name,
-        stop=lambda row: row["change"] <= limit,
-        final=lambda state: {"theta": state["theta"]},
-        settings={
-            "problem": repr(problem), "step_size": step_size, "step_size_rule": rule,
-            "rounds": options.rounds, "local_steps": local_steps, "tolerance": options.tolerance,
-            **(noted or {}),
-        },
-        sent=floats,
-        problem=problem,
-    )  # fmt: skip
-
-
-def _gradients_unit(problem):
-    """Return the size that gradients have by the units of data of one's own, 1 of others."""
-    data = own_data(problem)
-    if data is None or not isinstance(problem, LeastSquaresObjectives):
-        return 1.0
-    units = units_of(data)
-    return units.covariates * units.labels
-
-
-def _restarting(step, restart):
-    """Return a step that lets the server forget, where it is that of the first round."""
-
-    def restarting(state, t):
-        if t == 1:
-            restart()
-        return step(state, t)
-
-    return restarting
-
-
-def _inverse_smoothness(problem):
-    """Return 1 over the largest smoothness of any function, None where it is unknown."""
-    largest = float(problem.smoothness.max())
-    return 1.0 / largest if 0.0 < largest < np.inf else None
-
-
-def _constant(problem, server, theta, step_size, local_steps, accelerate):
-    """Return a round with a step that stays, and its first state."""
-
-    @np.errstate(over="ignore", invalid="ignore")  # what overflows is not finite then
-    def step(state, t):
-        theta, ahead, weight = state["theta"], state["ahead"], state["weight"]
-        X = ahead
-        for _ in range(local_steps):
-            X = X - step_size * problem.gradients(X)
-        following = server(X, step_size) if np.isfinite(X).all() else X
-        change = np.sqrt(np.sum((following - ahead) ** 2) / problem.n) / step_size
-        ahead, move = following, following - theta
-        if accelerate:  # restarted where momentum points uphill (O'Donoghue and Candès, 2015)
-            weight = 1.0 if np.vdot(state["ahead"] - following, move) > 0.0 else weight
-            heavier = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * weight**2))
-            ahead, weight = following + (weight - 1.0) / heavier * move, heavier
-        known = {"theta": following, "ahead": ahead, "weight": weight, "change": change}
-        return known | {"done": t, "asked": t}
-
-    start = {"theta": theta, "ahead": theta, "weight": 1.0, "change": np.nan}
-    return step, start | {"done": 0, "asked": 0}
-
-
-def _adaptive(problem, server, penalty, theta, alone):
-    """Return a round whose step is found, and its first state.
-
-    The descent runs on the models, each in units in which it is as smooth as the others where none
-    depends on another.
-    """
-    n, d = problem.n, problem.d
-    roots, first = np.ones((n, 1)), _inverse_smoothness(problem)
-    if alone and first is not None:
-        roots[problem.smoothness > 0.0, 0] = np.sqrt(problem.smoothness[problem.smoothness > 0.0])
-        first = 1.0
-
-    @np.errstate(over="ignore", invalid="ignore")  # such models are not taken
-    def evaluate(x):
-        models = x.reshape(n, d) / roots
-        values, gradients = problem.values_and_gradients(models)
-        return float(values.sum()) + penalty(models), (gradients / roots).ravel(), None
-
-    def proximal(x, step):
-        if not np.isfinite(x).all():
-            return x
-        return (roots * server(x.reshape(n, d) / roots, step)).ravel()
-
-    # From models that are allowed: those that are not may have any value.
-    descent = Descent(
-        evaluate, proximal((roots * theta).ravel(), 0.0), proximal=proximal, first=first
-    )
-
-    def step(state, t):
-        descent.restore(state["descent"])
-        before = descent.x
-        descent.move()
-        size = np.linalg.norm(roots * (descent.x - before).reshape(n, d)) / np.sqrt(n)
-        return {
-            "theta": descent.x.reshape(n, d) / roots,
-            "change": size / descent.step if descent.step > 0.0 else 0.0,
-            "step": descent.step, "descent": descent.save(), "done": t,
-            "asked": descent.trials + 1,
-        }  # fmt: skip
-
-    start = {"theta": theta, "change": np.nan, "step": np.nan, "descent": descent.save()}
-    return step, start | {"done": 0, "asked": 0}
 
 
 checked(globals(), units=False)

@@ -13,22 +13,16 @@ from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.diagnosis import own_data
 from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.algorithms.errors import models_errors
-from linrep.algorithms.pflmf_rounds import (
-    Adaptive,
-    BySmoothness,
-    Compiled,
-    General,
-    Searching,
-    is_compiled,
-)
+from linrep.algorithms.pflmf_options import Options
+from linrep.algorithms.pflmf_rounds import make_rounds
 from linrep.algorithms.registry import algorithm
 from linrep.algorithms.resumable import Resumable
 from linrep.algorithms.step_sizes import units_of
 from linrep.kernels import designs
-from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V, Settings
+from linrep.kernels.pflmf import REACH_U, REACH_V, SUM_U, SUM_V
 from linrep.problems import subspace
 from linrep.problems.clients import ClientData
-from linrep.problems.losses import SampleObjectives, as_objectives
+from linrep.problems.losses import as_objectives
 from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.objectives import Objectives
 from linrep.problems.random import RNGLike
@@ -39,9 +33,6 @@ from linrep.trace import Trace, read_rounds
 __all__ = ["pflmf"]
 
 Values = NDArray[np.float64]
-AGGREGATES = ("participants", "full", "unbiased")
-SAMPLINGS = ("bernoulli", "fixed")
-ORDERS = ("simultaneous", "alternating")
 STARTS = ("random", "balanced", "zero", "spectral")
 _SCALE = 0.1  # of a random start
 _NUMBERS_PER_CALL = 1 << 20
@@ -189,71 +180,27 @@ def pflmf(
     True
     """
     watch = Stopwatch()
-    for name, value, allowed in (
-        ("sampling", sampling, SAMPLINGS), ("aggregate", aggregate, AGGREGATES),
-        ("order", order, ORDERS),
-    ):  # fmt: skip
-        check.choice(name, value, allowed)
-    rounds = read_rounds(rounds, record)
-    rngs = begin(start, rng, "data", "participation", "start", "noise")
-    data_rng, participation_rng, start_rng, noise_rng = rngs
+    options = Options(
+        rounds=read_rounds(rounds, record), step_size=step_size, local_steps=local_steps,
+        head_step_size=head_step_size, participation=participation, sampling=sampling,
+        aggregate=aggregate, order=order, gradient_noise=gradient_noise, batch=batch,
+        stationarity=stationarity, tolerance=tolerance,
+    )  # fmt: skip
+    begun = begin(problem, start, rng, "data", "participation", "start", "noise")
+    data_rng, participation_rng, start_rng, noise_rng = begun.rngs
     described = repr(problem)
     objectives, k = _read_problem(problem, k, m, data_rng)
     n, d = objectives.n, objectives.d
-    found = step_size is None
-    step_size = 1.0 if step_size is None else check.real("step_size", step_size, above=0.0)
-    if found and not (head_step_size is None or isinstance(head_step_size, str)):
-        raise ValueError("head_step_size needs a step_size that is given")
-    local_steps = check.local_steps(local_steps)
+    local_steps, share = options.local_steps, options.share(n)
     memory.require("the local steps", local_steps * n * k, local_steps=local_steps, n=n, k=k)
-    if tolerance is not None:
-        tolerance = check.real("tolerance", tolerance, minimum=0.0)
-    gradient_noise = check.real("gradient_noise", gradient_noise, minimum=0.0)
-    participants = check.count_participants(n, participation) if sampling == "fixed" else None
-    participation = _read_share(participation, n, participants)
-    rule = "given"
-    eta_v = _read_head_step_size(head_step_size, step_size, participation, local_steps)
+    finds_step = step_size is None
     if scale is None:
-        scale = _default_scale(problem, k) if found else _SCALE
-    size = _size(problem) if found else 1.0
+        scale = _default_scale(problem, k) if finds_step else _SCALE
+    size = _size(problem) if finds_step else 1.0
     U, V, start_floats = _read_start(start, objectives, k, scale, size, start_rng)
-    settings = Settings(
-        step_size=step_size,
-        head_step_size=eta_v,
-        head_step=eta_v / n,
-        everyone=aggregate == "full",
-        measured=bool(stationarity),
-    )
-    steps: Compiled | General | Adaptive | BySmoothness | Searching
-    exact = batch is None and not gradient_noise and participation == 1.0
-    if found and exact and local_steps == 1 and order == "simultaneous":
-        rule = "adaptive"
-        steps = Adaptive(objectives, U, V)
-    elif batch is None and order == "simultaneous" and is_compiled(objectives):
-        steps = Compiled(objectives, U, V, settings, local_steps=local_steps)
-    else:
-        if batch is not None:
-            batch = check.integer("batch", batch, minimum=1)
-            if not isinstance(objectives, SampleObjectives):
-                raise ValueError("batch needs losses of samples")
-            memory.require("a batch", 2 * batch * n * objectives.d, batch=batch, n=n)
-        steps = General(
-            objectives, U, V, settings, local_steps=local_steps,
-            alternating=order == "alternating", batch=batch, batch_rng=noise_rng,
-        )  # fmt: skip
-    if found and not isinstance(steps, Adaptive):
-        rule = "adaptive" if exact else "smoothness"
-        drawn = participation < 1.0
-        steps = (
-            Searching(objectives, steps, ratio=eta_v)
-            if exact
-            else BySmoothness(objectives, steps, ratio=eta_v, drawn=drawn, batch=batch)
-        )
-    method = _PFLMF(
-        objectives, steps, _Draws(n, d, k, local_steps, participation, participants, aggregate,
-                                  gradient_noise, participation_rng, noise_rng),
-        stationarity=stationarity, tolerance=tolerance,
-    )  # fmt: skip
+    steps, rule = make_rounds(options, objectives, U, V, noise_rng)
+    draws = _Draws(options, (n, d, k), participation_rng, noise_rng)
+    method = _PFLMF(objectives, steps, draws, options)
 
     def sent(recorded):
         clients = np.array([method.asked[int(t)] for t in recorded], dtype=float)
@@ -262,22 +209,22 @@ def pflmf(
     return drive(
         method,
         algorithm="pFL^MF",
-        rounds=rounds,
+        rounds=options.rounds,
         record=record,
         settings={
-            "problem": described, "k": k, "m": m, "rounds": rounds, "local_steps": local_steps,
-            "step_size": rule if found else step_size, "step_size_rule": rule,
-            "head_step_size": eta_v,  # where the step is found, times that
-            "participation": participation, "sampling": sampling, "aggregate": aggregate,
-            "order": order, "gradient_noise": gradient_noise, "batch": batch,
+            "problem": described, "k": k, "m": m, "rounds": options.rounds,
+            "local_steps": local_steps, "step_size": rule if finds_step else options.step_size,
+            "step_size_rule": rule,
+            # Where the step is found, times that.
+            "head_step_size": options.numbers(n).head_step_size,
+            "participation": share, "sampling": sampling, "aggregate": aggregate,
+            "order": order, "gradient_noise": options.gradient_noise, "batch": options.batch,
             "start": start_name(start), "scale": scale,
         },
         watch=watch,
         sent=sent,
         judged=tolerance is not None,
-        problem=problem,
-        start=start,
-        rngs=rngs,
+        begun=begun,
     )  # fmt: skip
 
 
@@ -288,13 +235,13 @@ class _PFLMF(Method):
 
     saved_before_run = True
 
-    def __init__(self, problem, steps, draws, *, stationarity, tolerance):
+    def __init__(self, problem, steps, draws, options: Options):
         self._problem, self._steps, self._draws = problem, steps, draws
         # Otherwise the minimizers take many iterations, and are none where there is no minimum.
         closed = type(problem).minimizers is not Objectives.minimizers
         self._best = problem.best(steps.state[0].shape[1]) if closed else None
-        self._stationarity = stationarity
-        self._limit = -1.0 if tolerance is None else tolerance * tolerance
+        self._stationarity = options.stationarity
+        self._limit = -1.0 if options.tolerance is None else options.tolerance * options.tolerance
         self._done, self._clients = 0, 0
         self.asked = {0: 0}  # clients until the rounds that are measured
         self.most = draws.most(steps.work)
@@ -348,12 +295,13 @@ class _Draws(Resumable):
     buffers = ("_order",)
     kept = ("_rng", "_noise_rng")
 
-    def __init__(self, n, d, k, local_steps, participation, participants, aggregate, noise,
-                 participation_rng, noise_rng):  # fmt: skip
-        self._n, self._share, self._participants = n, participation, participants
-        self._aggregate, self._noise = aggregate, noise
+    def __init__(self, options: Options, sizes, participation_rng, noise_rng):
+        n, d, k = sizes
+        self._n, self._share, self._participants = n, options.share(n), options.participants(n)
+        self._everyone, self._aggregate = options.everyone, options.aggregate
+        self._noise = options.gradient_noise
         self._rng, self._noise_rng = participation_rng, noise_rng
-        self._shapes = (k, d), (local_steps, n, k)
+        self._shapes = (k, d), (options.local_steps, n, k)
         self._order = np.arange(n)
 
     def most(self, work):
@@ -366,8 +314,7 @@ class _Draws(Resumable):
         """Return masks, scales, noise and the number of clients asked for, for each round."""
         masks = self._masks(rounds)
         counts = masks.sum(axis=1)
-        everyone = self._aggregate == "full"
-        asked = np.full(rounds, self._n) if everyone else counts
+        asked = np.full(rounds, self._n) if self._everyone else counts
         return masks, self._scales(counts), self._draw(counts), asked
 
     def _masks(self, rounds):
@@ -382,8 +329,8 @@ class _Draws(Resumable):
     def _scales(self, counts):
         if self._aggregate == "participants":
             return 1.0 / np.maximum(counts, 1)
-        whole = self._n * (self._share if self._aggregate == "unbiased" else 1.0)
-        return np.full(len(counts), 1.0 / whole)
+        summed = self._n * (self._share if self._aggregate == "unbiased" else 1.0)
+        return np.full(len(counts), 1.0 / summed)
 
     def _draw(self, counts):
         """Return noise in U and V, None where there is none; round by round, as it is used."""
@@ -428,20 +375,6 @@ def _read_problem(problem, k, m, rng):
     return problem, check.rank(k, problem.n, problem.d)
 
 
-def _read_share(participation, n, participants):
-    share = check.real("participation", participation, above=0.0, maximum=1.0)
-    return share if participants is None else participants / n
-
-
-def _read_head_step_size(value, step_size, participation, local_steps) -> float:
-    if value is None:
-        return step_size
-    if isinstance(value, str):
-        check.choice("head_step_size", value, ("theorem",))
-        return participation * step_size / local_steps
-    return check.real("head_step_size", value, minimum=0.0)
-
-
 def _size(problem):
     """Return the size of balanced factors in the units of data of one's own, 1 of others."""
     data = own_data(problem)
@@ -475,9 +408,9 @@ def _read_start(start, problem, k, scale, size, rng):
         return scale * random_frame(d, k, rng), scale * random_frame(n, k, rng), sent
     if start == "zero":
         return size * random_frame(d, k, rng), np.zeros((n, k)), sent
-    left, s, right = np.linalg.svd(problem.minimizers, full_matrices=False)
+    V, s, UT = np.linalg.svd(problem.minimizers, full_matrices=False)
     roots = np.sqrt(s[:k])
-    return right[:k].T * roots, left[:, :k] * roots, {"floats_up": n * d, "floats_down": n * k}
+    return UT[:k].T * roots, V[:, :k] * roots, {"floats_up": n * d, "floats_down": n * k}
 
 
 checked(globals(), units=False)

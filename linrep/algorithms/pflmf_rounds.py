@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from linrep._lib import memory
 from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
+from linrep.algorithms.pflmf_options import Options
 from linrep.algorithms.resumable import Resumable
 from linrep.kernels import pflmf as kernel
 from linrep.kernels import pflmf_samples
@@ -21,6 +23,31 @@ _NO_MATRICES, _NO_WEIGHTS = np.empty((0, 0, 0)), np.empty((0, 0))
 def is_compiled(problem: Objectives) -> bool:
     """Tell whether there is a kernel for a problem."""
     return type(problem) in (QuadraticObjectives, LeastSquaresObjectives, LogisticObjectives)
+
+
+def make_rounds(options: Options, problem: Objectives, U, V, batch_rng):
+    """Return what runs rounds with these settings, and how the step is found."""
+    n, finds_step = problem.n, options.step_size is None
+    exact, simultaneous = options.is_exact(n), not options.alternating
+    if finds_step and exact and options.local_steps == 1 and simultaneous:
+        return Adaptive(problem, U, V), "adaptive"
+    settings = options.numbers(n)
+    steps: Compiled | General
+    if options.batch is None and simultaneous and is_compiled(problem):
+        steps = Compiled(problem, U, V, settings, local_steps=options.local_steps)
+    else:
+        batches = None if options.batch is None else MiniBatches(problem, options.batch, batch_rng)
+        steps = General(
+            problem, U, V, settings, local_steps=options.local_steps,
+            alternating=options.alternating, batches=batches,
+        )  # fmt: skip
+    if not finds_step:
+        return steps, "given"
+    ratio = settings.head_step_size
+    if exact:
+        return Searching(problem, steps, ratio=ratio), "adaptive"
+    drawn = options.share(n) < 1.0
+    return BySmoothness(problem, steps, ratio=ratio, drawn=drawn, batch=options.batch), "smoothness"
 
 
 class Compiled(Resumable):
@@ -101,14 +128,12 @@ class Adaptive(Resumable):
         descent, trials = self._descent, self._descent.trials
         begun, done, status = trials > 0, 0, COMPLETED
         while done < len(masks) and status == COMPLETED:
-            for place, gradient in enumerate(self._split(descent.gradient)):
-                self.totals[kernel.SUM_U + place] += np.sum(gradient**2)
+            for column, gradient in enumerate(self._split(descent.gradient), kernel.SUM_U):
+                self.totals[column] += np.sum(gradient**2)
             descent.move()
-            for place, (factor, first) in enumerate(
-                zip(self._split(descent.x), self._start, strict=True)
-            ):
-                place += kernel.REACH_U
-                self.totals[place] = max(self.totals[place], np.linalg.norm(factor - first))
+            pairs = zip(self._split(descent.x), self._start, strict=True)
+            for column, (factor, first) in enumerate(pairs, kernel.REACH_U):
+                self.totals[column] = max(self.totals[column], np.linalg.norm(factor - first))
             done += 1
             status = CONVERGED if descent.step == 0.0 else COMPLETED
         asked = descent.trials - trials + (0 if begun else 1)
@@ -116,20 +141,11 @@ class Adaptive(Resumable):
         return done, status
 
 
-class BySmoothness(Resumable):
-    """Rounds of others, compiled or not, by steps of 1.5/L."""
-
-    kept = ("_steps", "_smoothness", "step")
+class _OnOthers(Resumable):
+    """Rounds of others, compiled or not, whose step is found."""
 
     finds_steps = True
-
-    def __init__(self, problem, steps, *, ratio, drawn, batch, first=FIRST):
-        self._problem, self._steps, self._ratio = problem, steps, ratio
-        self._drawn = drawn
-        U, V = steps.state
-        self._smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
-        self._excess = np.ones(len(V)) if batch is None else _excess(problem, batch)
-        self.work, self.step, self.further = steps.work, np.nan, 0
+    _steps: Any
 
     @property
     def state(self):
@@ -140,6 +156,20 @@ class BySmoothness(Resumable):
     def totals(self):
         """What is summed up, see the kernel."""
         return self._steps.totals
+
+
+class BySmoothness(_OnOthers):
+    """Rounds by steps of 1.5/L."""
+
+    kept = ("_steps", "_smoothness", "step")
+
+    def __init__(self, problem, steps, *, ratio, drawn, batch, first=FIRST):
+        self._problem, self._steps, self._ratio = problem, steps, ratio
+        self._drawn = drawn
+        U, V = steps.state
+        self._smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
+        self._excess = np.ones(len(V)) if batch is None else _excess(problem, batch)
+        self.work, self.step, self.further = steps.work, np.nan, 0
 
     @property
     def gradients(self):
@@ -157,8 +187,8 @@ class BySmoothness(Resumable):
                 before = self._smoothness.gradients
                 _set_step(self._steps, self.step, self._ratio, n)
             now = slice(t, t + 1)
-            own = None if noise is None else [each[now] for each in noise]
-            completed, status = self._steps.run(masks[now], scales[now], own)
+            noise_now = None if noise is None else [each[now] for each in noise]
+            completed, status = self._steps.run(masks[now], scales[now], noise_now)
             if status != COMPLETED:
                 break
         self.further = asked
@@ -182,12 +212,10 @@ class BySmoothness(Resumable):
         return self._smoothness.step(gradient, (U, V), weights)
 
 
-class Searching(Resumable):
+class Searching(_OnOthers):
     """Rounds of all clients, without noise, whose steps are lengthened while F falls."""
 
     kept = ("_steps", "_search")
-
-    finds_steps = True
 
     def __init__(self, problem, steps, *, ratio):
         self._problem, self._steps, self._ratio = problem, steps, ratio
@@ -199,16 +227,6 @@ class Searching(Resumable):
         )
         self._round: tuple[Any, ...] = ()
         self.work, self.further = steps.work, 0
-
-    @property
-    def state(self):
-        """U (d, k) and V (n, k)."""
-        return self._steps.state
-
-    @property
-    def totals(self):
-        """What is summed up, see the kernel."""
-        return self._steps.totals
 
     @property
     def step(self):
@@ -260,6 +278,20 @@ def _excess(problem, batch):
     return 1.0 + np.maximum(ratio - 1.0, 0.0) / batch
 
 
+class MiniBatches:
+    """Draws the samples of every stochastic gradient, so many of each client, with replacement."""
+
+    def __init__(self, problem, size, rng):
+        if not isinstance(problem, SampleObjectives):
+            raise ValueError("batch needs losses of samples")
+        memory.require("a batch", 2 * size * problem.n * problem.d, batch=size, n=problem.n)
+        self._problem, self._size, self._rng = problem, size, rng
+
+    def draw(self):
+        """Return the clients' functions on samples that are drawn anew."""
+        return self._problem.resample(self._size, self._rng)
+
+
 class General(Resumable):
     """The same rounds for any functions, on mini-batches, or with U after V; in NumPy."""
 
@@ -269,11 +301,11 @@ class General(Resumable):
     finds_steps = False
 
     def __init__(
-        self, problem, U, V, settings, *, local_steps, alternating=False, batch=None, batch_rng=None
-    ):
+        self, problem, U, V, settings, *, local_steps, alternating=False,
+        batches: MiniBatches | None = None,
+    ):  # fmt: skip
         self._problem, self.settings, self._local_steps = problem, settings, local_steps
-        self._alternating = alternating
-        self._batch, self._batch_rng = batch, batch_rng
+        self._alternating, self._batches = alternating, batches
         self._U, self._V = U.copy(), V.copy()
         self._start = U.copy(), V.copy()
         self.totals = np.zeros(4)
@@ -312,9 +344,7 @@ class General(Resumable):
         return U - step_size * (self._gradients(V).T @ (weights[:, None] * V) + noise_U), path
 
     def _gradients(self, V):
-        problem = self._problem
-        if self._batch is not None:
-            problem = problem.resample(self._batch, self._batch_rng)
+        problem = self._problem if self._batches is None else self._batches.draw()
         return problem.gradients(V @ self._U.T)
 
     def _add(self, U, path):

@@ -31,10 +31,10 @@ class Resumable:
 
     def restore(self, saved: tuple[Any, ...]) -> None:
         """Go to where `save` was called, random streams included."""
-        buffers, kept = self._names("buffers"), self._names("kept")
+        buffers, replaced = self._names("buffers"), self._names("kept")
         for name, array in zip(buffers, saved, strict=False):
             _fill(getattr(self, name), array)
-        for name, value in zip(kept, saved[len(buffers) :], strict=True):
+        for name, value in zip(replaced, saved[len(buffers) :], strict=True):
             setattr(self, name, _restored(getattr(self, name), value))
 
     @classmethod

@@ -125,8 +125,8 @@ def truncated_spectrum(
     n, d = data.n, data.d
     needed = data.X.size + n * d + min(n, d) ** 2
     memory.require("a copy of the samples", needed, n=n, samples=len(data.y), d=d)
-    kept = np.abs(data.y) <= np.sqrt(truncation) * root_mean_square(data.y)
-    weights = np.where(kept, data.y, 0.0) / np.repeat(data.m, data.m)
+    used = np.abs(data.y) <= np.sqrt(truncation) * root_mean_square(data.y)
+    weights = np.where(used, data.y, 0.0) / np.repeat(data.m, data.m)
     moments = np.add.reduceat(data.X * weights[:, None], data.offsets[:-1], axis=0)
     if d <= n:
         values, vectors = eigh(moments.T @ moments, subset_by_index=[d - k, d - 1])
@@ -182,18 +182,18 @@ def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
     k = check.rank(k, data.n, data.d)
     if not is_feasible(data):
         raise ValueError(f"data must have d at most {int(memory.DENSE**0.5)}, got {data.d}")
-    found = whitening(data).widened(k)
-    Z = found.covariates(data.X)
+    coordinates = whitening(data).widened(k)
+    Z = coordinates.covariates(data.X)
     models = np.zeros((data.n, Z.shape[1]))
-    if found.rank:  # covariates that are 0 have no models
-        scaled = _near_their_mean(Z[:, : found.rank] * found.spectrum, data)
-        models[:, : found.rank] = scaled * found.spectrum
+    if coordinates.rank:  # covariates that are 0 have no models
+        scaled = _near_their_mean(Z[:, : coordinates.rank] * coordinates.spectrum, data)
+        models[:, : coordinates.rank] = scaled * coordinates.spectrum
     pooled = Z.T @ (data.y / np.repeat(data.m * data.n, data.m))
     leading = _directions(models)[:k]
     away = np.vstack([pooled, _directions(models - pooled)])
     frames = [_first_independent(rows, k) for rows in (leading, away)]
     losses = [_least_loss(Z, data.y, data.offsets, frame) for frame in frames]
-    return found.frame(frames[int(np.argmin(losses))])
+    return coordinates.frame(frames[int(np.argmin(losses))])
 
 
 def _near_their_mean(X, data):
@@ -326,9 +326,9 @@ def projected_gradient_start(
         step = 1.0 / smoothness if smoothness > 0.0 else 0.0
     else:
         step = check.real("step_size", step_size, above=0.0)
-    left, right = np.zeros((data.n, k)), np.zeros((k, data.d))
+    heads, BT = np.zeros((data.n, k)), np.zeros((k, data.d))
     for _ in range(rounds):
-        theta = left @ right
+        theta = heads @ BT
         for clients, X, y in blocks:
             with np.errstate(over="ignore", invalid="ignore"):  # which is said below
                 residual = (X @ theta[clients, :, None])[..., 0] - y
@@ -336,8 +336,8 @@ def projected_gradient_start(
         if not np.isfinite(theta).all():
             raise ValueError(f"step_size {step:g} makes projected gradient descent diverge")
         U, singular_values, VT = np.linalg.svd(theta, full_matrices=False)
-        left, right = U[:, :k] * singular_values[:k], VT[:k]
-    return np.ascontiguousarray(right.T), left
+        heads, BT = U[:, :k] * singular_values[:k], VT[:k]
+    return np.ascontiguousarray(BT.T), heads
 
 
 def _alike(data):

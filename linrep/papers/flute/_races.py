@@ -16,7 +16,7 @@ import pandas as pd
 
 from linrep.claims.tables import draw_seeds
 from linrep.papers.flute import settings
-from linrep.papers.flute.settings import NOISE, TIE
+from linrep.papers.flute.settings import NOISE, STEPS, TIE
 
 FIGURE = settings.Figure1()
 D, EPOCHS = FIGURE.d, 800
@@ -95,16 +95,21 @@ class Races:
         return trace[what][-1]
 
 
-def race(
-    rng, count, models, n, m, k, *, starts, heads=("exact",), steps=("own", "same"), epochs=EPOCHS,
-    noise=NOISE,
-):  # fmt: skip
-    """Run so many seeds, drawn from rng, or those of a list, with streams that are free of M."""
+def list_variants(starts, heads=("exact",), steps=STEPS):
+    """Return FedRep's variants with each of these starts, solvers of the heads and step sizes."""
+    return tuple(product(starts, heads, steps))
+
+
+def race(rng, count, models, n, m, k, *, others, epochs=EPOCHS, noise=NOISE):
+    """Run FLUTE and others with so many seeds, drawn from rng, or those of a list.
+
+    Others are variants of FedRep. Streams of seeds in a list are free of M.
+    """
     given = not isinstance(count, int)
     runs = [
         _run(
             models, n, m, k, np.random.default_rng([seed, m, k] if given else [seed, n, m, k]),
-            starts, heads, steps, epochs, noise,
+            others, epochs, noise,
         )
         for seed in (count if given else draw_seeds(rng, count))
     ]  # fmt: skip
@@ -112,19 +117,18 @@ def race(
     return Races(name if noise == NOISE else f"{name}, noise {noise:g}", k, runs)
 
 
-def _run(models, n, m, k, rng, starts, heads, steps, epochs, noise):
+def _run(models, n, m, k, rng, others, epochs, noise):
     """Return the traces of FLUTE and of FedRep's variants on one problem."""
     truth = draw_truth(models, n, noise, rng)
     data = truth.draw(m, rng=rng)
     random = settings.random_start(n, D, k, rng)
     recorded = RECORD[: np.searchsorted(RECORD, epochs, side="right")]
     traces = {"FLUTE": settings.flute(data, k, random, epochs, recorded)}
-    if not starts:
+    if not others:
         least = np.mean(np.linalg.norm(truth.best(k).Phi - truth.Phi, axis=0))
         traces["FLUTE"].metrics["best"] = np.array([least])
     traces["FLUTE"].metrics["zero"] = np.array([np.mean(np.linalg.norm(truth.Phi, axis=0))])
-    variants = product(starts, heads, steps)
-    for variant in variants:
+    for variant in others:
         traces[named(*variant)] = settings.fedrep(data, k, random, epochs, recorded, *variant)
     return traces
 

@@ -34,7 +34,7 @@ def clients(budget, rng, *, smaller=MANY):
         for m, k in budget([SHOWN], GRID):
             seeds = draw_seeds(rng, budget(60, 50, 300))
             few, many = (
-                race(None, seeds, "Figure 3", n, m, k, starts=(), noise=noise) for n in (FEW, MANY)
+                race(None, seeds, "Figure 3", n, m, k, others=(), noise=noise) for n in (FEW, MANY)
             )
             one, other = (many, few) if smaller == MANY else (few, many)
             for what in ("truth_error", "client_error"):

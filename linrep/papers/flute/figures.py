@@ -25,6 +25,7 @@ from linrep.papers.flute._races import (
     NOISES,
     RANKS,
     SIZES,
+    list_variants,
     named,
     race,
 )
@@ -41,12 +42,14 @@ from linrep.papers.flute.settings import HEADS, STEPS, TIE
 )
 def figure1_early(budget, rng, *, ahead="FedRep"):
     """Compare errors after 10 epochs: all head solvers, both step sizes and both truths."""
-    options = {"starts": ("moments",), "heads": HEADS, "epochs": 10}
+    others = list_variants(("moments",), HEADS)
     for models in MODELS:
         for n, m in budget(((30, 20),), SIZES):
             for k in budget((2, 8), RANKS):
                 for noise in budget((NOISE,), NOISES if k == 2 else (NOISE,)):
-                    found = race(rng, budget(30, 40), models, n, m, k, noise=noise, **options)
+                    found = race(
+                        rng, budget(30, 40), models, n, m, k, others=others, epochs=10, noise=noise
+                    )
                     for name in found.methods:
                         pair = found.last(name), found.last("FLUTE")
                         solver = name.removeprefix("FedRep, ").removesuffix(" step")
@@ -68,9 +71,10 @@ def _grid(budget, rng, models, seeds, more, *, starts=("moments",), ranks=RANKS)
 
     Quick has its cheapest corner.
     """
+    others = list_variants(starts)
     for n, m in budget(((15, 12), (15, 20)), SIZES):
         for k in budget(ranks[:1], ranks):
-            yield race(rng, more if k == 2 else seeds, models, n, m, k, starts=starts, steps=STEPS)
+            yield race(rng, more if k == 2 else seeds, models, n, m, k, others=others)
 
 
 def _scopes(races, smaller, larger, step, *, few, tie, quantity):
@@ -157,10 +161,10 @@ def where_it_ends_lower(budget, rng, *, share=1.0):
     """Compare errors after 800 epochs, both M together, and all k where samples are many."""
     few, many = 12, 20
     clients = budget((15,), (15, 30))
-    options = {"starts": ("moments",), "steps": STEPS}
-    lower = [race(rng, budget(40, 100, 400), "Figure 1", n, few, 8, **options) for n in clients]
+    others = list_variants(("moments",))
+    lower = [race(rng, budget(40, 100, 400), "Figure 1", n, few, 8, others=others) for n in clients]
     ties = [
-        race(rng, budget(40, 40, 200), "Figure 1", n, many, k, **options)
+        race(rng, budget(40, 40, 200), "Figure 1", n, many, k, others=others)
         for n in clients for k in budget((2,), RANKS)
     ]  # fmt: skip
     for step in STEPS:
@@ -309,7 +313,7 @@ def _blocks(budget, rng, models, seeds):
     """Return races per M and N, a list along k each."""
     return [
         [
-            race(rng, seeds, models, n, m, k, starts=("moments",), steps=STEPS)
+            race(rng, seeds, models, n, m, k, others=list_variants(("moments",)))
             for k in budget((2, 4, 8), RANKS)
         ]
         for n, m in budget(((15, 20),), SIZES)
@@ -363,7 +367,7 @@ def small_k(budget, rng, *, models, sign=1.0, factor=1.0, gains=tuple(_GAINS)):
     few = 30 if models == "Figure 1" else 95
     blocks = _blocks(budget, rng, models, budget(30, few, 2 * few))
     small = [
-        race(rng, budget(60, 160, 400), models, n, m, 2, starts=("moments",), steps=STEPS)
+        race(rng, budget(60, 160, 400), models, n, m, 2, others=list_variants(("moments",)))
         for n, m in budget(((15, 20),), SIZES)
     ]
     rows: list[pd.DataFrame] = []

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.papers.flute._races import Races, race
+from linrep.papers.flute._races import Races, list_variants, race
 from linrep.papers.flute.figure4 import unbounded_from
 from tests.papers.support import *  # noqa: F403
 
@@ -33,10 +33,8 @@ def test_epochs_until_near_the_end_and_until_ahead():
 
 
 def test_methods_meet_the_same_problem():
-    starts, heads = ("moments", "random"), ("exact", "1 step")
-    found = race(
-        np.random.default_rng(0), 2, "Figure 3", 12, 11, 2, starts=starts, heads=heads, epochs=6
-    )
+    others = list_variants(("moments", "random"), ("exact", "1 step"))
+    found = race(np.random.default_rng(0), 2, "Figure 3", 12, 11, 2, others=others, epochs=6)
     assert len(found.runs) == 2
     assert len(found.methods) == 8
     own = "FedRep(RI), exact, own step"
