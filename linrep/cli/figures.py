@@ -224,12 +224,11 @@ def sized(item, given, replicates, quick, option):
     try:
         sizes = {name: read_axis(name, text) for name, text in given.items()}
         item = item.with_sizes(sizes if replicates is None else {**sizes, "replicates": replicates})
+        _check_sizes(item, quick)
         sweep_of(item, quick=quick)
         others = item.others(quick)
     except (ValueError, TypeError) as error:
-        own = () if item.sizes is None else vars(item.sizes)
-        named = str(error).partition(" ")[0] in {*given, *own}
-        raise BadInput(f"{item.id}: {'--' if named else ''}{error}") from None
+        raise BadInput(f"{item.id}: {error}") from None
     folder = RESULTS / "quick" if quick else RESULTS
     if not others:
         return item, folder
@@ -240,6 +239,18 @@ def sized(item, given, replicates, quick, option):
     for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
         echo(f"{item.id}: {remark}", err=True)
     return item, folder / _folder(others)
+
+
+def _check_sizes(item, quick):
+    """Refuse sizes that cannot be, by the option that a message begins with the name of."""
+    from linrep.figures.sizes import NoSuchSize
+
+    try:
+        item.sizes_at(quick)
+    except NoSuchSize:
+        raise
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"--{error}") from None
 
 
 def _folder(others):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -107,7 +107,7 @@ def _run_chunk(job, stopped, begin, notes):
                     result = call(job.function, cell, keys, replicate, job.settings)
                 rows, error = read_rows(result, job.types), None
             except FAILURES as exception:
-                rows, error = [{}], describe(exception)
+                rows, error = [{}], str(describe(exception))
             after = time.perf_counter()
             records.add(rows, error, after - before, notes)
             notes.clear()
@@ -191,10 +191,28 @@ def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
     )
 
 
-def describe(exception: BaseException) -> str:
-    """Return the kind, message and place of an exception in one line.
+class Failure(NamedTuple):
+    """What is stored of an exception: its kind and message, and where it comes from."""
 
-    The place is the last one in a user's file, where there is one: what linrep and other packages
+    message: str
+    file: str
+    line: int | None
+
+    def __str__(self):
+        return f"{self._start()}{self.line})"
+
+    def is_same(self, stored: str) -> bool:
+        """Tell whether a stored one differs at most in the line, which an edit elsewhere moves."""
+        return stored.startswith(self._start())
+
+    def _start(self):
+        return f"{self.message} ({self.file}:"
+
+
+def describe(exception: BaseException) -> Failure:
+    """Return what is stored of an exception that was caught, in one line.
+
+    Its place is the last one in a user's file, where there is one: what linrep and other packages
     refuse has to be changed there.
     """
     try:
@@ -202,9 +220,9 @@ def describe(exception: BaseException) -> str:
     except Exception:  # an exception that cannot say what it is
         message = "(no message)"
     frames = traceback.extract_tb(exception.__traceback__)
-    own = [frame for frame in frames if not targets.installed(frame.filename)] or frames
-    place = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno})" if own else ""
-    return f"{type(exception).__name__}: {message}{place}"
+    last = ([frame for frame in frames if not targets.installed(frame.filename)] or frames)[-1]
+    name = f"{type(exception).__name__}: {message}"
+    return Failure(name, os.path.basename(last.filename), last.lineno)
 
 
 class _Records:
