@@ -328,6 +328,7 @@ def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
         expected=item.expected,
         stored=found_there,
         control=control if isinstance(control, str) else None,
+        readings=decided.readings,
     )
 
 

@@ -75,7 +75,8 @@ def reproduce(wanted, portable, workers, out):
     known, entries = claims(), ledger.recorded()
     chosen = [item for item in known.values() if wanted == "all" or _is_numbered(item, known)]
     # A quick check takes about a tenth of the recorded one.
-    expected |= {item.id: entries.get(item.id, {}).get("seconds", 0.0) / 10.0 for item in chosen}
+    seconds = {name: entry.seconds / 10.0 for name, entry in entries.items()}
+    expected |= {item.id: seconds.get(item.id, 0.0) for item in chosen}
     store, drawn = out / "verify", out / "figures"
     before = _finished(figures, chosen, store, drawn)
     if before:
@@ -173,7 +174,7 @@ def _result(name, store):
 
 def _as_recorded(results, entries):
     """Count the verdicts that the ledger has, too."""
-    return sum(item.verdict == entries.get(item.id, {}).get("verdict") for item in results)
+    return sum(item.id in entries and item.verdict == entries[item.id].verdict for item in results)
 
 
 def _order(expected):

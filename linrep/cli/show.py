@@ -141,26 +141,27 @@ def _claim(item, state, store, verbose):
     from linrep.claims.evidence import instance
     from linrep.claims.ledger import readings
 
-    recorded, source = item.recorded, ""
-    if recorded:
-        source = f"{'stored run' if state.run else 'ledger'}, {recorded['budget']} budget"
+    result, source = item.recorded, ""
+    if result:
+        source = f"{'stored run' if state.run else 'ledger'}, {result.budget} budget"
     _statement(item.claim, verbose)
     _verdict(item, source)
     _stored(state, store)
-    for line in readings(recorded):
+    for line in readings(result) if result else ():
         _line("reading", line)
     _explanation(item.finding, item.proof, verbose)
-    if recorded.get("counterexample"):
-        _line("instance", json.dumps(instance(recorded), ensure_ascii=False))
+    if result and result.counterexample:
+        _line("instance", json.dumps(instance(result), ensure_ascii=False))
     _corrections(item)
     words = ["linrep", "verify", *filter(None, [item.file]), item.claim.id]
-    if recorded:
-        words += ["--budget", recorded["budget"], "--seed", str(recorded["seed"])]
+    if result:
+        words += ["--budget", result.budget, "--seed", str(result.seed)]
     if store != STORE:
         words += ["--store", str(store)]
     _line("check it", shlex.join(words))
-    _parts(recorded.get("parts", ()))
-    _facts(recorded.get("facts", ()), verbose, source)
+    if result:
+        _parts(result.parts)
+        _facts(result.facts, verbose, source)
 
 
 def _statement(claim, verbose):
@@ -178,29 +179,29 @@ def _statement(claim, verbose):
 def _verdict(item, source):
     """Print a verdict with the numbers that it rests on."""
     from linrep.claims import ledger
-    from linrep.claims.entry import failing_parts
-    from linrep.claims.evidence import FAILS
 
-    recorded = item.recorded
-    several = failing_parts(part["verdict"] for part in recorded.get("parts", ()))
-    needed = f"it would take {recorded['needed']}" if recorded.get("needed") else ""
-    more = filter(None, [*_numbers(recorded), several, needed])
-    _line("verdict", verdict(item.verdict), "".join(f" · {each}" for each in more))
-    if recorded:
-        raised = item.verdict == "error"
-        _line("raised" if raised else "measured", f"{recorded['sentence']} ({source})")
-    _line("largest", ledger.largest_failure(recorded))
-    if recorded.get("control"):
-        accepted = f"ACCEPTED, {recorded['control']}: the check does not reject what is false"
-        _line("control", "rejected" if recorded["control"] == FAILS else accepted)
+    result = item.recorded
+    numbers = "".join(f" · {each}" for each in ledger.numbers_of(result))
+    _line("verdict", verdict(item.verdict), numbers)
+    if result is None:
+        return
+    raised = item.verdict == "error"
+    _line("raised" if raised else "measured", f"{result.sentence} ({source})")
+    _line("largest", ledger.largest_failure(result))
+    if result.control:
+        accepted = f"ACCEPTED, {result.control}: the check does not reject what is false"
+        _line("control", accepted if result.accepts_its_control else "rejected")
 
 
 def _stored(state, store):
     """Print how a stored run stands beside the ledger, and whether it can still be used."""
+    from linrep.claims.ledger import measured_and_claimed
+
     if state.run and state.recorded:
-        of_ledger = [*_numbers(state.recorded), f"{state.recorded['budget']} budget"]
-        texts = "".join(f" · {each}" for each in filter(None, of_ledger))
-        _line("ledger", verdict(state.recorded["verdict"]), texts)
+        recorded = state.recorded
+        numbers = [recorded.strength, *measured_and_claimed(recorded), f"{recorded.budget} budget"]
+        texts = "".join(f" · {each}" for each in filter(None, numbers))
+        _line("ledger", verdict(recorded.verdict), texts)
     if state.damaged:
         _line("store", f"its run in {store} is damaged; linrep verify computes it again")
     if state.stale:
@@ -246,20 +247,11 @@ def _parts(parts):
     head = "measurement", "verdict", "strength", "measured", "claimed", "low", "high", "trials"
     rows = []
     for part in parts:
-        name = part["name"] or part.get("quantity") or "-"
+        name = part.name or part.quantity or "-"
         numbers = [shown(part, key) for key in ("measured", "predicted", "low", "high")]
-        strength = part.get("strength") or "-"
-        rows.append((name, verdict(part["verdict"]), strength, *numbers, str(part["n_trials"])))
+        strength = part.strength or "-"
+        rows.append((name, verdict(part.verdict), strength, *numbers, str(part.n_trials)))
     table(head, rows, left=3)
-
-
-def _numbers(result):
-    """Return a verdict's strength, and what was measured and claimed, where there is any."""
-    from linrep.claims.evidence import shown
-
-    numbers = (("measured", "measured"), ("claimed", "predicted"))
-    known = [f"{name} {shown(result, key)}" for name, key in numbers if result.get(key) is not None]
-    return [result.get("strength"), *known]
 
 
 def _facts(facts, verbose, source):
@@ -267,12 +259,12 @@ def _facts(facts, verbose, source):
     from linrep.claims.grids import grids, title
 
     tables, others = grids(facts)
-    texts = [fact for fact in others if isinstance(fact["value"], str)]
+    texts = [fact for fact in others if isinstance(fact.value, str)]
     others = [fact for fact in others if fact not in texts]
     if texts:
         echo()
     for fact in texts:
-        echo(wrapped(f"{title(fact)}: {fact['value']}", "  "))
+        echo(wrapped(f"{title(fact)}: {fact.value}", "  "))
     for grid in tables:
         echo()
         caption = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
@@ -297,7 +289,7 @@ def _fact(fact, unit=True):
 
     if fact is None:
         return "–"
-    return f"{shown(fact, 'value')} {fact['unit'] if unit else ''}".rstrip()
+    return f"{shown(fact, 'value')} {fact.unit if unit else ''}".rstrip()
 
 
 def _figure(name):

@@ -251,10 +251,11 @@ def constants(paper, budget, workers, seed, store, out):
     from linrep.claims import claims, ledger
 
     with bad_input(ValueError):
+        recorded = ledger.recorded()
         chosen = [
             item
             for item in claims([paper]).values()
-            if "probability bound" in ledger.recorded().get(item.id, {}).get("kinds", ())
+            if item.id in recorded and "probability bound" in recorded[item.id].kinds
         ]
     with bad_input(OSError):
         out.mkdir(parents=True, exist_ok=True)
@@ -356,8 +357,8 @@ def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
     remaining = [
         item
         for item in chosen
-        if (not verdicts or entries.get(item.id, {}).get("verdict") in verdicts)
-        and (not strengths or entries.get(item.id, {}).get("strength") in strengths)
+        if (not verdicts or (item.id in entries and entries[item.id].verdict in verdicts))
+        and (not strengths or (item.id in entries and entries[item.id].strength in strengths))
         and (not papers or item.paper in papers)
         and (not severities or (item.id in known and known[item.id].severity in severities))
     ]
@@ -372,7 +373,7 @@ def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level
     from linrep.claims.verify import verify as run
 
     # Of another budget they tell the order, too.
-    seconds = {name: entry["seconds"] for name, entry in entries.items()}
+    seconds = {name: entry.seconds for name, entry in entries.items()}
     with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
         return run(
             chosen, budget=budget, seed=seed, workers=workers, store=store, file=file,
@@ -384,13 +385,15 @@ def _list(chosen, entries):
     """Print a line for each claim, and how to go on."""
     rows = []
     for item in chosen:
-        recorded = entries.get(item.id, {})
-        recorded_verdict = recorded.get("verdict") or "-"
+        result = entries.get(item.id)
+        strength = result.strength if result else ""
         rows.append(
-            (item.id, verdict(recorded_verdict), recorded.get("strength") or "-", item.plain)
+            (item.id, verdict(result.verdict if result else "-"), strength or "-", item.plain)
         )
     listing(rows)
-    counts = Counter(entries.get(item.id, {}).get("verdict") or "unchecked" for item in chosen)
+    counts = Counter(
+        entries[item.id].verdict if item.id in entries else "unchecked" for item in chosen
+    )
     echo(*_counted(counts), "; linrep show ID has the reason", err=True)
 
 
@@ -406,10 +409,10 @@ def _print(results, entries, verbose, budget):
     rows = [
         (
             item.id, verdict(item.verdict),
-            *((entries.get(item.id, {}).get("verdict", "-"),) if entries else ()),
+            *((entries[item.id].verdict if item.id in entries else "-",) if entries else ()),
             item.strength or "-",
             *((_control(item),) if controls else ()),
-            shown(vars(item), "measured"), shown(vars(item), "predicted"), str(item.n_trials),
+            shown(item, "measured"), shown(item, "predicted"), str(item.n_trials),
             "stored" if item.stored else f"{item.seconds:.1f}",
         )
         for item in results
@@ -428,9 +431,8 @@ def _counted(counts):
 
 def _reasons(results, verbose):
     """Say why what does not hold does not: in a line for each claim, or all of it."""
-    from linrep.claims.entry import failing_parts
     from linrep.claims.findings import findings
-    from linrep.claims.ledger import largest_failure, readings
+    from linrep.claims.ledger import failing_parts, largest_failure, readings
     from linrep.claims.sections import unescaped
 
     why = findings()
@@ -441,15 +443,14 @@ def _reasons(results, verbose):
             continue
         known = item.verdict in ("fails", "vacuous") and item.id in why
         reason = unescaped(why[item.id].headline) if known else item.sentence
-        values = item.as_json()
         in_parts = verbose or not known
         several = failing_parts(part.verdict for part in item.parts) if in_parts else ""
-        most = largest_failure(values)
+        most = largest_failure(item)
         needed = f"would take: {item.needed}" if item.needed else ""
         largest = f"largest failure: {most}" if most and not known else ""
         more = "; ".join(filter(None, [several, largest, needed]))
         text = f"{reason} ({more})" if more else reason
-        others = readings(values)
+        others = readings(item)
         if verbose:
             echo("\n", item.id, " ", verdict(item.verdict), ": ", wrapped(text, "  "))
             if known:
@@ -475,7 +476,7 @@ def _measured(item):
     from linrep.claims.ledger import largest_failure
 
     echo("  measured: ", wrapped(item.sentence, "  "))
-    if most := largest_failure(item.as_json()):
+    if most := largest_failure(item):
         echo("  largest failure: ", wrapped(most, "  "))
 
 
@@ -516,7 +517,7 @@ def compare(results, known, entries):
         held = "to hold" if item.expected == HOLDS else f"with the verdict {item.expected!r}"
         expected = f"{'it is not in the ledger, and ' if entries else ''}expected {held}"
         if item.id in entries:
-            expected = f"the ledger has {entries[item.id]['verdict']}"
+            expected = f"the ledger has {entries[item.id].verdict}"
         echo(f"{item.id}: {item.verdict}, {expected}", err=True)
     if len(wrong) > _SHOWN:
         echo(f"and {len(wrong) - _SHOWN} more", err=True)

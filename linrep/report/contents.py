@@ -10,13 +10,13 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import linrep
 from linrep._lib.progress import progress_bar
 from linrep._lib.validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections
 from linrep.claims.current import current
+from linrep.claims.evidence import Result
 from linrep.claims.findings import findings
 from linrep.claims.ledger import CONTRADICTS, outcome, recorded_points
 from linrep.claims.proofs import proofs
@@ -29,7 +29,7 @@ from linrep.report.outline import outline, pictured
 def gather(
     chosen: Iterable[Claim],
     *,
-    ledger: Mapping[str, Mapping[str, Any]],
+    ledger: Mapping[str, Result],
     store: Path,
     budget: str | None = None,
     seed: int = 0,
@@ -120,7 +120,7 @@ def gather(
 def _deciding(points, result):
     """Return the panel of a part that the verdict rests on, rather along an axis than in order."""
     panels = points.groupby("panel", sort=False)["xlabel"].first()
-    names = [part["name"] for part in result["parts"] if part["verdict"] == result["verdict"]]
+    names = [part.name for part in result.parts if part.verdict == result.verdict]
     own = [panel for name in names for panel in panels.index if panel.startswith(name)]
     own = own or list(panels.index)
     along = [panel for panel in own if not panels[panel].startswith("rank")]
@@ -141,8 +141,9 @@ def _entry(item, known, budget, seed, command, file):
         "proof": None if file else proofs().get(item.id),
     }
     if run is None:
-        shown = recorded or {"budget": budget, "seed": seed}
-        return Entry(command=command(item.id, shown["budget"], shown["seed"]), **common)
+        if recorded is not None:
+            budget, seed = recorded.budget, recorded.seed
+        return Entry(command=command(item.id, budget, seed), **common)
     return Entry(
         command=command(item.id, run.result.budget, seed),
         contradicts=recorded is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -62,6 +63,7 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.tests["finite"] = math.isfinite
     ids = {entry.claim.id for entry in report.entries}
     environment.filters |= {
         "formula": _formula, "prose": mathml.prose, "number": _number, "sentence": _sentence,
@@ -81,7 +83,7 @@ def render(report: Report) -> str:
         for name in MEANINGS
         if name in VERDICTS or any(entry.verdict == name for entry in report.entries)
     ]
-    strengths = {(entry.result or {}).get("strength") for entry in report.entries}
+    strengths = {entry.strength for entry in report.entries}
     severities = set(map(severity, report.entries))
     return environment.get_template("report.html").render(
         report=report,
@@ -118,7 +120,7 @@ def origin(entry: Entry) -> str:
     """Return where a result comes from."""
     if entry.result is None:
         return "no result"
-    budget = entry.result["budget"]
+    budget = entry.result.budget
     return f"{budget} run" if entry.stored else f"ledger, {budget}"
 
 
@@ -131,7 +133,7 @@ def severity(entry: Entry) -> str:
 def _of(entries):
     """Return verdict, severity, strength and form of claims, as the page's filters compare them."""
     values = (
-        (entry.verdict, severity(entry), (entry.result or {}).get("strength") or "",
+        (entry.verdict, severity(entry), entry.strength,
          FORMS[bool(entry.claim.corrects)])
         for entry in entries
     )  # fmt: skip
@@ -139,16 +141,16 @@ def _of(entries):
 
 
 def _number(value):
-    """Return a number in four digits, thousands in all; a dash for none, and no sign for zero."""
-    if value is not None and _THOUSANDS <= abs(value) < 100 * _THOUSANDS:
+    """Return a number in four digits, thousands in all; a dash for NaN, and no sign for zero."""
+    if _THOUSANDS <= abs(value) < 100 * _THOUSANDS:
         return mathml.prose(f"{value:.0f}")
-    return mathml.prose(show(value if value is None else value + 0.0))
+    return mathml.prose(show(value + 0.0))
 
 
-def _shown(entry, key):
+def _shown(item, key):
     """Return a number of a result, a part or a fact, a bound with its sign."""
-    value = entry[key]
-    return Markup("{}{}").format("" if value is None else sign(entry, key), _number(value))
+    value = getattr(item, key)
+    return Markup("{}{}").format(sign(item, key) if math.isfinite(value) else "", _number(value))
 
 
 def _formula(latex):
@@ -232,8 +234,8 @@ def _runs(report):
             {
                 "origin": name,
                 "count": len(own),
-                "seeds": ", ".join(map(str, sorted({result["seed"] for result in results}))),
-                "seconds": sum(result["seconds"] for result in results),
+                "seeds": ", ".join(map(str, sorted({result.seed for result in results}))),
+                "seconds": sum(result.seconds for result in results),
                 "first": min(times, default=None),
                 "last": max(times, default=None),
                 "versions": sorted({entry.versions for entry in own if entry.versions}),
