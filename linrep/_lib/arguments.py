@@ -105,8 +105,8 @@ def _checked(function, limits):
     def call(*args, **kwargs):
         nonlocal looks
         if looks is None:  # before the first call annotations may name what comes later
-            found = {each.name: _look_of(each, function, limits) for each in taken}
-            looks = {name: look for name, look in found.items() if look}
+            looks_of = {each.name: _look_of(each, function, limits) for each in taken}
+            looks = {name: look for name, look in looks_of.items() if look}
         for name, value in (*zip(order, args), *kwargs.items()):  # noqa: B905 - Python counts them
             if name in looks:
                 looks[name](name, value)

@@ -88,8 +88,8 @@ def is_attempt(path: Path) -> bool:
 def remove_leftovers(folder: Path) -> None:
     """Remove what processes of this machine that have ended did not finish writing."""
     for path in folder.glob(f"{TEMPORARY}*"):
-        host, _, rest = path.name.removeprefix(TEMPORARY).partition("-")
-        process = rest.partition("-")[0]
+        host, _, remainder = path.name.removeprefix(TEMPORARY).partition("-")
+        process = remainder.partition("-")[0]
         if host == _host() and process.isdecimal() and not _alive(int(process)):
             path.unlink(missing_ok=True)
 

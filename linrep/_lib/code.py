@@ -51,7 +51,7 @@ def _sources(left_out):
     package = Path(linrep.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
-        place = path.relative_to(package).with_suffix("")
-        if not left_out & {place.as_posix(), *(folder.as_posix() for folder in place.parents)}:
+        module = path.relative_to(package).with_suffix("")
+        if not left_out & {module.as_posix(), *(folder.as_posix() for folder in module.parents)}:
             digest.update(path.read_bytes())
     return digest.hexdigest()

@@ -22,7 +22,7 @@ _BADGES = {
 
 def line(item: Any) -> str:
     """Return the ``repr`` of a dataclass or named tuple: short, whatever arrays it holds."""
-    names = getattr(item, "_fields", None) or [own.name for own in fields(item) if own.repr]
+    names = getattr(item, "_fields", None) or [each.name for each in fields(item) if each.repr]
     return f"{type(item).__name__}({_pairs((name, getattr(item, name)) for name in names)})"
 
 
@@ -65,20 +65,20 @@ def table(rows: Iterable[Iterable[Any]], header: Iterable[Any] = ()) -> str:
     """Return rows as HTML, their first cells as names; what they hold is escaped."""
     top = "".join(_cell("th", text) for text in header)
     lines = "".join(
-        f"<tr>{_cell('th', first)}{''.join(_cell('td', cell) for cell in rest)}</tr>"
-        for first, *rest in rows
+        f"<tr>{_cell('th', first)}{''.join(_cell('td', cell) for cell in others)}</tr>"
+        for first, *others in rows
     )
     return f"<table>{f'<tr>{top}</tr>' if top else ''}{lines}</table>"
 
 
 def sheet(title: str, rows: Mapping[str, Any]) -> str:
     """Return a title and what belongs to it as HTML; what is empty is left out."""
-    kept = (
+    shown = (
         (name, value if isinstance(value, str) else brief(value))
         for name, value in rows.items()
         if not (value is None or (isinstance(value, str) and not value))
     )
-    return f"<strong>{escape(title)}</strong>{table(kept)}"
+    return f"<strong>{escape(title)}</strong>{table(shown)}"
 
 
 def spread(values: Any) -> str:
@@ -100,8 +100,8 @@ def spread(values: Any) -> str:
 def leading(values: Any) -> str:
     """Return the first of an array's values, and how many more there are."""
     first = ", ".join(map(brief, values[:_FEW]))
-    rest = len(values) - _FEW
-    return f"{first} and {rest} more" if rest > 0 else first
+    count = len(values) - _FEW
+    return f"{first} and {count} more" if count > 0 else first
 
 
 def badge(verdict: str) -> str:

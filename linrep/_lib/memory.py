@@ -76,14 +76,14 @@ def _groups():
     except OSError:
         return
     for line in lines:
-        _, controllers, place = line.split(":", 2)
+        _, controllers, location = line.split(":", 2)
         if not controllers:
             root, names = _GROUPS, ("memory.max", "memory.current")
         elif "memory" in controllers.split(","):
             root, names = _GROUPS / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
         else:
             continue
-        inner = root / place.lstrip("/")
+        inner = root / location.lstrip("/")
         for folder in (inner, *inner.parents):
             if folder.is_relative_to(root):
                 yield folder, *names

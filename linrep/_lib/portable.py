@@ -51,8 +51,8 @@ def reason() -> str | None:
         return f"this is {platform.machine()}, not x86-64"
     from llvmlite.binding import get_host_cpu_features
 
-    found = get_host_cpu_features()
-    missing = [name for name in _REQUIRED if not found.get(name)]
+    features = get_host_cpu_features()
+    missing = [name for name in _REQUIRED if not features.get(name)]
     return f"this processor lacks {', '.join(missing)}" if missing else None
 
 
@@ -137,8 +137,8 @@ def _pinned():
     numba = sys.modules.get("numba")
     if numba is not None:
         config = numba.config
-        found = (config.CPU_NAME, config.CPU_FEATURES)
-        if found != (LEVEL, "") or not config.DISABLE_INTEL_SVML or config.DISABLE_JIT:
+        target = (config.CPU_NAME, config.CPU_FEATURES)
+        if target != (LEVEL, "") or not config.DISABLE_INTEL_SVML or config.DISABLE_JIT:
             return False
     kernel = VARIABLES["OPENBLAS_CORETYPE"]
     libraries = [each for each in threadpool_info() if each["user_api"] == "blas"]

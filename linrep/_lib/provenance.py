@@ -84,8 +84,8 @@ def commit() -> str:
     def git(*arguments):
         here = Path(linrep.__file__).parent
         asked = ["git", *arguments]
-        found = subprocess.run(asked, cwd=here, capture_output=True, text=True, check=True)
-        return found.stdout.strip()
+        process = subprocess.run(asked, cwd=here, capture_output=True, text=True, check=True)
+        return process.stdout.strip()
 
     try:
         git("ls-files", "--error-unmatch", "__init__.py")  # or it is a clone of something else

@@ -46,9 +46,9 @@ def hint(name: str, known: Iterable[str], *, otherwise: str | None = None, prefi
         As in :func:`unknown`.
     """
     known = [str(each) for each in known]
-    found = near(name, known)
-    if found:
-        return proposed(prefix + each for each in found)
+    candidates = near(name, known)
+    if candidates:
+        return proposed(prefix + each for each in candidates)
     if otherwise is not None:
         return otherwise
     more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
@@ -83,5 +83,5 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     inside = [low for low in folded if len(start) > 2 and low.partition(".")[2].startswith(start)]
     inside.sort(key=lambda low: len(low.partition(".")[2]))
     matches = get_close_matches(name.casefold(), folded, n=3, cutoff=0.65)
-    found = dict.fromkeys([*sorted(begun, key=len), *inside, *matches])
-    return [folded[low] for low in found][:3]
+    matching = dict.fromkeys([*sorted(begun, key=len), *inside, *matches])
+    return [folded[low] for low in matching][:3]

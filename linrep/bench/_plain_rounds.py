@@ -116,7 +116,7 @@ class PlainLoop:
     def steps(self, net: nn.Module, client: int, batches: Batches, loss: Any = None) -> None:
         """Train a client's network through the phases of a round."""
         net.train()
-        for place, phase in enumerate(self.method.phases()):
+        for number, phase in enumerate(self.method.phases()):
             trained = phase.trained(self.names())
             for name, value in net.named_parameters():
                 value.requires_grad_(name in trained)
@@ -124,7 +124,7 @@ class PlainLoop:
                 [value for value in net.parameters() if value.requires_grad],
                 lr=phase.lr or self.sgd.lr, momentum=self.sgd.momentum,
             )  # fmt: skip
-            for x, y in batches(client, place, self.round_number):
+            for x, y in batches(client, number, self.round_number):
                 optimizer.zero_grad()
                 (loss or self.loss)(net, x.to(self.device), y.to(self.device), client).backward()
                 self.correct(net, client)
@@ -155,7 +155,7 @@ class PlainLoop:
         """Return half the squared distance of a network from the server's."""
         pairs = zip(net.parameters(), self.model.parameters(), strict=True)
         return (
-            0.5 * torch.stack([((own - other.detach()) ** 2).sum() for own, other in pairs]).sum()
+            0.5 * torch.stack([((mine - other.detach()) ** 2).sum() for mine, other in pairs]).sum()
         )
 
 
@@ -189,12 +189,12 @@ class DittoLoop(PlainLoop):
 
     def local(self, client, batches):
         """Train both."""
-        for own in (True, False):
+        for is_personal in (True, False):
             net = copy.deepcopy(self.model)
-            if own:
+            if is_personal:
                 net.load_state_dict(self.personal[client])
-            self.steps(net, client, batches, self.near if own else None)
-            if own:
+            self.steps(net, client, batches, self.near if is_personal else None)
+            if is_personal:
                 self.personal[client] = net.state_dict()
         return net.state_dict()
 
@@ -219,15 +219,15 @@ class ScaffoldLoop(PlainLoop):
         """Train, and set the client's control variate by the way that it went."""
         self.pushed = self.way = 0.0
         state, before = super().local(client, batches), dict(self.model.named_parameters())
-        for name, own in self.of_client[client].items():
+        for name, control in self.of_client[client].items():
             moved = (before[name].detach() - state[name]) / (self.way * self.sgd.lr)
-            self.of_client[client][name] = own - self.of_server[name] + moved
+            self.of_client[client][name] = control - self.of_server[name] + moved
         return state
 
     def server(self):
         """Set the server's control variate to the mean."""
         self.of_server = {
-            name: torch.stack([own[name] for own in self.of_client]).mean(0)
+            name: torch.stack([controls[name] for controls in self.of_client]).mean(0)
             for name in self.of_server
         }
 
@@ -255,10 +255,10 @@ class FLUTELoop(PlainLoop):
 
     def server(self):
         """Step down the collapse of each head."""
-        for own, present in zip(self.personal, self.present, strict=True):
-            head = own["head.weight"].detach().requires_grad_()
-            (found,) = torch.autograd.grad(neural_collapse(head, present), head)
-            own["head.weight"] = head.detach() - self.method.server_lr * found
+        for network, present in zip(self.personal, self.present, strict=True):
+            head = network["head.weight"].detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(neural_collapse(head, present), head)
+            network["head.weight"] = head.detach() - self.method.server_lr * gradient
 
 
 _LOOPS: dict[type[FedAvg], type[PlainLoop]] = {

@@ -331,8 +331,8 @@ class RoundCase:
             self.method.round(federation, state, np.arange(federation.n)[None])
             plain.round(plain.as_linrep)
         shared = plain.model.state_dict()
-        own = {name: torch.stack([p[name] for p in plain.personal]) for name in state.personal}
+        personal = {name: torch.stack([p[name] for p in plain.personal]) for name in state.personal}
         pairs = [(value[0], shared[name]) for name, value in state.shared.items()]
-        pairs += [(value[0], own[name]) for name, value in state.personal.items()]
+        pairs += [(value[0], personal[name]) for name, value in state.personal.items()]
         results = ([value.cpu().numpy() for value in values] for values in zip(*pairs, strict=True))
         return largest_difference(results)

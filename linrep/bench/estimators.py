@@ -138,11 +138,11 @@ def _numpy(gradient, data, k, start, iterations):
         return value, np.concatenate([of_B.T.ravel(), of_W.ravel()])
 
     first = np.concatenate([each.ravel() for each in (start[0].T, start[1])]) / np.sqrt(size)
-    found = minimize(
+    solution = minimize(
         objective, first, jac=True, method="L-BFGS-B",
         options={"maxiter": iterations, "maxfun": 20 * iterations, "gtol": 0.0, "ftol": 0.0},
     ).x  # fmt: skip
-    return size * found[d * k :].reshape(n, k) @ found[: d * k].reshape(k, d)
+    return size * solution[d * k :].reshape(n, k) @ solution[: d * k].reshape(k, d)
 
 
 def _at_once(X, y, B, W):

@@ -165,8 +165,8 @@ def _adaptive(case: _Case):
     def call():
         BT[:] = case.BT[0]
         W[:] = 0.0
-        for own, start in zip(memory, at_start, strict=True):
-            own[:] = start
+        for array, start in zip(memory, at_start, strict=True):
+            array[:] = start
         adapting.run_adaptive(
             Samples(case.X[0], case.y[0], case.offsets), memory, case.schedule[0], BT, W, settings,
             truth, metrics, work,

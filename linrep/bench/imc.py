@@ -154,11 +154,11 @@ def gauss_newton_by_lsqr(
                 J[entry, : U.size] = np.outer(left[entry], on_left[entry]).ravel()
                 J[entry, U.size :] = np.outer(right[entry], on_right[entry]).ravel()
             J = csr_array(J)
-        rest = seen.values - np.sum(on_right * (right @ V), axis=1)
+        misfit = seen.values - np.sum(on_right * (right @ V), axis=1)
         residual = rows[-1]["residual"]
         near = residual <= _NEAR
         tolerance = residual**2 if near else 1e-15
-        step = lsqr(J, rest, atol=tolerance, btol=tolerance, iter_lim=_MANY if near else _FEW)[0]
+        step = lsqr(J, misfit, atol=tolerance, btol=tolerance, iter_lim=_MANY if near else _FEW)[0]
         S, dV = step[: U.size].reshape(U.shape), step[U.size :].reshape(V.shape)
         U, V = U + np.linalg.solve(mixing, S.T).T, V + dV
         rows.append(core.measure(U, V))

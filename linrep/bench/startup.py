@@ -29,9 +29,9 @@ def measure(repetitions: int = 15) -> Iterator[list[Record]]:
     for code in (_IMPORT, _FIRST_CALL):  # fills the caches
         _start(code)
     imports, loads, calls = np.empty((3, repetitions))
-    for place in range(repetitions):
-        (imports[place],) = _start(_IMPORT)
-        loads[place], calls[place] = _start(_FIRST_CALL)
+    for number in range(repetitions):
+        (imports[number],) = _start(_IMPORT)
+        loads[number], calls[number] = _start(_FIRST_CALL)
     table = "A fresh process, compiled kernels on disk"
     yield compared(table, "alone", {"import linrep": imports})
     yield compared(table, "with numba and SciPy", {"linrep.fedrep loaded": loads})

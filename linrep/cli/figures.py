@@ -106,9 +106,9 @@ class _Figures(CommandWithAxes):
         named = [word for word in arguments if word in there or word.endswith(".py")]
         with bad_input(ValueError):
             chosen = [experiment.load(name) for name in dict.fromkeys(named)]
-        found = [size_section(item.id, item.sizes) for item in chosen if item.sizes is not None]
+        sections = [size_section(item.id, item.sizes) for item in chosen if item.sizes is not None]
         lines = [("linrep figures ID --help", "The sizes of a figure, which are options, too.")]
-        return found or [("Sizes", lines)]
+        return sections or [("Sizes", lines)]
 
 
 @main.command(cls=_Figures, context_settings={"ignore_unknown_options": True})
@@ -144,12 +144,12 @@ def figures(arguments, list_only, **options):
     there = reproduction.recorded() if options["check"] else experiment.available()
     with bad_input(ValueError, OSError):
         patterns = names or (reproduction.PAPERS if options["check"] else experiment.available())
-        found = [
+        matches = [
             name
             for name in experiment.matching(patterns)
             if name in there or name in names or name.endswith(".py")
         ]
-        chosen = [experiment.load(name) for name in found]
+        chosen = [experiment.load(name) for name in matches]
     if list_only:
         listing([(item.id, item.title) for item in chosen])
         return
@@ -287,7 +287,7 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
             asked = click.get_current_context().get_parameter_source("seed")
             default = asked is click.core.ParameterSource.DEFAULT
             with bad_input(OSError), interruptible(Stopped):
-                found = check_figures(
+                reproduction = check_figures(
                     chosen,
                     out=out or RESULTS,
                     workers=workers,
@@ -313,8 +313,8 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
         echo_error(error)
         echo(replay_command(error.run, error.first), err=True)
         raise click.exceptions.Exit(1) from None
-    echo(found.text())
-    if not found.reproduced:
+    echo(reproduction.text())
+    if not reproduction.reproduced:
         raise click.exceptions.Exit(1)
 
 

@@ -141,13 +141,13 @@ def check_given(algorithms, axes, sizes=()) -> None:
     axes = list(axes)
     needed: dict[str, None] = dict.fromkeys(sizes)
     for name in algorithms:
-        own = AXES.get(name, ())
-        needed |= dict.fromkeys(size for size in ("n", "d", "p", "k") if size in own)
-        if "m" in own and "batches" not in axes:  # FLUTE's population has no samples
+        axes_of = AXES.get(name, ())
+        needed |= dict.fromkeys(size for size in ("n", "d", "p", "k") if size in axes_of)
+        if "m" in axes_of and "batches" not in axes:  # FLUTE's population has no samples
             needed["m"] = None
         # What is seen of a matrix: federated averaging can draw it anew.
         seen = ("per_client", "entries", "oversampling")
-        if "entries" in own and "local_steps" not in own and not {*seen} & {*axes}:
+        if "entries" in axes_of and "local_steps" not in axes_of and not {*seen} & {*axes}:
             needed[" or ".join(seen)] = None
     missing = [f"--{name.replace(' or ', ' or --')}" for name in needed if name not in axes]
     if missing:
@@ -175,10 +175,10 @@ def check_rank(algorithms, axes) -> None:
         return
     rank = min(numbers("k"))
     for algorithm in algorithms:
-        own = AXES.get(algorithm, ())
-        if "k" not in own:
+        axes_of = AXES.get(algorithm, ())
+        if "k" not in axes_of:
             continue
-        for name in _LARGEST_RANK["completion" if "p" in own else "regression"]:
+        for name in _LARGEST_RANK["completion" if "p" in axes_of else "regression"]:
             if numbers(name) and rank > max(numbers(name)):
                 largest = max(numbers(name))
                 raise ValueError(f"--k must be at most {name} = {largest}, got {rank}")

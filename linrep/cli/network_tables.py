@@ -154,13 +154,13 @@ def _comparable(table, data=()):
     return rows
 
 
-def show_plan(table, kept, device, workers):
+def show_plan(table, recorded, device, workers):
     """Say what is done of a table and what is missing, and how long runs of it took here before.
 
     Recorded rows that a new record keeps are done; without it they tell times all the same.
     """
-    rows = table.rows(kept)
-    timed = rows if kept is not None else table.rows(_comparable(table))
+    rows = table.rows(recorded)
+    timed = rows if recorded is not None else table.rows(_comparable(table))
     lines, seconds = table.plan(table.runs(rows), timed, device)
     axes = lines.columns.difference(["data", "runs", "done", "seconds"])
     lines["time on one worker"] = lines.pop("seconds").map(duration)

@@ -95,17 +95,17 @@ def networks(
             tables.check_record(each.run)
     recorded = [tables.recorded(each.run) if record else None for each in chosen]
     if plan:
-        for each, kept in zip(chosen, recorded, strict=True):
-            tables.show_plan(each.run, kept, device, workers)
+        for each, rows in zip(chosen, recorded, strict=True):
+            tables.show_plan(each.run, rows, device, workers)
         return
     failed = False
     if not draw:
         parts = [
-            (each.run, each.run.missing(kept)) for each, kept in zip(chosen, recorded, strict=True)
+            (each.run, each.run.missing(rows)) for each, rows in zip(chosen, recorded, strict=True)
         ]
         failed = _train(parts, hours, workers)
     for each in chosen:
-        _draw(each, own=method is not None, record=record, draw=draw)
+        _draw(each, has_own_method=method is not None, record=record, draw=draw)
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -137,7 +137,7 @@ def _train(parts, hours, workers):
     return failed
 
 
-def _draw(chosen, *, own, record, draw):
+def _draw(chosen, *, has_own_method, record, draw):
     """Draw a table from the runs there are, and say how many are missing."""
     from linrep.cli import network_tables as tables
     from linrep.figures import experiment
@@ -146,7 +146,7 @@ def _draw(chosen, *, own, record, draw):
 
     run, item, rows = chosen.run, chosen.run.item, None
     began = time.perf_counter()
-    if own:
+    if has_own_method:
         item, rows = tables.beside(run, chosen.table)
     elif record:  # once more: another process may have recorded, too
         rows = tables.recorded(run)

@@ -85,24 +85,24 @@ def reproduce(wanted, portable, workers, out):
         name: (reproduction.again, name, reproduction.RECORD, drawn) for name in figures
     }
     jobs |= {item.id: (_check, item.id, str(store)) for item in chosen}
-    found: dict[str, Any] = {}
+    returned: dict[str, Any] = {}
     with bad_input(ValueError, OSError), interruptible(), WorkerPool(workers) as pool:
         try:
-            _run(pool, {name: jobs[name] for name in _order(expected)}, found, expected)
-            for name, reason in found.items():
+            _run(pool, {name: jobs[name] for name in _order(expected)}, returned, expected)
+            for name, reason in returned.items():
                 if isinstance(reason, WorkerEnded):
                     drawing = name in figures
-                    found[name] = str(reason) if drawing else _given_up(name, store, reason)
+                    returned[name] = str(reason) if drawing else _given_up(name, store, reason)
             page = _report(chosen, entries, store, drawn, out, pool)
         except WorkerEnded:  # while a picture was drawn
             page = _report(chosen, entries, store, drawn, out, None)
         except KeyboardInterrupt:
             # What is finished is stored, replicates of figures too.
             pool.end()
-            raise Unfinished(f"{out}: stopped at {len(found)} of {len(jobs)} jobs") from None
-    _figures({name: found[name] for name in figures})
-    results = [found[item.id] for item in chosen]
-    compared = [found[name] for name in figures if not isinstance(found[name], str)]
+            raise Unfinished(f"{out}: stopped at {len(returned)} of {len(jobs)} jobs") from None
+    _figures({name: returned[name] for name in figures})
+    results = [returned[item.id] for item in chosen]
+    compared = [returned[name] for name in figures if not isinstance(returned[name], str)]
     same = reproduction.together(compared) if compared else None
     if same is not None:
         echo(f"{same.text()}\n")
@@ -166,10 +166,10 @@ def _result(name, store):
     from linrep.claims.claim import registered
     from linrep.claims.verify import stored
 
-    found = stored(registered(name), budget=_BUDGET, seed=_SEED, store=store)
-    if found is None:
+    run = stored(registered(name), budget=_BUDGET, seed=_SEED, store=store)
+    if run is None:
         raise ValueError(f"{name}: the code was changed while it was checked")
-    return found.result
+    return run.result
 
 
 def _as_recorded(results, entries):
@@ -189,7 +189,7 @@ def _order(expected):
     return list(dict.fromkeys([*first.values(), *by_time]))
 
 
-def _run(pool, jobs, found, expected):
+def _run(pool, jobs, results, expected):
     """Run the jobs, and put what they return into `found`, by name."""
     from linrep._lib.progress import JobsBar
     from linrep.sweeps.workers import completed
@@ -198,7 +198,7 @@ def _run(pool, jobs, found, expected):
         None, {name: expected[name] for name in jobs}, desc="reproduce", unit="job"
     ) as bar:
         for name, returned in completed(pool, jobs):
-            found[name] = returned
+            results[name] = returned
             bar.done(name)
 
 
@@ -217,18 +217,18 @@ def _report(chosen, entries, store, figures, out, pool):
     from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
-    found = gather(
+    report = gather(
         chosen, ledger=entries, store=store, budget=_BUDGET, seed=_SEED, figures=figures,
         options=("--store", str(store)), executor=pool, book=PATH,
     )  # fmt: skip
     path = out / "report.html"
-    files.write(path, render(found).encode())
+    files.write(path, render(report).encode())
     return path
 
 
-def _figures(found):
+def _figures(results):
     """Name the figures that failed."""
-    for name, reason in found.items():
+    for name, reason in results.items():
         if isinstance(reason, str):
             echo(f"{name} failed: {reason}", err=True)
 

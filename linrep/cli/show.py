@@ -54,14 +54,14 @@ def show(context, ids, verbose, budget, seed, store, book_path):
     """
     check_store(store)
     known = names.claims()
-    own = any(name.endswith(".py") for name in ids)
-    if not own:
+    of_file = any(name.endswith(".py") for name in ids)
+    if not of_file:
         ids = names.spelled(ids, [*known, *available(), *names.ALGORITHMS])
     # What is a claim and a figure of it is both.
-    claims = [name for name in ids if (name in known and not own) or _kind(name) is None]
+    claims = [name for name in ids if (name in known and not of_file) or _kind(name) is None]
     kinds = {name: _kind(name) for name in ids if name not in claims}
     with bad_input(ValueError):
-        if claims and not own:
+        if claims and not of_file:
             _check(claims)
     if not claims:
         for name in ("budget", "seed", "store", "book_path"):
@@ -81,7 +81,7 @@ def show(context, ids, verbose, budget, seed, store, book_path):
     from linrep.claims.current import current
     from linrep.claims.entry import entry
 
-    figures = () if own else available()
+    figures = () if of_file else available()
     for item in chosen:
         if not first:
             echo()

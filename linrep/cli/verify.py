@@ -537,9 +537,9 @@ def compare(results, known, entries):
 def _draw(chosen, results, folder):
     for item, result in zip(chosen, results, strict=True):
         if result.points is not None:
-            place = f" ({item.place})" if item.place else ""
+            where = f" ({item.place})" if item.place else ""
             verdict = f"{result.verdict.capitalize()}: {result.sentence}."
-            text = f"{item.id}{place}: {item.plain} {verdict}"
+            text = f"{item.id}{where}: {item.plain} {verdict}"
             echo(_save(folder, item.id, result.points, text))
 
 

@@ -104,8 +104,8 @@ def gather(
         pictures.evidence, [table for _, _, table in drawn]
     )
     with progress_bar(progress, total=len(drawn), desc="report", unit="picture") as bar:
-        for (place, id, _), image in zip(drawn, images, strict=True):
-            entries[id] = replace(entries[id], **{place: image})
+        for (kind, id, _), image in zip(drawn, images, strict=True):
+            entries[id] = replace(entries[id], **{kind: image})
             bar.update()
     return Report(
         entries=tuple(entries.values()),
@@ -121,10 +121,10 @@ def _deciding(points, result):
     """Return the panel of a part that the verdict rests on, rather along an axis than in order."""
     panels = points.groupby("panel", sort=False)["xlabel"].first()
     names = [part.name for part in result.parts if part.verdict == result.verdict]
-    own = [panel for name in names for panel in panels.index if panel.startswith(name)]
-    own = own or list(panels.index)
-    along = [panel for panel in own if not panels[panel].startswith("rank")]
-    return points[points["panel"] == (along or own)[0]]
+    deciding = [panel for name in names for panel in panels.index if panel.startswith(name)]
+    deciding = deciding or list(panels.index)
+    along = [panel for panel in deciding if not panels[panel].startswith("rank")]
+    return points[points["panel"] == (along or deciding)[0]]
 
 
 def _entry(item, known, budget, seed, command, file):
@@ -166,17 +166,17 @@ def _figures(folder, papers):
             continue
         _require(path, manifest, ("title", "provenance"))
         _require(path, manifest["provenance"], ("seconds", "finished", "versions"))
-        found = manifest["result"]
-        _require(path, found, ("caption", "settings", "rows", "summary"))
-        _require(path, found["settings"], ("quick", "seed", "replicates"))
+        result = manifest["result"]
+        _require(path, result, ("caption", "settings", "rows", "summary"))
+        _require(path, result["settings"], ("quick", "seed", "replicates"))
         if papers is not None and manifest["id"].partition(".")[0] not in papers:
             continue
-        picture = pictures.stored(path.with_suffix(".svg"), found["caption"])
-        settings = found["settings"]
+        picture = pictures.stored(path.with_suffix(".svg"), result["caption"])
+        settings = result["settings"]
         words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
         words += ["--quick"] * bool(settings["quick"])
         command = shlex.join([*words, "--seed", str(settings["seed"])])
-        numbers = flat(table(found)).astype(object)
+        numbers = flat(table(result)).astype(object)
         numbers = numbers.where(numbers.notna(), None).to_dict("records")
         yield Figure(manifest, numbers, picture, command)
 

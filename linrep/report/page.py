@@ -175,25 +175,25 @@ def _place(place):
 
 def _figure_paper(id):
     """Return the paper of a figure: of deep.flute_table1, drawn with networks, it is FLUTE."""
-    home, _, rest = id.partition(".")
-    other = rest.partition("_")[0]
+    home, _, name = id.partition(".")
+    other = name.partition("_")[0]
     return other if home == "deep" and other in PAPERS else home
 
 
 def _figure_name(id):
     """Return a figure's name as one asks for it: FedRep, Figure 3."""
     paper = _figure_paper(id)
-    rest = id.partition(".")[2].removeprefix(f"{paper}_")
-    rest = _NUMBERED.sub(lambda found: f"{found[1].capitalize()} {found[2]}", rest)
+    subject = id.partition(".")[2].removeprefix(f"{paper}_")
+    subject = _NUMBERED.sub(lambda match: f"{match[1].capitalize()} {match[2]}", subject)
     name = PAPERS[paper][0] if paper in PAPERS else paper.capitalize()
-    return f"{name}, {rest.replace('_', ' ')}"
+    return f"{name}, {subject.replace('_', ' ')}"
 
 
 def _related(theorem):
     """Return what a theorem's related statements are about, by the ends of their ids."""
-    whole = theorem.statement.printed.claim.id
+    start = theorem.statement.printed.claim.id
     ids = (item.printed.claim.id for item in theorem.others)
-    return [id.removeprefix(f"{whole}.").removeprefix(f"{id.partition('.')[0]}.") for id in ids]
+    return [id.removeprefix(f"{start}.").removeprefix(f"{id.partition('.')[0]}.") for id in ids]
 
 
 def _sentence(text):
@@ -227,18 +227,18 @@ def _runs(report):
     """Return lines on where the results come from, for each origin: how many, seeds, when, what."""
     lines = []
     for name in dict.fromkeys(map(origin, report.entries)):
-        own = [entry for entry in report.entries if origin(entry) == name]
-        results = [entry.result for entry in own if entry.result is not None]
-        times = [entry.finished for entry in own if entry.finished]
+        entries = [entry for entry in report.entries if origin(entry) == name]
+        results = [entry.result for entry in entries if entry.result is not None]
+        times = [entry.finished for entry in entries if entry.finished]
         lines.append(
             {
                 "origin": name,
-                "count": len(own),
+                "count": len(entries),
                 "seeds": ", ".join(map(str, sorted({result.seed for result in results}))),
                 "seconds": sum(result.seconds for result in results),
                 "first": min(times, default=None),
                 "last": max(times, default=None),
-                "versions": sorted({entry.versions for entry in own if entry.versions}),
+                "versions": sorted({entry.versions for entry in entries if entry.versions}),
             }
         )
     return lines

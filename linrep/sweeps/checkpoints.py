@@ -64,14 +64,14 @@ def notes(run: Path, segments: Iterable[Segment]) -> list[str]:
         Those that are asked about.
     """
     root = run / FOLDER
-    found: list[str] = []
+    texts: list[str] = []
     if not root.is_dir():
-        return found
+        return texts
     for segment in segments:
         for replicate in range(segment.start, segment.stop):
             with contextlib.suppress(OSError):  # there is none, or it is removed meanwhile
-                found.append((_folder(root, segment.cell, replicate) / _NOTE).read_text("utf-8"))
-    return found
+                texts.append((_folder(root, segment.cell, replicate) / _NOTE).read_text("utf-8"))
+    return texts
 
 
 @contextmanager

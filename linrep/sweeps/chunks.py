@@ -124,13 +124,13 @@ def _run_chunk(job, stopped, begin, notes):
     return Chunk(table, tuple(covered), records.failed, seconds, this_machine())
 
 
-def failed_chunk(job: Job, place: int, reason: str, seconds: float) -> Chunk:
+def failed_chunk(job: Job, before: int, reason: str, seconds: float) -> Chunk:
     """Return the chunk of one replicate that could not be brought to an end.
 
     Parameters
     ----------
     job : Job
-    place : int
+    before : int
         How many of the job's replicates come before it.
     reason : str
         What the row says in the place of an exception.
@@ -138,10 +138,10 @@ def failed_chunk(job: Job, place: int, reason: str, seconds: float) -> Chunk:
         How long it ran.
     """
     for segment in job.segments:
-        if place < len(segment):
+        if before < len(segment):
             break
-        place -= len(segment)
-    replicate = segment.start + place
+        before -= len(segment)
+    replicate = segment.start + before
     alone = Segment(segment.cell, replicate, replicate + 1)
     records = _Records()
     records.begin(alone, job.keys[segment.cell])

@@ -174,8 +174,8 @@ def _truth(value):
 def _result(operation, left, right):
     """Return a sum, difference, product or ratio; of integers not one that has overflowed."""
     result = operation(left, right)
-    whole = all(np.issubdtype(np.result_type(each), np.integer) for each in (left, right))
-    if whole and operation in (operator.add, operator.sub, operator.mul):
+    are_integers = all(np.issubdtype(np.result_type(each), np.integer) for each in (left, right))
+    if are_integers and operation in (operator.add, operator.sub, operator.mul):
         there = operation(np.float64(1.0) * left, np.float64(1.0) * right)
         if np.any(np.abs(there) > LARGEST_IN_FLOATS):
             return there

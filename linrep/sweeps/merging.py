@@ -100,8 +100,8 @@ def overlap(run: Run) -> Deviation | None:
     """
     again = []
     for part, owned in shared_out(run.parts(), Coverage()):
-        own = Coverage(owned)
-        others = [piece for segment in part.segments for piece in own.missing(segment)]
+        coverage = Coverage(owned)
+        others = [piece for segment in part.segments for piece in coverage.missing(segment)]
         if others and part.generation == 0:
             again.append(rows_within(part, others, None, run.parameters))
     if not again:

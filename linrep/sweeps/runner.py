@@ -309,13 +309,13 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
                 small.clear()
         except KeyboardInterrupt:
             if interrupted or deserted:  # nobody is at work
-                left = under_way()
+                unfinished = under_way()
                 crew.end()
                 with _uninterrupted():
                     for future in [each for each in flying if each.done()]:
                         with suppress(Exception):
                             store(future)
-                begun = checkpoints.notes(stored.path, left)  # but those stored now
+                begun = checkpoints.notes(stored.path, unfinished)  # but those stored now
                 raise Stopped(stored, todo.counts, begun=begun, at_once=True) from None
             interrupted = True
             limit = None if grace is None else time.monotonic() + grace
@@ -407,8 +407,8 @@ class _Todo:
         for segment in chunk.segments:
             covered.add(segment)
             self._done.add(segment)
-        rest = [piece for segment in segments for piece in covered.missing(segment)]
-        self._queue.extendleft(reversed(rest))
+        remaining = [piece for segment in segments for piece in covered.missing(segment)]
+        self._queue.extendleft(reversed(remaining))
         count = sum(map(len, chunk.segments))
         self.left -= count
         self._rate = count / max(chunk.seconds, 1e-9)
@@ -427,7 +427,7 @@ class _Todo:
 def _shares(sweep, index, shards, reverse) -> Iterator[Segment]:
     """Yield a shard's share of every cell: blocks of replicates, dealt out in turn."""
     # Dealt out by name: shards that list the cells in different orders have different shares, too.
-    places = {name: place for place, name in enumerate(sorted(sweep.names))}
+    places = {name: position for position, name in enumerate(sorted(sweep.names))}
     for name in reversed(sweep.names) if reverse else sweep.names:
         block = (index - 1 + places[name]) % shards
         start, stop = (sweep.replicates * edge // shards for edge in (block, block + 1))
@@ -463,12 +463,12 @@ def _without_failures(stored, shares):
     again = Coverage()
     for cell, replicate in zip(failed["cell"], failed["replicate"], strict=True):
         again.add(Segment(cell, int(replicate), int(replicate) + 1))
-    kept = Coverage()
+    coverage = Coverage()
     for share in shares:
         for piece in done.within(share.cell, share.stop):
             for fine in again.missing(piece):
-                kept.add(fine)
-    return kept
+                coverage.add(fine)
+    return coverage
 
 
 def _job_factory(sweep, seconds, directory) -> Callable[[list[Segment]], Job]:
@@ -506,12 +506,12 @@ def _crew(executor, workers, guarded, timeout) -> Crew:
 
 def _tell_others(stored, todo, bar, machine):
     """Say once what tells the machine that goes on apart from those of what is stored."""
-    found, todo.machines = todo.machines, ()
-    here = machine() if found else ""
+    machines, todo.machines = todo.machines, ()
+    here = machine() if machines else ""
     # Which libraries for linear algebra are loaded depends on what has run in a process.
     unlike = [
         [line for line in differences(each, here) if not line.startswith("BLAS: ")]
-        for each in found
+        for each in machines
     ]
     fewest = min(unlike, key=len, default=[])
     if fewest:

@@ -188,8 +188,8 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Tell whether a description only adds cells and replicates to another."""
     grown = ("cells", "streams", "replicates")
     same = all(old.get(name) == new.get(name) for name in {*old, *new} if name not in grown)
-    kept = _by_cell(old).items() <= _by_cell(new).items()
-    return same and kept and new["replicates"] >= old["replicates"]
+    has_old_cells = _by_cell(old).items() <= _by_cell(new).items()
+    return same and has_old_cells and new["replicates"] >= old["replicates"]
 
 
 def _by_cell(description):

@@ -80,13 +80,13 @@ def load(reference: str) -> Callable[..., Any]:
             )
         home, _, name = allowed[_full(reference)].rpartition(":")
     if home.endswith(".py"):
-        found = load_file(home).get(name)
+        target = load_file(home).get(name)
     else:
         with _loading(home, name):
-            found = _find(home, name)
-    if not callable(found):
+            target = _find(home, name)
+    if not callable(target):
         raise ValueError(f"{home} has no function or class {name}")
-    return found
+    return target
 
 
 def reference(function: Any) -> str | None:
@@ -141,8 +141,8 @@ def named_by_file(reference: str) -> str:
     """
     home, _, name = reference.rpartition(":")
     folder, file = os.path.split(getattr(sys.modules.get(home), "__file__", None) or "")
-    own = file == f"{home}.py" and folder in _loaded
-    return f"{os.path.relpath(os.path.join(folder, file))}:{name}" if own else reference
+    was_loaded = file == f"{home}.py" and folder in _loaded
+    return f"{os.path.relpath(os.path.join(folder, file))}:{name}" if was_loaded else reference
 
 
 def add_folder(folder: str) -> None:
@@ -177,13 +177,13 @@ _loaded: set[str] = set()
 
 def own_sources() -> list[Source]:
     """Return the modules beside the files that have been loaded, for machines without them."""
-    found = []
+    sources = []
     for name, module in tuple(sys.modules.items()):
         home = getattr(module, "__file__", None)
         if home and "." not in name and name != "__main__" and os.path.dirname(home) in _loaded:
             with suppress(OSError):
-                found.append(Source(name, home, Path(home).read_bytes()))
-    return found
+                sources.append(Source(name, home, Path(home).read_bytes()))
+    return sources
 
 
 def install(source: Source) -> None:
@@ -243,8 +243,8 @@ def _run_file(path):
     path = path.resolve()
     other = sys.modules.get(path.stem)
     if other is None:
-        found = find_spec(path.stem) if path.stem.isidentifier() else None
-        home = found.origin if found else None
+        spec = find_spec(path.stem) if path.stem.isidentifier() else None
+        home = spec.origin if spec else None
     else:
         home = getattr(other, "__file__", None)
     if home is None or Path(home).resolve() != path:
@@ -261,13 +261,13 @@ def _find(module, name):
     # For a module that is there and not loaded: what else the folder has replaces nothing.
     if "" not in sys.path and first not in sys.modules and PathFinder.find_spec(first, [here]):
         add_folder(here)
-    found: Any = import_module(module)
-    home = getattr(found, "__file__", None)
+    item: Any = import_module(module)
+    home = getattr(item, "__file__", None)
     if home and not installed(home):
         _loaded.add(os.path.dirname(home))
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        item = getattr(item, part, None)
+    return item
 
 
 checked(globals())

@@ -132,10 +132,10 @@ class WorkerProcess:
             raise ChildProcessError(_ENDED)
         how = _how(self._close(process))
         # The one that was given up, though the next may have begun before the process was ended.
-        place, began = given_up[0] if given_up else _PAGE.unpack_from(self._page)[:2]
-        if place == NOWHERE:
+        index, began = given_up[0] if given_up else _PAGE.unpack_from(self._page)[:2]
+        if index == NOWHERE:
             raise _EndedOutside(f"a worker process {how} outside of any job")
-        raise WorkerEnded(how, place, time.monotonic() - began, bool(given_up))
+        raise WorkerEnded(how, index, time.monotonic() - began, bool(given_up))
 
     def stop(self) -> None:
         """Let it leave the rest of its chunk, and of those to come."""
@@ -179,9 +179,9 @@ class WorkerProcess:
 
     def _watch(self, process, timeout, done, given_up):
         while not done.wait(max(_SHORTEST_LOOK, min(timeout / 10.0, 0.2))):
-            place, began, _ = _PAGE.unpack_from(self._page)
-            if place != NOWHERE and time.monotonic() - began > timeout:
-                given_up.append((place, began))
+            index, began, _ = _PAGE.unpack_from(self._page)
+            if index != NOWHERE and time.monotonic() - began > timeout:
+                given_up.append((index, began))
                 process.kill()
                 return
 
@@ -322,9 +322,9 @@ class _Page:
         with open(path, "rb+") as file:
             self._page = mmap.mmap(file.fileno(), _PAGE.size)
 
-    def begin(self, place: int) -> None:
+    def begin(self, index: int) -> None:
         """Note that a replicate begins; the byte that says whether to stop is left as it is."""
-        struct.pack_into("<qd", self._page, 0, place, time.monotonic())
+        struct.pack_into("<qd", self._page, 0, index, time.monotonic())
 
     def stopped(self) -> bool:
         """Tell whether to leave the rest of a chunk."""
