@@ -86,17 +86,17 @@ def checked(
         if name.startswith("_") or getattr(item, "__module__", "") != names["__name__"]:
             continue
         if isinstance(item, FunctionType):
-            names[name] = _checked(item, limits)
+            names[name] = _with_checks(item, limits)
         elif isinstance(item, type) and not issubclass(item, tuple | Exception):
             for method, member in list(vars(item).items()):
                 function = getattr(member, "__func__", member)  # of a class method
                 public = method == "__init__" or not method.startswith("_")
                 if isinstance(function, FunctionType) and public:
-                    new = _checked(function, limits)
+                    new = _with_checks(function, limits)
                     setattr(item, method, new if function is member else type(member)(new))
 
 
-def _checked(function, limits):
+def _with_checks(function, limits):
     taken = inspect.signature(function).parameters.values()
     order = [each.name for each in taken if each.kind <= each.POSITIONAL_OR_KEYWORD]
     looks = None
@@ -152,12 +152,12 @@ def _look_of(parameter, function, limits):
     return partial(
         _look,
         kinds=tuple(kind for kind, _ in pairs),
-        wanted=_listed(", ".join(dict.fromkeys(word for _, word in pairs))),
+        wanted=_join_words(", ".join(dict.fromkeys(word for _, word in pairs))),
         limits=limits._replace(nan=limits.nan or default != default),
     )
 
 
-def _listed(words):
+def _join_words(words):
     """Return words with "or" before the last."""
     return " or ".join(words.rsplit(", ", 1))
 

@@ -104,7 +104,7 @@ def shared(lock: Path) -> Iterator[Callable[[], bool]]:
     try:
         import fcntl
 
-        file = _locked(lock)
+        file = _lock(lock)
     except (ImportError, OSError):
         yield lambda: True
         return
@@ -120,7 +120,7 @@ def shared(lock: Path) -> Iterator[Callable[[], bool]]:
         yield alone
 
 
-def _locked(lock):
+def _lock(lock):
     """Open a file and share its lock; again where its last user removed it meanwhile."""
     import fcntl
 

@@ -46,10 +46,10 @@ def brief(value: Any) -> str:
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
     if callable(value) and hasattr(value, "__qualname__"):
         return value.__qualname__
-    return shortened(repr(value))
+    return shorten(repr(value))
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text of which only so much is kept that it fits a line."""
     return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
 
@@ -97,7 +97,7 @@ def spread(values: Any) -> str:
     return f"{text(least)} to {text(largest)} (median {text(middle)})"
 
 
-def leading(values: Any) -> str:
+def show_first(values: Any) -> str:
     """Return the first of an array's values, and how many more there are."""
     first = ", ".join(map(brief, values[:_FEW]))
     count = len(values) - _FEW

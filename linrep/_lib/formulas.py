@@ -65,7 +65,7 @@ def parse(text: str) -> Formula:
         raise ValueError(f"an expression has at most {_LENGTH} characters, got {len(text)}")
     quoted: dict[str, str] = {}
     try:
-        tree = ast.parse(_in_words(_unquoted(text.strip(), quoted)), mode="eval").body
+        tree = ast.parse(_in_words(_unquote(text.strip(), quoted)), mode="eval").body
     except (SyntaxError, ValueError, tokenize.TokenError, RecursionError, MemoryError):
         raise error(text, "it is no expression (equality is '=='; '=' has no place in one)") \
             from None  # fmt: skip
@@ -83,7 +83,7 @@ def error(text: str, why: str) -> ValueError:
     return ValueError(f"cannot evaluate {text!r}: {why}")
 
 
-def _unquoted(text, quoted):
+def _unquote(text, quoted):
     """Replace names in backticks by identifiers."""
 
     def stand_in(match):

@@ -71,8 +71,8 @@ def mode() -> str:
         all(os.environ.get(name) == value for name, value in VARIABLES.items())
         and available()
         and not _beyond(*_numpy_features())
-        and not _lacking(*_numpy_features())
-        and _pinned()
+        and not _find_lacking(*_numpy_features())
+        and _is_pinned()
     )
     return "portable" if portable else "native"
 
@@ -124,12 +124,12 @@ def _beyond(dispatched: Collection[str], enabled: Mapping[str, bool]) -> list[st
     return [name for name in dispatched if enabled.get(name) and name not in _WITHIN]
 
 
-def _lacking(dispatched: Collection[str], enabled: Mapping[str, bool]) -> list[str]:
+def _find_lacking(dispatched: Collection[str], enabled: Mapping[str, bool]) -> list[str]:
     """Return what of the level NumPy has loops for and may not use, as somebody disabled it."""
     return [name for name in dispatched if name in _WITHIN and not enabled.get(name)]
 
 
-def _pinned():
+def _is_pinned():
     """Tell whether numba does what the variables say, and linear algebra is OpenBLAS and does."""
     import numpy.linalg  # noqa: F401  loads OpenBLAS
     from threadpoolctl import threadpool_info

@@ -48,14 +48,14 @@ def hint(name: str, known: Iterable[str], *, otherwise: str | None = None, prefi
     known = [str(each) for each in known]
     candidates = near(name, known)
     if candidates:
-        return proposed(prefix + each for each in candidates)
+        return propose(prefix + each for each in candidates)
     if otherwise is not None:
         return otherwise
     more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
     return f"there are {', '.join(known[:_FEW]) or 'none'}{more}"
 
 
-def proposed(names: Iterable[str]) -> str:
+def propose(names: Iterable[str]) -> str:
     """Return the question whether one of some names is meant.
 
     Parameters

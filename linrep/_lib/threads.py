@@ -19,11 +19,11 @@ def one_thread(*, known: bool = False) -> AbstractContextManager[Any]:
         Whether libraries are meant that were loaded when they were first looked for: a search
         through all of them takes longer than a small system.
     """
-    controller = _known() if known else _loaded()
+    controller = _known() if known else _load_controller()
     return nullcontext() if controller is None else controller.limit(limits=1)
 
 
-def _loaded():
+def _load_controller():
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
@@ -31,4 +31,4 @@ def _loaded():
     return ThreadpoolController()
 
 
-_known = cache(_loaded)
+_known = cache(_load_controller)

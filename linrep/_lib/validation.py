@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from linrep._lib.suggest import near, proposed
+from linrep._lib.suggest import near, propose
 
 #: Of what scales a problem, so that what is drawn of it is data.
 LARGEST = 1e30
@@ -81,7 +81,7 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
         candidates = near(value, allowed) if isinstance(value, str) else []
-        hint = f"; {proposed(map(repr, candidates))}" if candidates else ""
+        hint = f"; {propose(map(repr, candidates))}" if candidates else ""
         known = ", ".join(map(repr, allowed))
         raise ValueError(f"{name} must be one of {known}, got {value!r}{hint}")
     return value
@@ -161,14 +161,14 @@ def real_array(name: str, value: Any) -> NDArray[np.float64]:
     """
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
-    array = unmasked(name, value, "an array of real numbers")
+    array = read_array(name, value, "an array of real numbers")
     kind = array.dtype.kind
     if kind == "c":
         raise TypeError(f"{name} must be real, got complex numbers")
     if kind == "O" and not any(map(_no_number, array.flat)):
         kind = "f"
     if kind not in "biuf" or (kind == "b" and array.ndim == 0):
-        raise TypeError(f"{name} must be an array of real numbers, got {_held(array, value)}")
+        raise TypeError(f"{name} must be an array of real numbers, got {_describe(array, value)}")
     return array.astype(np.float64, copy=False)
 
 
@@ -180,7 +180,7 @@ def table(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     return array
 
 
-def unmasked(name: str, value: Any, wanted: str = "an array") -> NDArray[Any]:
+def read_array(name: str, value: Any, wanted: str = "an array") -> NDArray[Any]:
     """Return value as an array of any type; one of its entries may not be masked."""
     if _has_masked(value):
         raise ValueError(f"{name} must have no missing values, it has masked entries")
@@ -205,7 +205,7 @@ def _no_number(x):
     return x is not None and (not isinstance(x, Number) or isinstance(x, complex))
 
 
-def _held(array, value):
+def _describe(array, value):
     """Describe what an array holds that are no numbers."""
     if array.dtype.kind != "O":
         kinds = {"b": "a truth value", "M": "dates", "m": "spans of time", "V": "records"}
@@ -217,7 +217,7 @@ def _held(array, value):
 
 def places(name: str, value: Any, size: int) -> NDArray[np.int64]:
     """Return a list of indices between 0 and size - 1, at least one, as int64."""
-    indices = unmasked(name, value)
+    indices = read_array(name, value)
     if indices.ndim != 1 or indices.size == 0 or indices.dtype.kind not in "iu":
         raise ValueError(f"{name} must be a list of integers, at least one")
     wrong = indices[(indices < 0) | (indices >= size)]

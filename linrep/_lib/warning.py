@@ -29,7 +29,7 @@ def collected() -> Iterator[list[str]]:
         _COLLECTED.reset(token)
 
 
-def collecting() -> bool:
+def is_collecting() -> bool:
     """Tell whether warnings are being collected."""
     return _COLLECTED.get() is not None
 

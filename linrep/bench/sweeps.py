@@ -13,7 +13,7 @@ import numpy as np
 
 from linrep.bench import throughput
 from linrep.bench.throughput import CELLS, trivial
-from linrep.bench.timing import Record, compared
+from linrep.bench.timing import Record, make_records
 from linrep.sweeps import Grid, Sweep, open_run, run
 
 REPLICATES = 1_000_000
@@ -82,12 +82,12 @@ def measure(replicates: int = REPLICATES, repetitions: int = 3) -> Iterator[list
     costs = bench_sweeps(replicates)
     case = f"{costs['replicates']:,} replicates"
     overhead, read = np.array([costs["overhead"]]), np.array([costs["read"]])
-    yield compared(
+    yield make_records(
         "Sweep of a trivial function: overhead of a replicate", case,
         {"storing included": overhead},
         notes={"storing included": f"memory grew by {costs['growth'] / 1e6:.0f} MB after a tenth"},
     )  # fmt: skip
-    yield compared(
+    yield make_records(
         "Sweep of a trivial function: reading all rows", case, {"read": read},
         notes={"read": f"{costs['parts']} parts, {costs['bytes'] / 1e6:.1f} MB"},
     )  # fmt: skip

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from linrep.bench.timing import Record, compared, has, largest_difference, take_turns
+from linrep.bench.timing import Record, has, largest_difference, make_records, take_turns
 from linrep.sweeps import Grid, Sweep, run
 from linrep.sweeps.specification import generator, stream_key
 
@@ -69,7 +69,7 @@ def measure(replicates: int, repetitions: int) -> list[Record]:
     notes["plain loop"] += "; nothing stored"
     notes["plain loop"] += "".join(f"; {name} is not installed" for name in absent)
     difference = largest_difference(values_read)
-    return compared(
+    return make_records(
         "Sweep of a trivial function: a replicate", f"{replicates:,} replicates", times, replicates,
         agree=difference == 0.0, difference=difference, notes=notes,
     )  # fmt: skip

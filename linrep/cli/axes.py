@@ -37,7 +37,7 @@ class CommandWithAxes(click.Command):
         return ()
 
 
-def documented(
+def describe_parameters(
     *functions: Callable[..., Any], known: Mapping[str, Callable[..., Any]] | None = None
 ) -> dict[str, str]:
     """Return the first sentence on each parameter, as the functions' docstrings have it.
@@ -57,7 +57,7 @@ def documented(
             if text.startswith("As in :func:"):
                 other = text.split("`")[1].rpartition(".")[2].removeprefix("~")
                 if known and other in known:
-                    texts = documented(known[other])
+                    texts = describe_parameters(known[other])
                     sentences = {name: texts[name] for name in names if name in texts} | sentences
                 continue
             if text.startswith("See "):
@@ -100,7 +100,7 @@ def axis_section(names: list[str], problem: str | None = None) -> Section:
         function = simulation.find_algorithm(name)
         family = simulation.family_of(name, problem)
         source = simulation.ALGORITHMS["fedavg"] if name == "fedsgd" else function
-        documents = documented(source, *family.documented, known=simulation.ALGORITHMS)
+        documents = describe_parameters(source, *family.documented, known=simulation.ALGORITHMS)
         axes = simulation.known_parameters(function, family) or (
             *family.parameters,
             *family.data,
@@ -110,7 +110,7 @@ def axis_section(names: list[str], problem: str | None = None) -> Section:
             if plain != axis and plain in axes:  # which is shorter
                 continue
             of_data = plain != axis and axis.startswith(family.prefix)
-            texts = documented(*family.documented) if of_data else documents
+            texts = describe_parameters(*family.documented) if of_data else documents
             text = family.descriptions.get(plain, texts.get(plain, ""))
             if simulation.of_samples(function):
                 text = _OF_SAMPLES.get(axis, text)

@@ -28,12 +28,12 @@ from linrep.cli.group import (
 )
 from linrep.cli.output import write_file
 from linrep.cli.text import (
-    counted,
     echo,
     echo_error,
     for_spreadsheets,
     frame,
-    listing,
+    print_listing,
+    say_count,
     width,
 )
 from linrep.cli.values import (
@@ -131,7 +131,7 @@ def figures(arguments, list_only, **options):
     """
     with bad_input(ValueError):
         names, given = split_arguments(arguments)
-        names = known.spelled(names, available())
+        names = known.match_spelling(names, available())
         known.check_experiments(names)
         known.check_sizes(names, given)
         read = {name: read_axis(name, text) for name, text in given.items()}
@@ -151,7 +151,7 @@ def figures(arguments, list_only, **options):
         ]
         chosen = [experiment.load(name) for name in matches]
     if list_only:
-        listing([(item.id, item.title) for item in chosen])
+        print_listing([(item.id, item.title) for item in chosen])
         return
     ready = []
     for item in chosen:
@@ -213,7 +213,7 @@ def _start(check, record, quick, portable, data, **_):
     _set_data(data)
 
 
-def sized(item, given, replicates, quick, option):
+def apply_sizes(item, given, replicates, quick, option):
     """Return a figure with the sizes of the command line, and the folder in which it is drawn.
 
     Whatever is wrong with them is found here, before the first replicate of the first figure.
@@ -273,7 +273,7 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, *
         if missing := item.missing(quick):
             raise BadInput(f"{item.id} needs {missing}")
     option = "--check" if check else "--record" if record else ""
-    at_sizes = [sized(item, given, replicates, quick, option) for item in chosen]
+    at_sizes = [apply_sizes(item, given, replicates, quick, option) for item in chosen]
     chosen = [item for item, _ in at_sizes]
     for item in chosen:
         if record and item.replicates < 2:
@@ -334,7 +334,7 @@ def show_drawn(item, drawn, began):
     if wide > max(_WIDEST, width() or 0) and not drawn.path.is_relative_to(RECORD):
         path = drawn.path.with_suffix(".csv")
         write_file(path, for_spreadsheets(numbers).to_csv(index=False).encode())
-        echo(f"{item.id}: {path} has its numbers, {counted(len(numbers), 'line')}")
+        echo(f"{item.id}: {path} has its numbers, {say_count(len(numbers), 'line')}")
     else:
         frame(numbers.replace("inf", "not reached"), digits=4)
     if notes := drawn.manifest["provenance"].get("notes"):

@@ -53,12 +53,12 @@ def check_claims(patterns) -> None:
                 f"{pattern!r} is a paper, not a claim: 'linrep verify --list --paper {pattern}' "
                 f"lists its claims, '{pattern}.*' is all of them"
             )
-        if not any(fnmatchcase(name, pattern) for name in _stated()):  # and not recorded yet
+        if not any(fnmatchcase(name, pattern) for name in _list_stated()):  # and not recorded yet
             otherwise = "linrep verify --list shows them"
             raise ValueError(unknown("no claim", pattern, recorded, otherwise=otherwise))
 
 
-def spelled(patterns, known) -> list[str]:
+def match_spelling(patterns, known) -> list[str]:
     """Return ids and patterns as the known names are spelled, whatever capitals they have.
 
     What matches nothing either way stays as it is.
@@ -202,7 +202,7 @@ def check_axes(algorithms, axes, options=()) -> None:
             )
 
 
-def _stated():
+def _list_stated():
     """Yield the ids of the statements in the sources, recorded or not."""
     for path in sorted(papers_folder().glob("*/*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):

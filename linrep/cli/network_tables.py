@@ -10,7 +10,7 @@ from typing import NamedTuple
 from linrep.cli import figures
 from linrep.cli.estimate import duration
 from linrep.cli.group import BadInput, bad_input
-from linrep.cli.text import counted, echo, frame
+from linrep.cli.text import echo, frame, say_count
 from linrep.deep.devices import DEVICE_VARIABLE, describe, read_device
 from linrep.deep.readers import FOLDER_VARIABLE, probe
 from linrep.figures import experiment, network_runs
@@ -30,7 +30,7 @@ class Chosen(NamedTuple):
     folder: Path
 
 
-def matching(names):
+def load_matching(names):
     """Return the tables of some names or patterns, and the ids of those that are named in full."""
     with bad_input(ValueError):
         matches = experiment.matching(names or _PATTERNS)
@@ -57,9 +57,9 @@ def use(items, device, data):
     return describe(here)
 
 
-def sized(item, given, replicates, option, method):
+def apply_options(item, given, replicates, option, method):
     """Return a table with sizes, it with the user's method if there is one, and its folder."""
-    table, folder = figures.sized(item, given, replicates, False, option)
+    table, folder = figures.apply_sizes(item, given, replicates, False, option)
     if method is None:
         return table, table, folder
     with bad_input(ValueError, TypeError):
@@ -127,7 +127,7 @@ def check_record(table):
         echo(f"{table.item.id}: {count} recorded runs, of no cell of it, are left out", err=True)
 
 
-def recorded(table):
+def read_recorded(table):
     """Return the rows that a new record of a table keeps of the old one, None for no record."""
     with bad_input(ValueError):
         record = record_of(table.item)
@@ -171,7 +171,7 @@ def show_plan(table, recorded, device, workers):
         workers = workers if device == "cpu" else 1  # which share a GPU
         about = "about" if len(known) == len(seconds) else "at least"
         time = duration(max(known.sum() / workers, known.max()))
-        echo(f"{about} {time} on {counted(workers, 'worker')}")
+        echo(f"{about} {time} on {say_count(workers, 'worker')}")
 
 
 def beside(run, table):

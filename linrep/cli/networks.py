@@ -76,7 +76,7 @@ def networks(
     """
     if method is not None and record:
         raise BadInput("--method and --record: a record is of linrep's methods")
-    names = known.spelled(names, available())
+    names = known.match_spelling(names, available())
     with bad_input(ValueError):  # before anything heavy is loaded
         known.check_experiments(names, "*" if set(names) & set(available()) else "deep.*")
         known.check_reference(method or "")
@@ -85,15 +85,15 @@ def networks(
     need("deep", "linrep networks")
     from linrep.cli import network_tables as tables
 
-    items, named = tables.matching(names)
+    items, named = tables.load_matching(names)
     device = tables.use(items, device, data)
     given, option = {} if rounds is None else {"rounds": str(rounds)}, "--record" if record else ""
-    sized = [tables.sized(item, given, replicates, option, method) for item in items]
+    sized = [tables.apply_options(item, given, replicates, option, method) for item in items]
     chosen = tables.choose(sized, where, seed, named)
     if record:
         for each in chosen:
             tables.check_record(each.run)
-    recorded = [tables.recorded(each.run) if record else None for each in chosen]
+    recorded = [tables.read_recorded(each.run) if record else None for each in chosen]
     if plan:
         for each, rows in zip(chosen, recorded, strict=True):
             tables.show_plan(each.run, rows, device, workers)
@@ -149,7 +149,7 @@ def _draw(chosen, *, has_own_method, record, draw):
     if has_own_method:
         item, rows = tables.beside(run, chosen.table)
     elif record:  # once more: another process may have recorded, too
-        rows = tables.recorded(run)
+        rows = tables.read_recorded(run)
     out = RECORD / NETWORKS if record else chosen.folder
     try:
         drawn = experiment.make_figure(

@@ -18,7 +18,7 @@ from linrep.cli.group import (
     tell_mixture,
 )
 from linrep.cli.output import check_output, check_picture, write_figure, write_file
-from linrep.cli.text import counted, echo, for_spreadsheets, frame
+from linrep.cli.text import echo, for_spreadsheets, frame, say_count
 from linrep.cli.values import read_names
 
 _where_option = click.option(
@@ -70,7 +70,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
 
     with bad_input(ValueError, TypeError, OSError):
         stored = open_run(run)
-        varying = _varying(stored)
+        varying = _find_varying(stored)
         columns = read_names(by) if by else [c for c in varying if c != threshold]
         completeness = stored.completeness()  # before: what others store meanwhile is not said
         if not completeness.stored:
@@ -94,7 +94,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
                 laws = power_laws(table, names, others)
             except ValueError as error:
                 raise ValueError(f"--exponents: {error}") from None
-        sampling = _sampling(rows)
+        sampling = _describe_sampling(rows)
         if csv is not None:
             write_file(csv, for_spreadsheets(table).to_csv(index=False).encode())
     if sampling:
@@ -178,7 +178,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         completeness = stored.completeness()
         if not completeness.stored:
             tell_completeness(completeness, partial)
-        varying = _varying(stored)
+        varying = _find_varying(stored)
         rows = _read(stored, value, [x, by, y, facet, *varying], where)
         rows = rows[rows["status"] == "ok"]
         if rows.empty:
@@ -204,11 +204,11 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
             shares=share, log=log, boundary=line,
         )  # fmt: skip
         if left_out:
-            notes.append(f"{counted(left_out, 'replicate')} left out, lacking some {x}")
+            notes.append(f"{say_count(left_out, 'replicate')} left out, lacking some {x}")
         said = []
         if not completeness.whole:
             said.append(f"incomplete: {completeness.counts()}")
-        if sampling := _sampling(rows):
+        if sampling := _describe_sampling(rows):
             said.append(sampling)
             notes.append(sampling)
         if said:
@@ -254,7 +254,7 @@ def _tell_missing(rows, value, x, columns, table):
     )
 
 
-def _sampling(rows):
+def _describe_sampling(rows):
     """Return in a line how algorithms sampled, "" where all did the same."""
     if not {"algorithm", "sampling"} <= set(rows):
         return ""
@@ -322,7 +322,7 @@ def _last_rows(rows):
     return rows.groupby(["cell", "replicate"], observed=True).tail(1)
 
 
-def _varying(run):
+def _find_varying(run):
     """Return the parameters that are not the same in all cells that have them."""
 
     def values(name):

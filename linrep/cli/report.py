@@ -11,7 +11,7 @@ from linrep._lib import scripts
 from linrep.cli import completion
 from linrep.cli.group import SEED_OPTION, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
-from linrep.cli.text import counted, echo
+from linrep.cli.text import echo, say_count
 from linrep.cli.verify import (
     LEDGER_OPTION,
     RUNS_OPTION,
@@ -89,8 +89,8 @@ def report(ids, budget, seed, store, book_path, figures, out):
     for name in damaged:
         echo(f"{name}: its run in {store} is damaged; linrep verify computes it again", err=True)
     echo(
-        f"{out}: {counted(len(gathered.entries), 'claim')}, {runs} with a stored run, "
-        f"{counted(len(gathered.figures), 'figure')}, {len(page) / 1e6:.1f} MB",
+        f"{out}: {say_count(len(gathered.entries), 'claim')}, {runs} with a stored run, "
+        f"{say_count(len(gathered.figures), 'figure')}, {len(page) / 1e6:.1f} MB",
         err=is_device(out),
     )
     if damaged:

@@ -19,7 +19,7 @@ from linrep.cli.group import (
     start_portable,
     workers_option,
 )
-from linrep.cli.text import Painted, counted, echo
+from linrep.cli.text import Painted, echo, say_count
 from linrep.cli.verify import compare
 
 #: Where everything is written, beside what is recorded.
@@ -78,9 +78,9 @@ def reproduce(wanted, portable, workers, out):
     seconds = {name: entry.seconds / 10.0 for name, entry in entries.items()}
     expected |= {item.id: seconds.get(item.id, 0.0) for item in chosen}
     store, drawn = out / "verify", out / "figures"
-    before = _finished(figures, chosen, store, drawn)
+    before = _count_finished(figures, chosen, store, drawn)
     if before:
-        echo(f"{counted(before, 'job')} in {out}, finished before by the same code", err=True)
+        echo(f"{say_count(before, 'job')} in {out}, finished before by the same code", err=True)
     jobs: dict[str, tuple] = {
         name: (reproduction.again, name, reproduction.RECORD, drawn) for name in figures
     }
@@ -127,7 +127,7 @@ def reproduce(wanted, portable, workers, out):
         raise click.exceptions.Exit(1)
 
 
-def _finished(figures, chosen, store, drawn):
+def _count_finished(figures, chosen, store, drawn):
     """Count the jobs that another call has finished, by the same code."""
     from linrep.figures import experiment, reproduction
 
@@ -192,12 +192,12 @@ def _order(expected):
 def _run(pool, jobs, results, expected):
     """Run the jobs, and put what they return into `found`, by name."""
     from linrep._lib.progress import JobsBar
-    from linrep.sweeps.workers import completed
+    from linrep.sweeps.workers import run_jobs
 
     with JobsBar(
         None, {name: expected[name] for name in jobs}, desc="reproduce", unit="job"
     ) as bar:
-        for name, returned in completed(pool, jobs):
+        for name, returned in run_jobs(pool, jobs):
             results[name] = returned
             bar.done(name)
 

@@ -13,7 +13,7 @@ from linrep._lib.suggest import unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, size_section, without_markup
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
-from linrep.cli.text import Painted, counted, echo, listing, table, verdict, wrapped
+from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
 from linrep.cli.verify import (
     LEDGER_OPTION,
     RUNS_OPTION,
@@ -56,7 +56,7 @@ def show(context, ids, verbose, budget, seed, store, book_path):
     known = names.claims()
     of_file = any(name.endswith(".py") for name in ids)
     if not of_file:
-        ids = names.spelled(ids, [*known, *available(), *names.ALGORITHMS])
+        ids = names.match_spelling(ids, [*known, *available(), *names.ALGORITHMS])
     # What is a claim and a figure of it is both.
     claims = [name for name in ids if (name in known and not of_file) or _kind(name) is None]
     kinds = {name: _kind(name) for name in ids if name not in claims}
@@ -121,7 +121,7 @@ def _check(patterns):
 
 def _headline(name, text):
     """Print a name and what it is, in lines of the terminal's width."""
-    echo(Painted(name, "title"), wrapped(f"{name}: {text}", "  ").removeprefix(name))
+    echo(Painted(name, "title"), wrap(f"{name}: {text}", "  ").removeprefix(name))
 
 
 def _line(label, *parts):
@@ -130,7 +130,7 @@ def _line(label, *parts):
         if not parts[0]:
             return
         indent = " " * (_LABEL + 2)
-        text = wrapped(f"{indent}{parts[0]}", indent).removeprefix(indent)
+        text = wrap(f"{indent}{parts[0]}", indent).removeprefix(indent)
         echo(f"  {label:{_LABEL}}", text)
     else:
         echo(f"  {label:{_LABEL}}", *parts)
@@ -264,7 +264,7 @@ def _facts(facts, verbose, source):
     if texts:
         echo()
     for fact in texts:
-        echo(wrapped(f"{title(fact)}: {fact.value}", "  "))
+        echo(wrap(f"{title(fact)}: {fact.value}", "  "))
     for grid in tables:
         echo()
         caption = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
@@ -280,7 +280,7 @@ def _facts(facts, verbose, source):
             echo(f"{title(fact)}: {_fact(fact)}")
     elif others:
         what = "it" if len(others) == 1 else "them"
-        echo(f"{counted(len(others), 'fact')} measured beside it: -v prints {what}")
+        echo(f"{say_count(len(others), 'fact')} measured beside it: -v prints {what}")
 
 
 def _fact(fact, unit=True):
@@ -310,7 +310,7 @@ def _figure(name):
     if item.sizes is not None:
         _, lines = size_section(item.id, item.sizes)
         echo()
-        listing(lines)
+        print_listing(lines)
 
 
 def _algorithm(name):
@@ -333,7 +333,7 @@ def _algorithm(name):
         _line("its paper", f"linrep verify --list --paper {name}")
     echo()
     _, lines = axis_section([name])
-    listing(lines)
+    print_listing(lines)
 
 
 def _run(name):
@@ -346,7 +346,7 @@ def _run(name):
         columns, done = run.columns, run.count()
     echo(
         Painted(name, "title"),
-        f": {counted(len(run.cells), 'cell')}, {done} of {run.total} replicates",
+        f": {say_count(len(run.cells), 'cell')}, {done} of {run.total} replicates",
     )
     if not completeness.whole:
         _line("incomplete", Painted(str(completeness), "note"))

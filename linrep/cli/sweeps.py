@@ -35,7 +35,7 @@ from linrep.cli.group import (
 )
 from linrep.cli.names import PROBLEMS
 from linrep.cli.specification import build, read_options
-from linrep.cli.text import Painted, counted, echo, echo_error, table, width
+from linrep.cli.text import Painted, echo, echo_error, say_count, table, width
 from linrep.cli.values import read_cell, read_shard
 
 
@@ -182,7 +182,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     for line in notes:
         echo(line, err=True)
     for reason, count in specification.grid.left_out.items():
-        echo(f"{counted(count, 'cell')} left out: {reason}")
+        echo(f"{say_count(count, 'cell')} left out: {reason}")
     if failed:
         first = result.failures().iloc[0]
         echo(f"the first failure: {first['exception']}")
@@ -222,7 +222,7 @@ def runs(directories, everything):
     lines: list[tuple] = []
     for path in [*others, *hidden] if everything else others:
         try:
-            described, is_damaged = _described(path)
+            described, is_damaged = _describe(path)
         except (ValueError, OSError) as error:
             echo_error(error)
             status = 2
@@ -242,7 +242,7 @@ def runs(directories, everything):
 _KEPT = (("verify",), ("figures",), ("reproduce",))
 
 
-def _described(path):
+def _describe(path):
     """Return the lines of a run directory, and whether some of its parts are damaged."""
     from linrep.sweeps import open_run
 
@@ -260,7 +260,7 @@ def _described(path):
     rows = [(str(path), *numbers, remaining)]
     damaged = stored.damaged()
     notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
-    notes += [f"  {line}" for line in _mixed(stored)]
+    notes += [f"  {line}" for line in _list_machines(stored)]
     return [*rows, *((note, "", "", "", "", "") for note in notes)], bool(damaged)
 
 
@@ -358,7 +358,7 @@ def merge(out, directories, partial):
     for path, lost in damaged.items():
         echo(f"damaged: {path} ({lost})", err=True)
     echo(f"{out}: {merged.count()} of {merged.total} replicates")
-    for line in _mixed(merged):
+    for line in _list_machines(merged):
         echo(line)
     tell_completeness(merged.completeness(), partial)
 
@@ -437,7 +437,7 @@ def _executor(address):
         yield _Dask(client, address)
 
 
-def _mixed(run):
+def _list_machines(run):
     """Return lines that say how many replicates are of which machine, none if there is one."""
     from linrep.sweeps.machines import describe
 
@@ -445,7 +445,7 @@ def _mixed(run):
     if len(counts) < 2:
         return []
     return [
-        f"{counted(count, 'replicate')} of {describe(machine, counts)}"
+        f"{say_count(count, 'replicate')} of {describe(machine, counts)}"
         for machine, count in counts.items()
     ]
 

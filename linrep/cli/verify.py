@@ -25,11 +25,11 @@ from linrep.cli.output import check_output, write_figure, write_file
 from linrep.cli.text import (
     echo,
     frame,
-    listing,
+    print_listing,
     table,
     verdict,
     width,
-    wrapped,
+    wrap,
 )
 
 MODE_OPTION = mode_option(
@@ -152,10 +152,10 @@ def verify(
     does, a check raised or accepts its negative control, or a claim of the ledger is gone; 2 for
     bad input.
     """
-    papers = known_names.spelled(papers, known_names.papers())
+    papers = known_names.match_spelling(papers, known_names.papers())
     with bad_input(ValueError):
         if not any(name.endswith(".py") for name in ids):
-            ids = known_names.spelled(ids, known_names.claims())
+            ids = known_names.match_spelling(ids, known_names.claims())
             known_names.check_claims(ids)
             known_names.check_papers(papers)
     if record if portable is None else portable:
@@ -169,8 +169,8 @@ def verify(
     entries = read_ledger(file, book_path, record)
     known = entries
     if list_only or verdicts or strengths:
-        known = _known(chosen, entries, store, seed)
-    chosen = _filtered(
+        known = _add_stored(chosen, entries, store, seed)
+    chosen = _filter(
         chosen, known, verdicts=verdicts, strengths=strengths, papers=papers,
         severities=severities,
     )  # fmt: skip
@@ -192,7 +192,7 @@ def verify(
                 echo(f"{name}: no claim any more, it leaves the ledger", err=True)
             book.record(results, known, book_path or book.PATH)
     if record:
-        if _accepting(results):
+        if _name_accepting(results):
             raise click.exceptions.Exit(1)
         return
     known = load_file(file) if file else _ids_beside(chosen)
@@ -243,7 +243,7 @@ def _ids_beside(chosen):
 )
 def constants(paper, budget, workers, seed, store, out):
     """Estimate the absolute constants that a paper's bounds leave open, over scale."""
-    (paper,) = known_names.spelled([paper], known_names.papers())
+    (paper,) = known_names.match_spelling([paper], known_names.papers())
     with bad_input(ValueError):
         known_names.check_papers([paper])
     import pandas as pd
@@ -323,7 +323,7 @@ def choose(names):
                 raise ValueError(f"no such file: {name}")
             known_names.check_file(name)
         if not files:
-            patterns = known_names.spelled(patterns, known_names.claims())
+            patterns = known_names.match_spelling(patterns, known_names.claims())
             known_names.check_claims(patterns)
     from linrep.claims import claims, load_file, select
 
@@ -336,7 +336,7 @@ def choose(names):
         return select(known, patterns), file
 
 
-def _known(chosen, entries, store, seed):
+def _add_stored(chosen, entries, store, seed):
     """Return the ledger's entries, and of claims that have none what a store holds of them."""
     from linrep.claims.current import current
 
@@ -349,7 +349,7 @@ def _known(chosen, entries, store, seed):
     return {**entries, **{name: result for name, result in results.items() if result}}
 
 
-def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
+def _filter(chosen, entries, *, verdicts, strengths, papers, severities):
     """Return the claims that have one of the verdicts, and so on, of those asked for."""
     from linrep.claims.findings import findings
 
@@ -390,11 +390,11 @@ def _list(chosen, entries):
         rows.append(
             (item.id, verdict(result.verdict if result else "-"), strength or "-", item.plain)
         )
-    listing(rows)
+    print_listing(rows)
     counts = Counter(
         entries[item.id].verdict if item.id in entries else "unchecked" for item in chosen
     )
-    echo(*_counted(counts), "; linrep show ID has the reason", err=True)
+    echo(*_say_verdicts(counts), "; linrep show ID has the reason", err=True)
 
 
 def _print(results, entries, verbose, budget):
@@ -419,10 +419,10 @@ def _print(results, entries, verbose, budget):
     ]  # fmt: skip
     table((*head, "measured", "claimed", "trials", "CPU s"), rows, left=len(head))
     _reasons(results, verbose)
-    echo("\n", *_counted(Counter(item.verdict for item in results)), f" ({budget} budget)")
+    echo("\n", *_say_verdicts(Counter(item.verdict for item in results)), f" ({budget} budget)")
 
 
-def _counted(counts):
+def _say_verdicts(counts):
     """Return a sentence on verdicts, each in its colour."""
     from linrep.claims.evidence import tally
 
@@ -452,11 +452,11 @@ def _reasons(results, verbose):
         text = f"{reason} ({more})" if more else reason
         others = readings(item)
         if verbose:
-            echo("\n", item.id, " ", verdict(item.verdict), ": ", wrapped(text, "  "))
+            echo("\n", item.id, " ", verdict(item.verdict), ": ", wrap(text, "  "))
             if known:
-                _measured(item)
+                _print_measured(item)
             for line in others:
-                echo("  ", wrapped(line, "  "))
+                echo("  ", wrap(line, "  "))
         elif item.verdict != "holds":
             room = (width() or _LONGEST) - len(item.id) - len(item.verdict) - 3
             short = shorten(text, max(room, 40), placeholder=" …")
@@ -467,17 +467,17 @@ def _reasons(results, verbose):
     for parts, explained in lines:
         echo(*parts)
         if explained and len(lines) <= _FEW:
-            _measured(explained)
+            _print_measured(explained)
     if cut:
         echo("-v prints all that was found; linrep show ID the statement, its parts and readings")
 
 
-def _measured(item):
+def _print_measured(item):
     from linrep.claims.ledger import largest_failure
 
-    echo("  measured: ", wrapped(item.sentence, "  "))
+    echo("  measured: ", wrap(item.sentence, "  "))
     if most := largest_failure(item):
-        echo("  largest failure: ", wrapped(most, "  "))
+        echo("  largest failure: ", wrap(most, "  "))
 
 
 def _control(item):
@@ -488,7 +488,7 @@ def _control(item):
     return "ACCEPTED" if item.control == "holds" else f"NOT REJECTED ({item.control})"
 
 
-def _accepting(results):
+def _name_accepting(results):
     """Name the checks that accept what is false; return whether there are any."""
     accepting = [item for item in results if item.accepts_its_control]
     for item in accepting:
@@ -524,7 +524,7 @@ def compare(results, known, entries):
     gone = [name for name in entries if name not in known]
     for name in gone:
         echo(f"{name}: it is in the ledger, and no claim any more", err=True)
-    accepting = _accepting(results)
+    accepting = _name_accepting(results)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     beside = ", beside the ledger" if entries else ""
     echo(

@@ -176,7 +176,7 @@ class FederatedData:
     def __post_init__(self):
         x = _samples("x", self.x)
         classes = _classes(self.classes, self.y)
-        given = check.unmasked("y", self.y)
+        given = check.read_array("y", self.y)
         if given.dtype.kind == "f" and (self.classes == 1 or given.ndim == 2):
             y = check.array("y", given, (len(x), *given.shape[1:]))
             classes = math.prod(y.shape[1:])
@@ -330,7 +330,7 @@ class FederatedData:
                     f"{client} has {len(parts)} parts"
                 )
             for x, y in (parts[:2], parts[2:]):
-                x, y = channels_first(x), check.unmasked(f"y of client {client}", y)
+                x, y = channels_first(x), check.read_array(f"y of client {client}", y)
                 if y.shape[:1] != (len(x),) or y.ndim > 2:
                     raise ValueError(
                         f"client {client} must have one label for each sample, got {len(x)} "
@@ -367,7 +367,7 @@ def _arrays(dataset):
             f"clients must be pairs (train, test) of data sets of samples and labels, got {kind}"
         )
     name = ("x", "y")
-    return tuple(np.stack([check.unmasked(name[i], pair[i]) for pair in pairs]) for i in (0, 1))
+    return tuple(np.stack([check.read_array(name[i], pair[i]) for pair in pairs]) for i in (0, 1))
 
 
 def channels_first(x: ArrayLike) -> NDArray:
@@ -380,7 +380,7 @@ def channels_first(x: ArrayLike) -> NDArray:
     ----------
     x : array_like
     """
-    x = check.unmasked("x", x)
+    x = check.read_array("x", x)
     if x.ndim == 3 and x.dtype == np.uint8:
         return x[:, None]
     if x.ndim == 4 and x.shape[1] not in _CHANNELS and x.shape[3] in _CHANNELS:
@@ -408,7 +408,7 @@ def _joined(*parts):
 
 def _samples(name, value):
     """Return samples in the type in which they are kept."""
-    x = check.unmasked(name, value)
+    x = check.read_array(name, value)
     if x.ndim < 2:
         raise ValueError(f"{name} must have shape (N, ...), got {x.shape}")
     if 0 in x.shape[1:]:
@@ -432,7 +432,7 @@ def _samples(name, value):
 
 def _labels(name, value, size, classes=_MANY):
     """Return integers between 0 and classes - 1 as int64, after a look at their number."""
-    found = check.unmasked(name, value)
+    found = check.read_array(name, value)
     if found.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {found.shape}")
     return check.places(name, found, classes) if size else np.empty(0, dtype=np.int64)
@@ -444,7 +444,7 @@ def _classes(classes, *labels):
         return int(classes)
     found = [
         np.max(y)
-        for y in (check.unmasked("y", each) for each in labels)
+        for y in (check.read_array("y", each) for each in labels)
         if y.size and y.dtype.kind in "iu"
     ]
     return max(1, int(max(found, default=0)) + 1)
@@ -452,7 +452,7 @@ def _classes(classes, *labels):
 
 def _members(name, client, part):
     """Return the places of a client's samples as int64."""
-    part = check.unmasked(f"{name} of client {client}", part)
+    part = check.read_array(f"{name} of client {client}", part)
     if part.ndim != 1 or (part.size and part.dtype.kind not in "iu"):
         raise ValueError(
             f"{name} must hold a list of integers for each client, see client {client}"

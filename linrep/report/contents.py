@@ -23,7 +23,7 @@ from linrep.claims.proofs import proofs
 from linrep.figures.record import flat, table
 from linrep.report import pictures
 from linrep.report.entries import Entry, Figure, Report
-from linrep.report.outline import outline, pictured
+from linrep.report.outline import list_pictured, outline
 
 
 def gather(
@@ -94,12 +94,12 @@ def gather(
         if known.run is not None:
             points[item.id] = known.run.result.points
     drawn = [("picture", id, table) for id, table in points.items() if table is not None]
-    for entry in pictured(outline(entries.values())):
+    for entry in list_pictured(outline(entries.values())):
         id = entry.claim.id
         if not entry.stored and entry.recorded and book is not None:
             points[id] = recorded_points(id, book)
         if points.get(id) is not None:
-            drawn.append(("chief", id, _deciding(points[id], entry.result)))
+            drawn.append(("chief", id, _select_deciding(points[id], entry.result)))
     images = (map if executor is None else executor.map)(
         pictures.evidence, [table for _, _, table in drawn]
     )
@@ -117,7 +117,7 @@ def gather(
     )
 
 
-def _deciding(points, result):
+def _select_deciding(points, result):
     """Return the panel of a part that the verdict rests on, rather along an axis than in order."""
     panels = points.groupby("panel", sort=False)["xlabel"].first()
     names = [part.name for part in result.parts if part.verdict == result.verdict]
@@ -171,7 +171,7 @@ def _figures(folder, papers):
         _require(path, result["settings"], ("quick", "seed", "replicates"))
         if papers is not None and manifest["id"].partition(".")[0] not in papers:
             continue
-        picture = pictures.stored(path.with_suffix(".svg"), result["caption"])
+        picture = pictures.read_stored(path.with_suffix(".svg"), result["caption"])
         settings = result["settings"]
         words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
         words += ["--quick"] * bool(settings["quick"])

@@ -121,7 +121,7 @@ def _rank(finding):
     return SEVERITIES.index(finding.severity) if finding.severity else -1
 
 
-def pictured(papers: Iterable[Paper]) -> list[Entry]:
+def list_pictured(papers: Iterable[Paper]) -> list[Entry]:
     """Return the entries whose evidence is shown at once: the theorems', and each cause's first."""
     chosen: dict[str, Entry] = {}
     for paper in papers:

@@ -67,14 +67,14 @@ def render(report: Report) -> str:
     ids = {entry.claim.id for entry in report.entries}
     environment.filters |= {
         "formula": _formula, "prose": mathml.prose, "number": _number, "sentence": _sentence,
-        "shown": _shown, "instance": instance,
+        "shown": _show_number, "instance": instance,
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
         "readings": readings, "largest": largest_failure,
         "paper": lambda name: PAPERS.get(name, (name, ""))[0],
         "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "fact_title": fact_title,
         "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
         "markdown": lambda text: prose.html(text, ids), "inline": _inline,
-        "headline": lambda text: _inline(text) + Markup("."), "related": _related,
+        "headline": lambda text: _inline(text) + Markup("."), "related": _list_related,
         "place": _place, "figure_paper": _figure_paper, "figure_name": _figure_name,
     }  # fmt: skip
     papers = outline(report.entries)
@@ -147,7 +147,7 @@ def _number(value):
     return mathml.prose(show(value + 0.0))
 
 
-def _shown(item, key):
+def _show_number(item, key):
     """Return a number of a result, a part or a fact, a bound with its sign."""
     value = getattr(item, key)
     return Markup("{}{}").format(sign(item, key) if math.isfinite(value) else "", _number(value))
@@ -189,7 +189,7 @@ def _figure_name(id):
     return f"{name}, {subject.replace('_', ' ')}"
 
 
-def _related(theorem):
+def _list_related(theorem):
     """Return what a theorem's related statements are about, by the ends of their ids."""
     start = theorem.statement.printed.claim.id
     ids = (item.printed.claim.id for item in theorem.others)

@@ -55,7 +55,7 @@ def evidence(points: pd.DataFrame) -> Picture:
     return _picture(Image.open(buffer), _CSS_DPI / _DPI)
 
 
-def stored(path: Path, caption: str) -> Picture:
+def read_stored(path: Path, caption: str) -> Picture:
     """Return a figure's SVG without the caption under it, in its natural size.
 
     Raises

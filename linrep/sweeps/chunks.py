@@ -220,7 +220,7 @@ def describe(exception: BaseException) -> Failure:
     except Exception:  # an exception that cannot say what it is
         message = "(no message)"
     frames = traceback.extract_tb(exception.__traceback__)
-    last = ([frame for frame in frames if not targets.installed(frame.filename)] or frames)[-1]
+    last = ([frame for frame in frames if not targets.is_installed(frame.filename)] or frames)[-1]
     name = f"{type(exception).__name__}: {message}"
     return Failure(name, os.path.basename(last.filename), last.lineno)
 

@@ -114,14 +114,14 @@ def _reopen(path, sought, described, extend):
     run = open_run(path)
     if not _compare(run, sought, extend):
         return run
-    with _locked(path):
+    with _lock(path):
         if _compare(open_run(path), sought, extend):  # another process may have extended it, too
             files.write(path / SPECIFICATION, _text(described))
     return open_run(path)
 
 
 @contextlib.contextmanager
-def _locked(path):
+def _lock(path):
     """Let one process at a time change what a directory holds, where the file system can."""
     with open(path / _LOCK, "a") as file:
         with contextlib.suppress(ImportError, OSError):  # no locks here

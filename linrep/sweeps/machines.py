@@ -41,7 +41,7 @@ def describe(machine: str, among: Iterable[str] = ()) -> str:
     )
     words = [values.get("processor"), values.get("instructions"), *kernels, values.get("mode")]
     settings = dict(_items(values))
-    others = [name for name in _varying(among) if name in settings and name not in _ALWAYS]
+    others = [name for name in _find_differing(among) if name in settings and name not in _ALWAYS]
     words += [f"{name} {settings[name]}" for name in others]
     return ", ".join(str(word) for word in words if word) or "a machine that was not recorded"
 
@@ -55,7 +55,7 @@ def mixture(machines: Iterable[str]) -> str:
         As `this_machine` returns them.
     """
     return ", ".join(
-        f"{name} {' and '.join(values)}" for name, values in _varying(machines).items()
+        f"{name} {' and '.join(values)}" for name, values in _find_differing(machines).items()
     )
 
 
@@ -80,7 +80,7 @@ def differences(machine: str, other: str) -> list[str]:
     ]
 
 
-def _varying(machines) -> dict[str, list[str]]:
+def _find_differing(machines) -> dict[str, list[str]]:
     """Return the values of what is not the same on all machines, by name."""
     settings = [dict(_items(_read(each))) for each in machines]
     values = {

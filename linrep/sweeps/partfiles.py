@@ -72,7 +72,7 @@ def write_part(
             table = table.set_column(positions, field.name, table[field.name].cast(pa.string()))
         if pa.types.is_string(table.schema.field(positions).type):
             texts.append(field.name)
-    table, positions = _sorted(table.replace_schema_metadata(None), cells)
+    table, positions = _sort_rows(table.replace_schema_metadata(None), cells)
     present = Coverage(_replicates_of(cells, positions, np.asarray(table["replicate"])))
     cuts = _cuts(table, positions)
     stops = [*cuts[1:], table.num_rows]
@@ -96,7 +96,7 @@ def write_part(
         "returned": returned,
         "groups": [
             [stop, digest(body[start:stop]), [[s.cell, s.start, s.stop] for s in some]]
-            for (start, stop), some in zip(pairwise(ends), _divided(pieces, firsts), strict=True)
+            for (start, stop), some in zip(pairwise(ends), _divide(pieces, firsts), strict=True)
         ],
         "without rows": [
             [s.cell, s.start, s.stop] for piece in pieces for s in present.missing(piece)
@@ -112,7 +112,7 @@ def write_part(
     )  # fmt: skip
 
 
-def _sorted(table, cells):
+def _sort_rows(table, cells):
     """Return a table by cell, replicate and row, and for every row the place of its cell."""
     positions = np.asarray(pc.index_in(table["cell"], pa.array(cells, pa.string())))
     keys = [np.asarray(table["row"]), np.asarray(table["replicate"]), positions]
@@ -135,7 +135,7 @@ def _cuts(table, positions):
     return np.unique(firsts[places[places < len(firsts)]]).tolist()
 
 
-def _divided(segments, firsts) -> Iterator[list[Segment]]:
+def _divide(segments, firsts) -> Iterator[list[Segment]]:
     """Yield the segments of each row group; firsts are the replicates that further ones begin."""
     ahead = list(reversed(firsts))
     some: list[Segment] = []

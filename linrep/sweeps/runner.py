@@ -292,7 +292,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
                 exhausted = not segments
                 if exhausted:
                     break
-                with _uninterrupted():
+                with _hold_interrupts():
                     flying[crew.submit(job(segments))] = (segments, False)
             if not flying and (interrupted or exhausted or not todo.left):
                 break
@@ -301,17 +301,17 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
             if not flying:
                 time.sleep(_LOOK_EVERY)  # until there is a worker
             for future in finished:
-                with _uninterrupted():
+                with _hold_interrupts():
                     store(future)
             if len(small) >= _MOST_SMALL * max(1, count):
-                with _uninterrupted():
+                with _hold_interrupts():
                     compact(stored, small)
                 small.clear()
         except KeyboardInterrupt:
             if interrupted or deserted:  # nobody is at work
                 unfinished = under_way()
                 crew.end()
-                with _uninterrupted():
+                with _hold_interrupts():
                     for future in [each for each in flying if each.done()]:
                         with suppress(Exception):
                             store(future)
@@ -321,7 +321,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
             limit = None if grace is None else time.monotonic() + grace
             crew.stop()
     crew.stop()
-    with _uninterrupted():
+    with _hold_interrupts():
         if small:
             compact(stored)
     if interrupted:
@@ -330,7 +330,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
 
 
 @contextmanager
-def _uninterrupted():
+def _hold_interrupts():
     """Let interrupts wait until the end of the block, so that no chunk is between two places."""
     if threading.current_thread() is not threading.main_thread():  # which alone hears them
         yield
@@ -359,7 +359,7 @@ class _Todo:
         asked = shares = list(_shares(sweep, index, shards, reverse))
         if order is not None:
             cells = dict(zip(sweep.names, sweep.grid, strict=True))
-            asked = _ordered(shares, lambda cell, replicate: order(cells[cell], replicate))
+            asked = _sort_replicates(shares, lambda cell, replicate: order(cells[cell], replicate))
         self.total = sum(map(len, asked))
         self.generation = 0
         self._done = stored.done()
@@ -435,7 +435,7 @@ def _shares(sweep, index, shards, reverse) -> Iterator[Segment]:
             yield Segment(name, start, stop)
 
 
-def _ordered(segments, key):
+def _sort_replicates(segments, key):
     """Return the replicates of segments one by one, those with the smallest key first."""
     single = [
         Segment(segment.cell, replicate, replicate + 1)

@@ -82,7 +82,7 @@ def load(reference: str) -> Callable[..., Any]:
     if home.endswith(".py"):
         target = load_file(home).get(name)
     else:
-        with _loading(home, name):
+        with _explain_failure(home, name):
             target = _find(home, name)
     if not callable(target):
         raise ValueError(f"{home} has no function or class {name}")
@@ -104,7 +104,7 @@ def reference(function: Any) -> str | None:
 
 
 @contextmanager
-def _loading(home, name="NAME"):
+def _explain_failure(home, name="NAME"):
     """Say in one line what kept a file or module from being loaded."""
     try:
         yield
@@ -158,7 +158,7 @@ def load_file(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"no such file: {path}")
     add_folder(str(path.resolve().parent))  # as for a script that is run
     _loaded.add(str(path.resolve().parent))
-    with _loading(str(path)):
+    with _explain_failure(str(path)):
         return _run_file(path)
 
 
@@ -229,7 +229,7 @@ def _is_installed(folder):
     )
 
 
-def installed(path: str) -> bool:
+def is_installed(path: str) -> bool:
     """Tell whether a source file is Python's, linrep's or another installed package's."""
     folders = {str(Path(__file__).parents[1]), sys.prefix, sys.base_prefix}
     return path.startswith(("<", *(f"{folder}{os.sep}" for folder in folders)))
@@ -263,7 +263,7 @@ def _find(module, name):
         add_folder(here)
     item: Any = import_module(module)
     home = getattr(item, "__file__", None)
-    if home and not installed(home):
+    if home and not is_installed(home):
         _loaded.add(os.path.dirname(home))
     for part in name.split("."):
         item = getattr(item, part, None)

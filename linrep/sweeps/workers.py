@@ -262,7 +262,7 @@ class WorkerPool(Executor):
             self._idle.put(process)
 
 
-def completed(pool: Executor, jobs: Mapping[str, tuple]) -> Iterator[tuple[str, Any]]:
+def run_jobs(pool: Executor, jobs: Mapping[str, tuple]) -> Iterator[tuple[str, Any]]:
     """Yield names and what they return of jobs, each a function and its arguments, as they end.
 
     A job that ends its process has a :class:`WorkerEnded` in place of what it returns.

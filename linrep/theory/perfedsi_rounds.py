@@ -194,7 +194,7 @@ class Walks:
         step_size: float,
         shift: tuple[Values, Values] | None = None,
     ):
-        items = check.unmasked("items", items)
+        items = check.read_array("items", items)
         truth, count = state.truth, len(items) if items.ndim else 0
         integers = items.ndim == 2 and items.dtype.kind in "iu"
         if not integers or not np.isin(items, range(truth.d)).all():
