@@ -9,10 +9,7 @@ import click
 
 from linrep._lib import scripts
 from linrep.cli import completion
-from linrep.cli.group import SEED_OPTION, bad_input, main
-from linrep.cli.output import check_output, is_device, write_file
-from linrep.cli.text import echo, say_count
-from linrep.cli.verify import (
+from linrep.cli.choosing import (
     LEDGER_OPTION,
     RUNS_OPTION,
     STORE,
@@ -21,6 +18,9 @@ from linrep.cli.verify import (
     choose,
     read_ledger,
 )
+from linrep.cli.group import SEED_OPTION, bad_input, main
+from linrep.cli.output import check_output, is_device, write_file
+from linrep.cli.text import echo, say_count
 
 _LONGEST = 160  # characters of names
 

@@ -20,7 +20,7 @@ from linrep.cli.group import (
     workers_option,
 )
 from linrep.cli.text import Painted, echo, say_count
-from linrep.cli.verify import compare
+from linrep.cli.verdicts import compare
 
 #: Where everything is written, beside what is recorded.
 RESULTS = Path("runs", "reproduce")

@@ -12,9 +12,7 @@ from linrep._lib.scripts import available
 from linrep._lib.suggest import unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, size_section, without_markup
-from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
-from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
-from linrep.cli.verify import (
+from linrep.cli.choosing import (
     LEDGER_OPTION,
     RUNS_OPTION,
     STORE,
@@ -23,6 +21,8 @@ from linrep.cli.verify import (
     choose,
     read_ledger,
 )
+from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
+from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
 
 _LABEL = 11  # letters of a label and the blank after it
 _MOST_VALUES = 8  # of a parameter

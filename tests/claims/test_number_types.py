@@ -25,7 +25,7 @@ from linrep.claims.quantities import LOWER, TYPES, UPPER, VALUE
 from linrep.claims.verdict import judge
 from linrep.claims.verify import verify
 from linrep.cli import main
-from linrep.cli.verify import _print
+from linrep.cli.verdicts import print_verdicts
 from linrep.report import gather, render
 from linrep.report.page import _number
 from tests.tools import complaint
@@ -92,7 +92,7 @@ def test_a_bound_is_shown_as_one(name, capsys):
     texts = (CliRunner().invoke(main, ["show", name, "--verbose"]).output, page)
     for text in texts:
         assert all(each in text for each in numbers(entry))
-    _print([entry], {}, False, "standard")
+    print_verdicts([entry], {}, False, "standard")
     head = [repr(entry), capsys.readouterr().out, str(lr.statements[name])]
     for each in numbers(replace(entry, parts=(), facts=())):
         assert all(each in text for text in head)

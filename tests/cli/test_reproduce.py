@@ -11,7 +11,7 @@ from linrep.claims import claims, ledger
 from linrep.claims.evidence import Result
 from linrep.cli import main
 from linrep.cli import reproduce as command
-from linrep.cli.verify import compare
+from linrep.cli.verdicts import compare
 from linrep.figures import record, reproduction
 
 KNOWN = claims()
