@@ -74,12 +74,8 @@ def checked(
 ) -> None:
     """Have a module's public functions, classes and their methods look at what they are given.
 
-    Parameters
-    ----------
-    names : dict
-        The module's globals, when all of them are there. Annotations are texts.
-    nan, large, units : bool, default True
-        See `Limits`; what is NaN by default always may be.
+    The names are the module's globals, when all of them are there; annotations are texts. `Limits`
+    has `nan`, `large` and `units`; what is NaN by default always may be.
     """
     limits = Limits(nan, large, units)
     for name, item in list(names.items()):

@@ -25,11 +25,8 @@ version = cache(metadata.version)  # which reads and parses a file
 def state(*left_out: str) -> str:
     """Return a digest of what numbers depend on: sources of linrep, libraries and instructions.
 
-    Parameters
-    ----------
-    *left_out : str
-        Folders of linrep and modules that the numbers in question do not depend on, such as
-        ``deep`` or ``claims``, beside those that make none.
+    Beside the rooms that make no numbers, folders and modules are left out that the numbers in
+    question do not depend on, such as ``deep`` or ``claims``.
     """
     mode = portable.mode()
     instructions = mode if mode == "portable" else get_host_cpu_name()

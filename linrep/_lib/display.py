@@ -82,13 +82,7 @@ def sheet(title: str, rows: Mapping[str, Any]) -> str:
 
 
 def spread(values: Any) -> str:
-    """Return the least, the middle and the largest of an array's values, or the one they all are.
-
-    Parameters
-    ----------
-    values : ndarray
-        At least one value.
-    """
+    """Return the least, the middle and the largest value of an array, or the one they all are."""
     text = number if values.dtype.kind == "f" else str
     least, largest = values.min(), values.max()
     if least == largest:

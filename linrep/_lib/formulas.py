@@ -50,14 +50,7 @@ class Formula:
 def parse(text: str) -> Formula:
     """Read a formula, as :class:`linrep.sweeps.Expression` describes it.
 
-    Parameters
-    ----------
-    text : str
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it is anything else.
+    Anything else is refused by a ValueError or TypeError.
     """
     if not isinstance(text, str):
         raise TypeError(f"an expression must be a text, got {type(text).__name__}")
@@ -74,12 +67,7 @@ def parse(text: str) -> Formula:
 
 
 def error(text: str, why: str) -> ValueError:
-    """Return the error of a formula that has no value.
-
-    Parameters
-    ----------
-    text, why : str
-    """
+    """Return the error of a formula that has no value, and why."""
     return ValueError(f"cannot evaluate {text!r}: {why}")
 
 

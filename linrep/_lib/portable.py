@@ -90,12 +90,7 @@ def enter(argv: Sequence[str] | None = None) -> None:
 
     Nothing that was done before is kept, so that a command calls it first. Where a library does not
     do what its variables say, starting again once more would not help: then it goes on natively,
-    which `mode` tells.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        What Python is called with, without its own name; by default what it was called with.
+    which `mode` tells. By default Python is called with the words that it was called with.
     """
     again = os.environ.get(_STARTED) in (str(os.getpid()), str(os.getppid()))
     if not available() or mode() == "portable" or again:

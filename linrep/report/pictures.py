@@ -58,10 +58,7 @@ def evidence(points: pd.DataFrame) -> Picture:
 def read_stored(path: Path, caption: str) -> Picture:
     """Return a figure's SVG without the caption under it, in its natural size.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
+    An OSError says that it cannot be read.
     """
     text = path.read_text("utf-8", errors="replace")
     root = _ROOT.search(text)

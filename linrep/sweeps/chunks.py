@@ -72,14 +72,8 @@ def run_chunk(
 ) -> Chunk:
     """Compute a job's replicates in order until its time is over; at least one.
 
-    Parameters
-    ----------
-    job : Job
-    stopped : callable, optional
-        Asked after every replicate whether to leave the rest.
-    begin : callable, optional
-        Called before every replicate with how many came before it, and with `NOWHERE` after the
-        last one.
+    `stopped` is asked after every replicate whether to leave the others. `begin` is called before
+    every one with how many came before it, and with `NOWHERE` after the last one.
     """
     with collected() as notes:
         return _run_chunk(job, stopped, begin, notes)
@@ -127,15 +121,8 @@ def _run_chunk(job, stopped, begin, notes):
 def failed_chunk(job: Job, before: int, reason: str, seconds: float) -> Chunk:
     """Return the chunk of one replicate that could not be brought to an end.
 
-    Parameters
-    ----------
-    job : Job
-    before : int
-        How many of the job's replicates come before it.
-    reason : str
-        What the row says in the place of an exception.
-    seconds : float
-        How long it ran.
+    So many of the job's replicates come before it, it ran for so many seconds, and its row has the
+    reason in the place of an exception.
     """
     for segment in job.segments:
         if before < len(segment):
@@ -164,11 +151,8 @@ def call(function, cell: Cell, keys: Mapping[str, int], replicate: int, settings
 def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
     """Return what a function returned as rows of plain values.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not rows, or a column has the name of a parameter, be it of another cell, or of a
-        stored column.
+    A TypeError or ValueError says that it is not rows, or that a column has the name of a stored
+    column or of a parameter, be it of another cell.
     """
     if type(result) is float:  # at once: the rest takes as long as drawing some numbers
         return [{"value": result}]

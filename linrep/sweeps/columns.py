@@ -66,12 +66,8 @@ def common_kinds(
 ) -> dict[str, str]:
     """Return one type for each column, as if all tables were one chunk.
 
-    Parameters
-    ----------
-    schemas : iterable of mappings
-        The types of the columns of each table.
-    is_large : callable
-        Whether a column, by name, holds integers that a float cannot hold; asked if need be.
+    Schemas have the types of each table's columns; `is_large` is asked of a column, if need be,
+    whether it holds integers that a float cannot hold.
     """
     kinds: dict[str, dict[str, None]] = {}
     for columns in schemas:

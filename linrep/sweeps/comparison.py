@@ -42,14 +42,9 @@ class Deviation:
 
 
 def deviation(rows: pd.DataFrame, others: pd.DataFrame, columns: Iterable[str]) -> Deviation:
-    """Compare some columns of two tables, row by row.
+    """Compare some columns of two tables of the same length, row by row.
 
-    Parameters
-    ----------
-    rows, others : DataFrame
-        Of the same length.
-    columns : iterable of str
-        A table without one of them has gaps there.
+    A table without one of the columns has gaps there.
     """
     different = np.zeros(len(rows), dtype=bool)
     largest, column = 0.0, None

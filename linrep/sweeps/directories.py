@@ -56,10 +56,7 @@ def check_directory(path: str | Path, sweep: Specification, *, extend: bool = Fa
 def make_directory(path: Path, description: Mapping[str, Any]) -> bool:
     """Make a run directory of a new or empty one; False if another process was first.
 
-    Raises
-    ------
-    ValueError
-        If it holds something else.
+    A directory that holds something else is refused by a ValueError.
     """
     _check_free(path)
     (path / PARTS).mkdir(parents=True, exist_ok=True)

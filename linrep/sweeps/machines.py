@@ -25,14 +25,10 @@ this_machine = cache(machine_now)
 
 
 def describe(machine: str, among: Iterable[str] = ()) -> str:
-    """Return a machine in a few words.
+    """Return a machine, as `this_machine` returns it, in a few words.
 
-    Parameters
-    ----------
-    machine : str
-        As `this_machine` returns it; empty where it was not stored.
-    among : iterable of str
-        Machines that it is to be told apart from: versions are part of the words if they differ.
+    Versions are part of the words if they differ among the machines that it is to be told apart
+    from. A machine that was not stored is an empty text.
     """
     values = _read(machine)
     kernels = dict.fromkeys(
@@ -47,13 +43,7 @@ def describe(machine: str, among: Iterable[str] = ()) -> str:
 
 
 def mixture(machines: Iterable[str]) -> str:
-    """Return in what machines differ, such as "numpy 2.4.6 and 2.5.5"; empty if in nothing.
-
-    Parameters
-    ----------
-    machines : iterable of str
-        As `this_machine` returns them.
-    """
+    """Return in what machines differ, such as "numpy 2.4.6 and 2.5.5"; empty if in nothing."""
     return ", ".join(
         f"{name} {' and '.join(values)}" for name, values in _find_differing(machines).items()
     )
@@ -65,13 +55,7 @@ def is_portable(machine: str) -> bool:
 
 
 def differences(machine: str, other: str) -> list[str]:
-    """Return what tells two machines apart, as "name: of the one, of the other".
-
-    Parameters
-    ----------
-    machine, other : str
-        As `this_machine` returns them.
-    """
+    """Return what tells two machines apart, as "name: of the one, of the other"."""
     one, two = (dict(_items(_read(text))) for text in (machine, other))
     return [
         f"{name}: {one.get(name, _UNKNOWN)}, {two.get(name, _UNKNOWN)}"

@@ -118,16 +118,11 @@ def overlap(run: Run) -> Deviation | None:
 
 
 def compact(run: Run, parts: Sequence[Part] | None = None) -> None:
-    """Merge small parts, so that there are not too many files.
+    """Merge small parts, some or all, so that there are not too many files.
 
     Nothing is lost whatever ends it: the new part is on the disk before the old ones go, and
-    replicates that two parts cover count once.
-
-    Parameters
-    ----------
-    run : Run
-    parts : sequence of Part, optional
-        Which ones; by default all. Only parts of one machine and generation go together.
+    replicates that two parts cover count once. Only parts of one machine and generation go
+    together.
     """
     kinds: dict[tuple, list[Part]] = {}
     for part in run.parts() if parts is None else parts:

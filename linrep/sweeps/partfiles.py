@@ -184,12 +184,7 @@ def digest(content: bytes) -> str:
 def read_part(path: Path) -> Part:
     """Return what a part holds; of a damaged one what can be read, and what cannot.
 
-    Raises
-    ------
-    ValueError
-        If there is no memory for it.
-    OSError
-        If the system does not let it be read.
+    A ValueError says that there is no memory for it.
     """
     return _read(path, lambda file: file.part(path), lambda reason: Part(path, (), damage=reason))
 
@@ -199,14 +194,8 @@ def read_rows(
 ) -> pa.Table:
     """Return some columns of a part's rows, or all, but for some.
 
-    Raises
-    ------
-    Damaged
-        If they are not what was written.
-    FileNotFoundError
-        If the part has been put into another one meanwhile.
-    ValueError
-        If there is no memory for them.
+    Damaged says that they are not what was written, FileNotFoundError that the part has been put
+    into another one meanwhile, and ValueError that there is no memory for them.
     """
 
     def rows(file):

@@ -233,10 +233,7 @@ def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
 def _drive(stored, todo, job, crew, workers, bar, grace, budget):
     """Keep chunks in flight and store what they return, until nothing is left.
 
-    Returns
-    -------
-    bool
-        Whether there are notes on runs.
+    What is returned says whether there are notes on runs.
     """
     flying: dict[Future, tuple[list[Segment], bool]] = {}
     small: list[Part] = []  # parts of this process that have not been put together

@@ -33,10 +33,6 @@ def loading_only(allowed: Iterable[str]) -> Iterator[None]:
 
     For references that come from a file: whoever wrote it would choose what runs here otherwise.
     Where one is allowed, what the caller has named is loaded.
-
-    Parameters
-    ----------
-    allowed : iterable of str
     """
     # A file that has been loaded is a module, by which cells name what is in it.
     token = _allowed.set({name: each for each in allowed for name in (_full(each), label(each))})
@@ -134,10 +130,6 @@ def named_by_file(reference: str) -> str:
     """Return ``module:name`` as ``file.py:name``, which another process finds, too, if it is one.
 
     Of modules that have been loaded by `load`, or lie beside such a one.
-
-    Parameters
-    ----------
-    reference : str
     """
     home, _, name = reference.rpartition(":")
     folder, file = os.path.split(getattr(sys.modules.get(home), "__file__", None) or "")

@@ -189,13 +189,8 @@ class WorkerProcess:
 class WorkerPool(Executor):
     """Worker processes, each with a thread that hears what it says.
 
-    A job that ends its process raises `WorkerEnded`, and the others go on.
-
-    Parameters
-    ----------
-    workers : int
-    timeout : float, optional
-        Seconds after which a replicate or call is given up.
+    A job that ends its process raises `WorkerEnded`, and the others go on; a replicate or call is
+    given up after the seconds of the timeout.
     """
 
     def __init__(self, workers: int, timeout: float | None = None):
@@ -280,15 +275,8 @@ def run_sealed(sealed: Sealed, sweep: str = "", number: int = 0) -> Chunk:
     """Run a job in this process, or `run_guarded` once one of its sweep has ended its process.
 
     While it runs there is a file, which a later attempt finds if this one does not come to an end:
-    an executor that begins a job anew, such as Dask's, does not say that it has lost a worker.
-
-    Parameters
-    ----------
-    sealed : Sealed
-    sweep : str
-        A name that no other call of `run` has; empty for no such file.
-    number : int
-        Of the job in the sweep.
+    an executor that begins a job anew, such as Dask's, does not say that it has lost a worker. The
+    sweep has a name that no other call of `run` has, or an empty one for no such file.
     """
     job = unseal(sealed)
     if not sweep:
