@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
+
 from linrep.cli import figures
 from linrep.cli.estimate import duration
 from linrep.cli.group import BadInput, bad_input
@@ -23,11 +25,12 @@ _PATTERNS = ("deep.*table*", "deep.*figure*")
 
 
 class Chosen(NamedTuple):
-    """What is run: a table, or it with a method of the user's; and where it is drawn."""
+    """What is run, a table or it with a method of the user's, where it is drawn, and its record."""
 
     run: Table
     table: Table
     folder: Path
+    recorded: pd.DataFrame | None = None
 
 
 def load_matching(names):
@@ -154,13 +157,14 @@ def _comparable(table, data=()):
     return rows
 
 
-def show_plan(table, recorded, device, workers):
+def show_plan(chosen, device, workers):
     """Say what is done of a table and what is missing, and how long runs of it took here before.
 
     Recorded rows that a new record keeps are done; without it they tell times all the same.
     """
-    rows = table.rows(recorded)
-    timed = rows if recorded is not None else table.rows(_comparable(table))
+    table = chosen.run
+    rows = table.rows(chosen.recorded)
+    timed = rows if chosen.recorded is not None else table.rows(_comparable(table))
     lines, seconds = table.plan(table.runs(rows), timed, device)
     axes = lines.columns.difference(["data", "runs", "done", "seconds"])
     lines["time on one worker"] = lines.pop("seconds").map(duration)

@@ -93,16 +93,14 @@ def networks(
     if record:
         for each in chosen:
             tables.check_record(each.run)
-    recorded = [tables.read_recorded(each.run) if record else None for each in chosen]
+        chosen = [each._replace(recorded=tables.read_recorded(each.run)) for each in chosen]
     if plan:
-        for each, rows in zip(chosen, recorded, strict=True):
-            tables.show_plan(each.run, rows, device, workers)
+        for each in chosen:
+            tables.show_plan(each, device, workers)
         return
     failed = False
     if not draw:
-        parts = [
-            (each.run, each.run.missing(rows)) for each, rows in zip(chosen, recorded, strict=True)
-        ]
+        parts = [(each.run, each.run.missing(each.recorded)) for each in chosen]
         failed = _train(parts, hours, workers)
     for each in chosen:
         _draw(each, has_own_method=method is not None, record=record, draw=draw)

@@ -20,7 +20,8 @@ def _plan(capsys, rows=None, device="cpu", *, workers=2, record=True):
         patch.setattr(network_tables, "_comparable", lambda *given: rows)
         kept = rows if record else None
         table = Table(load("mine.py"), 0, lambda cell: True)
-        network_tables.show_plan(table, kept, device, workers)
+        chosen = network_tables.Chosen(table, table, Path(), kept)
+        network_tables.show_plan(chosen, device, workers)
     return capsys.readouterr().out.splitlines()
 
 
