@@ -24,7 +24,7 @@ from linrep.deep.methods import FLUTE, Ditto, FedAvg, FedProx, Local, Scaffold
 from linrep.deep.training import schedule
 from linrep.problems.random import keyed
 
-#: ``batches(client, place, round)`` are the samples and labels of a client's steps in a phase.
+#: ``batches(client, number, round)`` are the samples and labels of a client's steps in a phase.
 Batches = Callable[[int, int, int], Iterable[tuple[Tensor, Tensor]]]
 
 
@@ -87,18 +87,18 @@ class PlainLoop:
         blocks = tuple(f"{block}." for block in self.method.personal)
         return [name for name in self.names() if f"{name}.".startswith(blocks)]
 
-    def shuffled(self, client: int, place: int, round: int) -> Iterable[tuple[Tensor, Tensor]]:
+    def shuffled(self, client: int, number: int, round: int) -> Iterable[tuple[Tensor, Tensor]]:
         """Return a client's batches in a phase, in an order of their own each time."""
-        phase = self.method.phases()[place]
+        phase = self.method.phases()[number]
         loader = DataLoader(self.images[client], batch_size=self.sgd.batch_size, shuffle=True)
         if phase.steps is None:
             return chain.from_iterable(repeat(loader, phase.epochs))
         return islice(chain.from_iterable(repeat(loader)), phase.steps)
 
-    def as_linrep(self, client: int, place: int, round: int) -> Iterable[tuple[Tensor, Tensor]]:
-        """Return those that linrep takes from seed 0."""
-        phase, images = self.method.phases()[place], self.images[client]
-        stream = keyed(np.random.SeedSequence(0), "batches", round, place, client)
+    def as_linrep(self, client: int, number: int, round: int) -> Iterable[tuple[Tensor, Tensor]]:
+        """Return the batches that linrep takes of a client in a phase, from seed 0."""
+        phase, images = self.method.phases()[number], self.images[client]
+        stream = keyed(np.random.SeedSequence(0), "batches", round, number, client)
         batches = schedule(
             [len(images)], [stream], batch_size=self.sgd.batch_size, epochs=phase.epochs,
             steps=phase.steps,

@@ -251,7 +251,7 @@ def _parts(parts):
         numbers = [shown(part, key) for key in ("measured", "predicted", "low", "high")]
         strength = part.strength or "-"
         rows.append((name, verdict(part.verdict), strength, *numbers, str(part.n_trials)))
-    table(head, rows, left=3)
+    table(head, rows, left_columns=3)
 
 
 def _facts(facts, verbose, source):
@@ -273,7 +273,7 @@ def _facts(facts, verbose, source):
             tuple(cell if isinstance(cell, str) else _fact(cell, not grid.unit) for cell in row)
             for row in grid.rows
         ]
-        table(grid.heads, rows, left=0)
+        table(grid.heads, rows, left_columns=0)
     if others and verbose:
         echo()
         for fact in others:

@@ -93,7 +93,9 @@ def wrap(text: str, indent: str = "") -> str:
     )  # fmt: skip
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left: int = 1) -> None:
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left_columns: int = 1
+) -> None:
     """Print rows under their heads, the first so many columns to the left, others to the right.
 
     On a terminal that is too narrow the table comes in several parts, each of which begins with the
@@ -107,7 +109,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left:
             while len(cells) > 1 and not str(cells[-1]):  # and no blanks in their place
                 cells.pop()
             wide = [widths[index] for index in indices[: len(cells)]]
-            echo(*_align(cells, wide, sum(index < left for index in indices)))
+            echo(*_align(cells, wide, sum(index < left_columns for index in indices)))
         if indices[-1] < len(widths) - 1:
             echo()
 
@@ -151,7 +153,7 @@ def frame(data, digits: int = 5) -> None:
         for name in data
     ]
     head, *rows = zip(*([line.strip() for line in column] for column in shown), strict=True)
-    table(head, rows, left=0)
+    table(head, rows, left_columns=0)
 
 
 def for_spreadsheets(table):
@@ -179,14 +181,14 @@ def _style(part):
     return click.style(text, fg=color, bold=True if kind == "error" else None) if color else text
 
 
-def _align(cells, widths, left):
+def _align(cells, widths, left_columns):
     """Return the parts of a line: painted cells stay so, with blanks around them."""
     parts: list[str | Painted] = []
     for index, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
         blank = " " * max(0, wide - len(str(cell)))
         last = index == len(cells) - 1
         gap = "" if last else _GAP
-        parts += [cell, "" if last else blank + gap] if index < left else [blank, cell, gap]
+        parts += [cell, "" if last else blank + gap] if index < left_columns else [blank, cell, gap]
     return parts
 
 

@@ -49,7 +49,8 @@ def print_verdicts(results, entries, verbose, budget):
         )
         for item in results
     ]  # fmt: skip
-    table((*head, "measured", "claimed", "trials", "CPU s"), rows, left=len(head))
+    numbers = ("measured", "claimed", "trials", "CPU s")
+    table((*head, *numbers), rows, left_columns=len(head))
     _reasons(results, verbose)
     echo("\n", *_say_verdicts(Counter(item.verdict for item in results)), f" ({budget} budget)")
 

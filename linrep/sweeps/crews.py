@@ -35,9 +35,9 @@ class Threads:
 
     may_lose_workers = False
 
-    def __init__(self, pool: ThreadPoolExecutor, *, own: bool):
+    def __init__(self, pool: ThreadPoolExecutor, *, owned: bool):
         self._pool = pool
-        self._own = own
+        self._owned = owned
         self._stopped = threading.Event()
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
@@ -51,7 +51,7 @@ class Threads:
     def end(self) -> None:
         """Stop waiting for chunks, and cancel those that have not begun."""
         self._stopped.set()
-        if self._own:
+        if self._owned:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
 

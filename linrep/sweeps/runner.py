@@ -370,12 +370,12 @@ def _job_factory(sweep, seconds, directory) -> Callable[[list[Segment]], Job]:
 def _crew(executor, workers, guarded, timeout) -> Crew:
     """Return who computes chunks."""
     if isinstance(executor, ThreadPoolExecutor) and timeout is None:
-        return Threads(executor, own=False)
+        return Threads(executor, owned=False)
     if executor is not None:
         return ExternalExecutor(executor, timeout)
     if guarded:
         return Processes(workers(), timeout)
-    return Threads(ThreadPoolExecutor(workers()), own=True)
+    return Threads(ThreadPoolExecutor(workers()), owned=True)
 
 
 def _tell_others(stored, todo, bar, machine):
