@@ -163,7 +163,7 @@ class LocalLoop(PlainLoop):
     """Every client for itself."""
 
     def kept(self):
-        """Return all names."""
+        """Return the names of all blocks, which clients keep."""
         return self.names()
 
 
@@ -188,7 +188,7 @@ class DittoLoop(PlainLoop):
         return self.loss(net, x, y, client) + self.method.penalty * self.distance(net)
 
     def local(self, client, batches):
-        """Train both."""
+        """Train the server's network and the client's own, which stays near it."""
         for is_personal in (True, False):
             net = copy.deepcopy(self.model)
             if is_personal:

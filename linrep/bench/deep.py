@@ -304,7 +304,7 @@ class RoundCase:
         return cls(method, draw(network.shape, CLIENTS, samples), _start(network), device, dtype)
 
     def federation(self) -> Federation:
-        """Return the clients."""
+        """Return the clients of the case, as linrep trains them."""
         return Federation(self.data, self.model, sgd=_SGD, device=self.device, dtype=self.dtype)
 
     def linrep(self) -> Callable[[], Any]:

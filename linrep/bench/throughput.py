@@ -28,7 +28,7 @@ _WORKERS = (1, 2)
 
 
 def trivial(cell: dict[str, Any], rng: np.random.Generator) -> float:
-    """Draw one number."""
+    """Draw one number, the result of a replicate."""
     return rng.random()
 
 
@@ -82,13 +82,13 @@ def values(a: int, start: int, batch: int) -> list[float]:
 
 
 def rows(a: int, start: int, batch: int) -> pd.DataFrame:
-    """Return the same with cell and replicate, as a table."""
+    """Return a table of numbers drawn, with their cell and replicate."""
     column = values(a, start, batch)
     return pd.DataFrame({"a": a, "replicate": range(start, start + batch), "value": column})
 
 
 def write_rows(folder: Path, a: int, start: int, batch: int) -> None:
-    """Write them into a file of their own."""
+    """Write a table of numbers drawn into a file of its own."""
     rows(a, start, batch).to_parquet(folder / f"{a}-{start}.parquet")
 
 

@@ -25,7 +25,7 @@ class Statement:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All of them, the printed one first."""
+        """The statement as printed, then its corrected versions."""
         return self.printed, *self.corrected
 
 
@@ -39,12 +39,12 @@ class Theorem:
 
     @property
     def constants(self) -> tuple[Statement, ...]:
-        """Those of the related ones that say how large its constants are."""
+        """The related statements that say how large the theorem's constants are."""
         return tuple(item for item in self.related if item.printed.claim.id.endswith(".constants"))
 
     @property
     def others(self) -> tuple[Statement, ...]:
-        """The other related ones."""
+        """The related statements that are not about constants."""
         return tuple(item for item in self.related if item not in self.constants)
 
 
@@ -67,7 +67,7 @@ class Paper:
 
     @property
     def entries(self) -> list[Entry]:
-        """All claims."""
+        """All claims of the paper."""
         return [entry for statement in self.statements for entry in statement.entries]
 
 

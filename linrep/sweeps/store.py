@@ -77,7 +77,7 @@ class Run:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the cells, in the same order."""
         return tuple(map(cell_name, self.cells))
 
     @cached_property
