@@ -244,7 +244,7 @@ class FLUTELoop(PlainLoop):
         ]
 
     def loss(self, net, x, y, client):
-        """Return (10)."""
+        """Return the loss of a client with the penalties of (10)."""
         features, head = net.representation(x), net.head.weight
         return (
             F.cross_entropy(net.head(features), y)
