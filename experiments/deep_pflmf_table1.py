@@ -51,6 +51,7 @@ PAPER = {  # Table 1, with what it prints after ±
     "pFL$^{MF}$, r = 10": "96.98±0.70 96.84±0.56 65.10±2.30 67.68±1.56 35.28±1.73 36.84±1.50",
     "pFL$^{MF}$, r = 15": "98.24±0.26 97.93±0.22 68.13±2.43 65.88±1.62 35.70±1.77 36.12±1.46",
 }
+RANKS = {f"pFL$^{{MF}}$, r = {rank}": rank for rank in (1, 5, 10, 15)}
 BY_SIZE = "FedAvg, by size"
 METHODS = (*PAPER, BY_SIZE)
 SMALL = {"mnist_10k": "mnist", "cifar10_16": "cifar10"}  # what they stand for
@@ -89,10 +90,9 @@ def method(name, lr, K):
         return deep.FedAvg(weighted=True)
     if name == "Local":
         return deep.Local(everyone=True)
-    if "=" not in name:
+    if name not in RANKS:
         return deep.METHODS[name.lower()]()
-    rank = int(name.partition("= ")[2])
-    return deep.PFLMF(rank=rank, steps_U=K, lr_v=SETTINGS["participation"] * lr / K)
+    return deep.PFLMF(rank=RANKS[name], steps_U=K, lr_v=SETTINGS["participation"] * lr / K)
 
 
 def replicate(cell, rng, scale, rounds):

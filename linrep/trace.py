@@ -478,7 +478,7 @@ def read_record(record: int | ArrayLike, rounds: int) -> list[int]:
     if np.ndim(record) == 0:
         every = check.integer("record", record, minimum=1)
         return [*range(0, rounds, every), rounds]
-    values = check.unmasked("record", record)
+    values = check.read_array("record", record)
     if values.ndim != 1 or (values.size and values.dtype.kind not in "iu"):
         raise ValueError("record must be an integer or a list of rounds")
     if values.size and not (values.min() >= 0 and values.max() <= rounds):

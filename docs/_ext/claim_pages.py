@@ -104,9 +104,9 @@ class Statements(Markdown):
                 links.append(_link("why", reasons[item.id]))
             if figure:
                 links.append(f"[figure](#{_figure_label(figure)})")
-            strength = entries[item.id]["strength"]
+            strength = entries[item.id].strength
             cells = [
-                ledger.badge(entries[item.id]["verdict"], ledger.anchor(item.id))
+                ledger.badge(entries[item.id].verdict, ledger.anchor(item.id))
                 + f" [{strength}]{{.strength}}" * bool(strength),
                 f"**{ledger.cell(item.place)}**{', corrected' if item.corrects else ''}. "
                 f"{_cell(item.plain)} ({', '.join(links)})",
@@ -140,7 +140,7 @@ class Verdicts(Markdown):
         for paper, name in PAPERS.items():
             found, corrected = (
                 [
-                    entries[item.id]["verdict"]
+                    entries[item.id].verdict
                     for item in claims().values()
                     if item.paper == paper and bool(item.corrects) == other
                 ]
@@ -197,7 +197,7 @@ class Findings(Markdown):
         for finding in sorted(own, key=lambda item: -SEVERITIES.index(item.severity)):
             known = [claims()[name] for name in finding.ids]
             about = [
-                f"{ledger.badge(ledger.recorded()[item.id]['verdict'], ledger.anchor(item.id))} "
+                f"{ledger.badge(ledger.recorded()[item.id].verdict, ledger.anchor(item.id))} "
                 f"{ledger.cell(item.place)} (`{item.id}`)"
                 for item in in_order(known)
             ]
@@ -265,9 +265,9 @@ def _place(finding):
 def _verdict(finding):
     """Yield the badge of a finding's verdicts, linked to the first, as a list of one."""
     entries = [ledger.recorded()[name] for name in finding.ids]
-    strengths = dict.fromkeys(entry["strength"] for entry in entries if entry["strength"])
+    strengths = dict.fromkeys(entry.strength for entry in entries if entry.strength)
     badges = dict.fromkeys(
-        ledger.badge(entry["verdict"], ledger.anchor(finding.ids[0])) for entry in entries
+        ledger.badge(entry.verdict, ledger.anchor(finding.ids[0])) for entry in entries
     )
     yield " ".join([*badges, *(f"[{name}]{{.strength}}" for name in strengths)])
 
@@ -276,7 +276,7 @@ def _corrections(finding):
     """Return the badges of the corrected statements, each verdict linked to its first."""
     found = {}
     for item in (item for name in finding.ids for item in corrections(name)):
-        found.setdefault(ledger.recorded()[item.id]["verdict"], item.id)
+        found.setdefault(ledger.recorded()[item.id].verdict, item.id)
     return [ledger.badge(verdict, ledger.anchor(name)) for verdict, name in found.items()]
 
 
@@ -316,7 +316,7 @@ class Constants(Markdown):
 
     def lines(self, name):
         entry = ledger.recorded()[name]
-        tables, others = grids(entry["facts"])
+        tables, others = grids(entry.facts)
         lines = []
         for item in others:
             lines += [_cell(f"{_capital(title(item))}: {ledger.shown(item, 'value')}."), ""]
@@ -331,7 +331,7 @@ class Constants(Markdown):
             lines += [
                 "````",
                 "",
-                f"Recorded with the budget {entry['budget']}{unit}: "
+                f"Recorded with the budget {entry.budget}{unit}: "
                 f"[`{name}`](#{ledger.anchor(name)}).",
                 "",
             ]

@@ -74,29 +74,25 @@ def checked(
 ) -> None:
     """Have a module's public functions, classes and their methods look at what they are given.
 
-    Parameters
-    ----------
-    names : dict
-        The module's globals, when all of them are there. Annotations are texts.
-    nan, large, units : bool, default True
-        See `Limits`; what is NaN by default always may be.
+    The names are the module's globals, when all of them are there; annotations are texts. `Limits`
+    has `nan`, `large` and `units`; what is NaN by default always may be.
     """
     limits = Limits(nan, large, units)
     for name, item in list(names.items()):
         if name.startswith("_") or getattr(item, "__module__", "") != names["__name__"]:
             continue
         if isinstance(item, FunctionType):
-            names[name] = _checked(item, limits)
+            names[name] = _with_checks(item, limits)
         elif isinstance(item, type) and not issubclass(item, tuple | Exception):
             for method, member in list(vars(item).items()):
                 function = getattr(member, "__func__", member)  # of a class method
                 public = method == "__init__" or not method.startswith("_")
                 if isinstance(function, FunctionType) and public:
-                    new = _checked(function, limits)
+                    new = _with_checks(function, limits)
                     setattr(item, method, new if function is member else type(member)(new))
 
 
-def _checked(function, limits):
+def _with_checks(function, limits):
     taken = inspect.signature(function).parameters.values()
     order = [each.name for each in taken if each.kind <= each.POSITIONAL_OR_KEYWORD]
     looks = None
@@ -105,8 +101,8 @@ def _checked(function, limits):
     def call(*args, **kwargs):
         nonlocal looks
         if looks is None:  # before the first call annotations may name what comes later
-            found = {each.name: _look_of(each, function, limits) for each in taken}
-            looks = {name: look for name, look in found.items() if look}
+            looks_of = {each.name: _look_of(each, function, limits) for each in taken}
+            looks = {name: look for name, look in looks_of.items() if look}
         for name, value in (*zip(order, args), *kwargs.items()):  # noqa: B905 - Python counts them
             if name in looks:
                 looks[name](name, value)
@@ -152,12 +148,12 @@ def _look_of(parameter, function, limits):
     return partial(
         _look,
         kinds=tuple(kind for kind, _ in pairs),
-        wanted=_listed(", ".join(dict.fromkeys(word for _, word in pairs))),
+        wanted=_join_words(", ".join(dict.fromkeys(word for _, word in pairs))),
         limits=limits._replace(nan=limits.nan or default != default),
     )
 
 
-def _listed(words):
+def _join_words(words):
     """Return words with "or" before the last."""
     return " or ".join(words.rsplit(", ", 1))
 

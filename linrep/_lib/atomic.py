@@ -88,8 +88,8 @@ def is_attempt(path: Path) -> bool:
 def remove_leftovers(folder: Path) -> None:
     """Remove what processes of this machine that have ended did not finish writing."""
     for path in folder.glob(f"{TEMPORARY}*"):
-        host, _, rest = path.name.removeprefix(TEMPORARY).partition("-")
-        process = rest.partition("-")[0]
+        host, _, remainder = path.name.removeprefix(TEMPORARY).partition("-")
+        process = remainder.partition("-")[0]
         if host == _host() and process.isdecimal() and not _alive(int(process)):
             path.unlink(missing_ok=True)
 
@@ -104,7 +104,7 @@ def shared(lock: Path) -> Iterator[Callable[[], bool]]:
     try:
         import fcntl
 
-        file = _locked(lock)
+        file = _lock(lock)
     except (ImportError, OSError):
         yield lambda: True
         return
@@ -120,7 +120,7 @@ def shared(lock: Path) -> Iterator[Callable[[], bool]]:
         yield alone
 
 
-def _locked(lock):
+def _lock(lock):
     """Open a file and share its lock; again where its last user removed it meanwhile."""
     import fcntl
 

@@ -25,11 +25,8 @@ version = cache(metadata.version)  # which reads and parses a file
 def state(*left_out: str) -> str:
     """Return a digest of what numbers depend on: sources of linrep, libraries and instructions.
 
-    Parameters
-    ----------
-    *left_out : str
-        Folders of linrep and modules that the numbers in question do not depend on, such as
-        ``deep`` or ``claims``, beside those that make none.
+    Beside the rooms that make no numbers, folders and modules are left out that the numbers in
+    question do not depend on, such as ``deep`` or ``claims``.
     """
     mode = portable.mode()
     instructions = mode if mode == "portable" else get_host_cpu_name()
@@ -51,7 +48,7 @@ def _sources(left_out):
     package = Path(linrep.__file__).parent
     digest = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
-        place = path.relative_to(package).with_suffix("")
-        if not left_out & {place.as_posix(), *(folder.as_posix() for folder in place.parents)}:
+        module = path.relative_to(package).with_suffix("")
+        if not left_out & {module.as_posix(), *(folder.as_posix() for folder in module.parents)}:
             digest.update(path.read_bytes())
     return digest.hexdigest()

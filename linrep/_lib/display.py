@@ -22,7 +22,7 @@ _BADGES = {
 
 def line(item: Any) -> str:
     """Return the ``repr`` of a dataclass or named tuple: short, whatever arrays it holds."""
-    names = getattr(item, "_fields", None) or [own.name for own in fields(item) if own.repr]
+    names = getattr(item, "_fields", None) or [each.name for each in fields(item) if each.repr]
     return f"{type(item).__name__}({_pairs((name, getattr(item, name)) for name in names)})"
 
 
@@ -46,10 +46,10 @@ def brief(value: Any) -> str:
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
     if callable(value) and hasattr(value, "__qualname__"):
         return value.__qualname__
-    return shortened(repr(value))
+    return shorten(repr(value))
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text of which only so much is kept that it fits a line."""
     return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
 
@@ -65,30 +65,24 @@ def table(rows: Iterable[Iterable[Any]], header: Iterable[Any] = ()) -> str:
     """Return rows as HTML, their first cells as names; what they hold is escaped."""
     top = "".join(_cell("th", text) for text in header)
     lines = "".join(
-        f"<tr>{_cell('th', first)}{''.join(_cell('td', cell) for cell in rest)}</tr>"
-        for first, *rest in rows
+        f"<tr>{_cell('th', first)}{''.join(_cell('td', cell) for cell in others)}</tr>"
+        for first, *others in rows
     )
     return f"<table>{f'<tr>{top}</tr>' if top else ''}{lines}</table>"
 
 
 def sheet(title: str, rows: Mapping[str, Any]) -> str:
     """Return a title and what belongs to it as HTML; what is empty is left out."""
-    kept = (
+    shown = (
         (name, value if isinstance(value, str) else brief(value))
         for name, value in rows.items()
         if not (value is None or (isinstance(value, str) and not value))
     )
-    return f"<strong>{escape(title)}</strong>{table(kept)}"
+    return f"<strong>{escape(title)}</strong>{table(shown)}"
 
 
 def spread(values: Any) -> str:
-    """Return the least, the middle and the largest of an array's values, or the one they all are.
-
-    Parameters
-    ----------
-    values : ndarray
-        At least one value.
-    """
+    """Return the least, the middle and the largest value of an array, or the one they all are."""
     text = number if values.dtype.kind == "f" else str
     least, largest = values.min(), values.max()
     if least == largest:
@@ -97,11 +91,11 @@ def spread(values: Any) -> str:
     return f"{text(least)} to {text(largest)} (median {text(middle)})"
 
 
-def leading(values: Any) -> str:
+def show_first(values: Any) -> str:
     """Return the first of an array's values, and how many more there are."""
     first = ", ".join(map(brief, values[:_FEW]))
-    rest = len(values) - _FEW
-    return f"{first} and {rest} more" if rest > 0 else first
+    count = len(values) - _FEW
+    return f"{first} and {count} more" if count > 0 else first
 
 
 def badge(verdict: str) -> str:

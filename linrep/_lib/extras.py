@@ -21,17 +21,9 @@ class MissingPackage(ModuleNotFoundError):
 
 
 def need(extra: str, what: str) -> None:
-    """Raise one line that says how to get an extra, unless it is installed.
+    """Raise MissingPackage, a line that says how to get an extra, unless it is installed.
 
-    Parameters
-    ----------
-    extra : str
-    what : str
-        What cannot be done without it.
-
-    Raises
-    ------
-    MissingPackage
+    It begins with what cannot be done without it.
     """
     missing = [module for module in EXTRAS[extra] if not installed(module)]
     if missing:

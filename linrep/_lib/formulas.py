@@ -50,14 +50,7 @@ class Formula:
 def parse(text: str) -> Formula:
     """Read a formula, as :class:`linrep.sweeps.Expression` describes it.
 
-    Parameters
-    ----------
-    text : str
-
-    Raises
-    ------
-    ValueError, TypeError
-        If it is anything else.
+    Anything else is refused by a ValueError or TypeError.
     """
     if not isinstance(text, str):
         raise TypeError(f"an expression must be a text, got {type(text).__name__}")
@@ -65,7 +58,7 @@ def parse(text: str) -> Formula:
         raise ValueError(f"an expression has at most {_LENGTH} characters, got {len(text)}")
     quoted: dict[str, str] = {}
     try:
-        tree = ast.parse(_in_words(_unquoted(text.strip(), quoted)), mode="eval").body
+        tree = ast.parse(_in_words(_unquote(text.strip(), quoted)), mode="eval").body
     except (SyntaxError, ValueError, tokenize.TokenError, RecursionError, MemoryError):
         raise error(text, "it is no expression (equality is '=='; '=' has no place in one)") \
             from None  # fmt: skip
@@ -74,16 +67,11 @@ def parse(text: str) -> Formula:
 
 
 def error(text: str, why: str) -> ValueError:
-    """Return the error of a formula that has no value.
-
-    Parameters
-    ----------
-    text, why : str
-    """
+    """Return the error of a formula that has no value, and why."""
     return ValueError(f"cannot evaluate {text!r}: {why}")
 
 
-def _unquoted(text, quoted):
+def _unquote(text, quoted):
     """Replace names in backticks by identifiers."""
 
     def stand_in(match):

@@ -16,23 +16,11 @@ _GROUPS, _MEMBERSHIPS = Path("/sys/fs/cgroup"), Path("/proc/self/cgroup")
 
 
 def require(what: str, numbers: int, *, instead: str = "", **sizes: object) -> None:
-    """Raise ValueError unless there is memory for so many numbers.
+    """Raise ValueError unless there is memory for so many numbers of eight bytes.
 
-    Parameters
-    ----------
-    what : str
-        What they are, for the message.
-    numbers : int
-        How many, of eight bytes.
-    instead : str, optional
-        What may be done, where it is not to take smaller arguments.
-    **sizes
-        The arguments that say so, for the message.
-
-    Notes
-    -----
-    What is free is free for all processes: several that start at the same time may together ask
-    for more.
+    The message says what they are, the arguments that ask for them, and what may be done instead of
+    taking smaller ones. What is free is free for all processes: several that start at the same time
+    may together ask for more.
     """
     needed = _NUMBER * int(numbers)
     if needed <= _ALWAYS_FITS:
@@ -76,14 +64,14 @@ def _groups():
     except OSError:
         return
     for line in lines:
-        _, controllers, place = line.split(":", 2)
+        _, controllers, location = line.split(":", 2)
         if not controllers:
             root, names = _GROUPS, ("memory.max", "memory.current")
         elif "memory" in controllers.split(","):
             root, names = _GROUPS / "memory", ("memory.limit_in_bytes", "memory.usage_in_bytes")
         else:
             continue
-        inner = root / place.lstrip("/")
+        inner = root / location.lstrip("/")
         for folder in (inner, *inner.parents):
             if folder.is_relative_to(root):
                 yield folder, *names

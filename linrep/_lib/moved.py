@@ -34,11 +34,5 @@ class _Finder(MetaPathFinder, Loader):
 
 
 def keep_importable(homes: Mapping[str, str]) -> None:
-    """Make modules importable by their former names, without loading any.
-
-    Parameters
-    ----------
-    homes : mapping of str to str
-        The modules' names by former name.
-    """
+    """Make modules importable by their former names, given with their present ones; load none."""
     sys.meta_path.insert(0, _Finder(dict(homes)))

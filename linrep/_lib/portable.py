@@ -51,8 +51,8 @@ def reason() -> str | None:
         return f"this is {platform.machine()}, not x86-64"
     from llvmlite.binding import get_host_cpu_features
 
-    found = get_host_cpu_features()
-    missing = [name for name in _REQUIRED if not found.get(name)]
+    features = get_host_cpu_features()
+    missing = [name for name in _REQUIRED if not features.get(name)]
     return f"this processor lacks {', '.join(missing)}" if missing else None
 
 
@@ -71,8 +71,8 @@ def mode() -> str:
         all(os.environ.get(name) == value for name, value in VARIABLES.items())
         and available()
         and not _beyond(*_numpy_features())
-        and not _lacking(*_numpy_features())
-        and _pinned()
+        and not _find_lacking(*_numpy_features())
+        and _is_pinned()
     )
     return "portable" if portable else "native"
 
@@ -90,12 +90,7 @@ def enter(argv: Sequence[str] | None = None) -> None:
 
     Nothing that was done before is kept, so that a command calls it first. Where a library does not
     do what its variables say, starting again once more would not help: then it goes on natively,
-    which `mode` tells.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        What Python is called with, without its own name; by default what it was called with.
+    which `mode` tells. By default Python is called with the words that it was called with.
     """
     again = os.environ.get(_STARTED) in (str(os.getpid()), str(os.getppid()))
     if not available() or mode() == "portable" or again:
@@ -124,12 +119,12 @@ def _beyond(dispatched: Collection[str], enabled: Mapping[str, bool]) -> list[st
     return [name for name in dispatched if enabled.get(name) and name not in _WITHIN]
 
 
-def _lacking(dispatched: Collection[str], enabled: Mapping[str, bool]) -> list[str]:
+def _find_lacking(dispatched: Collection[str], enabled: Mapping[str, bool]) -> list[str]:
     """Return what of the level NumPy has loops for and may not use, as somebody disabled it."""
     return [name for name in dispatched if name in _WITHIN and not enabled.get(name)]
 
 
-def _pinned():
+def _is_pinned():
     """Tell whether numba does what the variables say, and linear algebra is OpenBLAS and does."""
     import numpy.linalg  # noqa: F401  loads OpenBLAS
     from threadpoolctl import threadpool_info
@@ -137,8 +132,8 @@ def _pinned():
     numba = sys.modules.get("numba")
     if numba is not None:
         config = numba.config
-        found = (config.CPU_NAME, config.CPU_FEATURES)
-        if found != (LEVEL, "") or not config.DISABLE_INTEL_SVML or config.DISABLE_JIT:
+        target = (config.CPU_NAME, config.CPU_FEATURES)
+        if target != (LEVEL, "") or not config.DISABLE_INTEL_SVML or config.DISABLE_JIT:
             return False
     kernel = VARIABLES["OPENBLAS_CORETYPE"]
     libraries = [each for each in threadpool_info() if each["user_api"] == "blas"]

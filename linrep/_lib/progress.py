@@ -14,16 +14,11 @@ _LINE_EVERY = 60.0  # seconds
 
 
 def progress_bar(shown: bool | None, *, lines: bool = False, **settings):
-    """Return a tqdm bar.
+    """Return a tqdm bar with settings of tqdm: total, initial, desc, unit.
 
-    Parameters
-    ----------
-    shown : bool or None
-        None shows it where somebody looks, on a terminal and in a notebook, if tqdm is installed.
-    lines : bool
-        Where None shows no bar, as in the log of a job, print a line every minute.
-    **settings
-        Of tqdm: total, initial, desc, unit.
+    Unless it is said whether it is shown, it is where somebody looks, on a terminal and in a
+    notebook, if tqdm is installed; elsewhere, as in the log of a job, it may be lines, one a
+    minute.
     """
     if not installed("tqdm"):
         if shown:
@@ -94,14 +89,8 @@ class _Lines(_NoBar):
 class JobsBar:
     """A bar for jobs of which some take much longer than others: what is done is counted in time.
 
-    Parameters
-    ----------
-    shown : bool or None
-        As in :func:`progress_bar`.
-    seconds : mapping of str to float or None
-        What each job took before; None where that is not known.
-    desc, unit : str
-        What is done, and what a job is.
+    The seconds are those that each job took before, None where that is not known; it is shown as
+    by :func:`progress_bar`.
     """
 
     def __init__(

@@ -21,15 +21,7 @@ LIBRARIES = ("numpy", "scipy", "numba", "pandas", "pyarrow", "matplotlib")
 def versions(
     packages: Iterable[str] = (), *, libraries: Iterable[str] = LIBRARIES
 ) -> dict[str, str]:
-    """Return the versions that numbers may depend on, those of further modules, too.
-
-    Parameters
-    ----------
-    packages : iterable of str
-        Further modules, each with a ``__version__``.
-    libraries : iterable of str
-        Of what linrep is built on.
-    """
+    """Return the versions of linrep, of libraries that it is built on and of further packages."""
     return {
         "linrep": linrep.__version__,
         "python": platform.python_version(),
@@ -44,10 +36,7 @@ def surroundings(
 ) -> dict[str, Any]:
     """Return what the digits of a result may depend on beside code and seed.
 
-    Parameters
-    ----------
-    packages, libraries : iterable of str
-        As for :func:`versions`.
+    Packages and libraries are as for :func:`versions`.
     """
     from llvmlite import binding
     from numba import config
@@ -84,8 +73,8 @@ def commit() -> str:
     def git(*arguments):
         here = Path(linrep.__file__).parent
         asked = ["git", *arguments]
-        found = subprocess.run(asked, cwd=here, capture_output=True, text=True, check=True)
-        return found.stdout.strip()
+        process = subprocess.run(asked, cwd=here, capture_output=True, text=True, check=True)
+        return process.stdout.strip()
 
     try:
         git("ls-files", "--error-unmatch", "__init__.py")  # or it is a clone of something else

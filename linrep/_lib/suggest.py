@@ -19,19 +19,9 @@ def unknown(
 ) -> str:
     """Return a line: there is no such name, and what is near, or else what there is.
 
-    Parameters
-    ----------
-    what : str
-        How the line begins, such as "no column".
-    name : str
-    known : iterable of str
-        The names that there are.
-    of : str
-        Of what there is no such name, such as "of fedrep".
-    otherwise : str, optional
-        What is said where nothing is near; by default the names, if they are few.
-    prefix : str
-        What stands before names that are proposed, such as "--".
+    The line begins with `what`, such as "no column", and may say `of` what, such as "of fedrep".
+    Where nothing is near, the known names follow, if they are few, or what is said `otherwise`.
+    Names that are proposed have a prefix, such as "--".
     """
     words = " ".join(filter(None, [what, repr(name), of]))
     return f"{words}; {hint(name, known, otherwise=otherwise, prefix=prefix)}"
@@ -40,28 +30,20 @@ def unknown(
 def hint(name: str, known: Iterable[str], *, otherwise: str | None = None, prefix: str = "") -> str:
     """Return which names are near one that there is not, or else what there is.
 
-    Parameters
-    ----------
-    name, known, otherwise, prefix
-        As in :func:`unknown`.
+    The arguments are those of :func:`unknown`.
     """
     known = [str(each) for each in known]
-    found = near(name, known)
-    if found:
-        return proposed(prefix + each for each in found)
+    candidates = near(name, known)
+    if candidates:
+        return propose(prefix + each for each in candidates)
     if otherwise is not None:
         return otherwise
     more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
     return f"there are {', '.join(known[:_FEW]) or 'none'}{more}"
 
 
-def proposed(names: Iterable[str]) -> str:
-    """Return the question whether one of some names is meant.
-
-    Parameters
-    ----------
-    names : iterable of str
-    """
+def propose(names: Iterable[str]) -> str:
+    """Return the question whether one of some names is meant."""
     return f"did you mean {' or '.join(names)}?"
 
 
@@ -69,11 +51,6 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     """Return the at most three names that are most like one, whatever its capitals and blanks.
 
     Those come first that begin with it, or whose part behind the first dot does: a paper's.
-
-    Parameters
-    ----------
-    name : str
-    known : iterable of str
     """
     folded: dict[str, str] = {}
     for each in known:
@@ -83,5 +60,5 @@ def near(name: str, known: Iterable[str]) -> list[str]:
     inside = [low for low in folded if len(start) > 2 and low.partition(".")[2].startswith(start)]
     inside.sort(key=lambda low: len(low.partition(".")[2]))
     matches = get_close_matches(name.casefold(), folded, n=3, cutoff=0.65)
-    found = dict.fromkeys([*sorted(begun, key=len), *inside, *matches])
-    return [folded[low] for low in found][:3]
+    matching = dict.fromkeys([*sorted(begun, key=len), *inside, *matches])
+    return [folded[low] for low in matching][:3]

@@ -11,19 +11,15 @@ def one_thread(*, known: bool = False) -> AbstractContextManager[Any]:
     """Let BLAS use one thread, from now on or, as a context, within it.
 
     Matrices are small: sharing them takes longer than multiplying them, and sums must not depend
-    on the number of cores. Without threadpoolctl nothing changes.
-
-    Parameters
-    ----------
-    known : bool, default False
-        Whether libraries are meant that were loaded when they were first looked for: a search
-        through all of them takes longer than a small system.
+    on the number of cores. Without threadpoolctl nothing changes. If only libraries are meant that
+    were known when they were first looked for, there is no search through all of them, which takes
+    longer than a small system.
     """
-    controller = _known() if known else _loaded()
+    controller = _known() if known else _load_controller()
     return nullcontext() if controller is None else controller.limit(limits=1)
 
 
-def _loaded():
+def _load_controller():
     try:
         from threadpoolctl import ThreadpoolController
     except ImportError:
@@ -31,4 +27,4 @@ def _loaded():
     return ThreadpoolController()
 
 
-_known = cache(_loaded)
+_known = cache(_load_controller)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
-from linrep._lib.suggest import near, proposed
+from linrep._lib.suggest import near, propose
 
 #: Of what scales a problem, so that what is drawn of it is data.
 LARGEST = 1e30
@@ -80,8 +80,8 @@ def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
     """Return value if it is one of the allowed names."""
     allowed = tuple(allowed)
     if not isinstance(value, str) or value not in allowed:
-        found = near(value, allowed) if isinstance(value, str) else []
-        hint = f"; {proposed(map(repr, found))}" if found else ""
+        candidates = near(value, allowed) if isinstance(value, str) else []
+        hint = f"; {propose(map(repr, candidates))}" if candidates else ""
         known = ", ".join(map(repr, allowed))
         raise ValueError(f"{name} must be one of {known}, got {value!r}{hint}")
     return value
@@ -161,26 +161,26 @@ def real_array(name: str, value: Any) -> NDArray[np.float64]:
     """
     if type(value) is np.ndarray and value.dtype == np.float64:
         return value
-    found = unmasked(name, value, "an array of real numbers")
-    kind = found.dtype.kind
+    array = read_array(name, value, "an array of real numbers")
+    kind = array.dtype.kind
     if kind == "c":
         raise TypeError(f"{name} must be real, got complex numbers")
-    if kind == "O" and not any(map(_no_number, found.flat)):
+    if kind == "O" and not any(map(_no_number, array.flat)):
         kind = "f"
-    if kind not in "biuf" or (kind == "b" and found.ndim == 0):
-        raise TypeError(f"{name} must be an array of real numbers, got {_held(found, value)}")
-    return found.astype(np.float64, copy=False)
+    if kind not in "biuf" or (kind == "b" and array.ndim == 0):
+        raise TypeError(f"{name} must be an array of real numbers, got {_describe(array, value)}")
+    return array.astype(np.float64, copy=False)
 
 
 def table(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return value as a float64 array of a shape, which may hold NaN or infinity."""
-    found = real_array(name, value)
-    if found.shape != shape:
-        raise ValueError(f"{name} must have shape {shape}, got {found.shape}")
-    return found
+    array = real_array(name, value)
+    if array.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+    return array
 
 
-def unmasked(name: str, value: Any, wanted: str = "an array") -> NDArray[Any]:
+def read_array(name: str, value: Any, wanted: str = "an array") -> NDArray[Any]:
     """Return value as an array of any type; one of its entries may not be masked."""
     if _has_masked(value):
         raise ValueError(f"{name} must have no missing values, it has masked entries")
@@ -205,25 +205,25 @@ def _no_number(x):
     return x is not None and (not isinstance(x, Number) or isinstance(x, complex))
 
 
-def _held(found, value):
+def _describe(array, value):
     """Describe what an array holds that are no numbers."""
-    if found.dtype.kind != "O":
+    if array.dtype.kind != "O":
         kinds = {"b": "a truth value", "M": "dates", "m": "spans of time", "V": "records"}
-        return kinds.get(found.dtype.kind, "texts")
-    wrong = next(filter(_no_number, found.flat))
+        return kinds.get(array.dtype.kind, "texts")
+    wrong = next(filter(_no_number, array.flat))
     missing = type(wrong).__name__ in ("NAType", "NaTType")
     return "missing values" if missing else f"an object of type {type(wrong).__name__}"
 
 
 def places(name: str, value: Any, size: int) -> NDArray[np.int64]:
     """Return a list of indices between 0 and size - 1, at least one, as int64."""
-    found = unmasked(name, value)
-    if found.ndim != 1 or found.size == 0 or found.dtype.kind not in "iu":
+    indices = read_array(name, value)
+    if indices.ndim != 1 or indices.size == 0 or indices.dtype.kind not in "iu":
         raise ValueError(f"{name} must be a list of integers, at least one")
-    wrong = found[(found < 0) | (found >= size)]
+    wrong = indices[(indices < 0) | (indices >= size)]
     if wrong.size:
         raise ValueError(f"{name} must be between 0 and {size - 1}, got {wrong[0]}")
-    return found.astype(np.int64)
+    return indices.astype(np.int64)
 
 
 def numbers(

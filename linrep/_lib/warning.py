@@ -21,15 +21,15 @@ _COLLECTED: ContextVar[list[str] | None] = ContextVar("collected", default=None)
 @contextmanager
 def collected() -> Iterator[list[str]]:
     """Collect what this thread would warn of, in a few words each, and warn of nothing."""
-    found: list[str] = []
-    token = _COLLECTED.set(found)
+    texts: list[str] = []
+    token = _COLLECTED.set(texts)
     try:
-        yield found
+        yield texts
     finally:
         _COLLECTED.reset(token)
 
 
-def collecting() -> bool:
+def is_collecting() -> bool:
     """Tell whether warnings are being collected."""
     return _COLLECTED.get() is not None
 
@@ -39,9 +39,9 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning, *kinds: 
 
     `kinds` say the same in a few words without numbers, by which it can be counted.
     """
-    found = _COLLECTED.get()
-    if found is not None:
-        found += kinds or (str(message),)
+    texts = _COLLECTED.get()
+    if texts is not None:
+        texts += kinds or (str(message),)
         return
     depth = 1
     while sys._getframe(depth).f_globals.get("__name__", "").startswith("linrep."):

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._lib.warning import RunWarning, collecting, warn
+from linrep._lib.warning import RunWarning, is_collecting, warn
 from linrep.algorithms._whitening import is_feasible, whitening
 from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.problems.prediction import factors
@@ -205,7 +205,7 @@ def diagnose_estimate(data: Any, state: Mapping[str, Values]) -> tuple[str, ...]
 def _with_shortcomings(about_run, data, *, work):
     """Return notes on a run with those on its data, and warn of those that were not said yet."""
     about_data = _shortcomings(data, work=work)
-    if collecting():  # of every run, whichever is first
+    if is_collecting():  # of every run, whichever is first
         return tell(*about_run, *about_data)
     tell(*about_run, *([] if data in _WARNED else about_data))
     if data in _FOUND:

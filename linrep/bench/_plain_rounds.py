@@ -24,7 +24,7 @@ from linrep.deep.methods import FLUTE, Ditto, FedAvg, FedProx, Local, Scaffold
 from linrep.deep.training import schedule
 from linrep.problems.random import keyed
 
-#: ``batches(client, place, round)`` are the samples and labels of a client's steps in a phase.
+#: ``batches(client, number, round)`` are the samples and labels of a client's steps in a phase.
 Batches = Callable[[int, int, int], Iterable[tuple[Tensor, Tensor]]]
 
 
@@ -87,18 +87,18 @@ class PlainLoop:
         blocks = tuple(f"{block}." for block in self.method.personal)
         return [name for name in self.names() if f"{name}.".startswith(blocks)]
 
-    def shuffled(self, client: int, place: int, round: int) -> Iterable[tuple[Tensor, Tensor]]:
+    def shuffled(self, client: int, number: int, round: int) -> Iterable[tuple[Tensor, Tensor]]:
         """Return a client's batches in a phase, in an order of their own each time."""
-        phase = self.method.phases()[place]
+        phase = self.method.phases()[number]
         loader = DataLoader(self.images[client], batch_size=self.sgd.batch_size, shuffle=True)
         if phase.steps is None:
             return chain.from_iterable(repeat(loader, phase.epochs))
         return islice(chain.from_iterable(repeat(loader)), phase.steps)
 
-    def as_linrep(self, client: int, place: int, round: int) -> Iterable[tuple[Tensor, Tensor]]:
-        """Return those that linrep takes from seed 0."""
-        phase, images = self.method.phases()[place], self.images[client]
-        stream = keyed(np.random.SeedSequence(0), "batches", round, place, client)
+    def as_linrep(self, client: int, number: int, round: int) -> Iterable[tuple[Tensor, Tensor]]:
+        """Return the batches that linrep takes of a client in a phase, from seed 0."""
+        phase, images = self.method.phases()[number], self.images[client]
+        stream = keyed(np.random.SeedSequence(0), "batches", round, number, client)
         batches = schedule(
             [len(images)], [stream], batch_size=self.sgd.batch_size, epochs=phase.epochs,
             steps=phase.steps,
@@ -116,7 +116,7 @@ class PlainLoop:
     def steps(self, net: nn.Module, client: int, batches: Batches, loss: Any = None) -> None:
         """Train a client's network through the phases of a round."""
         net.train()
-        for place, phase in enumerate(self.method.phases()):
+        for number, phase in enumerate(self.method.phases()):
             trained = phase.trained(self.names())
             for name, value in net.named_parameters():
                 value.requires_grad_(name in trained)
@@ -124,7 +124,7 @@ class PlainLoop:
                 [value for value in net.parameters() if value.requires_grad],
                 lr=phase.lr or self.sgd.lr, momentum=self.sgd.momentum,
             )  # fmt: skip
-            for x, y in batches(client, place, self.round_number):
+            for x, y in batches(client, number, self.round_number):
                 optimizer.zero_grad()
                 (loss or self.loss)(net, x.to(self.device), y.to(self.device), client).backward()
                 self.correct(net, client)
@@ -155,7 +155,7 @@ class PlainLoop:
         """Return half the squared distance of a network from the server's."""
         pairs = zip(net.parameters(), self.model.parameters(), strict=True)
         return (
-            0.5 * torch.stack([((own - other.detach()) ** 2).sum() for own, other in pairs]).sum()
+            0.5 * torch.stack([((mine - other.detach()) ** 2).sum() for mine, other in pairs]).sum()
         )
 
 
@@ -163,7 +163,7 @@ class LocalLoop(PlainLoop):
     """Every client for itself."""
 
     def kept(self):
-        """Return all names."""
+        """Return the names of all blocks, which clients keep."""
         return self.names()
 
 
@@ -188,13 +188,13 @@ class DittoLoop(PlainLoop):
         return self.loss(net, x, y, client) + self.method.penalty * self.distance(net)
 
     def local(self, client, batches):
-        """Train both."""
-        for own in (True, False):
+        """Train the server's network and the client's own, which stays near it."""
+        for is_personal in (True, False):
             net = copy.deepcopy(self.model)
-            if own:
+            if is_personal:
                 net.load_state_dict(self.personal[client])
-            self.steps(net, client, batches, self.near if own else None)
-            if own:
+            self.steps(net, client, batches, self.near if is_personal else None)
+            if is_personal:
                 self.personal[client] = net.state_dict()
         return net.state_dict()
 
@@ -219,15 +219,15 @@ class ScaffoldLoop(PlainLoop):
         """Train, and set the client's control variate by the way that it went."""
         self.pushed = self.way = 0.0
         state, before = super().local(client, batches), dict(self.model.named_parameters())
-        for name, own in self.of_client[client].items():
+        for name, control in self.of_client[client].items():
             moved = (before[name].detach() - state[name]) / (self.way * self.sgd.lr)
-            self.of_client[client][name] = own - self.of_server[name] + moved
+            self.of_client[client][name] = control - self.of_server[name] + moved
         return state
 
     def server(self):
         """Set the server's control variate to the mean."""
         self.of_server = {
-            name: torch.stack([own[name] for own in self.of_client]).mean(0)
+            name: torch.stack([controls[name] for controls in self.of_client]).mean(0)
             for name in self.of_server
         }
 
@@ -244,7 +244,7 @@ class FLUTELoop(PlainLoop):
         ]
 
     def loss(self, net, x, y, client):
-        """Return (10)."""
+        """Return the loss of a client with the penalties of (10)."""
         features, head = net.representation(x), net.head.weight
         return (
             F.cross_entropy(net.head(features), y)
@@ -255,10 +255,10 @@ class FLUTELoop(PlainLoop):
 
     def server(self):
         """Step down the collapse of each head."""
-        for own, present in zip(self.personal, self.present, strict=True):
-            head = own["head.weight"].detach().requires_grad_()
-            (found,) = torch.autograd.grad(neural_collapse(head, present), head)
-            own["head.weight"] = head.detach() - self.method.server_lr * found
+        for network, present in zip(self.personal, self.present, strict=True):
+            head = network["head.weight"].detach().requires_grad_()
+            (gradient,) = torch.autograd.grad(neural_collapse(head, present), head)
+            network["head.weight"] = head.detach() - self.method.server_lr * gradient
 
 
 _LOOPS: dict[type[FedAvg], type[PlainLoop]] = {

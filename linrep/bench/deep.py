@@ -18,7 +18,7 @@ import torch
 from torch import nn
 
 from linrep.bench._plain_rounds import PlainLoop, plain_loop
-from linrep.bench.timing import TOLERANCE, Record, compared, largest_difference, take_turns
+from linrep.bench.timing import TOLERANCE, Record, largest_difference, make_records, take_turns
 from linrep.deep import models
 from linrep.deep.data import FederatedData
 from linrep.deep.engines import choose
@@ -131,7 +131,7 @@ def cache(size: int, samples: int, repetitions: int, *, device: str = "cpu") -> 
 
     difference = _difference(partial(build, phase=Phase(HEAD, steps=2)), (True, False))
     timed = partial(build, phase=Phase(HEAD, epochs=HEAD_EPOCHS), dtype="float32")
-    return _compared(
+    return _make_records(
         f"{HEAD_EPOCHS} epochs of the heads of {CLIENTS} clients, the representation frozen",
         f"CNN, {size} pixels, {samples} samples", device,
         {"cached": timed(True), "not cached": timed(False)}, repetitions, 1.0, difference,
@@ -169,7 +169,7 @@ def engines(name: str, clients: int, repetitions: int = 5, *, device: str = "cpu
     words = {"loop": "one by one", "vmap": "together"}
     size = sum(value.numel() for value in model.parameters())
     taken = words.get(choose(torch.device(device), model))  # on CUDA, what is measured
-    return _compared(
+    return _make_records(
         f"A client's step on a batch of {_SGD.batch_size}",
         f"{name}, {size} parameters, {clients} clients", device,
         {words[engine]: timed(engine) for engine in ENGINES}, repetitions, _STEPS * clients,
@@ -202,7 +202,7 @@ def rounds(
     counted = case.federation()
     case.method.round(counted, case.method.start(counted), np.arange(counted.n)[None])
     passes = counted.samples_trained
-    records = _compared(
+    records = _make_records(
         f"A round of {CLIENTS} clients", f"{method}, {size} pixels, {samples} samples", device,
         calls, repetitions, 1.0, difference,
     )  # fmt: skip
@@ -215,12 +215,12 @@ def rounds(
     return [noted(record) if record.agree else record for record in records]
 
 
-def _compared(
+def _make_records(
     table, case, device, calls, repetitions, work, difference, *, warm=False, notes=None
 ) -> list[Record]:
     """Time calls; return the records."""
     where = "" if device == "cpu" else f" ({torch.cuda.get_device_name(device)})"
-    return compared(
+    return make_records(
         table + where, case, take_turns(calls, repetitions, warm=warm), work,
         agree=bool(difference <= TOLERANCE), difference=difference, notes=notes,
     )  # fmt: skip
@@ -243,13 +243,13 @@ def draw(shape: tuple[int, ...], clients: int, samples: int) -> FederatedData:
     return FederatedData(x, y, train, test, classes=CLASSES)
 
 
-def _started(network: Network) -> nn.Module:
+def _start(network: Network) -> nn.Module:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return network.make()
 
 
-def _waiting(call, device):
+def _synchronize(call, device):
     """Return a call that ends when the device has done its work."""
     if device == "cpu":
         return call
@@ -264,9 +264,9 @@ def _waiting(call, device):
 
 def _local(data, network, phase, *, device, **settings):
     """Return local work of all clients, from the same start each time."""
-    federation = Federation(data, _started(network), sgd=_SGD, device=device, **settings)
+    federation = Federation(data, _start(network), sgd=_SGD, device=device, **settings)
     start, part = federation.start().shared, np.arange(federation.n)[None]
-    return _waiting(lambda: federation.train(start, {}, part, (phase,), round=0), device)
+    return _synchronize(lambda: federation.train(start, {}, part, (phase,), round=0), device)
 
 
 def _difference(build, ways: Iterable[Any]) -> float:
@@ -301,10 +301,10 @@ class RoundCase:
         """Return rounds of the papers' CNN on noise."""
         make = method.network(partial(models.cnn, CLASSES, 3, size))
         network = Network(make, (3, size, size))
-        return cls(method, draw(network.shape, CLIENTS, samples), _started(network), device, dtype)
+        return cls(method, draw(network.shape, CLIENTS, samples), _start(network), device, dtype)
 
     def federation(self) -> Federation:
-        """Return the clients."""
+        """Return the clients of the case, as linrep trains them."""
         return Federation(self.data, self.model, sgd=_SGD, device=self.device, dtype=self.dtype)
 
     def linrep(self) -> Callable[[], Any]:
@@ -312,7 +312,7 @@ class RoundCase:
         federation = self.federation()
         state = self.method.start(federation)
         clients = np.arange(federation.n)[None]
-        return _waiting(lambda: self.method.round(federation, state, clients), self.device)
+        return _synchronize(lambda: self.method.round(federation, state, clients), self.device)
 
     def loop(self) -> PlainLoop:
         """Return the clients for a plain loop."""
@@ -321,7 +321,7 @@ class RoundCase:
 
     def plain(self) -> Callable[[], Any]:
         """Return a call that runs one more round in a plain loop."""
-        return _waiting(self.loop().round, self.device)
+        return _synchronize(self.loop().round, self.device)
 
     def difference(self) -> float:
         """Return the largest difference between parameters after two rounds on the same batches."""
@@ -331,8 +331,8 @@ class RoundCase:
             self.method.round(federation, state, np.arange(federation.n)[None])
             plain.round(plain.as_linrep)
         shared = plain.model.state_dict()
-        own = {name: torch.stack([p[name] for p in plain.personal]) for name in state.personal}
+        personal = {name: torch.stack([p[name] for p in plain.personal]) for name in state.personal}
         pairs = [(value[0], shared[name]) for name, value in state.shared.items()]
-        pairs += [(value[0], own[name]) for name, value in state.personal.items()]
+        pairs += [(value[0], personal[name]) for name, value in state.personal.items()]
         results = ([value.cpu().numpy() for value in values] for values in zip(*pairs, strict=True))
         return largest_difference(results)

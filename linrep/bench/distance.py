@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.linalg
 
-from linrep.bench.timing import Record, compared, take_turns
+from linrep.bench.timing import Record, make_records, take_turns
 from linrep.problems import subspace
 
 
@@ -35,7 +35,7 @@ def measure(repetitions: int = 15) -> Iterator[list[Record]]:
             for name, error in zip(functions, _errors(d, k, functions.values()), strict=True)
         }
     times = take_turns(contenders, repetitions)
-    yield compared("Distance of two subspaces", f"d = {d}, k = {k}", times, calls, notes=notes)
+    yield make_records("Distance of two subspaces", f"d = {d}, k = {k}", times, calls, notes=notes)
 
 
 def _with_scipy(B1, B2):

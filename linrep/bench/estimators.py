@@ -17,7 +17,7 @@ from scipy.optimize import minimize
 
 from linrep import algorithms
 from linrep._lib.threads import one_thread
-from linrep.bench.timing import Record, compared, largest_difference, take_turns
+from linrep.bench.timing import Record, largest_difference, make_records, take_turns
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.simulation.comparison import compare
 
@@ -69,7 +69,7 @@ def rounds(data: ClientData, k: int = K, count: int = 50, repetitions: int = 15)
     ends = [[contenders[name]().state["B"]] for name in ("FedRep", "AltGDmin")]
     difference = largest_difference(ends)
     work = dict.fromkeys(contenders, float(count)) | {"AltMin": 5.0}
-    return compared(
+    return make_records(
         "Estimators: a round", _case(data, k), take_turns(contenders, repetitions), work,
         agree=difference <= 1e-12, difference=difference,
         notes={"AltMin": "solves for the representation"},
@@ -88,7 +88,7 @@ def factorization(
         "NumPy, client by client": partial(_numpy, _by_client, data, k, start, iterations),
     }
     difference = largest_difference([[call()] for call in contenders.values()])
-    return compared(
+    return make_records(
         f"Estimators: {iterations} iterations of LF", _case(data, k),
         take_turns(contenders, repetitions), agree=difference <= 1e-6, difference=difference,
     )  # fmt: skip
@@ -105,7 +105,7 @@ def comparison(
     )  # fmt: skip
     taken = {"two threads": np.array([time.perf_counter() - began])}
     case = f"n = {n}, d = {d}, k = {k}, {len(sizes)} sizes, {trials} trials"
-    return compared("Estimators: eight compared", case, taken)
+    return make_records("Estimators: eight compared", case, taken)
 
 
 def _truth(n, d, k, rng):
@@ -138,11 +138,11 @@ def _numpy(gradient, data, k, start, iterations):
         return value, np.concatenate([of_B.T.ravel(), of_W.ravel()])
 
     first = np.concatenate([each.ravel() for each in (start[0].T, start[1])]) / np.sqrt(size)
-    found = minimize(
+    solution = minimize(
         objective, first, jac=True, method="L-BFGS-B",
         options={"maxiter": iterations, "maxfun": 20 * iterations, "gtol": 0.0, "ftol": 0.0},
     ).x  # fmt: skip
-    return size * found[d * k :].reshape(n, k) @ found[: d * k].reshape(k, d)
+    return size * solution[d * k :].reshape(n, k) @ solution[: d * k].reshape(k, d)
 
 
 def _at_once(X, y, B, W):

@@ -19,9 +19,9 @@ from linrep.bench.limits import Limits
 from linrep.bench.timing import (
     TOLERANCE,
     Record,
-    compared,
     double_precision,
     largest_difference,
+    make_records,
     take_turns,
     with_jax,
 )
@@ -165,8 +165,8 @@ def _adaptive(case: _Case):
     def call():
         BT[:] = case.BT[0]
         W[:] = 0.0
-        for own, start in zip(memory, at_start, strict=True):
-            own[:] = start
+        for array, start in zip(memory, at_start, strict=True):
+            array[:] = start
         adapting.run_adaptive(
             Samples(case.X[0], case.y[0], case.offsets), memory, case.schedule[0], BT, W, settings,
             truth, metrics, work,
@@ -291,9 +291,9 @@ def _compare(name: str, repetitions: int | None) -> Iterator[list[Record]]:
         note = limits.note(
             times, times[variant] * threads / size.rounds, flops=flops, read=covariates
         )
-        yield compared(
+        yield make_records(
             "FedRep: a round on stored data",
-            f"{name}: {_described(size)}" + (f", {threads} threads" if threads > 1 else ""),
+            f"{name}: {_describe(size)}" + (f", {threads} threads" if threads > 1 else ""),
             {"linrep": times[variant], **{other: times[other] for other in others}},
             size.rounds,
             agree=bool(difference <= TOLERANCE),
@@ -302,15 +302,15 @@ def _compare(name: str, repetitions: int | None) -> Iterator[list[Record]]:
         )
 
     if adaptive:
-        yield compared(
+        yield make_records(
             "FedRep: a round with a step that is found",
-            f"{name}: {_described(size)}",
+            f"{name}: {_describe(size)}",
             {"constant step": times["linrep"], "adaptive step": times["adaptive step"]},
             size.rounds,
         )
 
 
-def _described(size: Size) -> str:
+def _describe(size: Size) -> str:
     n = f"{size.participants} of {size.n}" if size.participants < size.n else f"{size.n}"
     trials = f", {size.trials} trials" if size.trials > 1 else ""
     return f"n = {n}, m = {size.m}, d = {size.d}, k = {size.k}{trials}"

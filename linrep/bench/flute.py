@@ -19,9 +19,9 @@ from linrep.bench.limits import Limits
 from linrep.bench.timing import (
     TOLERANCE,
     Record,
-    compared,
     double_precision,
     largest_difference,
+    make_records,
     take_turns,
     with_jax,
 )
@@ -84,7 +84,7 @@ def compare(name: str, repetitions: int | None = None) -> list[Record]:
     contenders = with_jax({"linrep": _linrep(case), "NumPy": _numpy(case)}, lambda: _jax(case))
     flops = size.n * size.d * (6 * size.k + (2 * size.d if case.moments else 4 * size.m))
     numbers = case.read
-    return _timed(
+    return _time_all(
         "FLUTE: a round on stored data",
         f"{name}: n = {size.n}, m = {size.m}, d = {size.d}, k = {size.k}",
         contenders, numbers, size.rounds, repetitions or size.repetitions, flops, numbers.nbytes,
@@ -101,7 +101,7 @@ def compare_map(rows: int, k: int, trials: int, steps: int, repetitions: int = 7
         "NumPy": _numpy_map(Thetas, eigenvalues, steps),
     }
     # Per entry: k + 1 of the Gram matrix, of which only half is needed, 2 k of the product, and 2.
-    return _timed(
+    return _time_all(
         "FLUTE's lifted map: a step, per entry",
         f"{rows} rows, k = {k}, {trials} at once",
         contenders, Thetas.reshape(-1), steps * Thetas.size, repetitions, 3.0 * k + 3.0, 0.0,
@@ -263,7 +263,7 @@ def _numpy_map(Thetas, eigenvalues, steps):
     return call
 
 
-def _timed(table, case, contenders, numbers, work, repetitions, flops, read) -> list[Record]:
+def _time_all(table, case, contenders, numbers, work, repetitions, flops, read) -> list[Record]:
     """Time contenders, and in between what a core can do at best.
 
     A unit of work takes so many flops, and reads so many bytes.
@@ -274,7 +274,7 @@ def _timed(table, case, contenders, numbers, work, repetitions, flops, read) -> 
     times = take_turns({**contenders, **limits.contenders}, repetitions)
     note = limits.note(times, times["linrep"] / work, flops=flops, read=read)
     size = max(float(np.abs(part).max()) for part in results[0])
-    return compared(
+    return make_records(
         table, case, {name: times[name] for name in contenders}, work,
         agree=bool(difference <= TOLERANCE * max(1.0, size)), difference=difference,
         notes={"linrep": note},

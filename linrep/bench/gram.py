@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from linrep.algorithms import fedrep
-from linrep.bench.timing import Record, compared, take_turns
+from linrep.bench.timing import Record, make_records, take_turns
 from linrep.kernels import designs, gram, gram_clients, rounds
 from linrep.kernels.fedrep import Batch, run_fresh
 from linrep.kernels.gram_clients import BLOCK, client_workspace, draw_bartlett
@@ -54,14 +54,14 @@ def compare(d: int, m: int, n: int = CLIENTS, repetitions: int = 9) -> list[Reco
     """
     many = max(1, _WORK // n)
     contenders = {
-        "simulated": _simulated(n, d, m, many),
-        "sampled": _sampled(n, d, m),
+        "simulated": _make_simulated_round(n, d, m, many),
+        "sampled": _make_sampled_round(n, d, m),
         "sampled, NumPy": _numpy(n, d, m),
         "its draws": _draws(n, d, m, many),
     }
     times = take_turns(contenders, repetitions)
     work = {name: many if name in ("simulated", "its draws") else 1 for name in contenders}
-    return compared(
+    return make_records(
         "FedRep: a round on fresh Gaussian batches", f"n = {n}, m = {m}, d = {d}, k = {K}",
         times, work,
     )  # fmt: skip
@@ -70,8 +70,8 @@ def compare(d: int, m: int, n: int = CLIENTS, repetitions: int = 9) -> list[Reco
 def scaling(n: int, d: int, m: int, repetitions: int = 7) -> list[Record]:
     """Time simulated rounds of any size, per client."""
     many = max(1, 4 * _WORK // n)
-    times = take_turns({"simulated": _simulated(n, d, m, many)}, repetitions)
-    return compared(
+    times = take_turns({"simulated": _make_simulated_round(n, d, m, many)}, repetitions)
+    return make_records(
         "FedRep: a simulated round, per client", f"n = {n:,}, m = {m:,}, d = {d:,}, k = {K}",
         times, many * n,
     )  # fmt: skip
@@ -90,7 +90,7 @@ def threads(
         )  # fmt: skip
 
     times = take_turns({f"{count} thread(s)": run(count) for count in counts}, repetitions)
-    return compared("FedRep: a simulated round, by threads", f"n = {n:,}", times, rounds)
+    return make_records("FedRep: a simulated round, by threads", f"n = {n:,}", times, rounds)
 
 
 def _truth(n):
@@ -98,7 +98,7 @@ def _truth(n):
     return heads * np.sqrt(K) / np.linalg.norm(heads, axis=1, keepdims=True)
 
 
-def _simulated(n, d, m, many):
+def _make_simulated_round(n, d, m, many):
     heads = _truth(n)
     truthT, moment = np.ascontiguousarray(heads.T), heads.T @ heads / n
     schedule = np.broadcast_to(np.arange(n), (many, n)).copy()
@@ -116,7 +116,7 @@ def _simulated(n, d, m, many):
     return call
 
 
-def _sampled(n, d, m):
+def _make_sampled_round(n, d, m):
     heads = _truth(n)
     truth = rounds.truth_of(np.eye(d, K), heads)
     schedule = np.arange(n)[None]

@@ -18,7 +18,7 @@ from scipy.sparse.linalg import lsqr
 
 from linrep._lib.threads import one_thread
 from linrep.algorithms import imc, perfedsi
-from linrep.bench.timing import Record, compared, take_turns
+from linrep.bench.timing import Record, make_records, take_turns
 from linrep.problems import Observations, SideInformationCompletion
 from linrep.problems.subspace import random_frame
 from linrep.trace import columns
@@ -67,7 +67,7 @@ def compare(condition: float, oversampling: float, repetitions: int = 9, rng=0) 
             if not reached:
                 missed[name] = f"ends at {errors[last]:.1e}: the goal is not reached"
         times = take_turns(calls, repetitions)
-    records = compared(
+    records = make_records(
         f"Matrix completion {D} x {N} to a relative error of {GOAL:.0e}",
         f"condition {condition:g}, oversampling {oversampling:g}", times, notes=notes | missed,
     )  # fmt: skip
@@ -102,7 +102,7 @@ def rounds(
     if max(d, n) < 10**6:
         calls["NumPy loop"] = partial(_loop, seen, start, few, **setting)
     work = {"linrep": float(many * per_round), "NumPy loop": float(few * per_round)}
-    return compared(
+    return make_records(
         "PerFedSI: a local step on an entry, rounds included",
         f"n = {n:,}, d = {d:,}, p = {p}, k = {k}, {local_steps} steps of {participants}",
         take_turns(calls, repetitions), work,
@@ -154,11 +154,11 @@ def gauss_newton_by_lsqr(
                 J[entry, : U.size] = np.outer(left[entry], on_left[entry]).ravel()
                 J[entry, U.size :] = np.outer(right[entry], on_right[entry]).ravel()
             J = csr_array(J)
-        rest = seen.values - np.sum(on_right * (right @ V), axis=1)
+        misfit = seen.values - np.sum(on_right * (right @ V), axis=1)
         residual = rows[-1]["residual"]
         near = residual <= _NEAR
         tolerance = residual**2 if near else 1e-15
-        step = lsqr(J, rest, atol=tolerance, btol=tolerance, iter_lim=_MANY if near else _FEW)[0]
+        step = lsqr(J, misfit, atol=tolerance, btol=tolerance, iter_lim=_MANY if near else _FEW)[0]
         S, dV = step[: U.size].reshape(U.shape), step[U.size :].reshape(V.shape)
         U, V = U + np.linalg.solve(mixing, S.T).T, V + dV
         rows.append(core.measure(U, V))

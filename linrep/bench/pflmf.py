@@ -19,9 +19,9 @@ from linrep.bench.limits import Limits
 from linrep.bench.timing import (
     TOLERANCE,
     Record,
-    compared,
     double_precision,
     largest_difference,
+    make_records,
     take_turns,
     with_jax,
 )
@@ -91,7 +91,7 @@ def compare(name: str, repetitions: int | None = None) -> list[Record]:
     limits = Limits(numbers)
     times = take_turns({**contenders, **limits.contenders}, repetitions or size.repetitions)
     note = limits.note(times, times["linrep"] / size.rounds, flops=flops, read=read)
-    return compared(
+    return make_records(
         "pFL^MF: a round",
         f"{name}: n = {size.n}, d = {size.d}, k = {size.k}{m}, K = {size.local_steps}",
         {name: times[name] for name in contenders},

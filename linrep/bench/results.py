@@ -114,15 +114,15 @@ def runs(path: Path) -> list[dict[str, Any]]:
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        found = content.get("runs", [content])  # one alone, as files had it at first
-        good = all({"machine", "records"} <= each.keys() for each in found)
+        recorded = content.get("runs", [content])  # one alone, as files had it at first
+        good = all({"machine", "records"} <= each.keys() for each in recorded)
     except FileNotFoundError:
         return []
     except (ValueError, AttributeError, TypeError):
         good = False
     if not good:
         raise ValueError(f"{path} holds no benchmark: move it away")
-    return found
+    return recorded
 
 
 def machine(name: str = "") -> dict[str, Any]:
@@ -182,12 +182,12 @@ def ratios(stored: list[dict[str, Any]]) -> dict[tuple[str, str, str], list[floa
     stored : list of dict
         As `runs` returns them.
     """
-    found: dict[tuple[str, str, str], list[float]] = {}
+    by_case: dict[tuple[str, str, str], list[float]] = {}
     for each in stored:
         for record in each["records"] if not busy(each["machine"]) else ():
             key = record["table"], record["case"], record["contender"]
-            found.setdefault(key, []).append(record["ratio"])
-    return found
+            by_case.setdefault(key, []).append(record["ratio"])
+    return by_case
 
 
 def _identity(machine):

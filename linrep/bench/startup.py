@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from linrep.bench.timing import Record, compared
+from linrep.bench.timing import Record, make_records
 
 _CASE = "100 clients, 10 rounds"
 
@@ -29,17 +29,17 @@ def measure(repetitions: int = 15) -> Iterator[list[Record]]:
     for code in (_IMPORT, _FIRST_CALL):  # fills the caches
         _start(code)
     imports, loads, calls = np.empty((3, repetitions))
-    for place in range(repetitions):
-        (imports[place],) = _start(_IMPORT)
-        loads[place], calls[place] = _start(_FIRST_CALL)
+    for number in range(repetitions):
+        (imports[number],) = _start(_IMPORT)
+        loads[number], calls[number] = _start(_FIRST_CALL)
     table = "A fresh process, compiled kernels on disk"
-    yield compared(table, "alone", {"import linrep": imports})
-    yield compared(table, "with numba and SciPy", {"linrep.fedrep loaded": loads})
-    yield compared(table, _CASE, {"first call": calls})
+    yield make_records(table, "alone", {"import linrep": imports})
+    yield make_records(table, "with numba and SciPy", {"linrep.fedrep loaded": loads})
+    yield make_records(table, _CASE, {"first call": calls})
     with tempfile.TemporaryDirectory() as empty:
         _, compiling = _start(_FIRST_CALL, NUMBA_CACHE_DIR=empty)
     times = {"first call": np.array([compiling])}
-    yield compared("A fresh process, nothing compiled", _CASE, times)
+    yield make_records("A fresh process, nothing compiled", _CASE, times)
 
 
 def _start(code: str, **variables: str) -> list[float]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from linrep.bench import throughput
 from linrep.bench.throughput import CELLS, trivial
-from linrep.bench.timing import Record, compared
+from linrep.bench.timing import Record, make_records
 from linrep.sweeps import Grid, Sweep, open_run, run
 
 REPLICATES = 1_000_000
@@ -79,17 +79,17 @@ def measure(replicates: int = REPLICATES, repetitions: int = 3) -> Iterator[list
         Of the overhead and of reading, see `bench_sweeps`; of linrep beside a plain loop, joblib,
         xyzpy and a pool of processes, see `throughput`.
     """
-    found = bench_sweeps(replicates)
-    case = f"{found['replicates']:,} replicates"
-    overhead, read = np.array([found["overhead"]]), np.array([found["read"]])
-    yield compared(
+    costs = bench_sweeps(replicates)
+    case = f"{costs['replicates']:,} replicates"
+    overhead, read = np.array([costs["overhead"]]), np.array([costs["read"]])
+    yield make_records(
         "Sweep of a trivial function: overhead of a replicate", case,
         {"storing included": overhead},
-        notes={"storing included": f"memory grew by {found['growth'] / 1e6:.0f} MB after a tenth"},
+        notes={"storing included": f"memory grew by {costs['growth'] / 1e6:.0f} MB after a tenth"},
     )  # fmt: skip
-    yield compared(
+    yield make_records(
         "Sweep of a trivial function: reading all rows", case, {"read": read},
-        notes={"read": f"{found['parts']} parts, {found['bytes'] / 1e6:.1f} MB"},
+        notes={"read": f"{costs['parts']} parts, {costs['bytes'] / 1e6:.1f} MB"},
     )  # fmt: skip
     yield throughput.measure(replicates, repetitions)
 

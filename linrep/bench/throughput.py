@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from linrep.bench.timing import Record, compared, has, largest_difference, take_turns
+from linrep.bench.timing import Record, has, largest_difference, make_records, take_turns
 from linrep.sweeps import Grid, Sweep, run
 from linrep.sweeps.specification import generator, stream_key
 
@@ -28,7 +28,7 @@ _WORKERS = (1, 2)
 
 
 def trivial(cell: dict[str, Any], rng: np.random.Generator) -> float:
-    """Draw one number."""
+    """Draw one number, the result of a replicate."""
     return rng.random()
 
 
@@ -53,23 +53,23 @@ def measure(replicates: int, repetitions: int) -> list[Record]:
     }
     readers: dict[str, Callable[[], Any]] = {}
 
-    def compute(name, place):
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir()
-        readers[name] = stores[name](place, batch)
+    def compute(name, folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        readers[name] = stores[name](folder, batch)
 
     with tempfile.TemporaryDirectory() as folder:
         contenders = {name: partial(compute, name, Path(folder, name)) for name in stores}
         times = take_turns(contenders, repetitions, warm=False)
-        found = [(np.asarray(read(), dtype=float),) for read in readers.values()]
+        values_read = [(np.asarray(read(), dtype=float),) for read in readers.values()]
     rates = {name: replicates / np.median(seconds) for name, seconds in times.items()}
     notes = {
         name: f"{float(f'{rate:.3g}'):,.0f} replicates a second" for name, rate in rates.items()
     }
     notes["plain loop"] += "; nothing stored"
     notes["plain loop"] += "".join(f"; {name} is not installed" for name in absent)
-    difference = largest_difference(found)
-    return compared(
+    difference = largest_difference(values_read)
+    return make_records(
         "Sweep of a trivial function: a replicate", f"{replicates:,} replicates", times, replicates,
         agree=difference == 0.0, difference=difference, notes=notes,
     )  # fmt: skip
@@ -78,17 +78,17 @@ def measure(replicates: int, repetitions: int) -> list[Record]:
 def values(a: int, start: int, batch: int) -> list[float]:
     """Return the numbers of replicates start to start + batch - 1 of a cell."""
     key = stream_key(0, "", {"a": a})
-    return [trivial({"a": a}, generator(key, start + place)) for place in range(batch)]
+    return [trivial({"a": a}, generator(key, start + replicate)) for replicate in range(batch)]
 
 
 def rows(a: int, start: int, batch: int) -> pd.DataFrame:
-    """Return the same with cell and replicate, as a table."""
-    found = values(a, start, batch)
-    return pd.DataFrame({"a": a, "replicate": range(start, start + batch), "value": found})
+    """Return a table of numbers drawn, with their cell and replicate."""
+    column = values(a, start, batch)
+    return pd.DataFrame({"a": a, "replicate": range(start, start + batch), "value": column})
 
 
 def write_rows(folder: Path, a: int, start: int, batch: int) -> None:
-    """Write them into a file of their own."""
+    """Write a table of numbers drawn into a file of its own."""
     rows(a, start, batch).to_parquet(folder / f"{a}-{start}.parquet")
 
 
@@ -96,8 +96,8 @@ def write_rows(folder: Path, a: int, start: int, batch: int) -> None:
 
 
 def _plain_loop(folder, batch):
-    found = [value for each in _batches(batch) for value in values(*each)]
-    return lambda: found
+    computed = [value for each in _batches(batch) for value in values(*each)]
+    return lambda: computed
 
 
 def _linrep(folder, batch, workers):
@@ -143,8 +143,8 @@ def _pool(folder, batch, workers):
 
 def _batches(batch) -> Iterator[tuple[int, int, int]]:
     for a in range(CELLS):
-        for place in range(_BATCHES):
-            yield a, place * batch, batch
+        for number in range(_BATCHES):
+            yield a, number * batch, batch
 
 
 @contextmanager

@@ -75,7 +75,7 @@ class Record:
         return f"{columns} {spread:>23} {ratio:>7}  {self.note}".rstrip()
 
 
-def compared(
+def make_records(
     table: str,
     case: str,
     times: Mapping[str, np.ndarray],

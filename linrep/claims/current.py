@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linrep.claims.claim import BUDGETS, Claim
+from linrep.claims.evidence import Result
 from linrep.claims.verify import Stored, is_damaged, is_stale, stored
 
 
@@ -17,12 +17,11 @@ class Current:
 
     Attributes
     ----------
-    result : mapping or None
-        As `linrep.claims.verify.Result.as_json` gives it: the stored run's, else the ledger's, None
-        where there is neither.
+    result : Result or None
+        The stored run's, as a ledger would have it, else the ledger's, None where there is neither.
     run : Stored or None
         The stored run.
-    recorded : mapping or None
+    recorded : Result or None
         What the ledger has.
     damaged : bool
         Whether the store has a run that cannot be read, and no other.
@@ -30,16 +29,16 @@ class Current:
         Whether all that the store has is of code, or of files it rests on, that was edited since.
     """
 
-    result: Mapping[str, Any] | None
+    result: Result | None
     run: Stored | None
-    recorded: Mapping[str, Any] | None
+    recorded: Result | None
     damaged: bool
     stale: bool
 
 
 def current(
     item: Claim,
-    recorded: Mapping[str, Any] | None,
+    recorded: Result | None,
     *,
     store: str | Path,
     budget: str | None = None,
@@ -50,7 +49,7 @@ def current(
     Parameters
     ----------
     item : Claim
-    recorded : mapping or None
+    recorded : Result or None
         What the ledger has.
     store : path
     budget : str, optional
@@ -70,5 +69,5 @@ def current(
     run = next(filter(None, (stored(item, **place) for place in places)), None)
     damaged = run is None and any(is_damaged(item, **place) for place in places)
     stale = run is None and not damaged and any(is_stale(item, **place) for place in places)
-    result = recorded if run is None else run.result.as_json()
+    result = recorded if run is None else Result.from_json(run.result.as_json())
     return Current(result, run, recorded, damaged, stale)

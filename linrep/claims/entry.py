@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import shlex
 from base64 import b64encode
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from io import BytesIO
 from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from linrep._lib.display import badge, literal
 from linrep.claims import formulas, ledger
 from linrep.claims.claim import Claim, claims, corrections, paper_of, unknown
-from linrep.claims.evidence import FAILS, shown
+from linrep.claims.evidence import Result
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import PATH
 from linrep.claims.proofs import proofs
@@ -36,8 +36,8 @@ class Entry:
     Attributes
     ----------
     claim : Claim
-    recorded : mapping
-        The ledger's entry; empty where nothing is recorded.
+    recorded : Result or None
+        The ledger's entry, None where nothing is recorded.
     finding : Finding or None
         Why it fails.
     proof : Section or None
@@ -51,7 +51,7 @@ class Entry:
     """
 
     claim: Claim
-    recorded: Mapping[str, Any] = field(default_factory=dict)
+    recorded: Result | None = None
     finding: Finding | None = None
     proof: Section | None = None
     corrected_by: tuple[str, ...] = ()
@@ -61,43 +61,36 @@ class Entry:
     @property
     def verdict(self) -> str:
         """The recorded verdict, "unchecked" where there is none."""
-        return self.recorded.get("verdict", "unchecked")
+        return "unchecked" if self.recorded is None else self.recorded.verdict
 
     def _why(self):
         if self.finding is None:
             return ""
         return f"{unescaped(self.finding.headline)} (severity: {self.finding.severity})"
 
-    def _strength(self):
-        return list(filter(None, [self.recorded.get("strength")]))
+    @property
+    def strength(self) -> str:
+        """How firmly the recorded verdict stands, "" where there is none or it is undecided."""
+        return "" if self.recorded is None else self.recorded.strength
 
     def _lines(self):
-        entry = self.recorded
-        numbers = [
-            f"{name} {shown(entry, key)}"
-            for name, key in (("measured", "measured"), ("claimed", "predicted"))
-            if entry.get(key) is not None
-        ]
-        if several := failing_parts(part["verdict"] for part in entry.get("parts", ())):
-            numbers.append(several)
-        if entry.get("needed"):
-            numbers.append(f"it would take {entry['needed']}")
+        result = self.recorded
+        words = ["linrep", "verify", *filter(None, [self.file]), self.claim.id]
+        if result is not None:
+            words += ["--budget", result.budget, "--seed", str(result.seed)]
         yield "place", self.claim.place
         yield "statement", formulas.text(self.claim.latex)
         yield "under", "; ".join(map(str, self.claim.hypotheses))
-        yield "verdict", " · ".join([self.verdict, *self._strength(), *numbers])
-        yield "measured", f"{entry['sentence']} ({entry['budget']} budget)" if entry else ""
-        yield "largest", ledger.largest_failure(entry)
-        yield "readings", "; ".join(ledger.readings(entry))
+        yield "verdict", " · ".join([self.verdict, *ledger.numbers_of(result)])
+        yield "measured", f"{result.sentence} ({result.budget} budget)" if result else ""
+        yield "largest", ledger.largest_failure(result) if result else ""
+        yield "readings", "; ".join(ledger.readings(result)) if result else ""
         yield "why", self._why()
         yield "reason", unescaped(self.finding.reason) if self.finding else ""
         yield "proof", unescaped(self.proof.headline) if self.proof else ""
         yield "derivation", _paragraphs(self.proof.text) if self.proof else ""
         yield "corrects", self.claim.corrects
         yield "corrected", ", ".join(self.corrected_by)
-        words = ["linrep", "verify", *filter(None, [self.file]), self.claim.id]
-        if entry:
-            words += ["--budget", entry["budget"], "--seed", str(entry["seed"])]
         yield "check it", shlex.join(words)
 
     def plot(self) -> list[Axes]:
@@ -125,7 +118,7 @@ class Entry:
             return
         entries = ledger.recorded(self.book)
         for item in corrections(self.claim.id):
-            verdict = entries.get(item.id, {}).get("verdict", "unchecked")
+            verdict = entries[item.id].verdict if item.id in entries else "unchecked"
             yield f"Corrected, **`{item.id}`** {badge(verdict)}: {literal(item.plain)}"
             yield f"$$\n{item.latex}\n$$" if item.latex else ""
 
@@ -163,6 +156,7 @@ class Entry:
     __repr__ = __str__
 
     def _repr_markdown_(self):
+        readings = ledger.readings(self.recorded) if self.recorded else ()
         parts = (
             f"**`{self.claim.id}`**"
             + (f" ({self.claim.place})" if self.claim.place else "")
@@ -171,12 +165,12 @@ class Entry:
             f"Under {literal('; '.join(map(str, self.claim.hypotheses)))}."
             if self.claim.hypotheses
             else "",
-            " · ".join([badge(self.verdict), *self._strength()]),
+            " · ".join(filter(None, [badge(self.verdict), self.strength])),
             f"**Why:** {escape(self._why(), quote=False)}. "
             + escape(self.finding.reason, quote=False)
             if self.finding
             else "",
-            *(f"{literal(line)}." for line in ledger.readings(self.recorded)),
+            *(f"{literal(line)}." for line in readings),
             *self._corrections(),
             f"Proof: {escape(self.proof.headline, quote=False)}." if self.proof else "",
             self._picture(),
@@ -187,19 +181,6 @@ class Entry:
 def _paragraphs(text):
     """Return Markdown to read as it is: a line for each paragraph, without escapes."""
     return "\n".join(" ".join(part.split()) for part in unescaped(text).split("\n\n"))
-
-
-def failing_parts(verdicts: Iterable[str]) -> str:
-    """Say how many parts fail, "" if at most one does: the sentence is about the first.
-
-    Parameters
-    ----------
-    verdicts : iterable of str
-        Of the parts of a result.
-    """
-    verdicts = list(verdicts)
-    count = verdicts.count(FAILS)
-    return f"{count} of {len(verdicts)} parts fail" if count > 1 else ""
 
 
 def statement(id: str) -> Entry:
@@ -227,7 +208,7 @@ def statement(id: str) -> Entry:
 
 def entry(
     claim: Claim,
-    recorded: Mapping[str, Mapping[str, Any]],
+    recorded: Mapping[str, Result],
     book: Path = PATH,
     file: str | None = None,
 ) -> Entry:
@@ -245,7 +226,7 @@ def entry(
     """
     return Entry(
         claim=claim,
-        recorded=recorded.get(claim.id, {}),
+        recorded=recorded.get(claim.id),
         finding=None if file else findings().get(claim.id),
         proof=None if file else proofs().get(claim.id),
         corrected_by=tuple(item.id for item in corrections(claim.id)),

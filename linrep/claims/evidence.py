@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pandas as pd
 
@@ -97,34 +97,33 @@ def ratio_is(measured_is: str, predicted_is: str) -> str:
     return kinds.pop() if len(kinds) == 1 else ""
 
 
-def shown(entry: Mapping[str, Any], key: str) -> str:
+def shown(item: Evidence | Fact, key: str) -> str:
     """Return a number of a result, of a part of one or of a fact, a bound with ≥ or ≤ before it.
 
     Parameters
     ----------
-    entry : mapping
-        As a ledger has it.
-    key : {"measured", "predicted", "tightness", "value"}
+    item : Evidence or Fact
+    key : {"measured", "predicted", "tightness", "low", "high", "value"}
     """
-    value = entry[key]
+    value = getattr(item, key)
     if isinstance(value, str):
         return value
-    return sign(entry, key) * (value is not None and math.isfinite(value)) + show.number(value)
+    return sign(item, key) * math.isfinite(value) + show.number(value)
 
 
-def sign(entry: Mapping[str, Any], key: str) -> str:
+def sign(item: Evidence | Fact, key: str) -> str:
     """Return what is shown before a number: nothing, or the sign of a bound and a blank."""
     if key == "tightness":
-        kinds = (entry.get(f"{name}_is", VALUE) for name in ("measured", "predicted"))
+        kinds = (getattr(item, f"{name}_is") for name in ("measured", "predicted"))
         return _SIGNS[ratio_is(*kinds) or VALUE]
-    return _SIGNS[entry.get(f"{key}_is", VALUE)]
+    return _SIGNS[getattr(item, f"{key}_is", VALUE)]
 
 
-def instance(entry: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def instance(evidence: Evidence) -> Mapping[str, Any] | None:
     """Return the counterexample of a result with its bounds as they are shown."""
-    counterexample = entry.get("counterexample")
+    counterexample = evidence.counterexample
     keys = {"left": "measured", "right": "predicted"}
-    bounds = {name: shown(entry, key) for name, key in keys.items() if sign(entry, key)}
+    bounds = {name: shown(evidence, key) for name, key in keys.items() if sign(evidence, key)}
     return counterexample and {key: bounds.get(key, value) for key, value in counterexample.items()}
 
 
@@ -222,17 +221,42 @@ class Evidence:
             for part in item.parts
         )
 
+    @property
+    def low(self) -> float:
+        """The lower end of the interval, NaN where there is none."""
+        return math.nan if self.interval is None else self.interval[0]
+
+    @property
+    def high(self) -> float:
+        """The upper end of the interval, NaN where there is none."""
+        return math.nan if self.interval is None else self.interval[1]
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return the evidence that :meth:`as_json` made plain values of.
+
+        Parameters
+        ----------
+        values : mapping
+            What is not finite is NaN afterwards.
+        """
+        names = [each.name for each in fields(cls) if values.get(each.name) is not None]
+        known: dict[str, Any] = {name: values[name] for name in names}
+        low, high = values.get("low"), values.get("high")
+        if low is not None or high is not None:
+            known["interval"] = tuple(math.nan if end is None else end for end in (low, high))
+        return cls(**known)
+
     def as_json(self) -> dict[str, Any]:
         """Return what a ledger holds of a part: plain values, None for what is not finite."""
-        low, high = self.interval or (None, None)
         return {
             "name": self.name,
             "verdict": self.verdict,
             "measured": _finite(self.measured),
             "predicted": _finite(self.predicted),
             "tightness": _finite(self.tightness),
-            "low": _finite(low),
-            "high": _finite(high),
+            "low": _finite(self.low),
+            "high": _finite(self.high),
             "n_trials": self.n_trials,
             "level": self.level,
             "measured_is": self.measured_is,
@@ -279,8 +303,8 @@ class Evidence:
             return head + numbers
         parts = show.table(
             (
-                (part.name, part.verdict, shown(vars(part), "measured"),
-                 shown(vars(part), "predicted"), part.sentence)
+                (part.name, part.verdict, shown(part, "measured"),
+                 shown(part, "predicted"), part.sentence)
                 for part in self.parts
             ),
             ("part", "verdict", "measured", "predicted", "found"),
@@ -289,7 +313,7 @@ class Evidence:
 
     def _numbers(self):
         numbers = {
-            name: shown(vars(self), name)
+            name: shown(self, name)
             for name in ("measured", "predicted", "tightness")
             if not math.isnan(getattr(self, name))
         }
@@ -301,7 +325,7 @@ class Evidence:
         if self.needed:
             numbers["it would take"] = self.needed
         if self.counterexample is not None:
-            numbers["counterexample"] = show.brief(dict(instance(vars(self)) or {}))
+            numbers["counterexample"] = show.brief(dict(instance(self) or {}))
         return numbers
 
 
@@ -328,6 +352,8 @@ class Result(Evidence):
         Verdict that the claim expects where nothing is recorded.
     stored : bool
         Whether the measurements were there already.
+    readings : tuple of mapping
+        For each way in which a part can be read: its name, whether it was taken, its verdict.
     """
 
     id: str
@@ -340,9 +366,10 @@ class Result(Evidence):
     control: str | None = None
     expected: str = HOLDS
     stored: bool = False
+    readings: tuple[Mapping[str, Any], ...] = ()
 
     def __repr__(self):
-        numbers = (f"{name}={shown(vars(self), name)}" for name in ("measured", "predicted"))
+        numbers = (f"{name}={shown(self, name)}" for name in ("measured", "predicted"))
         return f"Result({self.id}: {self.verdict}, {', '.join(numbers)}. {self.sentence})"
 
     def as_json(self) -> dict[str, Any]:
@@ -352,9 +379,24 @@ class Result(Evidence):
             "parts": tuple(part.as_json() for part in self.parts),
             "facts": tuple(_plain(asdict(fact)) for fact in self.facts),
             "kinds": self.kinds,
-            "readings": self.readings,
         }
         return {name: values[name] for name in _ORDER}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Self:
+        """Return the result that :meth:`as_json` made plain values of.
+
+        Parameters
+        ----------
+        values : mapping
+            As an entry of a ledger has them.
+        """
+        several = {
+            "parts": tuple(map(Evidence.from_json, values.get("parts", ()))),
+            "facts": tuple(Fact(**fact) for fact in values.get("facts", ())),
+            **{name: tuple(values.get(name, ())) for name in ("kinds", "hypotheses", "readings")},
+        }
+        return super().from_json({**values, **several})
 
     @property
     def accepts_its_control(self) -> bool:
@@ -381,7 +423,7 @@ def _plain(value):
 
 
 def _finite(value):
-    return float(value) if value is not None and math.isfinite(value) else None
+    return float(value) if math.isfinite(value) else None
 
 
 def combine(parts: Iterable[Evidence]) -> Evidence:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
+
+from linrep.claims.quantities import Fact
 
 
 @dataclass(frozen=True)
@@ -21,13 +23,13 @@ class Grid:
     unit: str = ""
 
 
-def title(fact: Mapping[str, Any]) -> str:
+def title(fact: Fact) -> str:
     """Return what a fact of a ledger is of, with its setting: "error, p = 0.1, K = 5"."""
-    at = fact.get("setting", {}).items()
-    return ", ".join([fact["name"], *(f"{name} = {_text(value)}" for name, value in at)])
+    at = fact.setting.items()
+    return ", ".join([fact.name, *(f"{name} = {_text(value)}" for name, value in at)])
 
 
-def grids(facts: Iterable[Mapping[str, Any]]) -> tuple[list[Grid], list[Mapping[str, Any]]]:
+def grids(facts: Iterable[Fact]) -> tuple[list[Grid], list[Fact]]:
     """Return tables of the facts that were taken at several settings, and the other facts.
 
     One quantity on two parameters has a row for each value of the first and a column for each
@@ -35,12 +37,11 @@ def grids(facts: Iterable[Mapping[str, Any]]) -> tuple[list[Grid], list[Mapping[
 
     Parameters
     ----------
-    facts : iterable of mapping
-        As a ledger has them: with name, value, unit and setting.
+    facts : iterable of Fact
     """
-    groups: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[str, ...], list[Fact]] = {}
     for fact in facts:
-        groups.setdefault(tuple(fact.get("setting", {})), []).append(fact)
+        groups.setdefault(tuple(fact.setting), []).append(fact)
     tables, others = [], []
     for keys, group in groups.items():
         if keys and len({_values(fact) for fact in group}) > 1:
@@ -51,10 +52,10 @@ def grids(facts: Iterable[Mapping[str, Any]]) -> tuple[list[Grid], list[Mapping[
 
 
 def _grid(keys, group):
-    cells = {(_values(fact), fact["name"]): fact for fact in group}
+    cells = {(_values(fact), fact.name): fact for fact in group}
     settings = list(dict.fromkeys(where for where, _ in cells))
     names = list(dict.fromkeys(name for _, name in cells))
-    units = {fact["unit"] for fact in group} - {""}
+    units = {fact.unit for fact in group} - {""}
     unit = units.pop() if len(units) == 1 else ""
     if len(keys) == 2 and len(names) == 1:
         rows, columns = (list(dict.fromkeys(values)) for values in zip(*settings, strict=True))
@@ -70,7 +71,7 @@ def _grid(keys, group):
 
 
 def _values(fact):
-    return tuple(map(_text, fact["setting"].values()))
+    return tuple(map(_text, fact.setting.values()))
 
 
 def _text(value):

@@ -53,7 +53,7 @@ def digests() -> dict[str, str]:
     imported = {os.path.abspath(file) for module in modules if (file := _file(module))}
     by_path = {}
     for path in sorted(imported | _opened):
-        if not (targets.installed(path) or path.startswith(outside) or path.endswith(_COMPILED)):
+        if not (targets.is_installed(path) or path.startswith(outside) or path.endswith(_COMPILED)):
             digest = _digest(path)
             if digest:
                 by_path[path] = digest

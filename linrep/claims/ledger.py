@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
@@ -44,7 +45,7 @@ _HAIR = 1.001  # times the right side, below which a failure says little of its 
 WRONG = (UNEXPECTED, CONTRADICTS)
 
 
-def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
+def recorded(path: Path = PATH) -> dict[str, Result]:
     """Return the recorded results by claim; empty where nothing is recorded.
 
     Raises
@@ -56,13 +57,12 @@ def recorded(path: Path = PATH) -> dict[str, dict[str, Any]]:
         return {}
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-        known = {entry["id"]: entry for entry in entries}
-        whole = all({"verdict", "budget", "seconds"} <= entry.keys() for entry in entries)
-        if not (whole and isinstance(entries, list)):
+        if not isinstance(entries, list):
             raise ValueError
+        results = map(Result.from_json, entries)
+        return {result.id: result for result in results}
     except (ValueError, TypeError, KeyError, AttributeError):
         raise ValueError(f"{path} is no ledger of linrep verify --record") from None
-    return known
 
 
 def recorded_points(id: str, path: Path = PATH) -> pd.DataFrame | None:
@@ -81,9 +81,7 @@ def recorded_points(id: str, path: Path = PATH) -> pd.DataFrame | None:
     return points.drop(columns="claim").dropna(axis=1, how="all") if len(points) else None
 
 
-def outcome(
-    verdict: str, budget: str, entry: Mapping[str, Any] | None, expected: str = HOLDS
-) -> str:
+def outcome(verdict: str, budget: str, entry: Result | None, expected: str = HOLDS) -> str:
     """Return how a verdict stands beside the recorded one, one of `OUTCOMES`.
 
     A claim that is not recorded is expected to hold, unless it says otherwise. With a smaller
@@ -95,21 +93,21 @@ def outcome(
     Parameters
     ----------
     verdict, budget : str
-    entry : mapping or None
+    entry : Result or None
         What the ledger records of the claim.
     expected : str
         The verdict that the claim expects where nothing is recorded.
     """
     if entry is None:
         return AS_EXPECTED if verdict == expected else UNEXPECTED
-    if verdict == entry["verdict"]:
+    if verdict == entry.verdict:
         return AS_RECORDED
     if verdict == "error":
         return CONTRADICTS
-    more = BUDGETS.index(budget) - BUDGETS.index(entry["budget"])
+    more = BUDGETS.index(budget) - BUDGETS.index(entry.budget)
     if verdict == UNDECIDED:
         return UNDECIDED_HERE if more < 0 else CONTRADICTS
-    if entry["verdict"] == UNDECIDED:
+    if entry.verdict == UNDECIDED:
         return DECIDED_HERE if more != 0 else CONTRADICTS
     return CONTRADICTS
 
@@ -131,23 +129,24 @@ def record(
     """
     results, entries = list(results), recorded(path)
     for result in results:
-        before = entries.get(result.id, {"budget": result.budget})["budget"]
+        before = entries.get(result.id, result).budget
         if result.verdict == "error":
             raise ValueError(f"{result.id} cannot be recorded, its check raised: {result.sentence}")
         if BUDGETS.index(result.budget) < BUDGETS.index(before):
             raise ValueError(f"{result.id} is recorded with the budget {before} already")
+    entries |= {result.id: result for result in results}
+    entries = {name: entries[name] for name in known if name in entries}
     # Where the numbers came from this time, and what was expected, is no part of the record.
     passing = {"stored", "expected"}
-    entries |= {
-        result.id: {key: value for key, value in result.as_json().items() if key not in passing}
-        for result in results
-    }
-    entries = {name: entries[name] for name in known if name in entries}
-    text = json.dumps([entries[name] for name in sorted(entries)], indent=1, allow_nan=False)
+    values = [
+        {key: value for key, value in entries[name].as_json().items() if key not in passing}
+        for name in sorted(entries)
+    ]
+    text = json.dumps(values, indent=1, allow_nan=False)
     beside = path.with_suffix(".parquet")
-    before = pd.read_parquet(beside).groupby("claim") if beside.exists() else ()
+    recorded_tables = pd.read_parquet(beside).groupby("claim") if beside.exists() else ()
     pictures: dict[str, pd.DataFrame | None] = {
-        str(name): table.dropna(axis=1, how="all") for name, table in before
+        str(name): table.dropna(axis=1, how="all") for name, table in recorded_tables
     }
     pictures |= {result.id: result.points for result in results}
     tables = [
@@ -163,7 +162,7 @@ def record(
     files.write(path, f"{text}\n".encode())
 
 
-def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def pages(known: Mapping[str, Claim], entries: Mapping[str, Result]) -> dict[str, str]:
     """Return the ledger as pages by file name: counts, and a page per paper."""
     own: dict[str, dict[str, Claim]] = {}
     for item in in_order(known.values()):
@@ -190,10 +189,10 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Mapping[str, Any]]) 
         rows["all"] = [name for names in rows.values() for name in names]
         for first, names in rows.items():
             counts = Counter(
-                entries[name].get(key, "") for name in names if not known[name].corrects
+                getattr(entries[name], key) for name in names if not known[name].corrects
             )
             cells = [str(counts[column]) for column in columns]
-            corrected = [entries[name]["verdict"] for name in names if known[name].corrects]
+            corrected = [entries[name].verdict for name in names if known[name].corrects]
             overview.append(f"| {' | '.join([first, *cells, holding(corrected)])} |")
     overview += ["", "```{toctree}", ":hidden:", "", *(f"ledger/{paper}" for paper in own), "```"]
     made = {"ledger.md": overview}
@@ -225,10 +224,10 @@ def _page(paper, own, entries):
     for name, item in own.items():
         entry = entries[name]
         numbers = " | ".join(shown(entry, key) for key in ("measured", "predicted", "tightness"))
-        kinds, strength = ", ".join(entry.get("kinds", ())), entry.get("strength", "")
+        kinds = ", ".join(entry.kinds)
         lines.append(
             f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
-            f"| {badge(entry['verdict'])} | {strength} | {numbers} | {entry['n_trials']} |"
+            f"| {badge(entry.verdict)} | {entry.strength} | {numbers} | {entry.n_trials} |"
         )
     for name, item in own.items():
         lines += _section(name, item, entries[name])
@@ -237,11 +236,11 @@ def _page(paper, own, entries):
 
 def _section(name, item, entry):
     interval = ""
-    if entry["low"] is not None or entry["high"] is not None:
-        interval = f", interval {show(entry['low'])} to {show(entry['high'])}"
-    by = f" Corrected: `{entry['corrected_by']}`." if entry["corrected_by"] else ""
-    needed = f" It would take {entry['needed']}." if entry["needed"] else ""
-    strength = f"{entry['strength']}, " if entry.get("strength") else ""
+    if math.isfinite(entry.low) or math.isfinite(entry.high):
+        interval = f", interval {show(entry.low)} to {show(entry.high)}"
+    by = f" Corrected: `{entry.corrected_by}`." if entry.corrected_by else ""
+    needed = f" It would take {entry.needed}." if entry.needed else ""
+    strength = f"{entry.strength}, " if entry.strength else ""
     lines = [
         "",
         f"({anchor(name)})=",
@@ -253,45 +252,87 @@ def _section(name, item, entry):
         f"$${item.latex}$$",
         "",
         *([f"Under {cell('; '.join(map(str, item.hypotheses)))}.", ""] if item.hypotheses else ()),
-        f"{badge(entry['verdict'])} {cell(entry['sentence'])}.{needed}{by} "
-        f"({strength}{entry['budget']}, seed {entry['seed']}, {entry['n_trials']} trials, "
-        f"error level {entry['level']:.1g}{interval}, {entry['seconds']:.0f} s)",
+        f"{badge(entry.verdict)} {cell(entry.sentence)}.{needed}{by} "
+        f"({strength}{entry.budget}, seed {entry.seed}, {entry.n_trials} trials, "
+        f"error level {entry.level:.1g}{interval}, {entry.seconds:.0f} s)",
     ]
     if reason := findings().get(name):
         lines += [
             "",
             f"Why: [{cell(unescaped(reason.headline))}](#{anchor(reason.ids[0], 'finding')}).",
         ]
-    if len(entry["parts"]) > 1:
+    if len(entry.parts) > 1:
         lines += ["", "| part | verdict | strength | measured | claimed | found |"]
         lines += ["| - | - | - | - | - | - |"]
         lines += [
-            f"| {cell(part['name'])} | {badge(part['verdict'])} | {part.get('strength', '')} | "
+            f"| {cell(part.name)} | {badge(part.verdict)} | {part.strength} | "
             f"{shown(part, 'measured')} | "
-            f"{shown(part, 'predicted')} | {cell(part['sentence'])} |"
-            for part in entry["parts"]
+            f"{shown(part, 'predicted')} | {cell(part.sentence)} |"
+            for part in entry.parts
         ]
     if several := readings(entry):
         lines += ["", *(f"- {cell(line)}" for line in several)]
     if most := largest_failure(entry):
         lines += ["", f"Largest failure: {cell(most)}."]
-    if entry.get("facts"):
-        lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry["facts"])]
-    if entry["counterexample"]:
+    if entry.facts:
+        lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry.facts)]
+    if entry.counterexample:
         lines += ["", f"Counterexample: `{json.dumps(instance(entry), ensure_ascii=False)}`"]
     return lines
 
 
-def readings(entry: Mapping[str, Any]) -> list[str]:
+def failing_parts(verdicts: Iterable[str]) -> str:
+    """Say how many parts fail, "" if at most one does: the sentence is about the first.
+
+    Parameters
+    ----------
+    verdicts : iterable of str
+        Of the parts of a result.
+    """
+    verdicts = list(verdicts)
+    count = verdicts.count(FAILS)
+    return f"{count} of {len(verdicts)} parts fail" if count > 1 else ""
+
+
+def numbers_of(result: Result | None) -> list[str]:
+    """Return what stands beside a verdict: its strength, its numbers, what else fails or is needed.
+
+    Parameters
+    ----------
+    result : Result or None
+        None has none of them.
+    """
+    if result is None:
+        return []
+    several = failing_parts(part.verdict for part in result.parts)
+    needed = f"it would take {result.needed}" if result.needed else ""
+    numbers = measured_and_claimed(result)
+    return list(filter(None, [result.strength, *numbers, several, needed]))
+
+
+def measured_and_claimed(result: Result) -> list[str]:
+    """Return what was measured and what is claimed, where these are numbers.
+
+    Parameters
+    ----------
+    result : Result
+    """
+    return [
+        f"{name} {shown(result, key)}"
+        for name, key in (("measured", "measured"), ("claimed", "predicted"))
+        if math.isfinite(getattr(result, key))
+    ]
+
+
+def readings(result: Result) -> list[str]:
     """Say, for each part that can be read in several ways, how it was read and how else.
 
     Parameters
     ----------
-    entry : mapping
-        A result, or what a ledger records.
+    result : Result
     """
     by_part: dict[str, list[Mapping[str, Any]]] = {}
-    for item in entry.get("readings", ()):
+    for item in result.readings:
         by_part.setdefault(item["of"], []).append(item)
     lines = []
     for name, items in by_part.items():
@@ -304,28 +345,27 @@ def readings(entry: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def largest_failure(entry: Mapping[str, Any]) -> str:
+def largest_failure(result: Result) -> str:
     """Say which part fails by most, "" where what decides does or is not a mere rounding above 1.
 
     The failure that stands most firmly decides, and that may be one in exact numbers by a hair.
 
     Parameters
     ----------
-    entry : mapping
-        A result, or what a ledger records.
+    result : Result
     """
+    by_a_hair = result.verdict == FAILS and 0.0 < result.tightness < _HAIR
     failing = [
-        part for part in entry.get("parts", ()) if part["verdict"] == FAILS and part["tightness"]
+        part for part in result.parts if part.verdict == FAILS and 0.0 < part.tightness < math.inf
     ]
-    most = max(failing, key=lambda part: part["tightness"], default=entry)
-    by = entry.get("tightness")
-    if entry.get("verdict") != FAILS or not by or by >= _HAIR or most["tightness"] < _HAIR:
+    most = max(failing, key=lambda part: part.tightness, default=None)
+    if not by_a_hair or most is None or most.tightness < _HAIR:
         return ""
-    return f"{most['name']}: {most['sentence']} ({most['strength']})"
+    return f"{most.name}: {most.sentence} ({most.strength})"
 
 
 def _fact(fact):
-    return f"{title(fact)}: {shown(fact, 'value')} {fact['unit']}".rstrip()
+    return f"{title(fact)}: {shown(fact, 'value')} {fact.unit}".rstrip()
 
 
 def cell(text: str) -> str:

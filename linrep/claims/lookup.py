@@ -104,7 +104,7 @@ class Statements(Mapping[str, Entry]):
             if paper in (None, item.claim.paper)
             and verdict in (None, item.verdict)
             and severity in (None, item.finding.severity if item.finding else "")
-            and strength in (None, item.recorded.get("strength"))
+            and strength in (None, item.strength)
             and all(word in _text(item) for word in wanted)
         ]
         # What is called so in the paper, then what is in its proof, goes before what only mentions
@@ -130,7 +130,7 @@ class Statements(Mapping[str, Entry]):
                 "paper": item.claim.paper,
                 "place": item.claim.place,
                 "verdict": item.verdict,
-                "strength": item.recorded.get("strength", ""),
+                "strength": item.strength,
                 "severity": item.finding.severity if item.finding else "",
                 "plain": item.claim.plain,
                 "why": unescaped(item.finding.headline) if item.finding else "",

@@ -27,7 +27,7 @@ from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
 from linrep.sweeps.description import SPECIFICATION
-from linrep.sweeps.workers import WorkerEnded, WorkerPool, completed
+from linrep.sweeps.workers import WorkerEnded, WorkerPool, run_jobs
 
 _DIGITS = 12  # of the state of the code, in the name of a run directory
 #: Modules that decide and present what was measured, when it is read: measurements outlive them.
@@ -151,7 +151,7 @@ def verify(
             else:
                 with WorkerPool(workers) as pool:
                     ordered = {name: (compute, *jobs[name]) for name in waiting}
-                    for name, place in completed(pool, ordered):
+                    for name, place in run_jobs(pool, ordered):
                         if isinstance(place, WorkerEnded):
                             place = give_up(name, budget, seed, store, place), False
                         places[name] = place
@@ -328,6 +328,7 @@ def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
         expected=item.expected,
         stored=found_there,
         control=control if isinstance(control, str) else None,
+        readings=decided.readings,
     )
 
 

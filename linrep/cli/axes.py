@@ -37,7 +37,7 @@ class CommandWithAxes(click.Command):
         return ()
 
 
-def documented(
+def describe_parameters(
     *functions: Callable[..., Any], known: Mapping[str, Callable[..., Any]] | None = None
 ) -> dict[str, str]:
     """Return the first sentence on each parameter, as the functions' docstrings have it.
@@ -46,19 +46,19 @@ def documented(
 
     The first function that describes a parameter wins; `known` has those that "As in" refers to.
     """
-    found: dict[str, str] = {}
+    sentences: dict[str, str] = {}
     for function in functions:
         for item in numpydoc.parse(inspect.getdoc(function) or "").params:
             names = item.arg_name.replace("*", "").split(", ")
             kind, text = item.type_name or "", " ".join((item.description or "").split())
             words = kind.partition("{")[2].partition("}")[0]
             if words and len(names) == 1:
-                found.setdefault(names[0], words.replace('"', "").replace("'", ""))
+                sentences.setdefault(names[0], words.replace('"', "").replace("'", ""))
             if text.startswith("As in :func:"):
                 other = text.split("`")[1].rpartition(".")[2].removeprefix("~")
                 if known and other in known:
-                    texts = documented(known[other])
-                    found = {name: texts[name] for name in names if name in texts} | found
+                    texts = describe_parameters(known[other])
+                    sentences = {name: texts[name] for name in names if name in texts} | sentences
                 continue
             if text.startswith("See "):
                 continue
@@ -69,8 +69,8 @@ def documented(
                 parts = [sentence] * len(names)
             for name, part in zip(names, parts, strict=False):
                 if line := _one_line(part):
-                    found.setdefault(name, line[0].upper() + line[1:])
-    return found
+                    sentences.setdefault(name, line[0].upper() + line[1:])
+    return sentences
 
 
 def size_section(identifier: str, sizes: Any) -> Section:
@@ -99,8 +99,8 @@ def axis_section(names: list[str], problem: str | None = None) -> Section:
     for name in names:
         function = simulation.find_algorithm(name)
         family = simulation.family_of(name, problem)
-        own = simulation.ALGORITHMS["fedavg"] if name == "fedsgd" else function
-        documents = documented(own, *family.documented, known=simulation.ALGORITHMS)
+        source = simulation.ALGORITHMS["fedavg"] if name == "fedsgd" else function
+        documents = describe_parameters(source, *family.documented, known=simulation.ALGORITHMS)
         axes = simulation.known_parameters(function, family) or (
             *family.parameters,
             *family.data,
@@ -110,7 +110,7 @@ def axis_section(names: list[str], problem: str | None = None) -> Section:
             if plain != axis and plain in axes:  # which is shorter
                 continue
             of_data = plain != axis and axis.startswith(family.prefix)
-            texts = documented(*family.documented) if of_data else documents
+            texts = describe_parameters(*family.documented) if of_data else documents
             text = family.descriptions.get(plain, texts.get(plain, ""))
             if simulation.of_samples(function):
                 text = _OF_SAMPLES.get(axis, text)
@@ -133,7 +133,7 @@ def without_markup(text: str) -> str:
     if ":math:" in text:
         from linrep.claims import formulas
 
-        text = re.sub(r":math:`([^`]*)`", lambda found: formulas.text(found[1]), text)
+        text = re.sub(r":math:`([^`]*)`", lambda match: formulas.text(match[1]), text)
     text = re.sub(r":\w+:`~?([^`]*)`", r"\1", text).replace("``", "").replace("`", "")
     return " ".join(text.split())
 

@@ -51,7 +51,7 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
     client, one number or several; everything else, such as --rounds, is for all algorithms that
     take it. The table ends with a sentence on who is ahead where.
     """
-    own = [option.name for option in click.get_current_context().command.params[1:]]
+    own_options = [option.name for option in click.get_current_context().command.params[1:]]
     with bad_input(ValueError, TypeError):
         words, options = split_arguments(arguments)
         if len(words) != 1:
@@ -59,7 +59,7 @@ def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows,
             raise ValueError(f"give the algorithms in one word: {together}")
         names = read_names(words[0])
         known.check_algorithms(names)
-        known.check_axes(names, options, own)
+        known.check_axes(names, options, own_options)
         axes = {name: read_axis(name, text) for name, text in options.items()}
         check_ranges(axes)
         known.check_words(axes)

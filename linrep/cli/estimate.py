@@ -7,7 +7,7 @@ import time
 import warnings
 
 from linrep.cli.group import BadInput, bad_input
-from linrep.cli.text import counted, echo
+from linrep.cli.text import echo, say_count
 
 _PROBES = 8
 _PROBE_SECONDS = 10.0
@@ -111,16 +111,16 @@ def estimate(specification, out, workers, *, extend):
     missing = total - stored
     each = sum(seconds) / len(seconds)
     size = missing * rows / len(seconds) * (_ROW_BYTES + 8.0 * columns)
-    replicates = counted(specification.replicates, "replicate")
-    echo(f"{counted(len(cells), 'cell')}, {replicates} each: {total}")
+    replicates = say_count(specification.replicates, "replicate")
+    echo(f"{say_count(len(cells), 'cell')}, {replicates} each: {total}")
     for reason, count in specification.grid.left_out.items():
-        echo(f"{counted(count, 'cell')} left out: {reason}")
+        echo(f"{say_count(count, 'cell')} left out: {reason}")
     if stored:
         echo(f"stored in {out} already: {stored}")
     echo(f"about {_bytes(size)} in {out}")
     echo(
-        f"about {duration(missing * each / workers)} on {counted(workers, 'worker')}, "
-        f"judged from one replicate of {counted(len(seconds), 'cell')}"
+        f"about {duration(missing * each / workers)} on {say_count(workers, 'worker')}, "
+        f"judged from one replicate of {say_count(len(seconds), 'cell')}"
     )
     if error is not None:
         echo(f"a replicate failed: {type(error).__name__}: {error}")

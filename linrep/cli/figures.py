@@ -28,12 +28,12 @@ from linrep.cli.group import (
 )
 from linrep.cli.output import write_file
 from linrep.cli.text import (
-    counted,
     echo,
     echo_error,
     for_spreadsheets,
     frame,
-    listing,
+    print_listing,
+    say_count,
     width,
 )
 from linrep.cli.values import (
@@ -111,9 +111,9 @@ class _Figures(CommandWithAxes):
         named = [word for word in arguments if word in there or word.endswith(".py")]
         with bad_input(ValueError):
             chosen = [experiment.load(name) for name in dict.fromkeys(named)]
-        found = [size_section(item.id, item.sizes) for item in chosen if item.sizes is not None]
+        sections = [size_section(item.id, item.sizes) for item in chosen if item.sizes is not None]
         lines = [("linrep figures ID --help", "The sizes of a figure, which are options, too.")]
-        return found or [("Sizes", lines)]
+        return sections or [("Sizes", lines)]
 
 
 @main.command(cls=_Figures, context_settings={"ignore_unknown_options": True})
@@ -136,7 +136,7 @@ def figures(arguments, list_only, **options):
     """
     with bad_input(ValueError):
         names, given = split_arguments(arguments)
-        names = known.spelled(names, available())
+        names = known.match_spelling(names, available())
         known.check_experiments(names)
         known.check_sizes(names, given)
         read = {name: read_axis(name, text) for name, text in given.items()}
@@ -149,14 +149,14 @@ def figures(arguments, list_only, **options):
     there = reproduction.recorded() if options["check"] else experiment.available()
     with bad_input(ValueError, OSError):
         patterns = names or (reproduction.PAPERS if options["check"] else experiment.available())
-        found = [
+        matches = [
             name
             for name in experiment.matching(patterns)
             if name in there or name in names or name.endswith(".py")
         ]
-        chosen = [experiment.load(name) for name in found]
+        chosen = [experiment.load(name) for name in matches]
     if list_only:
-        listing([(item.id, item.title) for item in chosen])
+        print_listing([(item.id, item.title) for item in chosen])
         return
     ready = []
     for item in chosen:
@@ -221,7 +221,7 @@ def _start(check, record, quick, portable, data, caption, **_):
     _set_data(data)
 
 
-def sized(item, given, replicates, quick, option):
+def apply_sizes(item, given, replicates, quick, option):
     """Return a figure with the sizes of the command line, and the folder in which it is drawn.
 
     Whatever is wrong with them is found here, before the first replicate of the first figure.
@@ -232,12 +232,11 @@ def sized(item, given, replicates, quick, option):
     try:
         sizes = {name: read_axis(name, text) for name, text in given.items()}
         item = item.with_sizes(sizes if replicates is None else {**sizes, "replicates": replicates})
+        _check_sizes(item, quick)
         sweep_of(item, quick=quick)
         others = item.others(quick)
     except (ValueError, TypeError) as error:
-        own = () if item.sizes is None else vars(item.sizes)
-        named = str(error).partition(" ")[0] in {*given, *own}
-        raise BadInput(f"{item.id}: {'--' if named else ''}{error}") from None
+        raise BadInput(f"{item.id}: {error}") from None
     folder = RESULTS / "quick" if quick else RESULTS
     if not others:
         return item, folder
@@ -248,6 +247,18 @@ def sized(item, given, replicates, quick, option):
     for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
         echo(f"{item.id}: {remark}", err=True)
     return item, folder / _folder(others)
+
+
+def _check_sizes(item, quick):
+    """Refuse sizes that cannot be, by the option that a message begins with the name of."""
+    from linrep.figures.sizes import NoSuchSize
+
+    try:
+        item.sizes_at(quick)
+    except NoSuchSize:
+        raise
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"--{error}") from None
 
 
 def _folder(others):
@@ -272,7 +283,7 @@ def _make(
         if missing := item.missing(quick):
             raise BadInput(f"{item.id} needs {missing}")
     option = "--check" if check else "--record" if record else ""
-    at_sizes = [sized(item, given, replicates, quick, option) for item in chosen]
+    at_sizes = [apply_sizes(item, given, replicates, quick, option) for item in chosen]
     chosen = [item for item, _ in at_sizes]
     for item in chosen:
         if record and item.replicates < 2:
@@ -286,7 +297,7 @@ def _make(
             asked = click.get_current_context().get_parameter_source("seed")
             default = asked is click.core.ParameterSource.DEFAULT
             with bad_input(OSError), interruptible(Stopped):
-                found = check_figures(
+                reproduction = check_figures(
                     chosen,
                     out=out or RESULTS,
                     workers=workers,
@@ -313,8 +324,8 @@ def _make(
         echo_error(error)
         echo(replay_command(error.run, error.first), err=True)
         raise click.exceptions.Exit(1) from None
-    echo(found.text())
-    if not found.reproduced:
+    echo(reproduction.text())
+    if not reproduction.reproduced:
         raise click.exceptions.Exit(1)
 
 
@@ -334,7 +345,7 @@ def show_drawn(item, drawn, began):
     if wide > max(_WIDEST, width() or 0) and not drawn.path.is_relative_to(RECORD):
         path = drawn.path.with_suffix(".csv")
         write_file(path, for_spreadsheets(numbers).to_csv(index=False).encode())
-        echo(f"{item.id}: {path} has its numbers, {counted(len(numbers), 'line')}")
+        echo(f"{item.id}: {path} has its numbers, {say_count(len(numbers), 'line')}")
     else:
         frame(numbers.replace("inf", "not reached"), digits=4)
     if notes := drawn.manifest["provenance"].get("notes"):

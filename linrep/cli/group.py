@@ -219,10 +219,10 @@ def start_portable():
     """
     from linrep._lib import portable
 
-    own = click.get_current_context().find_root().obj or {}
+    context = click.get_current_context().find_root().obj or {}
     if reason := portable.reason():
         echo(f"there is no portable mode here ({reason}): native numbers", err=True)
-    elif own.get("started by the shell"):
+    elif context.get("started by the shell"):
         portable.enter()
         if portable.mode() != "portable":
             echo(

@@ -69,10 +69,10 @@ def collect() -> dict[str, Any]:
         },
         "experiments": _experiments,
     }
-    return {name: _guarded(section) for name, section in sections.items()}
+    return {name: _read_section(section) for name, section in sections.items()}
 
 
-def _guarded(section):
+def _read_section(section):
     try:
         return section()
     except Exception as error:  # a broken installation is what such a report is for

@@ -53,12 +53,12 @@ def check_claims(patterns) -> None:
                 f"{pattern!r} is a paper, not a claim: 'linrep verify --list --paper {pattern}' "
                 f"lists its claims, '{pattern}.*' is all of them"
             )
-        if not any(fnmatchcase(name, pattern) for name in _stated()):  # and not recorded yet
+        if not any(fnmatchcase(name, pattern) for name in _list_stated()):  # and not recorded yet
             otherwise = "linrep verify --list shows them"
             raise ValueError(unknown("no claim", pattern, recorded, otherwise=otherwise))
 
 
-def spelled(patterns, known) -> list[str]:
+def match_spelling(patterns, known) -> list[str]:
     """Return ids and patterns as the known names are spelled, whatever capitals they have.
 
     What matches nothing either way stays as it is.
@@ -141,13 +141,13 @@ def check_given(algorithms, axes, sizes=()) -> None:
     axes = list(axes)
     needed: dict[str, None] = dict.fromkeys(sizes)
     for name in algorithms:
-        own = AXES.get(name, ())
-        needed |= dict.fromkeys(size for size in ("n", "d", "p", "k") if size in own)
-        if "m" in own and "batches" not in axes:  # FLUTE's population has no samples
+        axes_of = AXES.get(name, ())
+        needed |= dict.fromkeys(size for size in ("n", "d", "p", "k") if size in axes_of)
+        if "m" in axes_of and "batches" not in axes:  # FLUTE's population has no samples
             needed["m"] = None
         # What is seen of a matrix: federated averaging can draw it anew.
         seen = ("per_client", "entries", "oversampling")
-        if "entries" in own and "local_steps" not in own and not {*seen} & {*axes}:
+        if "entries" in axes_of and "local_steps" not in axes_of and not {*seen} & {*axes}:
             needed[" or ".join(seen)] = None
     missing = [f"--{name.replace(' or ', ' or --')}" for name in needed if name not in axes]
     if missing:
@@ -175,10 +175,10 @@ def check_rank(algorithms, axes) -> None:
         return
     rank = min(numbers("k"))
     for algorithm in algorithms:
-        own = AXES.get(algorithm, ())
-        if "k" not in own:
+        axes_of = AXES.get(algorithm, ())
+        if "k" not in axes_of:
             continue
-        for name in _LARGEST_RANK["completion" if "p" in own else "regression"]:
+        for name in _LARGEST_RANK["completion" if "p" in axes_of else "regression"]:
             if numbers(name) and rank > max(numbers(name)):
                 largest = max(numbers(name))
                 raise ValueError(f"--k must be at most {name} = {largest}, got {rank}")
@@ -202,7 +202,7 @@ def check_axes(algorithms, axes, options=()) -> None:
             )
 
 
-def _stated():
+def _list_stated():
     """Yield the ids of the statements in the sources, recorded or not."""
     for path in sorted(papers_folder().glob("*/*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):

@@ -1,58 +1,54 @@
-"""Tables of networks: which cells are wanted, which are done, how long the others take."""
+"""Tables of networks for the command line: which are chosen, their plans and their records."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from linrep import deep
-from linrep._lib import scripts
 from linrep.cli import figures
 from linrep.cli.estimate import duration
 from linrep.cli.group import BadInput, bad_input
-from linrep.cli.text import counted, echo, frame
+from linrep.cli.text import echo, frame, say_count
 from linrep.deep.devices import DEVICE_VARIABLE, describe, read_device
 from linrep.deep.readers import FOLDER_VARIABLE, probe
-from linrep.figures import experiment
-from linrep.figures.experiment import Experiment, data_folder, run_of, runs_in, runs_of, sweep_of
+from linrep.figures import experiment, network_runs
+from linrep.figures.experiment import data_folder, runs_in
+from linrep.figures.network_runs import Table, record_of
 from linrep.figures.networks import own_method, with_method
-from linrep.figures.reproduction import RECORD, RESULTS, read_record
 from linrep.sweeps import Expression, label, load
 
-RUNS = RESULTS / experiment.RUNS
 _PATTERNS = ("deep.*table*", "deep.*figure*")
 
 
-class Table(NamedTuple):
-    """What is run: a table, or it with a method of the user's in the place of its own."""
+class Chosen(NamedTuple):
+    """What is run, a table or it with a method of the user's, where it is drawn, and its record."""
 
-    item: Experiment
-    table: Experiment
+    run: Table
+    table: Table
     folder: Path
+    recorded: pd.DataFrame | None = None
 
 
-def matching(names):
+def load_matching(names):
     """Return the tables of some names or patterns, and the ids of those that are named in full."""
     with bad_input(ValueError):
         matches = experiment.matching(names or _PATTERNS)
-        chosen = [experiment.load(name) for name in matches]
-    for item in chosen:
+        items = [experiment.load(name) for name in matches]
+    for item in items:
         if not item.trains_networks:
             raise BadInput(f"{item.id} trains no networks; linrep figures draws it")
-    return chosen, {item.id for name, item in zip(matches, chosen, strict=True) if name in names}
+    return items, {item.id for name, item in zip(matches, items, strict=True) if name in names}
 
 
-def use(chosen, device, data):
+def use(items, device, data):
     """Refuse what cannot be run before the first run, set where it is, and name the device."""
     if data is not None:
         os.environ[FOLDER_VARIABLE] = str(data.resolve())
-    for item in chosen:
+    for item in items:
         missing = item.missing(quick=True)  # but data, of which some will do
         if missing is None and item.data and data_folder() is None:
             missing = f"--data FOLDER with one of {', '.join(item.data)} at least"
@@ -64,23 +60,22 @@ def use(chosen, device, data):
     return describe(here)
 
 
-def sized(item, given, replicates, option, method):
-    """Return a table with sizes, and with the user's method if there is one."""
-    table, folder = figures.sized(item, given, replicates, False, option)
+def apply_options(item, given, replicates, option, method):
+    """Return a table with sizes, it with the user's method if there is one, and its folder."""
+    table, folder = figures.apply_sizes(item, given, replicates, False, option)
     if method is None:
-        return Table(table, table, folder)
+        return table, table, folder
     with bad_input(ValueError, TypeError):
         load(method)
         name = label(method)  # by which processes find what has been loaded
         own_method(name, epochs=1)
-        item = with_method(table, name)
-    return Table(item, table, folder / f"method={name.replace(':', '.')}")
+        return with_method(table, name), table, folder / f"method={name.replace(':', '.')}"
 
 
-def absent_data(chosen):
+def _absent_data(items):
     """Return the data sets that cannot be read, after saying which these are, and why."""
     absent, folder = set(), data_folder() or ""  # tables that read none need no folder
-    for name in dict.fromkeys(name for table in chosen for name in table.item.data):
+    for name in dict.fromkeys(name for item in items for name in item.data):
         try:
             probe(name, folder)
         except (ImportError, ValueError, OSError) as error:
@@ -91,202 +86,109 @@ def absent_data(chosen):
     return absent
 
 
-def selection(where, absent):
-    """Return what tells which cells are wanted: of data that are there, where a condition holds."""
+def choose(tables, where, seed, named):
+    """Return the tables that have a cell to run of data that are there and where a text holds.
+
+    One that is named and has none is refused.
+    """
+    absent = _absent_data(item for item, _, _ in tables)
     expression = None if where is None else Expression(where)
-    return lambda cell: (
-        cell.get("data") not in absent and (expression is None or bool(expression.value(cell)))
-    )
 
+    def wanted(cell):
+        is_there = cell.get("data") not in absent
+        return is_there and (expression is None or bool(expression.value(cell)))
 
-def with_cells(chosen, wanted, named, seed):
-    """Return the tables that have a cell to run; a named one that has none is refused."""
-    tables = []
-    for table in chosen:
+    chosen = []
+    for item, table, folder in tables:
+        run = Table(item, seed, wanted)
         try:
-            if not any([wanted(cell) for cell in sweep_of(table.item, seed=seed).grid]):
+            if not any([wanted(cell) for cell in run.sweep.grid]):
                 raise ValueError("no cell is left")
         except ValueError as error:
-            reason = f"{table.item.id}: {error}"
-            if table.item.id in named:
-                raise BadInput(reason) from None
-            echo(f"left out, {reason}", err=True)
+            if item.id in named:
+                raise BadInput(f"{item.id}: {error}") from None
+            echo(f"left out, {item.id}: {error}", err=True)
         else:
-            tables.append(table)
-    if not tables:
+            chosen.append(Chosen(run, Table(table, seed, wanted), folder))
+    if not chosen:
         raise BadInput("no table has a cell that could be run")
-    return tables
+    return chosen
 
 
-def missing(item, seed, wanted, rows):
-    """Return which runs of the wanted cells have no rows."""
-    sweep = sweep_of(item, seed=seed)
-    return set(runs_in(sweep, wanted)) - (set() if rows is None else set(runs_of(rows, sweep)))
-
-
-def in_turn(parts, seed):
-    """Return tables and the runs to make of them, of all tables what is worth most first.
-
-    Its worth is the first entry of what orders the runs of a table.
-    """
-    if len(parts) == 1:
-        return parts
-    steps: dict[tuple[int, int], set] = {}
-    for number, (item, runs) in enumerate(parts):
-        sweep = sweep_of(item, seed=seed)
-        for cell in sweep.grid:
-            for replicate in range(sweep.replicates):
-                if (run := run_of(cell, replicate, sweep)) in runs:
-                    worth = item.order(cell, replicate) if item.order else 0
-                    first = worth[0] if isinstance(worth, tuple) else worth
-                    steps.setdefault((int(first), number), set()).add(run)
-        if not runs:
-            steps[0, number] = runs
-    return [(parts[number][0], runs) for (_, number), runs in sorted(steps.items())]
-
-
-def plan(item, seed, wanted, records, device, workers):
-    """Say what is done of a table and what is missing, and how long runs of it took here before.
-
-    Times are means over a cell's stored runs on the device, here or in the record; a method that
-    has none is taken to last as long as the others of its column.
-    """
-    sweep = sweep_of(item, seed=seed)
-    done = set(runs_of(_stored(item, sweep, records), sweep))
-    rows = _stored(item, sweep, records if records is not None else _comparable(item, seed))
-    rows = rows.reindex(columns=[*rows.columns.union(["device", "trained"])])
-    rows = rows[(rows["device"] == device) & (rows["trained"] > 0.0)]
-    cells_of = runs_of(rows, sweep).map(lambda run: run[:-1])
-    times = rows["trained"].groupby(cells_of).mean().to_dict()
-    keys = [key for key in sweep.parameters if key != "method"] or ["method"]
-    columns: dict[tuple, list] = {}
-    for cell in filter(wanted, sweep.grid):
-        settings = tuple(cell.get(key) for key in keys)
-        columns.setdefault(settings, []).append(run_of(cell, 0, sweep)[:-1])
-    lines, seconds = [], []
-    for settings, cells in columns.items():
-        usual = pd.Series([times[cell] for cell in cells if cell in times], dtype=float).mean()
-        runs = [(*cell, replicate) for cell in cells for replicate in range(sweep.replicates)]
-        each = [times.get(run[:-1], usual) for run in runs if run not in done]
-        seconds += each
-        lines.append(dict(zip(keys, settings, strict=True)) | {
-            "runs": len(runs), "done": len(runs) - len(each),
-            "time on one worker": duration(float(np.sum(each))),
-        })  # fmt: skip
-    shown = pd.DataFrame(lines)
-    same = [key for key in keys if key != "data" and shown[key].astype(str).nunique() == 1]
-    echo(f"{item.id}: {item.title}; times on {device}")
-    frame(shown.drop(columns=same), 6)
-    judged = [each for each in seconds if not np.isnan(each)]
-    if judged:
-        workers = workers if device == "cpu" else 1  # which share a GPU
-        about = "about" if len(judged) == len(seconds) else "at least"
-        time = duration(max(sum(judged) / workers, *judged))
-        echo(f"{about} {time} on {counted(workers, 'worker')}")
-
-
-def _stored(item, sweep, beside):
-    """Return the rows of the runs made here, and of others beside them."""
-    with suppress(ValueError):  # there are none
-        rows, _ = experiment.so_far(
-            item, experiment.run_directory(RUNS, item, sweep), sweep, beside
-        )
-        return rows
-    return pd.DataFrame()
-
-
-def beside(item, table, seed, wanted):
-    """Return a figure of the user's method that says whose rows stand beside it, and these.
-
-    They are those of the table in the same columns, run here, or else recorded of the same data.
-    """
-    sweep = sweep_of(table, seed=seed)
-    names = [name for name in sweep.parameters if name != "method"]
-    cells = list(filter(wanted, sweep_of(item).grid))
-    columns = {tuple(cell.get(name) for name in names) for cell in cells}
-    record = (
-        None if table.others() else _comparable(table, seed, {cell.get("data") for cell in cells})
-    )
-    rows = _stored(table, sweep, record)
-    runs = runs_of(rows, sweep)
-    rows = rows[[
-        tuple(value for name, value in zip(sweep.parameters, run, strict=False) if name in names)
-        in columns for run in runs
-    ]]  # fmt: skip
-    runs = set(runs_of(rows, sweep))
-    here = runs & set(runs_of(_stored(table, sweep, None), sweep))
-    remark = f"uns of the other methods: {len(here)} run here, {len(runs - here)} of the record."
-    echo(f"{item.id}: r{remark}", err=True)
-    caption = item.caption
-    item = replace(item, caption=lambda *given: f"R{remark} {caption(*given)}")
-    return item, rows if runs else None
-
-
-def _comparable(item, seed, data=()):
-    """Return the recorded rows of a table of this seed, but of data sets that are others here."""
-    try:
-        manifest, rows = _record_of(item)
-    except ValueError as error:
-        echo(f"{item.id}: its record is left out: {error}", err=True)
-        return None
-    if rows is None or item.others().keys() - {"replicates"}:
-        return None
-    if seed != manifest["result"]["settings"]["seed"]:
-        return None
-    for name, about in manifest["provenance"].get("data", {}).items():
-        if name in data and (difference := _difference(name, about["sha256"])):
-            echo(f"{item.id}: its record, {difference}, is left out", err=True)
-            rows = rows[rows["data"] != name]
-    return rows
-
-
-def check_record(item, seed):
+def check_record(table):
     """Refuse to add to a record whose rows could not stand beside new ones.
 
     Those of cells that the table has no longer are left out, which is said.
     """
     with bad_input(ValueError):
-        manifest, rows = _record_of(item)
-    if manifest is None:
+        record = record_of(table.item)
+    if record is None:
         return
-    wrong = "" if rows is not None else "without its rows"
-    if (its := manifest["result"]["settings"]["seed"]) != seed:
-        wrong = f"of seed {its}"
-    for name, about in manifest["provenance"].get("data", {}).items():
-        wrong = wrong or _difference(name, about["sha256"])
-    if wrong:
-        raise BadInput(f"{item.id}: its record is {wrong}; move it away to begin another")
-    gone = rows.drop(index=recorded(item, seed).index)
-    if count := runs_of(gone, sweep_of(item, seed=seed)).nunique():
-        echo(f"{item.id}: {count} recorded runs, of no cell of it, are left out", err=True)
+    if conflict := record.conflict(table.seed):
+        raise BadInput(f"{table.item.id}: its record is {conflict}; move it away to begin another")
+    if count := len(table.runs(record.rows) - set(runs_in(table.sweep))):
+        echo(f"{table.item.id}: {count} recorded runs, of no cell of it, are left out", err=True)
 
 
-def recorded(item, seed):
+def read_recorded(table):
     """Return the rows that a new record of a table keeps of the old one, None for no record."""
     with bad_input(ValueError):
-        _, rows = _record_of(item)
-    if rows is None:
-        return None
-    sweep = sweep_of(item, seed=seed)
-    return rows[runs_of(rows, sweep).isin(set(runs_in(sweep)))]
+        record = record_of(table.item)
+    return None if record is None or record.rows is None else table.kept(record.rows)
 
 
-def _difference(name, digest):
-    """Say what keeps recorded rows of a data set from standing beside new ones."""
+def _comparable(table, data=()):
+    """Return the recorded rows of a table of this seed, but of data sets that are others here."""
+    item = table.item
     try:
-        same = deep.load(name).digest == digest
-    except (ImportError, ValueError, OSError):
-        return f"of {name}, which cannot be read"
-    return "" if same else f"of another {name} than is here"
+        record = record_of(item)
+    except ValueError as error:
+        echo(f"{item.id}: its record is left out: {error}", err=True)
+        return None
+    if record is None or record.rows is None or record.seed != table.seed:
+        return None
+    if item.others().keys() - {"replicates"}:
+        return None
+    rows = record.rows
+    for name in record.digests:
+        if name in data and (difference := record.difference(name)):
+            echo(f"{item.id}: its record, {difference}, is left out", err=True)
+            rows = rows[rows["data"] != name]
+    return rows
 
 
-def _record_of(item):
-    """Return the manifest and the rows of a table's record, None where there is no record.
+def show_plan(chosen, device, workers):
+    """Say what is done of a table and what is missing, and how long runs of it took here before.
 
-    A ValueError says that it is damaged.
+    Recorded rows that a new record keeps are done; without it they tell times all the same.
     """
-    for folder in filter(None, (RECORD, scripts.record())):
-        files = [folder / "networks" / f"{item.id}.{kind}" for kind in ("json", "parquet")]
-        if any(file.exists() for file in files):
-            return read_record(folder / "networks", item.id)
-    return None, None
+    table = chosen.run
+    rows = table.rows(chosen.recorded)
+    timed = rows if chosen.recorded is not None else table.rows(_comparable(table))
+    lines, seconds = table.plan(table.runs(rows), timed, device)
+    axes = lines.columns.difference(["data", "runs", "done", "seconds"])
+    lines["time on one worker"] = lines.pop("seconds").map(duration)
+    echo(f"{table.item.id}: {table.item.title}; times on {device}")
+    frame(lines.drop(columns=[axis for axis in axes if lines[axis].astype(str).nunique() == 1]), 6)
+    known = seconds.dropna()
+    if len(known):
+        workers = workers if device == "cpu" else 1  # which share a GPU
+        about = "about" if len(known) == len(seconds) else "at least"
+        time = duration(max(known.sum() / workers, known.max()))
+        echo(f"{about} {time} on {say_count(workers, 'worker')}")
+
+
+def beside(run, table):
+    """Return a figure of the user's method that says whose rows stand beside it, and these.
+
+    They are those of the table in the same columns, run here, or else recorded of the same data.
+    """
+    data = {cell.get("data") for cell in run.sweep.grid if run.wanted(cell)}
+    record = None if table.item.others() else _comparable(table, data)
+    rows, here = network_runs.beside(run, table, record)
+    recorded = len(table.runs(rows)) - here
+    remark = f"uns of the other methods: {here} run here, {recorded} of the record."
+    echo(f"{run.item.id}: r{remark}", err=True)
+    caption = run.item.caption
+    item = replace(run.item, caption=lambda *given: f"R{remark} {caption(*given)}")
+    return item, rows if len(rows) else None

@@ -76,7 +76,7 @@ def networks(
     """
     if method is not None and record:
         raise BadInput("--method and --record: a record is of linrep's methods")
-    names = known.spelled(names, available())
+    names = known.match_spelling(names, available())
     with bad_input(ValueError):  # before anything heavy is loaded
         known.check_experiments(names, "*" if set(names) & set(available()) else "deep.*")
         known.check_reference(method or "")
@@ -85,45 +85,44 @@ def networks(
     need("deep", "linrep networks")
     from linrep.cli import network_tables as tables
 
-    chosen, named = tables.matching(names)
-    device = tables.use(chosen, device, data)
+    items, named = tables.load_matching(names)
+    device = tables.use(items, device, data)
     given, option = {} if rounds is None else {"rounds": str(rounds)}, "--record" if record else ""
-    chosen = [tables.sized(item, given, replicates, option, method) for item in chosen]
-    wanted = tables.selection(where, tables.absent_data(chosen))
-    chosen = tables.with_cells(chosen, wanted, named, seed)
+    sized = [tables.apply_options(item, given, replicates, option, method) for item in items]
+    chosen = tables.choose(sized, where, seed, named)
     if record:
-        for table in chosen:
-            tables.check_record(table.item, seed)
-    records = {t.item.id: tables.recorded(t.item, seed) if record else None for t in chosen}
+        for each in chosen:
+            tables.check_record(each.run)
+        chosen = [each._replace(recorded=tables.read_recorded(each.run)) for each in chosen]
     if plan:
-        for table in chosen:
-            tables.plan(table.item, seed, wanted, records[table.item.id], device, workers)
+        for each in chosen:
+            tables.show_plan(each, device, workers)
         return
     failed = False
     if not draw:
-        parts = [(t.item, tables.missing(t.item, seed, wanted, records[t.item.id])) for t in chosen]
-        failed = _train(parts, hours, workers, seed)
-    for table in chosen:
-        _draw(table, seed, wanted, own=method is not None, record=record, draw=draw)
+        parts = [(each.run, each.run.missing(each.recorded)) for each in chosen]
+        failed = _train(parts, hours, workers)
+    for each in chosen:
+        _draw(each, has_own_method=method is not None, record=record, draw=draw)
     if failed:
         raise click.exceptions.Exit(1)
 
 
-def _train(parts, hours, workers, seed):
+def _train(parts, hours, workers):
     """Make runs of tables until the time is up; return whether one of them has failed."""
-    from linrep.cli import network_tables as tables
     from linrep.figures import experiment
+    from linrep.figures.network_runs import RUNS, in_turn
     from linrep.sweeps import Stopped
 
     until, failed = None if hours is None else time.monotonic() + 3600.0 * hours, False
-    for item, runs in tables.in_turn(parts, seed):
+    for table, runs in in_turn(parts):
         budget = None if until is None else until - time.monotonic()
         if budget is not None and budget <= 0.0:
             break
         try:
             with bad_input(OSError):
                 experiment.compute(
-                    item, tables.RUNS, workers=workers, seed=seed, budget=budget, chosen=runs
+                    table.item, RUNS, workers=workers, seed=table.seed, budget=budget, chosen=runs
                 )
         except Stopped as stopped:
             if until is None or time.monotonic() < until:
@@ -136,29 +135,30 @@ def _train(parts, hours, workers, seed):
     return failed
 
 
-def _draw(table, seed, wanted, *, own, record, draw):
+def _draw(chosen, *, has_own_method, record, draw):
     """Draw a table from the runs there are, and say how many are missing."""
     from linrep.cli import network_tables as tables
     from linrep.figures import experiment
+    from linrep.figures.network_runs import NETWORKS, RUNS
     from linrep.figures.reproduction import RECORD
 
-    item, beside = table.item, None
+    run, item, rows = chosen.run, chosen.run.item, None
     began = time.perf_counter()
-    if own:
-        item, beside = tables.beside(item, table.table, seed, wanted)
+    if has_own_method:
+        item, rows = tables.beside(run, chosen.table)
     elif record:  # once more: another process may have recorded, too
-        beside = tables.recorded(item, seed)
-    out = RECORD / "networks" if record else table.folder
+        rows = tables.read_recorded(run)
+    out = RECORD / NETWORKS if record else chosen.folder
     try:
         drawn = experiment.make_figure(
-            item, out=out, seed=seed, runs=tables.RUNS, recorded=record, partial=True, beside=beside
+            item, out=out, seed=run.seed, runs=RUNS, recorded=record, partial=True, beside=rows
         )
     except ValueError as error:
         echo(str(error), err=True)
         return
     show_drawn(item, drawn, began)
     if absent := drawn.manifest["result"]["settings"].get("absent"):
-        count = len(tables.missing(item, seed, wanted, drawn.rows))
+        count = len(run.missing(drawn.rows))
         which = "them" if count == absent else f"{count} of them"
         again = "the same command" if not draw else "without --draw, the command"
         more = f"{again} goes on with {which}" if count else "none of those asked for"

@@ -30,7 +30,7 @@ def check_output(option, path):
         raise BadInput(f"{option}: there is no folder {path.parent}")
     # A file is replaced, which its folder has to allow as well; a device is written to.
     places = [path] if is_device(path) else [path.parent, path]
-    if not all(os.access(place, os.W_OK) for place in places if place.exists()):
+    if not all(os.access(each, os.W_OK) for each in places if each.exists()):
         raise BadInput(f"{option}: {path} cannot be written")
 
 

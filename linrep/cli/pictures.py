@@ -18,7 +18,7 @@ from linrep.cli.group import (
     tell_mixture,
 )
 from linrep.cli.output import check_output, check_picture, write_figure, write_file
-from linrep.cli.text import counted, echo, for_spreadsheets, frame
+from linrep.cli.text import echo, for_spreadsheets, frame, say_count
 from linrep.cli.values import read_names
 
 _where_option = click.option(
@@ -70,7 +70,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
 
     with bad_input(ValueError, TypeError, OSError):
         stored = open_run(run)
-        varying = _varying(stored)
+        varying = _find_varying(stored)
         columns = read_names(by) if by else [c for c in varying if c != threshold]
         completeness = stored.completeness()  # before: what others store meanwhile is not said
         if not completeness.stored:
@@ -80,8 +80,8 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
         rows = _chosen(rows, where)
         statistic = statistic or ("success" if is_condition(evaluate(rows, value)) else "mean")
         if threshold is None:
-            whole = stored if set(columns) <= set(stored.parameters) and not where else None
-            table = summarize(rows, value, columns, statistic=statistic, run=whole)
+            counted_run = stored if set(columns) <= set(stored.parameters) and not where else None
+            table = summarize(rows, value, columns, statistic=statistic, run=counted_run)
         else:
             table = thresholds(rows, value, threshold, columns)
         pooled = [name for name in varying if name not in (*columns, threshold)]
@@ -94,7 +94,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
                 laws = power_laws(table, names, others)
             except ValueError as error:
                 raise ValueError(f"--exponents: {error}") from None
-        sampling = _sampling(rows)
+        sampling = _describe_sampling(rows)
         if csv is not None:
             write_file(csv, for_spreadsheets(table).to_csv(index=False).encode())
     if sampling:
@@ -178,7 +178,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         completeness = stored.completeness()
         if not completeness.stored:
             tell_completeness(completeness, partial)
-        varying = _varying(stored)
+        varying = _find_varying(stored)
         rows = _read(stored, value, [x, by, y, facet, *varying], where)
         rows = rows[rows["status"] == "ok"]
         if rows.empty:
@@ -186,9 +186,9 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         if x != "round":
             rows = _last_rows(rows)
         rows = _chosen(rows, where)
-        found, notes = evaluate(rows, value), []
-        share = statistic == "mean" and is_condition(found)
-        rows = rows.assign(_value=found.astype(float))
+        values, notes = evaluate(rows, value), []
+        share = statistic == "mean" and is_condition(values)
+        rows = rows.assign(_value=values.astype(float))
         if lacking := int(rows["_value"].isna().sum()):
             notes.append(f"{lacking} of {len(rows)} rows have no value of {value}")
         for name in (x, y, by, facet):
@@ -204,11 +204,11 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
             shares=share, log=log, boundary=line,
         )  # fmt: skip
         if left_out:
-            notes.append(f"{counted(left_out, 'replicate')} left out, lacking some {x}")
+            notes.append(f"{say_count(left_out, 'replicate')} left out, lacking some {x}")
         said = []
         if not completeness.whole:
             said.append(f"incomplete: {completeness.counts()}")
-        if sampling := _sampling(rows):
+        if sampling := _describe_sampling(rows):
             said.append(sampling)
             notes.append(sampling)
         if said:
@@ -245,8 +245,8 @@ def _tell_missing(rows, value, x, columns, table):
 
     if not table["estimate"].isna().any():
         return
-    found, tried = crossings(rows, value, x, columns)["estimate"], rows[x]
-    above, below = int(np.isposinf(found).sum()), int((found == 0.0).sum())
+    estimates, tried = crossings(rows, value, x, columns)["estimate"], rows[x]
+    above, below = int(np.isposinf(estimates).sum()), int((estimates == 0.0).sum())
     echo(
         f"{above + below} of {len(table)} thresholds are missing: {above} above {x} = "
         f"{tried.max():g}, {below} below {x} = {tried.min():g}",
@@ -254,7 +254,7 @@ def _tell_missing(rows, value, x, columns, table):
     )
 
 
-def _sampling(rows):
+def _describe_sampling(rows):
     """Return in a line how algorithms sampled, "" where all did the same."""
     if not {"algorithm", "sampling"} <= set(rows):
         return ""
@@ -264,22 +264,22 @@ def _sampling(rows):
     if pairs["sampling"].nunique() < 2:
         return ""
     each = pairs.groupby("algorithm", sort=False)["sampling"].agg(" and ".join)
-    found = "; ".join(f"{name}: {how}" for name, how in each.items())
-    return f"samples were not drawn alike ({found})"
+    kinds = "; ".join(f"{name}: {how}" for name, how in each.items())
+    return f"samples were not drawn alike ({kinds})"
 
 
 def _facet(rows, facet, others):
     """Return the column of the panels: the one that is asked for, or the only one that is left."""
-    left = [name for name in others if name != facet and _varies(rows, name)]
-    if facet is None and len(left) == 1:
-        (facet,) = left
-        left = []
-    if left:
-        some = rows[left[0]].dropna().iloc[0]
+    axes = [name for name in others if name != facet and _varies(rows, name)]
+    if facet is None and len(axes) == 1:
+        (facet,) = axes
+        axes = []
+    if axes:
+        some = rows[axes[0]].dropna().iloc[0]
         some = f'"{some}"' if isinstance(some, str) else str(some)
         raise ValueError(
-            f"{' and '.join(left)} var{'y' if len(left) > 1 else 'ies'}, too: choose with --where "
-            f"'{left[0]} == {some}', or give --by or --facet"
+            f"{' and '.join(axes)} var{'y' if len(axes) > 1 else 'ies'}, too: choose with --where "
+            f"'{axes[0]} == {some}', or give --by or --facet"
         )
     return facet
 
@@ -322,7 +322,7 @@ def _last_rows(rows):
     return rows.groupby(["cell", "replicate"], observed=True).tail(1)
 
 
-def _varying(run):
+def _find_varying(run):
     """Return the parameters that are not the same in all cells that have them."""
 
     def values(name):

@@ -9,10 +9,7 @@ import click
 
 from linrep._lib import scripts
 from linrep.cli import completion
-from linrep.cli.group import SEED_OPTION, bad_input, main
-from linrep.cli.output import check_output, is_device, write_file
-from linrep.cli.text import counted, echo
-from linrep.cli.verify import (
+from linrep.cli.choosing import (
     LEDGER_OPTION,
     RUNS_OPTION,
     STORE,
@@ -21,6 +18,9 @@ from linrep.cli.verify import (
     choose,
     read_ledger,
 )
+from linrep.cli.group import SEED_OPTION, bad_input, main
+from linrep.cli.output import check_output, is_device, write_file
+from linrep.cli.text import echo, say_count
 
 _LONGEST = 160  # characters of names
 
@@ -62,7 +62,7 @@ def report(ids, budget, seed, store, book_path, figures, out):
     elif figures is None:
         figures = scripts.record()
     with bad_input(OSError, ValueError):
-        found = gather(
+        gathered = gather(
             chosen,
             ledger=entries,
             store=store,
@@ -75,22 +75,22 @@ def report(ids, budget, seed, store, book_path, figures, out):
             options=() if store == STORE or store.is_absolute() else ("--store", str(store)),
             book=book_path or (None if file else PATH),
         )
-        page = render(found).encode()
+        page = render(gathered).encode()
         write_file(out, page)
-    runs = sum(entry.stored for entry in found.entries)
-    if not any(entry.stored or entry.stale or entry.damaged for entry in found.entries):
+    runs = sum(entry.stored for entry in gathered.entries)
+    if not any(entry.stored or entry.stale or entry.damaged for entry in gathered.entries):
         echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)
-    stale = [entry.claim.id for entry in found.entries if entry.stale]
+    stale = [entry.claim.id for entry in gathered.entries if entry.stale]
     if stale:
         some = shorten(", ".join(stale), _LONGEST, placeholder=" …")
         echo(f"{some}: checked in {store} before code was edited; linrep verify checks again",
              err=True)  # fmt: skip
-    damaged = [entry.claim.id for entry in found.entries if entry.damaged]
+    damaged = [entry.claim.id for entry in gathered.entries if entry.damaged]
     for name in damaged:
         echo(f"{name}: its run in {store} is damaged; linrep verify computes it again", err=True)
     echo(
-        f"{out}: {counted(len(found.entries), 'claim')}, {runs} with a stored run, "
-        f"{counted(len(found.figures), 'figure')}, {len(page) / 1e6:.1f} MB",
+        f"{out}: {say_count(len(gathered.entries), 'claim')}, {runs} with a stored run, "
+        f"{say_count(len(gathered.figures), 'figure')}, {len(page) / 1e6:.1f} MB",
         err=is_device(out),
     )
     if damaged:

@@ -19,8 +19,8 @@ from linrep.cli.group import (
     start_portable,
     workers_option,
 )
-from linrep.cli.text import Painted, counted, echo
-from linrep.cli.verify import compare
+from linrep.cli.text import Painted, echo, say_count
+from linrep.cli.verdicts import compare
 
 #: Where everything is written, beside what is recorded.
 RESULTS = Path("runs", "reproduce")
@@ -75,33 +75,34 @@ def reproduce(wanted, portable, workers, out):
     known, entries = claims(), ledger.recorded()
     chosen = [item for item in known.values() if wanted == "all" or _is_numbered(item, known)]
     # A quick check takes about a tenth of the recorded one.
-    expected |= {item.id: entries.get(item.id, {}).get("seconds", 0.0) / 10.0 for item in chosen}
+    seconds = {name: entry.seconds / 10.0 for name, entry in entries.items()}
+    expected |= {item.id: seconds.get(item.id, 0.0) for item in chosen}
     store, drawn = out / "verify", out / "figures"
-    before = _finished(figures, chosen, store, drawn)
+    before = _count_finished(figures, chosen, store, drawn)
     if before:
-        echo(f"{counted(before, 'job')} in {out}, finished before by the same code", err=True)
+        echo(f"{say_count(before, 'job')} in {out}, finished before by the same code", err=True)
     jobs: dict[str, tuple] = {
         name: (reproduction.again, name, reproduction.RECORD, drawn) for name in figures
     }
     jobs |= {item.id: (_check, item.id, str(store)) for item in chosen}
-    found: dict[str, Any] = {}
+    returned: dict[str, Any] = {}
     with bad_input(ValueError, OSError), interruptible(), WorkerPool(workers) as pool:
         try:
-            _run(pool, {name: jobs[name] for name in _order(expected)}, found, expected)
-            for name, reason in found.items():
+            _run(pool, {name: jobs[name] for name in _order(expected)}, returned, expected)
+            for name, reason in returned.items():
                 if isinstance(reason, WorkerEnded):
                     drawing = name in figures
-                    found[name] = str(reason) if drawing else _given_up(name, store, reason)
+                    returned[name] = str(reason) if drawing else _given_up(name, store, reason)
             page = _report(chosen, entries, store, drawn, out, pool)
         except WorkerEnded:  # while a picture was drawn
             page = _report(chosen, entries, store, drawn, out, None)
         except KeyboardInterrupt:
             # What is finished is stored, replicates of figures too.
             pool.end()
-            raise Unfinished(f"{out}: stopped at {len(found)} of {len(jobs)} jobs") from None
-    _figures({name: found[name] for name in figures})
-    results = [found[item.id] for item in chosen]
-    compared = [found[name] for name in figures if not isinstance(found[name], str)]
+            raise Unfinished(f"{out}: stopped at {len(returned)} of {len(jobs)} jobs") from None
+    _figures({name: returned[name] for name in figures})
+    results = [returned[item.id] for item in chosen]
+    compared = [returned[name] for name in figures if not isinstance(returned[name], str)]
     same = reproduction.together(compared) if compared else None
     if same is not None:
         echo(f"{same.text()}\n")
@@ -126,7 +127,7 @@ def reproduce(wanted, portable, workers, out):
         raise click.exceptions.Exit(1)
 
 
-def _finished(figures, chosen, store, drawn):
+def _count_finished(figures, chosen, store, drawn):
     """Count the jobs that another call has finished, by the same code."""
     from linrep.figures import experiment, reproduction
 
@@ -165,15 +166,15 @@ def _result(name, store):
     from linrep.claims.claim import registered
     from linrep.claims.verify import stored
 
-    found = stored(registered(name), budget=_BUDGET, seed=_SEED, store=store)
-    if found is None:
+    run = stored(registered(name), budget=_BUDGET, seed=_SEED, store=store)
+    if run is None:
         raise ValueError(f"{name}: the code was changed while it was checked")
-    return found.result
+    return run.result
 
 
 def _as_recorded(results, entries):
     """Count the verdicts that the ledger has, too."""
-    return sum(item.verdict == entries.get(item.id, {}).get("verdict") for item in results)
+    return sum(item.id in entries and item.verdict == entries[item.id].verdict for item in results)
 
 
 def _order(expected):
@@ -188,16 +189,16 @@ def _order(expected):
     return list(dict.fromkeys([*first.values(), *by_time]))
 
 
-def _run(pool, jobs, found, expected):
+def _run(pool, jobs, results, expected):
     """Run the jobs, and put what they return into `found`, by name."""
     from linrep._lib.progress import JobsBar
-    from linrep.sweeps.workers import completed
+    from linrep.sweeps.workers import run_jobs
 
     with JobsBar(
         None, {name: expected[name] for name in jobs}, desc="reproduce", unit="job"
     ) as bar:
-        for name, returned in completed(pool, jobs):
-            found[name] = returned
+        for name, returned in run_jobs(pool, jobs):
+            results[name] = returned
             bar.done(name)
 
 
@@ -216,18 +217,18 @@ def _report(chosen, entries, store, figures, out, pool):
     from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
-    found = gather(
+    report = gather(
         chosen, ledger=entries, store=store, budget=_BUDGET, seed=_SEED, figures=figures,
         options=("--store", str(store)), executor=pool, book=PATH,
     )  # fmt: skip
     path = out / "report.html"
-    files.write(path, render(found).encode())
+    files.write(path, render(report).encode())
     return path
 
 
-def _figures(found):
+def _figures(results):
     """Name the figures that failed."""
-    for name, reason in found.items():
+    for name, reason in results.items():
         if isinstance(reason, str):
             echo(f"{name} failed: {reason}", err=True)
 

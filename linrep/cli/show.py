@@ -12,9 +12,7 @@ from linrep._lib.scripts import available
 from linrep._lib.suggest import unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, size_section, without_markup
-from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
-from linrep.cli.text import Painted, counted, echo, listing, table, verdict, wrapped
-from linrep.cli.verify import (
+from linrep.cli.choosing import (
     LEDGER_OPTION,
     RUNS_OPTION,
     STORE,
@@ -23,6 +21,8 @@ from linrep.cli.verify import (
     choose,
     read_ledger,
 )
+from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
+from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
 
 _LABEL = 11  # letters of a label and the blank after it
 _MOST_VALUES = 8  # of a parameter
@@ -54,14 +54,14 @@ def show(context, ids, verbose, budget, seed, store, book_path):
     """
     check_store(store)
     known = names.claims()
-    own = any(name.endswith(".py") for name in ids)
-    if not own:
-        ids = names.spelled(ids, [*known, *available(), *names.ALGORITHMS])
+    of_file = any(name.endswith(".py") for name in ids)
+    if not of_file:
+        ids = names.match_spelling(ids, [*known, *available(), *names.ALGORITHMS])
     # What is a claim and a figure of it is both.
-    claims = [name for name in ids if (name in known and not own) or _kind(name) is None]
+    claims = [name for name in ids if (name in known and not of_file) or _kind(name) is None]
     kinds = {name: _kind(name) for name in ids if name not in claims}
     with bad_input(ValueError):
-        if claims and not own:
+        if claims and not of_file:
             _check(claims)
     if not claims:
         for name in ("budget", "seed", "store", "book_path"):
@@ -81,7 +81,7 @@ def show(context, ids, verbose, budget, seed, store, book_path):
     from linrep.claims.current import current
     from linrep.claims.entry import entry
 
-    figures = () if own else available()
+    figures = () if of_file else available()
     for item in chosen:
         if not first:
             echo()
@@ -121,7 +121,7 @@ def _check(patterns):
 
 def _headline(name, text):
     """Print a name and what it is, in lines of the terminal's width."""
-    echo(Painted(name, "title"), wrapped(f"{name}: {text}", "  ").removeprefix(name))
+    echo(Painted(name, "title"), wrap(f"{name}: {text}", "  ").removeprefix(name))
 
 
 def _line(label, *parts):
@@ -130,7 +130,7 @@ def _line(label, *parts):
         if not parts[0]:
             return
         indent = " " * (_LABEL + 2)
-        text = wrapped(f"{indent}{parts[0]}", indent).removeprefix(indent)
+        text = wrap(f"{indent}{parts[0]}", indent).removeprefix(indent)
         echo(f"  {label:{_LABEL}}", text)
     else:
         echo(f"  {label:{_LABEL}}", *parts)
@@ -141,26 +141,27 @@ def _claim(item, state, store, verbose):
     from linrep.claims.evidence import instance
     from linrep.claims.ledger import readings
 
-    recorded, source = item.recorded, ""
-    if recorded:
-        source = f"{'stored run' if state.run else 'ledger'}, {recorded['budget']} budget"
+    result, source = item.recorded, ""
+    if result:
+        source = f"{'stored run' if state.run else 'ledger'}, {result.budget} budget"
     _statement(item.claim, verbose)
     _verdict(item, source)
     _stored(state, store)
-    for line in readings(recorded):
+    for line in readings(result) if result else ():
         _line("reading", line)
     _explanation(item.finding, item.proof, verbose)
-    if recorded.get("counterexample"):
-        _line("instance", json.dumps(instance(recorded), ensure_ascii=False))
+    if result and result.counterexample:
+        _line("instance", json.dumps(instance(result), ensure_ascii=False))
     _corrections(item)
     words = ["linrep", "verify", *filter(None, [item.file]), item.claim.id]
-    if recorded:
-        words += ["--budget", recorded["budget"], "--seed", str(recorded["seed"])]
+    if result:
+        words += ["--budget", result.budget, "--seed", str(result.seed)]
     if store != STORE:
         words += ["--store", str(store)]
     _line("check it", shlex.join(words))
-    _parts(recorded.get("parts", ()))
-    _facts(recorded.get("facts", ()), verbose, source)
+    if result:
+        _parts(result.parts)
+        _facts(result.facts, verbose, source)
 
 
 def _statement(claim, verbose):
@@ -178,29 +179,29 @@ def _statement(claim, verbose):
 def _verdict(item, source):
     """Print a verdict with the numbers that it rests on."""
     from linrep.claims import ledger
-    from linrep.claims.entry import failing_parts
-    from linrep.claims.evidence import FAILS
 
-    recorded = item.recorded
-    several = failing_parts(part["verdict"] for part in recorded.get("parts", ()))
-    needed = f"it would take {recorded['needed']}" if recorded.get("needed") else ""
-    more = filter(None, [*_numbers(recorded), several, needed])
-    _line("verdict", verdict(item.verdict), "".join(f" · {each}" for each in more))
-    if recorded:
-        raised = item.verdict == "error"
-        _line("raised" if raised else "measured", f"{recorded['sentence']} ({source})")
-    _line("largest", ledger.largest_failure(recorded))
-    if recorded.get("control"):
-        accepted = f"ACCEPTED, {recorded['control']}: the check does not reject what is false"
-        _line("control", "rejected" if recorded["control"] == FAILS else accepted)
+    result = item.recorded
+    numbers = "".join(f" · {each}" for each in ledger.numbers_of(result))
+    _line("verdict", verdict(item.verdict), numbers)
+    if result is None:
+        return
+    raised = item.verdict == "error"
+    _line("raised" if raised else "measured", f"{result.sentence} ({source})")
+    _line("largest", ledger.largest_failure(result))
+    if result.control:
+        accepted = f"ACCEPTED, {result.control}: the check does not reject what is false"
+        _line("control", accepted if result.accepts_its_control else "rejected")
 
 
 def _stored(state, store):
     """Print how a stored run stands beside the ledger, and whether it can still be used."""
+    from linrep.claims.ledger import measured_and_claimed
+
     if state.run and state.recorded:
-        of_ledger = [*_numbers(state.recorded), f"{state.recorded['budget']} budget"]
-        texts = "".join(f" · {each}" for each in filter(None, of_ledger))
-        _line("ledger", verdict(state.recorded["verdict"]), texts)
+        recorded = state.recorded
+        numbers = [recorded.strength, *measured_and_claimed(recorded), f"{recorded.budget} budget"]
+        texts = "".join(f" · {each}" for each in filter(None, numbers))
+        _line("ledger", verdict(recorded.verdict), texts)
     if state.damaged:
         _line("store", f"its run in {store} is damaged; linrep verify computes it again")
     if state.stale:
@@ -246,20 +247,11 @@ def _parts(parts):
     head = "measurement", "verdict", "strength", "measured", "claimed", "low", "high", "trials"
     rows = []
     for part in parts:
-        name = part["name"] or part.get("quantity") or "-"
+        name = part.name or part.quantity or "-"
         numbers = [shown(part, key) for key in ("measured", "predicted", "low", "high")]
-        strength = part.get("strength") or "-"
-        rows.append((name, verdict(part["verdict"]), strength, *numbers, str(part["n_trials"])))
-    table(head, rows, left=3)
-
-
-def _numbers(result):
-    """Return a verdict's strength, and what was measured and claimed, where there is any."""
-    from linrep.claims.evidence import shown
-
-    numbers = (("measured", "measured"), ("claimed", "predicted"))
-    known = [f"{name} {shown(result, key)}" for name, key in numbers if result.get(key) is not None]
-    return [result.get("strength"), *known]
+        strength = part.strength or "-"
+        rows.append((name, verdict(part.verdict), strength, *numbers, str(part.n_trials)))
+    table(head, rows, left_columns=3)
 
 
 def _facts(facts, verbose, source):
@@ -267,12 +259,12 @@ def _facts(facts, verbose, source):
     from linrep.claims.grids import grids, title
 
     tables, others = grids(facts)
-    texts = [fact for fact in others if isinstance(fact["value"], str)]
+    texts = [fact for fact in others if isinstance(fact.value, str)]
     others = [fact for fact in others if fact not in texts]
     if texts:
         echo()
     for fact in texts:
-        echo(wrapped(f"{title(fact)}: {fact['value']}", "  "))
+        echo(wrap(f"{title(fact)}: {fact.value}", "  "))
     for grid in tables:
         echo()
         caption = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
@@ -281,14 +273,14 @@ def _facts(facts, verbose, source):
             tuple(cell if isinstance(cell, str) else _fact(cell, not grid.unit) for cell in row)
             for row in grid.rows
         ]
-        table(grid.heads, rows, left=0)
+        table(grid.heads, rows, left_columns=0)
     if others and verbose:
         echo()
         for fact in others:
             echo(f"{title(fact)}: {_fact(fact)}")
     elif others:
         what = "it" if len(others) == 1 else "them"
-        echo(f"{counted(len(others), 'fact')} measured beside it: -v prints {what}")
+        echo(f"{say_count(len(others), 'fact')} measured beside it: -v prints {what}")
 
 
 def _fact(fact, unit=True):
@@ -297,7 +289,7 @@ def _fact(fact, unit=True):
 
     if fact is None:
         return "–"
-    return f"{shown(fact, 'value')} {fact['unit'] if unit else ''}".rstrip()
+    return f"{shown(fact, 'value')} {fact.unit if unit else ''}".rstrip()
 
 
 def _figure(name):
@@ -318,7 +310,7 @@ def _figure(name):
     if item.sizes is not None:
         _, lines = size_section(item.id, item.sizes)
         echo()
-        listing(lines)
+        print_listing(lines)
 
 
 def _algorithm(name):
@@ -341,7 +333,7 @@ def _algorithm(name):
         _line("its paper", f"linrep verify --list --paper {name}")
     echo()
     _, lines = axis_section([name])
-    listing(lines)
+    print_listing(lines)
 
 
 def _run(name):
@@ -354,7 +346,7 @@ def _run(name):
         columns, done = run.columns, run.count()
     echo(
         Painted(name, "title"),
-        f": {counted(len(run.cells), 'cell')}, {done} of {run.total} replicates",
+        f": {say_count(len(run.cells), 'cell')}, {done} of {run.total} replicates",
     )
     if not completeness.whole:
         _line("incomplete", Painted(str(completeness), "note"))

@@ -42,7 +42,7 @@ def read_options(
     algorithm: str | None,
     function: str | None,
     flags: Mapping[str, Any],
-    own: Collection[str] = (),
+    own_options: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return the options of a TOML file, over which those of the command line are put."""
     options = _read_file(source) | {
@@ -62,11 +62,11 @@ def read_options(
     if given or function:
         options.pop("algorithm", None), options.pop("function", None)
         options["algorithm" if given else "function"] = given or function
-    _check(options, own)
+    _check(options, own_options)
     return options
 
 
-def _check(options, own):
+def _check(options, own_options):
     """Refuse what is seen to be wrong before anything is loaded."""
     if "algorithm" not in options and "function" not in options:
         raise ValueError(f"no algorithm is given; there are {', '.join(known.ALGORITHMS)}")
@@ -85,7 +85,7 @@ def _check(options, own):
         names = read_names(options["algorithm"])
         known.check_algorithms(names)
         if options.get("problem") is None:
-            known.check_axes(names, [*axes, *(name.strip() for name, _, _ in derived)], own)
+            known.check_axes(names, [*axes, *(name.strip() for name, _, _ in derived)], own_options)
         if all(name in known.AXES for name in names):
             check_ranges(axes)
             check_rounds(axes)

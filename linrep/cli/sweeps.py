@@ -35,7 +35,7 @@ from linrep.cli.group import (
 )
 from linrep.cli.names import PROBLEMS
 from linrep.cli.specification import build, read_options
-from linrep.cli.text import Painted, counted, echo, echo_error, table, width
+from linrep.cli.text import Painted, echo, echo_error, say_count, table, width
 from linrep.cli.values import read_cell, read_shard
 
 
@@ -138,9 +138,9 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     START:STOP[:STEP] includes its ends; logN and linN in place of the step give N points. With an
     algorithm, --help lists its axes. The same command again goes on where an interrupted one was.
     """
-    own = [option.name for option in click.get_current_context().command.params[1:]]
+    names = [option.name for option in click.get_current_context().command.params[1:]]
     with bad_input(ValueError, TypeError):
-        options = read_options(source, arguments, algorithm, function, flags, own)
+        options = read_options(source, arguments, algorithm, function, flags, names)
         shard = read_shard(options["shard"]) if "shard" in options else None
     if portable:
         start_portable()
@@ -182,7 +182,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     for line in notes:
         echo(line, err=True)
     for reason, count in specification.grid.left_out.items():
-        echo(f"{counted(count, 'cell')} left out: {reason}")
+        echo(f"{say_count(count, 'cell')} left out: {reason}")
     if failed:
         first = result.failures().iloc[0]
         echo(f"the first failure: {first['exception']}")
@@ -216,13 +216,13 @@ def runs(directories, everything):
     if not paths:
         raise BadInput("no run directory under runs; name a folder, or start with linrep sweep")
     paths = list(dict.fromkeys(paths))
-    kept = [] if directories else [path for path in paths if path.parts[1:2] in _KEPT]
-    own = [path for path in paths if path not in kept]
+    hidden = [] if directories else [path for path in paths if path.parts[1:2] in _KEPT]
+    others = [path for path in paths if path not in hidden]
     status = 0
     lines: list[tuple] = []
-    for path in [*own, *kept] if everything else own:
+    for path in [*others, *hidden] if everything else others:
         try:
-            described, is_damaged = _described(path)
+            described, is_damaged = _describe(path)
         except (ValueError, OSError) as error:
             echo_error(error)
             status = 2
@@ -231,9 +231,9 @@ def runs(directories, everything):
             status = max(status, int(is_damaged))
     if lines:
         table(("run", "cells", "done", "missing", "failed", "left on one core"), lines)
-    if kept and not everything:
-        more = "more" if own else "there are"
-        echo(f"{more}, of claims and figures: {len(kept)}; linrep runs --all lists them", err=True)
+    if hidden and not everything:
+        more, count = "more" if others else "there are", len(hidden)
+        echo(f"{more}, of claims and figures: {count}; linrep runs --all lists them", err=True)
     if status:
         raise click.exceptions.Exit(status)
 
@@ -242,14 +242,14 @@ def runs(directories, everything):
 _KEPT = (("verify",), ("figures",), ("reproduce",))
 
 
-def _described(path):
+def _describe(path):
     """Return the lines of a run directory, and whether some of its parts are damaged."""
     from linrep.sweeps import open_run
 
     stored = open_run(path)
     done, failed = stored.count(), stored.failed()
     missing = stored.total - done
-    left = _time_left(stored) if done and missing else "-"
+    remaining = _time_left(stored) if done and missing else "-"
     numbers: list[str | Painted] = [
         str(number) for number in (len(stored.cells), done, missing, failed)
     ]
@@ -257,10 +257,10 @@ def _described(path):
         numbers[2] = Painted(str(missing), "note")
     if failed:
         numbers[3] = Painted(str(failed), "error")
-    rows = [(str(path), *numbers, left)]
+    rows = [(str(path), *numbers, remaining)]
     damaged = stored.damaged()
     notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
-    notes += [f"  {line}" for line in _mixed(stored)]
+    notes += [f"  {line}" for line in _list_machines(stored)]
     return [*rows, *((note, "", "", "", "", "") for note in notes)], bool(damaged)
 
 
@@ -292,8 +292,8 @@ def replay(run, cell, replicate, function, allow, debug):
         opened = open_run(run)
         if all(machines.is_portable(each) for each in opened.machines() or [""]):
             start_portable()
-        found = load(function) if function else None
-        result = replay_one(opened, selection, replicate, function=found, allow=allow)
+        target = load(function) if function else None
+        result = replay_one(opened, selection, replicate, function=target, allow=allow)
     echo(f"{cell_name(result.cell)}, replicate {replicate}")
     if result.error is not None:
         echo("".join(traceback.format_exception(result.error)).rstrip())
@@ -358,7 +358,7 @@ def merge(out, directories, partial):
     for path, lost in damaged.items():
         echo(f"damaged: {path} ({lost})", err=True)
     echo(f"{out}: {merged.count()} of {merged.total} replicates")
-    for line in _mixed(merged):
+    for line in _list_machines(merged):
         echo(line)
     tell_completeness(merged.completeness(), partial)
 
@@ -437,16 +437,16 @@ def _executor(address):
         yield _Dask(client, address)
 
 
-def _mixed(run):
+def _list_machines(run):
     """Return lines that say how many replicates are of which machine, none if there is one."""
     from linrep.sweeps.machines import describe
 
-    found = run.machines()
-    if len(found) < 2:
+    counts = run.machines()
+    if len(counts) < 2:
         return []
     return [
-        f"{counted(count, 'replicate')} of {describe(machine, found)}"
-        for machine, count in found.items()
+        f"{say_count(count, 'replicate')} of {describe(machine, counts)}"
+        for machine, count in counts.items()
     ]
 
 
@@ -455,8 +455,8 @@ def _time_left(run):
     rows = run.read(["cell", "replicate", "row", "seconds"], partial=True)
     first = rows[rows["row"] == 0]
     cells = first.groupby("cell", observed=False)["seconds"].agg(["mean", "size"])
-    done, whole = run.done(), run.replicates  # some have no rows
-    cells["left"] = [whole - sum(map(len, done.within(name, whole))) for name in cells.index]
+    done, count = run.done(), run.replicates  # some have no rows
+    cells["left"] = [count - sum(map(len, done.within(name, count))) for name in cells.index]
     each = cells["mean"].fillna(first["seconds"].mean())
     about = "roughly " if (cells["left"][cells["size"] == 0] > 0).any() else ""
     return about + duration(float((each * cells["left"]).sum()))

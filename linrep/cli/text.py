@@ -41,7 +41,7 @@ def verdict(text: str) -> Painted:
     return Painted(text, text if text in _COLORS else "")
 
 
-def counted(count: int, noun: str) -> str:
+def say_count(count: int, noun: str) -> str:
     """Return how many there are of something: 1 cell, 2 cells."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
@@ -49,7 +49,7 @@ def counted(count: int, noun: str) -> str:
 def echo(*parts, err=False):
     """Print parts as one line, control characters as their escapes, painted ones in colour."""
     colored = has_color(sys.stderr if err else sys.stdout)
-    texts = [_styled(part) if colored else printable(str(part)) for part in parts]
+    texts = [_style(part) if colored else printable(str(part)) for part in parts]
     click.echo("".join(texts), err=err, color=colored)
 
 
@@ -82,7 +82,7 @@ def printable(text):
     return _OBEYED.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def wrapped(text: str, indent: str = "") -> str:
+def wrap(text: str, indent: str = "") -> str:
     """Return a text broken into lines of the terminal's width, those after the first indented."""
     columns = width()
     if columns is None:
@@ -93,7 +93,9 @@ def wrapped(text: str, indent: str = "") -> str:
     )  # fmt: skip
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left: int = 1) -> None:
+def table(
+    head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left_columns: int = 1
+) -> None:
     """Print rows under their heads, the first so many columns to the left, others to the right.
 
     On a terminal that is too narrow the table comes in several parts, each of which begins with the
@@ -107,12 +109,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left:
             while len(cells) > 1 and not str(cells[-1]):  # and no blanks in their place
                 cells.pop()
             wide = [widths[index] for index in indices[: len(cells)]]
-            echo(*_aligned(cells, wide, sum(index < left for index in indices)))
+            echo(*_align(cells, wide, sum(index < left_columns for index in indices)))
         if indices[-1] < len(widths) - 1:
             echo()
 
 
-def listing(rows: Iterable[Sequence[str | Painted]]) -> None:
+def print_listing(rows: Iterable[Sequence[str | Painted]]) -> None:
     """Print rows whose last column is a sentence, cut on a terminal to what has room.
 
     Columns beside the first two go before the sentence gets too short to be one; where there is no
@@ -128,15 +130,15 @@ def listing(rows: Iterable[Sequence[str | Painted]]) -> None:
         room = columns - sum(widths) - len(_GAP) * len(widths)
     if room is not None and room < _SENTENCE:
         for *cells, last in rows:
-            echo(*_aligned(cells, widths, len(cells)))
+            echo(*_align(cells, widths, len(cells)))
             indent = _GAP * 2
-            echo(wrapped(f"{indent}{last}", indent))
+            echo(wrap(f"{indent}{last}", indent))
         return
     for *cells, last in rows:
         text = str(last)
         if room is not None and len(text) > room:
             text = f"{text[: room - 1].rstrip()}…"
-        echo(*_aligned([*cells, text], [*widths, 0], len(cells) + 1))
+        echo(*_align([*cells, text], [*widths, 0], len(cells) + 1))
 
 
 def frame(data, digits: int = 5) -> None:
@@ -151,7 +153,7 @@ def frame(data, digits: int = 5) -> None:
         for name in data
     ]
     head, *rows = zip(*([line.strip() for line in column] for column in shown), strict=True)
-    table(head, rows, left=0)
+    table(head, rows, left_columns=0)
 
 
 def for_spreadsheets(table):
@@ -170,7 +172,7 @@ def _is_terminal(stream):
         return False
 
 
-def _styled(part):
+def _style(part):
     text = printable(str(part))
     kind = part.kind if isinstance(part, Painted) else ""
     if kind == "title":
@@ -179,14 +181,14 @@ def _styled(part):
     return click.style(text, fg=color, bold=True if kind == "error" else None) if color else text
 
 
-def _aligned(cells, widths, left):
+def _align(cells, widths, left_columns):
     """Return the parts of a line: painted cells stay so, with blanks around them."""
     parts: list[str | Painted] = []
     for index, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
         blank = " " * max(0, wide - len(str(cell)))
         last = index == len(cells) - 1
         gap = "" if last else _GAP
-        parts += [cell, "" if last else blank + gap] if index < left else [blank, cell, gap]
+        parts += [cell, "" if last else blank + gap] if index < left_columns else [blank, cell, gap]
     return parts
 
 

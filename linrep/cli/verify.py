@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from pathlib import Path
-from textwrap import shorten
 
 import click
 
 from linrep.cli import completion
 from linrep.cli import names as known_names
+from linrep.cli.choosing import LEDGER_OPTION, STORE_OPTION, choose, read_ledger
 from linrep.cli.group import (
     SEED_OPTION,
     BadInput,
@@ -22,44 +21,12 @@ from linrep.cli.group import (
     workers_option,
 )
 from linrep.cli.output import check_output, write_figure, write_file
-from linrep.cli.text import (
-    echo,
-    frame,
-    listing,
-    table,
-    verdict,
-    width,
-    wrapped,
-)
+from linrep.cli.text import echo, frame
+from linrep.cli.verdicts import compare, name_accepting, print_list, print_verdicts
 
 MODE_OPTION = mode_option(
     "The same numbers on every x86-64-v3 processor, given the same versions of the libraries, or "
     "as fast as this one can.  [default: portable with --record, native otherwise]"
-)
-STORE = Path("runs", "verify")
-_SHOWN = 20  # verdicts that contradict the ledger
-_FEW = 3  # failures whose measurement is printed beside the reason
-_LONGEST = 160  # characters of a line on what was found, where there is no terminal
-STORE_OPTION = click.option(
-    "--store",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=STORE,
-    show_default=True,
-    help="Folder of finished checks; what is there is not computed again.",
-)
-
-
-#: Of what shows finished checks and makes none.
-RUNS_OPTION = click.option(
-    "--budget",
-    type=click.Choice(["quick", "standard", "thorough"]),
-    help="Which stored runs to show.  [default: of each claim that of the largest budget]",
-)
-LEDGER_OPTION = click.option(
-    "--ledger",
-    "book_path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The recorded verdicts of claims of your own; linrep verify --record writes them.",
 )
 
 
@@ -153,10 +120,10 @@ def verify(
     does, a check raised or accepts its negative control, or a claim of the ledger is gone; 2 for
     bad input.
     """
-    papers = known_names.spelled(papers, known_names.papers())
+    papers = known_names.match_spelling(papers, known_names.papers())
     with bad_input(ValueError):
         if not any(name.endswith(".py") for name in ids):
-            ids = known_names.spelled(ids, known_names.claims())
+            ids = known_names.match_spelling(ids, known_names.claims())
             known_names.check_claims(ids)
             known_names.check_papers(papers)
     if record if portable is None else portable:
@@ -170,17 +137,17 @@ def verify(
     entries = read_ledger(file, book_path, record)
     known = entries
     if list_only or verdicts or strengths:
-        known = _known(chosen, entries, store, seed)
-    chosen = _filtered(
+        known = _add_stored(chosen, entries, store, seed)
+    chosen = _filter(
         chosen, known, verdicts=verdicts, strengths=strengths, papers=papers,
         severities=severities,
     )  # fmt: skip
     if list_only:
-        _list(chosen, known)
+        print_list(chosen, known)
         return
     _check_outputs(path, figures)
     results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level)
-    _print(results, entries, verbose, budget)
+    print_verdicts(results, entries, verbose, budget)
     with bad_input(OSError, ValueError):
         if path is not None:
             text = json.dumps([result.as_json() for result in results], indent=1)
@@ -193,7 +160,7 @@ def verify(
                 echo(f"{name}: no claim any more, it leaves the ledger", err=True)
             book.record(results, known, book_path or book.PATH)
     if record:
-        if _accepting(results):
+        if name_accepting(results):
             raise click.exceptions.Exit(1)
         return
     known = load_file(file) if file else _ids_beside(chosen)
@@ -244,7 +211,7 @@ def _ids_beside(chosen):
 )
 def constants(paper, budget, workers, seed, store, out):
     """Estimate the absolute constants that a paper's bounds leave open, over scale."""
-    (paper,) = known_names.spelled([paper], known_names.papers())
+    (paper,) = known_names.match_spelling([paper], known_names.papers())
     with bad_input(ValueError):
         known_names.check_papers([paper])
     import pandas as pd
@@ -252,10 +219,11 @@ def constants(paper, budget, workers, seed, store, out):
     from linrep.claims import claims, ledger
 
     with bad_input(ValueError):
+        recorded = ledger.recorded()
         chosen = [
             item
             for item in claims([paper]).values()
-            if "probability bound" in ledger.recorded().get(item.id, {}).get("kinds", ())
+            if item.id in recorded and "probability bound" in recorded[item.id].kinds
         ]
     with bad_input(OSError):
         out.mkdir(parents=True, exist_ok=True)
@@ -287,56 +255,7 @@ def constants(paper, budget, workers, seed, store, out):
             echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
 
 
-def check_store(store):
-    """Refuse a store that is named and not there: nothing is computed where it is only shown."""
-    if store != STORE and not store.is_dir():
-        raise BadInput(f"--store: there is no folder {store}")
-
-
-def read_ledger(file, path, made=False):
-    """Return the recorded verdicts: linrep's, or of a file of claims those at a path, if any.
-
-    A path has to be there, unless its ledger is about to be made.
-    """
-    from linrep.claims import ledger as book
-
-    if file is None and path is not None:
-        raise BadInput("--ledger is for claims of your own: name their file")
-    with bad_input(OSError, ValueError):
-        if path is not None and not made and not path.is_file():
-            raise ValueError(
-                f"--ledger: no such file: {path}; linrep verify {file} --ledger {path} --record "
-                "makes it"
-            )
-        return book.recorded(path) if path else {} if file else book.recorded()
-
-
-def choose(names):
-    """Return the claims that ids, patterns or a file of claims name, and that file or None."""
-    files = [name for name in names if name.endswith(".py")]
-    patterns = [name for name in names if not name.endswith(".py")]
-    with bad_input(ValueError):
-        if len(files) > 1:
-            raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
-        for name in files:
-            if not Path(name).is_file():
-                raise ValueError(f"no such file: {name}")
-            known_names.check_file(name)
-        if not files:
-            patterns = known_names.spelled(patterns, known_names.claims())
-            known_names.check_claims(patterns)
-    from linrep.claims import claims, load_file, select
-
-    with bad_input(ValueError, TypeError, OSError):
-        file = files[0] if files else None
-        if file:
-            return select(load_file(file), patterns), file
-        papers = {pattern.partition(".")[0] for pattern in patterns}
-        known = claims(papers if papers <= {*known_names.papers()} else ())
-        return select(known, patterns), file
-
-
-def _known(chosen, entries, store, seed):
+def _add_stored(chosen, entries, store, seed):
     """Return the ledger's entries, and of claims that have none what a store holds of them."""
     from linrep.claims.current import current
 
@@ -349,7 +268,7 @@ def _known(chosen, entries, store, seed):
     return {**entries, **{name: result for name, result in results.items() if result}}
 
 
-def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
+def _filter(chosen, entries, *, verdicts, strengths, papers, severities):
     """Return the claims that have one of the verdicts, and so on, of those asked for."""
     from linrep.claims.findings import findings
 
@@ -357,8 +276,8 @@ def _filtered(chosen, entries, *, verdicts, strengths, papers, severities):
     remaining = [
         item
         for item in chosen
-        if (not verdicts or entries.get(item.id, {}).get("verdict") in verdicts)
-        and (not strengths or entries.get(item.id, {}).get("strength") in strengths)
+        if (not verdicts or (item.id in entries and entries[item.id].verdict in verdicts))
+        and (not strengths or (item.id in entries and entries[item.id].strength in strengths))
         and (not papers or item.paper in papers)
         and (not severities or (item.id in known and known[item.id].severity in severities))
     ]
@@ -373,7 +292,7 @@ def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level
     from linrep.claims.verify import verify as run
 
     # Of another budget they tell the order, too.
-    seconds = {name: entry["seconds"] for name, entry in entries.items()}
+    seconds = {name: entry.seconds for name, entry in entries.items()}
     with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
         return run(
             chosen, budget=budget, seed=seed, workers=workers, store=store, file=file,
@@ -381,165 +300,12 @@ def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level
         )  # fmt: skip
 
 
-def _list(chosen, entries):
-    """Print a line for each claim, and how to go on."""
-    rows = []
-    for item in chosen:
-        recorded = entries.get(item.id, {})
-        recorded_verdict = recorded.get("verdict") or "-"
-        rows.append(
-            (item.id, verdict(recorded_verdict), recorded.get("strength") or "-", item.plain)
-        )
-    listing(rows)
-    counts = Counter(entries.get(item.id, {}).get("verdict") or "unchecked" for item in chosen)
-    echo(*_counted(counts), "; linrep show ID has the reason", err=True)
-
-
-def _print(results, entries, verbose, budget):
-    from linrep.claims.evidence import shown
-
-    controls = any(item.control is not None for item in results)
-    columns = {
-        "claim": True, "verdict": True, "ledger": bool(entries), "strength": True,
-        "control": controls,
-    }  # fmt: skip
-    head = tuple(name for name, there in columns.items() if there)
-    rows = [
-        (
-            item.id, verdict(item.verdict),
-            *((entries.get(item.id, {}).get("verdict", "-"),) if entries else ()),
-            item.strength or "-",
-            *((_control(item),) if controls else ()),
-            shown(vars(item), "measured"), shown(vars(item), "predicted"), str(item.n_trials),
-            "stored" if item.stored else f"{item.seconds:.1f}",
-        )
-        for item in results
-    ]  # fmt: skip
-    table((*head, "measured", "claimed", "trials", "CPU s"), rows, left=len(head))
-    _reasons(results, verbose)
-    echo("\n", *_counted(Counter(item.verdict for item in results)), f" ({budget} budget)")
-
-
-def _counted(counts):
-    """Return a sentence on verdicts, each in its colour."""
-    from linrep.claims.evidence import tally
-
-    return [verdict(name)._replace(text=text) for name, text in tally(counts)]
-
-
-def _reasons(results, verbose):
-    """Say why what does not hold does not: in a line for each claim, or all of it."""
-    from linrep.claims.entry import failing_parts
-    from linrep.claims.findings import findings
-    from linrep.claims.ledger import largest_failure, readings
-    from linrep.claims.sections import unescaped
-
-    why = findings()
-    cut = False
-    lines = []
-    for item in results:
-        if item.verdict == "holds" and not item.readings:
-            continue
-        known = item.verdict in ("fails", "vacuous") and item.id in why
-        reason = unescaped(why[item.id].headline) if known else item.sentence
-        values = item.as_json()
-        in_parts = verbose or not known
-        several = failing_parts(part.verdict for part in item.parts) if in_parts else ""
-        most = largest_failure(values)
-        needed = f"would take: {item.needed}" if item.needed else ""
-        largest = f"largest failure: {most}" if most and not known else ""
-        more = "; ".join(filter(None, [several, largest, needed]))
-        text = f"{reason} ({more})" if more else reason
-        others = readings(values)
-        if verbose:
-            echo("\n", item.id, " ", verdict(item.verdict), ": ", wrapped(text, "  "))
-            if known:
-                _measured(item)
-            for line in others:
-                echo("  ", wrapped(line, "  "))
-        elif item.verdict != "holds":
-            room = (width() or _LONGEST) - len(item.id) - len(item.verdict) - 3
-            short = shorten(text, max(room, 40), placeholder=" …")
-            cut = cut or bool(others) or short != " ".join(text.split())
-            lines.append(((item.id, " ", verdict(item.verdict), ": ", short), known and item))
-    if lines:
-        echo()
-    for parts, explained in lines:
-        echo(*parts)
-        if explained and len(lines) <= _FEW:
-            _measured(explained)
-    if cut:
-        echo("-v prints all that was found; linrep show ID the statement, its parts and readings")
-
-
-def _measured(item):
-    from linrep.claims.ledger import largest_failure
-
-    echo("  measured: ", wrapped(item.sentence, "  "))
-    if most := largest_failure(item.as_json()):
-        echo("  largest failure: ", wrapped(most, "  "))
-
-
-def _control(item):
-    if item.control is None:
-        return "-"
-    if not item.accepts_its_control:
-        return "rejected"
-    return "ACCEPTED" if item.control == "holds" else f"NOT REJECTED ({item.control})"
-
-
-def _accepting(results):
-    """Name the checks that accept what is false; return whether there are any."""
-    accepting = [item for item in results if item.accepts_its_control]
-    for item in accepting:
-        echo(
-            f"{item.id}: its check does not reject its negative control ({item.control})", err=True
-        )
-    return bool(accepting)
-
-
-def compare(results, known, entries):
-    """Say how verdicts stand beside the ledger; return whether none of them contradicts it.
-
-    `known` are the ids of the claims that there are, checked or not: one that is in the ledger
-    alone is a difference, too.
-    """
-    from linrep._lib import portable
-    from linrep.claims import HOLDS
-    from linrep.claims import ledger as book
-
-    outcomes = [
-        book.outcome(item.verdict, item.budget, entries.get(item.id), item.expected)
-        for item in results
-    ]
-    wrong = [item for item, outcome in zip(results, outcomes, strict=True) if outcome in book.WRONG]
-    for item in wrong[:_SHOWN]:
-        held = "to hold" if item.expected == HOLDS else f"with the verdict {item.expected!r}"
-        expected = f"{'it is not in the ledger, and ' if entries else ''}expected {held}"
-        if item.id in entries:
-            expected = f"the ledger has {entries[item.id]['verdict']}"
-        echo(f"{item.id}: {item.verdict}, {expected}", err=True)
-    if len(wrong) > _SHOWN:
-        echo(f"and {len(wrong) - _SHOWN} more", err=True)
-    gone = [name for name in entries if name not in known]
-    for name in gone:
-        echo(f"{name}: it is in the ledger, and no claim any more", err=True)
-    accepting = _accepting(results)
-    counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
-    beside = ", beside the ledger" if entries else ""
-    echo(
-        f"{len(results)} of {len(known)} claims checked, {portable.mode()} mode{beside}: "
-        f"{', '.join(counts)}"
-    )
-    return not (wrong or gone or accepting)
-
-
 def _draw(chosen, results, folder, caption):
     for item, result in zip(chosen, results, strict=True):
         if result.points is not None:
-            place = f" ({item.place})" if item.place else ""
+            where = f" ({item.place})" if item.place else ""
             verdict = f"{result.verdict.capitalize()}: {result.sentence}."
-            text = f"{item.id}{place}: {item.plain} {verdict}" if caption else None
+            text = f"{item.id}{where}: {item.plain} {verdict}" if caption else None
             echo(_save(folder, item.id, result.points, text))
 
 

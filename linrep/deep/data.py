@@ -179,7 +179,7 @@ class FederatedData:
     def __post_init__(self):
         x = _samples("x", self.x)
         classes = _classes(self.classes, self.y)
-        given = check.unmasked("y", self.y)
+        given = check.read_array("y", self.y)
         if given.dtype.kind == "f" and (self.classes == 1 or given.ndim == 2):
             y = check.array("y", given, (len(x), *given.shape[1:]))
             classes = math.prod(y.shape[1:])
@@ -329,7 +329,7 @@ class FederatedData:
                     f"{client} has {len(parts)} parts"
                 )
             for x, y in (parts[:2], parts[2:]):
-                x, y = channels_first(x), check.unmasked(f"y of client {client}", y)
+                x, y = channels_first(x), check.read_array(f"y of client {client}", y)
                 if y.shape[:1] != (len(x),) or y.ndim > 2:
                     raise ValueError(
                         f"client {client} must have one label for each sample, got {len(x)} "
@@ -366,7 +366,7 @@ def _arrays(dataset):
             f"clients must be pairs (train, test) of data sets of samples and labels, got {kind}"
         )
     return tuple(
-        np.stack([check.unmasked(name, pair[position]) for pair in pairs])
+        np.stack([check.read_array(name, pair[position]) for pair in pairs])
         for position, name in enumerate(("x", "y"))
     )
 
@@ -376,7 +376,7 @@ def channels_first(x: ArrayLike) -> NDArray:
 
     Of 1 or 3 channels, the last axis becomes the second, unless that has such a size itself.
     """
-    x = check.unmasked("x", x)
+    x = check.read_array("x", x)
     if x.ndim == 3 and x.dtype == np.uint8:
         return x[:, None]
     if x.ndim == 4 and x.shape[1] not in _CHANNELS and x.shape[3] in _CHANNELS:
@@ -411,7 +411,7 @@ def _joined(*parts):
 
 def _samples(name, value):
     """Return samples in the type in which they are kept."""
-    x = check.unmasked(name, value)
+    x = check.read_array(name, value)
     if x.ndim < 2:
         raise ValueError(f"{name} must have shape (N, ...), got {x.shape}")
     if 0 in x.shape[1:]:
@@ -435,7 +435,7 @@ def _samples(name, value):
 
 def _labels(name, value, size, classes=_MANY):
     """Return integers between 0 and classes - 1 as int64, after a look at their number."""
-    labels = check.unmasked(name, value)
+    labels = check.read_array(name, value)
     if labels.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {labels.shape}")
     return check.places(name, labels, classes) if size else np.empty(0, dtype=np.int64)
@@ -445,14 +445,14 @@ def _classes(classes, *labels):
     """Return the number of classes: where it is 0, one more than the largest label."""
     if check.integer("classes", classes, minimum=0):
         return int(classes)
-    arrays = [check.unmasked("y", each) for each in labels]
+    arrays = [check.read_array("y", each) for each in labels]
     largest = [np.max(y) for y in arrays if y.size and y.dtype.kind in "iu"]
     return max(1, int(max(largest, default=0)) + 1)
 
 
 def _members(name, client, part):
     """Return the places of a client's samples as int64."""
-    part = check.unmasked(f"{name} of client {client}", part)
+    part = check.read_array(f"{name} of client {client}", part)
     if part.ndim != 1 or (part.size and part.dtype.kind not in "iu"):
         raise ValueError(
             f"{name} must hold a list of integers for each client, see client {client}"

@@ -10,6 +10,10 @@ from linrep._lib import validation as check
 from linrep._lib.suggest import unknown
 
 
+class NoSuchSize(ValueError):
+    """A figure has no size of a name."""
+
+
 def size(
     default: Any,
     what: str,
@@ -86,7 +90,7 @@ class Sizes:
         known = [each.name for each in fields(self)]
         for name in given:
             if name not in known:
-                raise ValueError(unknown("this figure has no size", name, known, prefix="--"))
+                raise NoSuchSize(unknown("this figure has no size", name, known, prefix="--"))
         return replace(self, **given)
 
     def quick(self) -> Self:

@@ -82,7 +82,7 @@ class ClientData:
         weights = self.weights
         if weights is not None:
             weights = check.array("weights", weights, (X.shape[0],), copy=copy)
-        offsets = check.unmasked("offsets", self.offsets)
+        offsets = check.read_array("offsets", self.offsets)
         if offsets.ndim != 1 or offsets.size < 2 or offsets.dtype.kind not in "iu":
             raise ValueError("offsets must be at least two integers")
         offsets = np.array(offsets, dtype=np.int64)
@@ -158,7 +158,7 @@ class ClientData:
         """
         X = check.array("X", X, (None, None))
         y = check.array("y", y, (X.shape[0],))
-        client = check.unmasked("client", client)
+        client = check.read_array("client", client)
         if client.shape != y.shape:
             raise ValueError(f"client must have shape {y.shape}, got {client.shape}")
         if client.dtype.kind not in "iuUSb":

@@ -267,7 +267,7 @@ class SideInformationCompletion:
                 "items d": self.d,
                 "columns of Z": self.p,
                 "rank k": self.k,
-                "singular values of U* V*ᵀ": show.leading(self.singular_values),
+                "singular values of U* V*ᵀ": show.show_first(self.singular_values),
                 "noise σ": self.noise,
             },
         )

@@ -242,7 +242,7 @@ class LowRankRegression:
             {
                 "clients n": self.n,
                 "dimension d": self.d,
-                "singular values of Φ": show.leading(self.singular_values),
+                "singular values of Φ": show.show_first(self.singular_values),
                 "noise σ": self.noise,
                 "design": self.design,
             },

@@ -182,7 +182,7 @@ class Objectives:
         if truth is not None:
             truth = check.array("truth", truth, (self.n, self.d), copy=True)
         if clusters is not None:
-            clusters = check.unmasked("clusters", clusters)
+            clusters = check.read_array("clusters", clusters)
             if clusters.shape != (self.n,) or clusters.dtype.kind not in "iu":
                 raise ValueError(f"clusters must be {self.n} integers, one per client")
             clusters = clusters.astype(np.int64)

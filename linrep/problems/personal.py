@@ -182,7 +182,7 @@ def masked(ratings: ArrayLike, mask: ArrayLike) -> QuadraticObjectives:
     pFL^MF, Example 3.
     """
     ratings = check.data("ratings", ratings, (None, None))
-    mask = check.unmasked("mask", mask)
+    mask = check.read_array("mask", mask)
     if mask.shape != ratings.shape or mask.dtype != bool:
         raise ValueError(f"mask must be an array of bool of shape {ratings.shape}")
     return QuadraticObjectives(

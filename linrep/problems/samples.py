@@ -49,7 +49,7 @@ def draw_samples(
         memory.require("the clients' samples", n * m * (d + 1), n=n, m=m, d=d)
         sizes = np.full(n, m)
     else:
-        sizes = check.unmasked("m", m)
+        sizes = check.read_array("m", m)
         if sizes.shape != (n,) or sizes.dtype.kind not in "iu":
             raise ValueError(f"m must be an integer or {n} integers, one per client")
         if sizes.min() < 1:

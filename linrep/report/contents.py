@@ -10,26 +10,26 @@ from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import linrep
 from linrep._lib.progress import progress_bar
 from linrep._lib.validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections
 from linrep.claims.current import current
+from linrep.claims.evidence import Result
 from linrep.claims.findings import findings
 from linrep.claims.ledger import CONTRADICTS, outcome, recorded_points
 from linrep.claims.proofs import proofs
 from linrep.figures.record import flat, table
 from linrep.report import pictures
 from linrep.report.entries import Entry, Figure, Report
-from linrep.report.outline import outline, pictured
+from linrep.report.outline import list_pictured, outline
 
 
 def gather(
     chosen: Iterable[Claim],
     *,
-    ledger: Mapping[str, Mapping[str, Any]],
+    ledger: Mapping[str, Result],
     store: Path,
     budget: str | None = None,
     seed: int = 0,
@@ -94,18 +94,18 @@ def gather(
         if known.run is not None:
             points[item.id] = known.run.result.points
     drawn = [("picture", id, table) for id, table in points.items() if table is not None]
-    for entry in pictured(outline(entries.values())):
+    for entry in list_pictured(outline(entries.values())):
         id = entry.claim.id
         if not entry.stored and entry.recorded and book is not None:
             points[id] = recorded_points(id, book)
         if points.get(id) is not None:
-            drawn.append(("chief", id, _deciding(points[id], entry.result)))
+            drawn.append(("chief", id, _select_deciding(points[id], entry.result)))
     images = (map if executor is None else executor.map)(
         pictures.evidence, [table for _, _, table in drawn]
     )
     with progress_bar(progress, total=len(drawn), desc="report", unit="picture") as bar:
-        for (place, id, _), image in zip(drawn, images, strict=True):
-            entries[id] = replace(entries[id], **{place: image})
+        for (kind, id, _), image in zip(drawn, images, strict=True):
+            entries[id] = replace(entries[id], **{kind: image})
             bar.update()
     return Report(
         entries=tuple(entries.values()),
@@ -117,14 +117,14 @@ def gather(
     )
 
 
-def _deciding(points, result):
+def _select_deciding(points, result):
     """Return the panel of a part that the verdict rests on, rather along an axis than in order."""
     panels = points.groupby("panel", sort=False)["xlabel"].first()
-    names = [part["name"] for part in result["parts"] if part["verdict"] == result["verdict"]]
-    own = [panel for name in names for panel in panels.index if panel.startswith(name)]
-    own = own or list(panels.index)
-    along = [panel for panel in own if not panels[panel].startswith("rank")]
-    return points[points["panel"] == (along or own)[0]]
+    names = [part.name for part in result.parts if part.verdict == result.verdict]
+    deciding = [panel for name in names for panel in panels.index if panel.startswith(name)]
+    deciding = deciding or list(panels.index)
+    along = [panel for panel in deciding if not panels[panel].startswith("rank")]
+    return points[points["panel"] == (along or deciding)[0]]
 
 
 def _entry(item, known, budget, seed, command, file):
@@ -141,8 +141,9 @@ def _entry(item, known, budget, seed, command, file):
         "proof": None if file else proofs().get(item.id),
     }
     if run is None:
-        shown = recorded or {"budget": budget, "seed": seed}
-        return Entry(command=command(item.id, shown["budget"], shown["seed"]), **common)
+        if recorded is not None:
+            budget, seed = recorded.budget, recorded.seed
+        return Entry(command=command(item.id, budget, seed), **common)
     return Entry(
         command=command(item.id, run.result.budget, seed),
         contradicts=recorded is not None
@@ -165,17 +166,17 @@ def _figures(folder, papers):
             continue
         _require(path, manifest, ("title", "provenance"))
         _require(path, manifest["provenance"], ("seconds", "finished", "versions"))
-        found = manifest["result"]
-        _require(path, found, ("caption", "settings", "rows", "summary"))
-        _require(path, found["settings"], ("quick", "seed", "replicates"))
+        result = manifest["result"]
+        _require(path, result, ("caption", "settings", "rows", "summary"))
+        _require(path, result["settings"], ("quick", "seed", "replicates"))
         if papers is not None and manifest["id"].partition(".")[0] not in papers:
             continue
-        picture = pictures.stored(path.with_suffix(".svg"))
-        settings = found["settings"]
+        picture = pictures.read_stored(path.with_suffix(".svg"))
+        settings = result["settings"]
         words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
         words += ["--quick"] * bool(settings["quick"])
         command = shlex.join([*words, "--seed", str(settings["seed"])])
-        numbers = flat(table(found)).astype(object)
+        numbers = flat(table(result)).astype(object)
         numbers = numbers.where(numbers.notna(), None).to_dict("records")
         yield Figure(manifest, numbers, picture, command)
 

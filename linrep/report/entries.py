@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from linrep.claims import Claim
+from linrep.claims.evidence import Result
 from linrep.claims.findings import Finding
 from linrep.claims.sections import Section
 from linrep.report import pictures
@@ -20,11 +21,11 @@ class Entry:
     Attributes
     ----------
     claim : Claim
-    result : mapping or None
-        As `linrep.claims.verify.Result.as_json` gives it; None where nothing is known yet.
+    result : Result or None
+        None where nothing is known yet.
     stored : bool
         Whether `result` is a run in the store; else it is the ledger's.
-    recorded : mapping or None
+    recorded : Result or None
         What the ledger has.
     corrected_by : tuple of str
         Ids of the corrected versions.
@@ -48,9 +49,9 @@ class Entry:
     """
 
     claim: Claim
-    result: Mapping[str, Any] | None
+    result: Result | None
     stored: bool
-    recorded: Mapping[str, Any] | None
+    recorded: Result | None
     corrected_by: tuple[str, ...]
     command: str
     damaged: bool = False
@@ -66,18 +67,24 @@ class Entry:
     @property
     def verdict(self) -> str:
         """The verdict shown; "unchecked" where there is none."""
-        return "unchecked" if self.result is None else self.result["verdict"]
+        return "unchecked" if self.result is None else self.result.verdict
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """What kinds of statements the claim's measurements are about, where that is known."""
-        return tuple((self.result or {}).get("kinds", ()))
+        return () if self.result is None else self.result.kinds
+
+    @property
+    def strength(self) -> str:
+        """How firmly the verdict stands, "" where that is not known."""
+        return "" if self.result is None else self.result.strength
 
     @property
     def differs(self) -> bool:
         """Whether a stored run and the ledger give different verdicts."""
-        both = self.stored and self.recorded is not None
-        return both and self.verdict != self.recorded["verdict"]  # type: ignore[index]
+        if not self.stored or self.recorded is None:
+            return False
+        return self.verdict != self.recorded.verdict
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,8 @@ def formula(latex: str) -> Markup:
     units = []
     for nodes in _pieces(list(root), most=0):
         pieces = [_math(piece) for piece in _pieces(nodes, most=1)]
-        whole = "".join(pieces)
-        units.append(f"<span>{whole}</span>" if len(pieces) > 1 else whole)
+        joined = "".join(pieces)
+        units.append(f"<span>{joined}</span>" if len(pieces) > 1 else joined)
     return Markup("".join(units))
 
 
@@ -153,11 +153,11 @@ def prose(text: str) -> Markup:
     for mark, small in _SMALL:
         text = small.sub(partial(_full_size, mark), text)
     text = _RANGE.sub("–", _MINUS.sub("−", _ROOT.sub(r"√\1", text)))
-    found, end = [], 0
+    parts, end = [], 0
     for match in _SYMBOL.finditer(text):
-        found += [escape(text[end : match.start()]), _symbol(match)]
+        parts += [escape(text[end : match.start()]), _symbol(match)]
         end = match.end()
-    return Markup("").join([*found, escape(text[end:])])
+    return Markup("").join([*parts, escape(text[end:])])
 
 
 def _full_size(mark, run):

@@ -25,7 +25,7 @@ class Statement:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """All of them, the printed one first."""
+        """The statement as printed, then its corrected versions."""
         return self.printed, *self.corrected
 
 
@@ -39,12 +39,12 @@ class Theorem:
 
     @property
     def constants(self) -> tuple[Statement, ...]:
-        """Those of the related ones that say how large its constants are."""
+        """The related statements that say how large the theorem's constants are."""
         return tuple(item for item in self.related if item.printed.claim.id.endswith(".constants"))
 
     @property
     def others(self) -> tuple[Statement, ...]:
-        """The other related ones."""
+        """The related statements that are not about constants."""
         return tuple(item for item in self.related if item not in self.constants)
 
 
@@ -67,14 +67,14 @@ class Paper:
 
     @property
     def entries(self) -> list[Entry]:
-        """All claims."""
+        """All claims of the paper."""
         return [entry for statement in self.statements for entry in statement.entries]
 
 
 def theorem(claim: Claim) -> str:
     """Return the name of the theorem or corollary that a claim is about, "" if it is about none."""
-    found = _THEOREM.match(claim.place)
-    return found.group() if found else ""
+    match = _THEOREM.match(claim.place)
+    return match.group() if match else ""
 
 
 def outline(entries: Iterable[Entry]) -> list[Paper]:
@@ -83,9 +83,9 @@ def outline(entries: Iterable[Entry]) -> list[Paper]:
     ordered = [by_id[claim.id] for claim in in_order(entry.claim for entry in by_id.values())]
     papers = []
     for name, group in groupby(ordered, key=lambda entry: entry.claim.paper):
-        own = list(group)
-        statements = _statements(own)
-        papers.append(Paper(name, _theorems(statements), _causes(own), statements))
+        of_paper = list(group)
+        statements = _statements(of_paper)
+        papers.append(Paper(name, _theorems(statements), _causes(of_paper), statements))
     return papers
 
 
@@ -104,16 +104,16 @@ def _theorems(statements):
     for statement in statements:
         if name := theorem(statement.printed.claim):
             named.setdefault(name, []).append(statement)
-    return tuple(Theorem(name, own[0], tuple(own[1:])) for name, own in named.items())
+    return tuple(Theorem(name, about[0], tuple(about[1:])) for name, about in named.items())
 
 
 def _causes(entries):
     """Return the findings on what neither holds nor is open, the most severe first."""
-    found: dict[Finding, list[Entry]] = {}
+    explained: dict[Finding, list[Entry]] = {}
     for entry in entries:
         if entry.finding and entry.verdict not in (HOLDS, UNDECIDED):
-            found.setdefault(entry.finding, []).append(entry)
-    causes = [Cause(finding, tuple(own)) for finding, own in found.items()]
+            explained.setdefault(entry.finding, []).append(entry)
+    causes = [Cause(finding, tuple(explained_by)) for finding, explained_by in explained.items()]
     return tuple(sorted(causes, key=lambda cause: -_rank(cause.finding)))
 
 
@@ -121,14 +121,14 @@ def _rank(finding):
     return SEVERITIES.index(finding.severity) if finding.severity else -1
 
 
-def pictured(papers: Iterable[Paper]) -> list[Entry]:
+def list_pictured(papers: Iterable[Paper]) -> list[Entry]:
     """Return the entries whose evidence is shown at once: the theorems', and each cause's first."""
-    found: dict[str, Entry] = {}
+    chosen: dict[str, Entry] = {}
     for paper in papers:
         shown = [item.statement.printed for item in paper.theorems]
         shown += [_first(cause) for cause in paper.causes]
-        found |= {entry.claim.id: entry for entry in shown}
-    return list(found.values())
+        chosen |= {entry.claim.id: entry for entry in shown}
+    return list(chosen.values())
 
 
 def _first(cause):

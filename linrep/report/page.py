@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from typing import Any
 
@@ -62,17 +63,18 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.tests["finite"] = math.isfinite
     ids = {entry.claim.id for entry in report.entries}
     environment.filters |= {
         "formula": _formula, "prose": mathml.prose, "number": _number, "sentence": _sentence,
-        "shown": _shown, "instance": instance,
+        "shown": _show_number, "instance": instance,
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
         "readings": readings, "largest": largest_failure,
         "paper": lambda name: PAPERS.get(name, (name, ""))[0],
         "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "fact_title": fact_title,
         "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
         "markdown": lambda text: prose.html(text, ids), "inline": _inline,
-        "headline": lambda text: _inline(text) + Markup("."), "related": _related,
+        "headline": lambda text: _inline(text) + Markup("."), "related": _list_related,
         "place": _place, "figure_paper": _figure_paper, "figure_name": _figure_name,
     }  # fmt: skip
     papers = outline(report.entries)
@@ -81,7 +83,7 @@ def render(report: Report) -> str:
         for name in MEANINGS
         if name in VERDICTS or any(entry.verdict == name for entry in report.entries)
     ]
-    strengths = {(entry.result or {}).get("strength") for entry in report.entries}
+    strengths = {entry.strength for entry in report.entries}
     severities = set(map(severity, report.entries))
     return environment.get_template("report.html").render(
         report=report,
@@ -118,7 +120,7 @@ def origin(entry: Entry) -> str:
     """Return where a result comes from."""
     if entry.result is None:
         return "no result"
-    budget = entry.result["budget"]
+    budget = entry.result.budget
     return f"{budget} run" if entry.stored else f"ledger, {budget}"
 
 
@@ -131,7 +133,7 @@ def severity(entry: Entry) -> str:
 def _of(entries):
     """Return verdict, severity, strength and form of claims, as the page's filters compare them."""
     values = (
-        (entry.verdict, severity(entry), (entry.result or {}).get("strength") or "",
+        (entry.verdict, severity(entry), entry.strength,
          FORMS[bool(entry.claim.corrects)])
         for entry in entries
     )  # fmt: skip
@@ -139,16 +141,16 @@ def _of(entries):
 
 
 def _number(value):
-    """Return a number in four digits, thousands in all; a dash for none, and no sign for zero."""
-    if value is not None and _THOUSANDS <= abs(value) < 100 * _THOUSANDS:
+    """Return a number in four digits, thousands in all; a dash for NaN, and no sign for zero."""
+    if _THOUSANDS <= abs(value) < 100 * _THOUSANDS:
         return mathml.prose(f"{value:.0f}")
-    return mathml.prose(show(value if value is None else value + 0.0))
+    return mathml.prose(show(value + 0.0))
 
 
-def _shown(entry, key):
+def _show_number(item, key):
     """Return a number of a result, a part or a fact, a bound with its sign."""
-    value = entry[key]
-    return Markup("{}{}").format("" if value is None else sign(entry, key), _number(value))
+    value = getattr(item, key)
+    return Markup("{}{}").format(sign(item, key) if math.isfinite(value) else "", _number(value))
 
 
 def _formula(latex):
@@ -173,25 +175,25 @@ def _place(place):
 
 def _figure_paper(id):
     """Return the paper of a figure: of deep.flute_table1, drawn with networks, it is FLUTE."""
-    home, _, rest = id.partition(".")
-    other = rest.partition("_")[0]
+    home, _, name = id.partition(".")
+    other = name.partition("_")[0]
     return other if home == "deep" and other in PAPERS else home
 
 
 def _figure_name(id):
     """Return a figure's name as one asks for it: FedRep, Figure 3."""
     paper = _figure_paper(id)
-    rest = id.partition(".")[2].removeprefix(f"{paper}_")
-    rest = _NUMBERED.sub(lambda found: f"{found[1].capitalize()} {found[2]}", rest)
+    subject = id.partition(".")[2].removeprefix(f"{paper}_")
+    subject = _NUMBERED.sub(lambda match: f"{match[1].capitalize()} {match[2]}", subject)
     name = PAPERS[paper][0] if paper in PAPERS else paper.capitalize()
-    return f"{name}, {rest.replace('_', ' ')}"
+    return f"{name}, {subject.replace('_', ' ')}"
 
 
-def _related(theorem):
+def _list_related(theorem):
     """Return what a theorem's related statements are about, by the ends of their ids."""
-    whole = theorem.statement.printed.claim.id
+    start = theorem.statement.printed.claim.id
     ids = (item.printed.claim.id for item in theorem.others)
-    return [id.removeprefix(f"{whole}.").removeprefix(f"{id.partition('.')[0]}.") for id in ids]
+    return [id.removeprefix(f"{start}.").removeprefix(f"{id.partition('.')[0]}.") for id in ids]
 
 
 def _sentence(text):
@@ -225,18 +227,18 @@ def _runs(report):
     """Return lines on where the results come from, for each origin: how many, seeds, when, what."""
     lines = []
     for name in dict.fromkeys(map(origin, report.entries)):
-        own = [entry for entry in report.entries if origin(entry) == name]
-        results = [entry.result for entry in own if entry.result is not None]
-        times = [entry.finished for entry in own if entry.finished]
+        entries = [entry for entry in report.entries if origin(entry) == name]
+        results = [entry.result for entry in entries if entry.result is not None]
+        times = [entry.finished for entry in entries if entry.finished]
         lines.append(
             {
                 "origin": name,
-                "count": len(own),
-                "seeds": ", ".join(map(str, sorted({result["seed"] for result in results}))),
-                "seconds": sum(result["seconds"] for result in results),
+                "count": len(entries),
+                "seeds": ", ".join(map(str, sorted({result.seed for result in results}))),
+                "seconds": sum(result.seconds for result in results),
                 "first": min(times, default=None),
                 "last": max(times, default=None),
-                "versions": sorted({entry.versions for entry in own if entry.versions}),
+                "versions": sorted({entry.versions for entry in entries if entry.versions}),
             }
         )
     return lines

@@ -55,13 +55,10 @@ def evidence(points: pd.DataFrame) -> Picture:
     return _picture(Image.open(buffer), _CSS_DPI / _DPI)
 
 
-def stored(path: Path) -> Picture:
+def read_stored(path: Path) -> Picture:
     """Return a figure's SVG in its natural size.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
+    An OSError says that it cannot be read.
     """
     text = path.read_text("utf-8", errors="replace")
     root = _ROOT.search(text)

@@ -14,24 +14,24 @@ from linrep.report import mathml
 class _Renderer(RendererHTML):
     """Formulas in plain letters are set, claims are links, and links to other pages are not."""
 
-    def text(self, tokens, place, options, env):
-        return str(mathml.prose(tokens[place].content))
+    def text(self, tokens, index, options, env):
+        return str(mathml.prose(tokens[index].content))
 
-    def code_inline(self, tokens, place, options, env):
-        name = tokens[place].content
+    def code_inline(self, tokens, index, options, env):
+        name = tokens[index].content
         code = Markup("<code>{}</code>").format(name)
         return str(
             Markup('<a href="#{}">{}</a>').format(name, code) if name in env["ids"] else code
         )
 
-    def fence(self, tokens, place, options, env):
+    def fence(self, tokens, index, options, env):
         label = "Code that reproduces it"
         return (
             f'<pre class="scroll" tabindex="0" role="group" aria-label="{label}">'
-            f"<code>{escape(tokens[place].content)}</code></pre>\n"
+            f"<code>{escape(tokens[index].content)}</code></pre>\n"
         )
 
-    def link_open(self, tokens, place, options, env):
+    def link_open(self, tokens, index, options, env):
         return ""
 
     link_close = link_open

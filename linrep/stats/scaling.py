@@ -231,7 +231,7 @@ def collapse(
     logs = np.log(y) - np.log(predicted)
     constants = {}
     if groups is not None:
-        labels = check.unmasked("groups", groups)
+        labels = check.read_array("groups", groups)
         if labels.shape != y.shape:
             raise ValueError(f"groups must have shape {y.shape}, got {labels.shape}")
         if any(label != label for label in labels.tolist()):

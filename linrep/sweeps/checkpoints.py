@@ -54,37 +54,23 @@ def note(text: str) -> None:
 
 
 def notes(run: Path, segments: Iterable[Segment]) -> list[str]:
-    """Return what replicates have noted last.
-
-    Parameters
-    ----------
-    run : Path
-        The run directory.
-    segments : iterable of Segment
-        Those that are asked about.
-    """
+    """Return what replicates of some segments have noted last in a run directory."""
     root = run / FOLDER
-    found: list[str] = []
+    texts: list[str] = []
     if not root.is_dir():
-        return found
+        return texts
     for segment in segments:
         for replicate in range(segment.start, segment.stop):
             with contextlib.suppress(OSError):  # there is none, or it is removed meanwhile
-                found.append((_folder(root, segment.cell, replicate) / _NOTE).read_text("utf-8"))
-    return found
+                texts.append((_folder(root, segment.cell, replicate) / _NOTE).read_text("utf-8"))
+    return texts
 
 
 @contextmanager
 def of(root: str, cell: str, replicate: int) -> Iterator[None]:
     """Let `scratch` return the folder of a replicate within the block.
 
-    Parameters
-    ----------
-    root : str
-        Folder of those of all replicates; empty for none.
-    cell : str
-        Name of the cell.
-    replicate : int
+    It lies below a root, the folder of those of all replicates; an empty root has none.
     """
     token = _current.set(_folder(Path(root), cell, replicate) if root else None)
     try:
@@ -94,14 +80,7 @@ def of(root: str, cell: str, replicate: int) -> Iterator[None]:
 
 
 def clear(run: Path, segments: Iterable[Segment]) -> None:
-    """Remove the folders of replicates that are stored.
-
-    Parameters
-    ----------
-    run : Path
-        The run directory.
-    segments : iterable of Segment
-    """
+    """Remove the folders in a run directory of replicates that are stored."""
     root = run / FOLDER
     if not root.is_dir():
         return

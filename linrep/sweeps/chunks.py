@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from numbers import Real
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -72,14 +72,8 @@ def run_chunk(
 ) -> Chunk:
     """Compute a job's replicates in order until its time is over; at least one.
 
-    Parameters
-    ----------
-    job : Job
-    stopped : callable, optional
-        Asked after every replicate whether to leave the rest.
-    begin : callable, optional
-        Called before every replicate with how many came before it, and with `NOWHERE` after the
-        last one.
+    `stopped` is asked after every replicate whether to leave the others. `begin` is called before
+    every one with how many came before it, and with `NOWHERE` after the last one.
     """
     with collected() as notes:
         return _run_chunk(job, stopped, begin, notes)
@@ -107,7 +101,7 @@ def _run_chunk(job, stopped, begin, notes):
                     result = call(job.function, cell, keys, replicate, job.settings)
                 rows, error = read_rows(result, job.types), None
             except FAILURES as exception:
-                rows, error = [{}], describe(exception)
+                rows, error = [{}], str(describe(exception))
             after = time.perf_counter()
             records.add(rows, error, after - before, notes)
             notes.clear()
@@ -124,24 +118,17 @@ def _run_chunk(job, stopped, begin, notes):
     return Chunk(table, tuple(covered), records.failed, seconds, this_machine())
 
 
-def failed_chunk(job: Job, place: int, reason: str, seconds: float) -> Chunk:
+def failed_chunk(job: Job, before: int, reason: str, seconds: float) -> Chunk:
     """Return the chunk of one replicate that could not be brought to an end.
 
-    Parameters
-    ----------
-    job : Job
-    place : int
-        How many of the job's replicates come before it.
-    reason : str
-        What the row says in the place of an exception.
-    seconds : float
-        How long it ran.
+    So many of the job's replicates come before it, it ran for so many seconds, and its row has the
+    reason in the place of an exception.
     """
     for segment in job.segments:
-        if place < len(segment):
+        if before < len(segment):
             break
-        place -= len(segment)
-    replicate = segment.start + place
+        before -= len(segment)
+    replicate = segment.start + before
     alone = Segment(segment.cell, replicate, replicate + 1)
     records = _Records()
     records.begin(alone, job.keys[segment.cell])
@@ -164,11 +151,8 @@ def call(function, cell: Cell, keys: Mapping[str, int], replicate: int, settings
 def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
     """Return what a function returned as rows of plain values.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If it is not rows, or a column has the name of a parameter, be it of another cell, or of a
-        stored column.
+    A TypeError or ValueError says that it is not rows, or that a column has the name of a stored
+    column or of a parameter, be it of another cell.
     """
     if type(result) is float:  # at once: the rest takes as long as drawing some numbers
         return [{"value": result}]
@@ -191,10 +175,28 @@ def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
     )
 
 
-def describe(exception: BaseException) -> str:
-    """Return the kind, message and place of an exception in one line.
+class Failure(NamedTuple):
+    """What is stored of an exception: its kind and message, and where it comes from."""
 
-    The place is the last one in a user's file, where there is one: what linrep and other packages
+    message: str
+    file: str
+    line: int | None
+
+    def __str__(self):
+        return f"{self._start()}{self.line})"
+
+    def is_same(self, stored: str) -> bool:
+        """Tell whether a stored one differs at most in the line, which an edit elsewhere moves."""
+        return stored.startswith(self._start())
+
+    def _start(self):
+        return f"{self.message} ({self.file}:"
+
+
+def describe(exception: BaseException) -> Failure:
+    """Return what is stored of an exception that was caught, in one line.
+
+    Its place is the last one in a user's file, where there is one: what linrep and other packages
     refuse has to be changed there.
     """
     try:
@@ -202,9 +204,9 @@ def describe(exception: BaseException) -> str:
     except Exception:  # an exception that cannot say what it is
         message = "(no message)"
     frames = traceback.extract_tb(exception.__traceback__)
-    own = [frame for frame in frames if not targets.installed(frame.filename)] or frames
-    place = f" ({os.path.basename(own[-1].filename)}:{own[-1].lineno})" if own else ""
-    return f"{type(exception).__name__}: {message}{place}"
+    last = ([frame for frame in frames if not targets.is_installed(frame.filename)] or frames)[-1]
+    name = f"{type(exception).__name__}: {message}"
+    return Failure(name, os.path.basename(last.filename), last.lineno)
 
 
 class _Records:

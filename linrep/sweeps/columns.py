@@ -66,12 +66,8 @@ def common_kinds(
 ) -> dict[str, str]:
     """Return one type for each column, as if all tables were one chunk.
 
-    Parameters
-    ----------
-    schemas : iterable of mappings
-        The types of the columns of each table.
-    is_large : callable
-        Whether a column, by name, holds integers that a float cannot hold; asked if need be.
+    Schemas have the types of each table's columns; `is_large` is asked of a column, if need be,
+    whether it holds integers that a float cannot hold.
     """
     kinds: dict[str, dict[str, None]] = {}
     for columns in schemas:
@@ -99,10 +95,10 @@ def with_kinds(
     table: pa.Table, kinds: Mapping[str, str], parameters: Container[str] = ()
 ) -> pa.Table:
     """Return a table with columns of these types, gaps in those that it lacks."""
-    for place, (name, kind) in enumerate(kinds_of(table.schema).items()):
+    for index, (name, kind) in enumerate(kinds_of(table.schema).items()):
         if kind != kinds[name]:
             column = _cast(table[name], kinds[name], name in parameters)
-            table = table.set_column(place, name, column)
+            table = table.set_column(index, name, column)
     for name in sorted(kinds.keys() - set(table.column_names)):
         table = table.append_column(name, pa.nulls(table.num_rows, kinds[name]))
     return table
@@ -127,17 +123,17 @@ def has_large(tables: Iterable[pa.Table], name: str) -> bool:
     extremes = [pc.min_max(each).as_py() for each in columns if each.type == pa.int64()]
     return any(
         value is not None and abs(value) > LARGEST_IN_FLOATS
-        for found in extremes
-        for value in found.values()
+        for bounds in extremes
+        for value in bounds.values()
     )
 
 
 def with_large_integers(table: pa.Table) -> pa.Table:
     """Make text of columns with gaps and integers that a float cannot hold, as gaps take floats."""
-    for place, name in enumerate(table.column_names):
+    for index, name in enumerate(table.column_names):
         column = table[name]
         if column.type == pa.int64() and column.null_count and has_large([table], name):
-            table = table.set_column(place, name, column.cast(pa.string()))
+            table = table.set_column(index, name, column.cast(pa.string()))
     return table
 
 

@@ -42,17 +42,12 @@ class Deviation:
 
 
 def deviation(rows: pd.DataFrame, others: pd.DataFrame, columns: Iterable[str]) -> Deviation:
-    """Compare some columns of two tables, row by row.
+    """Compare some columns of two tables of the same length, row by row.
 
-    Parameters
-    ----------
-    rows, others : DataFrame
-        Of the same length.
-    columns : iterable of str
-        A table without one of them has gaps there.
+    A table without one of the columns has gaps there.
     """
     different = np.zeros(len(rows), dtype=bool)
-    largest, place = 0.0, None
+    largest, column = 0.0, None
     for name in columns:
         one, other = (
             frame[name] if name in frame else pd.Series(np.nan, frame.index)
@@ -66,14 +61,14 @@ def deviation(rows: pd.DataFrame, others: pd.DataFrame, columns: Iterable[str]) 
         if not unequal.any():
             continue
         different |= unequal
-        found = _relative(one[unequal], other[unequal])
-        if place is None or found > largest:
-            largest, place = found, name
-    return Deviation(len(rows), int(different.sum()), largest, place)
+        difference = _relative(one[unequal], other[unequal])
+        if column is None or difference > largest:
+            largest, column = difference, name
+    return Deviation(len(rows), int(different.sum()), largest, column)
 
 
 def _relative(one, other):
     a, b = (pd.to_numeric(values, errors="coerce").to_numpy(float) for values in (one, other))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = np.abs(a - b) / np.maximum(np.abs(a), np.abs(b))
-    return float(np.where(np.isnan(found), np.inf, found).max())
+        relative = np.abs(a - b) / np.maximum(np.abs(a), np.abs(b))
+    return float(np.where(np.isnan(relative), np.inf, relative).max())

@@ -27,7 +27,7 @@ class Coverage:
         self.update(segments)
 
     def update(self, segments: Iterable[Segment]) -> None:
-        """Put segments in."""
+        """Add the replicates of some segments."""
         for segment in sorted(segments, key=lambda segment: segment.start):
             self.add(segment)  # at the end, in no time
 
@@ -38,7 +38,7 @@ class Coverage:
                 yield Segment(cell, low, high)
 
     def add(self, segment: Segment) -> None:
-        """Put a segment in."""
+        """Add the replicates of a segment."""
         intervals = self._intervals.setdefault(segment.cell, [])
         start, stop = segment.start, segment.stop
         first = bisect_left(intervals, start, key=lambda interval: interval[1])

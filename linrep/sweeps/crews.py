@@ -31,20 +31,13 @@ class Crew(Protocol):
 
 
 class Threads:
-    """Threads of this process, which cannot be ended.
-
-    Parameters
-    ----------
-    pool : ThreadPoolExecutor
-    own : bool
-        Whether to shut it down.
-    """
+    """Threads of this process, which cannot be ended; the pool is shut down if it is its own."""
 
     may_lose_workers = False
 
-    def __init__(self, pool: ThreadPoolExecutor, *, own: bool):
+    def __init__(self, pool: ThreadPoolExecutor, *, owned: bool):
         self._pool = pool
-        self._own = own
+        self._owned = owned
         self._stopped = threading.Event()
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
@@ -58,19 +51,12 @@ class Threads:
     def end(self) -> None:
         """Stop waiting for chunks, and cancel those that have not begun."""
         self._stopped.set()
-        if self._own:
+        if self._owned:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Processes:
-    """Processes of this one.
-
-    Parameters
-    ----------
-    workers : int
-    timeout : float or None
-        Seconds after which a replicate is given up.
-    """
+    """Processes of this one, which give a replicate up after the seconds of the timeout."""
 
     may_lose_workers = False
 
@@ -86,11 +72,7 @@ class Processes:
 class ExternalExecutor:
     """The workers of an executor that somebody else has set up, on whatever machines.
 
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor
-    timeout : float or None
-        Seconds after which a replicate is given up.
+    They give a replicate up after the seconds of the timeout.
     """
 
     may_lose_workers = True
@@ -128,13 +110,7 @@ class ExternalExecutor:
 def present(executor: Executor, workers: int) -> int:
     """Return how many chunks can be computed at a time: none if Dask has lost all its workers.
 
-    Other executors do not say.
-
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor
-    workers : int
-        How many, if there are any.
+    Other executors do not say; they have as many workers as the caller says.
     """
     client: Any = getattr(executor, "_client", None)
     if not type(client).__module__.startswith("distributed.") or client.status != "running":

@@ -21,10 +21,7 @@ _LONGEST = 200  # letters of what is said to be wrong
 def read_description(path: Path) -> dict[str, Any]:
     """Return what the ``sweep.json`` of a run directory says.
 
-    Raises
-    ------
-    ValueError
-        If there is none, or it is not the specification of a sweep.
+    A ValueError says that there is none, or that it is not the specification of a sweep.
     """
     file = path / SPECIFICATION
     try:

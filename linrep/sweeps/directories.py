@@ -56,10 +56,7 @@ def check_directory(path: str | Path, sweep: Specification, *, extend: bool = Fa
 def make_directory(path: Path, description: Mapping[str, Any]) -> bool:
     """Make a run directory of a new or empty one; False if another process was first.
 
-    Raises
-    ------
-    ValueError
-        If it holds something else.
+    A directory that holds something else is refused by a ValueError.
     """
     _check_free(path)
     (path / PARTS).mkdir(parents=True, exist_ok=True)
@@ -114,14 +111,14 @@ def _reopen(path, sought, described, extend):
     run = open_run(path)
     if not _compare(run, sought, extend):
         return run
-    with _locked(path):
+    with _lock(path):
         if _compare(open_run(path), sought, extend):  # another process may have extended it, too
             files.write(path / SPECIFICATION, _text(described))
     return open_run(path)
 
 
 @contextlib.contextmanager
-def _locked(path):
+def _lock(path):
     """Let one process at a time change what a directory holds, where the file system can."""
     with open(path / _LOCK, "a") as file:
         with contextlib.suppress(ImportError, OSError):  # no locks here

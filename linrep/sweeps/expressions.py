@@ -127,7 +127,8 @@ class Expression:
                         holds = ~holds if isinstance(comparison, ast.NotIn) else holds
                     else:
                         after = worth(part)
-                        holds = _COMPARISONS[type(comparison)](_ordered(before), _ordered(after))
+                        compare = _COMPARISONS[type(comparison)]
+                        holds = compare(_as_numbers(before), _as_numbers(after))
                         before = after
                     result = result & holds
                 return result
@@ -146,13 +147,13 @@ def _numbers(value):
     """Return a number or a column of numbers; of texts there would be sums, too."""
     if _has_texts(value):
         raise TypeError("a text is no number")
-    value = _ordered(value)
+    value = _as_numbers(value)
     if np.result_type(value) == np.dtype(bool):  # whose sum would be another truth value
         return value.astype(np.int64) if hasattr(value, "astype") else int(value)
     return value
 
 
-def _ordered(value):
+def _as_numbers(value):
     """Return a column with gaps among its numbers as one of numbers."""
     gaps = isinstance(value, pd.Series) and value.dtype == object and not _has_texts(value)
     return pd.to_numeric(value) if gaps else value
@@ -174,8 +175,8 @@ def _truth(value):
 def _result(operation, left, right):
     """Return a sum, difference, product or ratio; of integers not one that has overflowed."""
     result = operation(left, right)
-    whole = all(np.issubdtype(np.result_type(each), np.integer) for each in (left, right))
-    if whole and operation in (operator.add, operator.sub, operator.mul):
+    are_integers = all(np.issubdtype(np.result_type(each), np.integer) for each in (left, right))
+    if are_integers and operation in (operator.add, operator.sub, operator.mul):
         there = operation(np.float64(1.0) * left, np.float64(1.0) * right)
         if np.any(np.abs(there) > LARGEST_IN_FLOATS):
             return there

@@ -96,10 +96,10 @@ class Grid:
         left_out: dict[str, int] = {}
         for rule, reason in constraints.items():
             holds = _evaluate(rule, cells) if cells else []
-            kept = [cell for cell, fine in zip(cells, holds, strict=True) if fine]
-            if len(kept) < len(cells):
-                left_out[reason] = left_out.get(reason, 0) + len(cells) - len(kept)
-            cells = kept
+            remaining = [cell for cell, fine in zip(cells, holds, strict=True) if fine]
+            if len(remaining) < len(cells):
+                left_out[reason] = left_out.get(reason, 0) + len(cells) - len(remaining)
+            cells = remaining
         if not cells:
             raise ValueError(f"no cell is left: {'; '.join(left_out)}")
         return cls(_distinct(cells), left_out)

@@ -16,8 +16,8 @@ _ALWAYS = ("processor", "instructions", "mode")
 
 def machine_now() -> str:
     """Return this process's machine as JSON: processor, instructions, BLAS loaded, versions."""
-    found = surroundings(libraries=("numpy", "scipy", "numba"))
-    return json.dumps(found, sort_keys=True, ensure_ascii=False)
+    machine = surroundings(libraries=("numpy", "scipy", "numba"))
+    return json.dumps(machine, sort_keys=True, ensure_ascii=False)
 
 
 #: The same, as it was found first: after rows have been computed.
@@ -25,37 +25,27 @@ this_machine = cache(machine_now)
 
 
 def describe(machine: str, among: Iterable[str] = ()) -> str:
-    """Return a machine in a few words.
+    """Return a machine, as `this_machine` returns it, in a few words.
 
-    Parameters
-    ----------
-    machine : str
-        As `this_machine` returns it; empty where it was not stored.
-    among : iterable of str
-        Machines that it is to be told apart from: versions are part of the words if they differ.
+    Versions are part of the words if they differ among the machines that it is to be told apart
+    from. A machine that was not stored is an empty text.
     """
-    found = _read(machine)
+    values = _read(machine)
     kernels = dict.fromkeys(
         f"{each.get('name')} {each.get('kernel')} with {each.get('threads')} thread(s)"
-        for each in found.get("BLAS", ())
+        for each in values.get("BLAS", ())
     )
-    words = [found.get("processor"), found.get("instructions"), *kernels, found.get("mode")]
-    own = dict(_items(found))
-    others = [name for name in _varying(among) if name in own and name not in _ALWAYS]
-    words += [f"{name} {own[name]}" for name in others]
+    words = [values.get("processor"), values.get("instructions"), *kernels, values.get("mode")]
+    settings = dict(_items(values))
+    others = [name for name in _find_differing(among) if name in settings and name not in _ALWAYS]
+    words += [f"{name} {settings[name]}" for name in others]
     return ", ".join(str(word) for word in words if word) or "a machine that was not recorded"
 
 
 def mixture(machines: Iterable[str]) -> str:
-    """Return in what machines differ, such as "numpy 2.4.6 and 2.5.5"; empty if in nothing.
-
-    Parameters
-    ----------
-    machines : iterable of str
-        As `this_machine` returns them.
-    """
+    """Return in what machines differ, such as "numpy 2.4.6 and 2.5.5"; empty if in nothing."""
     return ", ".join(
-        f"{name} {' and '.join(values)}" for name, values in _varying(machines).items()
+        f"{name} {' and '.join(values)}" for name, values in _find_differing(machines).items()
     )
 
 
@@ -65,13 +55,7 @@ def is_portable(machine: str) -> bool:
 
 
 def differences(machine: str, other: str) -> list[str]:
-    """Return what tells two machines apart, as "name: of the one, of the other".
-
-    Parameters
-    ----------
-    machine, other : str
-        As `this_machine` returns them.
-    """
+    """Return what tells two machines apart, as "name: of the one, of the other"."""
     one, two = (dict(_items(_read(text))) for text in (machine, other))
     return [
         f"{name}: {one.get(name, _UNKNOWN)}, {two.get(name, _UNKNOWN)}"
@@ -80,27 +64,27 @@ def differences(machine: str, other: str) -> list[str]:
     ]
 
 
-def _varying(machines) -> dict[str, list[str]]:
+def _find_differing(machines) -> dict[str, list[str]]:
     """Return the values of what is not the same on all machines, by name."""
-    found = [dict(_items(_read(each))) for each in machines]
+    settings = [dict(_items(_read(each))) for each in machines]
     values = {
-        name: list(dict.fromkeys(each.get(name, _UNKNOWN) for each in found))
-        for name in dict.fromkeys(name for each in found for name in each)
+        name: list(dict.fromkeys(each.get(name, _UNKNOWN) for each in settings))
+        for name in dict.fromkeys(name for each in settings for name in each)
     }
     return {name: several for name, several in values.items() if len(several) > 1}
 
 
 def _read(machine) -> dict[str, Any]:
     try:
-        found = json.loads(machine)
+        values = json.loads(machine)
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
-def _items(found) -> Iterator[tuple[str, str]]:
+def _items(values) -> Iterator[tuple[str, str]]:
     """Yield the entries of nested dictionaries by the names of the innermost."""
-    for name, value in found.items():
+    for name, value in values.items():
         if isinstance(value, dict):
             yield from _items(value)
         elif isinstance(value, list):

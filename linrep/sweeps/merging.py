@@ -100,8 +100,8 @@ def overlap(run: Run) -> Deviation | None:
     """
     again = []
     for part, owned in shared_out(run.parts(), Coverage()):
-        own = Coverage(owned)
-        others = [piece for segment in part.segments for piece in own.missing(segment)]
+        coverage = Coverage(owned)
+        others = [piece for segment in part.segments for piece in coverage.missing(segment)]
         if others and part.generation == 0:
             again.append(rows_within(part, others, None, run.parameters))
     if not again:
@@ -118,16 +118,11 @@ def overlap(run: Run) -> Deviation | None:
 
 
 def compact(run: Run, parts: Sequence[Part] | None = None) -> None:
-    """Merge small parts, so that there are not too many files.
+    """Merge small parts, some or all, so that there are not too many files.
 
     Nothing is lost whatever ends it: the new part is on the disk before the old ones go, and
-    replicates that two parts cover count once.
-
-    Parameters
-    ----------
-    run : Run
-    parts : sequence of Part, optional
-        Which ones; by default all. Only parts of one machine and generation go together.
+    replicates that two parts cover count once. Only parts of one machine and generation go
+    together.
     """
     kinds: dict[tuple, list[Part]] = {}
     for part in run.parts() if parts is None else parts:

@@ -67,14 +67,14 @@ def write_part(
     failed = pc.sum(pc.equal(table["status"].cast(pa.string()), "failed")).as_py() or 0
     returned = () if failed and failed == table.num_rows else tuple(returned)
     texts = []
-    for place, field in enumerate(table.schema):
+    for positions, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):  # plain for other readers
-            table = table.set_column(place, field.name, table[field.name].cast(pa.string()))
-        if pa.types.is_string(table.schema.field(place).type):
+            table = table.set_column(positions, field.name, table[field.name].cast(pa.string()))
+        if pa.types.is_string(table.schema.field(positions).type):
             texts.append(field.name)
-    table, place = _sorted(table.replace_schema_metadata(None), cells)
-    present = Coverage(_replicates_of(cells, place, np.asarray(table["replicate"])))
-    cuts = _cuts(table, place)
+    table, positions = _sort_rows(table.replace_schema_metadata(None), cells)
+    present = Coverage(_replicates_of(cells, positions, np.asarray(table["replicate"])))
+    cuts = _cuts(table, positions)
     stops = [*cuts[1:], table.num_rows]
     sink, ends = pa.BufferOutputStream(), [0]
     with pq.ParquetWriter(  # numbers seldom repeat: finding that out takes longer than writing
@@ -88,7 +88,7 @@ def write_part(
             ends.append(sink.tell())
     content = sink.getvalue().to_pybytes()
     body = content[: ends[-1]]
-    firsts = [(cells[place[row]], int(table["replicate"][row].as_py())) for row in cuts[1:]]
+    firsts = [(cells[positions[row]], int(table["replicate"][row].as_py())) for row in cuts[1:]]
     coverage = {
         "generation": generation,
         "failed": failed,
@@ -96,7 +96,7 @@ def write_part(
         "returned": returned,
         "groups": [
             [stop, digest(body[start:stop]), [[s.cell, s.start, s.stop] for s in some]]
-            for (start, stop), some in zip(pairwise(ends), _divided(pieces, firsts), strict=True)
+            for (start, stop), some in zip(pairwise(ends), _divide(pieces, firsts), strict=True)
         ],
         "without rows": [
             [s.cell, s.start, s.stop] for piece in pieces for s in present.missing(piece)
@@ -112,20 +112,20 @@ def write_part(
     )  # fmt: skip
 
 
-def _sorted(table, cells):
+def _sort_rows(table, cells):
     """Return a table by cell, replicate and row, and for every row the place of its cell."""
-    place = np.asarray(pc.index_in(table["cell"], pa.array(cells, pa.string())))
-    keys = [np.asarray(table["row"]), np.asarray(table["replicate"]), place]
+    positions = np.asarray(pc.index_in(table["cell"], pa.array(cells, pa.string())))
+    keys = [np.asarray(table["row"]), np.asarray(table["replicate"]), positions]
     order = np.lexsort(keys)
     if (np.diff(order) == 1).all():
-        return table, place
-    return table.take(order), place[order]
+        return table, positions
+    return table.take(order), positions[order]
 
 
-def _cuts(table, place):
+def _cuts(table, positions):
     """Return the rows with which row groups begin, always with those of another replicate."""
     count = table.num_rows
-    begins = np.diff(place).astype(bool) | np.diff(np.asarray(table["replicate"])).astype(bool)
+    begins = np.diff(positions).astype(bool) | np.diff(np.asarray(table["replicate"])).astype(bool)
     firsts = np.flatnonzero(np.r_[True, begins]) if count else np.zeros(1, dtype=int)
     seconds = np.asarray(table["seconds"])[firsts].sum() if count else 0.0
     groups = max(count * table.num_columns // _GROUP, int(seconds / _GROUP_SECONDS))
@@ -135,7 +135,7 @@ def _cuts(table, place):
     return np.unique(firsts[places[places < len(firsts)]]).tolist()
 
 
-def _divided(segments, firsts) -> Iterator[list[Segment]]:
+def _divide(segments, firsts) -> Iterator[list[Segment]]:
     """Yield the segments of each row group; firsts are the replicates that further ones begin."""
     ahead = list(reversed(firsts))
     some: list[Segment] = []
@@ -152,13 +152,13 @@ def _divided(segments, firsts) -> Iterator[list[Segment]]:
 def _footer_with(content, coverage) -> bytes:
     """Return the footer of a file, with what a part's says beside that."""
     written = pq.read_metadata(pa.BufferReader(content))
-    empty, whole = pa.BufferOutputStream(), pa.BufferOutputStream()
+    empty, appended = pa.BufferOutputStream(), pa.BufferOutputStream()
     with pq.ParquetWriter(empty, written.schema.to_arrow_schema(), store_schema=False) as writer:
         writer.add_key_value_metadata({_COVERAGE: coverage})
     metadata = pq.read_metadata(pa.BufferReader(empty.getvalue()))
     metadata.append_row_groups(written)
-    metadata.write_metadata_file(whole)
-    return _footer_of(whole.getvalue().to_pybytes())
+    metadata.write_metadata_file(appended)
+    return _footer_of(appended.getvalue().to_pybytes())
 
 
 def _footer_of(content):
@@ -184,12 +184,7 @@ def digest(content: bytes) -> str:
 def read_part(path: Path) -> Part:
     """Return what a part holds; of a damaged one what can be read, and what cannot.
 
-    Raises
-    ------
-    ValueError
-        If there is no memory for it.
-    OSError
-        If the system does not let it be read.
+    A ValueError says that there is no memory for it.
     """
     return _read(path, lambda file: file.part(path), lambda reason: Part(path, (), damage=reason))
 
@@ -199,14 +194,8 @@ def read_rows(
 ) -> pa.Table:
     """Return some columns of a part's rows, or all, but for some.
 
-    Raises
-    ------
-    Damaged
-        If they are not what was written.
-    FileNotFoundError
-        If the part has been put into another one meanwhile.
-    ValueError
-        If there is no memory for them.
+    Damaged says that they are not what was written, FileNotFoundError that the part has been put
+    into another one meanwhile, and ValueError that there is no memory for them.
     """
 
     def rows(file):
@@ -218,9 +207,9 @@ def read_rows(
             if name not in without and (columns is None or name in columns)
         ]
         table = file.rows(part.groups, names)
-        for place, name in enumerate(table.column_names):
+        for index, name in enumerate(table.column_names):
             if file.kinds[name] == "string" and name not in _REPEATED:
-                table = table.set_column(place, name, file.texts(table[name]))
+                table = table.set_column(index, name, file.texts(table[name]))
         return table
 
     def refuse(_):
@@ -237,8 +226,8 @@ def rows_within(
 ) -> pa.Table:
     """Return some columns of those rows of a part that are of some of its segments' replicates."""
     table = read_rows(part, columns, without)
-    whole = sum(map(len, segments)) == part.replicates
-    return table if whole else select_rows(table, segments)
+    has_all = sum(map(len, segments)) == part.replicates
+    return table if has_all else select_rows(table, segments)
 
 
 class _TooLarge(Exception):
@@ -306,8 +295,8 @@ class _File:
             self._without: tuple[Segment, ...] = ()
         else:
             self._groups = [
-                _Group((place,), integer("stop", stop, minimum=0), _text(name), _segments(some))
-                for place, (stop, name, some) in enumerate(said["groups"])
+                _Group((index,), integer("stop", stop, minimum=0), _text(name), _segments(some))
+                for index, (stop, name, some) in enumerate(said["groups"])
             ]
             self._returned = tuple(map(_text, said["returned"]))
             self._without = _segments(said["without rows"])
@@ -340,17 +329,17 @@ class _File:
             raise Damaged("its footer names replicates twice")
         covered: list[Segment] = []
         start = 0
-        for place in intact:
-            stop = start + sum(self._rows[each] for each in self._groups[place].places)
+        for index in intact:
+            stop = start + sum(self._rows[each] for each in self._groups[index].places)
             there = list(_replicates_of(names, code[start:stop], replicate[start:stop]))
-            covered += self._covered(self._groups[place].segments, there)
+            covered += self._covered(self._groups[index].segments, there)
             start = stop
-        whole = self._is_whole and len(intact) == len(self._groups)
+        is_whole = self._is_whole and len(intact) == len(self._groups)
         lost = total - sum(map(len, covered))
         return Part(
             path, in_order(covered), self._generation, start, min(self._failed, start), self.kinds,
             self._returned, self._machine, tuple(intact),
-            damage="" if whole else f"{lost} of its {total} replicates lost",
+            damage="" if is_whole else f"{lost} of its {total} replicates lost",
         )  # fmt: skip
 
     def _covered(self, segments, there):
@@ -372,16 +361,16 @@ class _File:
         """The groups whose bytes are what was written."""
         starts = [0, *(group.stop for group in self._groups)]
         return [
-            place
-            for place, group in enumerate(self._groups)
-            if group.digest in ("", digest(self._content[starts[place] : group.stop]))
+            index
+            for index, group in enumerate(self._groups)
+            if group.digest in ("", digest(self._content[starts[index] : group.stop]))
         ]
 
     def rows(self, groups: Iterable[int], columns: Iterable[str]) -> pa.Table:
         """Return some columns of the rows of some groups; texts as dictionaries."""
         columns = list(columns)
         texts = [name for name in columns if self.kinds[name] == "string"]
-        places = [place for group in groups for place in self._groups[group].places]
+        places = [index for group in groups for index in self._groups[group].places]
         # Arrow's own buffer: an interrupt in a call of Python's could end the process in Arrow.
         buffer = pa.BufferReader(self._content)
         with pq.ParquetFile(buffer, metadata=self._metadata, read_dictionary=texts) as file:
@@ -477,12 +466,12 @@ def in_order(segments: Iterable[Segment]) -> tuple[Segment, ...]:
     return tuple(sorted(joined, key=lambda piece: (places[piece.cell], piece.start)))
 
 
-def _replicates_of(cells, place, replicate) -> Iterator[Segment]:
+def _replicates_of(cells, positions, replicate) -> Iterator[Segment]:
     """Yield the replicates that rows are of, in as many segments as the rows are in."""
-    if not len(place):
+    if not len(positions):
         return
     steps = np.diff(replicate)
-    begins = np.diff(place).astype(bool) | ((steps != 0) & (steps != 1))
+    begins = np.diff(positions).astype(bool) | ((steps != 0) & (steps != 1))
     starts = np.flatnonzero(np.r_[True, begins])
-    for start, stop in zip(starts, [*starts[1:], len(place)], strict=True):
-        yield Segment(cells[place[start]], int(replicate[start]), int(replicate[stop - 1]) + 1)
+    for start, stop in zip(starts, [*starts[1:], len(positions)], strict=True):
+        yield Segment(cells[positions[start]], int(replicate[start]), int(replicate[stop - 1]) + 1)

@@ -14,17 +14,7 @@ LARGEST_IN_FLOATS = 2**53  # integers up to it are floats, too
 def plain(what: str, value: Any) -> Any:
     """Return None, a boolean, a string, an integer of 64 bits or a float as Python has it.
 
-    Parameters
-    ----------
-    what : str
-        Whose value it is, for the error.
-    value : object
-        Such a value, also NumPy's.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If it is none of these.
+    A TypeError or ValueError says of a value that is none of these what it is the value of.
     """
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()

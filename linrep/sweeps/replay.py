@@ -118,10 +118,10 @@ def replay(
         raise
     except FAILURES as exception:
         error = exception
-    own = [name for name in stored if name not in RESERVED and name not in run.parameters]
+    results = [name for name in stored if name not in RESERVED and name not in run.parameters]
     known = not any(run.done().missing(Segment(cell_name(cell), replicate, replicate + 1)))
-    same = _same(rows, error, stored, own) if known else None
-    found = pd.DataFrame(rows)
+    same = _same(rows, error, stored, results) if known else None
+    table = pd.DataFrame(rows)
     comparable = known and error is None and 0 < len(rows) == len(stored)
     with one_thread():
         here = this_machine()
@@ -129,11 +129,11 @@ def replay(
     return Replay(
         cell,
         replicate,
-        found,
+        table,
         error,
         stored,
         same,
-        deviation(found, stored, own) if comparable else None,
+        deviation(table, stored, results) if comparable else None,
         None if before is None else (before, here),
     )
 
@@ -143,11 +143,7 @@ def _same(rows, error, stored, columns):
         return error is None and not rows
     if error is not None or stored["status"].iloc[0] == "failed":
         before = stored["exception"].iloc[0]
-        return (
-            error is not None
-            and isinstance(before, str)
-            and _where(describe(error)) == _where(before)
-        )
+        return error is not None and isinstance(before, str) and describe(error).is_same(before)
     if len(rows) != len(stored) or any(name not in stored for row in rows for name in row):
         return False
     return all(
@@ -164,8 +160,3 @@ def _equal(value, stored):
     if isinstance(stored, str):
         return as_text(value) == stored
     return value == stored and (value != 0 or copysign(1.0, value) == copysign(1.0, stored))
-
-
-def _where(text):
-    """Return an error without its place, which an edit of a comment moves."""
-    return text.rpartition(" (")[0] or text

@@ -7,8 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -30,7 +29,7 @@ from linrep._lib.warning import RunWarning, warn
 from linrep.sweeps import checkpoints
 from linrep.sweeps.chunks import Chunk, Job
 from linrep.sweeps.columns import parameter_type
-from linrep.sweeps.coverage import Coverage, Segment
+from linrep.sweeps.coverage import Segment
 from linrep.sweeps.crews import Crew, ExternalExecutor, Processes, Threads, present
 from linrep.sweeps.directories import create_run, presence
 from linrep.sweeps.grid import Cell
@@ -40,14 +39,13 @@ from linrep.sweeps.parts import Part
 from linrep.sweeps.sealing import check_portable, is_portable
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run
+from linrep.sweeps.todo import Todo
 from linrep.sweeps.workers import ATTEMPT
 
 _IN_FLIGHT = 2  # chunks submitted per worker: the next is there when one ends
 _LOOK_EVERY = 1.0  # seconds, for interrupts, other processes, and workers that come and go
 _MOST_SMALL = 60  # parts per worker until they are put together: about a minute's
 _MARK = ".running"
-_FIRST = 1  # replicates in a chunk before anything is known of their length
-_MOST_SEGMENTS = 2_000  # cells in a chunk
 
 
 class Stopped(Exception):
@@ -173,7 +171,7 @@ def run(
             stored.tidy()
             for leftover in stored.path.glob(f"{ATTEMPT}*"):
                 leftover.unlink(missing_ok=True)
-        todo = _Todo(
+        todo = Todo(
             sweep, stored, index, shards, chunk_seconds,
             reverse=not alone, retry_failed=retry_failed, order=order,
         )  # fmt: skip
@@ -215,7 +213,7 @@ def run(
 @contextmanager
 def _stopped_by_interrupts(stored):
     """Say how far a sweep is where an interrupt comes before its chunks, or after them."""
-    known: list[_Todo] = []  # nothing at first
+    known: list[Todo] = []  # nothing at first
     try:
         yield known
     except KeyboardInterrupt:
@@ -235,10 +233,7 @@ def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
 def _drive(stored, todo, job, crew, workers, bar, grace, budget):
     """Keep chunks in flight and store what they return, until nothing is left.
 
-    Returns
-    -------
-    bool
-        Whether there are notes on runs.
+    What is returned says whether there are notes on runs.
     """
     flying: dict[Future, tuple[list[Segment], bool]] = {}
     small: list[Part] = []  # parts of this process that have not been put together
@@ -292,7 +287,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
                 exhausted = not segments
                 if exhausted:
                     break
-                with _uninterrupted():
+                with _hold_interrupts():
                     flying[crew.submit(job(segments))] = (segments, False)
             if not flying and (interrupted or exhausted or not todo.left):
                 break
@@ -301,27 +296,27 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
             if not flying:
                 time.sleep(_LOOK_EVERY)  # until there is a worker
             for future in finished:
-                with _uninterrupted():
+                with _hold_interrupts():
                     store(future)
             if len(small) >= _MOST_SMALL * max(1, count):
-                with _uninterrupted():
+                with _hold_interrupts():
                     compact(stored, small)
                 small.clear()
         except KeyboardInterrupt:
             if interrupted or deserted:  # nobody is at work
-                left = under_way()
+                unfinished = under_way()
                 crew.end()
-                with _uninterrupted():
+                with _hold_interrupts():
                     for future in [each for each in flying if each.done()]:
                         with suppress(Exception):
                             store(future)
-                begun = checkpoints.notes(stored.path, left)  # but those stored now
+                begun = checkpoints.notes(stored.path, unfinished)  # but those stored now
                 raise Stopped(stored, todo.counts, begun=begun, at_once=True) from None
             interrupted = True
             limit = None if grace is None else time.monotonic() + grace
             crew.stop()
     crew.stop()
-    with _uninterrupted():
+    with _hold_interrupts():
         if small:
             compact(stored)
     if interrupted:
@@ -330,7 +325,7 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
 
 
 @contextmanager
-def _uninterrupted():
+def _hold_interrupts():
     """Let interrupts wait until the end of the block, so that no chunk is between two places."""
     if threading.current_thread() is not threading.main_thread():  # which alone hears them
         yield
@@ -348,127 +343,6 @@ def _uninterrupted():
                 signal.signal(number, handler)
         for handler, received, frame in heard:
             handler(received, frame)
-
-
-class _Todo:
-    """What is to be computed, cut into chunks of about the right length."""
-
-    def __init__(self, sweep, stored, index, shards, seconds, *, reverse, retry_failed, order):
-        self._stored = stored
-        self._seconds = seconds
-        asked = shares = list(_shares(sweep, index, shards, reverse))
-        if order is not None:
-            cells = dict(zip(sweep.names, sweep.grid, strict=True))
-            asked = _ordered(shares, lambda cell, replicate: order(cells[cell], replicate))
-        self.total = sum(map(len, asked))
-        self.generation = 0
-        self._done = stored.done()
-        if retry_failed:
-            self._done = _without_failures(stored, shares)
-            self.generation = 1 + max((part.generation for part in stored.parts()), default=0)
-        self._retrying = retry_failed
-        missing = [piece for each in asked for piece in self._done.missing(each)]
-        self._queue = deque(_from_the_middle(missing) if reverse and order is None else missing)
-        self.left = sum(map(len, self._queue))
-        self.machines = tuple(filter(None, stored.machines())) if self.left else ()
-        self._seen = {part.path.name for part in stored.parts()}
-        self._looked = time.monotonic()
-        self._rate = _FIRST / seconds  # replicates per second
-
-    @property
-    def counts(self) -> tuple[int, int]:
-        """How many replicates are done of how many that were asked for."""
-        return self.total - self.left, self.total
-
-    def next(self, workers) -> list[Segment]:
-        """Return the next chunk's segments, empty if there are none."""
-        self._look_for_others()
-        size = max(_FIRST, min(int(self._rate * self._seconds), self.left // (2 * workers)))
-        chosen: list[Segment] = []
-        while self._queue and size > 0 and len(chosen) < _MOST_SEGMENTS:
-            segment = self._queue.popleft()
-            pieces = list(self._done.missing(segment))
-            if not pieces:
-                self.left -= len(segment)
-                continue
-            self.left -= len(segment) - sum(map(len, pieces))
-            first, *others = pieces
-            if len(first) > size:
-                others.insert(0, Segment(first.cell, first.start + size, first.stop))
-                first = Segment(first.cell, first.start, first.start + size)
-            self._queue.extendleft(reversed(others))
-            chosen.append(first)
-            size -= len(first)
-        return chosen
-
-    def finish(self, segments: list[Segment], chunk: Chunk) -> None:
-        """Take note of a finished chunk, and of what it left undone."""
-        covered = Coverage()
-        for segment in chunk.segments:
-            covered.add(segment)
-            self._done.add(segment)
-        rest = [piece for segment in segments for piece in covered.missing(segment)]
-        self._queue.extendleft(reversed(rest))
-        count = sum(map(len, chunk.segments))
-        self.left -= count
-        self._rate = count / max(chunk.seconds, 1e-9)
-
-    def _look_for_others(self):
-        """Once a second, find out what another process has stored here."""
-        if self._retrying or time.monotonic() - self._looked < 1.0:
-            return
-        for part in self._stored.parts():
-            if part.path.name not in self._seen:
-                self._seen.add(part.path.name)
-                self._done.update(part.segments)
-        self._looked = time.monotonic()
-
-
-def _shares(sweep, index, shards, reverse) -> Iterator[Segment]:
-    """Yield a shard's share of every cell: blocks of replicates, dealt out in turn."""
-    # Dealt out by name: shards that list the cells in different orders have different shares, too.
-    places = {name: place for place, name in enumerate(sorted(sweep.names))}
-    for name in reversed(sweep.names) if reverse else sweep.names:
-        block = (index - 1 + places[name]) % shards
-        start, stop = (sweep.replicates * edge // shards for edge in (block, block + 1))
-        if stop > start:
-            yield Segment(name, start, stop)
-
-
-def _ordered(segments, key):
-    """Return the replicates of segments one by one, those with the smallest key first."""
-    single = [
-        Segment(segment.cell, replicate, replicate + 1)
-        for segment in segments
-        for replicate in range(segment.start, segment.stop)
-    ]
-    keys = {segment: key(segment.cell, segment.start) for segment in single}
-    return sorted((each for each in single if keys[each] is not None), key=keys.__getitem__)
-
-
-def _from_the_middle(segments):
-    """Yield the far half of each segment before the near one, which another process is at."""
-    for segment in segments:
-        middle = (segment.start + segment.stop) // 2
-        for start, stop in ((middle, segment.stop), (segment.start, middle)):
-            if start < stop:
-                yield Segment(segment.cell, start, stop)
-
-
-def _without_failures(stored, shares):
-    done = stored.done()
-    failed = stored.failures()
-    if failed.empty:
-        return done
-    again = Coverage()
-    for cell, replicate in zip(failed["cell"], failed["replicate"], strict=True):
-        again.add(Segment(cell, int(replicate), int(replicate) + 1))
-    kept = Coverage()
-    for share in shares:
-        for piece in done.within(share.cell, share.stop):
-            for fine in again.missing(piece):
-                kept.add(fine)
-    return kept
 
 
 def _job_factory(sweep, seconds, directory) -> Callable[[list[Segment]], Job]:
@@ -496,22 +370,22 @@ def _job_factory(sweep, seconds, directory) -> Callable[[list[Segment]], Job]:
 def _crew(executor, workers, guarded, timeout) -> Crew:
     """Return who computes chunks."""
     if isinstance(executor, ThreadPoolExecutor) and timeout is None:
-        return Threads(executor, own=False)
+        return Threads(executor, owned=False)
     if executor is not None:
         return ExternalExecutor(executor, timeout)
     if guarded:
         return Processes(workers(), timeout)
-    return Threads(ThreadPoolExecutor(workers()), own=True)
+    return Threads(ThreadPoolExecutor(workers()), owned=True)
 
 
 def _tell_others(stored, todo, bar, machine):
     """Say once what tells the machine that goes on apart from those of what is stored."""
-    found, todo.machines = todo.machines, ()
-    here = machine() if found else ""
+    machines, todo.machines = todo.machines, ()
+    here = machine() if machines else ""
     # Which libraries for linear algebra are loaded depends on what has run in a process.
     unlike = [
         [line for line in differences(each, here) if not line.startswith("BLAS: ")]
-        for each in found
+        for each in machines
     ]
     fewest = min(unlike, key=len, default=[])
     if fewest:

@@ -64,14 +64,14 @@ class Specification:
             if not self.streams:
                 raise ValueError("streams must name at least one purpose")
             streams = {
-                purpose: _known(f"streams[{purpose!r}]", names, known)
+                purpose: _check_known(f"streams[{purpose!r}]", names, known)
                 for purpose, names in self.streams.items()
             }
         for attribute, value in (
             ("grid", grid),
             ("replicates", check.count("replicates", self.replicates, most=MOST_REPLICATES)),
             ("seed", check.integer("seed", self.seed, minimum=0)),
-            ("paired", _known("paired", self.paired, known)),
+            ("paired", _check_known("paired", self.paired, known)),
             ("streams", streams),
             ("settings", _read_settings(self.settings)),
             ("name", name),
@@ -188,8 +188,8 @@ def extends(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Tell whether a description only adds cells and replicates to another."""
     grown = ("cells", "streams", "replicates")
     same = all(old.get(name) == new.get(name) for name in {*old, *new} if name not in grown)
-    kept = _by_cell(old).items() <= _by_cell(new).items()
-    return same and kept and new["replicates"] >= old["replicates"]
+    has_old_cells = _by_cell(old).items() <= _by_cell(new).items()
+    return same and has_old_cells and new["replicates"] >= old["replicates"]
 
 
 def _by_cell(description):
@@ -219,7 +219,7 @@ def _read_settings(settings) -> dict[str, Any]:
         raise type(error)(f"settings must hold plain finite values: {error}") from None
 
 
-def _known(argument, names: Iterable[str], known) -> Sequence[str]:
+def _check_known(argument, names: Iterable[str], known) -> Sequence[str]:
     names = (names,) if isinstance(names, str) else tuple(names)
     for name in names:
         if name not in known:

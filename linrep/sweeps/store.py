@@ -77,7 +77,7 @@ class Run:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Their names."""
+        """The names of the cells, in the same order."""
         return tuple(map(cell_name, self.cells))
 
     @cached_property
@@ -163,10 +163,10 @@ class Run:
         A machine is what digits may depend on beside code and seed, as JSON: processor,
         instructions, kernels and threads of linear algebra, versions.
         """
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         for part, owned in self._owned():
-            found[part.machine] += sum(map(len, owned))
-        return {name: count for name, count in found.most_common() if count}
+            counts[part.machine] += sum(map(len, owned))
+        return {name: count for name, count in counts.most_common() if count}
 
     def machine_of(self, cell: str, replicate: int) -> str | None:
         """Return what computed a replicate, None if it is not stored.
@@ -228,8 +228,8 @@ class Run:
         one = Segment(cell, replicate, replicate + 1)
 
         def owned():
-            for part, own in self._owned():
-                if not any(Coverage(own).missing(one)):
+            for part, segments in self._owned():
+                if not any(Coverage(segments).missing(one)):
                     yield part, [one]
 
         return self._frame(owned)
@@ -319,8 +319,8 @@ class Run:
             The columns that the function returned; by default all that not every row has.
         """
         if returned is None:
-            own = {*self.parameters, *RESERVED}
-            returned = [name for name in table.column_names if name not in own]
+            known = {*self.parameters, *RESERVED}
+            returned = [name for name in table.column_names if name not in known]
         kinds = self._kinds(table)
         if kinds != self._kinds():  # first, so that at no time a reader overlooks a column
             self.unify(kinds)
@@ -404,15 +404,15 @@ class Run:
 
     @cached_property
     def _places(self):
-        return {name: place for place, name in enumerate(self.names)}
+        return {name: position for position, name in enumerate(self.names)}
 
     def _look(self):
         """Read the footers of parts that are new, and forget those that are gone."""
-        found = self._listing()
-        while found != (later := self._listing()):  # files came and went meanwhile
-            found = later
-        self._parts = {name: part for name, part in self._parts.items() if name in found}
-        for name, path in found.items():
+        files = self._listing()
+        while files != (later := self._listing()):  # files came and went meanwhile
+            files = later
+        self._parts = {name: part for name, part in self._parts.items() if name in files}
+        for name, path in files.items():
             # A good one may have come in place of a damaged one.
             if name not in self._parts or self._parts[name].damage:
                 self._parts[name] = read_part(path)
@@ -449,8 +449,8 @@ class Run:
         ]
         kinds = common_kinds(results, is_large)
         for name in self.parameters:
-            own = parameter_type(cell.get(name) for cell in self.cells)
-            kinds[name] = common_parameter_kind([own, *(e[name] for e in schemas if name in e)])
+            stated = parameter_type(cell.get(name) for cell in self.cells)
+            kinds[name] = common_parameter_kind([stated, *(e[name] for e in schemas if name in e)])
         return kinds
 
     def _rescue(self, part):
@@ -482,12 +482,12 @@ class Run:
         Only of this sweep's cells and replicates: another process may have extended it.
         """
         for part, pieces in shared_out(self.parts(), Coverage()):
-            own = [
+            segments = [
                 Segment(piece.cell, piece.start, min(piece.stop, self.replicates))
                 for piece in pieces
                 if piece.cell in self._places and piece.start < self.replicates
             ]
-            yield part, own
+            yield part, segments
 
     def _count_failed(self, part, owned):
         if not part.failed:
@@ -508,12 +508,12 @@ class Run:
             return pd.DataFrame(columns=list(known) if wanted is None else wanted)
         table = pa.concat_tables(alike(tables), promote_options="permissive")
         frame = with_large_integers(table).to_pandas(use_threads=False)
-        place = frame["cell"].map(self._places).to_numpy(np.int64)
-        if not _sorted_by(place, frame["replicate"], frame["row"]):
-            order = np.lexsort((frame["row"], frame["replicate"], place))
+        positions = frame["cell"].map(self._places).to_numpy(np.int64)
+        if not _sorted_by(positions, frame["replicate"], frame["row"]):
+            order = np.lexsort((frame["row"], frame["replicate"], positions))
             frame = frame.iloc[order].reset_index(drop=True)
-            place = place[order]
-        frame["cell"] = pd.Categorical.from_codes(place, list(self.names))
+            positions = positions[order]
+        frame["cell"] = pd.Categorical.from_codes(positions, list(self.names))
         for name in {"stream", "versions"} & set(frame):
             column = frame[name].astype("category").cat.remove_unused_categories()
             frame[name] = column.cat.reorder_categories(sorted(column.cat.categories))
@@ -521,17 +521,17 @@ class Run:
             if wanted is None or name in wanted:
                 values = [cell.get(name) for cell in self.cells]
                 column = parameter_column(values, parameter_type(values)).to_pandas()
-                frame[name] = column.take(place).array  # of the same type for any rows
+                frame[name] = column.take(positions).array  # of the same type for any rows
         return frame.reindex(columns=self.columns if wanted is None else wanted)
 
     def _tables(self, owned, columns):
-        found = [
+        tables = [
             (segments[0], rows_within(part, segments, columns, self.parameters))
             for part, segments in owned
             if segments
         ]
-        found.sort(key=lambda pair: self.position(pair[0]))
-        return [table for _, table in found if table.num_rows]
+        tables.sort(key=lambda pair: self.position(pair[0]))
+        return [table for _, table in tables if table.num_rows]
 
     def __repr__(self):
         return (

@@ -76,12 +76,12 @@ def summarize(
         raise ValueError(f"{value!r} must be true or false, as in 'distance < 1e-3'")
     codes, keys = _groups(rows, by)
     failed = failed.to_numpy(bool)
-    kept = ~failed & values.notna().to_numpy()
+    is_value = ~failed & values.notna().to_numpy()
     total, counts, failures = (
-        np.bincount(codes[some], minlength=len(keys)) for some in (slice(None), kept, failed)
+        np.bincount(codes[some], minlength=len(keys)) for some in (slice(None), is_value, failed)
     )
     numbers = {"replicates": counts, "missing": total - failures - counts, "failed": failures}
-    values, codes = values.to_numpy()[kept], codes[kept]
+    values, codes = values.to_numpy()[is_value], codes[is_value]
     parts = _estimates(values, codes, counts, statistic, quantiles, confidence)
     estimates = pd.DataFrame(parts, columns=["estimate", "low", "high"])
     result = pd.concat([keys, pd.DataFrame(numbers), estimates], axis=1)
@@ -105,11 +105,11 @@ def _with_unstored(summary, run, by):
     )
     expected = run.replicates * cells.groupby(by, sort=True, dropna=False).size()
     summary = summary.astype(cells.dtypes)  # groups without a value have lost theirs
-    found = expected.rename("_expected").reset_index().merge(summary, on=by, how="outer")
+    table = expected.rename("_expected").reset_index().merge(summary, on=by, how="outer")
     counts = ["replicates", "missing", "failed"]
-    found[counts] = found[counts].fillna(0).astype(int)
-    found["missing"] = found.pop("_expected") - found["replicates"] - found["failed"]
-    return found
+    table[counts] = table[counts].fillna(0).astype(int)
+    table["missing"] = table.pop("_expected") - table["replicates"] - table["failed"]
+    return table
 
 
 def thresholds(
@@ -229,9 +229,9 @@ def _estimates(values, codes, counts, statistic, quantiles, confidence):
         return result
     # Groups of one size make a matrix; there are at most as many sizes as sum to all values.
     groups = np.argsort(counts, kind="stable")
-    place = np.empty(len(groups), np.min_scalar_type(len(groups)))  # small numbers sort faster
-    place[groups] = np.arange(len(groups))
-    values = values[np.argsort(place[codes], kind="stable")]
+    ranks = np.empty(len(groups), np.min_scalar_type(len(groups)))  # small numbers sort faster
+    ranks[groups] = np.arange(len(groups))
+    values = values[np.argsort(ranks[codes], kind="stable")]
     for size, several in zip(*np.unique(counts, return_counts=True), strict=True):
         same, groups = np.split(groups, [several])
         matrix, values = np.split(values, [several * size])

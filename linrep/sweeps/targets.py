@@ -33,10 +33,6 @@ def loading_only(allowed: Iterable[str]) -> Iterator[None]:
 
     For references that come from a file: whoever wrote it would choose what runs here otherwise.
     Where one is allowed, what the caller has named is loaded.
-
-    Parameters
-    ----------
-    allowed : iterable of str
     """
     # A file that has been loaded is a module, by which cells name what is in it.
     token = _allowed.set({name: each for each in allowed for name in (_full(each), label(each))})
@@ -80,13 +76,13 @@ def load(reference: str) -> Callable[..., Any]:
             )
         home, _, name = allowed[_full(reference)].rpartition(":")
     if home.endswith(".py"):
-        found = load_file(home).get(name)
+        target = load_file(home).get(name)
     else:
-        with _loading(home, name):
-            found = _find(home, name)
-    if not callable(found):
+        with _explain_failure(home, name):
+            target = _find(home, name)
+    if not callable(target):
         raise ValueError(f"{home} has no function or class {name}")
-    return found
+    return target
 
 
 def reference(function: Any) -> str | None:
@@ -104,7 +100,7 @@ def reference(function: Any) -> str | None:
 
 
 @contextmanager
-def _loading(home, name="NAME"):
+def _explain_failure(home, name="NAME"):
     """Say in one line what kept a file or module from being loaded."""
     try:
         yield
@@ -134,15 +130,11 @@ def named_by_file(reference: str) -> str:
     """Return ``module:name`` as ``file.py:name``, which another process finds, too, if it is one.
 
     Of modules that have been loaded by `load`, or lie beside such a one.
-
-    Parameters
-    ----------
-    reference : str
     """
     home, _, name = reference.rpartition(":")
     folder, file = os.path.split(getattr(sys.modules.get(home), "__file__", None) or "")
-    own = file == f"{home}.py" and folder in _loaded
-    return f"{os.path.relpath(os.path.join(folder, file))}:{name}" if own else reference
+    was_loaded = file == f"{home}.py" and folder in _loaded
+    return f"{os.path.relpath(os.path.join(folder, file))}:{name}" if was_loaded else reference
 
 
 def add_folder(folder: str) -> None:
@@ -158,7 +150,7 @@ def load_file(path: str | Path) -> dict[str, Any]:
         raise ValueError(f"no such file: {path}")
     add_folder(str(path.resolve().parent))  # as for a script that is run
     _loaded.add(str(path.resolve().parent))
-    with _loading(str(path)):
+    with _explain_failure(str(path)):
         return _run_file(path)
 
 
@@ -177,13 +169,13 @@ _loaded: set[str] = set()
 
 def own_sources() -> list[Source]:
     """Return the modules beside the files that have been loaded, for machines without them."""
-    found = []
+    sources = []
     for name, module in tuple(sys.modules.items()):
         home = getattr(module, "__file__", None)
         if home and "." not in name and name != "__main__" and os.path.dirname(home) in _loaded:
             with suppress(OSError):
-                found.append(Source(name, home, Path(home).read_bytes()))
-    return found
+                sources.append(Source(name, home, Path(home).read_bytes()))
+    return sources
 
 
 def install(source: Source) -> None:
@@ -229,7 +221,7 @@ def _is_installed(folder):
     )
 
 
-def installed(path: str) -> bool:
+def is_installed(path: str) -> bool:
     """Tell whether a source file is Python's, linrep's or another installed package's."""
     folders = {str(Path(__file__).parents[1]), sys.prefix, sys.base_prefix}
     return path.startswith(("<", *(f"{folder}{os.sep}" for folder in folders)))
@@ -243,8 +235,8 @@ def _run_file(path):
     path = path.resolve()
     other = sys.modules.get(path.stem)
     if other is None:
-        found = find_spec(path.stem) if path.stem.isidentifier() else None
-        home = found.origin if found else None
+        spec = find_spec(path.stem) if path.stem.isidentifier() else None
+        home = spec.origin if spec else None
     else:
         home = getattr(other, "__file__", None)
     if home is None or Path(home).resolve() != path:
@@ -261,13 +253,13 @@ def _find(module, name):
     # For a module that is there and not loaded: what else the folder has replaces nothing.
     if "" not in sys.path and first not in sys.modules and PathFinder.find_spec(first, [here]):
         add_folder(here)
-    found: Any = import_module(module)
-    home = getattr(found, "__file__", None)
-    if home and not installed(home):
+    item: Any = import_module(module)
+    home = getattr(item, "__file__", None)
+    if home and not is_installed(home):
         _loaded.add(os.path.dirname(home))
     for part in name.split("."):
-        found = getattr(found, part, None)
-    return found
+        item = getattr(item, part, None)
+    return item
 
 
 checked(globals())

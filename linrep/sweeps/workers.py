@@ -132,10 +132,10 @@ class WorkerProcess:
             raise ChildProcessError(_ENDED)
         how = _how(self._close(process))
         # The one that was given up, though the next may have begun before the process was ended.
-        place, began = given_up[0] if given_up else _PAGE.unpack_from(self._page)[:2]
-        if place == NOWHERE:
+        index, began = given_up[0] if given_up else _PAGE.unpack_from(self._page)[:2]
+        if index == NOWHERE:
             raise _EndedOutside(f"a worker process {how} outside of any job")
-        raise WorkerEnded(how, place, time.monotonic() - began, bool(given_up))
+        raise WorkerEnded(how, index, time.monotonic() - began, bool(given_up))
 
     def stop(self) -> None:
         """Let it leave the rest of its chunk, and of those to come."""
@@ -179,9 +179,9 @@ class WorkerProcess:
 
     def _watch(self, process, timeout, done, given_up):
         while not done.wait(max(_SHORTEST_LOOK, min(timeout / 10.0, 0.2))):
-            place, began, _ = _PAGE.unpack_from(self._page)
-            if place != NOWHERE and time.monotonic() - began > timeout:
-                given_up.append((place, began))
+            index, began, _ = _PAGE.unpack_from(self._page)
+            if index != NOWHERE and time.monotonic() - began > timeout:
+                given_up.append((index, began))
                 process.kill()
                 return
 
@@ -189,13 +189,8 @@ class WorkerProcess:
 class WorkerPool(Executor):
     """Worker processes, each with a thread that hears what it says.
 
-    A job that ends its process raises `WorkerEnded`, and the others go on.
-
-    Parameters
-    ----------
-    workers : int
-    timeout : float, optional
-        Seconds after which a replicate or call is given up.
+    A job that ends its process raises `WorkerEnded`, and the others go on; a replicate or call is
+    given up after the seconds of the timeout.
     """
 
     def __init__(self, workers: int, timeout: float | None = None):
@@ -262,7 +257,7 @@ class WorkerPool(Executor):
             self._idle.put(process)
 
 
-def completed(pool: Executor, jobs: Mapping[str, tuple]) -> Iterator[tuple[str, Any]]:
+def run_jobs(pool: Executor, jobs: Mapping[str, tuple]) -> Iterator[tuple[str, Any]]:
     """Yield names and what they return of jobs, each a function and its arguments, as they end.
 
     A job that ends its process has a :class:`WorkerEnded` in place of what it returns.
@@ -280,15 +275,8 @@ def run_sealed(sealed: Sealed, sweep: str = "", number: int = 0) -> Chunk:
     """Run a job in this process, or `run_guarded` once one of its sweep has ended its process.
 
     While it runs there is a file, which a later attempt finds if this one does not come to an end:
-    an executor that begins a job anew, such as Dask's, does not say that it has lost a worker.
-
-    Parameters
-    ----------
-    sealed : Sealed
-    sweep : str
-        A name that no other call of `run` has; empty for no such file.
-    number : int
-        Of the job in the sweep.
+    an executor that begins a job anew, such as Dask's, does not say that it has lost a worker. The
+    sweep has a name that no other call of `run` has, or an empty one for no such file.
     """
     job = unseal(sealed)
     if not sweep:
@@ -322,9 +310,9 @@ class _Page:
         with open(path, "rb+") as file:
             self._page = mmap.mmap(file.fileno(), _PAGE.size)
 
-    def begin(self, place: int) -> None:
+    def begin(self, index: int) -> None:
         """Note that a replicate begins; the byte that says whether to stop is left as it is."""
-        struct.pack_into("<qd", self._page, 0, place, time.monotonic())
+        struct.pack_into("<qd", self._page, 0, index, time.monotonic())
 
     def stopped(self) -> bool:
         """Tell whether to leave the rest of a chunk."""

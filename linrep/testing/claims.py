@@ -82,7 +82,7 @@ def claim_tests(
         else:
             found, entry = claim.verify(budget, rng), entries.get(claim.id)
             good = outcome(found.verdict, budget, entry, claim.expected) not in WRONG
-            reason = f"expected {claim.expected if entry is None else entry['verdict']}"
+            reason = f"expected {claim.expected if entry is None else entry.verdict}"
         if not good:
             needed = f" It would take {found.needed}." if found.needed else ""
             raise AssertionError(

@@ -60,24 +60,24 @@ def lines(truth: SharedRepresentation, *, metric: str = "population_risk") -> di
     def value(bound):
         return 0.5 * bound.mean if risk else bound.squared_chordal
 
-    found = {
+    functions = {
         "heads known": lambda m: value(bounds.known_heads(truth, m)),
         "Cramér-Rao": lambda m: value(bounds.cramer_rao(truth, m)),
     }
     if truth.design == "gaussian":
-        found["Cramér-Rao given the covariates"] = lambda m: value(
+        functions["Cramér-Rao given the covariates"] = lambda m: value(
             bounds.cramer_rao(truth, m, given_design=True)
         )
     if not risk:
-        found["minimax"] = lambda m: minimax.squared_chordal(truth, m)
+        functions["minimax"] = lambda m: minimax.squared_chordal(truth, m)
     elif truth.design == "gaussian":
-        found["representation known"] = lambda m: value(bounds.known_representation(truth, m))
-        found["minimax"] = lambda m: (
+        functions["representation known"] = lambda m: value(bounds.known_representation(truth, m))
+        functions["minimax"] = lambda m: (
             0.5
             / truth.n
             * float(minimax.prediction_error(truth.d, truth.k, truth.n, m, noise=truth.noise))
         )
-    return {name: _line(function, truth.n) for name, function in found.items()}
+    return {name: _line(function, truth.n) for name, function in functions.items()}
 
 
 def _line(function, n):

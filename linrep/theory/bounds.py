@@ -196,28 +196,28 @@ def cramer_rao(
     inverse at least the inverse of the mean. What the head adds depends on
     :math:`(X_i B)^+ X_i N`, which is independent of A and has mean square k/(m_i - k - 1).
     """
-    sizes, k, rest = read_sizes(truth, m), truth.k, truth.d - truth.k
+    sizes, k, codimension = read_sizes(truth, m), truth.k, truth.d - truth.k
     sigma2 = truth.noise**2
     if not given_design:
-        inverse = _inverse_information(truth, sizes) if rest else np.zeros((k, k))
-        errors = sigma2 * (k / sizes + rest * _quadratic_form(truth.W, inverse))
-        return ErrorBound(errors, float(sigma2 * rest * np.trace(inverse)))
+        inverse = _inverse_information(truth, sizes) if codimension else np.zeros((k, k))
+        errors = sigma2 * (k / sizes + codimension * _quadratic_form(truth.W, inverse))
+        return ErrorBound(errors, float(sigma2 * codimension * np.trace(inverse)))
     require_gaussian(truth, "given_design")
     spare = np.maximum(sizes - k, 0.0)
     inverse = np.zeros((k, k))
-    if rest:
+    if codimension:
         require_spanning(truth)
         if not spans(np.sqrt(spare)[:, None] * truth.W):
             return ErrorBound(np.full(truth.n, np.inf), np.inf)
         inverse = _inverse_information(truth, spare)
     if sigma2 == 0.0:
         return ErrorBound(np.where(sizes >= k, 0.0, np.inf), 0.0)
-    outside = rest * _quadratic_form(truth.W, inverse)
+    outside = codimension * _quadratic_form(truth.W, inverse)
     room = sizes - k - 1.0
     some = room > 0.0
     heads = k / np.where(some, room, 1.0)
     errors = np.where(some, sigma2 * (heads + (1.0 + heads) * outside), np.inf)
-    return ErrorBound(errors, float(sigma2 * rest * np.trace(inverse)))
+    return ErrorBound(errors, float(sigma2 * codimension * np.trace(inverse)))
 
 
 def _inverse_information(truth, weights):

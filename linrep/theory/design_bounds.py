@@ -146,24 +146,24 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
     """
     truth = _read(data, truth)
     n, d, k, W = truth.n, truth.d, truth.k, truth.W
-    rest, sigma2 = d - k, truth.noise**2
-    memory.require("the clients' second moments", 3 * n * rest**2 + d * d, n=n, d=d)
+    codimension, sigma2 = d - k, truth.noise**2
+    memory.require("the clients' second moments", 3 * n * codimension**2 + d * d, n=n, d=d)
     N = np.linalg.qr(truth.B, mode="complete")[0][:, k:]
-    blocks, growth = np.empty((2, n, rest, rest))
+    blocks, growth = np.empty((2, n, codimension, codimension))
     heads, scale = np.empty(n), 0.0
     for i in range(n):
         X = data.client(i)[0]
         inside, outside = X @ truth.B, X @ N
         U, values, VT = np.linalg.svd(inside, full_matrices=False)
-        kept = values > max(inside.shape) * np.finfo(np.float64).eps * values[0]
-        U, values, VT = U[:, kept], values[kept], VT[kept]
+        is_positive = values > max(inside.shape) * np.finfo(np.float64).eps * values[0]
+        U, values, VT = U[:, is_positive], values[is_positive], VT[is_positive]
         products = U.T @ outside
         residual = outside - U @ products
         blocks[i] = residual.T @ residual
-        heads[i] = np.sum(values**-2.0) if kept.sum() == k else np.inf
+        heads[i] = np.sum(values**-2.0) if is_positive.sum() == k else np.inf
         # An error Z w_i outside of span(B) moves the head by (X_i B)^+ X_i N Z w_i.
         moved = products / values[:, None]
-        growth[i] = np.eye(rest) + moved.T @ moved
+        growth[i] = np.eye(codimension) + moved.T @ moved
         scale = max(scale, np.sum(W[i] ** 2) * np.sum(outside**2))
     inverse, lost = _inverse_information(blocks, truth, scale)
     outside = np.einsum("ia,ajbl,ib,ijl->i", W, inverse, W, growth, optimize=True)
@@ -197,14 +197,14 @@ def _inverse_information(blocks, truth, scale):
     Of shapes (k, side, k, side) and (k, side, dimension).
     """
     k, side = truth.k, blocks[0].shape[0]
-    whole = k * side
-    memory.require("the information matrix", 4 * whole**2, d=truth.d, k=k)
+    size = k * side
+    memory.require("the information matrix", 4 * size**2, d=truth.d, k=k)
     information = np.zeros((k, side, k, side))
     for w, block in zip(truth.W, blocks, strict=True):
         information += np.einsum("a,jl,b->ajbl", w, block, w)
-    values, vectors = np.linalg.eigh(information.reshape(whole, whole))
-    kept = values > _SINGULAR * whole * scale
-    half, lost = vectors[:, kept] / np.sqrt(values[kept]), vectors[:, ~kept]
+    values, vectors = np.linalg.eigh(information.reshape(size, size))
+    is_regular = values > _SINGULAR * size * scale
+    half, lost = vectors[:, is_regular] / np.sqrt(values[is_regular]), vectors[:, ~is_regular]
     inverse = (half @ half.T).reshape(k, side, k, side)
     return inverse, lost.reshape(k, side, lost.shape[1])
 

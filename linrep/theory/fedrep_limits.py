@@ -187,10 +187,10 @@ def effective_step_size(
     check.choice("batches", batches, BATCHES)
     if batches == "same":
         return step_size * _share(k, m)
-    left = 1.0 - step_size * check.numbers("variance", variance, minimum=0.0)
-    if np.any(left == 0.0):
+    remaining = 1.0 - step_size * check.numbers("variance", variance, minimum=0.0)
+    if np.any(remaining == 0.0):
         raise ValueError("step_size times variance must not be 1: the round would lose B")
-    return step_size / left
+    return step_size / remaining
 
 
 def population_round(

@@ -190,7 +190,7 @@ def iterate(
     if Theta.ndim < 2:
         raise ValueError(f"Theta must have shape (..., rows, k), got {Theta.shape}")
     *batch, rows, k = Theta.shape
-    record = check.unmasked("record", record)
+    record = check.read_array("record", record)
     if record.ndim != 1 or record.size == 0 or record.dtype.kind not in "iu":
         raise ValueError("record must be a list of numbers of steps, at least one")
     if record[0] < 0 or (np.diff(record) <= 0).any():

@@ -118,17 +118,17 @@ def squared_chordal(
     least rho, and 0 instead of Z' is not farther from Z than that.
     """
     require_spanning(truth)
-    sizes, rest = read_sizes(truth, m), truth.d - truth.k
-    if truth.noise == 0.0 or rest == 0:
+    sizes, codimension = read_sizes(truth, m), truth.d - truth.k
+    if truth.noise == 0.0 or codimension == 0:
         return 0.0
     g = np.linalg.svd(np.sqrt(sizes)[:, None] * truth.W, compute_uv=False) ** 2
     if radius is None:
         rho = np.geomspace(1e-6, 0.4999, 2000)
     else:
         rho = np.array([check.real("radius", radius, above=0.0, below=0.5)])
-    prior = np.pi**2 * rest * truth.k / rho**2
+    prior = np.pi**2 * codimension * truth.k / rho**2
     sums = np.sum(1.0 / (g / truth.noise**2 + prior[:, None]), axis=1)
-    return float(np.max((1.0 - 4.0 * rho**2) / (1.0 + rho**2) * rest * sums))
+    return float(np.max((1.0 - 4.0 * rho**2) / (1.0 + rho**2) * codimension * sums))
 
 
 checked(globals(), nan=False, large=False)

@@ -117,7 +117,7 @@ def fresh_batches(
     """
     require_gaussian(truth, "batches of finite size")
     require_spanning(truth)
-    n, k, rest = truth.n, truth.k, truth.d - truth.k
+    n, k, codimension = truth.n, truth.k, truth.d - truth.k
     m = check.integer("m", m, minimum=1)
     eta = check.real("step_size", step_size, above=0.0)
     q = n if participants is None else participants
@@ -126,7 +126,7 @@ def fresh_batches(
     split = batches == "split"
     if split and m < k + 2:
         raise ValueError(f"m must be at least k + 2 = {k + 2} for split batches, got {m}")
-    if rest == 0:
+    if codimension == 0:
         return 0.0
     freedom = m if split else max(m - k, 0)
     if freedom == 0:
@@ -138,7 +138,7 @@ def fresh_batches(
     # Sum over clients of (w_i' M w_i) w_i w_i', as a matrix that acts on the entries of M.
     pairs = np.einsum("ia,ib->iab", W, W).reshape(n, k * k)
     quartic = pairs.T @ pairs
-    share, fluctuation = freedom / m, freedom * (rest + 1.0 + rest * head) / m**2
+    share, fluctuation = freedom / m, freedom * (codimension + 1.0 + codimension * head) / m**2
     linear = eta * share * (np.kron(S, eye) + np.kron(eye, S))
     # Two clients that differ are both there with probability q(q - 1)/(n(n - 1)), one with q/n.
     both = (q - 1.0) / (q * n * (n - 1.0)) if n > 1 else 0.0
@@ -147,7 +147,7 @@ def fresh_batches(
     # The mean square settles if its operator, 1 - change, has all eigenvalues inside the circle.
     if np.abs(np.linalg.eigvals(np.eye(k * k) - change)).max() >= 1.0:
         return np.inf
-    added = eta**2 * truth.noise**2 * freedom * rest * (1.0 + head) / (q * m**2) * S
+    added = eta**2 * truth.noise**2 * freedom * codimension * (1.0 + head) / (q * m**2) * S
     return float(np.trace(np.linalg.solve(change, added.ravel()).reshape(k, k)))
 
 

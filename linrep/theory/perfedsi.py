@@ -173,8 +173,8 @@ def regularity(
     U = check.array("U", U, (n, d, k))
     V = check.array("V", V, (n, truth.p, k))
     of_truth = truth.U, truth.V, truth.Z, truth.singular_values
-    found = local_regularity(*of_truth, U, V, loss=loss, c_0=c_0).worst()
-    return Regularity(*(float(value) for value in found))
+    worst = local_regularity(*of_truth, U, V, loss=loss, c_0=c_0).worst()
+    return Regularity(*(float(value) for value in worst))
 
 
 def local_regularity(
@@ -375,11 +375,11 @@ def alignment(truth: SideInformationCompletion, U: ArrayLike, V: ArrayLike) -> A
     """
     U, V = check.array("U", U, (truth.d, None)), check.array("V", V, (truth.p, None))
     Y, _ = np.linalg.qr(truth.Z @ truth.V)
-    left, _ = np.linalg.qr(truth.U)
+    basis, _ = np.linalg.qr(truth.U)
     return Alignment(
         *(
             float(np.linalg.svd(A, compute_uv=False)[-1]) ** 2
-            for A in (Y.T @ truth.Z @ V, truth.Z, left.T @ U)
+            for A in (Y.T @ truth.Z @ V, truth.Z, basis.T @ U)
         )
     )
 
@@ -628,14 +628,14 @@ def bias_risk(
     b = check.array("biases", biases, (len(Z),))
     if not m > 0:
         raise ValueError(f"m must be greater than 0, got {m}")
-    rest = float(np.mean((b - Z @ np.linalg.lstsq(Z, b, rcond=None)[0]) ** 2))
+    bias = float(np.mean((b - Z @ np.linalg.lstsq(Z, b, rcond=None)[0]) ** 2))
     if not np.isfinite(m):
-        return 0.5 * rest
+        return 0.5 * bias
     q, N = int(np.linalg.matrix_rank(Z)), len(Z) * float(m)
     if N - q <= d + 1:
         return np.inf
-    slope = d * (N * rest + (N - q) * noise**2) / ((N - q) * (N - q - d - 1))
-    return 0.5 * (slope + rest + q / N * (noise**2 + slope))
+    slope = d * (N * bias + (N - q) * noise**2) / ((N - q) * (N - q - d - 1))
+    return 0.5 * (slope + bias + q / N * (noise**2 + slope))
 
 
 checked(globals(), nan=False, large=False)

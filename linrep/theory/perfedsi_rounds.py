@@ -194,7 +194,7 @@ class Walks:
         step_size: float,
         shift: tuple[Values, Values] | None = None,
     ):
-        items = check.unmasked("items", items)
+        items = check.read_array("items", items)
         truth, count = state.truth, len(items) if items.ndim else 0
         integers = items.ndim == 2 and items.dtype.kind in "iu"
         if not integers or not np.isin(items, range(truth.d)).all():
@@ -231,11 +231,11 @@ class Walks:
     def _regularity(self, U, V):
         """Return what every client and walk asks of the constants, arrays of shape (n, N)."""
         truth = self.state.truth
-        found = theory.local_regularity(
+        constants = theory.local_regularity(
             truth.U, truth.V, truth.Z, truth.singular_values, np.swapaxes(U, 0, 1),
             np.swapaxes(V, 0, 1), loss=self.loss, c_0=np.inf,
         )  # fmt: skip
-        return theory.Regularity(*(values.T for values in found))
+        return theory.Regularity(*(values.T for values in constants))
 
     def _heads(self, V):
         """Return V' z of every client and walk, shape (n, N, k)."""
@@ -256,8 +256,8 @@ class Walks:
             # Walks that diverge ask for infinite constants, as the largest of all does for itself:
             # there is nothing to interpolate.
             between = quantile < 1.0 and np.isfinite(above)
-            found = np.quantile(values, quantile) if between else above
-            return float(found) * (1.0 + 1e-12)
+            limit = np.quantile(values, quantile) if between else above
+            return float(limit) * (1.0 + 1e-12)
 
         check.real("quantile", quantile, minimum=0.0, maximum=1.0)
         parts = self.regularity
@@ -338,13 +338,13 @@ class Walks:
         in_U, in_V : ndarray, shape (d, k), (p, k)
         chance : float
         """
-        kept = self.kept(limits, s)
-        chance = float(np.prod(kept.mean(axis=1)))
-        found = [
-            self.mean(values, kept) - weight * chance * gradient
+        is_kept = self.kept(limits, s)
+        chance = float(np.prod(is_kept.mean(axis=1)))
+        drifts = [
+            self.mean(values, is_kept) - weight * chance * gradient
             for values, gradient in zip(self.gradients(s), self.state.gradients, strict=True)
         ]
-        return found[0], found[1], chance
+        return drifts[0], drifts[1], chance
 
     def summed(self, limits: Limits, *, future: bool) -> tuple[float, float]:
         """Return the norm in Lemma C.10, and P(G_tau).
@@ -360,18 +360,18 @@ class Walks:
         -------
         norm, chance : float
         """
-        kept = self.kept(limits, self.steps)
-        chance = float(np.prod(kept.mean(axis=1)))
+        is_kept = self.kept(limits, self.steps)
+        chance = float(np.prod(is_kept.mean(axis=1)))
         if not future:
             drifts = [self.drift(limits, s)[:2] for s in range(self.steps)]
-            found = [sum(part) for part in zip(*drifts, strict=True)]
+            totals = [sum(part) for part in zip(*drifts, strict=True)]
         else:
             scale = self.state.truth.d / self.step_size
-            found = [
-                -scale * self.mean(move, kept) - self.steps * chance * gradient
+            totals = [
+                -scale * self.mean(move, is_kept) - self.steps * chance * gradient
                 for move, gradient in zip(self.shifts[-1], self.state.gradients, strict=True)
             ]
-        return float(np.sqrt(sum(np.sum(part**2) for part in found))), chance
+        return float(np.sqrt(sum(np.sum(part**2) for part in totals))), chance
 
     def moments(self, limits: Limits, participants: int) -> tuple[float, float, float]:
         """Return E||U+ - U||^2 1_G and the same for V, and E 1_G.
@@ -390,18 +390,18 @@ class Walks:
         in_U, in_V, chance : float
         """
         check.integer("participants", participants, minimum=1)
-        kept = self.kept(limits, self.steps)
-        share = float(kept.mean())
-        found = []
+        is_kept = self.kept(limits, self.steps)
+        share = float(is_kept.mean())
+        moments = []
         for move in self.shifts[-1]:
-            square = np.mean(np.sum(move**2, axis=(2, 3)) * kept)
-            mean = np.mean(move * kept[..., None, None], axis=(0, 1))
+            square = np.mean(np.sum(move**2, axis=(2, 3)) * is_kept)
+            mean = np.mean(move * is_kept[..., None, None], axis=(0, 1))
             together = share ** (participants - 2) if participants > 1 else 0.0
-            found.append(
+            moments.append(
                 square * share ** (participants - 1) / participants
                 + (participants - 1) / participants * np.sum(mean**2) * together
             )
-        return float(found[0]), float(found[1]), share**participants
+        return float(moments[0]), float(moments[1]), share**participants
 
 
 def progress(walks: Walks, limits: Limits, participants: int = 1) -> tuple[float, float]:
@@ -433,13 +433,13 @@ def progress(walks: Walks, limits: Limits, participants: int = 1) -> tuple[float
     if participants not in (1, 2):
         raise ValueError(f"participants must be 1 or 2, got {participants!r}")
     state = walks.state
-    kept: Values = walks.kept(limits, walks.steps).ravel()
+    is_kept: Values = walks.kept(limits, walks.steps).ravel()
     in_U, in_V = (part.reshape(-1, *part.shape[2:]) for part in walks.shifts[-1])
     if participants == 2:
         in_U, in_V = (0.5 * (part[:, None] + part[None]) for part in (in_U, in_V))
-        kept = np.outer(kept, kept)
-    gained = float(np.mean(state.gain(in_U, in_V) * kept)) / state.loss
-    return float(np.mean(1.0 - kept)) + gained, float(kept.mean())
+        is_kept = np.outer(is_kept, is_kept)
+    gained = float(np.mean(state.gain(in_U, in_V) * is_kept)) / state.loss
+    return float(np.mean(1.0 - is_kept)) + gained, float(is_kept.mean())
 
 
 def progress_of_rounds(
@@ -474,14 +474,14 @@ def progress_of_rounds(
         following = []
         for in_U, in_V, weight in states:
             walks = Walks(state, items, step_size, (in_U, in_V))
-            kept = walks.kept(limits, walks.steps)
-            share = kept.mean(axis=1)
+            is_kept = walks.kept(limits, walks.steps)
+            share = is_kept.mean(axis=1)
             ends_U, ends_V = walks.shifts[-1]
             for client in range(len(share)):
-                each = weight * np.prod(np.delete(share, client)) / kept.size
+                each = weight * np.prod(np.delete(share, client)) / is_kept.size
                 following += [
                     (ends_U[client, walk], ends_V[client, walk], each)
-                    for walk in np.flatnonzero(kept[client])
+                    for walk in np.flatnonzero(is_kept[client])
                 ]
         states = following
     if not states:  # no walk is regular

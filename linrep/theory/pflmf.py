@@ -329,9 +329,9 @@ def step_A(s: Setting, r: Round, *, p_power: int = 1, noise_factor: float = 0.5)
     noise_factor : float, default 0.5
         Of eta_v^2 L_V sigma^2 on the right.
     """
-    left = s.head_step_size * s.participation**p_power * (1.0 - 0.5 * s.head_step_size * s.in_V)
+    factor = s.head_step_size * s.participation**p_power * (1.0 - 0.5 * s.head_step_size * s.in_V)
     noise = noise_factor * s.head_step_size**2 * s.in_V * s.noise**2
-    return Inequality(left * r.delta_V, (r.value - r.after_V) / s.local_steps + noise)
+    return Inequality(factor * r.delta_V, (r.value - r.after_V) / s.local_steps + noise)
 
 
 def step_B(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Inequality:
@@ -344,9 +344,9 @@ def step_B(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Inequality:
     noise_factor : float, default 0.5
         Of eta_u^2 L_U sigma^2 on the right.
     """
-    left = s.step_size * (1.0 - s.step_size * s.in_U) * r.delta_U
+    lhs = s.step_size * (1.0 - s.step_size * s.in_U) * r.delta_U
     noise = noise_factor * s.step_size**2 * s.in_U * s.noise**2
-    return Inequality(left, r.value - r.after_U + noise)
+    return Inequality(lhs, r.value - r.after_U + noise)
 
 
 def step_B_last(
@@ -387,10 +387,10 @@ def step_C(s: Setting, r: Round, *, noise_factor: float = 0.5) -> Inequality:
         Of eta_v^2 K L_V sigma^2 on the right.
     """
     K, p, eta_v = s.local_steps, s.participation, s.head_step_size
-    left = eta_v * p * (1.0 - 0.5 * eta_v * (K + 1) * s.in_V) * K * r.delta_V
-    left -= 0.5 * s.step_size**2 * p * s.in_V * r.delta_U
+    lhs = eta_v * p * (1.0 - 0.5 * eta_v * (K + 1) * s.in_V) * K * r.delta_V
+    lhs -= 0.5 * s.step_size**2 * p * s.in_V * r.delta_U
     noise = noise_factor * eta_v**2 * K * s.in_V * s.noise**2
-    return Inequality(left, r.after_U - r.after_both + noise)
+    return Inequality(lhs, r.after_U - r.after_both + noise)
 
 
 def equation16(s: Setting, r: Round, *, p_power: float = 1) -> tuple[float, float, float, float]:

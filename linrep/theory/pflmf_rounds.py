@@ -205,10 +205,10 @@ def fixed_U_average(
     check.real("curvature", curvature, above=0.0)
     T = check.numbers("rounds", rounds, above=0.0)
     log_r = 2.0 * np.log(abs(1.0 - step)) if step > 0.5 else 2.0 * np.log1p(-step)
-    kept = -np.expm1(K * log_r)  # 1 - r^K
-    first = kept / (-K * np.expm1(log_r))  # the mean of r^k over local steps
+    decrease = -np.expm1(K * log_r)  # 1 - r^K
+    first = decrease / (-K * np.expm1(log_r))  # the mean of r^k over local steps
     floor = (step * s.noise) ** 2 / -np.expm1(log_r)
-    decay = p * kept
+    decay = p * decrease
     rate = np.log1p(-decay) if decay < 1.0 else -np.inf
     mean = floor + (square - floor) * -np.expm1(T * rate) / (T * decay)
     return np.asarray(mean * (p * first + 1.0 - p) + p * floor * (1.0 - first))

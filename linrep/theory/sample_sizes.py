@@ -112,13 +112,13 @@ def sample_size_thresholds(
         *_fedrep(truth, epsilon, start, q, c),
         *_flute(truth, epsilon, step_size, failure, c),
     ]  # fmt: skip
-    whole = altgdmin(
+    total = altgdmin(
         d, k, n, tolerance=epsilon, condition=truth.condition,
         incoherence=incoherence(truth), constant=c,
     )  # fmt: skip
     rows.append(
         Threshold(
-            "AltGDmin (Vaswani, 2024)", "run", float(whole) / n, float(whole), c,
+            "AltGDmin (Vaswani, 2024)", "run", float(total) / n, float(total), c,
             "no noise, Gaussian covariates, incoherent heads", "sample_sizes.altgdmin",
         )
     )  # fmt: skip
@@ -206,10 +206,10 @@ def _fedrep(truth, epsilon, start, q, c):
     kappa = kappa if known else 1.0
     gaussian = "no noise, sub-Gaussian covariates"
 
-    def row(place, per, samples, clients, function):
+    def row(theorem, per, samples, clients, function):
         samples = float(samples) if known else np.inf
         return Threshold(
-            f"FedRep, {place}", per, samples, samples * clients, c, gaussian, f"fedrep.{function}"
+            f"FedRep, {theorem}", per, samples, samples * clients, c, gaussian, f"fedrep.{function}"
         )
 
     settings = {"condition": kappa, "constant": c}
@@ -242,10 +242,10 @@ def _flute(truth, epsilon, step_size, failure, c):
     rounds = flute_samples.theorem_5_1_rounds(spectrum, epsilon, step_size=step_size)
     second = flute_samples.theorem_5_5(spectrum, rounds=max(float(rounds), 1.0), **settings)
     return [
-        Threshold(f"FLUTE, {place}", "run", float(samples), float(samples) * truth.n, c,
+        Threshold(f"FLUTE, {theorem}", "run", float(samples), float(samples) * truth.n, c,
                   "sub-Gaussian covariates and noise, small random start",
                   f"flute_samples.{function}")
-        for place, samples, function in (
+        for theorem, samples, function in (
             ("Theorem 5.1", first, "theorem_5_1"),
             ("Theorem 5.5", second, "theorem_5_5"),
         )

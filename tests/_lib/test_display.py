@@ -73,8 +73,8 @@ def test_the_spread_of_values(values, text):
 
 
 def test_the_leading_of_many_values():
-    assert show.leading(np.arange(3)) == "0, 1, 2"
-    assert show.leading(np.arange(9)) == "0, 1, 2, 3 and 5 more"
+    assert show.show_first(np.arange(3)) == "0, 1, 2"
+    assert show.show_first(np.arange(9)) == "0, 1, 2, 3 and 5 more"
 
 
 @pytest.mark.parametrize("verdict", ["holds", "fails", "vacuous", "undecided", "unchecked"])

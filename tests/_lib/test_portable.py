@@ -146,12 +146,12 @@ def test_linear_algebra_is_pinned_openblas_or_the_mode_is_another(monkeypatch, l
         "CPU_NAME": portable.LEVEL, "CPU_FEATURES": "", "DISABLE_INTEL_SVML": 1, "DISABLE_JIT": 0,
     })})  # fmt: skip
     monkeypatch.setitem(sys.modules, "numba", numba)
-    assert portable._pinned() is expected
+    assert portable._is_pinned() is expected
 
 
 def test_what_somebody_disabled_within_the_level_is_noticed():
-    assert portable._lacking(["AVX2", "X86_V4"], {"AVX2": False}) == ["AVX2"]
-    assert portable._lacking(["AVX2", "X86_V4"], {"AVX2": True}) == []
+    assert portable._find_lacking(["AVX2", "X86_V4"], {"AVX2": False}) == ["AVX2"]
+    assert portable._find_lacking(["AVX2", "X86_V4"], {"AVX2": True}) == []
 
 
 @here

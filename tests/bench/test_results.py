@@ -15,7 +15,7 @@ from linrep.cli import bench as command
 from linrep.cli import main
 
 TIMES = {"linrep": np.array([1.0, 2.0, 4.0]), "NumPy": np.array([10.0, 40.0, 20.0])}
-WRONG = timing.compared("A table", "a case", TIMES, agree=False, difference=1e-3)
+WRONG = timing.make_records("A table", "a case", TIMES, agree=False, difference=1e-3)
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,8 @@ def idle(monkeypatch):
 @pytest.fixture
 def quick(monkeypatch):
     """Let every benchmark be a made-up one, and the start of the command quick."""
-    records = timing.compared("A table", "a case", TIMES, agree=True, notes={"linrep": "a note"})
+    notes = {"linrep": "a note"}
+    records = timing.make_records("A table", "a case", TIMES, agree=True, notes=notes)
     monkeypatch.setattr(results, "run", made_up(records))
     return records
 
@@ -48,7 +49,7 @@ def call(*words):
 
 
 def test_ratios_are_those_of_times_taken_right_after_one_another():
-    first, second = timing.compared("A table", "a case", TIMES, {"linrep": 1, "NumPy": 10})
+    first, second = timing.make_records("A table", "a case", TIMES, {"linrep": 1, "NumPy": 10})
     assert (first.seconds, first.low, first.high) == (2.0, 1.5, 3.0)
     assert (first.ratio, first.ratio_low, first.ratio_high) == (1.0, 1.0, 1.0)
     assert second.seconds == 2.0
@@ -104,7 +105,7 @@ MACHINE = {
 
 
 def times(ratio):
-    return timing.compared("T", "c", {"linrep": np.ones(1), "NumPy": np.array([ratio])})
+    return timing.make_records("T", "c", {"linrep": np.ones(1), "NumPy": np.array([ratio])})
 
 
 def test_machines_are_stored_beside_one_another(tmp_path):
@@ -162,7 +163,7 @@ def test_a_file_that_is_no_benchmark_is_refused_before_anything_runs(monkeypatch
 
 
 def test_what_was_measured_before_an_interruption_is_kept(monkeypatch, tmp_path):
-    case = timing.compared("A table", "a case", TIMES)
+    case = timing.make_records("A table", "a case", TIMES)
 
     def interrupted():
         yield case
@@ -175,7 +176,7 @@ def test_what_was_measured_before_an_interruption_is_kept(monkeypatch, tmp_path)
 
 
 def test_numbers_that_json_has_not_are_not_stored(tmp_path):
-    record = timing.compared("A table", "a case", {"linrep": np.array([math.nan])})
+    record = timing.make_records("A table", "a case", {"linrep": np.array([math.nan])})
     with pytest.raises(ValueError, match="not JSON compliant"):
         results.store(tmp_path, "gram", {}, record)
     assert not list(tmp_path.iterdir())

@@ -1,7 +1,8 @@
 """Numbers of claims are values or bounds, and bounds are shown as such."""
 
+import math
 import re
-from dataclasses import fields
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,12 +20,12 @@ from linrep.claims import (
     decide,
     ledger,
 )
-from linrep.claims.evidence import Evidence, Result, ratio_is, shown
+from linrep.claims.evidence import Result, ratio_is, shown
 from linrep.claims.quantities import LOWER, TYPES, UPPER, VALUE
 from linrep.claims.verdict import judge
 from linrep.claims.verify import verify
 from linrep.cli import main
-from linrep.cli.verify import _print
+from linrep.cli.verdicts import print_verdicts
 from linrep.report import gather, render
 from linrep.report.page import _number
 from tests.tools import complaint
@@ -35,10 +36,9 @@ BOUNDS = {
     name: entry
     for name, entry in RECORDED.items()
     if any(
-        item[key] != VALUE
-        for item in (entry, *entry["parts"], *entry["facts"])
+        getattr(item, key, VALUE) != VALUE
+        for item in (entry, *entry.parts, *entry.facts)
         for key in ("measured_is", "predicted_is", "value_is")
-        if key in item
     )
 }
 #: As they stand in a text, which are easily taken for the quantity itself.
@@ -47,47 +47,42 @@ _PHRASES = re.compile(r"\b(at (least|most)|no (more|less) than|(lower|upper) bou
 
 def test_every_number_of_the_ledger_has_a_type():
     for name, entry in RECORDED.items():
-        for item in (entry, *entry["parts"]):
-            assert {item["measured_is"], item["predicted_is"]} <= set(TYPES), name
-            assert not _PHRASES.search(item["quantity"]), name
-        for fact in entry["facts"]:
-            assert fact["value_is"] in TYPES, name
-            assert not _PHRASES.search(fact["name"]), name
+        for item in (entry, *entry.parts):
+            assert {item.measured_is, item.predicted_is} <= set(TYPES), name
+            assert not _PHRASES.search(item.quantity), name
+        for fact in entry.facts:
+            assert fact.value_is in TYPES, name
+            assert not _PHRASES.search(fact.name), name
 
 
 def test_the_bounds_are_those_that_are_known():
     assert len(BOUNDS) >= 35
-    assert RECORDED["pflmf.theorem1"]["measured_is"] == LOWER
-    assert RECORDED["pflmf.theorem1"]["predicted_is"] == VALUE
-    assert RECORDED["fedrep.eq12"]["measured_is"] == LOWER
-    assert RECORDED["fedrep.lemma2.probability"]["measured_is"] == UPPER
-    assert RECORDED["flute.lemmaA16"]["predicted_is"] == UPPER
+    assert RECORDED["pflmf.theorem1"].measured_is == LOWER
+    assert RECORDED["pflmf.theorem1"].predicted_is == VALUE
+    assert RECORDED["fedrep.eq12"].measured_is == LOWER
+    assert RECORDED["fedrep.lemma2.probability"].measured_is == UPPER
+    assert RECORDED["flute.lemmaA16"].predicted_is == UPPER
 
 
 def test_no_failure_rests_on_a_bound_from_the_wrong_hand():
     """What is at most a number may be smaller than the right side that the number exceeds."""
     for name, entry in RECORDED.items():
-        for part in (entry, *entry["parts"]):
-            if re.search(r"left side larger in [1-9]", part["sentence"]):
-                kind = ratio_is(part["measured_is"], part["predicted_is"])
+        for part in (entry, *entry.parts):
+            if re.search(r"left side larger in [1-9]", part.sentence):
+                kind = ratio_is(part.measured_is, part.predicted_is)
                 assert kind in (VALUE, LOWER), name
 
 
 def numbers(entry):
     """Return each number of a result that is a bound, as it has to be shown."""
     return [
-        SIGNS[item[f"{key}_is"]] + number(item[key])
-        for item in (entry, *entry["parts"], *entry["facts"])
+        SIGNS[getattr(item, f"{key}_is")] + number(getattr(item, key))
+        for item in (entry, *entry.parts, *entry.facts)
         for key in ("measured", "predicted", "value")
-        if item.get(f"{key}_is", VALUE) != VALUE and isinstance(item[key], float)
+        if getattr(item, f"{key}_is", VALUE) != VALUE
+        and isinstance(getattr(item, key), float)
+        and math.isfinite(getattr(item, key))
     ]
-
-
-def from_ledger(entry):
-    """Return the result that a ledger holds."""
-    names = {each.name for each in fields(Result)} - {"parts", "facts"}
-    values = {name: entry[name] for name in names if entry.get(name) is not None}
-    return Result(**values, parts=tuple(Evidence(part["verdict"], "") for part in entry["parts"]))
 
 
 @pytest.mark.parametrize("name", BOUNDS)
@@ -97,10 +92,9 @@ def test_a_bound_is_shown_as_one(name, capsys):
     texts = (CliRunner().invoke(main, ["show", name, "--verbose"]).output, page)
     for text in texts:
         assert all(each in text for each in numbers(entry))
-    result = from_ledger(entry)
-    _print([result], {}, False, "standard")
-    head = [repr(result), capsys.readouterr().out, str(lr.statements[name])]
-    for each in numbers({**entry, "parts": (), "facts": ()}):
+    print_verdicts([entry], {}, False, "standard")
+    head = [repr(entry), capsys.readouterr().out, str(lr.statements[name])]
+    for each in numbers(replace(entry, parts=(), facts=())):
         assert all(each in text for text in head)
 
 
@@ -109,23 +103,23 @@ def test_the_report_shows_bounds_as_such(tmp_path):
     chosen = [claims()[name] for name in names]
     page = render(gather(chosen, ledger=RECORDED, store=tmp_path, progress=False))
     for name in names:
-        assert RECORDED[name]["measured_is"] == LOWER
-        assert f"<dd>≥ {_number(RECORDED[name]['measured'])}" in page
+        assert RECORDED[name].measured_is == LOWER
+        assert f"<dd>≥ {_number(RECORDED[name].measured)}" in page
     assert "only a lower or an upper bound" in page
 
 
-FAST = [name for name, entry in BOUNDS.items() if entry["seconds"] < 0.8]
+FAST = [name for name, entry in BOUNDS.items() if entry.seconds < 0.8]
 
 
 @pytest.mark.compiled
 @pytest.mark.parametrize("name", FAST)
 def test_a_check_types_its_numbers_as_recorded(name):
     found, entry = claims()[name].verify("quick", np.random.default_rng(7)), RECORDED[name]
-    types = {part["name"]: (part["measured_is"], part["predicted_is"]) for part in entry["parts"]}
+    types = {part.name: (part.measured_is, part.predicted_is) for part in entry.parts}
     own = {part.name: (part.measured_is, part.predicted_is) for part in found.parts}
     both = types.keys() & own.keys()
     assert {key: own[key] for key in both} == {key: types[key] for key in both}
-    facts = {fact["name"]: fact["value_is"] for fact in entry["facts"]}
+    facts = {fact.name: fact.value_is for fact in entry.facts}
     assert all(facts[fact.name] == fact.value_is for fact in found.facts if fact.name in facts)
 
 
@@ -182,4 +176,6 @@ def test_types_are_stored_and_decided_again(tmp_path):
 
 
 def test_a_ledger_from_before_there_were_types_is_shown():
-    assert shown({"measured": 2.0, "predicted": None, "tightness": 2.0}, "measured") == "2"
+    values = RECORDED["pflmf.theorem1"].as_json() | {"measured": 2.0}
+    old = {name: value for name, value in values.items() if not name.endswith("_is")}
+    assert shown(Result.from_json(old), "measured") == "2"

@@ -99,7 +99,7 @@ def test_all_statements_are_shown_as_counts():
     corrected = len(claims()) - len(entries)
     assert f"; {corrected} corrected forms: " in shown.splitlines()[0]
     assert len(shown.splitlines()) == 7
-    own = [entry["verdict"] for entry in entries if entry["id"].startswith("perfedsi.")]
+    own = [entry.verdict for entry in entries if entry.id.startswith("perfedsi.")]
     (row,) = (line.split() for line in shown.splitlines() if "perfedsi " in line)
     assert row[1:3] == [str(own.count("holds")), str(own.count("fails"))]
     assert " ".join(row[-4:]) == "11 of 11 hold"
@@ -130,9 +130,9 @@ def test_statements_are_found_by_words_paper_and_verdict():
         assert (item.claim.paper, item.verdict) == ("fedrep", "fails")
     conclusions = lr.statements.find(severity="conclusion")
     assert {item.finding.severity for item in conclusions.values()} == {"conclusion"}
-    assert {
-        item.recorded["strength"] for item in lr.statements.find(strength="proved").values()
-    } == {"proved"}
+    assert {item.recorded.strength for item in lr.statements.find(strength="proved").values()} == {
+        "proved"
+    }
     parts = [len(lr.statements.find(verdict=name)) for name in VERDICTS]
     assert sum(parts) == len(lr.statements)
     with pytest.raises(KeyError, match=r"no claim 'fedrep\.lemma5'"):
@@ -215,7 +215,7 @@ def test_a_result_shows_verdict_and_numbers(tmp_path):
 
 def test_readings_are_shown_wherever_the_verdict_is(tmp_path):
     (result,) = verify([claims()["perfedsi.lemmaC5"]], store=tmp_path)
-    lines = ledger.readings(result.as_json())
+    lines = ledger.readings(result)
     assert len(lines) == len({item["of"] for item in result.readings})
     assert lines[0].startswith("region, families: read as “orthonormal U*, V*” (otherwise scaled")
     book = tmp_path / "ledger.json"

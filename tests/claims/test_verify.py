@@ -59,7 +59,7 @@ def test_numbers_that_are_none_can_be_recorded(tmp_path):
     results = verify.verify(known.values(), store=tmp_path / "store", file=file)
     book = tmp_path / "ledger.json"
     ledger.record(results, known, book)
-    facts = {fact["name"]: fact["value"] for fact in ledger.recorded(book)["mine.it"]["facts"]}
+    facts = {fact.name: fact.value for fact in ledger.recorded(book)["mine.it"].facts}
     assert facts == {"never": "inf", "nothing": "nan"}
     assert "- never: inf" in ledger.pages(known, ledger.recorded(book))["ledger/mine.md"]
 

@@ -211,7 +211,7 @@ def test_endings_of_pictures_are_those_that_matplotlib_knows():
     ],
 )
 def test_ids_have_any_capitals(given, found):
-    assert names.spelled([given], names.claims()) == found
+    assert names.match_spelling([given], names.claims()) == found
 
 
 def test_commands_take_ids_and_papers_with_any_capitals():

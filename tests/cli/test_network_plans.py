@@ -10,6 +10,7 @@ torch = pytest.importorskip("torch")
 from linrep.cli import network_tables  # noqa: E402
 from linrep.cli.estimate import duration  # noqa: E402
 from linrep.figures.experiment import load  # noqa: E402
+from linrep.figures.network_runs import Table  # noqa: E402
 from tests.cli.test_networks import RESULTS, SCRIPT, command, here, run  # noqa: E402, F401
 
 
@@ -18,7 +19,9 @@ def _plan(capsys, rows=None, device="cpu", *, workers=2, record=True):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network_tables, "_comparable", lambda *given: rows)
         kept = rows if record else None
-        network_tables.plan(load("mine.py"), 0, lambda cell: True, kept, device, workers)
+        table = Table(load("mine.py"), 0, lambda cell: True)
+        chosen = network_tables.Chosen(table, table, Path(), kept)
+        network_tables.show_plan(chosen, device, workers)
     return capsys.readouterr().out.splitlines()
 
 

@@ -19,10 +19,9 @@ torch = pytest.importorskip("torch")
 
 from linrep._lib.provenance import commit  # noqa: E402
 from linrep.cli import main  # noqa: E402
-from linrep.cli.network_tables import in_turn  # noqa: E402
 from linrep.deep import readers  # noqa: E402
 from linrep.figures import experiment, networks, plotting  # noqa: E402
-from linrep.figures.experiment import runs_in, sweep_of  # noqa: E402
+from linrep.figures.network_runs import Table, in_turn  # noqa: E402
 from linrep.figures.networks import with_method  # noqa: E402
 from linrep.sweeps import load, open_run  # noqa: E402
 
@@ -90,18 +89,19 @@ def test_what_is_missing_is_said_and_the_same_command_goes_on(command):
 
 def test_what_is_worth_most_of_all_tables_is_run_first(run, tmp_path):
     (tmp_path / "other.py").write_text(SCRIPT.replace("mine.networks", "mine.other"))
-    tables = [experiment.load(name) for name in ("mine.py", "other.py")]
-    parts = [(item, set(runs_in(sweep_of(item)))) for item in tables]
-    assert in_turn(parts[:1], 0) == parts[:1]
-    steps = in_turn(parts, 0)
-    order = [(item.id, {replicate for *_, replicate in runs}) for item, runs in steps]
-    names = "mine.networks", "mine.other"
-    assert order == [(name, {replicate}) for replicate in range(3) for name in names]
-    assert [set.union(*(runs for item, runs in steps if item.id == name)) for name in names] == [
+    tables = [
+        Table(experiment.load(name), 0, lambda cell: True) for name in ("mine.py", "other.py")
+    ]
+    parts = [(table, table.missing(None)) for table in tables]
+    assert in_turn(parts[:1]) == parts[:1]
+    steps = in_turn(parts)
+    order = [(table, {replicate for *_, replicate in runs}) for table, runs in steps]
+    assert order == [(table, {replicate}) for replicate in range(3) for table in tables]
+    assert [set.union(*(runs for each, runs in steps if each is table)) for table in tables] == [
         runs for _, runs in parts
     ]
     # A table that is complete has its turn, in which nothing is run.
-    assert (tables[0], set()) in in_turn([(tables[0], set()), parts[1]], 0)
+    assert (tables[0], set()) in in_turn([(tables[0], set()), parts[1]])
 
 
 def test_a_table_that_fails_stops_no_other(run, tmp_path):

@@ -11,7 +11,7 @@ from linrep.claims import claims, ledger
 from linrep.claims.evidence import Result
 from linrep.cli import main
 from linrep.cli import reproduce as command
-from linrep.cli.verify import compare
+from linrep.cli.verdicts import compare
 from linrep.figures import record, reproduction
 
 KNOWN = claims()
@@ -54,9 +54,9 @@ def test_of_each_paper_the_longest_is_first_and_then_the_longest_of_all():
 
 def test_verdicts_beside_the_ledger(capsys):
     entries = {
-        "a.1": {"verdict": "holds", "budget": "standard"},
-        "a.2": {"verdict": "fails", "budget": "standard"},
-        "a.3": {"verdict": "undecided", "budget": "standard"},
+        "a.1": result("a.1", "holds", "standard"),
+        "a.2": result("a.2", "fails", "standard"),
+        "a.3": result("a.3", "undecided", "standard"),
     }
     run = [result("a.1", "holds"), result("a.2", "undecided"), result("a.3", "holds")]
     assert compare(run, [f"a.{i}" for i in range(1, 8)], entries)
@@ -94,9 +94,9 @@ def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, m
     monkeypatch.setattr(reproduction, "read_record", lambda *_: [{"provenance": {"seconds": 1.0}}])
     monkeypatch.setattr(reproduction, "together", lambda _: figures(record.SAME))
     monkeypatch.setattr(command, "_is_numbered", lambda item, known: item in chosen)
-    monkeypatch.setattr(command, "_finished", lambda *_: 0)
+    monkeypatch.setattr(command, "_count_finished", lambda *_: 0)
     monkeypatch.setattr(command, "_report", lambda *_: "report.html")
-    entries = {item.id: {"verdict": "holds", "budget": "standard"} for item in chosen}
+    entries = {item.id: result(item.id, "holds", "standard") for item in chosen}
     monkeypatch.setattr(ledger, "recorded", lambda: entries)
 
     def run(pool, jobs, found, expected):

@@ -65,17 +65,17 @@ def test_formulas_are_plain_text_and_lines_fit(monkeypatch):
 def test_a_shortfall_is_a_ratio_with_its_setting_and_budget():
     entry = ledger.recorded()["pflmf.theorem1"]
     found = " ".join(call("show", "pflmf.theorem1").split())
-    at = entry["counterexample"]
-    ratio = f"at least {entry['measured']:.4g} times the right side (p = {at['p']}, T = {at['T']})"
+    at = entry.counterexample
+    ratio = f"at least {entry.measured:.4g} times the right side (p = {at['p']}, T = {at['T']})"
     assert ratio in found
-    assert f"(ledger, {entry['budget']} budget)" in found
+    assert f"(ledger, {entry.budget} budget)" in found
     assert ratio in " ".join(str(lr.statements["pflmf.theorem1"]).split())
 
 
 def test_constants_are_a_table():
     rows = [line.split() for line in call("show", "pflmf.corollary2.constants").splitlines()]
-    facts = ledger.recorded()["pflmf.corollary2.constants"]["facts"]
-    at = [f"{fact['value']:.4g}" for fact in facts if fact["setting"] == {"p": 0.1}]
+    facts = ledger.recorded()["pflmf.corollary2.constants"].facts
+    at = [f"{fact.value:.4g}" for fact in facts if fact.setting == {"p": 0.1}]
     assert len(at) == 6
     assert ["0.1", *at] in rows
     # Each number with the T that it is at, and with what computed it.
@@ -89,8 +89,8 @@ def test_sizes_of_a_violation_come_with_their_settings():
     """At least 12.47 at T = 200 is the ledger's, 626 the figure's, 25 what the former tends to."""
     found = " ".join(call("show", "pflmf.theorem1").split())
     entry = ledger.recorded()["pflmf.theorem1"]
-    at = entry["counterexample"]
-    assert f"the left side of Theorem 1 is at least {entry['measured']:.2f} times" in found
+    at = entry.counterexample
+    assert f"the left side of Theorem 1 is at least {entry.measured:.2f} times" in found
     assert f"at T = {at['T']} " in found
     p, eta_L = Fraction(at["p"]), Fraction(at["eta"]) * Fraction(at["L"])
     limit = (1 - 2 * eta_L) / (p**2 * (2 - p * eta_L))
@@ -131,7 +131,7 @@ def test_what_is_a_claim_and_a_figure_is_shown_as_both():
     found = call("show", *both)
     for name in both:
         claim, item = claims()[name], lr.statements[name]
-        at = found.index(f"  verdict    {recorded[name]['verdict']}", found.index(claim.place))
+        at = found.index(f"  verdict    {recorded[name].verdict}", found.index(claim.place))
         if item.finding:
             at = found.index(f"  severity   {item.finding.severity}", at)
         at = found.index(f"linrep verify {name} --budget", at)
@@ -144,16 +144,16 @@ def test_what_is_a_claim_and_a_figure_is_shown_as_both():
 def test_a_failure_by_a_hair_comes_with_the_largest():
     """What is proved decides, though it be by a part in 10^20, and what is searched has a size."""
     tiny = {
-        name: [part for part in entry["parts"] if part["verdict"] == "fails" and part["tightness"]]
+        name: [part for part in entry.parts if part.verdict == "fails" and part.tightness > 0.0]
         for name, entry in ledger.recorded().items()
-        if entry["verdict"] == "fails" and entry["tightness"] and entry["tightness"] < 1.001
+        if entry.verdict == "fails" and 0.0 < entry.tightness < 1.001
     }
     assert "perfedsi.theoremC4" in tiny
     for name, parts in tiny.items():
-        most = max(parts, key=lambda part: part["tightness"])
-        assert most["tightness"] > 1.01
+        most = max(parts, key=lambda part: part.tightness)
+        assert most.tightness > 1.01
         for text in (call("show", name), str(lr.statements[name])):
-            assert f"{most['name']}: {most['sentence']}" in " ".join(text.split())
+            assert f"{most.name}: {most.sentence}" in " ".join(text.split())
 
 
 def outcome(name, *options):

@@ -18,7 +18,7 @@ import linrep
 from linrep import simulation
 from linrep.algorithms import baselines
 from linrep.cli import main
-from linrep.cli.axes import axis_section, documented
+from linrep.cli.axes import axis_section, describe_parameters
 from linrep.cli.sweeps import _time_left
 from linrep.simulation import replicates
 from linrep.sweeps import Sweep, load, open_run
@@ -803,7 +803,7 @@ def test_first_sentences_of_docstrings():
             Nothing.
         """
 
-    found = documented(function)
+    found = describe_parameters(function)
     assert found["n"] == "Clients"
     assert found["d"] == "Dimension"
     assert found["heads"] == "qr, sphere"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from linrep.cli import main, text
-from linrep.cli.text import Painted, echo, frame, has_color, listing, table, verdict
+from linrep.cli.text import Painted, echo, frame, has_color, print_listing, table, verdict
 from tests.tools import runner
 
 
@@ -83,12 +83,12 @@ def test_a_data_frame_comes_in_parts_too(narrow):
 
 def test_sentences_are_cut_on_a_terminal_alone(narrow, monkeypatch):
     rows = [("a", verdict("holds"), "word " * 20)]
-    listing(rows)
+    print_listing(rows)
     (line,) = narrow()
     assert len(line) <= 40
     assert line.endswith("…")
     monkeypatch.setattr(text, "width", lambda: None)
-    listing(rows)
+    print_listing(rows)
     assert narrow() == [f"a  holds  {'word ' * 20}"]
 
 
@@ -120,20 +120,21 @@ def test_on_a_terminal_of_eighty_columns_no_line_is_longer(tmp_path):
 
 
 def test_one_is_no_plural():
-    assert [text.counted(count, "cell") for count in (0, 1, 2)] == ["0 cells", "1 cell", "2 cells"]
+    said = [text.say_count(count, "cell") for count in (0, 1, 2)]
+    assert said == ["0 cells", "1 cell", "2 cells"]
 
 
 def test_a_sentence_without_room_beside_its_name_stands_below(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "60")
     name, sentence = "paper.a-claim-with-a-long-name", "Something is true of it. " * 5
-    text.listing([(name, text.verdict("fails"), "proved", sentence)])
+    text.print_listing([(name, text.verdict("fails"), "proved", sentence)])
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == [name, "fails"]
     assert " ".join(" ".join(lines[1:]).split()) == sentence.strip()
     assert all(line.startswith("    ") for line in lines[1:])
     assert max(map(len, lines)) <= 60
     monkeypatch.setenv("COLUMNS", "100")
-    text.listing([(name, text.verdict("fails"), "proved", sentence)])
+    text.print_listing([(name, text.verdict("fails"), "proved", sentence)])
     (line,) = capsys.readouterr().out.splitlines()
     assert line.endswith("…")
     assert len(line) <= 100

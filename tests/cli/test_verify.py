@@ -177,15 +177,13 @@ def test_bad_input(own, arguments, words):
 
 
 def test_the_ledger_decides_the_exit_status(own, monkeypatch):
-    entries = {
-        "fedrep.definition1": {"verdict": "fails", "budget": "standard", "seconds": 1.0},
-    }
+    entries = {"fedrep.definition1": result(verdict="fails")}
     monkeypatch.setattr(ledger, "recorded", lambda: entries)
     output = call("fedrep.definition1", code=1)
     assert "fedrep.definition1: holds, the ledger has fails" in output
     assert f"1 of {len(claims())} claims checked" in output
     assert "1 contradicts" in output
-    entries["fedrep.definition1"]["verdict"] = "holds"
+    entries["fedrep.definition1"] = result(verdict="holds")
     assert "1 as recorded" in call("fedrep.definition1")
 
 
@@ -217,7 +215,7 @@ def result(**changes):
     ],
 )
 def test_how_a_verdict_stands_beside_the_ledger(verdict, budget, entry, expected):
-    entry = entry and dict(zip(("verdict", "budget"), entry, strict=True))
+    entry = entry and result(verdict=entry[0], budget=entry[1])
     assert ledger.outcome(verdict, budget, entry) == expected
 
 
@@ -225,7 +223,7 @@ def test_recording(tmp_path):
     path = tmp_path / "ledger.json"
     ledger.record([result(), result(id="a.c")], ["a.b", "a.c"], path)
     ledger.record([result(verdict="fails")], ["a.b"], path)
-    assert {name: entry["verdict"] for name, entry in ledger.recorded(path).items()} == {
+    assert {name: entry.verdict for name, entry in ledger.recorded(path).items()} == {
         "a.b": "fails"
     }
     with complaint(ValueError, "a.b", "standard"):
@@ -402,7 +400,7 @@ def test_the_list_is_filtered():
     searched = call("--list", "--strength", "searched").splitlines()
     recorded = ledger.recorded()
     assert searched
-    assert all(recorded[line.split()[0]]["strength"] == "searched" for line in searched)
+    assert all(recorded[line.split()[0]].strength == "searched" for line in searched)
     none = ("--paper", "perfedsi", "--severity", "conclusion", "--verdict", "holds")
     assert "no claim is left" in call("--list", *none, code=2)
     assert "no paper 'nobody'" in call("--list", "--paper", "nobody", code=2)

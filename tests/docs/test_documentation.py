@@ -307,7 +307,7 @@ def test_pages_of_the_ledger_have_every_claim():
 
 def test_findings_have_headline_severity_and_reason_for_all_that_fails():
     found = findings.findings()
-    verdicts = {name: entry["verdict"] for name, entry in ledger.recorded().items()}
+    verdicts = {name: entry.verdict for name, entry in ledger.recorded().items()}
     wrong = {name for name, verdict in verdicts.items() if verdict not in (HOLDS, UNDECIDED)}
     assert set(found) == wrong
     for finding in found.values():
@@ -377,7 +377,7 @@ def test_the_readme_counts_as_the_ledger_does():
     printed, corrected = {}, {}
     for name, entry in entries.items():
         form = corrected if known[name].corrects else printed
-        form.setdefault(known[name].paper, []).append(entry["verdict"])
+        form.setdefault(known[name].paper, []).append(entry.verdict)
     rows = re.findall(
         r"^\| \[.*\]\(docs/(\w+)\.md\).*? \| ([\d |]+) \| ([^|]+) \|$", README, re.MULTILINE
     )
@@ -527,13 +527,13 @@ def test_a_front_page_says_of_the_picture_what_it_shows(path, monkeypatch):
 def test_the_readme_says_why_a_verdict_and_the_picture_have_two_numbers(monkeypatch):
     p, ratio = front_picture(monkeypatch).ratios()
     found = ledger.recorded()["pflmf.theorem1"]
-    p_of, eta, rounds = (found["counterexample"][name] for name in ("p", "eta", "T"))
+    p_of, eta, rounds = (found.counterexample[name] for name in ("p", "eta", "T"))
     share, step = (float(Fraction(number)) for number in (p_of, eta))
     limit = (1 - 2 * step) / (share**2 * (2 - share * step))  # L = 1, K = 1
-    assert found["measured_is"] == LOWER
+    assert found.measured_is == LOWER
     assert (
-        f"The {found['measured']:.4g} is a lower bound, in fractions, of a ratio that is about "
-        f"{_simulated(found['measured'], share, step, rounds):.1f}, at p = {p_of} after T = "
+        f"The {found.measured:.4g} is a lower bound, in fractions, of a ratio that is about "
+        f"{_simulated(found.measured, share, step, rounds):.1f}, at p = {p_of} after T = "
         f"{rounds} rounds of a small example; as T grows, the ratio approaches {limit:.3g}, near "
         f"the {ratio[p == share][0]:.3g} of the picture."
     ) in " ".join(README.split())

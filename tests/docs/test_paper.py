@@ -26,7 +26,7 @@ def counts(paper=None, corrected=False):
     """Count the verdicts of printed statements, or of corrected forms."""
     recorded = ledger.recorded()
     return Counter(
-        recorded[item.id]["verdict"]
+        recorded[item.id].verdict
         for item in claims().values()
         if paper in (None, item.paper) and bool(item.corrects) == corrected
     )

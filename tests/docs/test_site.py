@@ -93,9 +93,9 @@ def test_indices_and_powers_are_set_and_plain_where_only_text_is(extension):
 def test_constants_are_those_of_the_ledger_with_their_setting(extension):
     lines = extension("claim_pages").Constants.lines(None, "pflmf.corollary2.constants")
     facts = {
-        f"{fact['name']}, p = {fact['setting']['p']:g}": fact["value"]
-        for fact in ledger.recorded()["pflmf.corollary2.constants"]["facts"]
-        if fact["setting"]
+        f"{fact.name}, p = {fact.setting['p']:g}": fact.value
+        for fact in ledger.recorded()["pflmf.corollary2.constants"].facts
+        if fact.setting
     }
     header, _, *rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"
@@ -121,8 +121,8 @@ def test_failures_say_where_the_statement_stands(extension):
 def test_counts_lead_to_the_claims_in_the_report(extension):
     (row,) = (line for line in extension("claim_pages").Verdicts.lines(None) if "PerFedSI" in line)
     own = [item for item in claims().values() if item.paper == "perfedsi"]
-    verdicts = [ledger.recorded()[item.id]["verdict"] for item in own if not item.corrects]
-    corrected = [ledger.recorded()[item.id]["verdict"] for item in own if item.corrects]
+    verdicts = [ledger.recorded()[item.id].verdict for item in own if not item.corrects]
+    corrected = [ledger.recorded()[item.id].verdict for item in own if item.corrects]
     link = '<a href="full-report.html#paper=perfedsi&amp;form='
     assert f'{link}printed&amp;verdict=fails">{verdicts.count("fails")}</a>' in row
     assert f'{link}corrected">{corrected.count("holds")} of {len(corrected)} hold</a>' in row

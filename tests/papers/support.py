@@ -43,13 +43,13 @@ def lacking(id, item):
     if entry is None:
         yield f"an entry in the ledger: linrep verify {id} --budget standard --record"
         return
-    if entry["level"] > LEVEL * (1.0 + 1e-9):
+    if entry.level > LEVEL * (1.0 + 1e-9):
         yield "a level within its share"
-    if (entry["budget"], entry["seed"]) != ("standard", 0):
+    if (entry.budget, entry.seed) != ("standard", 0):
         yield "the standard budget and seed 0"
-    if entry["verdict"] == FAILS and not entry["counterexample"]:
+    if entry.verdict == FAILS and not entry.counterexample:
         yield "a counterexample"
-    if entry["verdict"] == "undecided" and not entry["needed"]:
+    if entry.verdict == "undecided" and not entry.needed:
         yield "what it would take"
 
 

@@ -21,7 +21,7 @@ EACH = pytest.mark.parametrize(
 
 STRENGTH = rf"({'|'.join(STRENGTHS)})\b"
 IDS = r"`[\w.-]+`(?:(?:,| and|, and) `[\w.-]+`)*"  # of several statements
-VERDICTS = {name: entry["verdict"] for name, entry in ledger.recorded().items()}
+VERDICTS = {name: entry.verdict for name, entry in ledger.recorded().items()}
 WRONG = [
     (paper, item)
     for paper, item in SECTIONS
@@ -77,7 +77,7 @@ def test_the_strength_that_a_finding_names_is_the_recorded_one(paper, section):
     for ids, other in re.findall(rf"({IDS}),(?: all)? {STRENGTH}", text):
         named |= dict.fromkeys(re.findall(r"`([^`]+)`", ids), other)
     recorded = ledger.recorded()
-    assert named == {name: recorded[name]["strength"] for name in named}
+    assert named == {name: recorded[name].strength for name in named}
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.parent.name)

@@ -36,8 +36,8 @@ def test_a_derivation_is_tested(paper, section):
 
 def test_what_is_proved_has_a_derivation():
     recorded = ledger.recorded().items()
-    proved = {name for name, entry in recorded if entry.get("strength") == "proved"}
-    fails = {name for name, entry in recorded if entry["verdict"] == FAILS}  # its finding has it
+    proved = {name for name, entry in recorded if entry.strength == "proved"}
+    fails = {name for name, entry in recorded if entry.verdict == FAILS}  # its finding has it
     assert proved - fails <= set(proofs())
 
 

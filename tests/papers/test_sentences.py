@@ -44,9 +44,9 @@ def test_the_instance_stands_beside_the_number():
 def test_shares_of_clients_and_rounds_stand_beside_the_shortfall_of_theorem_1():
     for name in ("pflmf.theorem1", "pflmf.theorem1.noise"):
         entry = ledger.recorded()[name]
-        at = entry["counterexample"]
-        for text in (f"{entry['measured']:.4g}", f"p = {at['p']}", f"T = {at['T']}"):
-            assert text in entry["sentence"]
+        at = entry.counterexample
+        for text in (f"{entry.measured:.4g}", f"p = {at['p']}", f"T = {at['T']}"):
+            assert text in entry.sentence
 
 
 @pytest.mark.parametrize(

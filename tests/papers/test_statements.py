@@ -53,9 +53,9 @@ UNSTATED = [
 def test_a_true_version_is_recorded():
     without = []
     for name in CLAIMS.keys() - set(UNSTATED):
-        corrected = {RECORDED[item.id]["verdict"] for item in corrections(name)}
+        corrected = {RECORDED[item.id].verdict for item in corrections(name)}
         unstated = CLAIMS[name].holds_with is not None and corrected - {FAILS}
-        if RECORDED[name]["verdict"] == FAILS and HOLDS not in corrected and not unstated:
+        if RECORDED[name].verdict == FAILS and HOLDS not in corrected and not unstated:
             without.append(name)
     assert without == []
 
@@ -69,7 +69,7 @@ def test_a_control_of_what_fails_comes_on_top_of_what_holds():
     found = [
         name
         for name, item in CLAIMS.items()
-        if RECORDED[name]["verdict"] == FAILS
+        if RECORDED[name].verdict == FAILS
         and item.holds_with is None
         and not any(other.check is item.check for other in corrections(name))
     ]
@@ -94,9 +94,9 @@ def test_how_a_level_is_shared_does_not_follow_what_comes_out(name):
 
 
 def test_the_ledger_keeps_its_level():
-    statistical = [entry for entry in RECORDED.values() if entry["level"] > 0.0]
+    statistical = [entry for entry in RECORDED.values() if entry.level > 0.0]
     assert len(statistical) <= STATISTICAL_CLAIMS
-    assert sum(entry["level"] for entry in RECORDED.values()) <= LEDGER_LEVEL
+    assert sum(entry.level for entry in RECORDED.values()) <= LEDGER_LEVEL
 
 
 def test_lists_hold_nothing_else():

@@ -114,7 +114,7 @@ def expected(**wanted):
         item.id
         for item in in_order(claims().values())
         if all(
-            value == {"paper": item.paper, "form": form(item), **entries[item.id]}[key]
+            value == {"paper": item.paper, "form": form(item), **vars(entries[item.id])}[key]
             for key, value in wanted.items()
         )
     ]
@@ -209,8 +209,8 @@ def test_a_phrase_is_found_as_a_whole(browse):
     assert {id.partition(".")[0] for id in found} == {"pflmf"}
     card = page.find_element("id", "theorem-pflmf.corollary2")
     assert card.is_displayed()
-    facts = book.recorded()["pflmf.corollary2.constants"]["facts"]
-    at = [f"{f['value']:.4g}" for f in facts if f["setting"] == {"p": 0.1} and f["unit"]]
+    facts = book.recorded()["pflmf.corollary2.constants"].facts
+    at = [f"{f.value:.4g}" for f in facts if f.setting == {"p": 0.1} and f.unit]
     text = " ".join(card.text.split())
     assert all(f"{bound} {attained}" in text for bound, attained in (at[:2], at[2:]))
     assert search(page, "p=0.1") == found

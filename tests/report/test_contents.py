@@ -5,6 +5,7 @@ import gzip
 import json
 import shlex
 import shutil
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -29,7 +30,7 @@ def test_without_a_store_the_ledger_is_shown(tmp_path):
         recorded = ledger[name]
         assert (entry.stored, entry.result, entry.picture) == (False, recorded, None)
         assert (entry.differs, entry.contradicts) == (False, False)
-        again = f" --budget {recorded['budget']} --seed {recorded['seed']}"
+        again = f" --budget {recorded.budget} --seed {recorded.seed}"
         assert entry.command.endswith(again)
     assert report.figures == ()
     other = gather(
@@ -60,7 +61,7 @@ def test_the_largest_stored_budget_is_shown_unless_one_is_named(known, store):
     verify(chosen, budget="standard", store=store, progress=False)
     for budget, shown in ((None, "standard"), ("quick", "quick"), ("standard", "standard")):
         report = gather(chosen, ledger={}, store=store, budget=budget, progress=False)
-        assert report.entries[0].result["budget"] == shown
+        assert report.entries[0].result.budget == shown
     for others in ({"budget": "thorough"}, {"seed": 1}):
         report = gather(chosen, ledger={}, store=store, progress=False, **others)
         assert report.entries[0].result is None
@@ -75,7 +76,7 @@ def test_another_verdict_in_the_ledger_is_told(known, store):
         "undecided": ("undecided", "standard", True, False),
     }
     for verdict, budget, differs, contradicts in cases.values():
-        recorded = run.as_json() | {"verdict": verdict, "budget": budget}
+        recorded = replace(run, verdict=verdict, budget=budget)
         (entry,) = gather(
             [known["mine.wrong"]], ledger={"mine.wrong": recorded}, store=store, progress=False
         ).entries
@@ -85,7 +86,7 @@ def test_another_verdict_in_the_ledger_is_told(known, store):
 
 def test_a_check_that_raised_does_not_contradict_the_ledger(known, store):
     (run,) = verify([known["mine.crash"]], store=store, progress=False)
-    recorded = {"mine.crash": run.as_json() | {"verdict": "holds"}}
+    recorded = {"mine.crash": replace(run, verdict="holds")}
     (entry,) = gather([known["mine.crash"]], ledger=recorded, store=store, progress=False).entries
     assert (entry.verdict, entry.differs, entry.contradicts) == ("error", True, False)
 
@@ -162,7 +163,7 @@ def test_a_damaged_figure_is_named(tmp_path, figures):
 
 
 def test_counterexamples_of_the_ledger_are_plain():
-    assert json.dumps([entry["counterexample"] for entry in book.recorded().values()])
+    assert json.dumps([entry.counterexample for entry in book.recorded().values()])
 
 
 def test_of_the_ledger_theorems_and_causes_are_drawn():

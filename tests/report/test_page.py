@@ -1,13 +1,14 @@
 """The page as text: complete, self-contained, safe, and in order."""
 
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
 
-from linrep.claims import claims
+from linrep.claims import Fact, claims
 from linrep.claims import ledger as book
 from linrep.claims.findings import SEVERITIES, findings
 from linrep.claims.grids import grids
@@ -74,7 +75,7 @@ def test_every_claim_has_its_place(recorded):
     found = [entry.get("id") for entry in recorded.all("li") if _is(entry, "claim")]
     assert found == [item.id for item in in_order(claims().values())]
     for entry in book.recorded().values():
-        assert f'href="#{entry["id"]}"' in recorded.text
+        assert f'href="#{entry.id}"' in recorded.text
 
 
 def test_identifiers_are_unique_and_links_lead_somewhere(recorded, page):
@@ -154,7 +155,7 @@ def test_both_verdicts_are_shown_where_they_differ(known, store):
     def made(verdict):
         report = gather(known.values(), ledger={}, store=store, progress=False)
         result = next(e.result for e in report.entries if e.claim.id == "mine.wrong")
-        ledger = {"mine.wrong": {**result, "verdict": verdict, "sentence": "recorded then"}}
+        ledger = {"mine.wrong": replace(result, verdict=verdict, sentence="recorded then")}
         return render(gather(known.values(), ledger=ledger, store=store, progress=False))
 
     assert "contradicts the ledger" not in made("fails")
@@ -192,19 +193,19 @@ def test_findings_are_in_order_of_severity_with_their_code(recorded):
 
 def test_numbers_at_settings_are_tables():
     facts = [
-        {"name": of, "value": p * K, "unit": "", "setting": {"p": p, "K": K}}
+        Fact(of, p * K, setting={"p": p, "K": K})
         for of in ("error", "rate")
         for p in (0.1, 1)
         for K in (1, 5)
     ]
-    (table,), rest = grids([*facts, {"name": "alone", "value": 2, "unit": "", "setting": {"x": 1}}])
+    (table,), rest = grids([*facts, Fact("alone", 2, setting={"x": 1})])
     assert table.heads == ("p", "K", "error", "rate")
     assert [row[:2] for row in table.rows] == [("0.1", "1"), ("0.1", "5"), ("1", "1"), ("1", "5")]
-    assert [fact["name"] for fact in rest] == ["alone"]
+    assert [fact.name for fact in rest] == ["alone"]
     (table,), _ = grids(facts[:3])
     assert (table.title, table.heads) == ("error", ("p", "K = 1", "K = 5"))
     assert [row[0] for row in table.rows] == ["0.1", "1"]
-    assert table.rows[0][2]["value"] == 0.5
+    assert table.rows[0][2].value == 0.5
     assert table.rows[1][2] is None
 
 
@@ -215,9 +216,9 @@ def test_the_constants_at_a_share_of_clients_are_a_row(recorded):
     cells = [re.sub(r"<[^>]*>", " ", row).split() for row in rows]
     numbers = {
         share: [
-            f"{fact['value']:.4g}"
-            for fact in book.recorded()["pflmf.corollary2.constants"]["facts"]
-            if fact["setting"] == {"p": float(share)} and fact["unit"]
+            f"{fact.value:.4g}"
+            for fact in book.recorded()["pflmf.corollary2.constants"].facts
+            if fact.setting == {"p": float(share)} and fact.unit
         ]
         for share in ("0.1", "0.5")
     }
@@ -242,7 +243,7 @@ def test_printed_statements_are_counted_apart_from_corrected_forms(recorded):
     entries = book.recorded()
     for form, corrected in (("printed", False), ("corrected", True)):
         found = [
-            entries[name]["verdict"]
+            entries[name].verdict
             for name, item in claims().items()
             if bool(item.corrects) == corrected
         ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linrep.sweeps.workers import WorkerEnded, WorkerPool, completed
+from linrep.sweeps.workers import WorkerEnded, WorkerPool, run_jobs
 
 
 def square(x):
@@ -47,7 +47,7 @@ def test_jobs_that_end_their_process_are_named_and_the_others_computed(workers):
     poison = {"exit": (end, 0), "killed": (kill,)}
     mixed = dict(sorted((jobs | poison).items(), key=lambda item: item[0][-1]))
     with WorkerPool(workers) as pool:
-        results = dict(completed(pool, mixed))
+        results = dict(run_jobs(pool, mixed))
     assert results.keys() == mixed.keys()
     for name in poison:
         assert isinstance(results[name], WorkerEnded)
@@ -56,7 +56,7 @@ def test_jobs_that_end_their_process_are_named_and_the_others_computed(workers):
 
 def test_what_a_job_raises_is_raised():
     with WorkerPool(1) as pool, pytest.raises(ValueError, match="no"):
-        list(completed(pool, {"one": (refuse,)}))
+        list(run_jobs(pool, {"one": (refuse,)}))
 
 
 SCRIPT = """
@@ -110,14 +110,14 @@ def test_where_no_process_can_begin_no_job_is_blamed(monkeypatch):
         WorkerPool(1) as pool,
         pytest.raises(ChildProcessError, match="outside of any job"),
     ):
-        list(completed(pool, {"square": (square, 2)}))
+        list(run_jobs(pool, {"square": (square, 2)}))
 
 
 def test_a_process_that_ends_between_two_jobs_is_no_fault_of_the_next():
     with WorkerPool(1) as pool:
         first = pool.submit(os.getpid).result()
         os.kill(first, signal.SIGKILL)
-        assert dict(completed(pool, {"square": (square, 2)})) == {"square": 4}
+        assert dict(run_jobs(pool, {"square": (square, 2)})) == {"square": 4}
         assert pool.submit(os.getpid).result() != first
 
 

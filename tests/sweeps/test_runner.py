@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.sweeps import Grid, Stopped, Sweep, open_run, run
-from linrep.sweeps.runner import _shares, read_shard
+from linrep.sweeps.runner import read_shard
 from linrep.sweeps.store import Run
+from linrep.sweeps.todo import _shares
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy
 from tests.tools import complaint, interrupted

@@ -101,7 +101,7 @@ def test_numbers_are_those_of_the_command(tmp_path):
 
 def test_a_ledger_says_what_is_expected(file):
     book = file.parent / "own.json"
-    entry = {"verdict": "fails", "budget": "quick", "seconds": 0.1}
+    entry = {"verdict": "fails", "sentence": "", "budget": "quick", "seed": 0, "seconds": 0.1}
     recorded = [
         {"id": "mine.wrong", **entry},
         {"id": "mine.unclear", **entry, "verdict": "holds", "budget": "standard"},

@@ -1,0 +1,80 @@
+"""Which claims a command is about, and where their finished checks and recorded verdicts are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from linrep.cli import names as known_names
+from linrep.cli.group import BadInput, bad_input
+
+STORE = Path("runs", "verify")
+STORE_OPTION = click.option(
+    "--store",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=STORE,
+    show_default=True,
+    help="Folder of finished checks; what is there is not computed again.",
+)
+#: Of what shows finished checks and makes none.
+RUNS_OPTION = click.option(
+    "--budget",
+    type=click.Choice(["quick", "standard", "thorough"]),
+    help="Which stored runs to show.  [default: of each claim that of the largest budget]",
+)
+LEDGER_OPTION = click.option(
+    "--ledger",
+    "book_path",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The recorded verdicts of claims of your own; linrep verify --record writes them.",
+)
+
+
+def check_store(store):
+    """Refuse a store that is named and not there: nothing is computed where it is only shown."""
+    if store != STORE and not store.is_dir():
+        raise BadInput(f"--store: there is no folder {store}")
+
+
+def read_ledger(file, path, made=False):
+    """Return the recorded verdicts: linrep's, or of a file of claims those at a path, if any.
+
+    A path has to be there, unless its ledger is about to be made.
+    """
+    from linrep.claims import ledger as book
+
+    if file is None and path is not None:
+        raise BadInput("--ledger is for claims of your own: name their file")
+    with bad_input(OSError, ValueError):
+        if path is not None and not made and not path.is_file():
+            raise ValueError(
+                f"--ledger: no such file: {path}; linrep verify {file} --ledger {path} --record "
+                "makes it"
+            )
+        return book.recorded(path) if path else {} if file else book.recorded()
+
+
+def choose(names):
+    """Return the claims that ids, patterns or a file of claims name, and that file or None."""
+    files = [name for name in names if name.endswith(".py")]
+    patterns = [name for name in names if not name.endswith(".py")]
+    with bad_input(ValueError):
+        if len(files) > 1:
+            raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
+        for name in files:
+            if not Path(name).is_file():
+                raise ValueError(f"no such file: {name}")
+            known_names.check_file(name)
+        if not files:
+            patterns = known_names.match_spelling(patterns, known_names.claims())
+            known_names.check_claims(patterns)
+    from linrep.claims import claims, load_file, select
+
+    with bad_input(ValueError, TypeError, OSError):
+        file = files[0] if files else None
+        if file:
+            return select(load_file(file), patterns), file
+        papers = {pattern.partition(".")[0] for pattern in patterns}
+        known = claims(papers if papers <= {*known_names.papers()} else ())
+        return select(known, patterns), file

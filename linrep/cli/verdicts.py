@@ -1,0 +1,167 @@
+"""Verdicts as the terminal shows them: listed, with reasons, beside those of the ledger."""
+
+from __future__ import annotations
+
+from collections import Counter
+from textwrap import shorten
+
+from linrep.cli.text import echo, print_listing, table, verdict, width, wrap
+
+_SHOWN = 20  # verdicts that contradict the ledger
+_FEW = 3  # failures whose measurement is printed beside the reason
+_LONGEST = 160  # characters of a line on what was found, where there is no terminal
+
+
+def print_list(chosen, entries):
+    """Print a line for each claim, and how to go on."""
+    rows = []
+    for item in chosen:
+        result = entries.get(item.id)
+        strength = result.strength if result else ""
+        rows.append(
+            (item.id, verdict(result.verdict if result else "-"), strength or "-", item.plain)
+        )
+    print_listing(rows)
+    counts = Counter(
+        entries[item.id].verdict if item.id in entries else "unchecked" for item in chosen
+    )
+    echo(*_say_verdicts(counts), "; linrep show ID has the reason", err=True)
+
+
+def print_verdicts(results, entries, verbose, budget):
+    """Print a table of results beside the ledger, why what does not hold does not, and counts."""
+    from linrep.claims.evidence import shown
+
+    controls = any(item.control is not None for item in results)
+    columns = {
+        "claim": True, "verdict": True, "ledger": bool(entries), "strength": True,
+        "control": controls,
+    }  # fmt: skip
+    head = tuple(name for name, there in columns.items() if there)
+    rows = [
+        (
+            item.id, verdict(item.verdict),
+            *((entries[item.id].verdict if item.id in entries else "-",) if entries else ()),
+            item.strength or "-",
+            *((_control(item),) if controls else ()),
+            shown(item, "measured"), shown(item, "predicted"), str(item.n_trials),
+            "stored" if item.stored else f"{item.seconds:.1f}",
+        )
+        for item in results
+    ]  # fmt: skip
+    numbers = ("measured", "claimed", "trials", "CPU s")
+    table((*head, *numbers), rows, left_columns=len(head))
+    _reasons(results, verbose)
+    echo("\n", *_say_verdicts(Counter(item.verdict for item in results)), f" ({budget} budget)")
+
+
+def _say_verdicts(counts):
+    """Return a sentence on verdicts, each in its colour."""
+    from linrep.claims.evidence import tally
+
+    return [verdict(name)._replace(text=text) for name, text in tally(counts)]
+
+
+def _reasons(results, verbose):
+    """Say why what does not hold does not: in a line for each claim, or all of it."""
+    from linrep.claims.findings import findings
+    from linrep.claims.ledger import failing_parts, largest_failure, readings
+    from linrep.claims.sections import unescaped
+
+    why = findings()
+    cut = False
+    lines = []
+    for item in results:
+        if item.verdict == "holds" and not item.readings:
+            continue
+        known = item.verdict in ("fails", "vacuous") and item.id in why
+        reason = unescaped(why[item.id].headline) if known else item.sentence
+        in_parts = verbose or not known
+        several = failing_parts(part.verdict for part in item.parts) if in_parts else ""
+        most = largest_failure(item)
+        needed = f"would take: {item.needed}" if item.needed else ""
+        largest = f"largest failure: {most}" if most and not known else ""
+        more = "; ".join(filter(None, [several, largest, needed]))
+        text = f"{reason} ({more})" if more else reason
+        others = readings(item)
+        if verbose:
+            echo("\n", item.id, " ", verdict(item.verdict), ": ", wrap(text, "  "))
+            if known:
+                _print_measured(item)
+            for line in others:
+                echo("  ", wrap(line, "  "))
+        elif item.verdict != "holds":
+            room = (width() or _LONGEST) - len(item.id) - len(item.verdict) - 3
+            short = shorten(text, max(room, 40), placeholder=" …")
+            cut = cut or bool(others) or short != " ".join(text.split())
+            lines.append(((item.id, " ", verdict(item.verdict), ": ", short), known and item))
+    if lines:
+        echo()
+    for parts, explained in lines:
+        echo(*parts)
+        if explained and len(lines) <= _FEW:
+            _print_measured(explained)
+    if cut:
+        echo("-v prints all that was found; linrep show ID the statement, its parts and readings")
+
+
+def _print_measured(item):
+    from linrep.claims.ledger import largest_failure
+
+    echo("  measured: ", wrap(item.sentence, "  "))
+    if most := largest_failure(item):
+        echo("  largest failure: ", wrap(most, "  "))
+
+
+def _control(item):
+    if item.control is None:
+        return "-"
+    if not item.accepts_its_control:
+        return "rejected"
+    return "ACCEPTED" if item.control == "holds" else f"NOT REJECTED ({item.control})"
+
+
+def name_accepting(results):
+    """Name the checks that accept what is false; return whether there are any."""
+    accepting = [item for item in results if item.accepts_its_control]
+    for item in accepting:
+        echo(
+            f"{item.id}: its check does not reject its negative control ({item.control})", err=True
+        )
+    return bool(accepting)
+
+
+def compare(results, known, entries):
+    """Say how verdicts stand beside the ledger; return whether none of them contradicts it.
+
+    `known` are the ids of the claims that there are, checked or not: one that is in the ledger
+    alone is a difference, too.
+    """
+    from linrep._lib import portable
+    from linrep.claims import HOLDS
+    from linrep.claims import ledger as book
+
+    outcomes = [
+        book.outcome(item.verdict, item.budget, entries.get(item.id), item.expected)
+        for item in results
+    ]
+    wrong = [item for item, outcome in zip(results, outcomes, strict=True) if outcome in book.WRONG]
+    for item in wrong[:_SHOWN]:
+        held = "to hold" if item.expected == HOLDS else f"with the verdict {item.expected!r}"
+        expected = f"{'it is not in the ledger, and ' if entries else ''}expected {held}"
+        if item.id in entries:
+            expected = f"the ledger has {entries[item.id].verdict}"
+        echo(f"{item.id}: {item.verdict}, {expected}", err=True)
+    if len(wrong) > _SHOWN:
+        echo(f"and {len(wrong) - _SHOWN} more", err=True)
+    gone = [name for name in entries if name not in known]
+    for name in gone:
+        echo(f"{name}: it is in the ledger, and no claim any more", err=True)
+    accepting = name_accepting(results)
+    counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
+    beside = ", beside the ledger" if entries else ""
+    echo(
+        f"{len(results)} of {len(known)} claims checked, {portable.mode()} mode{beside}: "
+        f"{', '.join(counts)}"
+    )
+    return not (wrong or gone or accepting)
