@@ -44,7 +44,7 @@ STRICT = {
     # The adapter needs no compiled kernels.
     "deep": (
         {"_lib", "problems.random", "stats", "trace"},
-        {"PIL", "matplotlib", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
+        {"PIL", "lazy_loader", "numpy", "pandas", "scipy", "sklearn", "torch", "torchvision"},
     ),
     # What the papers predict depends on no algorithm.
     "theory": ({"_lib", "kernels", "problems", "stats"}, {"lazy_loader", "numpy", "scipy"}),

@@ -4,70 +4,19 @@ A thin layer over torch, which loads only with the names that need it; container
 partitions do without.
 """
 
-from importlib import import_module
+import lazy_loader
 
 from linrep._lib.extras import command
 
-_HOME = {
-    "APFL": "methods",
-    "CFL": "methods",
-    "Dataset": "data",
-    "Ditto": "methods",
-    "FLUTE": "methods",
-    "FedAS": "methods",
-    "FedAlt": "methods",
-    "FedAvg": "methods",
-    "FedBABU": "methods",
-    "FedCP": "methods",
-    "FedMTL": "methods",
-    "FedPer": "methods",
-    "FedProx": "methods",
-    "FedRep": "methods",
-    "FedRoD": "methods",
-    "FederatedData": "data",
-    "Federation": "federation",
-    "L2GD": "methods",
-    "LGFedAvg": "methods",
-    "Local": "methods",
-    "METHODS": "methods",
-    "PFLMF": "methods",
-    "PFedFDA": "methods",
-    "PerFedAvg": "methods",
-    "PerFedSI": "methods",
-    "Phase": "training",
-    "SGD": "training",
-    "Scaffold": "methods",
-    "State": "state",
-    "choose_lr": "runs",
-    "fine_tune": "runs",
-    "load": "readers",
-    "neural_collapse": "collapse",
-    "run": "runs",
-    "run_seeds": "runs",
-}
-_MODULES = (
-    "algorithms", "augment", "collapse", "data", "devices", "engines", "features", "federation",
-    "layers", "methods", "models", "partitions", "probe", "readers", "runs", "samples", "state",
-    "training",
-)  # fmt: skip
-
-__all__ = [*_HOME, *_MODULES]
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 
 
 def __getattr__(name):
-    home = name if name in _MODULES else _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'linrep.deep' has no attribute {name!r}")
     try:
-        module = import_module(f"linrep.deep.{home}")
+        return _load(name)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise ImportError(
             f"linrep.deep.{name} needs torch: {command('torch')}", name="torch"
         ) from None
-    return module if name in _MODULES else getattr(module, name)
-
-
-def __dir__():
-    return sorted(__all__)

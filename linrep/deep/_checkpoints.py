@@ -8,18 +8,76 @@ import json
 import time
 import types
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 from linrep._lib import atomic as files
-from linrep.deep._evaluation import History
 from linrep.deep.source import source
 
 _FORMAT = 2
 _PLAIN = (int, float, str, tuple)  # what a network's layers are set by
 _LIBRARIES = ("builtins", "linrep", "numpy", "torch", "torchvision")
+
+
+class Checkpoint:
+    """The file from which a run goes on, written now and then and at its end."""
+
+    def __init__(self, path, every, identity):
+        self.path, self.every = Path(path), every
+        self.identity = json.dumps(identity, default=repr)
+        self.due = time.perf_counter() + every
+
+    def save(self, course, last):
+        """Write the file beside its place, then put it there, if it is time or the last round."""
+        began, state = time.perf_counter(), course.state
+        if not last and (state.round == 0 or began < self.due):
+            return
+        content = {
+            "format": _FORMAT,
+            "identity": self.identity,
+            **vars(state),
+            "recorded": course.rounds,
+            "metrics": {name: torch.as_tensor(np.array(v)) for name, v in course.metrics.items()},
+            "seconds": course.seconds,
+        }
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with files.whole(self.path) as draft:
+            torch.save(content, draft)
+        now = time.perf_counter()
+        self.due = now + (max(self.every, 20.0 * (now - began)) if self.every else 0.0)
+
+    def resume(self, course):
+        """Let runs go on from the file, which is read as data only, if it is there."""
+        if not self.path.exists():
+            return
+        device = course.federation.device
+        try:
+            content = torch.load(self.path, map_location=device, weights_only=True)
+            if content["format"] != _FORMAT:
+                raise ValueError(f"its format is {content['format']}, not {_FORMAT}")
+            there = dict(json.loads(content["identity"]))
+            metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
+            values = {name: content[name] for name in vars(course.state)}
+            rounds, seconds = list(content["recorded"]), float(content["seconds"])
+        except Exception as error:  # whatever a file that is no checkpoint makes torch raise
+            # Torch's own words advise to execute what is in it.
+            clear = isinstance(error, OSError | ValueError) and "weights_only" not in str(error)
+            reason = error if clear else "it is damaged, or holds something else than numbers"
+            raise ValueError(f"checkpoint {self.path} cannot be read: {reason}") from None
+        here = json.loads(self.identity)
+        for name in sorted(here | there, key=lambda name: (name != "method", name)):
+            if here.get(name) != there.get(name):
+                long = name in ("model", "weights", "data") or name.startswith("code")
+                what = "" if long else f": {there.get(name)!r} there, {here.get(name)!r} here"
+                raise ValueError(
+                    f"checkpoint {self.path} is of another run, which differs in {name}{what}"
+                )
+        vars(course.state).update(values)
+        course.rounds, course.metrics = rounds, metrics
+        course.began -= seconds
 
 
 def identity(federation, method, settings):
@@ -78,56 +136,8 @@ def _content(value, within=()):
     elif isinstance(value, Mapping):
         parts = [*value, *value.values()]
     elif callable(value) or " at 0x" in repr(value):
-        own = getattr(value, "__dict__", None)
-        name = getattr(value, "__qualname__", None)
-        parts = [type(value), name or own, getattr(value, "__self__", None)]
+        what = getattr(value, "__qualname__", None) or getattr(value, "__dict__", None)
+        parts = [type(value), what, getattr(value, "__self__", None)]
     else:
         return repr(value)
     return [_content(part, within) for part in parts]
-
-
-def save(path, identity, state, history):
-    """Write a checkpoint beside its place, then put it there; return the seconds it took."""
-    began = time.perf_counter()
-    content = {
-        "format": _FORMAT,
-        "identity": json.dumps(identity, default=repr),
-        "round": state.round,
-        "shared": state.shared,
-        "personal": state.personal,
-        "extra": state.extra,
-        "recorded": history.rounds,
-        "metrics": {name: torch.as_tensor(np.array(v)) for name, v in history.metrics.items()},
-        "seconds": history.seconds,
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with files.whole(path) as draft:
-        torch.save(content, draft)
-    return time.perf_counter() - began
-
-
-def load(path, identity, state, device):
-    """Fill a state from a checkpoint, which is read as data only, and return its history."""
-    try:
-        content = torch.load(path, map_location=device, weights_only=True)
-        if content["format"] != _FORMAT:
-            raise ValueError(f"its format is {content['format']}, not {_FORMAT}")
-        other = dict(json.loads(content["identity"]))
-        metrics = {name: list(values.numpy()) for name, values in content["metrics"].items()}
-        history = History(content["recorded"], metrics, content["seconds"])
-        values = [content[name] for name in ("shared", "personal", "extra", "round")]
-    except Exception as error:  # whatever a file that is no checkpoint makes torch raise
-        # Torch's own words advise to execute what is in it.
-        clear = isinstance(error, OSError | ValueError) and "weights_only" not in str(error)
-        reason = error if clear else "it is damaged, or holds something else than numbers"
-        raise ValueError(f"checkpoint {path} cannot be read: {reason}") from None
-    mine = json.loads(json.dumps(identity, default=repr))
-    names = sorted(mine | other, key=lambda name: (name != "method", name))
-    differing = [name for name in names if mine.get(name) != other.get(name)]
-    if differing:
-        name = differing[0]
-        long = name in ("model", "weights", "data") or name.startswith("code")
-        what = "" if long else f": {other.get(name)!r} there, {mine.get(name)!r} here"
-        raise ValueError(f"checkpoint {path} is of another run, which differs in {name}{what}")
-    state.shared, state.personal, state.extra, state.round = values
-    return history

@@ -26,7 +26,7 @@ def algorithm(method: str | type[FedAvg]) -> Callable[..., Trace]:
         name, kind = method, METHODS[check.choice("method", method, METHODS)]
     else:
         name, kind = method.__name__, method
-    own = {field.name: field.default for field in fields(kind)}
+    of_method = {field.name: field.default for field in fields(kind)}
     of_run = {
         each.name: each.default
         for each in inspect.signature(run_seeds).parameters.values()
@@ -34,12 +34,12 @@ def algorithm(method: str | type[FedAvg]) -> Callable[..., Trace]:
     }
 
     def call(data: FederatedData, *, rng: Any = None, **settings: Any) -> Trace:
-        unknown = [each for each in settings if each not in own | of_run]
+        unknown = [each for each in settings if each not in of_method | of_run]
         if unknown:
             raise TypeError(f"unknown setting {unknown[0]!r} of {name}")
         if isinstance(settings.get("personal"), str):  # one block, as the command line has it
             settings["personal"] = (settings["personal"],)
-        made = kind(**{each: settings.pop(each) for each in list(settings) if each in own})
+        made = kind(**{each: settings.pop(each) for each in list(settings) if each in of_method})
         return run(data, made, rng=rng, **settings)
 
     keyword = inspect.Parameter.KEYWORD_ONLY
@@ -49,8 +49,7 @@ def algorithm(method: str | type[FedAvg]) -> Callable[..., Trace]:
     call.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             inspect.Parameter("data", inspect.Parameter.POSITIONAL_OR_KEYWORD),
-            *(inspect.Parameter(each, keyword, default=own[each]) for each in own),
-            *(inspect.Parameter(each, keyword, default=of_run[each]) for each in of_run),
+            *(inspect.Parameter(k, keyword, default=v) for k, v in (of_method | of_run).items()),
             inspect.Parameter("rng", keyword, default=None),
         ]
     )

@@ -15,6 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib import display as show
 from linrep._lib import validation as check
 
+__all__ = ["Dataset", "FederatedData"]
+
 _CHANNELS = (1, 3)  # grey and RGB: by which the axis of channels is known
 _MANY = np.iinfo(np.int64).max
 
@@ -64,7 +66,7 @@ class Dataset:
     def __post_init__(self):
         x = _samples("x", self.x)
         x_test = x[:0] if len(self.x_test) == 0 else _samples("x_test", self.x_test)
-        if x_test.shape[1:] != x.shape[1:] or x_test.dtype != x.dtype:
+        if _kind(x_test) != _kind(x):
             raise ValueError(f"x_test must hold {_kind(x)}, as x does, got {_kind(x_test)}")
         classes = _classes(self.classes, self.y, self.y_test)
         y = _labels("y", self.y, len(x), classes)
@@ -75,10 +77,8 @@ class Dataset:
         elif self.owner is None and self.owner_test is not None:
             raise ValueError("owner_test must be given only together with owner")
         for name, size in (("owner", len(x)), ("owner_test", len(x_test)), ("coarse", classes)):
-            if getattr(self, name) is not None:
-                _set(self, **{name: _labels(name, getattr(self, name), size)})
-        if self.embedding is not None:
-            _set(self, embedding=_embedding(self.embedding, x))
+            _set_if_given(self, name, _labels, size)
+        _set_if_given(self, "embedding", _embedding, x)
 
     def __repr__(self):
         return show.line(self)
@@ -112,20 +112,23 @@ class Dataset:
         ValueError
             If a label is no class, or given twice.
         """
-        kept = check.places("labels", labels, self.classes)
-        if np.unique(kept).size < kept.size:
+        chosen = check.places("labels", labels, self.classes)
+        if np.unique(chosen).size < chosen.size:
             raise ValueError("labels must not hold a class twice")
         number = np.full(self.classes, -1)
-        number[kept] = np.arange(kept.size)
+        number[chosen] = np.arange(chosen.size)
         train, test = number[self.y] >= 0, number[self.y_test] >= 0
-        changed: dict[str, Any] = {
-            "x": self.x[train], "y": number[self.y[train]],
-            "x_test": self.x_test[test], "y_test": number[self.y_test[test]],
-        }  # fmt: skip
-        for name, rows in (("owner", train), ("owner_test", test), ("coarse", kept)):
-            if getattr(self, name) is not None:
-                changed[name] = getattr(self, name)[rows]
-        return replace(self, **changed, classes=kept.size)
+        rows = {"owner": train, "owner_test": test, "coarse": chosen}
+        known = {name: getattr(self, name) for name in rows}
+        return replace(
+            self,
+            x=self.x[train],
+            y=number[self.y[train]],
+            x_test=self.x_test[test],
+            y_test=number[self.y_test[test]],
+            classes=chosen.size,
+            **{name: value[rows[name]] for name, value in known.items() if value is not None},
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,16 +204,12 @@ class FederatedData:
             raise ValueError("mean and std must be given together")
         if x.dtype == np.uint8:
             mean, std = moments or _channel_moments(x, np.concatenate(train))
-            mean = check.array("mean", mean, (x.shape[1],))
-            std = check.numbers("std", check.array("std", std, (x.shape[1],)), above=0.0)
-            _set(self, mean=mean.astype(np.float32), std=std.astype(np.float32))
-        if self.side is not None:
-            side = check.array("side", self.side, (self.n, None)).astype(np.float32)
-            _set(self, side=side)
-        if self.groups is not None:
-            _set(self, groups=_labels("groups", self.groups, self.n))
-        if self.embedding is not None:
-            _set(self, embedding=_embedding(self.embedding, x))
+            mean = _floats("mean", mean, (x.shape[1],))
+            std = check.numbers("std", _floats("std", std, mean.shape), above=0.0)
+            _set(self, mean=mean, std=std.astype(np.float32))
+        _set_if_given(self, "side", _floats, (self.n, None))
+        _set_if_given(self, "groups", _labels, self.n)
+        _set_if_given(self, "embedding", _embedding, x)
 
     def __repr__(self):
         return (
@@ -219,7 +218,7 @@ class FederatedData:
         )
 
     def _repr_html_(self):
-        seen = np.array([np.unique(self.y[own]).size for own in self.train])
+        seen = np.array([np.unique(self.y[places]).size for places in self.train])
         labels = {"classes": self.classes, "classes per client": show.spread(seen)}
         return show.sheet(
             f"FederatedData {self.name}".rstrip(),
@@ -283,8 +282,8 @@ class FederatedData:
             Further fields of the class, such as side and groups; x and y where clients see samples
             or labels changed, in this order.
         """
-        kept = {name: getattr(dataset, name) for name in ("classes", "name", "embedding")}
-        fields = {"x": dataset.all_x, "y": dataset.all_y, **kept, **others}
+        fields = {name: getattr(dataset, name) for name in ("classes", "name", "embedding")}
+        fields |= {"x": dataset.all_x, "y": dataset.all_y, **others}
         return cls(train=tuple(train), test=tuple(test), **fields)
 
     @classmethod
@@ -341,19 +340,19 @@ class FederatedData:
                     xs.append(_samples(f"x of client {client}", x))
                     ys.append(y)
         if len(kinds := {_kind(x): None for x in xs}) != 1:
-            found = " and ".join(kinds) or "none"
-            raise ValueError(f"clients must have samples of one shape and type, got {found}")
+            got = " and ".join(kinds) or "none"
+            raise ValueError(f"clients must have samples of one shape and type, got {got}")
         places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
         x, y = np.concatenate(xs), np.concatenate(ys)
         return cls(x, y, train=tuple(places[0::2]), test=tuple(places[1::2]), **others)
 
 
 def _digest(*arrays):
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for array in arrays:
         if array is not None:
-            found.update(f"{array.shape} {array.dtype}".encode() + array.tobytes())
-    return found.hexdigest()
+            digest.update(f"{array.shape} {array.dtype}".encode() + array.tobytes())
+    return digest.hexdigest()
 
 
 def _arrays(dataset):
@@ -366,19 +365,16 @@ def _arrays(dataset):
         raise TypeError(
             f"clients must be pairs (train, test) of data sets of samples and labels, got {kind}"
         )
-    name = ("x", "y")
-    return tuple(np.stack([check.unmasked(name[i], pair[i]) for pair in pairs]) for i in (0, 1))
+    return tuple(
+        np.stack([check.unmasked(name, pair[position]) for pair in pairs])
+        for position, name in enumerate(("x", "y"))
+    )
 
 
 def channels_first(x: ArrayLike) -> NDArray:
     """Return images as (N, C, H, W), and anything else as it is.
 
-    Of shape (N, H, W, C) with 1 or 3 channels, the last axis becomes the second, unless that has
-    such a size itself; uint8 images of shape (N, H, W) get one channel.
-
-    Parameters
-    ----------
-    x : array_like
+    Of 1 or 3 channels, the last axis becomes the second, unless that has such a size itself.
     """
     x = check.unmasked("x", x)
     if x.ndim == 3 and x.dtype == np.uint8:
@@ -394,6 +390,13 @@ def _set(instance, **fields):
         object.__setattr__(instance, name, value)
 
 
+def _set_if_given(instance, name, read, *arguments):
+    """Set a field to what is read of it, unless it is None."""
+    value = getattr(instance, name)
+    if value is not None:
+        _set(instance, **{name: read(name, value, *arguments)})
+
+
 def _kind(x):
     """Describe samples by their shape and type."""
     return f"{x.dtype} samples of shape {x.shape[1:]}"
@@ -401,9 +404,9 @@ def _kind(x):
 
 def _joined(*parts):
     """Return arrays one after the other, as one that nobody changes."""
-    found = np.concatenate(parts)
-    found.flags.writeable = False
-    return found
+    joined = np.concatenate(parts)
+    joined.flags.writeable = False
+    return joined
 
 
 def _samples(name, value):
@@ -432,22 +435,19 @@ def _samples(name, value):
 
 def _labels(name, value, size, classes=_MANY):
     """Return integers between 0 and classes - 1 as int64, after a look at their number."""
-    found = check.unmasked(name, value)
-    if found.shape != (size,):
-        raise ValueError(f"{name} must have shape ({size},), got {found.shape}")
-    return check.places(name, found, classes) if size else np.empty(0, dtype=np.int64)
+    labels = check.unmasked(name, value)
+    if labels.shape != (size,):
+        raise ValueError(f"{name} must have shape ({size},), got {labels.shape}")
+    return check.places(name, labels, classes) if size else np.empty(0, dtype=np.int64)
 
 
 def _classes(classes, *labels):
     """Return the number of classes: where it is 0, one more than the largest label."""
     if check.integer("classes", classes, minimum=0):
         return int(classes)
-    found = [
-        np.max(y)
-        for y in (check.unmasked("y", each) for each in labels)
-        if y.size and y.dtype.kind in "iu"
-    ]
-    return max(1, int(max(found, default=0)) + 1)
+    arrays = [check.unmasked("y", each) for each in labels]
+    largest = [np.max(y) for y in arrays if y.size and y.dtype.kind in "iu"]
+    return max(1, int(max(largest, default=0)) + 1)
 
 
 def _members(name, client, part):
@@ -484,9 +484,14 @@ def _channel_moments(x, places):
     return mean, std
 
 
-def _embedding(value, tokens):
+def _floats(name, value, shape):
+    """Return an array of numbers in single precision."""
+    return check.array(name, value, shape).astype(np.float32)
+
+
+def _embedding(name, value, tokens):
     """Return a matrix with a row for each token."""
-    matrix = check.array("embedding", value, (None, None)).astype(np.float32)
+    matrix = _floats(name, value, (None, None))
     if tokens.dtype != np.int64:
         raise ValueError(f"embedding is for integer tokens, x holds {_kind(tokens)}")
     if tokens.size and tokens.max() >= len(matrix):

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from linrep.deep import layers
-from linrep.deep.probe import Traits
+from linrep.deep.engines import Traits
 from linrep.deep.training import Batch, Parameters, belongs
 
 # What passes at once should fill an accelerator, and stay in the caches of a processor.
@@ -68,7 +68,7 @@ def head_gradient(params: Parameters, batch: Batch) -> Parameters:
         residual = residual - torch.nn.functional.one_hot(batch.y, outputs.shape[-1])
     count = batch.weight.sum(-1, keepdim=True).clamp(min=1.0)
     residual = residual * (batch.weight / count).unsqueeze(-1)
-    found = {"head.weight": torch.matmul(residual.mT, batch.x)}
+    gradient = {"head.weight": torch.matmul(residual.mT, batch.x)}
     if "head.bias" in params:
-        found["head.bias"] = residual.sum(-2)
-    return found
+        gradient["head.bias"] = residual.sum(-2)
+    return gradient

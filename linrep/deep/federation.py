@@ -20,27 +20,12 @@ from torch.func import vmap
 from torch.nn.utils.rnn import pad_sequence
 
 from linrep._lib import validation as check
-from linrep.deep import engines, features, layers, probe
+from linrep.deep import engines, features, layers, training
 from linrep.deep.data import FederatedData
 from linrep.deep.devices import read_device
-from linrep.deep.samples import Samples, real, workers
+from linrep.deep.samples import Samples, workers
 from linrep.deep.state import Clients, State, expand
-from linrep.deep.training import (
-    ENGINES,
-    SGD,
-    Batch,
-    Network,
-    Objective,
-    Parameters,
-    Phase,
-    Work,
-    belongs,
-    block,
-    check_blocks,
-    loss,
-    sample_loss,
-    schedule,
-)
+from linrep.deep.training import SGD, Objective, Parameters, Phase, belongs, loss
 from linrep.problems.random import keyed
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -130,8 +115,8 @@ class Federation(Samples):
             raise ValueError("data must have side information of clients for this network")
         places = torch.arange(min(2, len(self.x)), device=self.device)
         runs = torch.zeros((), dtype=torch.int64, device=self.device)
-        self.traits = probe.traits(self.model, self.see(places, runs), self.side[0, 0])
-        probe.check_optimizer(self.sgd, self.moving)
+        self.traits = engines.traits(self.model, self.see(places, runs), self.side[0, 0])
+        engines.check_optimizer(self.sgd, self.moving)
         self.engine = engines.chosen(self, engine)
 
     def __repr__(self):
@@ -151,7 +136,7 @@ class Federation(Samples):
         all_personal : bool
             Everything does.
         """
-        check_blocks(personal, tuple(self._starts))
+        training.check_blocks(personal, tuple(self._starts))
         shared, mine = {}, dict(self._starts)
         for name in self._starts if not all_personal else ():
             if not belongs(name, personal):
@@ -215,10 +200,10 @@ class Federation(Samples):
             Clients.
         """
         self.model.eval()
-        places, counts = self.pick("train", part)
-        seen = self._features(shared, own, part, places, counts)
-        for k, count in enumerate(counts):
-            yield seen[k, :count], self.y[places[k, :count]]
+        picked = self.pick("train", part)
+        seen = self._features(shared, own, part, picked)
+        for k, count in enumerate(picked.counts):
+            yield seen[k, :count], picked.y[k, :count]
 
     # Local work
 
@@ -257,105 +242,95 @@ class Federation(Samples):
             a schedule of step sizes then is at the last.
         """
         shared, own = dict(shared), dict(own)
-        for place, phase in enumerate(phases):
+        for number, phase in enumerate(phases):
             named = phase.trained([*shared, *own])
             trained = tuple(name for name in named if name not in self.frozen)
             if not trained:
                 continue
-            draw = (purpose, round, place)
             sgd = self.sgd.at(max(0, round - after), phase.lr)
-            new = self._run(shared, own, part, phase, trained, draw, sgd, objective, context or {})
+            streams = [
+                keyed(self.seeds[s], purpose, round, number, client) for s, client in workers(part)
+            ]
+            batches = training.schedule(
+                self.counts("train", part).ravel(), streams,
+                batch_size=sgd.batch_size, epochs=phase.epochs, steps=phase.steps,
+            )  # fmt: skip
+            new = self._run(shared, own, part, trained, batches, sgd, objective, context or {})
             for name, value in new.items():
                 shared.pop(name, None)
                 own[name] = value
         return own
 
-    def _run(self, shared, own, part, phase, trained, draw, sgd, objective, context):
-        purpose, *key = draw
-        each = workers(part)
+    def _run(self, shared, own, part, trained, batches, sgd, objective, context):
+        """Return what moves in a phase, (S, c, ...), with the running statistics of its blocks."""
         self.model.train()
+        picked = self.pick("train", part)
         moving = tuple(name for name in trained if name not in self.buffers)
-        places, counts = self.pick("train", part)
-        streams = [keyed(self.seeds[s], purpose, *key, client) for s, client in each]
-        batches = schedule(
-            counts, streams, batch_size=sgd.batch_size, epochs=phase.epochs, steps=phase.steps
-        )
-        runs, z = self._runs(part)
-        y = self.y[places]
-
-        position = torch.as_tensor(batches.position, device=self.device)
-        workers_of = torch.arange(len(places), device=self.device).unsqueeze(1)
-
-        def fetch(t, rows):
-            at = workers_of[rows], position[rows, t]
-            if cached:
-                return seen[at], y[at]
-            index, x = places[at], None
-            if sgd.augment is not None:
-                sizes, keys = batches.weight[rows, t].sum(-1), batches.key[rows, t]
-                x = self._augmented(sgd.augment, index, sizes, keys)
-            return self.see(index, runs[rows], x), y[at]
-
         everything = expand(shared, part) | own
         why_not = features.why_not_exact(self.model, moving, self.traits)
         if sgd.augment is not None:
             why_not = why_not or "samples are augmented anew in every step"
         if self.cache is True and why_not and all(belongs(name, ("head",)) for name in moving):
             raise ValueError(f"cache must not be True for this model: {why_not}")
-        gradient = None
-        cached = bool(self.cache) and why_not is None
-        if cached:
-            seen = self._features(shared, own, part, places, counts)
+        gradient, seen = None, None
+        if self.cache and why_not is None:
+            seen = self._features(shared, own, part, picked)
             everything = {n: v for n, v in everything.items() if belongs(n, ("head",))}
             if objective is loss and features.linear_head(self.model):
                 gradient = features.head_gradient
-        kept = {name: everything.pop(name) for name in self.buffers if name in everything}
+        buffers = {name: everything.pop(name) for name in self.buffers if name in everything}
+        position = torch.as_tensor(batches.position, device=self.device)
+        row_of = torch.arange(part.size, device=self.device).unsqueeze(1)
+
+        def fetch(t, rows):
+            at = row_of[rows], position[rows, t]
+            if seen is not None:
+                return seen[at], picked.y[at]
+            index, x = picked.places[at], None
+            if sgd.augment is not None:
+                sizes, keys = batches.weight[rows, t].sum(-1), batches.key[rows, t]
+                x = self._augmented(sgd.augment, index, sizes, keys)
+            return self.see(index, picked.runs[rows], x), picked.y[at]
+
         self.samples_trained += int(batches.weight.sum())
-        work = Work(
+        work = training.Work(
             model=self.model,
             start=_flat(everything),  # of several runs a copy, hence only of what is used
-            buffers=_flat(kept),
+            buffers=_flat(buffers),
             trained=moving,
             batches=batches,
             fetch=fetch,
-            z=z,
+            z=picked.z,
             objective=objective,
             context=_flat(context),
             sgd=sgd,
-            from_features=cached,
+            from_features=seen is not None,
             gradient=gradient,
             draws=self.traits.draws,
         )
         # Heads on features are small, and have a closed form: together is faster everywhere.
         engine = "vmap" if gradient is not None else self.engine
         with self._precision():
-            params, noted = ENGINES[engine](work)
+            new = training.ENGINES[engine](work)
         # Running statistics move with their block: those of a frozen one stay as they were.
-        new = {name: value for name, value in (params | noted).items() if name in trained}
-        return {name: value.unflatten(0, part.shape) for name, value in new.items()}
+        return {n: value.unflatten(0, part.shape) for n, value in new.items() if n in trained}
 
     def _augmented(self, augment, index, sizes, keys):
         """Return samples (K, b, ...) as `augment` changes them, each worker's by its own draws."""
         x = self.x[index]
         for row, size, key in zip(x, sizes, keys, strict=True):
-            own = row[:size]
-            if not len(own):
+            if not size:
                 continue
+            samples = row[:size]
             with layers.seeded(int(key) ^ 1, self.device):  # the network itself draws from key
-                changed = augment(own)
-            if changed.shape != own.shape or changed.dtype != own.dtype:
+                changed = augment(samples)
+            if changed.shape != samples.shape or changed.dtype != samples.dtype:
                 raise ValueError(
-                    f"augment must keep {own.dtype} of shape {tuple(own.shape)}, it returned "
-                    f"{changed.dtype} of shape {tuple(changed.shape)}"
+                    f"augment must keep {samples.dtype} of shape {tuple(samples.shape)}, it "
+                    f"returned {changed.dtype} of shape {tuple(changed.shape)}"
                 )
-            own.copy_(changed)
+            samples.copy_(changed)
         return x
-
-    def _runs(self, part):
-        """Return the runs of a part's workers, and their clients' side information."""
-        each = torch.as_tensor(workers(part), dtype=torch.int64, device=self.device)
-        runs, clients = each.reshape(-1, 2).T
-        return runs, self.side[runs, clients]
 
     def _precision(self):
         if not self.mixed_precision:
@@ -363,24 +338,23 @@ class Federation(Samples):
         # Parameters move in place, so that copies of them in lower precision must not be kept.
         return torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False)
 
-    def _features(self, shared, own, part, places, counts):
+    def _features(self, shared, own, part, picked):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
-        module, width, found = self.model.representation, part.shape[1], None
-        given = real(places, counts)
-        params = block(expand(shared, part) | own, "representation")
+        module, width, result = self.model.representation, part.shape[1], None
+        places, real = picked.places, picked.real
+        params = training.block(expand(shared, part) | own, "representation")
         # As many workers have the same representation: those of a run, or each its own.
-        alike = 1 if block(own, "representation") else width
+        alike = 1 if training.block(own, "representation") else width
         with self._precision():
             for k in range(0, part.size, alike):
                 rows, (s, client) = slice(k, k + alike), divmod(k, width)
-                index = places[rows][given[rows]]
-                x = self.see(index, torch.full((), s, device=self.device))
+                x = self.see(places[rows][real[rows]], picked.runs[k])
                 mine = {name: value[s, client] for name, value in params.items()}
                 passed = features.in_pieces(module, mine, x)
-                if found is None:
-                    found = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
-                found[rows][given[rows]] = passed.to(self.dtype)
-        return found
+                if result is None:
+                    result = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
+                result[rows][real[rows]] = passed.to(self.dtype)
+        return result
 
     # Evaluation
 
@@ -400,45 +374,47 @@ class Federation(Samples):
             ``correct``, ``loss`` and ``size``; the loss of a client without samples is NaN.
         """
         self.model.eval()
-        places, counts = self.pick("test", part)
-        tested = real(places, counts)
-        outputs = self._outputs(shared, own, part, places, counts)
-        y = self.y[places]
-        losses = sample_loss(outputs.flatten(0, 1), y.flatten(0, 1)).reshape(tested.shape)
+        picked = self.pick("test", part)
+        y, tested = picked.y, picked.real
+        outputs = self._outputs(shared, own, part, picked)
+        losses = training.sample_loss(outputs.flatten(0, 1), y.flatten(0, 1)).reshape(tested.shape)
         size = tested.sum(1)
         correct = torch.full_like(losses[:, 0], torch.nan)
         if not y.is_floating_point():
             correct = ((outputs.argmax(-1) == y) & tested).sum(1)
         loss = torch.where(tested, losses, 0.0).sum(1) / size
-        found = {"correct": correct, "loss": loss, "size": size}
-        return {k: v.cpu().double().numpy().reshape(part.shape) for k, v in found.items()}
+        results = {"correct": correct, "loss": loss, "size": size}
+        return {k: v.cpu().double().numpy().reshape(part.shape) for k, v in results.items()}
 
-    def _outputs(self, shared, own, part, places, counts):
+    def _outputs(self, shared, own, part, picked):
         """Return outputs (K, m, classes) of the workers' samples, without gradients."""
         params = _flat(expand(shared, part) | own)
-        runs, z = self._runs(part)
         # With a representation that clients share, one pass over all their samples.
-        once = self.traits.in_parts and not block(own, "representation")
+        once = self.traits.in_parts and not training.block(own, "representation")
         if once:
-            seen = self._features(shared, own, part, places, counts)
+            seen = self._features(shared, own, part, picked)
             params = {name: value for name, value in params.items() if belongs(name, ("head",))}
 
-        def call(own, x, z):
-            return Network(self.model, {}, from_features=once)(own, Batch(x, x, x, z))
+        network = training.Network(self.model, {}, from_features=once)
+
+        def call(params, x, z):
+            return network(params, training.Batch(x, x, x, z))
 
         def inputs(k, columns):
-            return seen[k, columns] if once else self.see(places[k, columns], runs[k])
+            if once:
+                return seen[k, columns]
+            return self.see(picked.places[k, columns], picked.runs[k])
 
         with self._precision(), torch.no_grad():
             if self.engine == "vmap" or (once and features.linear_head(self.model)):
-                width, every = max(1, features.SAMPLES_AT_ONCE // len(places)), slice(None)
-                begins = range(0, places.shape[1], width)
+                width, every = max(1, features.SAMPLES_AT_ONCE // part.size), slice(None)
+                begins = range(0, picked.places.shape[1], width)
                 pieces = (inputs(every, slice(begin, begin + width)) for begin in begins)
-                return torch.cat([vmap(call)(params, piece, z) for piece in pieces], 1)
+                return torch.cat([vmap(call)(params, piece, picked.z) for piece in pieces], 1)
             rows = []
-            for k, count in enumerate(counts):
+            for k, count in enumerate(picked.counts):
                 mine = {name: value[k] for name, value in params.items()}
-                rows.append(call(mine, inputs(k, slice(max(1, count))), z[k]))
+                rows.append(call(mine, inputs(k, slice(max(1, count))), picked.z[k]))
             return pad_sequence(rows, batch_first=True)
 
 

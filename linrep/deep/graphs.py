@@ -49,8 +49,8 @@ class Replayed:
     def _capture(self, inputs):
         self._inputs = tree_map(torch.clone, inputs)
         device = tree_leaves(inputs)[0].device
-        place = device, threading.get_ident()
-        stream, last = _LAST.get(place) or (torch.cuda.Stream(device), None)
+        thread = device, threading.get_ident()
+        stream, last = _LAST.get(thread) or (torch.cuda.Stream(device), None)
         graph, now = torch.cuda.CUDAGraph(), torch.cuda.current_stream(device)
         stream.wait_stream(now)
         try:
@@ -62,7 +62,7 @@ class Replayed:
                     graph.capture_end()
         except RuntimeError as error:
             _REFUSED.add(device)
-            _LAST.pop(place, None)
+            _LAST.pop(thread, None)
             # The end of a capture fails, too, and does not say why.
             reason = str(error.__context__ or error).partition("\n")[0]
             warnings.warn(
@@ -70,5 +70,5 @@ class Replayed:
                 stacklevel=2,
             )
         else:
-            self._graph, _LAST[place] = graph, (stream, graph)
+            self._graph, _LAST[thread] = graph, (stream, graph)
         now.wait_stream(stream)

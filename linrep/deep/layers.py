@@ -76,15 +76,9 @@ class Dropout(_DropoutNd):
         if real("p", p, minimum=0.0) >= 1.0:
             raise ValueError(f"p must be less than 1, got {p:g}")
         super().__init__(p)
-        self.draw_by_key(integer("salt", salt, minimum=0, maximum=2**63 - 1), channels)
+        self._draw_by_key(integer("salt", salt, minimum=0, maximum=2**63 - 1), channels)
 
-    def draw_by_key(self, salt: int, channels: bool) -> None:
-        """Keep a key, and what else the mask depends on.
-
-        Parameters
-        ----------
-        salt, channels : int and bool
-        """
+    def _draw_by_key(self, salt: int, channels: bool) -> None:
         self.salt, self.channels = salt, channels
         self.register_buffer("key", torch.zeros((), dtype=torch.int64), persistent=False)
 
@@ -99,7 +93,7 @@ class Dropout(_DropoutNd):
         if not self.training or self.p == 0.0:
             return x
         shape = x.shape[:2] + (1,) * (x.ndim - 2) if self.channels else x.shape
-        x = x * kept(self.key, self.salt, shape, self.p) / (1.0 - self.p)
+        x = x * undropped(self.key, self.salt, shape, self.p) / (1.0 - self.p)
         self.key = self.key + 1
         return x
 
@@ -108,7 +102,7 @@ class Dropout(_DropoutNd):
         return f"p={self.p:g}, salt={self.salt}"
 
 
-def kept(key: Tensor, salt: int, shape: torch.Size | tuple[int, ...], p: float) -> Tensor:
+def undropped(key: Tensor, salt: int, shape: torch.Size | tuple[int, ...], p: float) -> Tensor:
     """Return which elements of an array dropout keeps.
 
     Element i in row-major order gets the top 53 bits of output i of splitmix64, seeded by a hash
@@ -160,10 +154,9 @@ class BatchNorm(_BatchNorm):
         channels = integer("channels", channels, minimum=1)
         eps, momentum = real("eps", eps, above=0.0), real("momentum", momentum, minimum=0.0)
         super().__init__(channels, eps, momentum)
-        self.expect_padding()
+        self._expect_padding()
 
-    def expect_padding(self) -> None:
-        """Keep a mask of the samples that count; the number of batches stays 0."""
+    def _expect_padding(self) -> None:
         self.register_buffer("mask", torch.ones(1), persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -225,10 +218,10 @@ def converted(model: nn.Module) -> nn.Module:
         kind = type(module)
         if kind in _DROPOUTS and module.p < 1.0:
             module.__class__ = Dropout
-            module.draw_by_key(0, channels=kind is not nn.Dropout)
+            module._draw_by_key(0, channels=kind is not nn.Dropout)
         elif kind in _NORMS and not _lacking(module):
             module.__class__ = BatchNorm
-            module.expect_padding()
+            module._expect_padding()
     for salt, layer in enumerate(each for each in model.modules() if isinstance(each, Dropout)):
         layer.salt = salt
     return model
@@ -236,46 +229,42 @@ def converted(model: nn.Module) -> nn.Module:
 
 def per_batch(model: nn.Module) -> dict[str, list[str]]:
     """Return the names of the buffers that have to be set before each training step."""
-    names: dict[str, list[str]] = {"key": [], "mask": []}
     for prefix, module in model.named_modules():
-        if isinstance(module, Dropout):
-            names["key"].append(_joined(prefix, "key"))
-        elif isinstance(module, BatchNorm):
-            names["mask"].append(_joined(prefix, "mask"))
-        elif type(module) in _NORMS and _couples(module) and (lacking := _lacking(module)):
+        if isinstance(module, Dropout | BatchNorm):
+            continue
+        if type(module) in _NORMS and _couples(module) and (lacking := _lacking(module)):
             raise ValueError(
                 f"model's BatchNorm must have running averages, a momentum, weights and biases, "
                 f"{prefix or 'it'} has no {lacking[0]}"
             )
-        elif _draws(module) or _couples(module):
+        if _draws(module) or _couples(module):
             raise ValueError(
                 f"model must draw and normalize by torch's Dropout and BatchNorm or those of "
                 f"linrep.deep.layers, {prefix or 'it'} is a {type(module).__name__} that does"
             )
-    return names
+    keys, masks = _buffers(model, Dropout, "key"), _buffers(model, BatchNorm, "mask")
+    return {"key": list(keys), "mask": list(masks)}
 
 
 def statistics(model: nn.Module) -> dict[str, Tensor]:
     """Return by their names the buffers that training changes: batch normalization's averages."""
+    return _buffers(model, BatchNorm, "running_mean", "running_var")
+
+
+def _buffers(model: nn.Module, kind: type[nn.Module], *names: str) -> dict[str, Tensor]:
+    """Return some buffers of the layers of a kind."""
     return {
-        _joined(prefix, name): getattr(module, name)
+        f"{prefix}.{name}".lstrip("."): getattr(module, name)
         for prefix, module in model.named_modules()
-        if isinstance(module, BatchNorm)
-        for name in ("running_mean", "running_var")
+        if isinstance(module, kind)
+        for name in names
     }
 
 
-def _joined(prefix: str, name: str) -> str:
-    """Return a buffer's full name; the prefix is empty for the network itself."""
-    return f"{prefix}.{name}" if prefix else name
-
-
 def depends_on_batch(model: nn.Module) -> bool:
-    """Tell whether what the network makes of a sample depends on more than that sample.
+    """Tell whether a layer draws or takes statistics over the batch.
 
-    It does if a layer draws (dropout in training mode) or takes statistics over the batch (batch
-    normalization in training mode, or without running averages). Then features must not be
-    computed once and used again.
+    Then features must not be computed once and used again.
     """
     return any(_draws(module) or _couples(module) for module in model.modules())
 

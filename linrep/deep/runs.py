@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,22 +21,15 @@ from linrep._lib.progress import progress_bar
 from linrep._lib.validation import seed_sequence
 from linrep.deep import _checkpoints as checkpoints
 from linrep.deep import layers, models, partitions
-from linrep.deep._evaluation import History, by_client, judge, trace_of
+from linrep.deep._course import Course
 from linrep.deep.data import FederatedData
-from linrep.deep.devices import describe, synchronize
 from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
 from linrep.deep.training import SGD, Optimizer, Phase, belongs, check_blocks
 from linrep.trace import MOST_ROUNDS, Trace, last_rounds, read_record
 
 
-def run(
-    data: FederatedData,
-    method: FedAvg | str,
-    *,
-    rng: Any = None,
-    **settings: Any,
-) -> Trace:
+def run(data: FederatedData, method: FedAvg | str, *, rng: Any = None, **settings: Any) -> Trace:
     """Train with a method; the same as :func:`run_seeds` with one seed.
 
     Parameters
@@ -171,61 +163,31 @@ def run_seeds(
         **federation.sgd.settings, "dtype": dtype, "mixed_precision": mixed_precision,
         "model": model if isinstance(model, str) else type(federation.model).__name__,
     }  # fmt: skip
-    identity = {} if checkpoint is None else checkpoints.identity(federation, method, settings)
-    state, history = method.start(federation), History()
-    if checkpoint is not None and os.path.exists(checkpoint):
-        history = checkpoints.load(Path(checkpoint), identity, state, federation.device)
+    course, file = Course(federation, method, count, began), None
+    state = course.state
+    if checkpoint is not None:
+        identity = checkpoints.identity(federation, method, settings)
+        file = checkpoints.Checkpoint(checkpoint, checkpoint_every, identity)
+        file.resume(course)
         if state.round > rounds:
             raise ValueError(f"rounds must be at least {state.round}, as in the checkpoint")
-    already, training, trained, found = history.seconds, 0.0, 0, None
-    due = time.perf_counter() + checkpoint_every
     name = type(method).__name__
     with progress_bar(progress, initial=state.round, total=rounds, desc=name, unit="round") as bar:
         while True:
             metrics: dict[str, Any] = {}
-            if state.round in recorded and state.round not in history.rounds:
-                found = by_client(federation, method.models, state)
-                sent = np.full(
-                    len(federation.seeds), float(method.floats(state)) * count * state.round
-                )
-                metrics = judge(found) | {"floats_up": sent, "floats_down": sent}
-                history.add(state.round, metrics)
+            if state.round in recorded and state.round not in course.rounds:
+                metrics = course.record()
                 bar.set_postfix_str(f"accuracy {metrics['accuracy'].mean():.3f}")
             if callback is not None:
                 one = len(federation.seeds) == 1
                 callback(state.round, {k: v.item() if one else v for k, v in metrics.items()})
-            history.seconds = already + time.perf_counter() - began
-            now = state.round == rounds or (state.round and time.perf_counter() >= due)
-            if checkpoint is not None and now:
-                took = checkpoints.save(Path(checkpoint), identity, state, history)
-                due = time.perf_counter() + (
-                    max(checkpoint_every, 20.0 * took) if checkpoint_every else 0
-                )
+            if file is not None:
+                file.save(course, last=state.round == rounds)
             if state.round >= rounds:
                 break
-            clients = federation.sample("participation", state.round, count)
-            synchronize(federation.device)  # what evaluation left to do is not of this round
-            before, started = federation.samples_trained, time.perf_counter()
-            method.round(federation, state, clients)
-            synchronize(federation.device)
-            training += time.perf_counter() - started
-            trained += federation.samples_trained - before  # evaluation may train, too
+            course.step()
             bar.update()
-    if found is None:  # the checkpoint was of the last round
-        found = by_client(federation, method.models, state)
-    tuned = None if method.ft is None else by_client(federation, method.fine_tuned, state)
-    history.seconds = already + time.perf_counter() - began
-    settings |= {"device": describe(federation.device), "engine": federation.engine}
-    if training:
-        settings["samples_per_second"] = round(trained / training)
-    if federation.device.type == "cuda":
-        kinds = {"products": torch.backends.cuda.matmul, "convolutions": torch.backends.cudnn}
-        settings["tf32"] = ", ".join(k for k, kind in kinds.items() if kind.allow_tf32) or "nothing"
-        settings["peak_memory"] = torch.cuda.max_memory_allocated(federation.device)
-    return [
-        trace_of(run, method, state, history, settings, found, tuned)
-        for run in range(len(federation.seeds))
-    ]
+    return course.traces(settings)
 
 
 def choose_lr(
@@ -274,18 +236,18 @@ def choose_lr(
     """
     if not len(lrs):
         raise ValueError("lrs must hold one step size at least")
-    kept = partitions.hold_out(data, share, rng=rng)
+    data = partitions.hold_out(data, share, rng=rng)
     settings = {"record": last_rounds(rounds)} | settings
     path = settings.pop("checkpoint", None)
     traces = [
         run(
-            kept, method(lr), lr=lr, rounds=rounds, rng=rng,
+            data, method(lr), lr=lr, rounds=rounds, rng=rng,
             checkpoint=None if path is None else f"{path}.{float(lr)!r}", **settings,
         )
         for lr in lrs
     ]  # fmt: skip
     scores = np.array([trace.mean_of_last("accuracy") for trace in traces])
-    if not (scores > _chance(kept)).any():
+    if not (scores > _chance(data)).any():
         scores = -np.array([trace.mean_of_last("test_loss") for trace in traces])
     if not np.isfinite(scores).any():
         raise ValueError(f"lrs must hold a step size with finite losses, all of {lrs} diverge")
@@ -299,7 +261,7 @@ def _chance(data):
     labels = [data.y[test] for test in data.test if len(test)]
     if not labels:
         return np.inf
-    counts = np.array([np.bincount(own, minlength=data.y.max() + 1) for own in labels])
+    counts = np.array([np.bincount(each, minlength=data.y.max() + 1) for each in labels])
     sizes = counts.sum(1)
     best = (counts / sizes[:, None]).mean(0).max()
     return best + 2.0 * math.sqrt(best * (1.0 - best) * (1.0 / sizes).sum()) / len(sizes)
@@ -371,16 +333,16 @@ def fine_tune(
         {n.removeprefix(kind): v for n, v in trained.state.items() if n.startswith(kind)}
         for kind in ("shared.", "personal.")
     )
-    left = {name: value.mean(0) for name, value in personal.items()} | shared
-    kept = {n: torch.as_tensor(v) for n, v in left.items() if not belongs(n, blocks)}
+    values = {name: value.mean(0) for name, value in personal.items()} | shared
+    frozen = {n: torch.as_tensor(v) for n, v in values.items() if not belongs(n, blocks)}
 
     def left_behind():
         network = layers.converted(make())
-        own = dict(network.named_parameters()) | layers.statistics(network)
-        if lacking := [name for name in own if not (name in kept or belongs(name, blocks))]:
+        names = [*dict(network.named_parameters()), *layers.statistics(network)]
+        if lacking := [name for name in names if not (name in frozen or belongs(name, blocks))]:
             raise ValueError(f"trained must hold {lacking[0]} of the network, it does not")
         try:
-            network.load_state_dict(kept, strict=False)
+            network.load_state_dict(frozen, strict=False)
         except RuntimeError as error:  # in its first line torch says where
             reason = str(error).splitlines()[1].strip()
             raise ValueError(f"trained must hold what the network does: {reason}") from None
@@ -401,8 +363,7 @@ def _root(rng):
 
 def _method(method: FedAvg | str) -> FedAvg:
     if isinstance(method, str):
-        check.choice("method", method, METHODS)
-        return METHODS[method]()
+        return METHODS[check.choice("method", method, METHODS)]()
     if not isinstance(method, FedAvg):
         raise TypeError(f"method must be a name or derive from FedAvg, got {method!r}")
     return method

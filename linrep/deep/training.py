@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -28,6 +28,23 @@ from linrep.deep import graphs, layers
 __all__ = ["SGD", "Batch", "Network", "Phase", "loss", "sample_loss"]
 
 Parameters = dict[str, Tensor]
+
+
+def setting(default: Any, kind: Callable[..., Any] = check.real, **limits: Any) -> Any:
+    """Return a dataclass's field that :func:`check_settings` looks at, unless None is its default.
+
+    `kind` is a check of `linrep._lib.validation`, and `limits` its arguments.
+    """
+    return field(default=default, metadata={"check": partial(kind, **limits)})
+
+
+def check_settings(instance: Any) -> None:
+    """Raise an error if a setting of a dataclass, or of those it derives from, is out of range."""
+    for kind in type(instance).__mro__:
+        for each in getattr(kind, "__dataclass_fields__", {}).values():
+            value = getattr(instance, each.name)
+            if "check" in each.metadata and not (value is None and each.default is None):
+                each.metadata["check"](each.name, value)
 
 
 #: ``optimizer(parameters) -> torch.optim.Optimizer``.
@@ -60,26 +77,22 @@ class SGD:
         client and step.
     """
 
-    lr: float | None = None
-    momentum: float = 0.0
-    weight_decay: float = 0.0
-    batch_size: int = 10
-    clip: float | None = None
+    lr: float | None = setting(None, above=0.0)
+    momentum: float = setting(0.0, minimum=0.0)
+    weight_decay: float = setting(0.0, minimum=0.0)
+    batch_size: int = setting(10, check.integer, minimum=1)
+    clip: float | None = setting(None, above=0.0)
     optimizer: Optimizer | None = None
     schedule: Callable[[int], float] | None = None
     augment: Callable[[Tensor], Tensor] | None = None
 
     def __post_init__(self):
-        if self.lr is not None:
-            check.real("lr", self.lr, above=0.0)
-        elif self.optimizer is None:
+        check_settings(self)
+        if self.lr is None and self.optimizer is None:
             object.__setattr__(self, "lr", 0.01)
         for name in ("momentum", "weight_decay"):
-            if check.real(name, getattr(self, name), minimum=0.0) and self.optimizer is not None:
+            if getattr(self, name) and self.optimizer is not None:
                 raise ValueError(f"{name} must not be given beside optimizer, which has its own")
-        check.integer("batch_size", self.batch_size, minimum=1)
-        if self.clip is not None:
-            check.real("clip", self.clip, above=0.0)
         for name in ("optimizer", "schedule", "augment"):
             if getattr(self, name) is not None and not callable(getattr(self, name)):
                 raise TypeError(f"{name} must be a function, got {getattr(self, name)!r}")
@@ -111,10 +124,10 @@ class SGD:
     @property
     def settings(self) -> dict[str, Any]:
         """What is set, functions by their names."""
-        found = {name: value for name, value in vars(self).items() if value is not None}
+        given = {name: value for name, value in vars(self).items() if value is not None}
         if self.optimizer is not None:
-            del found["momentum"], found["weight_decay"]
-        return {k: name_of(value) if callable(value) else value for k, value in found.items()}
+            del given["momentum"], given["weight_decay"]
+        return {k: name_of(value) if callable(value) else value for k, value in given.items()}
 
 
 def name_of(function: Callable) -> str:
@@ -146,16 +159,12 @@ class Phase:
 
     blocks: tuple[str, ...] = ()
     frozen: tuple[str, ...] = ()
-    epochs: int = 1
-    steps: int | None = None
-    lr: float | None = None
+    epochs: int = setting(1, check.integer, minimum=0)
+    steps: int | None = setting(None, check.integer, minimum=0)
+    lr: float | None = setting(None, above=0.0)
 
     def __post_init__(self):
-        check.integer("epochs", self.epochs, minimum=0)
-        if self.steps is not None:
-            check.integer("steps", self.steps, minimum=0)
-        if self.lr is not None:
-            check.real("lr", self.lr, above=0.0)
+        check_settings(self)
 
     def trained(self, names: Sequence[str]) -> tuple[str, ...]:
         """Return the names of what moves.
@@ -246,9 +255,9 @@ class Network:
 
     def _call(self, name, params, *inputs):
         state, prefix = {**params, **self.buffers}, f"{name}." if name else ""
-        own = block(state, name) if name else state
-        result = functional_call(self._model.get_submodule(name), own, inputs)
-        noted = {prefix + key: value for key, value in own.items()}
+        state = block(state, name) if name else state
+        result = functional_call(self._model.get_submodule(name), state, inputs)
+        noted = {prefix + key: value for key, value in state.items()}
         self.buffers = {key: noted.get(key, value) for key, value in self.buffers.items()}
         return result
 
@@ -333,16 +342,9 @@ def loss(network: Network, params: Parameters, batch: Batch, context: Any = None
 
 @dataclass(frozen=True)
 class Schedule:
-    """Which samples K workers see in T steps.
+    """Which of their samples K workers see in T steps, (K, T, b), and keys for what layers draw.
 
-    Attributes
-    ----------
-    position : ndarray of int64, shape (K, T, b)
-        Place of a sample among the client's own; 0 where there is none.
-    weight : ndarray of bool, shape (K, T, b)
-        False for padding.
-    key : ndarray of int64, shape (K, T)
-        For what layers draw.
+    Padding has the position 0 and the weight False.
     """
 
     position: NDArray[np.int64]
@@ -383,34 +385,10 @@ def schedule(
 
 @dataclass(frozen=True)
 class Work:
-    """Everything K workers need for a phase.
+    """Everything K workers need for a phase; tensors are (K, ...), views where workers share them.
 
-    Attributes
-    ----------
-    model : Module
-        In training mode.
-    start : dict of str to Tensor, shapes (K, ...)
-        Parameters; may be expanded views where workers share them.
-    buffers : dict of str to Tensor, shapes (K, ...)
-        What layers keep and the trainer does not set.
-    trained : tuple of str
-        Names of the parameters that move.
-    batches : Schedule
-    fetch : callable
-        ``fetch(step, rows) -> (x, y)``: the samples of a step, with padding, of the workers `rows`
-        (a slice), on the device.
-    z : Tensor, shape (K, p)
-        Side information; p may be 0.
-    objective : callable
-    context : mapping of Tensors, shapes (K, ...)
-        What else the objective sees.
-    sgd : SGD
-    from_features : bool
-        x are features, and only the head is run.
-    gradient : callable, optional
-        ``gradient(params, batch) -> gradients`` for all workers at once, in place of autograd.
-    draws : bool
-        The model draws from torch's generator, which is seeded anew in each step.
+    ``fetch(step, rows)`` returns the samples of a step, with padding, of a slice of the workers;
+    a `gradient`, if there is one, is that of all workers at once, in place of autograd.
     """
 
     model: nn.Module
@@ -443,14 +421,14 @@ def _per_batch(work):
     """Return a function of key and padding that gives what layers must know of a step."""
     names = layers.per_batch(work.model)
     prefix = "head." if work.from_features else ""
-    names = {kind: [n for n in own if n.startswith(prefix)] for kind, own in names.items()}
+    names = {kind: [n for n in each if n.startswith(prefix)] for kind, each in names.items()}
     return lambda key, weight: (
         dict.fromkeys(names["key"], key) | dict.fromkeys(names["mask"], weight)
     )
 
 
-def train_together(work: Work) -> tuple[Parameters, Parameters]:
-    """Return parameters and buffers after the phase, all workers stepping at once (torch.func)."""
+def train_together(work: Work) -> Parameters:
+    """Return what has moved, and buffers, after all workers stepped at once (torch.func)."""
     trained, frozen = _split(work)
     trained = {name: value.clone() for name, value in trained.items()}
     device = work.z.device
@@ -471,25 +449,25 @@ def train_together(work: Work) -> tuple[Parameters, Parameters]:
         else:
             gradients, noted = gradient({**frozen, **trained}, batch), buffers
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)
-        buffers = {name: _where(moving, noted[name], value) for name, value in buffers.items()}
+        buffers = {name: where(moving, noted[name], value) for name, value in buffers.items()}
         step(_clipped(gradients, work.sgd.clip, len(weights)), moving)
-    return {**work.start, **trained}, buffers
+    return trained | buffers
 
 
-def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
-    """Return parameters and buffers after the phase, one worker after another (plain autograd)."""
+def train_one_by_one(work: Work) -> Parameters:
+    """Return what has moved, and buffers, after one worker after another (plain autograd)."""
     device = work.z.device
     trained, frozen = _split(work)
     results = {name: value.clone() for name, value in trained.items()}
-    kept = {name: value.clone() for name, value in work.buffers.items()}
+    results |= {name: value.clone() for name, value in work.buffers.items()}
     everyone = torch.ones(1, dtype=next(iter(work.start.values())).dtype, device=device)
     set_now, counts = _per_batch(work), work.batches.weight.sum(-1)
     for worker, sizes in enumerate(counts):
-        own = {name: value[worker].clone().requires_grad_() for name, value in trained.items()}
+        params = {name: value[worker].clone().requires_grad_() for name, value in trained.items()}
         fixed = {name: value[worker] for name, value in frozen.items()}
         buffers = {name: value[worker] for name, value in work.buffers.items()}
         context = tree_map(lambda value, at=worker: value[at], work.context)
-        step = stepper(work.sgd, own)
+        step = stepper(work.sgd, params)
         for t, size in enumerate(sizes[sizes > 0].tolist()):
             x, y = work.fetch(t, slice(worker, worker + 1))
             # Without the padding, so that layers need not know of it.
@@ -497,17 +475,14 @@ def train_one_by_one(work: Work) -> tuple[Parameters, Parameters]:
             number = int(work.batches.key[worker, t])
             seen = buffers | set_now(torch.tensor(number, device=device), everyone)
             with layers.seeded(number, device) if work.draws else nullcontext():
-                value, noted = work.value(own, fixed, seen, batch, context)
-            found = torch.autograd.grad(value, list(own.values()), materialize_grads=True)
+                value, noted = work.value(params, fixed, seen, batch, context)
+            gradients = torch.autograd.grad(value, list(params.values()), materialize_grads=True)
             buffers = {name: noted[name].detach() for name in buffers}
-            gradients = dict(zip(own, found, strict=True))
             with torch.no_grad():
-                step(_clipped(gradients, work.sgd.clip))
-        for name, value in own.items():
+                step(_clipped(dict(zip(params, gradients, strict=True)), work.sgd.clip))
+        for name, value in (params | buffers).items():
             results[name][worker] = value.detach()
-        for name, value in buffers.items():
-            kept[name][worker] = value
-    return {**work.start, **results}, kept
+    return results
 
 
 ENGINES = {"loop": train_one_by_one, "vmap": train_together}
@@ -527,7 +502,7 @@ def stepper(sgd: SGD, trained: Parameters) -> Callable[..., None]:
         optimizer.step()
         optimizer.zero_grad()  # which results would keep
         for name, value in before.items():  # workers that do not move
-            trained[name].copy_(_where(moving, trained[name], value))
+            trained[name].copy_(where(moving, trained[name], value))
 
     return step
 
@@ -542,7 +517,11 @@ def _clipped(gradients, most, workers=1):
     return {n: (g.reshape(workers, -1) * scale).reshape(g.shape) for n, g in gradients.items()}
 
 
-def _where(moving, new, old):
-    if moving is None:
-        return new
-    return torch.where(moving.reshape(-1, *[1] * (new.ndim - 1)), new, old)
+def where(chosen: Tensor | None, new: Tensor, old: Tensor) -> Tensor:
+    """Return the new values where the first axes are chosen, all of them if that is None."""
+    return new if chosen is None else torch.where(beside(chosen, new), new, old)
+
+
+def beside(values: Tensor, other: Tensor) -> Tensor:
+    """Return values of the first axes of another tensor with as many axes as that has."""
+    return values.reshape(*values.shape, *[1] * (other.ndim - values.ndim))

@@ -18,9 +18,9 @@ from linrep.deep.layers import (  # noqa: E402
     Dropout,
     converted,
     depends_on_batch,
-    kept,
     per_batch,
     statistics,
+    undropped,
 )
 from linrep.deep.models.text import LSTM, Embedding, Last  # noqa: E402
 from tests.deep.functional import assert_vmap_is_loop, gradient, stacked  # noqa: E402
@@ -69,31 +69,31 @@ def test_the_reference_is_splitmix64():
 def test_dropout_keeps_what_splitmix64_says(number, salt, rows, columns, p):
     seed = finalizer(splitmix64(number % WORD, 1)[0] ^ salt)
     expected = [(word >> 11) / 2**53 >= p for word in splitmix64(seed, rows * columns)]
-    found = kept(key(number), salt, (rows, columns), p)
+    found = undropped(key(number), salt, (rows, columns), p)
     assert found.shape == (rows, columns)
     assert found.flatten().tolist() == expected
 
 
 @given(numbers=st.lists(keys, min_size=1, max_size=4), salt=salts, p=st.floats(0, 0.99))
 def test_vmap_and_loop_keep_the_same_elements(numbers, salt, p):
-    together = vmap(lambda number: kept(number, salt, (3, 5), p))(key(numbers))
-    alone = torch.stack([kept(key(number), salt, (3, 5), p) for number in numbers])
+    together = vmap(lambda number: undropped(number, salt, (3, 5), p))(key(numbers))
+    alone = torch.stack([undropped(key(number), salt, (3, 5), p) for number in numbers])
     assert together.equal(alone)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_cuda_keeps_what_the_cpu_keeps():
     numbers = key([0, -1, 2**63 - 1, -(2**63), 12345])
-    at_once = vmap(lambda number: kept(number, 7, (100, 30), 0.3))
+    at_once = vmap(lambda number: undropped(number, 7, (100, 30), 0.3))
     assert at_once(numbers.cuda()).cpu().equal(at_once(numbers))
 
 
 @pytest.mark.parametrize("p", [0.1, 0.5, 0.6])
 def test_dropout_drops_the_stated_share_independently_by_element_key_and_salt(p):
-    first = kept(key(1), 0, (100_000,), p)
+    first = undropped(key(1), 0, (100_000,), p)
     pairs = [
-        (first, kept(key(2), 0, (100_000,), p)),
-        (first, kept(key(1), 1, (100_000,), p)),
+        (first, undropped(key(2), 0, (100_000,), p)),
+        (first, undropped(key(1), 1, (100_000,), p)),
         (first[::2], first[1::2]),
     ]
     for one, other in pairs:
@@ -445,5 +445,10 @@ def test_complaints(make, kind, words):
 
 def test_layers_say_how_they_were_made():
     model = nn.Sequential(Dropout(0.5, 3), BatchNorm(2), LSTM(1, 2), Embedding(np.eye(3)))
-    for words in ("Dropout(p=0.5, salt=3)", "BatchNorm(2, eps", "LSTM(1, 2, layers=1)", "(3, 3)"):
+    for words in (
+        "Dropout(p=0.5, salt=3)",
+        "BatchNorm(2, eps",
+        "LSTM(1, 2, batch",
+        "(3, 3)",
+    ):
         assert words in str(model)

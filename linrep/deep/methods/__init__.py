@@ -8,7 +8,6 @@ says what differs. A method of one's own derives from :class:`FedAvg` and replac
 from collections.abc import Mapping
 
 from linrep.deep.methods.base import HEAD, FedAvg
-from linrep.deep.methods.clusters import CFL
 from linrep.deep.methods.global_model import FedProx, PerFedAvg, PerFedSI, Scaffold
 from linrep.deep.methods.personalized_layers import (
     FLUTE,
@@ -19,7 +18,7 @@ from linrep.deep.methods.personalized_layers import (
     FedRep,
     LGFedAvg,
 )
-from linrep.deep.methods.personalized_models import APFL, L2GD, Ditto, FedMTL, Local
+from linrep.deep.methods.personalized_models import APFL, CFL, L2GD, Ditto, FedMTL, Local
 from linrep.deep.methods.prototypes import FedAS, PFedFDA
 from linrep.deep.methods.two_heads import FedCP, FedRoD
 

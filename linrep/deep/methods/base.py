@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from linrep._lib import validation as check
 from linrep.deep.federation import Federation
-from linrep.deep.state import Clients, State, gather, scatter
-from linrep.deep.training import Parameters, Phase, loss
+from linrep.deep.state import Clients, State, expand, gather, scatter
+from linrep.deep.training import Parameters, Phase, check_settings, loss, setting
 
 HEAD = ("head",)
 
@@ -34,10 +34,10 @@ class FedAvg:
         For how long.
     """
 
-    epochs: int = 1
+    epochs: int = setting(1, check.integer, minimum=1)
     weighted: bool = False
-    ft: str | None = None
-    ft_epochs: int = 10
+    ft: str | None = setting(None, check.choice, allowed=("head", "all"))
+    ft_epochs: int = setting(10, check.integer, minimum=1)
 
     #: Blocks that stay with the clients.
     personal: ClassVar[tuple[str, ...]] = ()
@@ -47,10 +47,7 @@ class FedAvg:
     objective: ClassVar[Callable[..., Tensor]] = staticmethod(loss)
 
     def __post_init__(self):
-        check.integer("epochs", self.epochs, minimum=1)
-        check.integer("ft_epochs", self.ft_epochs, minimum=1)
-        if self.ft is not None:
-            check.choice("ft", self.ft, ("head", "all"))
+        check_settings(self)
 
     def network(self, make: Callable[[], nn.Module]) -> Callable[[], nn.Module]:
         """Return what makes the network that is trained, from what makes the user's.
@@ -86,8 +83,8 @@ class FedAvg:
         part : ndarray of int, shape (S, c)
             Clients.
         """
-        own = {name: value for name, value in state.personal.items() if name not in state.shared}
-        return gather(own, part)
+        apart = {name: value for name, value in state.personal.items() if name not in state.shared}
+        return gather(apart, part)
 
     def context(self, federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:
         """Return what else the objective needs, tensors (S, c, ...).
@@ -143,9 +140,7 @@ class FedAvg:
         federation : Federation
         clients : ndarray of int, shape (S, c)
         """
-        sizes = np.ones(clients.shape)
-        if self.weighted:
-            sizes = np.take_along_axis(federation.sizes["train"], clients, axis=1)
+        sizes = federation.counts("train", clients) if self.weighted else np.ones(clients.shape)
         shares = sizes / sizes.sum(1, keepdims=True)
         return torch.as_tensor(shares, dtype=federation.dtype, device=federation.device)
 
@@ -159,17 +154,16 @@ class FedAvg:
         state : State
             Changed where things stay with the clients.
         """
-        new = federation.train(
-            state.shared,
-            self.begin(federation, state, part),
-            part,
-            self.phases(),
-            round=state.round,
-            objective=self.objective,
-            context=self.context(federation, state, part),
-        )
+        new = self._train(federation, state, part, self.phases())
         self.end(federation, state, part, new)
         return new
+
+    def _train(self, federation, state, part, phases):
+        """Return what clients have after some phases from the start of a round."""
+        return federation.train(
+            state.shared, self.begin(federation, state, part), part, phases, round=state.round,
+            objective=self.objective, context=self.context(federation, state, part),
+        )  # fmt: skip
 
     def round(self, federation: Federation, state: State, clients: Clients) -> None:
         """Run one round.
@@ -192,8 +186,9 @@ class FedAvg:
                 sums[name] = sums[name] + total if name in sums else total
         for name, mean in sums.items():
             # Averages of batch normalization are no parameters, along which a server may step.
-            kept = name in federation.buffers
-            state.shared[name] = mean if kept else self.aggregate(state.shared[name], mean)
+            if name not in federation.buffers:
+                mean = self.aggregate(state.shared[name], mean)
+            state.shared[name] = mean
         self.server(federation, state, clients)
         state.round += 1
 
@@ -236,18 +231,33 @@ class FedAvg:
         """
         return count(state.shared)
 
+    def _start_with_models(self, federation, blocks=()):
+        """Return a state in which clients have whole models, and the server one without blocks."""
+        models = federation.start(all_personal=True).personal
+        return State(federation.start(blocks).shared, models)
 
-def need_classes(method: FedAvg, federation: Federation) -> None:
-    """Raise an error if labels are no classes."""
-    if federation.y.is_floating_point():
-        raise ValueError(f"data must have classes for {type(method).__name__}, not real labels")
+    def _need_classes(self, federation):
+        """Raise an error if labels are no classes."""
+        if federation.y.is_floating_point():
+            raise ValueError(f"data must have classes for {type(self).__name__}, not real labels")
+
+    def _need_features(self, federation):
+        """Raise an error if the network has no representation."""
+        if not hasattr(federation.model, "representation"):
+            name = type(self).__name__
+            raise ValueError(f"model must have the children representation and head for {name}")
 
 
-def need_features(method: FedAvg, federation: Federation) -> None:
-    """Raise an error if the network has no representation."""
-    if not hasattr(federation.model, "representation"):
-        name = type(method).__name__
-        raise ValueError(f"model must have the children representation and head for {name}")
+def anchored(federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:
+    """Return the context of :func:`penalized`: the shared parameters that a round began with."""
+    moving = {k: value for k, value in state.shared.items() if k in federation.parameters}
+    return {"anchor": expand(moving, part)}
+
+
+def penalized(penalty, network, params, batch, context):
+    """Return the loss of a batch with (penalty/2)||θ - anchor||²."""
+    squares = [((params[name] - value) ** 2).sum() for name, value in context["anchor"].items()]
+    return loss(network, params, batch) + 0.5 * penalty * torch.stack(squares).sum()
 
 
 def count(values: Parameters, axes: int = 1) -> int:

@@ -8,14 +8,12 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 from torch.func import grad
 
 from linrep._lib import validation as check
-from linrep.deep.methods._anchor import anchored, penalized
-from linrep.deep.methods.base import FedAvg, count
+from linrep.deep.methods.base import FedAvg, anchored, count, penalized
 from linrep.deep.state import expand, gather, scatter
-from linrep.deep.training import SGD, Batch, Network, Parameters, Phase, loss
+from linrep.deep.training import SGD, Phase, beside, loss, setting
 
 
 @dataclass(frozen=True)
@@ -28,17 +26,13 @@ class FedProx(FedAvg):
         Weight of the penalty; 0.1 for CIFAR in FedRep's paper, Appendix A.2.
     """
 
-    mu: float = 0.1
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("mu", self.mu, minimum=0.0)
+    mu: float = setting(0.1, minimum=0.0)
 
     def context(self, federation, state, part):
         """Return the models that the round began with."""
         return anchored(federation, state, part)
 
-    def objective(self, network: Network, params: Parameters, batch: Batch, context) -> Tensor:
+    def objective(self, network, params, batch, context):
         """Return the penalized loss of a batch."""
         return penalized(self.mu, network, params, batch, context)
 
@@ -56,11 +50,7 @@ class Scaffold(FedAvg):
         Step of the server towards the clients' mean.
     """
 
-    global_lr: float = 1.0
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("global_lr", self.global_lr, above=0.0)
+    global_lr: float = setting(1.0, above=0.0)
 
     def start(self, federation):
         """Return a state with control variates of zero; the server's is the mean of all."""
@@ -69,19 +59,19 @@ class Scaffold(FedAvg):
                 "optimizer and clip must not be given: SCAFFOLD reads gradients off SGD"
             )
         state = federation.start()
-        size = (len(federation.seeds), federation.n)
         for name in federation.parameters:
             value = state.shared[name]
-            state.extra[f"control.{name}"] = value.new_zeros((*size, *value.shape[1:]))
+            shape = (*federation.all_clients.shape, *value.shape[1:])
+            state.extra[f"control.{name}"] = value.new_zeros(shape)
             state.extra[f"server.{name}"] = torch.zeros_like(value)
         return state
 
     def context(self, federation, state, part):
         """Return the server's control variates less the clients'."""
         names = federation.parameters
-        own = gather({name: state.extra[f"control.{name}"] for name in names}, part)
+        clients = gather({name: state.extra[f"control.{name}"] for name in names}, part)
         server = {name: state.extra[f"server.{name}"].unsqueeze(1) for name in names}
-        return {"control": {name: server[name] - own[name] for name in names}}
+        return {"control": {name: server[name] - clients[name] for name in names}}
 
     def objective(self, network, params, batch, context):
         """Return a loss whose gradient is the corrected one."""
@@ -91,13 +81,12 @@ class Scaffold(FedAvg):
     def end(self, federation, state, part, new):
         """Move the clients' control variates by what their steps have shown."""
         correction = self.context(federation, state, part)["control"]
-        sizes = np.take_along_axis(federation.sizes["train"], part, axis=1)
-        steps = self.epochs * -(-sizes // federation.sgd.batch_size)
+        steps = self.epochs * -(-federation.counts("train", part) // federation.sgd.batch_size)
         sgd = federation.sgd.at(state.round)
         scale = torch.as_tensor(1.0 / (sgd.lr * travelled(steps, sgd)))
         for name, value in correction.items():
             moved = state.shared[name].unsqueeze(1) - new[name]
-            moved = moved * scale.to(moved).reshape(*scale.shape, *[1] * (moved.ndim - 2))
+            moved = moved * beside(scale.to(moved), moved)
             scatter({name: state.extra[f"control.{name}"]}, part, {name: moved - value})
 
     def server(self, federation, state, clients):
@@ -143,19 +132,12 @@ class PerFedAvg(FedAvg):
         Of steps with inner_lr on a client's samples before it is judged.
     """
 
-    inner_lr: float = 1e-4
-    support: float = 0.8
-    variant: str = "hf"
-    adapt_epochs: int = 1
+    inner_lr: float = setting(1e-4, above=0.0)
+    support: float = setting(0.8, above=0.0, below=1.0)
+    variant: str = setting("hf", check.choice, allowed=("hf", "fo"))
+    adapt_epochs: int = setting(1, check.integer, minimum=0)
 
     _DIFFERENCE: ClassVar[float] = 1e-3
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("inner_lr", self.inner_lr, above=0.0)
-        check.real("support", self.support, above=0.0, below=1.0)
-        check.choice("variant", self.variant, ("hf", "fo"))
-        check.integer("adapt_epochs", self.adapt_epochs, minimum=0)
 
     def context(self, federation, state, part):
         """Return α of the round."""
@@ -197,10 +179,10 @@ class PerFedAvg(FedAvg):
     def models(self, federation, state, part):
         """Return the model after each client's adaptation."""
         phase = Phase(epochs=self.adapt_epochs, lr=self.inner_lr)
-        own = federation.train(
+        adapted = federation.train(
             state.shared, {}, part, (phase,), round=state.round, purpose="adaptation", after=True
         )
-        return {}, expand(state.shared, part) | own
+        return {}, expand(state.shared, part) | adapted
 
 
 @dataclass(frozen=True)

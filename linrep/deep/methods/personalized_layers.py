@@ -13,10 +13,10 @@ from torch.func import grad, vmap
 
 from linrep._lib import validation as check
 from linrep.deep.collapse import neural_collapse
-from linrep.deep.methods.base import HEAD, FedAvg, count, need_classes, need_features
+from linrep.deep.methods.base import HEAD, FedAvg, count
 from linrep.deep.models.factored import Factored
 from linrep.deep.state import gather, scatter
-from linrep.deep.training import Phase, belongs
+from linrep.deep.training import Phase, belongs, setting, where
 
 
 @dataclass(frozen=True)
@@ -56,13 +56,8 @@ class FedRep(FedPer):
         the heads of the round before.
     """
 
-    head_epochs: int = 10
-    first_head: str = "own"
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.integer("head_epochs", self.head_epochs, minimum=0)
-        check.choice("first_head", self.first_head, ("own", "mean"))
+    head_epochs: int = setting(10, check.integer, minimum=0)
+    first_head: str = setting("own", check.choice, allowed=("own", "mean"))
 
     def phases(self):
         """Return the heads' epochs and the representation's."""
@@ -73,8 +68,8 @@ class FedRep(FedPer):
         """Return a state that knows who has taken part."""
         state = super().start(federation)
         if self.first_head == "mean":
-            shape = (len(federation.seeds), federation.n)
-            state.extra["met"] = torch.zeros(shape, dtype=torch.bool, device=federation.device)
+            never = torch.zeros(federation.all_clients.shape, dtype=torch.bool)
+            state.extra["met"] = never.to(federation.device)
         return state
 
     def server(self, federation, state, clients):
@@ -86,8 +81,7 @@ class FedRep(FedPer):
         scatter({"met": met}, clients, {"met": present})
         means = {k: v.mean(1, keepdim=True) for k, v in gather(state.personal, clients).items()}
         for name, value in state.personal.items():
-            known = met.reshape(*met.shape, *[1] * (value.ndim - 2))
-            state.personal[name] = torch.where(known, value, means[name])
+            state.personal[name] = where(met, value, means[name])
 
     def floats(self, state):
         """Return the numbers of what is shared, and of the heads if the server averages them."""
@@ -150,19 +144,12 @@ class FLUTE(FedPer):
         {"lambda1": 0.005, "lambda2": 0.0025, "lambda3": 0.25, "server_lr": 0.05}
     )
 
-    lambda1: float = 1e-4
-    lambda2: float = 1e-4
-    lambda3: float = 0.1
-    server_lr: float = 0.1
-    head_epochs: int = 0
-    flute_order: str = "joint_first"
-
-    def __post_init__(self):
-        super().__post_init__()
-        for name in ("lambda1", "lambda2", "lambda3", "server_lr"):
-            check.real(name, getattr(self, name), minimum=0.0)
-        check.integer("head_epochs", self.head_epochs, minimum=0)
-        check.choice("flute_order", self.flute_order, ("joint_first", "head_first"))
+    lambda1: float = setting(1e-4, minimum=0.0)
+    lambda2: float = setting(1e-4, minimum=0.0)
+    lambda3: float = setting(0.1, minimum=0.0)
+    server_lr: float = setting(0.1, minimum=0.0)
+    head_epochs: int = setting(0, check.integer, minimum=0)
+    flute_order: str = setting("joint_first", check.choice, allowed=("joint_first", "head_first"))
 
     def phases(self):
         """Return the joint epochs and the heads' own."""
@@ -173,18 +160,18 @@ class FLUTE(FedPer):
 
     def start(self, federation):
         """Return the state; classes are told apart by linear heads, which are personal."""
-        need_classes(self, federation)
+        self._need_classes(federation)
         state = super().start(federation)
         if "head.weight" not in federation.parameters:
             raise ValueError("model must have a linear head for FLUTE, a parameter head.weight")
-        need_features(self, federation)
+        self._need_features(federation)
         if self.server_lr and "head.weight" not in state.personal:
             raise ValueError("personal must hold the heads, on which FLUTE's server takes a step")
         return state
 
     def context(self, federation, state, part):
         """Return which classes each client has."""
-        return {"present": _present(federation, part)}
+        return {"present": federation.present(part)}
 
     def objective(self, network, params, batch, context):
         """Return (10) at a batch."""
@@ -206,18 +193,13 @@ class FLUTE(FedPer):
             return
         heads = {"head.weight": state.personal["head.weight"]}
         new = gather(heads, clients)["head.weight"]
-        descent = vmap(vmap(grad(neural_collapse)))(new, _present(federation, clients))
+        descent = vmap(vmap(grad(neural_collapse)))(new, federation.present(clients))
         scatter(heads, clients, {"head.weight": new - self.server_lr * descent})
 
     def floats(self, state):
         """Return the numbers of representation and head, if the server takes its step."""
         heads = count(state.personal, axes=2) if self.server_lr else 0
         return super().floats(state) + heads
-
-
-def _present(federation, part):
-    """Return 1 for the classes among each client's training samples, (S, c, classes)."""
-    return (federation.class_counts(part) > 0).to(federation.dtype)
 
 
 @dataclass(frozen=True)
@@ -254,18 +236,15 @@ class PFLMF(FedAvg):
         Whether U moves at the v_i of the round's start, or at the new ones.
     """
 
-    rank: int = 5
-    steps_U: int = 1
+    rank: int = setting(5, check.integer, minimum=1)
+    steps_U: int = setting(1, check.integer, minimum=1)
     lr_v: float | None = None
-    order: str = "simultaneous"
+    order: str = setting("simultaneous", check.choice, allowed=("simultaneous", "alternating"))
 
     personal: ClassVar[tuple[str, ...]] = ("v",)
 
     def __post_init__(self):
         super().__post_init__()
-        check.integer("rank", self.rank, minimum=1)
-        check.integer("steps_U", self.steps_U, minimum=1)
-        check.choice("order", self.order, ("simultaneous", "alternating"))
         if self.ft == "head":
             raise ValueError("ft must be None or 'all' for pFL^MF, whose models have no own head")
 
@@ -284,13 +263,6 @@ class PFLMF(FedAvg):
         """Return U as the clients send it, and keep the v_i."""
         if self.order == "alternating":
             return super().local(federation, state, part)
-        of_v, of_U = (
-            federation.train(
-                state.shared, self.begin(federation, state, part), part, (phase,),
-                round=state.round, objective=self.objective,
-                context=self.context(federation, state, part),
-            )
-            for phase in self.phases()
-        )  # fmt: skip
+        of_v, of_U = (self._train(federation, state, part, (phase,)) for phase in self.phases())
         self.end(federation, state, part, of_v)
         return of_U

@@ -1,18 +1,23 @@
-"""Methods whose clients have whole personalized models."""
+"""Methods whose clients have whole models, of their own or of a group of like clients."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import torch
+from scipy.cluster.hierarchy import linkage, to_tree
+from scipy.spatial.distance import squareform
 
 from linrep._lib import validation as check
-from linrep.deep.methods._anchor import anchored, penalized
-from linrep.deep.methods.base import FedAvg, count, weighted
-from linrep.deep.state import State, gather, scatter
-from linrep.deep.training import Phase, loss
+from linrep.deep.methods.base import FedAvg, anchored, count, penalized, weighted
+from linrep.deep.state import gather, scatter
+from linrep.deep.training import Phase, loss, setting, where
 from linrep.problems.random import keyed
+
+#: Differences of cosines of updates in single precision that are rounding.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,25 @@ class Local(FedAvg):
 
 
 @dataclass(frozen=True)
-class FedMTL(FedAvg):
+class _Near(FedAvg):
+    """Clients' whole models are trained near the shared one."""
+
+    penalty: float = setting(0.0, minimum=0.0)
+
+    def start(self, federation):
+        """Return a state with a shared model and one for each client."""
+        return self._start_with_models(federation)
+
+    def _train_near(self, federation, state, part, epochs):
+        new = federation.train(
+            {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
+            objective=partial(penalized, self.penalty), context=anchored(federation, state, part),
+        )  # fmt: skip
+        scatter(state.personal, part, new)
+
+
+@dataclass(frozen=True)
+class FedMTL(_Near):
     """Multi-task learning near the mean: Σ f_i(w_i) + (λ/2) tr(W Ω W'), Ω = I - 11'/n.
 
     That is (λ/2) Σ ||w_i - mean||², the objective of Smith et al. (2017) with relations between
@@ -49,26 +72,9 @@ class FedMTL(FedAvg):
 
     penalty: float = 0.1
 
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("penalty", self.penalty, minimum=0.0)
-
-    def start(self, federation):
-        """Return a state with a model for each client, and their mean."""
-        own = federation.start(all_personal=True)
-        return State(federation.start().shared, own.personal)
-
-    def objective(self, network, params, batch, context):
-        """Return the penalized loss of a batch."""
-        return penalized(self.penalty, network, params, batch, context)
-
     def local(self, federation, state, part):
         """Train the clients' models near the mean."""
-        own = federation.train(
-            {}, state.own(part), part, self.phases(), round=state.round,
-            objective=self.objective, context=anchored(federation, state, part),
-        )  # fmt: skip
-        scatter(state.personal, part, own)
+        self._train_near(federation, state, part, self.epochs)
         return {}
 
     def server(self, federation, state, clients):
@@ -77,7 +83,7 @@ class FedMTL(FedAvg):
 
 
 @dataclass(frozen=True)
-class Ditto(FedAvg):
+class Ditto(_Near):
     """A model of one's own near the averaged one: (λ/2)||v - w_t||² (Li et al., 2021).
 
     Attributes
@@ -89,39 +95,12 @@ class Ditto(FedAvg):
     """
 
     penalty: float = 0.75
-    personal_epochs: int | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("penalty", self.penalty, minimum=0.0)
-        if self.personal_epochs is not None:
-            check.integer("personal_epochs", self.personal_epochs, minimum=0)
-
-    def start(self, federation):
-        """Return a state with a global model and one for each client."""
-        own = federation.start(all_personal=True)
-        return State(federation.start().shared, own.personal)
-
-    def near(self, network, params, batch, context):
-        """Return the penalized loss of a client's personalized model.
-
-        Parameters
-        ----------
-        network, params, batch
-            As in :func:`linrep.deep.training.loss`.
-        context : mapping
-            The global model, to stay near to.
-        """
-        return penalized(self.penalty, network, params, batch, context)
+    personal_epochs: int | None = setting(None, check.integer, minimum=0)
 
     def local(self, federation, state, part):
         """Train the personalized models beside the global one, on the same batches."""
         epochs = self.epochs if self.personal_epochs is None else self.personal_epochs
-        own = federation.train(
-            {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
-            objective=self.near, context=anchored(federation, state, part),
-        )  # fmt: skip
-        scatter(state.personal, part, own)
+        self._train_near(federation, state, part, epochs)
         return super().local(federation, state, part)
 
 
@@ -135,18 +114,13 @@ class APFL(FedAvg):
         Weight of the personalized model, fixed as in FedRep's Appendix A.2.
     """
 
-    alpha: float = 0.25
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("alpha", self.alpha, minimum=0.0, maximum=1.0)
+    alpha: float = setting(0.25, minimum=0.0, maximum=1.0)
 
     def start(self, federation):
         """Return a state with a global model and one for each client."""
         if federation.buffers:
             raise ValueError("model must keep no running statistics, since APFL mixes weights")
-        own = federation.start(all_personal=True)
-        return State(federation.start().shared, own.personal)
+        return self._start_with_models(federation)
 
     def objective(self, network, params, batch, context):
         """Return a loss whose gradients are those of the global model and of the mixture."""
@@ -172,11 +146,10 @@ class APFL(FedAvg):
 
     def models(self, federation, state, part):
         """Return the mixtures."""
-        own = {
+        return {}, {
             name: self.alpha * value + (1.0 - self.alpha) * state.shared[name].unsqueeze(1)
             for name, value in state.own(part).items()
         }
-        return {}, own
 
 
 @dataclass(frozen=True)
@@ -197,16 +170,10 @@ class L2GD(FedAvg):
         of the clients drawn in one round of a hundred.
     """
 
-    p: float = 0.9
-    alpha: float = 0.25
-    penalty: float = 1.0
+    p: float = setting(0.9, above=0.0, below=1.0)
+    alpha: float = setting(0.25, above=0.0)
+    penalty: float = setting(1.0, minimum=0.0)
     everyone: bool = False  # type: ignore[misc]
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("p", self.p, above=0.0, below=1.0)
-        check.real("alpha", self.alpha, above=0.0)
-        check.real("penalty", self.penalty, minimum=0.0)
 
     def start(self, federation):
         """Return a state in which nothing is shared."""
@@ -228,16 +195,100 @@ class L2GD(FedAvg):
             for name, value in gather(state.personal, clients).items()
         }
         for part in federation.parts(clients):
-            own = state.own(part)
-            new = {name: value - pull * (value - means[name]) for name, value in own.items()}
+            old = state.own(part)
+            new = {name: value - pull * (value - means[name]) for name, value in old.items()}
             if trains.any():
-                trained = federation.train({}, own, part, self.phases(), round=state.round)
+                trained = federation.train({}, old, part, self.phases(), round=state.round)
                 for name, value in trained.items():
-                    chosen = trains.reshape(-1, *[1] * (value.ndim - 1))
-                    new[name] = torch.where(chosen, value, new[name])
+                    new[name] = where(trains, value, new[name])
             scatter(state.personal, part, new)
         state.round += 1
 
     def floats(self, state):
         """Return the numbers of a model, which is sent in a share p of the rounds: the mean."""
         return round(self.p * count(state.personal, axes=2))
+
+
+@dataclass(frozen=True)
+class CFL(FedAvg):
+    """Clustered federated learning (Sattler, Müller, Samek, 2021).
+
+    Each cluster has a model, the mean of its participants'. Where the clients' last updates have a
+    mean shorter than `eps1` while one of them is longer than `eps2`, the cluster is cut in two so
+    that the largest cosine between the parts is least (single linkage). The cosine of an update of
+    zero with any other is 0; three clients or more whose cosines are all the same stay together.
+
+    The paper has all clients in each round; here a cluster is cut once all of its clients have
+    taken part in it. The authors' public code differs in two points: it cuts by complete linkage,
+    and neither clusters of two clients nor any in the first twenty rounds.
+
+    Attributes
+    ----------
+    eps1, eps2 : float
+        0.4 and 1.6 in the authors' code.
+    """
+
+    eps1: float = setting(0.4, minimum=0.0)
+    eps2: float = setting(1.6, minimum=0.0)
+
+    def start(self, federation):
+        """Return a state with one cluster, and no updates (NaN)."""
+        state = federation.start(all_personal=True)
+        shape = federation.all_clients.shape
+        size = sum(state.personal[name][0, 0].numel() for name in federation.parameters)
+        device = federation.device
+        state.extra["cluster"] = torch.zeros(shape, dtype=torch.int64, device=device)
+        state.extra["update"] = torch.full((*shape, size), torch.nan, device=device)
+        return state
+
+    def round(self, federation, state, clients):
+        """Train, average within clusters, and cut those that pull apart."""
+        for part in federation.parts(clients):
+            old = state.own(part)
+            new = federation.train({}, old, part, self.phases(), round=state.round)
+            moved = [(new[k] - old[k]).flatten(2) for k in federation.parameters]
+            update = torch.cat(moved, dim=2).to(state.extra["update"])
+            scatter({"update": state.extra["update"]}, part, {"update": update})
+            scatter(state.personal, part, new)
+        weights = self.weights(federation, clients)
+        for s, taking_part in enumerate(clients):
+            cluster, update = state.extra["cluster"][s], state.extra["update"][s]
+            chosen = torch.as_tensor(taking_part, device=federation.device)
+            for number in cluster[chosen].unique().tolist():
+                members, present = cluster == number, cluster[chosen] == number
+                share = weights[s][present] / weights[s][present].sum()
+                for value in state.personal.values():
+                    mean = torch.tensordot(share.to(value), value[s][chosen[present]], dims=1)
+                    value[s][members] = mean
+                self._cut(cluster, update, members)
+        state.round += 1
+
+    def _cut(self, cluster, update, members):
+        """Cut a cluster in two if its clients' updates ask for it; both forget them."""
+        updates = update[members]
+        if len(updates) < 2 or not torch.isfinite(updates).all():
+            return
+        if updates.mean(0).norm() >= self.eps1 or updates.norm(dim=1).max() <= self.eps2:
+            return
+        second = _second_part(updates.cpu().double().numpy())
+        if not second:
+            return
+        cluster[members.nonzero()[:, 0][second]] = int(cluster.max()) + 1
+        update[members] = torch.nan
+
+    def floats(self, state):
+        """Return the numbers of a model, that of the client's cluster."""
+        return count(state.personal, axes=2)
+
+
+def _second_part(updates):
+    """Return the places of one of the parts into which updates (c, size) are cut, if they are."""
+    norms = np.linalg.norm(updates, axis=1, keepdims=True)
+    unit = np.divide(updates, norms, out=np.zeros_like(updates), where=norms > 0)
+    away = 1.0 - unit @ unit.T
+    np.fill_diagonal(away, 0.0)
+    distances = squareform(away, checks=False)
+    if len(distances) > 1 and np.ptp(distances) <= _SAME:
+        return []
+    # What single linkage joins last; a tie there leaves two parts, too.
+    return to_tree(linkage(distances, method="single")).get_right().pre_order()

@@ -5,21 +5,43 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 from torch.func import functional_call
+from torch.nn import functional as F
 
 from linrep._lib import validation as check
-from linrep.deep.methods import _gaussians as gaussians
-from linrep.deep.methods.base import HEAD, FedAvg, need_classes, need_features, weighted
+from linrep.deep.methods.base import HEAD, FedAvg, weighted
 from linrep.deep.state import State, gather, scatter
-from linrep.deep.training import Phase, belongs, sample_loss
+from linrep.deep.training import Phase, belongs, sample_loss, setting
 from linrep.problems.random import keyed
 
-#: Name under which a state's shared tensors hold class means and covariance.
-_GAUSSIANS = "gaussians"
+#: Names under which a state's shared tensors hold class means and covariance.
+_GAUSSIANS = ("gaussians.means", "gaussians.covariance")
+#: Mixtures of a client's Gaussian features with the server's, of which the best is taken.
+_BETAS = torch.linspace(0.0, 1.0, 11)
+#: Class means of so few samples are the server's, as in pFedFDA's public code.
+_TOO_FEW = 2
+
+#: Class means (..., classes, k) and covariance (..., k, k).
+Gaussians = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class FedAS(FedAvg):
+class _Prototypes(FedAvg):
+    """Classes are known by features of samples."""
+
+    def _need_class_features(self, federation):
+        self._need_classes(federation)
+        self._need_features(federation)
+        if not federation.traits.in_parts:
+            name = type(self).__name__
+            raise ValueError(
+                f"model must compute head(representation(x)) for {name}, without side information"
+            )
+
+
+@dataclass(frozen=True)
+class FedAS(_Prototypes):
     """FedAS (Yang, Huang, Ye, CVPR 2024): aligned representations, weights by Fisher information.
 
     A participant first moves the server's representation so that features come near to their class
@@ -38,30 +60,16 @@ class FedAS(FedAvg):
         1 and 0.01 in public code.
     """
 
-    align_epochs: int = 1
-    align_lr: float = 0.01
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.integer("align_epochs", self.align_epochs, minimum=0)
-        check.real("align_lr", self.align_lr, above=0.0)
+    align_epochs: int = setting(1, check.integer, minimum=0)
+    align_lr: float = setting(0.01, above=0.0)
 
     def start(self, federation):
         """Return a state in which clients have whole models, and the server a representation."""
-        _need_class_features(self, federation)
-        own = federation.start(all_personal=True)
-        return State(federation.start(HEAD).shared, own.personal)
+        self._need_class_features(federation)
+        return self._start_with_models(federation, HEAD)
 
-    def align(self, network, params, batch, context):
-        """Return the mean squared distances from the class means, added over a batch's classes.
-
-        Parameters
-        ----------
-        network, params, batch
-            As in :func:`linrep.deep.training.loss`.
-        context : mapping
-            ``means``, those of the client's own features by class.
-        """
+    def _align(self, network, params, batch, context):
+        """Return the mean squared distances from the class means, added over a batch's classes."""
         features = network.features(params, batch)
         squares = ((features - context["means"][batch.y]) ** 2).mean(1)
         counts = (batch.y[:, None] == batch.y).to(features) @ batch.weight.to(features)
@@ -72,37 +80,35 @@ class FedAS(FedAvg):
         old = state.own(part)
         heads = {name: value for name, value in old.items() if name not in state.shared}
         means = [
-            gaussians.class_means(x, y, x.new_zeros(federation.classes, x.shape[1]))
+            _class_means(x, y, x.new_zeros(federation.classes, x.shape[1]))
             for x, y in federation.features({}, old, part)
         ]
         aligned = federation.train(
             state.shared, heads, part,
             (Phase(frozen=HEAD, epochs=self.align_epochs, lr=self.align_lr),), round=state.round,
-            objective=self.align, purpose="alignment",
+            objective=self._align, purpose="alignment",
             context={"means": torch.stack(means).unflatten(0, part.shape)},
         )  # fmt: skip
-        own = federation.train(state.shared, aligned, part, self.phases(), round=state.round)
-        scatter(state.personal, part, old | own)
+        new = federation.train(state.shared, aligned, part, self.phases(), round=state.round)
+        scatter(state.personal, part, old | new)
         return {}
 
     def server(self, federation, state, clients):
         """Average the participants' representations by the information in their samples."""
-        own = gather(state.personal, clients)
+        models = gather(state.personal, clients)
         federation.model.eval()
-        places, counts = federation.pick("train", clients)
+        picked = federation.pick("train", clients)
         weights = torch.zeros(clients.shape, dtype=federation.dtype, device=federation.device)
-        for k, count in enumerate(counts):
+        for k, count in enumerate(picked.counts):
             s, client = divmod(k, clients.shape[1])
-            index, run = places[k, :count], torch.full((), s, device=federation.device)
-            mine = {name: value[s, client] for name, value in own.items()}
-            weights[s, client] = _information(
-                federation, mine, federation.see(index, run), federation.y[index]
-            )
+            mine = {name: value[s, client] for name, value in models.items()}
+            x = federation.see(picked.places[k, :count], picked.runs[k])
+            weights[s, client] = _information(federation, mine, x, picked.y[k, :count])
         none = weights.sum(1, keepdim=True) == 0.0
         weights = torch.where(none, torch.ones_like(weights), weights)
         weights = weights / weights.sum(1, keepdim=True)
         for name in state.shared.keys() - set(federation.frozen):
-            state.shared[name] = weighted(weights, own[name])
+            state.shared[name] = weighted(weights, models[name])
 
     def floats(self, state):
         """Return the numbers of the representation, and the information, which is not sent back."""
@@ -110,7 +116,7 @@ class FedAS(FedAvg):
 
 
 @dataclass(frozen=True)
-class PFedFDA(FedAvg):
+class PFedFDA(_Prototypes):
     """pFedFDA (McLaughlin, Su, NeurIPS 2024): Gaussian features, and heads that follow from them.
 
     Representations are trained below the head of linear discriminant analysis with the server's
@@ -131,15 +137,11 @@ class PFedFDA(FedAvg):
         Weight of the identity in covariances, and least frequency of a class; the authors' 1e-4.
     """
 
-    eps: float = 1e-4
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("eps", self.eps, above=0.0)
+    eps: float = setting(1e-4, above=0.0)
 
     def start(self, federation):
         """Return a state with a representation, class means and covariance, all shared."""
-        _need_class_features(self, federation)
+        self._need_class_features(federation)
         state = federation.start(HEAD)
         weight = state.personal.get("head.weight")
         if weight is None or "head.bias" not in state.personal:
@@ -147,8 +149,8 @@ class PFedFDA(FedAvg):
         shape = weight.shape[2:]
         means = [keyed(seed, "means").random(shape) for seed in federation.seeds]
         covariance = torch.eye(shape[1]).to(weight).repeat(len(means), 1, 1)
-        own = (torch.stack([torch.as_tensor(each).to(weight) for each in means]), covariance)
-        return State(state.shared | _named(own), {})
+        gaussians = torch.stack([torch.as_tensor(each).to(weight) for each in means]), covariance
+        return State(state.shared | dict(zip(_GAUSSIANS, gaussians, strict=True)), {})
 
     def phases(self):
         """Return the epochs of the representation."""
@@ -156,7 +158,7 @@ class PFedFDA(FedAvg):
 
     def begin(self, federation, state, part):
         """Return the heads that follow from the server's means and covariance."""
-        server = [value.unsqueeze(1) for value in _of_server(state)]
+        server = [state.shared[name].unsqueeze(1) for name in _GAUSSIANS]
         return self._heads(server, self._priors(federation, part))
 
     def local(self, federation, state, part):
@@ -166,61 +168,41 @@ class PFedFDA(FedAvg):
             round=state.round,
         )  # fmt: skip
         new = {name: value for name, value in new.items() if not belongs(name, HEAD)}
-        return new | _named(self._mixed(federation, state, {}, new, part))
+        gaussians = self._mixed(federation, state, {}, new, part)
+        return new | dict(zip(_GAUSSIANS, gaussians, strict=True))
 
     def models(self, federation, state, part):
         """Return the shared representation, and heads of mixtures fitted to its features."""
         shared = _representation(state)
-        own = self._mixed(federation, state, shared, {}, part)
-        return shared, self._heads(own, self._priors(federation, part))
+        gaussians = self._mixed(federation, state, shared, {}, part)
+        return shared, self._heads(gaussians, self._priors(federation, part))
 
     def _priors(self, federation, part):
         """Return the clients' frequencies of classes, (S, c, classes)."""
         counts = federation.class_counts(part)
-        found = counts / counts.sum(-1, keepdim=True) + self.eps
-        return found / found.sum(-1, keepdim=True)
+        priors = counts / counts.sum(-1, keepdim=True) + self.eps
+        return priors / priors.sum(-1, keepdim=True)
 
-    def _heads(self, own, priors):
+    def _heads(self, gaussians, priors):
         """Return the heads of Gaussians (S, c or 1, ...)."""
-        weight, bias = gaussians.discriminant(own, priors, self.eps)
+        weight, bias = _discriminant(gaussians, priors, self.eps)
         return {"head.weight": weight.expand(*bias.shape, -1), "head.bias": bias}
 
     def _mixed(self, federation, state, shared, own, part):
         """Return the mixtures that follow from the clients' features."""
-        server = list(zip(*_of_server(state), strict=True))
+        server = list(zip(*(state.shared[name] for name in _GAUSSIANS), strict=True))
         priors = self._priors(federation, part).flatten(0, 1)
-        found = [
-            gaussians.mixed(x, y, server[k // part.shape[1]], priors[k], self.eps)
+        mixtures = [
+            _mixed(x, y, server[k // part.shape[1]], priors[k], self.eps)
             for k, (x, y) in enumerate(federation.features(shared, own, part))
         ]
-        means, covariance = (torch.stack(each) for each in zip(*found, strict=True))
+        means, covariance = (torch.stack(each) for each in zip(*mixtures, strict=True))
         return means.unflatten(0, part.shape), covariance.unflatten(0, part.shape)
-
-
-def _named(own):
-    """Return Gaussians as a state has them."""
-    return {f"{_GAUSSIANS}.means": own[0], f"{_GAUSSIANS}.covariance": own[1]}
-
-
-def _of_server(state):
-    """Return the server's class means (S, classes, k) and covariances (S, k, k)."""
-    return state.shared[f"{_GAUSSIANS}.means"], state.shared[f"{_GAUSSIANS}.covariance"]
 
 
 def _representation(state):
     """Return the shared parameters of the network."""
-    return {k: v for k, v in state.shared.items() if not belongs(k, (_GAUSSIANS,))}
-
-
-def _need_class_features(method, federation):
-    """Raise an error if classes cannot be known by features of samples."""
-    need_classes(method, federation)
-    need_features(method, federation)
-    if not federation.traits.in_parts:
-        name = type(method).__name__
-        raise ValueError(
-            f"model must compute head(representation(x)) for {name}, without side information"
-        )
+    return {name: value for name, value in state.shared.items() if name not in _GAUSSIANS}
 
 
 def _information(federation, params, x, y):
@@ -234,3 +216,61 @@ def _information(federation, params, x, y):
         gradients = torch.autograd.grad(value, able, allow_unused=True)
         total += sum((each**2).sum() for each in gradients if each is not None)
     return total
+
+
+def _class_means(x: Tensor, y: Tensor, otherwise: Tensor, too_few: int = 0) -> Tensor:
+    """Return the means of features by class, (classes, k)."""
+    members = F.one_hot(y, len(otherwise)).to(x)
+    counts = members.sum(0)[:, None]
+    return torch.where(counts > too_few, (members.T @ x) / counts.clamp(min=1.0), otherwise)
+
+
+def _fitted(x: Tensor, y: Tensor, means: Tensor) -> Gaussians:
+    """Return class means, and the covariance around them plus the identity."""
+    means = _class_means(x, y, means, _TOO_FEW)
+    away = x - means[y]
+    return means, away.T @ away / max(1, len(x) - 1) + torch.eye(x.shape[1]).to(x)
+
+
+def _discriminant(gaussians: Gaussians, prior: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """Return weight (..., classes, k) and bias (..., classes) of linear discriminant analysis."""
+    means, covariance = gaussians
+    identity = torch.eye(covariance.shape[-1]).to(covariance)
+    level = covariance.diagonal(dim1=-2, dim2=-1).mean(-1)[..., None, None]
+    shrunk = (1.0 - eps) * covariance + eps * level * identity
+    weight = torch.linalg.solve(shrunk, means.mT).mT
+    return weight, prior.log() - 0.5 * (means * weight).sum(-1)
+
+
+def _mixed(x: Tensor, y: Tensor, server: Gaussians, prior: Tensor, eps: float) -> Gaussians:
+    """Return β times the Gaussians of features plus 1 - β times the server's, for the best β.
+
+    That is the one of least loss in a two-fold cross-validation, among samples of classes that
+    have two at least; without such samples it is 0.
+    """
+    seen = (torch.bincount(y, minlength=len(prior)) > 1)[y].nonzero()[:, 0]
+    if not len(seen):
+        return server
+    order = seen[torch.argsort(y[seen], stable=True)]  # every other sample of each class
+    losses = torch.zeros(())
+    for fit, judge in ((order[0::2], order[1::2]), (order[1::2], order[0::2])):
+        gaussians = _mixtures(_fitted(x[fit], y[fit], server[0]), server)
+        losses = losses + _losses(gaussians, x[judge], y[judge], prior, eps)
+    means, covariance = _mixtures(_fitted(x, y, server[0]), server)
+    best = losses.argmin()
+    return means[best], covariance[best]
+
+
+def _mixtures(own: Gaussians, server: Gaussians) -> Gaussians:
+    """Return the mixtures for all β, (eleven, ...)."""
+    betas = _BETAS.to(own[0])[:, None, None]
+    means, covariance = (betas * a + (1.0 - betas) * b for a, b in zip(own, server, strict=True))
+    return means, covariance
+
+
+def _losses(gaussians, x, y, prior, eps):
+    """Return the mean losses of several Gaussians' classifiers."""
+    weight, bias = _discriminant(gaussians, prior, eps)
+    outputs = x @ weight.mT + bias.unsqueeze(-2)
+    labels = y.expand(len(outputs), -1)
+    return F.cross_entropy(outputs.mT, labels, reduction="none").mean(1)

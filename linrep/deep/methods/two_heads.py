@@ -9,11 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from linrep._lib import validation as check
-from linrep.deep.methods.base import FedAvg, need_classes, weighted
+from linrep.deep.methods.base import FedAvg, weighted
 from linrep.deep.models.base import Model, SideInformationModel
 from linrep.deep.state import expand, gather
-from linrep.deep.training import Phase, sample_loss
+from linrep.deep.training import Phase, sample_loss, setting
 
 _OWN, _SHARED, _CONTEXT = "head.own", "head.shared", "head.context"
 #: Squared widths of the Gaussian kernels, those of the authors' public code.
@@ -53,8 +52,8 @@ class Conditional(Sum):
         """Return what the heads make of their shares of the features, added."""
         context = F.normalize(self.context.detach(), dim=0)
         shares = self.policy(features * context).unflatten(-1, (2, -1)).softmax(-2)
-        own, shared = (features.unsqueeze(-2) * shares).unbind(-2)
-        return self.own(own) + self.shared(shared)
+        for_own, for_shared = (features.unsqueeze(-2) * shares).unbind(-2)
+        return self.own(for_own) + self.shared(for_shared)
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class FedRoD(FedAvg):
 
     def start(self, federation):
         """Return the state; the balanced loss needs classes."""
-        need_classes(self, federation)
+        self._need_classes(federation)
         return super().start(federation)
 
     def context(self, federation, state, part):
@@ -113,13 +112,9 @@ class FedCP(FedAvg):
         representation. The paper tunes it.
     """
 
-    penalty: float = 1.0
+    penalty: float = setting(1.0, minimum=0.0)
 
     personal = (_OWN, _CONTEXT)
-
-    def __post_init__(self):
-        super().__post_init__()
-        check.real("penalty", self.penalty, minimum=0.0)
 
     def network(self, make):
         """Return what makes the network with heads and policy."""
@@ -131,8 +126,8 @@ class FedCP(FedAvg):
 
     def context(self, federation, state, part):
         """Return the server's representation."""
-        kept = {k: v for k, v in state.shared.items() if k.startswith("representation.")}
-        return {"server": expand(kept, part)}
+        names = [name for name in state.shared if name.startswith("representation.")]
+        return {"server": expand({name: state.shared[name] for name in names}, part)}
 
     def objective(self, network, params, batch, context):
         """Return the loss with the penalty."""

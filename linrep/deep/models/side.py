@@ -27,12 +27,10 @@ def concatenated(
 
     Parameters
     ----------
-    classes : int
-        Number of outputs.
+    classes, channels, size, width, depth
+        As in :func:`blocks`.
     side : int
         Number of entries of the side information.
-    channels, size, width, depth : int
-        As in :func:`blocks`.
     embedding : {"block", "linear"}
         The second layer of z's map, after a linear layer to width · 3 · 3 numbers: a block as in
         :func:`blocks`, or ReLU and another linear layer to ``width`` numbers.
@@ -48,10 +46,10 @@ def concatenated(
     layers, features = block_layers(channels, size, width, depth)
     first = nn.Linear(integer("side", side, minimum=1), width * 9)
     if embedding == "block":
-        rest = [nn.Unflatten(1, (width, 3, 3)), block(width, width), nn.Flatten()]
+        further = [nn.Unflatten(1, (width, 3, 3)), block(width, width), nn.Flatten()]
     else:
-        rest = [nn.ReLU(), nn.Linear(width * 9, width)]
-    representation = Concatenated(nn.Sequential(layers), nn.Sequential(first, *rest))
+        further = [nn.ReLU(), nn.Linear(width * 9, width)]
+    representation = Concatenated(nn.Sequential(layers), nn.Sequential(first, *further))
     head = nn.Linear(features + width, integer("classes", classes, minimum=1))
     return SideInformationModel(representation, head)
 
@@ -73,12 +71,10 @@ def multiplied(
 
     Parameters
     ----------
-    classes : int
-        Number of outputs.
+    classes, channels, size, width, depth
+        As in :func:`blocks`.
     side : int
         Number of entries of the side information, at most ``width``.
-    channels, size, width, depth : int
-        As in :func:`blocks`.
     layer : int
         The block after which features are multiplied.
 

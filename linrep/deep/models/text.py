@@ -14,37 +14,17 @@ from linrep._lib.validation import integer
 from linrep.deep.models.base import Model, fully_connected, with_head
 
 
-class LSTM(nn.Module):
-    """Long short-term memory out of operations that vmap knows; equals ``torch.nn.LSTM``.
-
-    Parameters have the names, the order and the start of torch's, so that states can be exchanged
-    and the same seed gives the same network.
-    """
+class LSTM(nn.LSTM):
+    """Torch's long short-term memory out of operations that vmap knows; samples come first."""
 
     def __init__(self, inputs: int, hidden: int, layers: int = 1):
-        super().__init__()
-        self.hidden = integer("hidden", hidden, minimum=1)
-        self.layers = integer("layers", layers, minimum=1)
-        self.inputs = integer("inputs", inputs, minimum=1)
-        for layer in range(self.layers):
-            width = hidden if layer else inputs
-            for kind, shape in (
-                ("weight_ih", (4 * hidden, width)),
-                ("weight_hh", (4 * hidden, hidden)),
-                ("bias_ih", (4 * hidden,)),
-                ("bias_hh", (4 * hidden,)),
-            ):
-                self.register_parameter(f"{kind}_l{layer}", nn.Parameter(torch.empty(shape)))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw all parameters uniformly from ±1/√hidden."""
-        for parameter in self.parameters():
-            nn.init.uniform_(parameter, -(self.hidden**-0.5), self.hidden**-0.5)
+        sizes = {"inputs": inputs, "hidden": hidden, "layers": layers}
+        checked = [integer(name, size, minimum=1) for name, size in sizes.items()]
+        super().__init__(*checked, batch_first=True)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the last layer's states, (b, length, hidden)."""
-        for layer in range(self.layers):
+        for layer in range(self.num_layers):
             x = self._layer(x, layer)
         return x
 
@@ -55,7 +35,7 @@ class LSTM(nn.Module):
             for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
         )
         inputs = F.linear(x, weight_ih, bias_ih + bias_hh)
-        state = memory = x.new_zeros(x.shape[0], self.hidden)
+        state = memory = x.new_zeros(x.shape[0], self.hidden_size)
         states = []
         for token in range(x.shape[1]):
             gates = inputs[:, token] + F.linear(state, weight_hh)
@@ -64,10 +44,6 @@ class LSTM(nn.Module):
             state = leave.sigmoid() * memory.tanh()
             states.append(state)
         return torch.stack(states, dim=1)
-
-    def extra_repr(self) -> str:
-        """Say how the layer was made."""
-        return f"{self.inputs}, {self.hidden}, layers={self.layers}"
 
 
 class Embedding(nn.Module):
@@ -140,5 +116,5 @@ def lstm(
     """
     vectors = Embedding(embedding)
     memory = LSTM(vectors.matrix.shape[1], hidden, layers)
-    found: OrderedDict[str, nn.Module] = OrderedDict(embedding=vectors, lstm=memory, last=Last())
-    return with_head(found, fully_connected(found, hidden, (width,)), classes)
+    parts: OrderedDict[str, nn.Module] = OrderedDict(embedding=vectors, lstm=memory, last=Last())
+    return with_head(parts, fully_connected(parts, hidden, (width,)), classes)

@@ -54,7 +54,7 @@ def split_each(parts, labels, train_share, rng):
         part = rng.permutation(part)
         _, firsts = np.unique(labels[part], return_index=True)
         free = np.delete(part, firsts)
-        rest = min(free.size, part.size - max(1, round(share * part.size)))
-        test.append(free[:rest])
-        train.append(np.concatenate([part[firsts], free[rest:]]))
+        tested = min(free.size, part.size - max(1, round(share * part.size)))
+        test.append(free[:tested])
+        train.append(np.concatenate([part[firsts], free[tested:]]))
     return train, test

@@ -121,9 +121,9 @@ def alphabets(
     for number in range(group[-1] + 1):
         clients = np.count_nonzero(group == number)
         shares: list[list[np.ndarray]] = [[] for _ in range(2 * clients)]
-        own = rng.permutation(np.flatnonzero(alphabet == number))
-        for character in np.unique(labels[own]):
-            members = own[labels[own] == character]
+        samples = rng.permutation(np.flatnonzero(alphabet == number))
+        for character in np.unique(labels[samples]):
+            members = samples[labels[samples] == character]
             if members.size < clients * sum(sizes):
                 raise ValueError(
                     f"train_per_character + test_per_character must be at most "

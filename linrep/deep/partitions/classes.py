@@ -137,10 +137,8 @@ def log_normal(
 
     Parameters
     ----------
-    dataset : Dataset
-        All samples; training and test samples are put together.
-    n : int
-        Number of clients.
+    dataset, n, train_share, rng
+        As in :func:`dirichlet`.
     classes_per_client : int
         Number of classes of each client, which share its samples equally. All classes are drawn
         equally often, one more or less.
@@ -148,10 +146,6 @@ def log_normal(
         Mean and standard deviation of the logarithm of the number of samples, less 5.
     smallest : int
         Least number of samples: the law is conditioned on it.
-    train_share : float
-        As in :func:`dirichlet`.
-    rng : Generator or seed
-        Of the split.
 
     Raises
     ------
@@ -213,15 +207,15 @@ def _shard_quota(counts, n, per_client, rng):
 
 def _deal(quota, n, per_client, rng):
     """Return n rows of per_client different classes, in which each class occurs quota times."""
-    left = quota.copy()
+    remaining = quota.copy()
     rows = np.empty((n, per_client), dtype=np.int64)
     for client in range(n):
         with np.errstate(divide="ignore"):
-            # The largest of these are draws without replacement in proportion to `left`.
-            keys = np.log(left) + rng.gumbel(size=left.size)
-        keys[left == n - client] = np.inf  # due with every client from here on
+            # The largest of these are draws without replacement in proportion to `remaining`.
+            keys = np.log(remaining) + rng.gumbel(size=remaining.size)
+        keys[remaining == n - client] = np.inf  # due with every client from here on
         rows[client] = np.argsort(-keys, kind="stable")[:per_client]
-        left[rows[client]] -= 1
+        remaining[rows[client]] -= 1
     return rows
 
 

@@ -21,17 +21,11 @@ def permuted_labels(
 
     Parameters
     ----------
-    dataset : Dataset
-        All samples; training and test samples are put together.
-    n : int
-        Number of clients.
+    dataset, n, train_share, rng
+        As in :func:`dirichlet`.
     groups : int
         Number of groups, of n / groups clients, one more or less. Each has a permutation of the
         classes of its own, drawn at random.
-    train_share : float
-        As in :func:`dirichlet`.
-    rng : Generator or seed
-        Of the split and the permutations.
 
     Returns
     -------
@@ -71,17 +65,11 @@ def super_groups(
 
     Parameters
     ----------
-    dataset : Dataset
-        All samples; training and test samples are put together.
-    n : int
-        Number of clients.
+    dataset, n, train_share, rng
+        As in :func:`dirichlet`.
     groups : int, optional
         Number of groups, of classes drawn at random and of n / groups clients, one more or less.
         By default the groups are the dataset's coarse classes, as CIFAR-100 has.
-    train_share : float
-        As in :func:`dirichlet`.
-    rng : Generator or seed
-        Of the split.
 
     Returns
     -------

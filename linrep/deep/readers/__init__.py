@@ -83,15 +83,15 @@ def load(
 
 def probe(name: str, folder: str | Path) -> None:
     """Raise what :func:`load` would, as far as it is seen without reading the samples."""
-    packed, place = Path(folder) / f"{name}.npz", _place(name, folder)
+    packed, inside = Path(folder) / f"{name}.npz", _place(name, folder)
     try:
         if packed.is_file():
             arrays.names(packed)
-        elif name in CLASSES and has_files(name, place):
+        elif name in CLASSES and has_files(name, inside):
             find_torchvision(name)
         elif name in _LEAF:
             for layouts in _FILES[name]:
-                leaf.find(name, place, *layouts)
+                leaf.find(name, inside, *layouts)
         elif name != "digits":
             raise FileNotFoundError
     except FileNotFoundError:

@@ -67,23 +67,24 @@ def npz(path: str | Path) -> Dataset:
         raise FileNotFoundError(f"{path} is not there")
     there = names(path)
     with _opened(path) as file:
-        found = {name.removesuffix("_train"): file[name] for name in there if name in _ARRAYS}
-    for name in {"x", "x_test"} & found.keys():
-        found[name] = channels_first(found[name])
-    for name in {"y", "y_test"} & found.keys():
-        found[name] = _column(found[name])
-    about = str(found.pop("about", ""))
-    return Dataset(name=path.stem, about=about, **found)
+        arrays = {name.removesuffix("_train"): file[name] for name in there if name in _ARRAYS}
+    for name in {"x", "x_test"} & arrays.keys():
+        arrays[name] = channels_first(arrays[name])
+    for name in {"y", "y_test"} & arrays.keys():
+        if arrays[name].ndim == 2 and arrays[name].shape[1] == 1:
+            arrays[name] = arrays[name][:, 0]
+    about = str(arrays.pop("about", ""))
+    return Dataset(name=path.stem, about=about, **arrays)
 
 
 def names(path: Path) -> list[str]:
     """Return what arrays a file of numpy.savez has, without reading them."""
     with _opened(path) as file:
-        found = list(file.files)
-    if missing := [name for name in ("x_train", "y_train") if name not in found]:
-        there = ", ".join(found) or "nothing"
-        raise ValueError(f"{path} must hold {' and '.join(missing)}, it holds {there}")
-    return found
+        there = list(file.files)
+    if missing := [name for name in ("x_train", "y_train") if name not in there]:
+        held = ", ".join(there) or "nothing"
+        raise ValueError(f"{path} must hold {' and '.join(missing)}, it holds {held}")
+    return there
 
 
 @contextmanager
@@ -93,8 +94,3 @@ def _opened(path):
             yield file
     except (AttributeError, EOFError, OSError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} must be a file of numpy.savez with plain arrays") from error
-
-
-def _column(labels):
-    """Return labels of shape (N, 1) as (N,)."""
-    return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels

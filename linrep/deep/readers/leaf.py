@@ -86,10 +86,10 @@ def sent140(folder: str | Path, glove: str | Path | None = None, *, words: int =
 def find(name: str, folder: str | Path, *layouts: tuple[str, ...]) -> list[list[Path]]:
     """Return the files of the first layout that has some for each of its patterns."""
     for layout in layouts:
-        for place in (Path(folder), Path(folder) / "data"):
-            found = [sorted(place.glob(pattern)) for pattern in layout]
-            if all(found):
-                return found
+        for inside in (Path(folder), Path(folder) / "data"):
+            files = [sorted(inside.glob(pattern)) for pattern in layout]
+            if all(files):
+                return files
     wanted = ", or ".join(" and ".join(layout) for layout in layouts)
     raise FileNotFoundError(f"{name} is not in {folder}: looked there and in data for {wanted}")
 
@@ -99,10 +99,10 @@ def _leaf(name, folder, convert):
 
     Samples are converted user by user, since as json they take many times their room.
     """
-    found = find(name, folder, *LEAF)
+    splits = find(name, folder, *LEAF)
     users: dict[str, int] = {}
     parts = []
-    for files in (*found, [])[:2]:
+    for files in (*splits, [])[:2]:
         x: list[Any] = []
         y: list[int] = []
         owner: list[int] = []

@@ -1,0 +1,134 @@
+"""Runs under way: evaluation of all clients by the models that a method gives them, and traces."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import torch
+
+from linrep.deep.collapse import neural_collapse
+from linrep.deep.devices import describe, synchronize
+from linrep.deep.state import expand
+from linrep.trace import Trace
+
+
+class Course:
+    """S runs under way: where they stand, what is recorded of them, and how fast they train."""
+
+    def __init__(self, federation, method, participants, began):
+        self.federation, self.method, self.participants = federation, method, participants
+        self.state, self.outcome = method.start(federation), None
+        self.rounds, self.metrics, self.began = [], {}, began
+        self._seconds, self._samples = 0.0, 0
+
+    @property
+    def seconds(self):
+        """The time so far, with that before the runs were interrupted."""
+        return time.perf_counter() - self.began
+
+    def record(self):
+        """Evaluate all clients, and return the metrics, arrays of shape (S,)."""
+        self.outcome = by_client(self.federation, self.method.models, self.state)
+        sent = float(self.method.floats(self.state) * self.participants * self.state.round)
+        floats = np.full(len(self.federation.seeds), sent)
+        metrics = judge(self.outcome) | {"floats_up": floats, "floats_down": floats}
+        self.rounds.append(self.state.round)
+        for name, value in metrics.items():
+            self.metrics.setdefault(name, []).append(value)
+        return metrics
+
+    def step(self):
+        """Run a round."""
+        federation, state = self.federation, self.state
+        clients = federation.sample("participation", state.round, self.participants)
+        synchronize(federation.device)  # what evaluation left to do is not of this round
+        samples, began = federation.samples_trained, time.perf_counter()
+        self.method.round(federation, state, clients)
+        synchronize(federation.device)
+        self._seconds += time.perf_counter() - began
+        self._samples += federation.samples_trained - samples  # evaluation may train, too
+
+    def traces(self, settings):
+        """Return the traces of the runs."""
+        if self.outcome is None:  # the checkpoint was of the last round
+            self.outcome = by_client(self.federation, self.method.models, self.state)
+        tuned = None
+        if self.method.ft is not None:
+            tuned = by_client(self.federation, self.method.fine_tuned, self.state)
+        device = self.federation.device
+        settings = settings | {"device": describe(device), "engine": self.federation.engine}
+        if self._seconds:
+            settings["samples_per_second"] = round(self._samples / self._seconds)
+        if device.type == "cuda":
+            kinds = {"products": torch.backends.cuda.matmul, "convolutions": torch.backends.cudnn}
+            rounded = [name for name, kind in kinds.items() if kind.allow_tf32]
+            settings["tf32"] = ", ".join(rounded) or "nothing"
+            settings["peak_memory"] = torch.cuda.max_memory_allocated(device)
+        seconds, runs = self.seconds, range(len(self.federation.seeds))
+        return [self._trace(run, settings, tuned, seconds) for run in runs]
+
+    def _trace(self, run, settings, tuned, seconds):
+        """Return the trace of one of the runs; `tuned` is what fine-tuned models come to."""
+        metrics = {name: np.array(values)[:, run] for name, values in self.metrics.items()}
+        if tuned is not None:
+            metrics["fine_tuned"] = np.full(len(self.rounds), np.nan)
+            metrics["fine_tuned"][-1] = _mean(_accuracies(tuned), tuned["size"] > 0)[run]
+        arrays = {
+            f"{kind}.{name}": value[run].cpu().numpy()
+            for kind in ("shared", "personal")
+            for name, value in getattr(self.state, kind).items()
+        }
+        finite = all(np.isfinite(value).all() for value in arrays.values())
+        arrays["accuracies"] = _accuracies(self.outcome)[run]
+        return Trace(
+            algorithm=type(self.method).__name__,
+            metrics=metrics,
+            state=arrays,
+            settings=dict(settings),
+            stop_reason="rounds" if finite else "diverged",
+            wall_time=seconds,
+            recorded=np.array(self.rounds),
+        )
+
+
+def by_client(federation, models_of, state):
+    """Return what all clients' models come to, arrays (S, n)."""
+    pieces = []
+    for part in federation.everyone():
+        shared, personal = models_of(federation, state, part)
+        piece = federation.evaluate(shared, personal, part)
+        heads = (expand(shared, part) | personal).get("head.weight")
+        if heads is not None and federation.classes > 1 and not federation.y.is_floating_point():
+            present = federation.present(part)
+            for name, local in (("nc2_global", False), ("nc2_local", True)):
+                value = neural_collapse(heads, present, local)
+                piece[name] = value.cpu().double().numpy()
+        pieces.append(piece)
+    return {name: np.concatenate([piece[name] for piece in pieces], 1) for name in pieces[0]}
+
+
+def judge(outcome):
+    """Return metrics of what clients' models come to, arrays of shape (S,)."""
+    collapses = [name for name in ("nc2_global", "nc2_local") if name in outcome]
+    return {
+        "accuracy": _mean(_accuracies(outcome), outcome["size"] > 0),
+        "weighted_accuracy": _share(outcome["correct"].sum(1), outcome["size"].sum(1)),
+        "test_loss": _mean(outcome["loss"], outcome["size"] > 0),
+        **{name: outcome[name].mean(1) for name in collapses},
+    }
+
+
+def _accuracies(outcome):
+    """Return the accuracy of each client (S, n), NaN without test samples."""
+    return _share(outcome["correct"], outcome["size"])
+
+
+def _mean(values, tested):
+    """Return means over the clients (S, n) that have test samples."""
+    return _share(np.where(tested, values, 0.0).sum(1), tested.sum(1))
+
+
+def _share(part, total):
+    """Return part / total, NaN where the total is 0."""
+    return np.divide(part, total, out=np.full(np.shape(part), np.nan), where=total > 0)
