@@ -11,6 +11,7 @@ EXTRAS = {
     "claims": ("PIL", "flint", "hypothesis", "jinja2", "markdown_it", "markupsafe", "math_core"),
     "cli": ("click", "docstring_parser"),
     "experiments": ("sklearn",),
+    "certify": ("cvc5", "z3"),
     "cluster": ("distributed",),
     "deep": ("torch",),
 }

@@ -189,7 +189,8 @@ class Claim:
         level : float
             Probability of a false verdict that is allowed.
         **variant
-            Changes of the statement, such as those in `control`.
+            Changes of the statement, such as those in `control`. A derivation is of the
+            statement's own constants: with others only exact numbers prove.
 
         Returns
         -------
@@ -224,7 +225,20 @@ class Claim:
         for item in measured:
             if not isinstance(item, Measurement | Fact | Curve):
                 raise TypeError(f"a check yields measurements, got {type(item).__name__}")
+        if self._is_changed_by(variant):
+            measured = [
+                item.underived() if isinstance(item, Measurement) else item for item in measured
+            ]
         return measured
+
+    def _is_changed_by(self, variant):
+        """Tell whether a variant has other constants than the statement, whose derivation is."""
+        parameters = inspect.signature(self.check).parameters
+        return any(
+            value != self.constants.get(name, parameters[name].default)
+            for name, value in variant.items()
+            if name in parameters
+        )
 
     def corrected(
         self,

@@ -87,7 +87,7 @@ def everywhere(
         if point > 0:
             setting = {**options.pop("setting", {}), **{name: str(x) for name, x in middle.items()}}
             return Condition(
-                False, float(point.lower()), 0.0, n_trials=looked, strength=PROVED,
+                False, float(point.lower()), 0.0, n_trials=looked, strength=PROVED, exact=True,
                 setting=setting, measured_is=LOWER, **options,
             )  # fmt: skip
         longest = max(box, key=lambda name: box[name][1] - box[name][0])
@@ -100,8 +100,9 @@ def everywhere(
             needed="a bound that is not attained, or more pieces", **options,
         )  # fmt: skip
     return Condition(
-        True, settled, 0.0, n_trials=looked, strength=PROVED, measured_is=UPPER, **options
-    )
+        True, settled, 0.0, n_trials=looked, strength=PROVED, exact=True, measured_is=UPPER,
+        **options,
+    )  # fmt: skip
 
 
 checked(globals())

@@ -62,6 +62,9 @@ class Measurement:
     measured_is, predicted_is : {"value", "lower bound", "upper bound"}
         What the number decided on, and the one that the statement has for it, are of the quantity:
         the ends of an interval, a sum broken off or the first terms of an estimate are bounds.
+    exact : bool
+        Its own numbers prove it, as enclosing intervals do; else "proved" is what a derivation
+        says, which is of the statement's constants alone.
     """
 
     _: KW_ONLY
@@ -73,6 +76,7 @@ class Measurement:
     strength: str = ""
     measured_is: str = VALUE
     predicted_is: str = VALUE
+    exact: bool = False
 
     #: Whether deciding it can go wrong by chance.
     statistical: ClassVar[bool] = False
@@ -112,6 +116,12 @@ class Measurement:
             Of intervals, on each side.
         """
         return None
+
+    def underived(self) -> Measurement:
+        """Return it without the strength that a derivation gives: of other constants."""
+        if self.strength != PROVED or self.exact:
+            return self
+        return replace(self, strength="")
 
     def _decision(self, level):
         raise TypeError(f"a check yields measurements, got {type(self).__name__}")
@@ -361,6 +371,10 @@ class Together(Measurement):
             raise ValueError(f"{_of(self)} holds no measurement")
         _check_no_strength(self)
 
+    def underived(self) -> Together:
+        """Return it with parts that no derivation makes proved."""
+        return replace(self, parts=[part.underived() for part in self.parts])
+
 
 @dataclass(frozen=True, eq=False)
 class Readings(Measurement):
@@ -384,6 +398,10 @@ class Readings(Measurement):
         if "" in names or len(set(names)) < len(names):
             raise ValueError(f"{_of(self)}: each reading must have a name of its own, got {names}")
         _check_no_strength(self)
+
+    def underived(self) -> Readings:
+        """Return it with readings that no derivation makes proved."""
+        return replace(self, parts=[part.underived() for part in self.parts])
 
 
 @dataclass(frozen=True, eq=False)

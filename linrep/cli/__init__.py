@@ -7,6 +7,7 @@ need("cli", "the command line")
 # A command is there once its module is loaded.
 from linrep.cli import (
     bench,
+    certify,
     compare,
     figures,
     info,
@@ -24,6 +25,7 @@ from linrep.cli.group import main
 
 __all__ = [
     "bench",
+    "certify",
     "compare",
     "figures",
     "info",

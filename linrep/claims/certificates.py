@@ -1,0 +1,246 @@
+"""Inequalities in a few real numbers with which derivations end, as questions to solvers.
+
+Each is a function of real variables and, by keyword, of constants of the statement, and returns
+what is given and what follows. With terms it writes the question in SMT-LIB; with fractions it is
+evaluated exactly.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import filter as filter_names
+from fractions import Fraction
+from functools import cache
+from hashlib import sha256
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from linrep._lib import atomic as files
+from linrep._lib import scripts
+from linrep._lib.suggest import unknown
+from linrep.claims.smtlib import Term, script
+
+#: In the folder of a paper: questions, and the file of what solvers have answered.
+FOLDER, ANSWERS = "certificates", "answers.json"
+#: Answers to the question whether `then` can be false: it follows, or it does not.
+PROVED, REFUTED = "unsat", "sat"
+#: The answer to the question whether what is given can hold.
+POSSIBLE = "sat"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A step of a derivation that solvers can decide.
+
+    Attributes
+    ----------
+    claim : str
+        Id of the statement.
+    step : str
+        Its name; with the id it is the name of the file.
+    plain : str
+        What it says, in one line.
+    relation : callable
+        ``relation(*variables, **constants) -> (given, then)``.
+    """
+
+    claim: str
+    step: str
+    plain: str
+    relation: Callable[..., tuple[Sequence[Any], Any]]
+
+    @property
+    def name(self) -> str:
+        """The statement's id and the step's name."""
+        return f"{self.claim}.{self.step}"
+
+    @property
+    def path(self) -> Path:
+        """Of the question in SMT-LIB."""
+        paper = self.claim.partition(".")[0]
+        return scripts.papers() / paper / FOLDER / f"{self.name}.smt2"
+
+    @property
+    def variables(self) -> list[str]:
+        """Names of the real variables."""
+        parameters = inspect.signature(self.relation).parameters.values()
+        return [each.name for each in parameters if each.kind is not each.KEYWORD_ONLY]
+
+    @property
+    def constants(self) -> dict[str, Fraction]:
+        """Constants of the statement that it depends on, with the statement's values."""
+        parameters = inspect.signature(self.relation).parameters.values()
+        return {
+            each.name: Fraction(each.default)
+            for each in parameters
+            if each.kind is each.KEYWORD_ONLY
+        }
+
+    def smtlib(self, **constants: Fraction | int) -> str:
+        """Return the question in SMT-LIB: "unsat" is the answer that proves the step.
+
+        Parameters
+        ----------
+        **constants
+            Other values than the statement's.
+        """
+        for name in constants:
+            if name not in self.constants:
+                raise ValueError(unknown("no constant", name, self.constants, of=f"of {self.name}"))
+        given, then = self.relation(*map(Term, self.variables), **constants)
+        return script(self.variables, given, then, f"{self.name}\n{self.plain}")
+
+    def is_stored(self) -> bool:
+        """Tell whether the file has this question."""
+        return self.path.is_file() and self.path.read_text("utf-8") == self.smtlib()
+
+    def hypotheses(self) -> str:
+        """Return the question whether what is given can be: "sat" is the answer that says so."""
+        given, _ = self.relation(*map(Term, self.variables))
+        return script(self.variables, given, False, f"{self.name}: what is given")
+
+    def holds(self, *values: Fraction, **constants: Fraction | int) -> bool | None:
+        """Tell whether `then` holds at numbers, exactly; None where what is given does not.
+
+        Parameters
+        ----------
+        *values
+            Fractions, one for each variable.
+        **constants
+            Other values than the statement's.
+        """
+        given, then = self.relation(*values, **constants)
+        return bool(then) if all(given) else None
+
+
+_CERTIFICATES: dict[str, Certificate] = {}
+
+
+def certificate(claim: str, plain: str) -> Callable[[Callable[..., Any]], Certificate]:
+    """Register a function of variables and constants as a step of a claim's derivation.
+
+    Parameters
+    ----------
+    claim : str
+        Id of the statement.
+    plain : str
+        What the step says, in one line.
+    """
+
+    def register(relation):
+        item = Certificate(claim, relation.__name__, plain, relation)
+        if item.name in _CERTIFICATES:
+            raise ValueError(f"{item.name} is made twice")
+        _CERTIFICATES[item.name] = item
+        return item
+
+    return register
+
+
+@cache
+def certificates() -> Mapping[str, Certificate]:
+    """Return all of them by name, in the order of papers and files."""
+    for path in sorted(scripts.papers().glob("*/certificates.py")):
+        import_module(f"linrep.papers.{path.parent.name}.certificates")
+    return dict(_CERTIFICATES)
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 of a question, by which answers to it are known."""
+    return sha256(text.encode()).hexdigest()
+
+
+@cache
+def answers() -> Mapping[str, Mapping[str, Any]]:
+    """Return what is recorded of solvers, by the name of the certificate.
+
+    Each entry has ``sha256``, of the question, and for each solver its version and answer.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    for path in sorted(scripts.papers().glob(f"*/{FOLDER}/{ANSWERS}")):
+        found |= json.loads(path.read_text("utf-8"))
+    return found
+
+
+def select(patterns: Iterable[str] = ()) -> dict[str, Certificate]:
+    """Return certificates by name: all, or those of claims.
+
+    Parameters
+    ----------
+    patterns : iterable of str
+        Ids of claims, with ``*`` and ``?`` as in file names.
+
+    Raises
+    ------
+    ValueError
+        If a pattern matches no claim with a certificate.
+    """
+    known = certificates()
+    claims = list(dict.fromkeys(item.claim for item in known.values()))
+    patterns = list(patterns) or ["*"]
+    for pattern in patterns:
+        if not filter_names(claims, pattern):
+            raise ValueError(unknown("no inequality for solvers of", pattern, claims))
+    wanted = {name for pattern in patterns for name in filter_names(claims, pattern)}
+    return {name: item for name, item in known.items() if item.claim in wanted}
+
+
+def record(said: Mapping[str, Mapping[str, str]], versions: Mapping[str, str]) -> None:
+    """Write questions and answers beside the pages of proofs.
+
+    Parameters
+    ----------
+    said : mapping of str to mapping
+        By the name of the certificate the answer of each solver. Those of others stay.
+    versions : mapping of str to str
+        Of the solvers.
+    """
+    known = certificates()
+    folders = {known[name].path.parent for name in said}
+    entries = dict(answers())
+    for name, given in said.items():
+        question = known[name].smtlib()
+        known[name].path.parent.mkdir(exist_ok=True)
+        files.write(known[name].path, question.encode())
+        solvers = {
+            solver: {"version": versions[solver], "answer": answer}
+            for solver, answer in given.items()
+        }
+        entries[name] = {"sha256": digest(question), "solvers": solvers}
+    for folder in folders:
+        ours = {
+            name: entries[name]
+            for name, item in known.items()
+            if name in entries and item.path.parent == folder
+        }
+        files.write(folder / ANSWERS, (json.dumps(ours, indent=1) + "\n").encode())
+    answers.cache_clear()
+
+
+def checked_by(claim: str) -> dict[str, list[str]]:
+    """Return which solvers prove steps of a claim's derivation: a list of steps for each.
+
+    Parameters
+    ----------
+    claim : str
+        An id.
+
+    Notes
+    -----
+    An answer counts only for the question as it is stored.
+    """
+    steps: dict[str, list[str]] = {}
+    for name, item in certificates().items():
+        entry = answers().get(name)
+        if item.claim != claim or entry is None or not item.path.is_file():
+            continue
+        if entry["sha256"] != digest(item.path.read_text("utf-8")):
+            continue
+        for solver, said in entry["solvers"].items():
+            if said["answer"] == PROVED:
+                steps.setdefault(solver, []).append(item.step)
+    return steps

@@ -1,0 +1,99 @@
+"""What z3 and cvc5 answer to a question in SMT-LIB."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Mapping
+from importlib.metadata import version
+
+from linrep._lib.extras import need
+
+UNKNOWN = "unknown"
+_START = 5.0  # seconds that a process has to begin
+
+
+def z3(question: str, seconds: float) -> str:
+    """Return the answer of z3.
+
+    Parameters
+    ----------
+    question : str
+        In SMT-LIB 2.
+    seconds : float
+        After which it gives up, and answers "unknown".
+    """
+    import z3 as solver
+
+    asked = solver.SolverFor("QF_NRA")
+    asked.set("timeout", int(1000 * seconds))
+    asked.from_string(question)
+    return str(asked.check())
+
+
+def cvc5(question: str, seconds: float) -> str:
+    """Return the answer of cvc5.
+
+    Parameters
+    ----------
+    question, seconds
+        As for :func:`z3`.
+    """
+    import cvc5 as library
+
+    solver = library.Solver()
+    solver.setOption("tlimit-per", str(int(1000 * seconds)))
+    solver.setOption("nl-cov", "true")  # cylindrical algebraic coverings, complete for reals
+    parser = library.InputParser(solver)
+    parser.setStringInput(library.InputLanguage.SMT_LIB_2_6, question, "question")
+    symbols, answer = parser.getSymbolManager(), UNKNOWN
+    while not (command := parser.nextCommand()).isNull():
+        answer = command.invoke(solver, symbols).strip() or answer
+    return answer if answer in ("sat", "unsat") else UNKNOWN
+
+
+#: By the name of the package, as it is installed.
+SOLVERS: Mapping[str, Callable[[str, float], str]] = {"z3": z3, "cvc5": cvc5}
+_DISTRIBUTIONS = {"z3": "z3-solver"}
+
+
+def ask(solver: str, question: str, seconds: float) -> str:
+    """Return what a solver answers, "unknown" where it takes too long.
+
+    It runs in a process of its own, as neither keeps to its time limit everywhere.
+
+    Parameters
+    ----------
+    solver : {"z3", "cvc5"}
+    question : str
+        In SMT-LIB 2.
+    seconds : float
+    """
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload([__name__])
+    receiver, sender = processes.Pipe(duplex=False)
+    child = processes.Process(target=_answer, args=(sender, solver, question, seconds))
+    child.start()
+    sender.close()
+    try:
+        return receiver.recv() if receiver.poll(seconds + _START) else UNKNOWN
+    except EOFError:  # it ended without an answer
+        return UNKNOWN
+    finally:
+        child.kill()
+        child.join()
+
+
+def _answer(sender, solver, question, seconds):
+    sender.send(SOLVERS[solver](question, seconds))
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the solvers.
+
+    Raises
+    ------
+    MissingPackage
+        If one is not installed.
+    """
+    need("certify", "linrep certify")
+    return {name: version(_DISTRIBUTIONS.get(name, name)) for name in SOLVERS}

@@ -1,0 +1,71 @@
+"""``linrep certify``: solvers on the inequalities with which derivations end."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from linrep.cli import completion
+from linrep.cli.group import BadInput, bad_input, main
+from linrep.cli.text import counted, echo, table
+
+
+@main.command()
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completion.claims)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.0, min_open=True),
+    default=20.0,
+    show_default=True,
+    help="After which a solver gives up.",
+)
+@click.option(
+    "--record", is_flag=True, help="Write the questions in SMT-LIB, and what is answered."
+)
+def certify(ids, seconds, record):
+    """Have z3 and cvc5 decide the scalar inequalities with which derivations end.
+
+    Of all claims, or of some by id or pattern. Each inequality is a file in SMT-LIB beside the
+    page of proofs, which any solver reads: "unsat" is the answer that proves it, as its negation is
+    asked for. Exit status 1 if one is not proved, is refuted, or has hypotheses that cannot be.
+    """
+    from linrep.claims import certificates, solvers
+
+    with bad_input(ValueError):
+        chosen = certificates.select(ids)
+    versions = solvers.versions()
+    for name, item in chosen.items():
+        if not record and not item.is_stored():
+            raise BadInput(f"{item.path} is not the question of {name}; --record writes it")
+    began, said, possible = time.perf_counter(), {}, {}
+    for name, item in chosen.items():
+        question, hypotheses = item.smtlib(), item.hypotheses()
+        said[name] = {each: solvers.ask(each, question, seconds) for each in versions}
+        possible[name] = any(
+            solvers.ask(each, hypotheses, seconds) == certificates.POSSIBLE for each in versions
+        )
+    proved = {
+        name: sum(answer == certificates.PROVED for answer in answers.values())
+        for name, answers in said.items()
+    }
+    table(
+        ["inequality", *versions, "hypotheses"],
+        [
+            [name, *answers.values(), "" if possible[name] else "not shown to be possible"]
+            for name, answers in said.items()
+        ],
+        left=4,
+    )
+    counts = [sum(count == number for count in proved.values()) for number in (2, 1, 0)]
+    of = counted(len({item.claim for item in chosen.values()}), "claim")
+    echo(
+        f"{len(said)} inequalities of {of}: {counts[0]} proved by both solvers, {counts[1]} by "
+        f"one, {counts[2]} by none ({time.perf_counter() - began:.0f} s)"
+    )
+    if record:
+        with bad_input(OSError):
+            certificates.record(said, versions)
+    refuted = any(certificates.REFUTED in answers.values() for answers in said.values())
+    if refuted or counts[2] or not all(possible.values()):
+        raise click.exceptions.Exit(1)

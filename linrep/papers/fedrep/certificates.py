@@ -1,0 +1,97 @@
+"""Scalar inequalities of FedRep's derivations: variables are those of the pages of proofs."""
+
+from linrep.claims.certificates import certificate
+
+
+@certificate("fedrep.eq85.corrected", "the product is at most (1 - 4y)(1 - a/2)")
+def product(a, y, *, divisor=6):
+    given = [a > 0, 4 * a <= 1, y >= 0, divisor * y <= a]
+    return given, (1 - a + 2 * y) ** 2 <= (1 - 4 * y) * (1 - a / 2)
+
+
+@certificate("fedrep.eq85.corrected", "deltabar <= 16 e/150 makes the error at most e/6")
+def errors(e, delta, *, divisor=6):
+    given = [e > 0, e <= 1, delta >= 0, 150 * delta <= 16 * e]
+    return given, delta / (1 - delta) ** 2 <= e / divisor
+
+
+def _small(delta, other):
+    return [delta >= 0, other >= 0, 2 * (delta + other) <= 1]
+
+
+@certificate("fedrep.eq67", "(69): both deviations in one, for a sum below 1")
+def display69(delta, other, s, *, cross=2):
+    given = [delta >= 0, other >= 0, delta + other < 1, s >= 1]
+    both = (delta + other) / (1 - delta - other)
+    return given, cross * s * delta / (1 - delta) + other <= 2 * s * both
+
+
+@certificate("fedrep.eq67", "(62): delta/(1 - delta) <= 1 makes the heads at most twice as large")
+def display62(delta, *, factor=4):
+    return [delta >= 0, 2 * delta <= 1], (1 + delta / (1 - delta)) ** 2 <= factor
+
+
+@certificate("fedrep.eq70_83", "(82): the sum of both bounds")
+def display82(delta):
+    given = [delta >= 0, 2 * delta <= 1]
+    return given, delta / (1 - delta) + (delta / (1 - delta)) ** 2 <= 2 * delta / (1 - delta) ** 2
+
+
+@certificate("fedrep.eq70_83", "(83) from (82), the first term")
+def display83_first(delta, other):
+    both = delta + other
+    return _small(delta, other), delta / (1 - delta) ** 2 <= delta / (1 - both) ** 2
+
+
+@certificate("fedrep.eq70_83", "(83) from (82), the second term")
+def display83_second(delta, other, s):
+    given = [*_small(delta, other), s >= 1]
+    return given, 2 * other <= 4 * s * other / (1 - delta - other) ** 2
+
+
+@certificate("fedrep.lemma6.samples", "(sqrt a + sqrt b)^2 <= 2 (a + b)")
+def roots(a, b, *, factor=2):
+    # a and b are the roots.
+    return [a >= 0, b >= 0], (a + b) ** 2 <= factor * (a**2 + b**2)
+
+
+@certificate("fedrep.lemma2.eq31.corrected", "(12 u - 1)^2 >= 121 u^2 for u = k sqrt(log(rn)) >= 1")
+def display31(u, *, coefficient=12):
+    return [u >= 1], (coefficient * u - 1) ** 2 >= 121 * u**2
+
+
+@certificate("fedrep.lemma2.eq31.corrected", "(32): 121 k^3 L - L >= 110 k^3 L")
+def display32(k, L):
+    return [k >= 1, L >= 0], 121 * k**3 * L - L >= 110 * k**3 * L
+
+
+@certificate("fedrep.lemma5.events", "q + q^10 <= 1 for 0 <= q <= 1/2")
+def events(q):
+    return [q >= 0, 2 * q <= 1], q + q**10 <= 1
+
+
+@certificate("fedrep.lemma6.probability", "3 q^10 <= 1 for 0 <= q <= 1/2")
+def terms(q):
+    return [q >= 0, 2 * q <= 1], 3 * q**10 <= 1
+
+
+@certificate("fedrep.lemma5.eq45", "||Phi w||^2 + ||f||^2, delta <= 1/2, at most 4 k dist^2")
+def rows(k, dist, delta, phi, f, *, factor=4):
+    # phi and f are the two norms; they belong to orthogonal parts.
+    given = [k >= 1, dist >= 0, dist <= 1, delta >= 0, 2 * delta <= 1, phi >= 0, f >= 0]
+    limits = [phi**2 <= k * dist**2, f**2 * (1 - delta) ** 2 <= delta**2 * k * dist**2]
+    return [*given, *limits], phi**2 + f**2 <= factor * k * dist**2
+
+
+@certificate("fedrep.theorem2.samples", "k/s^2 <= k kappa^2, as s kappa is at least 1")
+def samples(k, s, kappa):
+    return [k >= 1, s > 0, kappa >= 1, s * kappa >= 1], k / s**2 <= k * kappa**2
+
+
+@certificate("fedrep.theorem1", "a population round with k = 1: dist^2 falls by 1 - a E_0")
+def population_round(a, x, first):
+    # a is eta sigma^2, x the squared distance, and 1 - first is E_0.
+    moved = (1 - a * (1 - x)) ** 2 * x
+    kept = (1 - x) * (1 + a * x) ** 2
+    given = [a > 0, 4 * a <= 1, x > 0, x <= first, first < 1]
+    return given, moved / (moved + kept) <= (1 - a * (1 - first)) * x

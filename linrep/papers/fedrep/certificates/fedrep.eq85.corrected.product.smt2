@@ -1,0 +1,11 @@
+; fedrep.eq85.corrected.product
+; the product is at most (1 - 4y)(1 - a/2)
+(set-logic QF_NRA)
+(declare-const a Real)
+(declare-const y Real)
+(assert (> a 0.0))
+(assert (<= (* 4.0 a) 1.0))
+(assert (>= y 0.0))
+(assert (<= (* 6.0 y) a))
+(assert (not (<= (* (+ (- 1.0 a) (* 2.0 y)) (+ (- 1.0 a) (* 2.0 y))) (* (- 1.0 (* 4.0 y)) (- 1.0 (/ a 2.0))))))
+(check-sat)

@@ -1,0 +1,62 @@
+"""Scalar inequalities of PerFedSI's derivations: variables are those of the pages of proofs."""
+
+from fractions import Fraction as Q
+
+from linrep.claims.certificates import certificate
+
+
+@certificate("perfedsi.lower_bound.corrected", "d k^(3/2) r <= (d + M) r where d k^(3/2) <= M")
+def counts(d, root, r, M):
+    # root is that of k.
+    given = [d > 0, root >= 1, r > 0, M > 0, d * root**3 <= M]
+    return given, d * root**3 * r <= (d + M) * r
+
+
+@certificate("perfedsi.theoremC4.corrected", "9/8 less the drift is at least 1/2")
+def drift(g):
+    return [g >= 0, 132 * g <= 1], Q(9, 8) - 25 * g >= Q(1, 2)
+
+
+@certificate("perfedsi.lemmaC5.corrected", "||E|| <= sigma_r/4 where L <= sigma_r^2/(32 c_z)")
+def error(c_z, sigma, loss, norm):
+    # norm is that of E: its square is at most 2 c_z L.
+    given = [c_z >= 1, sigma > 0, loss >= 0, 32 * c_z * loss <= sigma**2, norm >= 0]
+    return [*given, norm**2 <= 2 * c_z * loss], norm <= sigma / 4
+
+
+@certificate("perfedsi.lemmaC6", "(3a + 1)^2 <= 16 a^2 + 2 for a = c^2 >= 1")
+def printed(a):
+    return [a >= 1], (3 * a + 1) ** 2 <= 16 * a**2 + 2
+
+
+@certificate("perfedsi.lemmaC6", "(24): 1/4 + (2a + 1)^2/(12 a^2 + 2) <= 1 for a >= 1")
+def display24(a):
+    return [a >= 1], Q(1, 4) + (2 * a + 1) ** 2 / (12 * a**2 + 2) <= 1
+
+
+@certificate("perfedsi.lemmaC6", "with 8 a^2 no condition on c: 1/8 + (2a + 1)^2/(12 a^2 + 2) <= 1")
+def display24_with_8(a):
+    return [a >= 0], Q(1, 8) + (2 * a + 1) ** 2 / (12 * a**2 + 2) <= 1
+
+
+@certificate("perfedsi.lemmaC6", "with 8 a^2 no condition on c: (3a + 1)^2 <= 20 a^2 + 2")
+def sum_with_8(a):
+    return [a >= 0], (3 * a + 1) ** 2 <= 20 * a**2 + 2
+
+
+@certificate("perfedsi.lemmaC6.least_constant", "a shorter step has (1 - h)^2 of it")
+def shorter_step(a, h):
+    given = [a > 0, h >= 0, h <= 1]
+    return given, 3 * a * (1 - h) ** 2 + 1 >= (1 - h) ** 2 * (3 * a + 1)
+
+
+@certificate("perfedsi.lemmaC10.corrected", "sqrt(2) * 6 / 2 <= 10")
+def constant(root2):
+    return [root2 > 0, root2**2 == 2], 6 * root2 / 2 <= 10
+
+
+@certificate("perfedsi.lemmaC7.corrected", "1/(C d) + 1/d^2 against the mean of C squares")
+def participants(C, first, second):
+    # first is E||y||^2 and second ||E y||^2.
+    given = [C >= 1, second >= 0, second <= first]
+    return given, first / C + (1 - 1 / C) * second <= first / C + second

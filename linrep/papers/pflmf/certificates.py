@@ -1,0 +1,105 @@
+"""Scalar inequalities of pFL^MF's derivations: x = eta L, participation p, local steps K."""
+
+from fractions import Fraction as Q
+
+from linrep.claims.certificates import certificate
+
+
+def _round(x, p, K):
+    return [x > 0, 2 * x <= 1, p > 0, p <= 1, K >= 1]
+
+
+@certificate("pflmf.eq16.auxiliary", "the first member is not positive")
+def first_member(x, p, K, *, factor=1):
+    return _round(x, p, K), factor * x / 2 * ((1 + p) * K + p) / K - 1 <= 0
+
+
+@certificate("pflmf.eq16.auxiliary", "the second member is not positive")
+def second_member(x, p, K, *, factor=1):
+    return _round(x, p, K), factor * x / 2 * (1 + p + 1 / K) <= 1
+
+
+@certificate("pflmf.eq16.corrected", "step 5: C is at most 2 - p + p/16")
+def step_5_C(x, p, K):
+    C = p + (1 - p) * (2 + (p * x) ** 2 * (K - 1) / K)
+    return _round(x, p, K), 2 - p + p / 16 >= C
+
+
+@certificate("pflmf.eq16.corrected", "step 5: a/(1 - q/(2K)) is at most p/3")
+def step_5_a(x, p, K):
+    q = p * x
+    return _round(x, p, K), q**2 / (1 + x) / (1 - q / (2 * K)) <= p / 3
+
+
+@certificate("pflmf.eq16.corrected", "noise of the local steps: a factor of at most 2/3 (1 - 1/K)")
+def noise_of_steps(K):
+    return [K >= 1], Q(2, 3) * (1 - 1 / K) >= (K - 1) * (2 * K - 1) / (3 * K**2)
+
+
+@certificate("pflmf.eq16.corrected", "the factor c of the noise is at most 2")
+def noise(x, p, K):
+    more = p**3 / K + (1 - p) * p**4 * x * (K - 1) * (2 * K - 1) / (3 * K**2)
+    return _round(x, p, K), more <= 1
+
+
+@certificate("pflmf.resummed", "the factor of the participants' gradients is not negative")
+def factor(x, p, K):
+    q = p * x
+    return [x > 0, x <= 1, p > 0, p <= 1, K >= 1], 1 - q / (2 * K) - q * x / 2 >= 0
+
+
+def _other_sum(x, p):
+    return [x > 0, x <= 1, p > 0, p <= 1]
+
+
+@certificate("pflmf.theorem1.corrected", "from the other sum: C is at most 2")
+def weight_C(x, p, root2):
+    C = p + (1 - p) * (1 + p * x / root2) ** 2
+    return [*_other_sum(x, p), root2 > 0, root2**2 == 2], C <= 2
+
+
+@certificate("pflmf.theorem1.corrected", "from the other sum: (1 - x)(2 + x) <= 2 - q - q x")
+def weight_V(x, p):
+    return _other_sum(x, p), (1 - x) * (2 + x) <= 2 - p * x - p * x**2
+
+
+@certificate("pflmf.theorem1.corrected", "from the other sum: what the first noise leaves")
+def noise_left(x, p):
+    first = (1 - x) * (1 + p**3 * (1 + x)) / 2
+    return _other_sum(x, p), 1 - first >= Q(3, 2) * (1 - p) * p**3
+
+
+@certificate("pflmf.theorem1.corrected", "from the other sum: the second noise")
+def noise_right(x, p, root2):
+    given = [*_other_sum(x, p), root2 > 0, root2**2 == 2]
+    return given, (1 - x) * (p * x / 2 + 1 / root2) <= Q(3, 2)
+
+
+@certificate(
+    "pflmf.theorem1.corrected", "U fixed, K = 1, T to infinity: the bound at p to the power given"
+)
+def exact_family(u, x, *, p_power=2):
+    # p = u^b for a power of a/b, so that all exponents are whole. The stationarity of the family
+    # is 2 (1 - 2 x)/(2 - p x) of what the bound allows with p^2.
+    a, b = Q(p_power).numerator, Q(p_power).denominator
+    left, right = (1 - 2 * x) / (2 - u**b * x), Q(1, 2)
+    given = [u > 0, u <= 1, x > 0, 2 * x < 1]
+    if a >= 2 * b:  # the bound is p^(power - 2) smaller or larger
+        return given, _power(u, a - 2 * b) * left <= right
+    return given, left <= _power(u, 2 * b - a) * right
+
+
+def _power(base, exponent):
+    return base**exponent if exponent else 1
+
+
+@certificate("pflmf.lemma4", "one coordinate: theta y <= alpha theta^2/2 + y^2/(2 alpha)")
+def coordinate(theta, y, alpha, *, factor=1):
+    return [alpha > 0], theta * y <= factor * (alpha * theta**2 / 2 + y**2 / (2 * alpha))
+
+
+@certificate("pflmf.corollary2.constants", "2/(eta T (1 - 2 eta L)) = 4 L/(sqrt(T) - 1)")
+def start(L, root):
+    eta = 1 / (2 * L * root)  # root is that of T
+    given = [L > 0, root > 1]
+    return given, 2 / (eta * root**2 * (1 - 2 * eta * L)) == 4 * L / (root - 1)
