@@ -20,6 +20,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import linrep
 from linrep.claims import claims, corrections, ledger
+from linrep.claims.certificates import say_checked
 from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import SEVERITIES, findings
 from linrep.claims.grids import grids, title
@@ -231,10 +232,18 @@ class Derivations(Markdown):
                 "",
                 "Statements: " + ", ".join(linked) + ".",
                 "",
+                *_checked(ids),
                 *_rebased(text, paper).splitlines(),
                 "",
             ]
         return lines
+
+
+def _checked(ids):
+    """Return which solvers prove steps of a derivation, as a paragraph."""
+    said = [(name, say_checked(name)) for name in ids]
+    lines = [f"Checked by {text}, of `{name}`." for name, text in said if text]
+    return [" ".join(lines), ""] if lines else []
 
 
 def _cell(text):

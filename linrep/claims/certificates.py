@@ -244,3 +244,21 @@ def checked_by(claim: str) -> dict[str, list[str]]:
             if said["answer"] == PROVED:
                 steps.setdefault(solver, []).append(item.step)
     return steps
+
+
+def say_checked(claim: str) -> str:
+    """Return who proves which steps of a claim's derivation, in a line; "" where there are none.
+
+    Parameters
+    ----------
+    claim : str
+        An id.
+    """
+    by_step: dict[str, list[str]] = {}
+    for solver, steps in checked_by(claim).items():
+        for step in steps:
+            by_step.setdefault(step, []).append(solver)
+    groups: dict[str, list[str]] = {}
+    for step, solvers in by_step.items():
+        groups.setdefault(" and ".join(solvers), []).append(step.replace("_", " "))
+    return "; ".join(f"{solvers} ({', '.join(steps)})" for solvers, steps in groups.items())

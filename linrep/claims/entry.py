@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from linrep._lib.display import badge, literal
 from linrep.claims import formulas, ledger
+from linrep.claims.certificates import say_checked
 from linrep.claims.claim import Claim, claims, corrections, paper_of, unknown
 from linrep.claims.evidence import Result
 from linrep.claims.findings import Finding, findings
@@ -63,6 +64,11 @@ class Entry:
         """The recorded verdict, "unchecked" where there is none."""
         return "unchecked" if self.recorded is None else self.recorded.verdict
 
+    @property
+    def checked_by(self) -> str:
+        """Solvers that prove steps of the derivation, "" where there are none."""
+        return "" if self.file else say_checked(self.claim.id)
+
     def _why(self):
         if self.finding is None:
             return ""
@@ -89,6 +95,7 @@ class Entry:
         yield "reason", unescaped(self.finding.reason) if self.finding else ""
         yield "proof", unescaped(self.proof.headline) if self.proof else ""
         yield "derivation", _paragraphs(self.proof.text) if self.proof else ""
+        yield "checked by", self.checked_by
         yield "corrects", self.claim.corrects
         yield "corrected", ", ".join(self.corrected_by)
         yield "check it", shlex.join(words)

@@ -6,9 +6,9 @@ import time
 
 import click
 
-from linrep.cli import completion
+from linrep.cli import completion, names
 from linrep.cli.group import BadInput, bad_input, main
-from linrep.cli.text import counted, echo, table
+from linrep.cli.text import echo, say_count, table
 
 
 @main.command()
@@ -30,6 +30,9 @@ def certify(ids, seconds, record):
     page of proofs, which any solver reads: "unsat" is the answer that proves it, as its negation is
     asked for. Exit status 1 if one is not proved, is refuted, or has hypotheses that cannot be.
     """
+    with bad_input(ValueError):
+        ids = names.match_spelling(ids, names.claims())
+        names.check_claims(ids)
     from linrep.claims import certificates, solvers
 
     with bad_input(ValueError):
@@ -55,10 +58,10 @@ def certify(ids, seconds, record):
             [name, *answers.values(), "" if possible[name] else "not shown to be possible"]
             for name, answers in said.items()
         ],
-        left=4,
+        left_columns=4,
     )
     counts = [sum(count == number for count in proved.values()) for number in (2, 1, 0)]
-    of = counted(len({item.claim for item in chosen.values()}), "claim")
+    of = say_count(len({item.claim for item in chosen.values()}), "claim")
     echo(
         f"{len(said)} inequalities of {of}: {counts[0]} proved by both solvers, {counts[1]} by "
         f"one, {counts[2]} by none ({time.perf_counter() - began:.0f} s)"

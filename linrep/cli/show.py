@@ -150,6 +150,7 @@ def _claim(item, state, store, verbose):
     for line in readings(result) if result else ():
         _line("reading", line)
     _explanation(item.finding, item.proof, verbose)
+    _line("checked by", item.checked_by)
     if result and result.counterexample:
         _line("instance", json.dumps(instance(result), ensure_ascii=False))
     _corrections(item)

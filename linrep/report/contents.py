@@ -15,6 +15,7 @@ import linrep
 from linrep._lib.progress import progress_bar
 from linrep._lib.validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections
+from linrep.claims.certificates import say_checked
 from linrep.claims.current import current
 from linrep.claims.evidence import Result
 from linrep.claims.findings import findings
@@ -139,6 +140,7 @@ def _entry(item, known, budget, seed, command, file):
         "corrected_by": tuple(other.id for other in corrections(item.id)),
         "finding": None if file else findings().get(item.id),
         "proof": None if file else proofs().get(item.id),
+        "checked_by": "" if file else say_checked(item.id),
     }
     if run is None:
         if recorded is not None:

@@ -38,6 +38,8 @@ class Entry:
     contradicts : bool
         Whether the run in the store has an outcome that the ledger's cannot be squared with.
     finding, proof : Finding, Section or None
+    checked_by : str
+        Solvers that prove steps of the derivation, "" where there are none.
         Why it fails, if it does; what the verdict is derived from, if that is known.
     picture : Picture or None
         All evidence; only a stored run has it.
@@ -59,6 +61,7 @@ class Entry:
     contradicts: bool = False
     finding: Finding | None = None
     proof: Section | None = None
+    checked_by: str = ""
     picture: pictures.Picture | None = None
     chief: pictures.Picture | None = None
     versions: str = ""
