@@ -86,7 +86,7 @@ def test_every_command_is_in_one_group_of_the_help():
 
 
 WRONG = [
-    ("verfy", "did you mean verify?"),
+    ("verfy", "did you mean verify"),
     ("verify --budgt quick", "--budget"),
     ("verify fedrep.lema5", "did you mean fedrep.lemma5"),
     ("verify nowhere.py", "no such file: nowhere.py"),
