@@ -139,8 +139,8 @@ def test_a_command_is_one(page, words, monkeypatch, tmp_path):
         monkeypatch.setattr("linrep.sweeps.run", run)
         words = [word for word in words if word != "--dry-run"]
         if "--dask" in words:
-            place = words.index("--dask")
-            words = words[:place] + words[place + 2 :]
+            index = words.index("--dask")
+            words = words[:index] + words[index + 2 :]
         result = CliRunner().invoke(main, words)
         assert isinstance(result.exception, Reached), result.output
 
@@ -357,12 +357,19 @@ def test_the_readme_fits_two_screens():
     assert len(README.splitlines()) <= 120
 
 
-@pytest.mark.parametrize("link", LINKS)
-def test_the_readmes_links_lead_somewhere(link):
+def leads_somewhere(link):
     path, _, anchor = link.partition("#")
-    text = (ROOT / path).read_text("utf-8")
-    headings = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    assert not anchor or anchor in [slug(heading.replace("`", "")) for heading in headings]
+    if not (ROOT / path).exists():
+        return False
+    if not anchor:
+        return True
+    headings = re.findall(r"^#+ (.*)$", (ROOT / path).read_text("utf-8"), re.MULTILINE)
+    return anchor in [slug(heading.replace("`", "")) for heading in headings]
+
+
+def test_the_readmes_links_lead_somewhere():
+    assert len(LINKS) > 10
+    assert [link for link in LINKS if not leads_somewhere(link)] == []
 
 
 def test_the_readme_names_extras_that_there_are():
