@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -63,12 +64,17 @@ SOURCES = {module_name(path): path.read_text(encoding="utf-8") for path in MODUL
 NAMES = {module.removesuffix(".__init__") for module in SOURCES}
 
 
+@cache
 def imports(source, module):
-    """Yield what a module's source imports, wherever in it, as pairs: a module, and a name in it.
+    """Return what a module's source imports, wherever in it, as pairs: a module, and a name in it.
 
     The name is None where the module itself is imported; ``import_module`` and ``__import__`` count
     if called with a string.
     """
+    return tuple(_imports(source, module))
+
+
+def _imports(source, module):
     package = module.split(".")
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):

@@ -111,38 +111,54 @@ class Reached(Exception):
     """A command got as far as the work."""
 
 
-@pytest.mark.parametrize(
-    ("page", "words"),
-    [
-        pytest.param(page, words, id=f"{named(page)}: {' '.join(words)}")
-        for page in PAGES
-        for words in command_lines(page)
-    ],
-)
-def test_a_command_is_one(page, words, monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
+#: Pages and the words of a command on them.
+COMMANDS = [(page, words) for page in PAGES for words in command_lines(page)]
+
+
+def test_a_command_is_one(monkeypatch):
     # Run directories and data that it expects are not what is tested.
     monkeypatch.setattr(click.Path, "convert", lambda self, value, param, ctx: value)
-    context = click.Context(main)
-    name, command, rest = main.resolve_command(context, words)
-    command.make_context(name, list(rest), parent=context)
-    if name == "sweep":  # which makes sense of its options by itself
-        if "deep." in words[1]:
-            pytest.importorskip("torch")
+    wrong = {}
+    for page, words in COMMANDS:
+        try:
+            context = click.Context(main)
+            name, command, remaining = main.resolve_command(context, list(words))
+            command.make_context(name, list(remaining), parent=context)
+        except click.ClickException as error:
+            wrong[f"{named(page)}: {' '.join(words)}"] = error.format_message()
+    assert len(COMMANDS) > 50
+    assert wrong == {}
 
-        def run(*args, **kwargs):
-            raise Reached
 
+@pytest.mark.parametrize("deep", [False, True], ids=["linear", "deep"])
+def test_a_sweep_on_a_page_gets_as_far_as_its_first_cell(deep, monkeypatch, tmp_path):
+    """The command makes sense of its options by itself."""
+    if deep:
+        pytest.importorskip("torch")
+
+    def run(*args, **kwargs):
+        raise Reached
+
+    monkeypatch.setattr("linrep.sweeps.run", run)
+    sweeps = [
+        (page, [word for word in words if word != "--dry-run"])
+        for page, words in COMMANDS
+        if words[0] == "sweep" and ("deep." in words[1]) == deep
+    ]
+    wrong = {}
+    for count, (page, words) in enumerate(sweeps):
+        folder = tmp_path / str(count)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
         write_files(page)
-        monkeypatch.undo()
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr("linrep.sweeps.run", run)
-        words = [word for word in words if word != "--dry-run"]
         if "--dask" in words:
             index = words.index("--dask")
             words = words[:index] + words[index + 2 :]
         result = CliRunner().invoke(main, words)
-        assert isinstance(result.exception, Reached), result.output
+        if not isinstance(result.exception, Reached):
+            wrong[f"{named(page)}: {' '.join(words)}"] = result.output
+    assert sweeps
+    assert wrong == {}
 
 
 def test_every_shell_block_is_of_commands_that_are_known():
