@@ -1,5 +1,6 @@
 """What the tests share: rounding bounds, error levels, and a check of error messages."""
 
+import re
 import signal
 import sys
 from contextlib import contextmanager
@@ -88,6 +89,12 @@ def complaint(kind, *words):
     assert "\n" not in message
     for word in words:
         assert word in message, message
+
+
+def quoted(numbers, text):
+    """Tell whether a text has these numbers one after another, whatever words are between them."""
+    pattern = r"\D+".join(re.escape(str(number)) for number in numbers)
+    return re.search(rf"(?<![\d.]){pattern}(?!\d|\.\d)", text) is not None
 
 
 def rarely(wrong, trials, level):
