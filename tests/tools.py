@@ -49,6 +49,14 @@ def runner(**settings):
     return CliRunner(**apart, **settings)
 
 
+def sampled(values, count):
+    """Return a test's parameters of which the first few are a sample: the others are slow."""
+    return [
+        pytest.param(value, marks=pytest.mark.slow if index >= count else ())
+        for index, value in enumerate(values)
+    ]
+
+
 @contextmanager
 def interrupted(place, *functions):
     """Send Ctrl-C before the line that is executed so many lines after these functions' first.
