@@ -57,6 +57,7 @@ _WORDS: dict[Any, tuple[Any, str]] = {
     _ArrayLike: (_ArrayLike, "an array of real numbers"),
     np.ndarray: (np.ndarray, "an array of real numbers"),
 }
+_NUMBERS = (0, 0.0, np.float64(0.0))
 _LARGEST = 1e100  # whose squares and their products are finite
 _ANY_ARRAY = re.compile(r"\bNDArray(?!\[)")  # which may hold ids
 
@@ -153,7 +154,7 @@ def _look_of(parameter, function, limits):
     return partial(
         _look,
         kinds=kinds,
-        numbers=frozenset(type(number) for number in (0, 0.0) if isinstance(number, kinds)),
+        numbers=frozenset(type(each) for each in _NUMBERS if isinstance(each, kinds)),
         wanted=_listed(", ".join(dict.fromkeys(word for _, word in pairs))),
         limits=limits._replace(nan=limits.nan or default != default),
     )
@@ -184,7 +185,7 @@ def _is_plain(value):
 def _look(name, value, *, kinds, numbers, wanted, limits):
     """Raise unless an argument is of one of these kinds, and as large as it may be.
 
-    Python's own numbers, which most arguments are, are known by their types to be of a kind.
+    Most arguments are `_NUMBERS`, which are known by their types to be of a kind.
     """
     is_number = type(value) in numbers
     if not is_number:
@@ -218,7 +219,7 @@ def _of_a_kind(name, value, kinds, wanted):
 def _look_at_size(name, value, limits):
     """Raise for NaN and for what is too large, where numbers may not be that."""
     if isinstance(value, np.ndarray):
-        size = np.abs(np.asarray(value, dtype=np.float64))
+        size: Any = np.abs(np.asarray(value, dtype=np.float64))
         largest = size.max(initial=0.0)
     else:
         size = largest = abs(float(value))
