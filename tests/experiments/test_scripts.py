@@ -159,31 +159,31 @@ def test_where_something_changes_takes_two_values():
             if each.metadata["least"] > 1:
                 needy.append(name)
                 value = getattr(item.sizes, each.name)[0]
-                with complaint(ValueError, f"{each.name} must have at least 2 values", "got 1"):
+                with complaint(ValueError, f"{each.name} ", "2", "1"):
                     item.with_sizes({each.name: value}).at()
     assert set(needy) == {
         "fedrep.sample_size", "fedrep.scaling", "flute.sample_size", "perfedsi.federated",
         "perfedsi.phase",
     }  # fmt: skip
     far = experiment.load("fedrep.sample_size").with_sizes({"d": 8, "n": 5, "m": (3, 50)})
-    with complaint(ValueError, "m must have at least 2 values near", "got 3, 50"):
+    with complaint(ValueError, "m ", "2", "3, 50"):
         far.at()
 
 
 @pytest.mark.parametrize(
     ("name", "sizes", "words"),
     [
-        ("literature.estimators", {"m": 1}, "m must be at least 2, got 1"),
-        ("literature.estimators", {"n": 2}, "n must be at least 3, got 2"),
-        ("literature.estimators", {"k": 41}, "k must be between 1 and 40, got 41"),
-        ("literature.estimators", {"condition": 0.5}, "condition must be at least 1, got 0.5"),
-        ("literature.estimators", {"noise": 0.0}, "noise must be greater than 0, got 0"),
-        ("flute.sample_size", {"d": (4, 40)}, "d must be at least 5, the rank at which"),
-        ("flute.sample_size", {"rank": 21}, "rank must be at most 20, the d at which"),
+        ("literature.estimators", {"m": 1}, ("m ", "2", "1")),
+        ("literature.estimators", {"n": 2}, ("n ", "3", "2")),
+        ("literature.estimators", {"k": 41}, ("k ", "1", "40", "41")),
+        ("literature.estimators", {"condition": 0.5}, ("condition ", "1", "0.5")),
+        ("literature.estimators", {"noise": 0.0}, ("noise ", "0")),
+        ("flute.sample_size", {"d": (4, 40)}, ("d ", "5", "rank")),
+        ("flute.sample_size", {"rank": 21}, ("rank ", "20", "d ")),
     ],
 )
 def test_what_replicates_would_refuse_is_refused_before_they_run(name, sizes, words):
-    with complaint(ValueError, words):
+    with complaint(ValueError, *words):
         experiment.load(name).with_sizes(sizes).at()
 
 
