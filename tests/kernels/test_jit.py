@@ -157,19 +157,16 @@ def small_package(folder):
 
 
 @compiled_only
-@pytest.mark.parametrize(
-    "change",
-    [
-        "import numba, numpy; numpy.__version__ = '9.9.9'",
-        "from linrep.kernels import _numpy_random; _numpy_random.SHOWN = False",
-    ],
-)
-def test_what_calls_numpys_functions_is_not_loaded_by_another_numpy(tmp_path, change):
+def test_what_calls_numpys_functions_is_not_loaded_by_another_numpy(tmp_path):
     call = small_package(tmp_path)
     cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
     assert call(1, **cache).stdout.split() == ["2", "0"]
     assert call(1, **cache).stdout.split() == ["2", "1"]
-    assert call(1, change, **cache).stdout.split() == ["2", "0"]
+    for change in (
+        "import numba, numpy; numpy.__version__ = '9.9.9'",
+        "from linrep.kernels import _numpy_random; _numpy_random.SHOWN = False",
+    ):
+        assert call(1, change, **cache).stdout.split() == ["2", "0"], change
 
 
 @compiled_only
