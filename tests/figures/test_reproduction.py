@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -171,6 +172,21 @@ def test_another_system_library_is_a_reason(own, where):
 
     edit(own / "figures" / "mine.figure.json", change)
     assert "0.0 in the record" in call("--check").output
+
+
+class Entered(Exception):
+    """A command has chosen the portable mode."""
+
+
+def test_the_mode_is_entered_where_digits_are_compared_or_it_is_asked_for(own, monkeypatch):
+    def enters():
+        raise Entered
+
+    monkeypatch.setattr(import_module("linrep.cli.figures"), "start_portable", enters)
+    for words in (["--check"], ["--record"], ["--portable"]):
+        assert isinstance(call(*words).exception, Entered), words
+    for words in ([], ["--check", "--native"]):
+        assert call(*words).exit_code == 0, words
 
 
 COMMAND = ("-m", "linrep.cli", "figures", "mine.py", "--workers", "1")
