@@ -8,7 +8,7 @@ from linrep.figures.networks import method_of, outcome, train, with_own
 from linrep.figures.summaries import beside
 from linrep.sweeps import Grid
 
-ROUNDS = 6
+ROUNDS = 2
 METHODS = {"Local": deep.Local(), "FedRep": deep.FedRep(), "FedAvg": deep.FedAvg()}
 SHOWN = ("Local", "FedRep")
 

@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -63,12 +64,17 @@ SOURCES = {module_name(path): path.read_text(encoding="utf-8") for path in MODUL
 NAMES = {module.removesuffix(".__init__") for module in SOURCES}
 
 
+@cache
 def imports(source, module):
-    """Yield what a module's source imports, wherever in it, as pairs: a module, and a name in it.
+    """Return what a module's source imports, wherever in it, as pairs: a module, and a name in it.
 
     The name is None where the module itself is imported; ``import_module`` and ``__import__`` count
     if called with a string.
     """
+    return tuple(_imports(source, module))
+
+
+def _imports(source, module):
     package = module.split(".")
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -152,8 +158,8 @@ def dependencies(sources):
     for module, source in sources.items():
         graph[module] = set()
         for base, name in imports(source, module):
-            places = (f"{base}.{name}", f"{base}.{name}.__init__", base, f"{base}.__init__")
-            graph[module].update([place for place in places if place in sources][:1])
+            names = (f"{base}.{name}", f"{base}.{name}.__init__", base, f"{base}.__init__")
+            graph[module].update([each for each in names if each in sources][:1])
     return graph
 
 
@@ -202,9 +208,9 @@ def private_imports(source, module):
     wrong = set()
     for base, name in imports(source, module):
         parts = [*base.split("."), *([] if name is None else [name])]
-        for place, part in enumerate(parts):
+        for depth, part in enumerate(parts):
             if parts[0] == "linrep" and part.startswith("_") and not part.startswith("__"):
-                owner = parts[:place]
+                owner = parts[:depth]
                 # A name's owner is the folder of the module that defines it.
                 if ".".join(owner) in SOURCES:
                     owner = owner[:-1]
@@ -239,27 +245,33 @@ def test_a_private_name_of_another_package_is_found(source, module, foreign):
 SCRIPTS = sorted((TESTS.parent / "experiments").glob("*.py"))
 
 
-@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
-def test_experiments_import_public_names_only(path):
+def test_experiments_import_public_names_only():
     """Nor one another: each script runs by itself."""
-    names = imported_modules(path.read_text(encoding="utf-8"), f"experiments.{path.stem}")
-    ours = [name.split(".") for name in names if name.split(".")[0] in ("linrep", "experiments")]
-    private = [name for name in ours if any(part.startswith("_") for part in name)]
-    assert private == []
-    assert not {name[0] for name in ours} & {"experiments"}
-    assert not names & {script.stem for script in SCRIPTS}
+    scripts = {"experiments", *(path.stem for path in SCRIPTS)}
+    wrong = {}
+    for path in SCRIPTS:
+        names = imported_modules(path.read_text(encoding="utf-8"), f"experiments.{path.stem}")
+        for name in names:
+            parts = name.split(".")
+            private = parts[0] == "linrep" and any(part.startswith("_") for part in parts)
+            if private or parts[0] in scripts:
+                wrong.setdefault(path.stem, set()).add(name)
+    assert SCRIPTS
+    assert wrong == {}
 
 
 REFERENCES = sorted(TESTS.glob("reference/**/*.py"))
 
 
-@pytest.mark.parametrize("path", REFERENCES, ids=lambda path: path.stem)
-def test_the_reference_imports_nothing_of_linrep(path):
+def test_the_reference_imports_nothing_of_linrep():
     """Nor of anything but NumPy, SciPy and itself."""
-    module = ".".join(("tests", *path.relative_to(TESTS).with_suffix("").parts))
-    names = imported_modules(path.read_text(encoding="utf-8"), module)
-    outside = {name for name in names if not name.startswith("tests.reference")}
-    assert {name.partition(".")[0] for name in outside} <= {"numpy", "scipy"}
+    wrong = {}
+    for path in REFERENCES:
+        module = ".".join(("tests", *path.relative_to(TESTS).with_suffix("").parts))
+        names = imported_modules(path.read_text(encoding="utf-8"), module)
+        outside = {name for name in names if not name.startswith("tests.reference")}
+        wrong[path.stem] = {name.partition(".")[0] for name in outside} - {"numpy", "scipy"}
+    assert {name: modules for name, modules in wrong.items() if modules} == {}
 
 
 def test_there_is_a_reference():

@@ -1,5 +1,6 @@
 """What the tests share: rounding bounds, error levels, and a check of error messages."""
 
+import re
 import signal
 import sys
 from contextlib import contextmanager
@@ -48,6 +49,14 @@ def runner(**settings):
     return CliRunner(**apart, **settings)
 
 
+def sampled(values, count):
+    """Return a test's parameters of which the first few are a sample: the others are slow."""
+    return [
+        pytest.param(value, marks=pytest.mark.slow if index >= count else ())
+        for index, value in enumerate(values)
+    ]
+
+
 @contextmanager
 def interrupted(place, *functions):
     """Send Ctrl-C before the line that is executed so many lines after these functions' first.
@@ -88,6 +97,12 @@ def complaint(kind, *words):
     assert "\n" not in message
     for word in words:
         assert word in message, message
+
+
+def quoted(numbers, text):
+    """Tell whether a text has these numbers one after another, whatever words are between them."""
+    pattern = r"\D+".join(re.escape(str(number)) for number in numbers)
+    return re.search(rf"(?<![\d.]){pattern}(?!\d|\.\d)", text) is not None
 
 
 def rarely(wrong, trials, level):

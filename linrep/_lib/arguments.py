@@ -57,6 +57,7 @@ _WORDS: dict[Any, tuple[Any, str]] = {
     _ArrayLike: (_ArrayLike, "an array of real numbers"),
     np.ndarray: (np.ndarray, "an array of real numbers"),
 }
+_NUMBERS = (0, 0.0, np.float64(0.0))
 _LARGEST = 1e100  # whose squares and their products are finite
 _ANY_ARRAY = re.compile(r"\bNDArray(?!\[)")  # which may hold ids
 
@@ -145,9 +146,11 @@ def _look_of(parameter, function, limits):
         if part is Any or not isinstance(part, type) or getattr(part, "_is_protocol", False):
             return None
     pairs = [_WORDS.get(part, (part, part.__name__)) for part in parts]
+    kinds = tuple(kind for kind, _ in pairs)
     return partial(
         _look,
-        kinds=tuple(kind for kind, _ in pairs),
+        kinds=kinds,
+        numbers=frozenset(type(each) for each in _NUMBERS if isinstance(each, kinds)),
         wanted=_join_words(", ".join(dict.fromkeys(word for _, word in pairs))),
         limits=limits._replace(nan=limits.nan or default != default),
     )
@@ -175,8 +178,23 @@ def _is_plain(value):
     return value is None or type(value) in (bool, int, float, complex, str, np.bool_)
 
 
-def _look(name, value, *, kinds, wanted, limits):
-    """Raise unless an argument is of one of these kinds; arrays are what becomes one, too."""
+def _look(name, value, *, kinds, numbers, wanted, limits):
+    """Raise unless an argument is of one of these kinds, and as large as it may be.
+
+    Most arguments are `_NUMBERS`, which are known by their types to be of a kind.
+    """
+    is_number = type(value) in numbers
+    if not is_number:
+        value = _of_a_kind(name, value, kinds, wanted)
+    if is_number or isinstance(value, Real | np.ndarray):
+        if not (limits.nan and limits.large):
+            _look_at_size(name, value, limits)
+    elif not limits.units and hasattr(value, "moderate"):
+        value.moderate(name)
+
+
+def _of_a_kind(name, value, kinds, wanted):
+    """Return a value of one of these kinds, as an array where that is one; raise for another."""
     if isinstance(value, bool | np.bool_):
         fine = bool in kinds or object in kinds
     elif isinstance(value, str):  # which is not meant by a list, of its letters
@@ -191,11 +209,19 @@ def _look(name, value, *, kinds, wanted, limits):
         plain = any(kind in kinds for kind in (Real, Integral, bool, str))
         got = f"{value!r:.60}" if plain and _is_plain(value) else check.kind_of(value, wanted)
         raise TypeError(f"{name} must be {wanted}, got {got}")
-    if isinstance(value, Real | np.ndarray) and not (limits.nan and limits.large):
-        size = np.abs(np.asarray(value, dtype=np.float64))
-        if not limits.nan and np.isnan(size).any():
-            raise ValueError(f"{name} must be finite, it holds NaN")
-        if not limits.large and np.any((size > _LARGEST) & (size < np.inf)):
-            raise ValueError(f"{name} must be at most {_LARGEST:g} in size, got {np.max(size):g}")
-    elif not limits.units and hasattr(value, "moderate"):
-        value.moderate(name)
+    return value
+
+
+def _look_at_size(name, value, limits):
+    """Raise for NaN and for what is too large, where numbers may not be that."""
+    if isinstance(value, np.ndarray):
+        size: Any = np.abs(np.asarray(value, dtype=np.float64))
+        largest = size.max(initial=0.0)
+    else:
+        size = largest = abs(float(value))
+    if largest <= _LARGEST:  # nor is any of them NaN, which would be the largest
+        return
+    if not limits.nan and np.isnan(size).any():
+        raise ValueError(f"{name} must be finite, it holds NaN")
+    if not limits.large and np.any((size > _LARGEST) & (size < np.inf)):
+        raise ValueError(f"{name} must be at most {_LARGEST:g} in size, got {np.max(size):g}")

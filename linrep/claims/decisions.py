@@ -12,8 +12,8 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats as distributions
 
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence, words
 from linrep.claims.quantities import VALUE
@@ -135,7 +135,7 @@ def _frequency_runs(share, allowed, level):
         return math.inf
     # Where it is refuted the share is the better known end, else the bound is.
     spread = math.sqrt(max(share * (1.0 - share), allowed * (1.0 - allowed)))
-    return (distributions.norm.isf(level) * spread / (share - allowed)) ** 2
+    return (scipy.stats.norm.isf(level) * spread / (share - allowed)) ** 2
 
 
 def more(made: int, factor: float, of: str = "runs") -> str:
@@ -254,7 +254,7 @@ def _moments(samples):
 
 def _half_width(moments, level):
     """Return the half-width of Student's interval for the mean of independent samples."""
-    quantile = distributions.t.isf(level / 2.0, moments.size - 1)
+    quantile = scipy.stats.t.isf(level / 2.0, moments.size - 1)
     return float(quantile * moments.deviation / math.sqrt(moments.size))
 
 
@@ -292,7 +292,7 @@ def ordering(
         ratio = np.sort(np.where(a == b, 1.0, a / b))
     n = ratio.size
     # Largest r with P(Binomial(n, 1/2) < r) <= level / 2: the r-th smallest and largest.
-    rank = int(distributions.binom.ppf(level / 2.0, n, 0.5))
+    rank = int(scipy.stats.binom.ppf(level / 2.0, n, 0.5))
     low, high = (ratio[rank - 1], ratio[n - rank]) if rank > 0 else (0.0, math.inf)
     median = float(np.median(ratio))
     within = low >= 1.0 - tie and high <= 1.0 + tie
@@ -328,7 +328,7 @@ def _seeds(ratio, median, tie, level):
     if elsewhere >= 0.5:
         return math.inf
     few = 1.0 - math.log2(level)  # less has no interval
-    return max(few, (distributions.norm.isf(level / 2.0) / (1.0 - 2.0 * elsewhere)) ** 2)
+    return max(few, (scipy.stats.norm.isf(level / 2.0) / (1.0 - 2.0 * elsewhere)) ** 2)
 
 
 def trend(
@@ -352,16 +352,16 @@ def trend(
         test for the opposite order rejects. The measured number is the mean rank correlation.
     """
     samples = np.asarray(samples, dtype=float)
-    up = distributions.page_trend_test(samples).pvalue
-    down = distributions.page_trend_test(-samples).pvalue
-    ranks = distributions.rankdata(samples, axis=1)
+    up = scipy.stats.page_trend_test(samples).pvalue
+    down = scipy.stats.page_trend_test(-samples).pvalue
+    ranks = scipy.stats.rankdata(samples, axis=1)
     ranks -= ranks.mean(axis=1, keepdims=True)
     places = np.arange(samples.shape[1]) - (samples.shape[1] - 1) / 2.0
     lengths = np.maximum(np.linalg.norm(ranks, axis=1), 1e-300) * np.linalg.norm(places)
     correlation = float(np.mean(ranks @ places / lengths))
     good, bad = up <= level / 2.0, down <= level / 2.0
     # Page's statistic is the mean correlation times the root of these degrees of freedom.
-    quantile = distributions.norm.isf(level / 2.0)
+    quantile = scipy.stats.norm.isf(level / 2.0)
     seeds = (quantile / correlation) ** 2 / (samples.shape[1] - 1) if correlation else math.inf
     return Evidence(
         HOLDS if good else FAILS if bad else UNDECIDED,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats as distributions
 
 from linrep.claims.decisions import more
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
@@ -120,7 +120,7 @@ def fit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) ->
     change = slopes(logs[upper], values[upper]) - all_of_them
     # The square of the measured change is that of the true one and its variance, in the mean.
     bend = np.sqrt(max(0.0, change[0] ** 2 - np.var(change[1:], ddof=1)))
-    noise = distributions.norm.isf(level) * np.std(all_of_them[1:], ddof=1)
+    noise = scipy.stats.norm.isf(level) * np.std(all_of_them[1:], ddof=1)
     return Slope(float(all_of_them[0]), float(noise), float(bend))
 
 

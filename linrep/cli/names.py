@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 
 import linrep
@@ -33,8 +34,14 @@ PROBLEMS = tuple(
 
 def claims() -> list[str]:
     """Return the ids of the claims that the ledger records."""
-    text = (papers_folder() / "ledger.json").read_text("utf-8")
-    return [entry["id"] for entry in json.loads(text)]
+    path = papers_folder() / "ledger.json"
+    return list(_ids(path, path.stat().st_mtime_ns))
+
+
+@cache
+def _ids(path, changed):
+    """Return the ids in a ledger, which is read once for each time at which it was changed."""
+    return tuple(entry["id"] for entry in json.loads(path.read_text("utf-8")))
 
 
 def papers() -> list[str]:
@@ -53,7 +60,8 @@ def check_claims(patterns) -> None:
                 f"{pattern!r} is a paper, not a claim: 'linrep verify --list --paper {pattern}' "
                 f"lists its claims, '{pattern}.*' is all of them"
             )
-        if not any(fnmatchcase(name, pattern) for name in _list_stated()):  # and not recorded yet
+        # And not recorded yet.
+        if not any(fnmatchcase(name, pattern) for name in _read_stated(papers_folder())):
             otherwise = "linrep verify --list shows them"
             raise ValueError(unknown("no claim", pattern, recorded, otherwise=otherwise))
 
@@ -202,13 +210,16 @@ def check_axes(algorithms, axes, options=()) -> None:
             )
 
 
-def _list_stated():
-    """Yield the ids of the statements in the sources, recorded or not."""
-    for path in sorted(papers_folder().glob("*/*.py")):
+@cache
+def _read_stated(folder):
+    """Return the ids of the statements in the papers' sources, recorded or not."""
+    names = []
+    for path in sorted(folder.glob("*/*.py")):
         for node in ast.walk(ast.parse(path.read_bytes())):
             match node:
                 case ast.Call(
                     func=ast.Name("statement") | ast.Attribute(attr="corrected"),
                     args=[ast.Constant(str(name)), *_],
                 ):
-                    yield name
+                    names.append(name)
+    return names

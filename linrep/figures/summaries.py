@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import t as student
 
 from linrep.figures.counts import counted as counted  # importable from here, too
 from linrep.stats import ScalingExponents, mean_interval, scaling_exponents
@@ -121,7 +121,7 @@ def _p_of_mean_zero(values):
     mean, error = abs(values.mean()), values.std(ddof=1) / np.sqrt(values.size)
     if error == 0.0:
         return float(mean == 0.0)
-    return float(2.0 * student.sf(mean / error, values.size - 1))
+    return float(2.0 * scipy.stats.t.sf(mean / error, values.size - 1))
 
 
 def _holm(p):

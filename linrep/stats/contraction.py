@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from linrep._lib import display as show
 from linrep._lib import validation as check
@@ -184,7 +184,7 @@ def _batch_means(increments, confidence):
     batches = max(2, int(np.sqrt(increments.size)))
     means = np.array([batch.mean() for batch in np.array_split(increments, batches)])
     error = means.std(ddof=1) / np.sqrt(batches)
-    return increments.mean(), stats.t.ppf(0.5 + confidence / 2.0, batches - 1) * error
+    return increments.mean(), scipy.stats.t.ppf(0.5 + confidence / 2.0, batches - 1) * error
 
 
 checked(globals())

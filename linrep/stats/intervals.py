@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -53,7 +53,8 @@ def mean_interval(
     trials = values.shape[axis]
     mean = values.mean(axis=axis)
     if trials > 1:
-        half = stats.t.ppf(0.5 + confidence / 2, trials - 1) * stats.sem(values, axis=axis)
+        error = scipy.stats.sem(values, axis=axis)
+        half = scipy.stats.t.ppf(0.5 + confidence / 2, trials - 1) * error
     else:
         half = np.full(mean.shape, np.nan)
     return mean, mean - half, mean + half
@@ -90,8 +91,8 @@ def proportion_interval(
     tail = 0.5 - fraction("confidence", confidence) / 2.0
     failures = trials - successes
     # Where a beta distribution degenerates the bound is the end of [0, 1], put in by hand.
-    low = stats.beta.ppf(tail, np.maximum(successes, 1.0), failures + 1.0)
-    high = stats.beta.isf(tail, successes + 1.0, np.maximum(failures, 1.0))
+    low = scipy.stats.beta.ppf(tail, np.maximum(successes, 1.0), failures + 1.0)
+    high = scipy.stats.beta.isf(tail, successes + 1.0, np.maximum(failures, 1.0))
     low = np.where(successes == 0.0, 0.0, low)[()]
     high = np.where(failures == 0.0, 1.0, high)[()]
     return successes / trials, low, high

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -157,12 +157,12 @@ def rerun_interval(
         variances.append((scale(value + error) - centre) ** 2)
     below = above = np.sqrt(max(variances))
     if interval is not None:
-        usual = stats.t.ppf(0.975, degrees)
+        usual = scipy.stats.t.ppf(0.975, degrees)
         # Where all that is seen is positive, nothing below 0 is meant.
         ends = np.sort(scale(interval if scale is _identity else np.maximum(interval, 0.0)))
         below = max(below, (centre - ends[0]) / usual)
         above = max(above, (ends[1] - centre) / usual)
-    reach = np.sqrt(2.0) * stats.t.isf(level / 2.0, degrees)
+    reach = np.sqrt(2.0) * scipy.stats.t.isf(level / 2.0, degrees)
     return scale.back(centre - reach * below), scale.back(centre + reach * above)
 
 
@@ -209,7 +209,7 @@ def shares_differ(one: Sequence[int], two: Sequence[int]) -> float:
         *np.stack([check.table("one", one, (2,)), check.table("two", two, (2,))], 1)
     )
     table = np.stack([won, trials - won], axis=1).astype(int)
-    return float(stats.fisher_exact(table)[1])
+    return float(scipy.stats.fisher_exact(table)[1])
 
 
 def orders_differ(one: Sequence[int], two: Sequence[int]) -> float:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -122,7 +122,7 @@ def scaling_exponents(
                 f"{room.argmin()} determines an exponent by itself"
             )
         errors = residuals / room
-    half = stats.t.ppf(0.5 + confidence / 2.0, free) * np.sqrt(inverse**2 @ errors**2)[1:]
+    half = scipy.stats.t.ppf(0.5 + confidence / 2.0, free) * np.sqrt(inverse**2 @ errors**2)[1:]
     powers = fit[1:]
     return ScalingExponents(
         exponents=dict(zip(columns, powers.tolist(), strict=True)),

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.optimize import brentq
 from scipy.special import expit, log_expit, logit
 
 from linrep._lib.arguments import checked
@@ -130,7 +129,7 @@ def transition_point(
     flat = won.sum() * log_expit(constant) + lost.sum() * log_expit(-constant)
     low, high = 0.0, np.inf
     peak = likelihood(location, slope) if np.isfinite(location) else flat
-    drop = stats.chi2.ppf(confidence, 1) / 2.0
+    drop = scipy.stats.chi2.ppf(confidence, 1) / 2.0
     # The likelihood is concave in intercept and slope. Where it excludes slope zero, what it does
     # not exclude is one interval of locations; where not, there are far ones on either side.
     if peak - flat > drop:
@@ -140,10 +139,10 @@ def transition_point(
 
         nearest = min(max(location, 0.0), 1.0)
         if location >= 0.0 and excess(0.0) > 0.0:
-            low = brentq(excess, 0.0, nearest) if excess(nearest) < 0.0 else nearest
+            low = scipy.optimize.brentq(excess, 0.0, nearest) if excess(nearest) < 0.0 else nearest
             low = np.exp(places[0] + width * low)
         if location <= 1.0 and excess(1.0) > 0.0:
-            high = brentq(excess, nearest, 1.0) if excess(nearest) < 0.0 else nearest
+            high = scipy.optimize.brentq(excess, nearest, 1.0) if excess(nearest) < 0.0 else nearest
             high = np.exp(places[0] + width * high)
     return TransitionPoint(
         x=float(np.exp(places[0] + width * location)) if 0.0 <= location <= 1.0 else np.nan,
@@ -175,7 +174,7 @@ def _logistic_fit(t, won, lost, offset, steepest):
 
     def intercept(slope):
         ends = total - slope * np.array([t[0], t[-1]])
-        return brentq(
+        return scipy.optimize.brentq(
             lambda a: _score(a + slope * t, won, lost).sum(), ends.min() - 1.0, ends.max() + 1.0
         )
 
@@ -198,7 +197,7 @@ def _zero(decreasing: Callable[[float], float], limit: float) -> float:
         if abs(far) >= limit:
             return far
         near, far = far, sign * min(4.0 * abs(far), limit)
-    return brentq(decreasing, near, far)
+    return scipy.optimize.brentq(decreasing, near, far)
 
 
 checked(globals())

@@ -24,27 +24,30 @@ def normal(name):
 
 def distributions(requirements):
     """Return the distributions of requirements, and those that they require by themselves."""
-    found, open_ = set(), [normal(NAME.match(each)[0]) for each in requirements]
-    while open_:
-        name = open_.pop()
-        if name not in found:
-            found.add(name)
-            open_ += [
+    names, remaining = set(), [normal(NAME.match(each)[0]) for each in requirements]
+    while remaining:
+        name = remaining.pop()
+        if name not in names:
+            names.add(name)
+            remaining += [
                 normal(NAME.match(each)[0])
                 for each in requires(name) or ()
                 if ";" not in each  # markers are of extras, and of other systems and versions
             ]
-    return found
+    return names
+
+
+#: The distributions of each module that is installed.
+OWNERS = packages_distributions()
 
 
 def top_level(names):
     """Return the modules of distributions."""
-    owners = packages_distributions().items()
-    return {module for module, their in owners if set(map(normal, their)) & names}
+    return {module for module, their in OWNERS.items() if set(map(normal, their)) & names}
 
 
 BASE = distributions(PROJECT["dependencies"])
-ELSE = {normal(owner) for owners in packages_distributions().values() for owner in owners} - BASE
+ELSE = {normal(owner) for owners in OWNERS.values() for owner in owners} - BASE
 # Stands in a process of its own for an environment that has nothing but the dependencies.
 ALONE = f"""
 import sys
@@ -83,8 +86,7 @@ def test_extras_are_those_that_are_declared(extra):
         for each in PROJECT["optional-dependencies"][extra]
         if not each.startswith("linrep[")
     }
-    owners = packages_distributions()
-    known = {module: set(map(normal, owners.get(module, ()))) for module in extras.EXTRAS[extra]}
+    known = {module: set(map(normal, OWNERS.get(module, ()))) for module in extras.EXTRAS[extra]}
     absent = {module for module, names in known.items() if not names}  # torch, perhaps
     assert absent <= {"torch"}
     assert set().union(*known.values()) | absent == declared

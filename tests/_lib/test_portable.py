@@ -26,8 +26,10 @@ if __name__ == "__main__":
     rng = np.random.default_rng(0)
     A, v = rng.standard_normal((200, 200)), rng.standard_normal(1001)
     values = [linalg.dot(v, v), *(A @ A)[0], *np.exp(v), *np.log(abs(v)), v.sum()]
-    with WorkerPool(1) as pool:
-        worker = pool.submit(portable.mode).result()
+    worker = None
+    if "worker" in sys.argv:
+        with WorkerPool(1) as pool:
+            worker = pool.submit(portable.mode).result()
     digest = hashlib.sha256(np.array(values).tobytes()).hexdigest()
     print(json.dumps([portable.mode(), worker, digest, sys.argv[1:]]))
 """
@@ -60,13 +62,13 @@ def test_bits_are_those_of_any_processor_in_the_mode_only(tmp_path):
     }
     here, there, native = (
         run(script, "enter", "a b", "--c"),
-        run(script, "enter", **old),
+        run(script, "enter", "worker", **old),
         run(script, "stay", **old),
     )
-    assert here[:2] == there[:2] == ["portable", "portable"]
+    assert (here[0], *there[:2]) == ("portable", "portable", "portable")
     assert here[3] == ["enter", "a b", "--c"]
     assert here[2] == there[2]
-    assert native[:2] == ["native", "native"]
+    assert native[0] == "native"
     assert native[2] != here[2]
 
 

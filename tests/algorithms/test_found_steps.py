@@ -172,10 +172,15 @@ def test_pflmf_descends_as_the_reference(seed):
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("problem", "method", "metric"),
-    [("data", partial(lr.flute, k=2), "loss"), ("data", partial(lr.pflmf, k=2), "objective"),
-     ("data", partial(lr.pflmf, k=2, local_steps=3), "objective"),
-     ("quadratic", partial(lr.pflmf, k=2), "objective")],
-)  # fmt: skip
+    [
+        ("data", partial(lr.flute, k=2), "loss"),
+        ("quadratic", partial(lr.pflmf, k=2), "objective"),
+        pytest.param("data", partial(lr.pflmf, k=2), "objective", marks=pytest.mark.slow),
+        pytest.param(
+            "data", partial(lr.pflmf, k=2, local_steps=3), "objective", marks=pytest.mark.slow
+        ),
+    ],
+)
 def test_steps_that_are_found_are_as_fast_as_the_best_given_one(problem, method, metric):
     """Within a factor of 1.5 in rounds, and three for the search of the first step."""
     truth = lr.LowRankRegression.random(n=30, d=10, singular_values=[3, 2, 1], noise=0.1, rng=0)

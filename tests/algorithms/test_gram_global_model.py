@@ -102,8 +102,7 @@ def test_without_noise_the_gradient_along_the_error_is_known_from_the_loss(batch
     np.testing.assert_allclose(slope * v, loss, rtol=1e-12)
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("batches", ["fresh", "gram"])
+@pytest.mark.parametrize("batches", first_of(["gram", "fresh"]))
 def test_with_noise_that_share_is_the_noises(batches, fresh_rng):
     noise = 0.3
     slope, loss, v = slopes(batches, noise, fresh_rng.integers(2**63, size=RUNS))

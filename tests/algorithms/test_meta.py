@@ -5,7 +5,7 @@ import pytest
 
 import linrep as lr
 from tests.reference import meta as reference
-from tests.tools import complaint
+from tests.tools import complaint, first_of
 
 BOTH = pytest.mark.parametrize("method", [lr.anil, lr.maml])
 TRUTH = lr.SharedRepresentation.random(n=100, d=10, k=2, rng=0)
@@ -32,9 +32,8 @@ def test_rounds_on_stored_samples_are_the_references(method, first_order):
     np.testing.assert_array_equal(trace.state["W"], lr.fit_heads(data, trace.state["B"]))
 
 
-@pytest.mark.compiled
 @BOTH
-@pytest.mark.parametrize("first_order", [False, True])
+@pytest.mark.parametrize("first_order", first_of([False, True]))
 def test_both_learn_the_representation_better_from_more_samples(method, first_order):
     """Without noise, from diverse clients; what one inner step misses is of order 1/root(m)."""
     ends = {

@@ -3,7 +3,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linrep as lr
@@ -34,6 +34,7 @@ def mine(problem, *, rng, rounds):
 
 
 @pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=25)
 @given(truth=truths(), seed=seeds, trials=st.integers(1, 4))
 def test_the_numbers_do_not_depend_on_the_workers(method, truth, seed, trials):
     run = {"trials": trials, "rng": seed}

@@ -86,6 +86,8 @@ def test_clients_have_two_classes_each():
 
 
 def test_every_case_is_measured_and_the_engine_taken_is_told(monkeypatch):
+    methods = dict(list(bench.METHODS.items())[:2])  # of all a round is compared above
+    monkeypatch.setattr(bench, "METHODS", methods)
     monkeypatch.setattr(bench, "NETWORKS", NETWORKS)
     monkeypatch.setattr(bench, "WIDTHS", (2, 3))
     monkeypatch.setattr(bench, "CACHES", [(16, 4, 1)])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from linrep.claims import Budget, decide, search
-from tests.tools import complaint
+from tests.tools import complaint, sampled
 
 
 def inequality(*arguments, **options):
@@ -87,7 +87,7 @@ def davis_kahan(factor, seed):
     return lhs_rhs
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", sampled(range(50), 8))
 def test_where_both_sides_vanish_rounding_refutes_nothing(seed):
     """Without perturbation the bound is 0, and the sine what rounding leaves."""
     found = inequality(
@@ -98,7 +98,7 @@ def test_where_both_sides_vanish_rounding_refutes_nothing(seed):
     assert found.tightness < 1.0
 
 
-@pytest.mark.parametrize("seed", range(50))
+@pytest.mark.parametrize("seed", sampled(range(50), 8))
 def test_a_violation_stays_far_above_rounding_when_it_is_shrunk(seed):
     found = inequality(
         davis_kahan(0.5, seed), ({"n": 4},), lambda shape: 10, Budget("quick"),

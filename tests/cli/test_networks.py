@@ -32,15 +32,19 @@ SCRIPT = Path(__file__).parents[1].joinpath("networks_figure.py").read_text("utf
 RESULTS = Path("runs", "figures")
 
 
-@pytest.fixture
-def here(monkeypatch):
+def train_here(patch):
     """Train in this process: to start others, which load torch, is most of a test's time."""
     threads = experiment.run
 
     def run_here(*arguments, **options):
         return threads(*arguments, **options | {"processes": False})
 
-    monkeypatch.setattr(experiment, "run", run_here)
+    patch.setattr(experiment, "run", run_here)
+
+
+@pytest.fixture
+def here(monkeypatch):
+    train_here(monkeypatch)
 
 
 @pytest.fixture
@@ -64,9 +68,11 @@ def manifest():
     return json.loads((RESULTS / "mine.networks.json").read_text("utf-8"))
 
 
-def test_what_is_missing_is_said_and_the_same_command_goes_on(command):
+def test_what_is_missing_is_said_and_the_same_command_goes_on(command, monkeypatch):
     run = command  # with processes of its own
-    one = run("mine.py", "--where", "method == 'FedRep'", "--workers", "1")
+    with monkeypatch.context() as patch:
+        train_here(patch)
+        one = run("mine.py", "--where", "method == 'FedRep'", "--workers", "1")
     assert one.exit_code == 0, one.output
     assert "mine.networks: 3 runs are missing; none of those asked for\n" in one.output
     found = manifest()["result"]
@@ -489,7 +495,7 @@ def test_other_code_does_not_go_on_from_a_checkpoint(monkeypatch):
 
 @pytest.mark.slow
 def test_a_signal_ends_within_ten_seconds_and_nothing_is_lost(command, tmp_path):
-    text = SCRIPT.replace("ROUNDS = 6", "ROUNDS = 400").replace("replicates=3", "replicates=1")
+    text = SCRIPT.replace("ROUNDS = 2", "ROUNDS = 400").replace("replicates=3", "replicates=1")
     (tmp_path / "mine.py").write_text(text)
     words = [sys.executable, "-m", "linrep.cli", "networks", "mine.py", "--workers", "1"]
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)

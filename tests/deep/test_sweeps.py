@@ -93,7 +93,7 @@ def rows():
 
 def test_methods_of_linrep_and_of_ones_own_share_data_and_networks():
     names = "own_parts.py:Still,own_parts.py:Bold,deep.fedrep"
-    own = ["--model", "own_parts.py:Net", "--head", "fc", "--batch_size", "2"]
+    own = ["--model", "own_parts.py:Net", "--head", "fc", "--batch_size", "20"]
     code, output = swept(names, *SPLIT, *own)
     assert code == 0, output
     accuracy = rows().set_index("algorithm")["test_loss"]

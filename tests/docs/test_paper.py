@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from linrep.claims import claims, ledger
+from tests.tools import quoted
 
 FOLDER = Path(__file__).parents[2] / "docs" / "paper"
 TEXT = " ".join((FOLDER / "paper.md").read_text("utf-8").split())
@@ -34,28 +35,18 @@ def counts(paper=None, corrected=False):
 
 def test_verdicts_are_those_of_the_ledger():
     found = counts()
-    assert (
-        f"Of the {found.total()} statements that it takes from them, {found['holds']} hold, "
-        f"{found['fails']} fail, {found['vacuous']} is vacuous and {found['undecided']} is "
-        "undecided."
-    ) in TEXT
+    verdicts = ("holds", "fails", "vacuous", "undecided")
+    assert quoted([found.total(), *(found[verdict] for verdict in verdicts)], TEXT)
     forms = counts(corrected=True)
-    assert f"of these {forms.total()}, which no paper states, {forms['holds']} hold." in TEXT
-    fedrep, flute, perfedsi, pflmf = map(counts, ("fedrep", "flute", "perfedsi", "pflmf"))
-    assert (
-        f"of FedRep {fedrep['holds']} statements hold and {fedrep['fails']} fail, of FLUTE "
-        f"{flute['holds']} and {flute['fails']}, of PerFedSI {perfedsi['holds']} and "
-        f"{perfedsi['fails']}, of pFL^MF^ {pflmf['holds']} and {pflmf['fails']}."
-    ) in TEXT
+    assert quoted([forms.total(), forms["holds"]], TEXT)
+    papers = map(counts, ("fedrep", "flute", "perfedsi", "pflmf"))
+    assert quoted([each[verdict] for each in papers for verdict in ("holds", "fails")], TEXT)
 
 
 def test_ratios_are_those_of_the_record(figure):
     printed = figure.ratios(figure.PRINTED)
-    assert (
-        f"it is {printed[1.0]:.2g} of the bound when all take part and {printed[0.1]:.2g} times "
-        f"the bound at $p = 0.1$; where one client in fifty takes part, it is {printed[0.02]:.3g} "
-        "times the bound"
-    ) in TEXT
+    shown = [f"{printed[1.0]:.2g}", f"{printed[0.1]:.2g}", 0.1, f"{printed[0.02]:.3g}"]
+    assert quoted(shown, TEXT)
     assert max(figure.ratios(figure.CORRECTED).values()) < 1.0  # no measurement exceeds it
 
 

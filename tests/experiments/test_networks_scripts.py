@@ -15,13 +15,13 @@ NETWORKS = [name for name in experiment.available() if name.startswith("deep.")]
 SCALED = [name for name in NETWORKS if name != "deep.digits"]
 
 
-@pytest.mark.parametrize("name", NETWORKS)
-def test_rounds_and_replicates_are_options(name):
-    item = experiment.load(name).with_sizes({"rounds": 3, "replicates": 2})
-    sweep = experiment.sweep_of(item)
-    assert sweep.replicates == 2
-    assert item.sizes_at().rounds == 3
-    assert {cell["rounds"] for cell in sweep.grid if "rounds" in cell} <= {3}
+def test_rounds_and_replicates_are_options():
+    for name in NETWORKS:
+        item = experiment.load(name).with_sizes({"rounds": 3, "replicates": 2})
+        sweep = experiment.sweep_of(item)
+        assert sweep.replicates == 2, name
+        assert item.sizes_at().rounds == 3, name
+        assert {cell["rounds"] for cell in sweep.grid if "rounds" in cell} <= {3}, name
 
 
 @pytest.mark.parametrize("name", SCALED)

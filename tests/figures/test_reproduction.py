@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -173,30 +174,55 @@ def test_another_system_library_is_a_reason(own, where):
     assert "0.0 in the record" in call("--check").output
 
 
+class Entered(Exception):
+    """A command has chosen the portable mode."""
+
+
+def test_the_mode_is_entered_where_digits_are_compared_or_it_is_asked_for(own, monkeypatch):
+    def enters():
+        raise Entered
+
+    monkeypatch.setattr(import_module("linrep.cli.figures"), "start_portable", enters)
+    for words in (["--check"], ["--record"], ["--portable"]):
+        assert isinstance(call(*words).exception, Entered), words
+    for words in ([], ["--check", "--native"]):
+        assert call(*words).exit_code == 0, words
+
+
+COMMAND = ("-m", "linrep.cli", "figures", "mine.py", "--workers", "1")
+
+
+def last_line(*words):
+    """Return the last line that a process of its own prints."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(linrep.__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, *words], env=environment, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip().splitlines()[-1]
+
+
+def provenance(folder):
+    return json.loads((folder / "mine.figure.json").read_text())["provenance"]
+
+
 @pytest.mark.skipif(not portable.available(), reason=f"{portable.reason()}")
 def test_a_process_of_its_own_is_started_in_the_mode(own):
-    """The script by itself, and the command."""
+    """The command, and the script by itself."""
+    last_line(*COMMAND, "--record")
+    assert provenance(own / "figures")["mode"] == "portable"
+    assert provenance(own / "figures")["instructions"] == portable.LEVEL
+    assert "(the same digits, in the portable mode)" in last_line("mine.py", "--check")
 
-    def modes(*words):
-        environment = {**os.environ, "PYTHONPATH": str(Path(linrep.__file__).parents[1])}
-        done = subprocess.run(
-            [sys.executable, *words], env=environment, capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip().splitlines()[-1]
 
-    command = ("-m", "linrep.cli", "figures", "mine.py", "--workers", "1")
-    modes(*command, "--record")
-    manifest = json.loads((own / "figures" / "mine.figure.json").read_text())
-    assert manifest["provenance"]["mode"] == "portable"
-    assert manifest["provenance"]["instructions"] == portable.LEVEL
-    assert "(the same digits, in the portable mode)" in modes(*command, "--check")
-    assert "(the same digits, in the portable mode)" in modes("mine.py", "--check")
-    modes(*command)
-    drawn = json.loads((own / "runs" / "figures" / "mine.figure.json").read_text())
-    assert drawn["provenance"]["mode"] == portable.mode()
-    modes("mine.py", "--portable")
-    drawn = json.loads((own / "runs" / "figures" / "mine.figure.json").read_text())
-    assert drawn["provenance"]["mode"] == "portable"
+@pytest.mark.slow
+@pytest.mark.skipif(not portable.available(), reason=f"{portable.reason()}")
+def test_a_process_of_its_own_is_started_in_the_mode_where_that_is_asked_for(own):
+    last_line(*COMMAND)
+    assert provenance(own / "runs" / "figures")["mode"] == portable.mode()
+    last_line("mine.py", "--portable")
+    assert provenance(own / "runs" / "figures")["mode"] == "portable"
+    last_line(*COMMAND, "--record")
+    assert "(the same digits, in the portable mode)" in last_line(*COMMAND, "--check")
 
 
 def test_a_record_that_is_missing_is_named(tmp_path):

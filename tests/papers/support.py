@@ -4,6 +4,7 @@ A module of tests is of the file of `linrep.papers` that has its name.
 """
 
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +19,17 @@ __all__ = ["test_a_negative_control_is_rejected", "test_the_statements_are_compl
 SLOW = Path(__file__).with_name("slow.txt").read_text("utf-8").split()
 
 
+@cache
+def claims_of(paper):
+    """Return a paper's claims, whose files are looked for once."""
+    return claims([paper])
+
+
 def statements_of(module):
     """Return the statements of the file that a module of tests is named after, by id."""
     paper, name = module.rsplit(".", 2)[1:]
     file = f"linrep.papers.{paper}.{name.removeprefix('test_')}"
-    return {id: item for id, item in claims([paper]).items() if item.check.__module__ == file}
+    return {id: item for id, item in claims_of(paper).items() if item.check.__module__ == file}
 
 
 def lacking(id, item):
@@ -61,5 +68,5 @@ def test_the_statements_are_complete_and_recorded(request):
 
 @pytest.mark.negative_control
 def test_a_negative_control_is_rejected(id):
-    item = claims([paper_of(id)])[id]
+    item = claims_of(paper_of(id))[id]
     assert item.negative_control("quick", np.random.default_rng(7)).verdict == FAILS

@@ -3,7 +3,6 @@
 import ast
 import re
 
-import pytest
 from markdown_it import MarkdownIt
 
 from linrep.claims import HOLDS, claims, ledger
@@ -14,11 +13,6 @@ from linrep.claims.sections import sections
 
 SECTIONS = [(path.parent.name, item) for path in PATHS for item in sections(path)]
 LONGEST = 15  # lines of code
-EACH = pytest.mark.parametrize(
-    ("paper", "section"), SECTIONS, ids=lambda item: item.ids[0] if hasattr(item, "ids") else item
-)
-
-
 STRENGTH = rf"({'|'.join(STRENGTHS)})\b"
 IDS = r"`[\w.-]+`(?:(?:,| and|, and) `[\w.-]+`)*"  # of several statements
 VERDICTS = {name: entry.verdict for name, entry in ledger.recorded().items()}
@@ -42,55 +36,80 @@ def imported(tree):
             yield from (f"{node.module}.{item.name}" for item in node.names)
 
 
-@EACH
-def test_a_reproduction_is_short_prints_and_is_made_of_public_names(paper, section):
-    assert blocks(section)
-    for block in blocks(section):
-        assert len([line for line in block.splitlines() if line.strip()]) <= LONGEST
-        tree = ast.parse(block)
-        assert "print" in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-        for name in imported(tree):
-            assert not any(part.startswith("_") for part in name.split(".")), name
+def faults_of_a_reproduction(block):
+    """Yield what a block of code is not: short, printing, of public names."""
+    if len([line for line in block.splitlines() if line.strip()]) > LONGEST:
+        yield f"more than {LONGEST} lines"
+    tree = ast.parse(block)
+    if "print" not in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}:
+        yield "prints nothing"
+    for name in imported(tree):
+        if any(part.startswith("_") for part in name.split(".")):
+            yield f"imports {name}"
 
 
-@pytest.mark.parametrize(
-    ("paper", "section"), WRONG, ids=lambda item: item.ids[0] if hasattr(item, "ids") else item
-)
-def test_a_finding_says_what_it_does_not_touch_and_what_is_right(paper, section):
-    assert "**Unaffected**" in section.text
-    known = claims()
-    for name in section.ids:
-        for item in known.values():
-            if item.corrects == name:
-                assert item.id in section.text, item.id
+def test_a_reproduction_is_short_prints_and_is_made_of_public_names():
+    assert [section.ids for _, section in SECTIONS if not blocks(section)] == []
+    faults = {
+        section.ids[0]: [
+            fault for block in blocks(section) for fault in faults_of_a_reproduction(block)
+        ]
+        for _, section in SECTIONS
+    }
+    assert {name: lines for name, lines in faults.items() if lines} == {}
 
 
-@pytest.mark.parametrize(
-    ("paper", "section"), WRONG, ids=lambda item: item.ids[0] if hasattr(item, "ids") else item
-)
-def test_the_strength_that_a_finding_names_is_the_recorded_one(paper, section):
+def test_a_finding_says_what_it_does_not_touch_and_what_is_right():
+    corrections = [(item.corrects, item.id) for item in claims().values() if item.corrects]
+    lacking = {}
+    for _, section in WRONG:
+        right = [name for wrong, name in corrections if wrong in section.ids]
+        lacking[section.ids[0]] = [
+            words for words in ("**Unaffected**", *right) if words not in section.text
+        ]
+    assert lacking
+    assert {name: words for name, words in lacking.items() if words} == {}
+
+
+def strengths_named(section):
+    """Return the strengths that a finding's text names, by the statement's id.
+
+    Of statements that the text does not set apart it is the first one.
+    """
     text = " ".join(section.text.split())
-    (strength,) = re.findall(rf"The (?:failure|verdict)s? (?:is|are) {STRENGTH}", text)
-    named = dict.fromkeys(section.ids, strength)
-    for ids, other in re.findall(rf"(?:that|those) of ({IDS}) (?:is|are) {STRENGTH}", text):
+    first, *_ = re.findall(rf"\b(?:is|are) {STRENGTH}", text) or [""]
+    named = dict.fromkeys(section.ids, first)
+    for ids, other in re.findall(rf"({IDS})(?: is| are|,)(?: all)? {STRENGTH}", text):
         named |= dict.fromkeys(re.findall(r"`([^`]+)`", ids), other)
-    for ids, other in re.findall(rf"({IDS}),(?: all)? {STRENGTH}", text):
-        named |= dict.fromkeys(re.findall(r"`([^`]+)`", ids), other)
+    return named
+
+
+def test_the_strength_that_a_finding_names_is_the_recorded_one():
     recorded = ledger.recorded()
-    assert named == {name: recorded[name].strength for name in named}
+    wrong = {
+        (name, strength)
+        for _, section in WRONG
+        for name, strength in strengths_named(section).items()
+        if strength != recorded[name].strength
+    }
+    assert wrong == set()
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.parent.name)
-def test_the_gravest_comes_first(path):
-    found = findings()
-    wrong = [item for paper, item in WRONG if paper == path.parent.name]
-    grave = [SEVERITIES.index(found[item.ids[0]].severity) for item in wrong]
-    assert grave == sorted(grave, reverse=True)
+def test_the_gravest_comes_first():
+    grave = {path.parent.name: [] for path in PATHS}
+    for paper, section in WRONG:
+        grave[paper].append(SEVERITIES.index(findings()[section.ids[0]].severity))
+    assert grave == {paper: sorted(places, reverse=True) for paper, places in grave.items()}
 
 
 def test_what_is_claimed_of_a_paper_stands_on_its_page():
-    for paper, section in SECTIONS:
-        assert all(name.startswith(f"{paper}.") for name in section.ids)
+    elsewhere = [
+        name
+        for paper, section in SECTIONS
+        for name in section.ids
+        if not name.startswith(f"{paper}.")
+    ]
+    assert elsewhere == []
 
 
 def test_stars_of_symbols_are_no_emphasis():
@@ -98,8 +117,8 @@ def test_stars_of_symbols_are_no_emphasis():
     for section in (*findings().values(), *proofs().values()):
         for inline in MarkdownIt().parse(section.text):
             tokens = inline.children or ()
-            for place, token in enumerate(tokens):
+            for index, token in enumerate(tokens):
                 if token.type == "em_open":
-                    before = "".join(each.content for each in tokens[:place][-1:])
+                    before = "".join(each.content for each in tokens[:index][-1:])
                     assert before == "", section.ids
-                    assert tokens[place + 1].content.endswith("."), section.ids
+                    assert tokens[index + 1].content.endswith("."), section.ids

@@ -72,16 +72,24 @@ def known(own):
 
 @pytest.fixture
 def store(own, known):
-    """Run them, all but the corrected one."""
-    chosen = [item for name, item in known.items() if not name.endswith("corrected")]
-    verify(chosen, store=own / "store", file=own / "own_claims.py", progress=False)
-    return own / "store"
+    return run_claims(known, own)
 
 
 @pytest.fixture
 def figures(tmp_path):
+    return draw_figures(tmp_path)
+
+
+def run_claims(known, folder):
+    """Run the claims of a folder's file, all but the corrected one; return their store."""
+    chosen = [item for name, item in known.items() if not name.endswith("corrected")]
+    verify(chosen, store=folder / "store", file=folder / "own_claims.py", progress=False)
+    return folder / "store"
+
+
+def draw_figures(parent):
     """Make a folder with a figure and a file that is none."""
-    folder = tmp_path / "pictures"
+    folder = parent / "pictures"
     folder.mkdir()
     figure = Figure(figsize=(7.0, 6.0))
     figure.subplots().plot([1, 2], [3, 4])

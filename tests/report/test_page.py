@@ -8,12 +8,13 @@ from itertools import pairwise
 
 import pytest
 
-from linrep.claims import Fact, claims
+from linrep.claims import Fact, claims, load_file
 from linrep.claims import ledger as book
 from linrep.claims.findings import SEVERITIES, findings
 from linrep.claims.grids import grids
 from linrep.claims.order import in_order
 from linrep.report import gather, render
+from tests.report.conftest import CLAIMS, draw_figures, run_claims
 
 VOID = {"meta", "link", "input", "img", "br", "wbr", "hr", "mspace"}
 
@@ -65,10 +66,16 @@ def recorded(tmp_path_factory):
     return Page(text)
 
 
-@pytest.fixture
-def page(known, store, figures):
-    report = gather(known.values(), ledger={}, store=store, figures=figures, progress=False)
-    return Page(render(report))
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    (folder / "own_claims.py").write_text(CLAIMS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        known = load_file(folder / "own_claims.py")
+        store, figures = run_claims(known, folder), draw_figures(folder)
+        report = gather(known.values(), ledger={}, store=store, figures=figures, progress=False)
+        return Page(render(report))
 
 
 def test_every_claim_has_its_place(recorded):

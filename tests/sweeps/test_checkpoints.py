@@ -7,7 +7,7 @@ import pytest
 from linrep.sweeps import Stopped, checkpoints, note, open_run, run, runner, scratch
 from tests.sweeps import functions
 from tests.sweeps.support import same_rows, toy
-from tests.tools import complaint
+from tests.tools import complaint, sampled
 
 
 def started(run):
@@ -62,7 +62,7 @@ def interrupted_in_a_replicate(monkeypatch, tmp_path):
     monkeypatch.setattr(runner, "wait", interrupt)
 
 
-@pytest.mark.parametrize("stored", [False, True])
+@pytest.mark.parametrize("stored", sampled([True, False], 1))
 def test_an_interrupt_counts_what_was_asked_for_and_says_what_is_begun(
     tmp_path, stored, interrupted_in_a_replicate
 ):

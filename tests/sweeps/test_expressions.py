@@ -189,11 +189,17 @@ ATTACKS = (
 )
 
 
-@pytest.mark.parametrize("text", ATTACKS)
-def test_nothing_else_can_be_reached(text, tmp_path, monkeypatch):
+def test_nothing_else_can_be_reached(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with complaint(ValueError):
-        Expression(text).value(ROWS)
+    taken = []
+    for text in ATTACKS:
+        try:
+            Expression(text).value(ROWS)
+        except ValueError as error:
+            if "\n" not in str(error):
+                continue
+        taken.append(text)
+    assert taken == []
     assert not list(tmp_path.iterdir())
 
 

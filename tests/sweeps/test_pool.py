@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from linrep.sweeps.workers import WorkerEnded, WorkerPool, run_jobs
+from tests.tools import sampled
 
 
 def square(x):
@@ -41,7 +42,7 @@ def refuse_stubbornly():
     raise Stubborn("no", "further")
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", sampled([2, 1], 1))
 def test_jobs_that_end_their_process_are_named_and_the_others_computed(workers):
     jobs = {f"square {x}": (square, x) for x in range(6)}
     poison = {"exit": (end, 0), "killed": (kill,)}
@@ -55,8 +56,12 @@ def test_jobs_that_end_their_process_are_named_and_the_others_computed(workers):
 
 
 def test_what_a_job_raises_is_raised():
-    with WorkerPool(1) as pool, pytest.raises(ValueError, match="no"):
-        list(run_jobs(pool, {"one": (refuse,)}))
+    """What cannot be sent arrives as a line."""
+    with WorkerPool(1) as pool:
+        with pytest.raises(ValueError, match="no"):
+            list(run_jobs(pool, {"one": (refuse,)}))
+        with pytest.raises(ValueError, match="Stubborn: no"):
+            pool.submit(refuse_stubbornly).result()
 
 
 SCRIPT = """
@@ -72,7 +77,7 @@ def nap():
 if __name__ == "__main__":
     with WorkerPool(1) as pool:
         try:
-            for name, result in completed(pool, {"end": (end,), "nap": (nap,), "more": (nap,)}):
+            for name, result in run_jobs(pool, {"end": (end,), "nap": (nap,), "more": (nap,)}):
                 print(name, type(result).__name__, flush=True)
         except KeyboardInterrupt:
             try:
@@ -126,8 +131,3 @@ def test_a_process_serves_many_jobs_and_ends_with_its_pool():
         (process,) = {pool.submit(os.getpid).result() for _ in range(5)}
     with pytest.raises(ProcessLookupError):
         os.kill(process, 0)
-
-
-def test_an_error_that_cannot_be_sent_arrives_as_a_line():
-    with WorkerPool(1) as pool, pytest.raises(ValueError, match="Stubborn: no"):
-        pool.submit(refuse_stubbornly).result()

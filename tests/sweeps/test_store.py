@@ -491,9 +491,9 @@ def many_parts(tmp_path, function=functions.normal, replicates=40):
 
 
 def test_a_finished_run_is_few_parts(tmp_path):
-    stored = run(toy(functions.normal, replicates=200), tmp_path / "run", chunk_seconds=1e-9)
+    stored = run(toy(functions.normal, replicates=80), tmp_path / "run", chunk_seconds=1e-9)
     assert len(stored.parts()) == 1
-    same_rows(stored, run(toy(functions.normal, replicates=200), tmp_path / "other"))
+    same_rows(stored, run(toy(functions.normal, replicates=80), tmp_path / "other"))
 
 
 def test_putting_parts_together_changes_no_row(tmp_path):

@@ -19,7 +19,7 @@ from linrep.sweeps.targets import own_sources
 from linrep.sweeps.workers import run_sealed
 from tests.sweeps import functions
 from tests.sweeps.support import same_rows, toy
-from tests.tools import complaint
+from tests.tools import complaint, sampled
 
 CELLS = [{"a": 1}, {"a": 2}, {"a": 3}]
 
@@ -32,16 +32,24 @@ def is_poison(rows):
     return (rows["a"] == 2) & (rows["replicate"] == functions.POISONED)
 
 
+ENDS = (functions.ends_its_process, {"processes": True}, "WorkerEnded: .* exit status 7")
+KILLED = (functions.is_killed, {"processes": True}, "WorkerEnded: .* SIGKILL, as when memory")
+BLOCKS = (functions.blocks, {"timeout": 1.0}, "TimeoutError: longer than 1 s")
+
+
 @pytest.mark.parametrize(
-    ("function", "options", "reason"),
+    ("poison", "workers"),
     [
-        (functions.ends_its_process, {"processes": True}, "WorkerEnded: .* exit status 7"),
-        (functions.is_killed, {"processes": True}, "WorkerEnded: .* SIGKILL, as when memory"),
-        (functions.blocks, {"timeout": 1.0}, "TimeoutError: longer than 1 s"),
+        (ENDS, 2),
+        (KILLED, 1),
+        (BLOCKS, 1),
+        pytest.param(ENDS, 1, marks=pytest.mark.slow),
+        pytest.param(KILLED, 2, marks=pytest.mark.slow),
+        pytest.param(BLOCKS, 2, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_poisonous_replicate_is_a_failed_row(tmp_path, function, options, reason, workers):
+def test_a_poisonous_replicate_is_a_failed_row(tmp_path, poison, workers):
+    function, options, reason = poison
     stored = run(poisoned(function), tmp_path / "run", workers=workers, **options)
     rows = stored.read()
     assert stored.count() == stored.total == 30
@@ -98,9 +106,9 @@ def test_workers_that_come_later_are_used(tmp_path):
 
     def workers():
         asked.append(time.monotonic())
-        return min(len(asked) - 1, 2)  # none at first
+        return min(len(asked) - 1, 1)  # none at first
 
-    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         stored = run(toy(), tmp_path / "run", executor=pool, workers=workers)
     assert stored.count() == stored.total
     assert len(asked) >= 2
@@ -137,9 +145,9 @@ def test_a_poison_in_a_notebooks_function_is_found_too(tmp_path):
             os._exit(3)
         return rng.random()
 
-    stored = run(toy(local, name="local"), tmp_path / "run", processes=True)
-    assert (stored.count(), stored.failed()) == (6, 3)
-    assert open_run(tmp_path / "run").failures()["a"].tolist() == [2, 2, 2]
+    stored = run(toy(local, replicates=1, name="local"), tmp_path / "run", processes=True)
+    assert (stored.count(), stored.failed()) == (2, 1)
+    assert open_run(tmp_path / "run").failures()["a"].tolist() == [2]
 
 
 @pytest.fixture
@@ -157,7 +165,7 @@ run_sealed(pickle.load(open(sys.argv[1], "rb")), "sweep", 0)
 """
 
 
-@pytest.mark.parametrize("reached", [True, False])
+@pytest.mark.parametrize("reached", sampled([True, False], 1))
 def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reached, worker_ends):
     """An executor that begins a job anew wherever it can, without a word, as Dask's does."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -114,7 +114,9 @@ def test_known_representations_are_least_squares_in_dimension_k():
     close(bounds.known_representation(truth, 7).total, 4 * 0.09 * 2 / 4, 1e-15)
 
 
-@pytest.mark.parametrize(("n", "d", "m"), [(5, 3, 12), (20, 6, 10), (1, 2, 14)])
+@pytest.mark.parametrize(
+    ("n", "d", "m"), [(5, 3, 12), (1, 2, 14), pytest.param(20, 6, 10, marks=pytest.mark.slow)]
+)
 def test_means_over_gaussian_covariates(n, d, m, fresh_rng):
     """Rank 1 and equal heads: information matrices are Wishart, of n (m - 1) and n m."""
     truth = lr.SharedRepresentation(frame(fresh_rng, d, 1), np.full((n, 1), 2.0), 0.3)

@@ -17,9 +17,8 @@ VIOLATIONS = {
 ASSUMING = assuming("pflmf")
 
 
-@pytest.mark.parametrize("name", ASSUMING)
-def test_hypotheses(name):
-    accept_and_refuse(ASSUMING[name], PROBLEM, VIOLATIONS)
+def test_hypotheses():
+    accept_and_refuse(ASSUMING, PROBLEM, VIOLATIONS)
 
 
 def test_the_theorem_and_its_proof_assume_them():
