@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 import typing
+from collections import ChainMap
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial, wraps
@@ -89,11 +91,11 @@ def checked(
                 function = getattr(member, "__func__", member)  # of a class method
                 public = method == "__init__" or not method.startswith("_")
                 if isinstance(function, FunctionType) and public:
-                    new = _with_checks(function, limits)
+                    new = _with_checks(function, limits, item)
                     setattr(item, method, new if function is member else type(member)(new))
 
 
-def _with_checks(function, limits):
+def _with_checks(function, limits, owner=None):
     taken = inspect.signature(function).parameters.values()
     order = [each.name for each in taken if each.kind <= each.POSITIONAL_OR_KEYWORD]
     looks = None
@@ -102,7 +104,8 @@ def _with_checks(function, limits):
     def call(*args, **kwargs):
         nonlocal looks
         if looks is None:  # before the first call annotations may name what comes later
-            looks_of = {each.name: _look_of(each, function, limits) for each in taken}
+            known = _names_around(function, owner)
+            looks_of = {each.name: _look_of(each, known, limits) for each in taken}
             looks = {name: look for name, look in looks_of.items() if look}
         for name, value in (*zip(order, args), *kwargs.items()):  # noqa: B905 - Python counts them
             if name in looks:
@@ -123,17 +126,23 @@ def _with_checks(function, limits):
     return call
 
 
-def _look_of(parameter, function, limits):
+def _names_around(function, owner):
+    """Return the names that annotations may use, fields inherited from other modules included."""
+    bases = owner.__mro__ if owner is not None else ()
+    around = [vars(sys.modules[base.__module__]) for base in bases]
+    return dict(ChainMap(inspect.unwrap(function).__globals__, *around))
+
+
+def _look_of(parameter, known, limits):
     """Return what looks at a parameter, None if it may be anything."""
     annotation, default = parameter.annotation, parameter.default
     several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     if several or annotation is parameter.empty or _ANY_ARRAY.search(annotation):
         return None
-    known = dict(inspect.unwrap(function).__globals__)
     if "pd." in annotation:
         import pandas
 
-        known["pd"] = pandas
+        known = {**known, "pd": pandas}
     try:
         parts = _parts(eval(annotation, known, {"ArrayLike": _ArrayLike, "RNGLike": _Seed}))
     except NameError:  # of something that is loaded for annotations only

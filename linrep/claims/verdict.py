@@ -52,7 +52,7 @@ def judge(measured: Iterable[Measurement | Fact | Curve], level: float = LEVEL) 
     measured = list(measured)
     measurements = [item for item in measured if isinstance(item, Measurement)]
     if not measurements:
-        raise ValueError("no measurement was found: the check yields none")
+        raise ValueError("measured holds no measurement: the check yields none")
     units: dict[str, str] = {}
     for item in flat(measurements):
         if units.setdefault(item.quantity, item.unit) != item.unit:

@@ -294,7 +294,9 @@ def product_error(Theta: ArrayLike, spectrum: Spectrum) -> Values:
         raise ValueError(f"Theta must have {2 * spectrum.size} rows, got shape {Theta.shape}")
     target = np.zeros(2 * spectrum.size)
     target[: spectrum.k] = spectrum.eigenvalues[: spectrum.k]
-    return np.linalg.norm(Theta @ np.swapaxes(Theta, -1, -2) - np.diag(target), axis=(-2, -1))
+    with np.errstate(over="ignore", invalid="ignore"):  # of runs that diverge
+        product = Theta @ np.swapaxes(Theta, -1, -2)
+        return np.linalg.norm(product - np.diag(target), axis=(-2, -1))
 
 
 checked(globals(), nan=False, units=False)  # iterates of runs that diverge are large

@@ -79,14 +79,14 @@ def noise_right(x, p, root2):
     "pflmf.theorem1.corrected", "U fixed, K = 1, T to infinity: the bound at p to the power given"
 )
 def exact_family(u, x, *, p_power=2):
-    # p = u^b for a power of a/b, so that all exponents are whole. The stationarity of the family
-    # is 2 (1 - 2 x)/(2 - p x) of what the bound allows with p^2.
+    # p = u^b for a power of a/b, so that all exponents are whole. The left side of the bound over
+    # its right one tends to p^(a/b - 2) (1 - 2 x)/(2 - p x).
     a, b = Q(p_power).numerator, Q(p_power).denominator
-    left, right = (1 - 2 * x) / (2 - u**b * x), Q(1, 2)
+    ratio = (1 - 2 * x) / (2 - u**b * x)
     given = [u > 0, u <= 1, x > 0, 2 * x < 1]
-    if a >= 2 * b:  # the bound is p^(power - 2) smaller or larger
-        return given, _power(u, a - 2 * b) * left <= right
-    return given, left <= _power(u, 2 * b - a) * right
+    if a >= 2 * b:
+        return given, _power(u, a - 2 * b) * ratio <= 1
+    return given, ratio <= _power(u, 2 * b - a)
 
 
 def _power(base, exponent):
