@@ -64,9 +64,11 @@ from linrep.cli.text import echo, echo_error
     help="Draw into figures, what others compare with; runs that are recorded there stay, and are "
     "not made again.",
 )
+@click.option("--caption", is_flag=True, help="Draw captions under the pictures, too.")
 def networks(
-    names, where, hours, replicates, rounds, method, device, workers, seed, data, plan, draw, record
-):
+    names, where, hours, replicates, rounds, method, device, workers, seed, data, plan, draw,
+    record, caption,
+):  # fmt: skip
     """Train the networks of the papers' tables and figures: all, some by id or pattern.
 
     A run is a method in a column with a seed. What is worth most is run first, the small columns of
@@ -76,6 +78,8 @@ def networks(
     """
     if method is not None and record:
         raise BadInput("--method and --record: a record is of linrep's methods")
+    if record and caption:
+        raise BadInput("--record: its pictures are drawn without --caption")
     names = known.match_spelling(names, available())
     with bad_input(ValueError):  # before anything heavy is loaded
         known.check_experiments(names, "*" if set(names) & set(available()) else "deep.*")
@@ -103,7 +107,7 @@ def networks(
         parts = [(each.run, each.run.missing(each.recorded)) for each in chosen]
         failed = _train(parts, hours, workers)
     for each in chosen:
-        _draw(each, has_own_method=method is not None, record=record, draw=draw)
+        _draw(each, has_own_method=method is not None, record=record, draw=draw, caption=caption)
     if failed:
         raise click.exceptions.Exit(1)
 
@@ -135,7 +139,7 @@ def _train(parts, hours, workers):
     return failed
 
 
-def _draw(chosen, *, has_own_method, record, draw):
+def _draw(chosen, *, has_own_method, record, draw, caption):
     """Draw a table from the runs there are, and say how many are missing."""
     from linrep.cli import network_tables as tables
     from linrep.figures import experiment
@@ -151,8 +155,9 @@ def _draw(chosen, *, has_own_method, record, draw):
     out = RECORD / NETWORKS if record else chosen.folder
     try:
         drawn = experiment.make_figure(
-            item, out=out, seed=run.seed, runs=RUNS, recorded=record, partial=True, beside=rows
-        )
+            item, out=out, seed=run.seed, runs=RUNS, recorded=record, partial=True, beside=rows,
+            caption=caption,
+        )  # fmt: skip
     except ValueError as error:
         echo(str(error), err=True)
         return
