@@ -127,7 +127,11 @@ def test_right_calls_are_right(wrong_calls):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for call in wrong_calls.calls():
-            call()
+            try:
+                call()
+            except Exception as error:
+                error.add_note(f"in the right call of {call.name}")
+                raise
 
 
 @pytest.mark.usefixtures("_in_a_folder")

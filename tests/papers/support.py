@@ -69,4 +69,5 @@ def test_the_statements_are_complete_and_recorded(request):
 @pytest.mark.negative_control
 def test_a_negative_control_is_rejected(id):
     item = claims_of(paper_of(id))[id]
-    assert item.negative_control("quick", np.random.default_rng(7)).verdict == FAILS
+    control = item.negative_control("quick", np.random.default_rng(7))
+    assert control.verdict == FAILS, f"{id} with {dict(item.control)} {control}"
