@@ -1,4 +1,4 @@
-"""Inequalities in a few real numbers with which derivations end, as questions to solvers.
+"""Inequalities in a few real numbers that proofs and derivations use, as questions to solvers.
 
 Each is a function of real variables and, by keyword, of constants of the statement, and returns
 what is given and what follows. With terms it writes the question in SMT-LIB; with fractions it is
@@ -34,7 +34,7 @@ POSSIBLE = "sat"
 
 @dataclass(frozen=True)
 class Certificate:
-    """A step of a derivation that solvers can decide.
+    """A step of a proof or a derivation that solvers can decide.
 
     Attributes
     ----------
@@ -46,12 +46,15 @@ class Certificate:
         What it says, in one line.
     relation : callable
         ``relation(*variables, **constants) -> (given, then)``.
+    instance : bool
+        It is what the statement says of a family of examples, no step of its proof.
     """
 
     claim: str
     step: str
     plain: str
     relation: Callable[..., tuple[Sequence[Any], Any]]
+    instance: bool = False
 
     @property
     def name(self) -> str:
@@ -120,8 +123,10 @@ class Certificate:
 _CERTIFICATES: dict[str, Certificate] = {}
 
 
-def certificate(claim: str, plain: str) -> Callable[[Callable[..., Any]], Certificate]:
-    """Register a function of variables and constants as a step of a claim's derivation.
+def certificate(
+    claim: str, plain: str, *, instance: bool = False
+) -> Callable[[Callable[..., Any]], Certificate]:
+    """Register a function of variables and constants as a step of a claim's proof.
 
     Parameters
     ----------
@@ -129,10 +134,12 @@ def certificate(claim: str, plain: str) -> Callable[[Callable[..., Any]], Certif
         Id of the statement.
     plain : str
         What the step says, in one line.
+    instance : bool, default False
+        As in :class:`Certificate`.
     """
 
     def register(relation):
-        item = Certificate(claim, relation.__name__, plain, relation)
+        item = Certificate(claim, relation.__name__, plain, relation, instance)
         if item.name in _CERTIFICATES:
             raise ValueError(f"{item.name} is made twice")
         _CERTIFICATES[item.name] = item
@@ -158,7 +165,8 @@ def digest(text: str) -> str:
 def answers() -> Mapping[str, Mapping[str, Any]]:
     """Return what is recorded of solvers, by the name of the certificate.
 
-    Each entry has ``sha256``, of the question, and for each solver its version and answer.
+    Each entry has ``sha256``, of the question, for each solver its version and answer, and in
+    ``hypotheses`` whether what is given can be.
     """
     found: dict[str, Mapping[str, Any]] = {}
     for path in sorted(scripts.papers().glob(f"*/{FOLDER}/{ANSWERS}")):
@@ -189,13 +197,21 @@ def select(patterns: Iterable[str] = ()) -> dict[str, Certificate]:
     return {name: item for name, item in known.items() if item.claim in wanted}
 
 
-def record(said: Mapping[str, Mapping[str, str]], versions: Mapping[str, str]) -> None:
+def record(
+    said: Mapping[str, Mapping[str, str]],
+    possible: Mapping[str, bool],
+    versions: Mapping[str, str],
+) -> None:
     """Write questions and answers beside the pages of proofs.
+
+    Where a solver does not decide what it has decided before, its earlier answer stays.
 
     Parameters
     ----------
     said : mapping of str to mapping
         By the name of the certificate the answer of each solver. Those of others stay.
+    possible : mapping of str to bool
+        Whether what is given was shown to be possible.
     versions : mapping of str to str
         Of the solvers.
     """
@@ -210,7 +226,15 @@ def record(said: Mapping[str, Mapping[str, str]], versions: Mapping[str, str]) -
             solver: {"version": versions[solver], "answer": answer}
             for solver, answer in given.items()
         }
-        entries[name] = {"sha256": digest(question), "solvers": solvers}
+        known_before = entries.get(name, {"sha256": ""})
+        if known_before["sha256"] == digest(question):
+            for solver, before in known_before["solvers"].items():
+                if solvers[solver]["answer"] not in (PROVED, REFUTED):
+                    solvers[solver] = before
+        hypotheses = POSSIBLE if possible[name] else "unknown"
+        entries[name] = {
+            "sha256": digest(question), "solvers": solvers, "hypotheses": hypotheses
+        }  # fmt: skip
     for folder in folders:
         ours = {
             name: entries[name]
@@ -222,7 +246,7 @@ def record(said: Mapping[str, Mapping[str, str]], versions: Mapping[str, str]) -
 
 
 def checked_by(claim: str) -> dict[str, list[str]]:
-    """Return which solvers prove steps of a claim's derivation: a list of steps for each.
+    """Return which solvers prove steps of a claim's proof: a list of steps for each.
 
     Parameters
     ----------
@@ -231,23 +255,25 @@ def checked_by(claim: str) -> dict[str, list[str]]:
 
     Notes
     -----
-    An answer counts only for the question as it is stored.
+    An answer counts for the question that the code asks now, where the other solver does not
+    refute it and what is given can be.
     """
     steps: dict[str, list[str]] = {}
     for name, item in certificates().items():
         entry = answers().get(name)
-        if item.claim != claim or entry is None or not item.path.is_file():
+        if item.claim != claim or item.instance or entry is None:
             continue
-        if entry["sha256"] != digest(item.path.read_text("utf-8")):
+        given = {solver: said["answer"] for solver, said in entry["solvers"].items()}
+        if entry["sha256"] != digest(item.smtlib()) or entry["hypotheses"] != POSSIBLE:
             continue
-        for solver, said in entry["solvers"].items():
-            if said["answer"] == PROVED:
+        for solver, answer in given.items():
+            if answer == PROVED and REFUTED not in given.values():
                 steps.setdefault(solver, []).append(item.step)
     return steps
 
 
 def say_checked(claim: str) -> str:
-    """Return who proves which steps of a claim's derivation, in a line; "" where there are none.
+    """Return who proves which steps of a claim's proof, in a line; "" where there are none.
 
     Parameters
     ----------

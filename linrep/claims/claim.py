@@ -190,7 +190,7 @@ class Claim:
             Probability of a false verdict that is allowed.
         **variant
             Changes of the statement, such as those in `control`. A derivation is of the
-            statement's own constants: with others only exact numbers prove.
+            statement's own constants: with others only enclosing intervals prove.
 
         Returns
         -------
@@ -235,9 +235,8 @@ class Claim:
         """Tell whether a variant has other constants than the statement, whose derivation is."""
         parameters = inspect.signature(self.check).parameters
         return any(
-            value != self.constants.get(name, parameters[name].default)
+            name not in parameters or value != self.constants.get(name, parameters[name].default)
             for name, value in variant.items()
-            if name in parameters
         )
 
     def corrected(

@@ -66,7 +66,7 @@ class Entry:
 
     @property
     def checked_by(self) -> str:
-        """Solvers that prove steps of the derivation, "" where there are none."""
+        """Solvers that prove steps of its proof, "" where there are none."""
         return "" if self.file else say_checked(self.claim.id)
 
     def _why(self):

@@ -67,6 +67,11 @@ def ask(solver: str, question: str, seconds: float) -> str:
     question : str
         In SMT-LIB 2.
     seconds : float
+
+    Raises
+    ------
+    RuntimeError
+        If it ends without an answer.
     """
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload([__name__])
@@ -76,8 +81,8 @@ def ask(solver: str, question: str, seconds: float) -> str:
     sender.close()
     try:
         return receiver.recv() if receiver.poll(seconds + _START) else UNKNOWN
-    except EOFError:  # it ended without an answer
-        return UNKNOWN
+    except EOFError:
+        raise RuntimeError(f"{solver} has ended without an answer") from None
     finally:
         child.kill()
         child.join()

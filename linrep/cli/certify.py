@@ -1,4 +1,4 @@
-"""``linrep certify``: solvers on the inequalities with which derivations end."""
+"""``linrep certify``: solvers on the inequalities that proofs and derivations use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from linrep.cli.text import echo, say_count, table
     "--record", is_flag=True, help="Write the questions in SMT-LIB, and what is answered."
 )
 def certify(ids, seconds, record):
-    """Have z3 and cvc5 decide the scalar inequalities with which derivations end.
+    """Have z3 and cvc5 decide scalar inequalities that proofs and derivations use.
 
     Of all claims, or of some by id or pattern. Each inequality is a file in SMT-LIB beside the
     page of proofs, which any solver reads: "unsat" is the answer that proves it, as its negation is
@@ -42,12 +42,13 @@ def certify(ids, seconds, record):
         if not record and not item.is_stored():
             raise BadInput(f"{item.path} is not the question of {name}; --record writes it")
     began, said, possible = time.perf_counter(), {}, {}
-    for name, item in chosen.items():
-        question, hypotheses = item.smtlib(), item.hypotheses()
-        said[name] = {each: solvers.ask(each, question, seconds) for each in versions}
-        possible[name] = any(
-            solvers.ask(each, hypotheses, seconds) == certificates.POSSIBLE for each in versions
-        )
+    with bad_input(RuntimeError):
+        for name, item in chosen.items():
+            question, hypotheses = item.smtlib(), item.hypotheses()
+            said[name] = {each: solvers.ask(each, question, seconds) for each in versions}
+            possible[name] = any(
+                solvers.ask(each, hypotheses, seconds) == certificates.POSSIBLE for each in versions
+            )
     proved = {
         name: sum(answer == certificates.PROVED for answer in answers.values())
         for name, answers in said.items()
@@ -68,7 +69,7 @@ def certify(ids, seconds, record):
     )
     if record:
         with bad_input(OSError):
-            certificates.record(said, versions)
+            certificates.record(said, possible, versions)
     refuted = any(certificates.REFUTED in answers.values() for answers in said.values())
     if refuted or counts[2] or not all(possible.values()):
         raise click.exceptions.Exit(1)

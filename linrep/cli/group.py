@@ -22,7 +22,7 @@ from linrep.cli.text import Painted, echo, echo_error
 GROUPS = {
     "Check": {
         "verify": "Check claims and compare with the ledger; --list lists them.",
-        "certify": "Have solvers decide inequalities with which derivations end.",
+        "certify": "Have solvers decide the inequalities that proofs use.",
         "show": "Show a claim and why it fails; or a figure, algorithm, run.",
         "constants": "Estimate the constants that a paper's bounds leave open.",
         "reproduce": "Draw and check everything again: was it reproduced?",

@@ -39,7 +39,7 @@ class Entry:
         Whether the run in the store has an outcome that the ledger's cannot be squared with.
     finding, proof : Finding, Section or None
     checked_by : str
-        Solvers that prove steps of the derivation, "" where there are none.
+        Solvers that prove steps of its proof, "" where there are none.
         Why it fails, if it does; what the verdict is derived from, if that is known.
     picture : Picture or None
         All evidence; only a stored run has it.

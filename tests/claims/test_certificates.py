@@ -16,6 +16,7 @@ from linrep.claims.certificates import (
     certificates,
     checked_by,
     digest,
+    record,
     select,
 )
 from linrep.claims.solvers import SOLVERS, UNKNOWN, ask
@@ -34,6 +35,8 @@ def test_the_files_have_the_questions_and_their_answers():
             wrong.append(f"{name}: another question is stored; linrep certify --record")
         elif PROVED not in given or REFUTED in given or set(said["solvers"]) != set(SOLVERS):
             wrong.append(f"{name}: {given}")
+        elif said["hypotheses"] != POSSIBLE:
+            wrong.append(f"{name}: what is given is not shown to be possible")
     assert not wrong
     folders = {item.path.parent for item in certificates().values()}
     there = {path.stem for folder in folders for path in folder.glob("*.smt2")}
@@ -95,7 +98,7 @@ def test_what_is_given_is_possible():
 @pytest.mark.parametrize(
     ("name", "constants"),
     [
-        ("fedrep.eq85.corrected.errors", {"divisor": 10}),
+        ("fedrep.eq85.corrected.right_half", {"divisor": 5}),
         ("fedrep.lemma2.eq31.corrected.display31", {"coefficient": 11}),
         ("fedrep.lemma6.samples.roots", {"factor": Fraction(19, 10)}),
         ("flute.eq19.end_of_proof", {"loss": Fraction(50, 288)}),
@@ -139,3 +142,30 @@ def test_a_claim_is_checked_by_those_who_prove_its_steps():
     steps = checked_by("flute.eq28.corrected")
     assert steps == {"z3": ["quotient", "square"], "cvc5": ["quotient", "square"]}
     assert checked_by("flute.eq3") == {}
+    assert checked_by("fedrep.theorem1") == {}  # a family of examples, no step of its proof
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sha256": "of another question"},
+        {"solvers": {"z3": {"answer": PROVED}, "cvc5": {"answer": REFUTED}}},
+        {"hypotheses": "unknown"},
+    ],
+)
+def test_answers_that_are_stale_refuted_or_of_nothing_do_not_count(monkeypatch, change):
+    said = {name: {**entry, **change} for name, entry in answers().items()}
+    monkeypatch.setattr("linrep.claims.certificates.answers", lambda: said)
+    assert checked_by("flute.eq28.corrected") == {}
+
+
+def test_what_was_decided_before_stays(tmp_path, monkeypatch):
+    item = certificates()["flute.eq28.corrected.square"]
+    monkeypatch.setattr("linrep._lib.scripts.papers", lambda: tmp_path)
+    monkeypatch.setattr("linrep.claims.certificates.certificates", lambda: {item.name: item})
+    (tmp_path / "flute").mkdir()
+    versions = {"z3": "1", "cvc5": "2"}
+    record({item.name: {"z3": PROVED, "cvc5": UNKNOWN}}, {item.name: True}, versions)
+    record({item.name: {"z3": UNKNOWN, "cvc5": PROVED}}, {item.name: True}, versions)
+    assert checked_by(item.claim) == {"z3": ["square"], "cvc5": ["square"]}
+    assert item.is_stored()

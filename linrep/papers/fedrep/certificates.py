@@ -1,22 +1,28 @@
-"""Scalar inequalities of FedRep's derivations: variables are those of the pages of proofs."""
+"""Scalar inequalities of the proofs and derivations on FedRep, in their variables."""
 
 from linrep.claims.certificates import certificate
 
 
-@certificate("fedrep.eq85.corrected", "the product is at most (1 - 4y)(1 - a/2)")
-def product(a, y, *, divisor=6):
+@certificate("fedrep.eq85.corrected", "(1 - a + 2y)^2 <= (1 - 4y)(1 - a/2)")
+def right_half(a, y, *, divisor=6):
     given = [a > 0, 4 * a <= 1, y >= 0, divisor * y <= a]
     return given, (1 - a + 2 * y) ** 2 <= (1 - 4 * y) * (1 - a / 2)
 
 
-@certificate("fedrep.eq85.corrected", "deltabar <= 16 e/150 makes the error at most e/6")
+@certificate("fedrep.eq85.corrected", "1 - a + 2y <= 1 - 4y")
+def left_half(a, y, *, divisor=6):
+    given = [a > 0, 4 * a <= 1, y >= 0, divisor * y <= a]
+    return given, 1 - a + 2 * y <= 1 - 4 * y
+
+
+@certificate("fedrep.eq85.corrected", "deltabar <= 16 e/150: deltabar/(1 - deltabar)^2 <= e/6")
 def errors(e, delta, *, divisor=6):
-    given = [e > 0, e <= 1, delta >= 0, 150 * delta <= 16 * e]
+    given = [e > 0, e <= 1, delta >= 0, 25 * divisor * delta <= 16 * e]
     return given, delta / (1 - delta) ** 2 <= e / divisor
 
 
 def _small(delta, other):
-    return [delta >= 0, other >= 0, 2 * (delta + other) <= 1]
+    return [delta >= 0, other >= 0, delta + other < 1]
 
 
 @certificate("fedrep.eq67", "(69): both deviations in one, for a sum below 1")
@@ -33,7 +39,7 @@ def display62(delta, *, factor=4):
 
 @certificate("fedrep.eq70_83", "(82): the sum of both bounds")
 def display82(delta):
-    given = [delta >= 0, 2 * delta <= 1]
+    given = [delta >= 0, delta < 1]
     return given, delta / (1 - delta) + (delta / (1 - delta)) ** 2 <= 2 * delta / (1 - delta) ** 2
 
 
@@ -49,9 +55,8 @@ def display83_second(delta, other, s):
     return given, 2 * other <= 4 * s * other / (1 - delta - other) ** 2
 
 
-@certificate("fedrep.lemma6.samples", "(sqrt a + sqrt b)^2 <= 2 (a + b)")
+@certificate("fedrep.lemma6.samples", "(a + b)^2 <= 2 (a^2 + b^2), for the roots of both terms")
 def roots(a, b, *, factor=2):
-    # a and b are the roots.
     return [a >= 0, b >= 0], (a + b) ** 2 <= factor * (a**2 + b**2)
 
 
@@ -88,7 +93,9 @@ def samples(k, s, kappa):
     return [k >= 1, s > 0, kappa >= 1, s * kappa >= 1], k / s**2 <= k * kappa**2
 
 
-@certificate("fedrep.theorem1", "a population round with k = 1: dist^2 falls by 1 - a E_0")
+@certificate(
+    "fedrep.theorem1", "a population round with k = 1: dist^2 falls by 1 - a E_0", instance=True
+)
 def population_round(a, x, first):
     # a is eta sigma^2, x the squared distance, and 1 - first is E_0.
     moved = (1 - a * (1 - x)) ** 2 * x

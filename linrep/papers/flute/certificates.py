@@ -1,4 +1,4 @@
-"""Scalar inequalities of FLUTE's derivations: variables are those of the pages of proofs."""
+"""Scalar inequalities of the proofs and derivations on FLUTE, in their variables."""
 
 from fractions import Fraction as Q
 
@@ -59,7 +59,7 @@ def leading_rows(eta, h, last, root2, *, room=Q(1, 40)):
     return [*given, root2 > 0, root2**2 == 2], bound >= h / 2 + room * eta * h**3
 
 
-@certificate("flute.propositionA9", "the rest: a margin of 3/8 eta Delta^(3/2)/sqrt(2)")
+@certificate("flute.propositionA9", "the rest: a step shrinks it by 1 - 3 eta Delta/8")
 def other_rows(eta, gap, last, s):
     # The bound on the largest singular value grows up to s^2 = last - gap/2.
     edge = last - gap / 2
@@ -69,7 +69,7 @@ def other_rows(eta, gap, last, s):
     return given, s**2 * factor**2 <= edge * (1 - 3 * eta * gap / 8) ** 2
 
 
-@certificate("flute.lemmaA15", "a singular value s/2 - eta s^3/2 grows while eta s^2 <= 1/3")
+@certificate("flute.lemmaA15", "s/2 - eta s^3/2 grows for eta <= 1/6 and s^2 <= 2")
 def grows(eta, s, t):
     given = [eta > 0, 6 * eta <= 1, s >= 0, s <= t, t**2 <= 2]
     return given, s / 2 - eta * s**3 / 2 <= t / 2 - eta * t**3 / 2
@@ -86,13 +86,18 @@ def _chain(eta, gap, last, size, weak):
     return eta * gap, y, eta * (last - gap / 2 - size - weak)
 
 
-@certificate("flute.lemmaA10", "(24): the square of the growth of Theta_res")
+@certificate("flute.lemmaA10", "(24): the square of the growth of Theta_res, with 4 eta^2")
 def display24(eta, gap, last, size, weak):
-    x, y, _ = _chain(eta, gap, last, size, weak)
-    return _below(eta, gap, last, size, weak), (1 + eta / 2 * y) ** 2 <= 1 + eta * y + x / 4
+    _, y, _ = _chain(eta, gap, last, size, weak)
+    return _below(eta, gap, last, size, weak), (1 + eta / 2 * y) ** 2 <= 1 + eta * y + 4 * eta**2
 
 
-@certificate("flute.lemmaA10", "(25)")
+@certificate("flute.lemmaA10", "after (24): 4 eta^2 <= eta Delta/4")
+def after24(eta, gap):
+    return [eta > 0, gap > 0, gap <= 1, 36 * eta <= gap**2], 4 * eta**2 <= eta * gap / 4
+
+
+@certificate("flute.lemmaA10", "(25): 1 + eta y + eta Delta/4 <= 1 - eta Delta/8 + z")
 def display25(eta, gap, last, size, weak):
     x, y, z = _chain(eta, gap, last, size, weak)
     return _below(eta, gap, last, size, weak), 1 + eta * y + x / 4 <= 1 - x / 8 + z
@@ -103,17 +108,17 @@ def display26(eta, gap, last, size, weak):
     return _below(eta, gap, last, size, weak), eta * gap**2 / 128 <= eta * gap / 8 * weak
 
 
-@certificate("flute.lemmaA10", "(27)")
+@certificate("flute.lemmaA10", "(27): the growth of the weakest direction, less its noise")
 def display27(eta, gap, last, size, weak):
     x, _, z = _chain(eta, gap, last, size, weak)
     gain = 1 + eta * (last - size - weak) - x / 4 - x / 8
     return _below(eta, gap, last, size, weak), 1 + x / 8 + z <= gain
 
 
-@certificate("flute.lemmaA10", "(28): what both factors share is at most 1/2")
+@certificate("flute.lemmaA10", "(28): what both factors share is between -1/2 and 1/2")
 def range28(eta, gap, last, size, weak):
     _, _, z = _chain(eta, gap, last, size, weak)
-    return _below(eta, gap, last, size, weak), z <= HALF
+    return _below(eta, gap, last, size, weak), 4 * z**2 <= 1
 
 
 @certificate("flute.lemmaA10", "(28): the quotient of the two factors")

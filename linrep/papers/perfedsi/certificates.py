@@ -1,4 +1,4 @@
-"""Scalar inequalities of PerFedSI's derivations: variables are those of the pages of proofs."""
+"""Scalar inequalities of the proofs and derivations on PerFedSI, in their variables."""
 
 from fractions import Fraction as Q
 
@@ -12,9 +12,13 @@ def counts(d, root, r, M):
     return given, d * root**3 * r <= (d + M) * r
 
 
-@certificate("perfedsi.theoremC4.corrected", "9/8 less the drift is at least 1/2")
-def drift(g):
-    return [g >= 0, 132 * g <= 1], Q(9, 8) - 25 * g >= Q(1, 2)
+@certificate(
+    "perfedsi.lemmaC11.corrected",
+    "a round: (f) less (d) and (e) is at least 1/2 X/c_z^3",
+)
+def a_round(c_z, g):
+    given = [c_z >= 1, g >= 0, 132 * g <= 1]
+    return given, Q(9, 8) / c_z - 25 * g / c_z**3 >= Q(1, 2) / c_z**3
 
 
 @certificate("perfedsi.lemmaC5.corrected", "||E|| <= sigma_r/4 where L <= sigma_r^2/(32 c_z)")
@@ -44,7 +48,7 @@ def sum_with_8(a):
     return [a >= 0], (3 * a + 1) ** 2 <= 20 * a**2 + 2
 
 
-@certificate("perfedsi.lemmaC6.least_constant", "a shorter step has (1 - h)^2 of it")
+@certificate("perfedsi.lemmaC6.least_constant", "3a(1 - h)^2 + 1 is at least (1 - h)^2 (3a + 1)")
 def shorter_step(a, h):
     given = [a > 0, h >= 0, h <= 1]
     return given, 3 * a * (1 - h) ** 2 + 1 >= (1 - h) ** 2 * (3 * a + 1)
@@ -55,7 +59,10 @@ def constant(root2):
     return [root2 > 0, root2**2 == 2], 6 * root2 / 2 <= 10
 
 
-@certificate("perfedsi.lemmaC7.corrected", "1/(C d) + 1/d^2 against the mean of C squares")
+@certificate(
+    "perfedsi.lemmaC7.corrected",
+    "the mean of C steps: (1 - 1/C) ||E y||^2 <= ||E y||^2",
+)
 def participants(C, first, second):
     # first is E||y||^2 and second ||E y||^2.
     given = [C >= 1, second >= 0, second <= first]

@@ -1,4 +1,4 @@
-"""Scalar inequalities of pFL^MF's derivations: x = eta L, participation p, local steps K."""
+"""Scalar inequalities of the derivations on pFL^MF: x = eta L, participation p, local steps K."""
 
 from fractions import Fraction as Q
 
@@ -9,14 +9,15 @@ def _round(x, p, K):
     return [x > 0, 2 * x <= 1, p > 0, p <= 1, K >= 1]
 
 
-@certificate("pflmf.eq16.auxiliary", "the first member is not positive")
+@certificate("pflmf.eq16.auxiliary", "after Lemma 5, the first member is at most the second")
 def first_member(x, p, K, *, factor=1):
-    return _round(x, p, K), factor * x / 2 * ((1 + p) * K + p) / K - 1 <= 0
+    second = x / 2 * ((1 + p) * K + 1) / K
+    return _round(x, p, K), factor * x / 2 + x * p * (K + 1) / (2 * K) <= second
 
 
 @certificate("pflmf.eq16.auxiliary", "the second member is not positive")
-def second_member(x, p, K, *, factor=1):
-    return _round(x, p, K), factor * x / 2 * (1 + p + 1 / K) <= 1
+def second_member(x, p, K):
+    return _round(x, p, K), x / 2 * ((1 + p) * K + 1) / K <= 1
 
 
 @certificate("pflmf.eq16.corrected", "step 5: C is at most 2 - p + p/16")
@@ -76,12 +77,15 @@ def noise_right(x, p, root2):
 
 
 @certificate(
-    "pflmf.theorem1.corrected", "U fixed, K = 1, T to infinity: the bound at p to the power given"
+    "pflmf.theorem1.corrected",
+    "U fixed, K = 1, T to infinity: the left side over the right one is at most 1",
+    instance=True,
 )
 def exact_family(u, x, *, p_power=2):
     # p = u^b for a power of a/b, so that all exponents are whole. The left side of the bound over
     # its right one tends to p^(a/b - 2) (1 - 2 x)/(2 - p x).
-    a, b = Q(p_power).numerator, Q(p_power).denominator
+    power = Q(p_power).limit_denominator(100)
+    a, b = power.numerator, power.denominator
     ratio = (1 - 2 * x) / (2 - u**b * x)
     given = [u > 0, u <= 1, x > 0, 2 * x < 1]
     if a >= 2 * b:
@@ -98,7 +102,10 @@ def coordinate(theta, y, alpha, *, factor=1):
     return [alpha > 0], theta * y <= factor * (alpha * theta**2 / 2 + y**2 / (2 * alpha))
 
 
-@certificate("pflmf.corollary2.constants", "2/(eta T (1 - 2 eta L)) = 4 L/(sqrt(T) - 1)")
+@certificate(
+    "pflmf.corollary2.constants",
+    "for eta = 1/(2 L sqrt(T)): 2/(eta T (1 - 2 eta L)) = 4 L/(sqrt(T) - 1)",
+)
 def start(L, root):
     eta = 1 / (2 * L * root)  # root is that of T
     given = [L > 0, root > 1]

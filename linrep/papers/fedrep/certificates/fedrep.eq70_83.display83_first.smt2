@@ -5,6 +5,6 @@
 (declare-const other Real)
 (assert (>= delta 0.0))
 (assert (>= other 0.0))
-(assert (<= (* 2.0 (+ delta other)) 1.0))
+(assert (< (+ delta other) 1.0))
 (assert (not (<= (/ delta (* (- 1.0 delta) (- 1.0 delta))) (/ delta (* (- 1.0 (+ delta other)) (- 1.0 (+ delta other)))))))
 (check-sat)

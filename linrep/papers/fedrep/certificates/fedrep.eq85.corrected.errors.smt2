@@ -1,5 +1,5 @@
 ; fedrep.eq85.corrected.errors
-; deltabar <= 16 e/150 makes the error at most e/6
+; deltabar <= 16 e/150: deltabar/(1 - deltabar)^2 <= e/6
 (set-logic QF_NRA)
 (declare-const e Real)
 (declare-const delta Real)

@@ -1,5 +1,5 @@
 ; fedrep.lemma6.samples.roots
-; (sqrt a + sqrt b)^2 <= 2 (a + b)
+; (a + b)^2 <= 2 (a^2 + b^2), for the roots of both terms
 (set-logic QF_NRA)
 (declare-const a Real)
 (declare-const b Real)

@@ -1,5 +1,5 @@
 ; flute.lemmaA10.display24
-; (24): the square of the growth of Theta_res
+; (24): the square of the growth of Theta_res, with 4 eta^2
 (set-logic QF_NRA)
 (declare-const eta Real)
 (declare-const gap Real)
@@ -15,5 +15,5 @@
 (assert (<= size (- last (/ gap 2.0))))
 (assert (<= (/ gap 4.0) weak))
 (assert (<= weak 2.0))
-(assert (not (<= (* (+ 1.0 (* (/ eta 2.0) (- (- (+ (- last gap) (/ gap 8.0)) size) weak))) (+ 1.0 (* (/ eta 2.0) (- (- (+ (- last gap) (/ gap 8.0)) size) weak)))) (+ (+ 1.0 (* eta (- (- (+ (- last gap) (/ gap 8.0)) size) weak))) (/ (* eta gap) 4.0)))))
+(assert (not (<= (* (+ 1.0 (* (/ eta 2.0) (- (- (+ (- last gap) (/ gap 8.0)) size) weak))) (+ 1.0 (* (/ eta 2.0) (- (- (+ (- last gap) (/ gap 8.0)) size) weak)))) (+ (+ 1.0 (* eta (- (- (+ (- last gap) (/ gap 8.0)) size) weak))) (* 4.0 (* eta eta))))))
 (check-sat)

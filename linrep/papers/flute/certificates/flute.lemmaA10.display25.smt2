@@ -1,5 +1,5 @@
 ; flute.lemmaA10.display25
-; (25)
+; (25): 1 + eta y + eta Delta/4 <= 1 - eta Delta/8 + z
 (set-logic QF_NRA)
 (declare-const eta Real)
 (declare-const gap Real)

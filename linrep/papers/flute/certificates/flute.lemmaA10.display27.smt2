@@ -1,5 +1,5 @@
 ; flute.lemmaA10.display27
-; (27)
+; (27): the growth of the weakest direction, less its noise
 (set-logic QF_NRA)
 (declare-const eta Real)
 (declare-const gap Real)

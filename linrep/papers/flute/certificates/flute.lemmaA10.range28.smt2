@@ -1,5 +1,5 @@
 ; flute.lemmaA10.range28
-; (28): what both factors share is at most 1/2
+; (28): what both factors share is between -1/2 and 1/2
 (set-logic QF_NRA)
 (declare-const eta Real)
 (declare-const gap Real)
@@ -15,5 +15,5 @@
 (assert (<= size (- last (/ gap 2.0))))
 (assert (<= (/ gap 4.0) weak))
 (assert (<= weak 2.0))
-(assert (not (<= (* eta (- (- (- last (/ gap 2.0)) size) weak)) (/ 1.0 2.0))))
+(assert (not (<= (* 4.0 (* (* eta (- (- (- last (/ gap 2.0)) size) weak)) (* eta (- (- (- last (/ gap 2.0)) size) weak)))) 1.0)))
 (check-sat)

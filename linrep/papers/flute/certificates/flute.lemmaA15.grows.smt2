@@ -1,5 +1,5 @@
 ; flute.lemmaA15.grows
-; a singular value s/2 - eta s^3/2 grows while eta s^2 <= 1/3
+; s/2 - eta s^3/2 grows for eta <= 1/6 and s^2 <= 2
 (set-logic QF_NRA)
 (declare-const eta Real)
 (declare-const s Real)

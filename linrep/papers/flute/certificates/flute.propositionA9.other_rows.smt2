@@ -1,5 +1,5 @@
 ; flute.propositionA9.other_rows
-; the rest: a margin of 3/8 eta Delta^(3/2)/sqrt(2)
+; the rest: a step shrinks it by 1 - 3 eta Delta/8
 (set-logic QF_NRA)
 (declare-const eta Real)
 (declare-const gap Real)

@@ -1,5 +1,5 @@
 ; perfedsi.lemmaC6.least_constant.shorter_step
-; a shorter step has (1 - h)^2 of it
+; 3a(1 - h)^2 + 1 is at least (1 - h)^2 (3a + 1)
 (set-logic QF_NRA)
 (declare-const a Real)
 (declare-const h Real)

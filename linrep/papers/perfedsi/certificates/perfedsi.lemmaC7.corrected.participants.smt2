@@ -1,5 +1,5 @@
 ; perfedsi.lemmaC7.corrected.participants
-; 1/(C d) + 1/d^2 against the mean of C squares
+; the mean of C steps: (1 - 1/C) ||E y||^2 <= ||E y||^2
 (set-logic QF_NRA)
 (declare-const C Real)
 (declare-const first Real)

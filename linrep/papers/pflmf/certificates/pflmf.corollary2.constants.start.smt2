@@ -1,5 +1,5 @@
 ; pflmf.corollary2.constants.start
-; 2/(eta T (1 - 2 eta L)) = 4 L/(sqrt(T) - 1)
+; for eta = 1/(2 L sqrt(T)): 2/(eta T (1 - 2 eta L)) = 4 L/(sqrt(T) - 1)
 (set-logic QF_NRA)
 (declare-const L Real)
 (declare-const root Real)

@@ -1,5 +1,5 @@
 ; pflmf.eq16.auxiliary.first_member
-; the first member is not positive
+; after Lemma 5, the first member is at most the second
 (set-logic QF_NRA)
 (declare-const x Real)
 (declare-const p Real)
@@ -9,5 +9,5 @@
 (assert (> p 0.0))
 (assert (<= p 1.0))
 (assert (>= K 1.0))
-(assert (not (<= (- (/ (* (/ (* 1.0 x) 2.0) (+ (* (+ 1.0 p) K) p)) K) 1.0) 0.0)))
+(assert (not (<= (+ (/ (* 1.0 x) 2.0) (/ (* (* x p) (+ K 1.0)) (* 2.0 K))) (/ (* (/ x 2.0) (+ (* (+ 1.0 p) K) 1.0)) K))))
 (check-sat)

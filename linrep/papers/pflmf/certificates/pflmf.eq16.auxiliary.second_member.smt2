@@ -9,5 +9,5 @@
 (assert (> p 0.0))
 (assert (<= p 1.0))
 (assert (>= K 1.0))
-(assert (not (<= (* (/ (* 1.0 x) 2.0) (+ (+ 1.0 p) (/ 1.0 K))) 1.0)))
+(assert (not (<= (/ (* (/ x 2.0) (+ (* (+ 1.0 p) K) 1.0)) K) 1.0)))
 (check-sat)

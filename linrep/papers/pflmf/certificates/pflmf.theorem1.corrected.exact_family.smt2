@@ -1,5 +1,5 @@
 ; pflmf.theorem1.corrected.exact_family
-; U fixed, K = 1, T to infinity: the bound at p to the power given
+; U fixed, K = 1, T to infinity: the left side over the right one is at most 1
 (set-logic QF_NRA)
 (declare-const u Real)
 (declare-const x Real)

@@ -1,5 +1,5 @@
-; fedrep.eq85.corrected.product
-; the product is at most (1 - 4y)(1 - a/2)
+; fedrep.eq85.corrected.right_half
+; (1 - a + 2y)^2 <= (1 - 4y)(1 - a/2)
 (set-logic QF_NRA)
 (declare-const a Real)
 (declare-const y Real)
