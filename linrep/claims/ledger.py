@@ -15,6 +15,7 @@ import pandas as pd
 from linrep._lib import atomic as files
 from linrep._lib import scripts
 from linrep._lib.display import number as show
+from linrep.claims.certificates import checked_by
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import (
     FAILS,
@@ -30,6 +31,7 @@ from linrep.claims.evidence import (
 from linrep.claims.findings import findings
 from linrep.claims.grids import title
 from linrep.claims.order import in_order
+from linrep.claims.proofs import proofs
 from linrep.claims.sections import unescaped
 
 PATH: Path = scripts.papers() / "ledger.json"
@@ -180,7 +182,8 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Result]) -> dict[str
         "behind ≥ or ≤ is a lower or an upper bound of the quantity measured. Corrected forms of "
         "statements that fail are this project's, and counted beside those that the papers print. "
         "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
-        "derivations.",
+        "derivations. *Checked by* says whether there is one, and which solvers prove so many "
+        "inequalities of the proof.",
     ]
     for key, columns in (("verdict", VERDICTS), ("strength", STRENGTHS)):
         heads = [*(map(badge, columns) if key == "verdict" else columns), "corrected forms"]
@@ -218,8 +221,9 @@ def _page(paper, own, entries):
         "",
         "[The overview](../ledger.md) explains the columns.",
         "",
-        "| claim | place | kind | verdict | strength | measured | claimed | tightness | trials |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| claim | place | kind | verdict | strength | checked by | measured | claimed | tightness "
+        "| trials |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, item in own.items():
         entry = entries[name]
@@ -227,11 +231,18 @@ def _page(paper, own, entries):
         kinds = ", ".join(entry.kinds)
         lines.append(
             f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
-            f"| {badge(entry.verdict)} | {entry.strength} | {numbers} | {entry.n_trials} |"
+            f"| {badge(entry.verdict)} | {entry.strength} | {_checked_by(name)} | {numbers} "
+            f"| {entry.n_trials} |"
         )
     for name, item in own.items():
         lines += _section(name, item, entries[name])
     return lines
+
+
+def _checked_by(name):
+    """Return what a verdict can be checked by: a derivation, and solvers on steps of the proof."""
+    solvers = [f"{solver} ({len(steps)})" for solver, steps in checked_by(name).items()]
+    return ", ".join(["derivation"] * (name in proofs()) + solvers)
 
 
 def _section(name, item, entry):

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from linrep.claims import claims
+from linrep.claims import claims, ledger
 from linrep.claims.certificates import (
     POSSIBLE,
     PROVED,
@@ -169,3 +169,13 @@ def test_what_was_decided_before_stays(tmp_path, monkeypatch):
     record({item.name: {"z3": UNKNOWN, "cvc5": PROVED}}, {item.name: True}, versions)
     assert checked_by(item.claim) == {"z3": ["square"], "cvc5": ["square"]}
     assert item.is_stored()
+
+
+def test_the_ledger_says_who_checks():
+    known, entries = claims(["flute"]), ledger.recorded()
+    names = ["flute.eq28.corrected", "flute.eq3", "flute.eq28"]
+    page = ledger.pages({name: known[name] for name in names}, entries)["ledger/flute.md"]
+    lines = {name: line for name in names for line in page.splitlines() if f"[`{name}`]" in line}
+    assert "| proved | derivation, z3 (2), cvc5 (2) |" in lines["flute.eq28.corrected"]
+    assert "| proved | derivation |" in lines["flute.eq3"]
+    assert "derivation" not in lines["flute.eq28"]
