@@ -171,7 +171,11 @@ def _announced(misses):
     def say():
         if sum(misses.values()) > before and not _said.is_set() and parent_process() is None:
             _said.set()
-            print("compiling kernels, once per installation ...", file=sys.stderr, flush=True)
+            print(
+                "compiling kernels that are called for the first time ...",
+                file=sys.stderr,
+                flush=True,
+            )
 
     timer = threading.Timer(1.0, say)
     timer.daemon = True
