@@ -7,7 +7,7 @@ TORCH ?= torch>=2.4
 TEST_PROCESSES ?= 2
 
 # Extras whose declared lowest versions `make floors` tests, next to the core dependencies.
-FLOOR_EXTRAS := experiments cluster test
+FLOOR_EXTRAS := experiments cluster certify test
 
 empty :=
 space := $(empty) $(empty)

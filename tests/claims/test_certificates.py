@@ -169,6 +169,7 @@ def test_what_was_decided_before_stays(tmp_path, monkeypatch):
     record({item.name: {"z3": UNKNOWN, "cvc5": PROVED}}, {item.name: True}, versions)
     assert checked_by(item.claim) == {"z3": ["square"], "cvc5": ["square"]}
     assert item.is_stored()
+    answers.cache_clear()  # of this folder
 
 
 def test_the_ledger_says_who_checks():

@@ -85,7 +85,10 @@ def grid_of_curves(
     grid = facets(rows, row=row, col=col, height=height, sharey=sharey)
     for (line, column, _), part in grid.facet_data():
         curves(grid.facet_axis(line, column), part, **lines)
-    _log_axes(grid, log)
+    grid.set(**{f"{letter}scale": "log" for letter in log})
+    if "y" in log:  # the panels may be too narrow for other numbers than powers of ten along x
+        for ax in grid.axes.flat:
+            plain_log_ticks(ax.yaxis)
     grid.set_axis_labels(labels[0], labels[1])
     grid.set_titles("")
     for ax, value in zip(grid.axes[0], grid.col_names, strict=True):
