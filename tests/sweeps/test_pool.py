@@ -66,7 +66,7 @@ def test_what_a_job_raises_is_raised():
 
 SCRIPT = """
 import os, time
-from linrep.sweeps.workers import WorkerPool, completed
+from linrep.sweeps.workers import WorkerPool, run_jobs
 
 def end():
     os._exit(1)
