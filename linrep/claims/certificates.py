@@ -204,7 +204,8 @@ def record(
 ) -> None:
     """Write questions and answers beside the pages of proofs.
 
-    Where a solver does not decide what it has decided before, its earlier answer stays.
+    Where a solver does not decide what it has decided before, its earlier answer stays; so does
+    that hypotheses are possible.
 
     Parameters
     ----------
@@ -226,12 +227,14 @@ def record(
             solver: {"version": versions[solver], "answer": answer}
             for solver, answer in given.items()
         }
-        known_before = entries.get(name, {"sha256": ""})
-        if known_before["sha256"] == digest(question):
-            for solver, before in known_before["solvers"].items():
+        hypotheses = POSSIBLE if possible[name] else "unknown"
+        earlier = entries.get(name, {"sha256": ""})
+        if earlier["sha256"] == digest(question):
+            for solver, before in earlier["solvers"].items():
                 if solvers[solver]["answer"] not in (PROVED, REFUTED):
                     solvers[solver] = before
-        hypotheses = POSSIBLE if possible[name] else "unknown"
+            if earlier["hypotheses"] == POSSIBLE:
+                hypotheses = POSSIBLE
         entries[name] = {
             "sha256": digest(question), "solvers": solvers, "hypotheses": hypotheses
         }  # fmt: skip

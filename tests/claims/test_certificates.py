@@ -166,7 +166,7 @@ def test_what_was_decided_before_stays(tmp_path, monkeypatch):
     (tmp_path / "flute").mkdir()
     versions = {"z3": "1", "cvc5": "2"}
     record({item.name: {"z3": PROVED, "cvc5": UNKNOWN}}, {item.name: True}, versions)
-    record({item.name: {"z3": UNKNOWN, "cvc5": PROVED}}, {item.name: True}, versions)
+    record({item.name: {"z3": UNKNOWN, "cvc5": PROVED}}, {item.name: False}, versions)
     assert checked_by(item.claim) == {"z3": ["square"], "cvc5": ["square"]}
     assert item.is_stored()
     answers.cache_clear()  # of this folder
