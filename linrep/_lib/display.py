@@ -14,6 +14,7 @@ _LETTERS = 60  # of a text
 #: Of each verdict its sign and its colour, as in the report.
 _BADGES = {
     "holds": ("✓ ", "#00694a"),
+    "misprint": ("≠ ", "#1f35d6"),
     "fails": ("✗ ", "#a63a00"),
     "vacuous": ("∅ ", "#6a2fb0"),
     "undecided": ("? ", "#333841"),

@@ -11,7 +11,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import filter as filter_names
+from fnmatch import fnmatchcase
 from fractions import Fraction
 from functools import cache
 from hashlib import sha256
@@ -22,6 +22,7 @@ from typing import Any
 from linrep._lib import atomic as files
 from linrep._lib import scripts
 from linrep._lib.suggest import unknown
+from linrep.claims.counterexamples import path_of
 from linrep.claims.smtlib import Term, script
 
 #: In the folder of a paper: questions, and the file of what solvers have answered.
@@ -175,26 +176,19 @@ def answers() -> Mapping[str, Mapping[str, Any]]:
 
 
 def select(patterns: Iterable[str] = ()) -> dict[str, Certificate]:
-    """Return certificates by name: all, or those of claims.
+    """Return certificates by name: all, or those of claims, of which not all have some.
 
     Parameters
     ----------
     patterns : iterable of str
         Ids of claims, with ``*`` and ``?`` as in file names.
-
-    Raises
-    ------
-    ValueError
-        If a pattern matches no claim with a certificate.
     """
-    known = certificates()
-    claims = list(dict.fromkeys(item.claim for item in known.values()))
     patterns = list(patterns) or ["*"]
-    for pattern in patterns:
-        if not filter_names(claims, pattern):
-            raise ValueError(unknown("no inequality for solvers of", pattern, claims))
-    wanted = {name for pattern in patterns for name in filter_names(claims, pattern)}
-    return {name: item for name, item in known.items() if item.claim in wanted}
+    return {
+        name: item
+        for name, item in certificates().items()
+        if any(fnmatchcase(item.claim, pattern) for pattern in patterns)
+    }
 
 
 def record(
@@ -290,4 +284,5 @@ def say_checked(claim: str) -> str:
     groups: dict[str, list[str]] = {}
     for step, solvers in by_step.items():
         groups.setdefault(" and ".join(solvers), []).append(step.replace("_", " "))
-    return "; ".join(f"{solvers} ({', '.join(steps)})" for solvers, steps in groups.items())
+    said = [f"{solvers} ({', '.join(steps)})" for solvers, steps in groups.items()]
+    return "; ".join(said + ["Python's fractions (counterexample)"] * path_of(claim).is_file())

@@ -63,22 +63,36 @@ class Hypothesis:
     Parameters
     ----------
     name, statement : str
-        Such as "Assumption 2", and what it says.
+        Such as "Assumption 2", and what a check takes it to say.
     test : callable
         ``test(problem, participants) -> bool``.
+    printed : str
+        What the paper has in its place, in short; "" where that says the same.
+    change : {"", "narrower", "mended"}
+        What was done to it: narrower where a check covers part of what the paper allows, mended
+        where nothing, or nothing of interest, is as the paper has it.
     """
 
     name: str
     statement: str
     test: Callable[[Any, int], bool] = field(compare=False, repr=False)
+    printed: str = ""
+    change: str = ""
+
+    def __post_init__(self):
+        if self.change not in ("", "narrower", "mended"):
+            raise ValueError(f"change must be narrower, mended or empty, got {self.change!r}")
+        if self.change and not self.printed:
+            raise ValueError(f"{self.name}: printed must have the paper's words, as they differ")
 
     def __call__(self, problem: Any, participants: int | None = None) -> bool:
         """Tell whether a problem satisfies it, with so many clients a round (all by default)."""
         return bool(self.test(problem, problem.n if participants is None else participants))
 
     def __str__(self) -> str:
-        """Return its name and what it says."""
-        return f"{self.name} ({self.statement})"
+        """Return its name, what it says, and what the paper has where that differs."""
+        printed = f"{self.change or 'printed'}: the paper has “{self.printed}”"
+        return f"{self.name} ({self.statement}{f'; {printed}' if self.printed else ''})"
 
 
 @dataclass(frozen=True)
@@ -106,6 +120,9 @@ class Claim:
         hold; by default the corrected claim shows that it can.
     corrects : str
         Id of the claim of which this one is the corrected version.
+    stronger : mapping of str to {-1, 0, 1}
+        Of constants, exponents and constants of hypotheses: whether a smaller or a larger value
+        says more; 0 where any other value does, as in an identity.
     """
 
     id: str
@@ -119,6 +136,7 @@ class Claim:
     corrects: str = ""
     constants: Mapping[str, Any] = field(default_factory=dict, compare=False)
     expected: str = HOLDS
+    stronger: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self):
         if self.expected not in VERDICTS:
@@ -133,10 +151,15 @@ class Claim:
         known = list(inspect.signature(self.check).parameters)[2:]
         if not self.control:
             raise ValueError(f"{self.id}: negative_control must name a version that is false")
-        for name in (*self.constants, *self.control, *(self.holds_with or ())):
+        for name in (*self.constants, *self.control, *(self.holds_with or ()), *self.stronger):
             if name not in known:
                 raise ValueError(
                     f"{self.id}: the check takes no {name!r} after (budget, rng), only {known}"
+                )
+        for name, direction in self.stronger.items():
+            if direction not in (-1, 0, 1):
+                raise ValueError(
+                    f"{self.id}: stronger must be -1, 0 or 1 for {name}, got {direction!r}"
                 )
 
     def __repr__(self):
@@ -231,11 +254,21 @@ class Claim:
             ]
         return measured
 
+    def value_of(self, name: str) -> Any:
+        """Return the value of a constant in this version of the statement.
+
+        Parameters
+        ----------
+        name : str
+            A keyword argument of the check.
+        """
+        return self.constants.get(name, inspect.signature(self.check).parameters[name].default)
+
     def _is_changed_by(self, variant):
         """Tell whether a variant has other constants than the statement, whose derivation is."""
         parameters = inspect.signature(self.check).parameters
         return any(
-            name not in parameters or value != self.constants.get(name, parameters[name].default)
+            name not in parameters or value != self.value_of(name)
             for name, value in variant.items()
         )
 
@@ -250,6 +283,7 @@ class Claim:
         place: str = "",
         hypotheses: Iterable[Hypothesis] | None = None,
         expected: str = HOLDS,
+        stronger: Mapping[str, int] | None = None,
     ) -> Claim:
         """Register the corrected statement: the same check with other constants.
 
@@ -261,7 +295,7 @@ class Claim:
             Changes of the constants that make this version false.
         constants : mapping
             Keyword arguments of the check.
-        place, hypotheses : optional
+        place, hypotheses, stronger : optional
             Those of the printed statement by default.
 
         Returns
@@ -280,6 +314,7 @@ class Claim:
                 control=dict(negative_control),
                 corrects=self.id,
                 expected=expected,
+                stronger=self.stronger if stronger is None else dict(stronger),
             )
         )
 
@@ -335,12 +370,13 @@ def statement(
     holds_with: Mapping[str, Any] | None = None,
     corrects: str = "",
     expected: str = HOLDS,
+    stronger: Mapping[str, int] | None = None,
 ) -> Callable[[Callable[..., Any] | Claim], Claim]:
     """Turn a check into a statement: a decorator, which may be applied several times to a function.
 
     Parameters
     ----------
-    id, plain, place, latex, hypotheses, constants, corrects, expected
+    id, plain, place, latex, hypotheses, constants, corrects, expected, stronger
         As in :class:`Claim`. A file makes an id once; another file's statement takes its place.
     negative_control : mapping
         Keyword arguments of the check under which the statement is false. Where it fails as
@@ -370,6 +406,7 @@ def statement(
                 corrects=corrects,
                 constants=dict(constants or {}),
                 expected=expected,
+                stronger=dict(stronger or {}),
             )
         )
 

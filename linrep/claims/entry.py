@@ -14,7 +14,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from linrep._lib.display import badge, literal
-from linrep.claims import formulas, ledger
+from linrep.claims import formulas, ledger, sensitivity
 from linrep.claims.certificates import say_checked
 from linrep.claims.claim import Claim, claims, corrections, paper_of, unknown
 from linrep.claims.evidence import Result
@@ -69,6 +69,11 @@ class Entry:
         """Solvers that prove steps of its proof, "" where there are none."""
         return "" if self.file else say_checked(self.claim.id)
 
+    @property
+    def sensitivity(self) -> str:
+        """The smallest changes that its check notices, "" where no constant is named."""
+        return "" if self.file else sensitivity.say(self.claim)
+
     def _why(self):
         if self.finding is None:
             return ""
@@ -96,6 +101,7 @@ class Entry:
         yield "proof", unescaped(self.proof.headline) if self.proof else ""
         yield "derivation", _paragraphs(self.proof.text) if self.proof else ""
         yield "checked by", self.checked_by
+        yield "sensitive", self.sensitivity
         yield "corrects", self.claim.corrects
         yield "corrected", ", ".join(self.corrected_by)
         yield "check it", shlex.join(words)

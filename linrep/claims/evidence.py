@@ -16,7 +16,9 @@ from linrep.claims.quantities import LOWER, UPPER, VALUE, Fact
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-HOLDS, FAILS, VACUOUS, UNDECIDED = VERDICTS = ("holds", "fails", "vacuous", "undecided")
+HOLDS, MISPRINT, FAILS, VACUOUS, UNDECIDED = VERDICTS = (
+    "holds", "misprint", "fails", "vacuous", "undecided",
+)  # fmt: skip
 #: In place of a verdict, of a check that raised.
 ERROR = "error"
 
@@ -34,6 +36,7 @@ LEVEL = LEDGER_LEVEL / STATISTICAL_CLAIMS
 
 _VERBS = {  # of one, and of several
     HOLDS: ("holds", "hold"),
+    MISPRINT: ("is a misprint", "are misprints"),
     FAILS: ("fails", "fail"),
     ERROR: ("stops with an error", "stop with an error"),
 }
@@ -138,9 +141,10 @@ class Evidence:
 
     Attributes
     ----------
-    verdict : {"holds", "fails", "vacuous", "undecided", "error"}
-        Vacuous: the hypotheses or the bound say nothing at any size that can exist. Error: the
-        check raised.
+    verdict : {"holds", "misprint", "fails", "vacuous", "undecided", "error"}
+        Misprint: it fails where it is stated, and holds in the form that the paper prints
+        elsewhere. Vacuous: the hypotheses or the bound say nothing at any size that can exist.
+        Error: the check raised.
     sentence : str
         What was found, in one sentence.
     measured, predicted : float
@@ -176,6 +180,10 @@ class Evidence:
         finite domain, statistical at a level, or searched. "" where it is undecided.
     reading : str
         Where the text can be read in several ways, which are the parts: the one that was taken.
+    phrase : str
+        The paper's words that can be read so.
+    printed_at : str
+        Of a reading: where else the paper has this form, "" where it reads the sentence itself.
     """
 
     verdict: str
@@ -197,6 +205,8 @@ class Evidence:
     kinds: tuple[str, ...] = ()
     strength: str = ""
     reading: str = ""
+    phrase: str = ""
+    printed_at: str = ""
     measured_is: str = VALUE
     predicted_is: str = VALUE
 
@@ -208,11 +218,13 @@ class Evidence:
 
     @property
     def readings(self) -> tuple[Mapping[str, Any], ...]:
-        """For each way in which a part can be read: its name, whether it was taken, its verdict."""
+        """For each way in which a part can be read: its name, where, whether taken, its verdict."""
         return tuple(
             {
                 "of": item.name,
+                "phrase": item.phrase,
                 "reading": part.name,
+                "printed_at": part.printed_at,
                 "taken": part.name == item.reading,
                 "verdict": part.verdict,
                 "strength": part.strength,
@@ -433,7 +445,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
     ----------
     parts : iterable of Evidence
         Named. One that fails makes the whole fail; else one that is undecided makes the whole
-        undecided, else one that is vacuous makes it vacuous.
+        undecided, else one that is vacuous makes it vacuous, and one misprint a misprint.
 
     Returns
     -------
@@ -445,7 +457,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
     parts = tuple(parts)
     if not parts:
         raise ValueError("parts must hold at least one piece of evidence, got none")
-    order = (FAILS, UNDECIDED, VACUOUS, HOLDS)
+    order = (FAILS, UNDECIDED, VACUOUS, MISPRINT, HOLDS)
 
     def rank(part):
         firm = STRENGTHS.index(part.strength) if part.strength else len(STRENGTHS)
@@ -471,7 +483,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         name="",
         reading="",
         parts=parts,
-        strength=strength_of(parts, chief.verdict, every=chief.verdict == HOLDS),
+        strength=strength_of(parts, chief.verdict, every=chief.verdict in (HOLDS, MISPRINT)),
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
         points=pd.concat(tables, ignore_index=True) if tables else None,
     )

@@ -174,8 +174,10 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Result]) -> dict[str
         "# Ledger",
         "",
         "Each statement of the papers that can be tested, with its verdict, as recorded by `linrep "
-        "verify --record`: it **holds**, it **fails**, it is **vacuous** (its hypotheses or its "
-        "bound say nothing at any size that can exist), or it is **undecided**. The probability "
+        "verify --record`: it **holds**, it is a **misprint** (it fails where it is stated, and "
+        "holds in a form that the paper prints elsewhere), it **fails**, it is **vacuous** (its "
+        "hypotheses or its bound say nothing at any size that can exist), or it is **undecided**. "
+        "The probability "
         "that any verdict in the ledger is wrong by chance is at most "
         f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness is "
         "the ratio of the left to the right side of a bound, where both are positive. A number "
@@ -347,13 +349,23 @@ def readings(result: Result) -> list[str]:
         by_part.setdefault(item["of"], []).append(item)
     lines = []
     for name, items in by_part.items():
-        (taken,) = (item["reading"] for item in items if item["taken"])
+        (taken,) = (item for item in items if item["taken"])
         others = "; ".join(
-            f"{item['reading']}: {item['verdict']}" for item in items if not item["taken"]
+            f"{_reading(item)}: {item['verdict']}" for item in items if not item["taken"]
         )
         prefix = f"{name}: " if name else ""
-        lines.append(f"{prefix}read as “{taken}”" + (f" (otherwise {others})" if others else ""))
+        of = f"“{taken['phrase']}” " if taken.get("phrase") else ""
+        line = f"{prefix}{of}read as “{_reading(taken)}”"
+        line += f" (otherwise {others})" if others else ""
+        good = sum(item["verdict"] == HOLDS for item in items)
+        lines.append(f"{line}; {good} of {len(items)} readings hold{'s' * (good == 1)}")
     return lines
+
+
+def _reading(item):
+    """Return the name of a reading, with where another form than the sentence's is printed."""
+    place = item.get("printed_at")
+    return f"{item['reading']}, printed in {place}" if place else item["reading"]
 
 
 def largest_failure(result: Result) -> str:

@@ -72,7 +72,7 @@ class Statements(Mapping[str, Entry]):
             paper, the statement in plain words, and what is wrong with it.
         paper : str, optional
             Such as "fedrep".
-        verdict : {"holds", "fails", "vacuous", "undecided"}, optional
+        verdict : {"holds", "misprint", "fails", "vacuous", "undecided"}, optional
             As it is recorded.
         severity : {"misprint", "constant", "proof step", "statement", "conclusion"}, optional
             What a failure concerns.

@@ -64,7 +64,9 @@ class Measurement:
         the ends of an interval, a sum broken off or the first terms of an estimate are bounds.
     exact : bool
         Its own numbers prove it, as enclosing intervals do; else "proved" is what a derivation
-        says, which is of the statement's constants alone.
+        says, which is of the statement's constants alone and never grounds a failure.
+    printed_at : str
+        Of a reading: where else the paper has this form, "" where it reads the sentence itself.
     """
 
     _: KW_ONLY
@@ -77,6 +79,7 @@ class Measurement:
     measured_is: str = VALUE
     predicted_is: str = VALUE
     exact: bool = False
+    printed_at: str = ""
 
     #: Whether deciding it can go wrong by chance.
     statistical: ClassVar[bool] = False
@@ -103,6 +106,7 @@ class Measurement:
             predicted_is=self.predicted_is,
             kinds=tuple(filter(None, [self.kind])),
             strength=self._strength(decided.verdict),
+            printed_at=self.printed_at,
         )
 
     def picture(self, level: float) -> pd.DataFrame | None:
@@ -129,7 +133,15 @@ class Measurement:
     def _strength(self, verdict):
         if verdict == UNDECIDED:
             return ""
-        return self.strength or (STATISTICAL if self.statistical else SEARCHED)
+        if verdict == FAILS and self._has_exact_numbers():
+            return PROVED
+        derived = self.strength == PROVED and verdict == FAILS
+        own = STATISTICAL if self.statistical else SEARCHED
+        return own if derived else self.strength or own
+
+    def _has_exact_numbers(self):
+        """Tell whether what was measured has no rounding."""
+        return self.exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,12 +196,9 @@ class Cases(Measurement):
             counterexample={**worst, "left": float(left), "right": float(right)} if fails else None,
         )
 
-    def _strength(self, verdict):
+    def _has_exact_numbers(self):
         left, right, _ = max(self.cases, key=_difference)
-        exact = all(isinstance(each, Rational) for each in (left, right))
-        if verdict == FAILS and exact and Fraction in (type(left), type(right)):
-            return PROVED  # by a counterexample without rounding
-        return super()._strength(verdict)
+        return self.exact or _are_exact(left, right)
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return left over right in order of size."""
@@ -290,21 +299,24 @@ class Condition(Measurement):
     ----------
     good : bool
         Whether the statement is true.
-    measured, claimed : float
+    measured, claimed : float or Fraction
         The number it is about, and what the statement says of it.
     n_trials : int
         Evaluations behind it.
     """
 
     good: bool = True
-    measured: float = math.nan
-    claimed: float = math.nan
+    measured: float | Fraction = math.nan
+    claimed: float | Fraction = math.nan
     _: KW_ONLY
     n_trials: int = 0
 
+    def _has_exact_numbers(self):
+        return self.exact or _are_exact(self.measured, self.claimed)
+
     def _decision(self, level):
         return decisions.condition(
-            self.good, self.measured, self.claimed, self.setting,
+            self.good, float(self.measured), float(self.claimed), self.setting,
             before=words(self.measured_is), n_trials=self.n_trials,
         )  # fmt: skip
 
@@ -384,9 +396,18 @@ class Readings(Measurement):
     ----------
     parts : sequence of Measurement
         One per reading, named after it.
+    phrase : str
+        The paper's words that can be read in several ways.
+    printed_elsewhere : mapping of str to str
+        Of readings that are another form than the sentence's own: where the paper prints it. If
+        only these hold, the sentence is a misprint. A form that is printed nowhere is no reading
+        but a corrected statement.
     """
 
     parts: Sequence[Measurement] = ()
+    _: KW_ONLY
+    phrase: str = ""
+    printed_elsewhere: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self):
         object.__setattr__(self, "parts", _listed("parts", self.parts))
@@ -397,6 +418,19 @@ class Readings(Measurement):
         names = [part.name for part in self.parts]
         if "" in names or len(set(names)) < len(names):
             raise ValueError(f"{_of(self)}: each reading must have a name of its own, got {names}")
+        for name, place in self.printed_elsewhere.items():
+            if name not in names or not place:
+                raise ValueError(
+                    f"{_of(self)}: printed_elsewhere must say of readings, {', '.join(names)}, "
+                    f"where they are printed, got {name!r}: {place!r}"
+                )
+        if set(names) <= set(self.printed_elsewhere):
+            raise ValueError(f"{_of(self)}: one reading must be of the sentence itself")
+        parts = [
+            replace(part, printed_at=self.printed_elsewhere.get(part.name, part.printed_at))
+            for part in self.parts
+        ]
+        object.__setattr__(self, "parts", parts)
         _check_no_strength(self)
 
     def underived(self) -> Readings:
@@ -449,6 +483,12 @@ def shared(measurements: Iterable[Measurement]) -> float:
         elif item.statistical or isinstance(item, Missing):
             total += item.weight
     return total
+
+
+def _are_exact(left, right):
+    """Tell whether two numbers are rational, and one of them a fraction."""
+    rational = isinstance(left, Rational) and isinstance(right, Rational)
+    return rational and Fraction in (type(left), type(right))
 
 
 def _difference(case):

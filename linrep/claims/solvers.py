@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
+from importlib.util import find_spec
 
 from linrep._lib.extras import need
 
@@ -90,6 +91,11 @@ def ask(solver: str, question: str, seconds: float) -> str:
 
 def _answer(sender, solver, question, seconds):
     sender.send(SOLVERS[solver](question, seconds))
+
+
+def are_installed() -> bool:
+    """Tell whether the solvers can be imported."""
+    return all(map(find_spec, SOLVERS))
 
 
 def versions() -> dict[str, str]:

@@ -15,6 +15,7 @@ from linrep.claims.evidence import (
     FAILS,
     HOLDS,
     LEVEL,
+    MISPRINT,
     STRENGTHS,
     UNDECIDED,
     VACUOUS,
@@ -104,14 +105,22 @@ def _decided(item, unit):
         several = tuple(part for part in parts if read_in_several_ways(part))
         return replace(combine(parts), parts=several, name=item.name)
     if isinstance(item, Readings):
-        return _best([_decided(part, unit) for part in item.parts], item.name)
+        best = _best([_decided(part, unit) for part in item.parts], item.name)
+        return replace(best, phrase=item.phrase)
     return item.decide(unit * item.weight if item.statistical else 0.0)
 
 
 def _best(readings, name):
-    """Put readings together: it fails only if all of them do."""
+    """Put readings together: it fails only if all of them do.
+
+    What fails however the sentence is read, and holds in a form printed elsewhere, is a misprint.
+    """
     order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
-    chief = min(readings, key=lambda reading: order.index(reading.verdict))
+    chief = min(readings, key=lambda each: (bool(each.printed_at), order.index(each.verdict)))
+    elsewhere = [each for each in readings if each.printed_at and each.verdict == HOLDS]
+    verdict = chief.verdict
+    if verdict == FAILS and elsewhere:
+        chief, verdict = elsewhere[0], MISPRINT
     counts = Counter(reading.verdict for reading in readings if reading is not chief)
     others = ", ".join(text for _, text in counted(counts))
     others = (
@@ -120,6 +129,8 @@ def _best(readings, name):
     whole = combine(readings)
     return replace(
         chief,
+        verdict=verdict,
+        printed_at="",
         sentence=f"{chief.name}: {chief.sentence}"
         + (f" ({others})" if counts else ""),
         name=name, reading=chief.name, parts=tuple(readings), points=whole.points,

@@ -24,19 +24,23 @@ from linrep.cli.text import echo, say_count, table
     "--record", is_flag=True, help="Write the questions in SMT-LIB, and what is answered."
 )
 def certify(ids, seconds, record):
-    """Have z3 and cvc5 decide scalar inequalities that proofs and derivations use.
+    """Have z3 and cvc5 decide inequalities of proofs, and evaluate counterexamples.
 
     Of all claims, or of some by id or pattern. Each inequality is a file in SMT-LIB beside the
     page of proofs, which any solver reads: "unsat" is the answer that proves it, as its negation is
-    asked for. Exit status 1 if one is not proved, is refuted, or has hypotheses that cannot be.
+    asked for. Each counterexample is a file of Python's standard library alone, in fractions. Exit
+    status 1 if an inequality is not proved, is refuted, or has hypotheses that cannot be, or a
+    counterexample is none.
     """
     with bad_input(ValueError):
         ids = names.match_spelling(ids, names.claims())
         names.check_claims(ids)
-    from linrep.claims import certificates, solvers
+    from linrep.claims import certificates, claims, counterexamples, select, solvers
 
-    with bad_input(ValueError):
-        chosen = certificates.select(ids)
+    examples = counterexamples.among(item.id for item in select(claims(), ids))
+    chosen = certificates.select(ids)
+    if not chosen and not examples:
+        raise BadInput("ID: no inequality for solvers and no counterexample is stored of these")
     versions = solvers.versions()
     for name, item in chosen.items():
         if not record and not item.is_stored():
@@ -53,6 +57,7 @@ def certify(ids, seconds, record):
         name: sum(answer == certificates.PROVED for answer in answers.values())
         for name, answers in said.items()
     }
+    false = [path for path in examples.values() if not counterexamples.is_one(path)]
     table(
         ["inequality", *versions, "hypotheses"],
         [
@@ -67,9 +72,12 @@ def certify(ids, seconds, record):
         f"{len(said)} inequalities of {of}: {counts[0]} proved by both solvers, {counts[1]} by "
         f"one, {counts[2]} by none ({time.perf_counter() - began:.0f} s)"
     )
+    echo(f"{say_count(len(examples), 'counterexample')} in fractions evaluated")
+    for path in false:
+        echo(f"{path} is none: its left side is not larger")
     if record:
         with bad_input(OSError):
             certificates.record(said, possible, versions)
     refuted = any(certificates.REFUTED in answers.values() for answers in said.values())
-    if refuted or counts[2] or not all(possible.values()):
+    if refuted or counts[2] or false or not all(possible.values()):
         raise click.exceptions.Exit(1)

@@ -23,6 +23,7 @@ GROUPS = {
     "Check": {
         "verify": "Check claims and compare with the ledger; --list lists them.",
         "certify": "Have solvers decide the inequalities that proofs use.",
+        "sensitivity": "Find the smallest change of a claim that its check notices.",
         "show": "Show a claim and why it fails; or a figure, algorithm, run.",
         "constants": "Estimate the constants that a paper's bounds leave open.",
         "reproduce": "Draw and check everything again: was it reproduced?",

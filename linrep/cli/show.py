@@ -151,6 +151,7 @@ def _claim(item, state, store, verbose):
         _line("reading", line)
     _explanation(item.finding, item.proof, verbose)
     _line("checked by", item.checked_by)
+    _line("sensitive", item.sensitivity)
     if result and result.counterexample:
         _line("instance", json.dumps(instance(result), ensure_ascii=False))
     _corrections(item)

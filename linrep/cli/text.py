@@ -18,8 +18,9 @@ _OBEYED = re.compile(
 )
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet's formulas may begin
 _COLORS = {
-    "holds": "green", "fails": "red", "vacuous": "yellow", "undecided": "cyan",
-    "error": "bright_red", "rejected": None, "title": "bright_white", "note": "yellow",
+    "holds": "green", "misprint": "blue", "fails": "red", "vacuous": "yellow",
+    "undecided": "cyan", "error": "bright_red", "rejected": None, "title": "bright_white",
+    "note": "yellow",
 }  # fmt: skip
 _NARROWEST = 16  # letters of the last column of a table, however narrow the terminal is
 _SENTENCE = 30  # letters that a sentence takes at least

@@ -74,7 +74,7 @@ def _reasons(results, verbose):
     for item in results:
         if item.verdict == "holds" and not item.readings:
             continue
-        known = item.verdict in ("fails", "vacuous") and item.id in why
+        known = item.verdict in ("misprint", "fails", "vacuous") and item.id in why
         reason = unescaped(why[item.id].headline) if known else item.sentence
         in_parts = verbose or not known
         several = failing_parts(part.verdict for part in item.parts) if in_parts else ""

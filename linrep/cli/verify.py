@@ -63,7 +63,7 @@ def _options(command):
     "--verdict",
     "verdicts",
     multiple=True,
-    type=click.Choice(["holds", "fails", "vacuous", "undecided"]),
+    type=click.Choice(["holds", "misprint", "fails", "vacuous", "undecided"]),
     help="Only claims with this verdict in the ledger, or else in the store.",
 )
 @click.option("--paper", "papers", multiple=True, help="Only claims of this paper.")

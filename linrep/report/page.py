@@ -32,6 +32,7 @@ PAPERS = {
 #: What each verdict means.
 MEANINGS = {
     "holds": "the check found nothing against the statement",
+    "misprint": "it fails where it is stated, and holds in a form that the paper prints elsewhere",
     "fails": "there is a counterexample, or a test rejects it",
     "vacuous": "its hypotheses cannot be met, or its bound is trivial, at any feasible size",
     "undecided": "the check says what it would take to decide",

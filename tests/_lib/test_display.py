@@ -10,6 +10,7 @@ import pytest
 
 import linrep as lr
 from linrep._lib import display as show
+from linrep.claims import VERDICTS
 from linrep.theory import flute, flute_lift, perfedsi, pflmf, pflmf_rounds
 from tests.tools import well_formed
 
@@ -77,7 +78,7 @@ def test_the_leading_of_many_values():
     assert show.show_first(np.arange(9)) == "0, 1, 2, 3 and 5 more"
 
 
-@pytest.mark.parametrize("verdict", ["holds", "fails", "vacuous", "undecided", "unchecked"])
+@pytest.mark.parametrize("verdict", [*VERDICTS, "unchecked"])
 def test_a_badge_has_a_word_and_can_be_read(verdict):
     html = show.badge(verdict)
     assert well_formed(html)[0].endswith(verdict)

@@ -13,6 +13,7 @@ from linrep.claims import (
     FAILS,
     HOLDS,
     LEVEL,
+    MISPRINT,
     UNDECIDED,
     VACUOUS,
     Budget,
@@ -344,3 +345,46 @@ def test_tightness_is_of_two_positive_sides():
 def test_what_is_no_measurement_is_refused(make, words):
     with complaint(ValueError, *words):
         make()
+
+
+def test_a_form_printed_elsewhere_makes_a_failure_a_misprint():
+    def reading(name, value):
+        return Cases([(value, 1.0, {})], name=name)
+
+    both = Readings(
+        [reading("as stated", 2.0), reading("with the bar", 0.5)],
+        phrase="d", printed_elsewhere={"with the bar": "Theorem A.1"},
+    )  # fmt: skip
+    decided = judge([both])
+    assert decided.verdict == MISPRINT
+    assert decided.parts[0].reading == "with the bar"
+    found = [(each["reading"], each["printed_at"], each["verdict"]) for each in decided.readings]
+    assert found == [("as stated", "", FAILS), ("with the bar", "Theorem A.1", HOLDS)]
+    assert judge(read(plain([both]))).verdict == MISPRINT
+    holding = Readings(
+        [reading("as stated", 0.5), reading("with the bar", 0.4)],
+        printed_elsewhere={"with the bar": "Theorem A.1"},
+    )
+    assert judge([holding]).verdict == HOLDS
+    assert judge([both, Cases([(2.0, 1.0, {})], name="another")]).verdict == FAILS
+    assert judge([both, Cases([(0.5, 1.0, {})], name="another")]).verdict == MISPRINT
+    with complaint(ValueError, "sentence itself"):
+        Readings([reading("a", 1.0)], printed_elsewhere={"a": "Theorem A.1"})
+    with complaint(ValueError, "Theorem A.1", "b"):
+        Readings([reading("a", 1.0)], printed_elsewhere={"b": "Theorem A.1"})
+
+
+@pytest.mark.parametrize(
+    ("failing", "strength"),
+    [
+        (Cases([(2.0, 1.0, {})], strength="proved"), "searched"),
+        (Cases([(Fraction(2), Fraction(1), {})]), "proved"),
+        (Condition(False, 2.0, 1.0, strength="proved"), "searched"),
+        (Condition(False, Fraction(2), Fraction(1)), "proved"),
+        (Condition(False, 2.0, 1.0, strength="proved", exact=True), "proved"),
+        (Mean(np.full(50, 2.0), equals=1.0, strength="proved"), "statistical"),
+        (Condition(False, 2.0, 1.0, strength="enumerated exactly"), "enumerated exactly"),
+    ],
+)
+def test_exact_numbers_prove_a_failure_and_a_derivation_does_not(failing, strength):
+    assert judge([failing]).strength == strength

@@ -96,6 +96,7 @@ WRONG = [
     ("show altgdmn", "did you mean altgdmin?"),
     ("report fedrep.lema5", "did you mean fedrep.lemma5"),
     ("certify fedrep.lema5", "did you mean fedrep.lemma5"),
+    ("sensitivity fedrep.lema5", "did you mean fedrep.lemma5"),
     ("constants fedrap", "no paper 'fedrap'; did you mean fedrep?"),
     ("new clam", "clam"),
     ("reproduce --claims some", "'numbered', 'all'"),

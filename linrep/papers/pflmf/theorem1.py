@@ -157,6 +157,7 @@ def theorem1(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=1.0):
     hypotheses=ASSUMPTIONS,
     negative_control={"p_power": 1.8},
     corrects="pflmf.theorem1",
+    stronger={"p_power": -1, "start": -1, "noise": -1, "T_power": 1},
 )
 def theorem1_corrected(budget, rng, *, p_power=2, start=2.0, noise=2.0, T_power=1.0):
     """Check it in the same way, with noise, and derive it from the round summed anew."""

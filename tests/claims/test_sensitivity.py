@@ -1,0 +1,101 @@
+"""Stronger versions of statements: what is moved, which way, and what becomes of it."""
+
+from fractions import Fraction
+
+import pytest
+
+from linrep.claims import Cases, Claim, claims, everywhere, ledger, sensitivity
+from linrep.claims.evidence import HOLDS, MISPRINT
+from linrep.claims.sensitivity import Mutant, measure, mutants, try_mutant, weaker
+from tests.tools import complaint
+
+
+def square(budget, rng, *, factor=4, power=2.0, offset=0, used=1):
+    """x^2 <= factor x^power / 4 + offset on [0, 1], at tenths."""
+    cases = [
+        (x**2, float(factor) * x**power / 4 + float(offset), {"x": x})
+        for x in (i / 10 for i in range(1, 11))
+    ]
+    yield Cases(cases, name="at tenths")
+
+
+def claim(stronger, **options):
+    return Claim(
+        "a.square", "x^2 is small", square, control={"power": 3.0}, stronger=stronger, **options
+    )
+
+
+def test_constants_are_moved_by_shares_of_themselves_and_exact_ones_stay_exact():
+    moved = mutants(claim({"factor": -1, "power": 1, "offset": -1, "used": 0}))
+    values = {(each.constant, each.share): [] for each in moved}
+    for each in moved:
+        values[each.constant, each.share].append(each.value)
+    half = Fraction(1, 2)
+    assert values["factor", half] == [2]
+    assert values["factor", Fraction(1, 20)] == [Fraction(19, 5)]
+    assert values["power", half] == [3.0]
+    assert values["offset", half] == [Fraction(-1, 2)]
+    assert values["used", half] == [Fraction(3, 2), half]
+    less = {each.constant: each.value for each in weaker(claim({"factor": -1, "used": 0}))}
+    assert less == {"factor": Fraction(21, 5)}
+
+
+def test_the_smallest_change_that_is_noticed_is_found(monkeypatch):
+    item = claim({"factor": -1, "used": -1})
+    monkeypatch.setattr(sensitivity, "claims", lambda papers: {item.id: item})
+    found = measure(item)
+    assert found["factor"] == {"value": "4", "moved": {"5": "refuted"}}
+    assert found["used"]["moved"] == {"5": "accepted", "10": "accepted", "50": "accepted"}
+
+
+def test_intervals_prove_a_stronger_version(monkeypatch):
+    def check(budget, rng, *, bound=2, other=1):
+        bound = Fraction(bound)
+        yield everywhere(
+            lambda x: bound.denominator * x * x, lambda x: 0 * x + bound.numerator, {"x": (0, 1)}
+        )
+
+    item = Claim("a.intervals", "x^2 <= 2", check, control={"bound": Fraction(1, 2)},
+                 stronger={"bound": -1, "other": 1})  # fmt: skip
+    monkeypatch.setattr(sensitivity, "claims", lambda papers: {item.id: item})
+    assert try_mutant(Mutant(item.id, "bound", Fraction(1, 20), Fraction(3, 2))) == "true"
+    assert try_mutant(Mutant(item.id, "bound", Fraction(1, 20), Fraction(3, 4))) == "refuted"
+
+
+def test_a_direction_is_one_of_three_and_of_a_constant_that_there_is():
+    with complaint(ValueError, "factor", "2"):
+        claim({"factor": 2})
+    with complaint(ValueError, "facter"):
+        claim({"facter": 1})
+
+
+def test_a_family_of_examples_refutes_by_solvers():
+    pytest.importorskip("z3")
+    pytest.importorskip("cvc5")
+    moved = Mutant("pflmf.theorem1.corrected", "p_power", Fraction(1, 20), Fraction(19, 10))
+    assert try_mutant(moved) == "refuted"
+
+
+def test_what_is_recorded_is_of_the_constants_that_claims_name():
+    known, entries, wrong = claims(), ledger.recorded(), []
+    for item in known.values():
+        of = sensitivity.recorded(item.paper).get(item.id, {})
+        named = item.stronger if entries[item.id].verdict in (HOLDS, MISPRINT) else {}
+        if set(of) != set(named):
+            wrong.append(f"{item.id}: {sorted(named)}, recorded {sorted(of)}")
+        for name, each in of.items():
+            if each["value"] != str(item.value_of(name)):
+                wrong.append(f"{item.id}: {name} is {item.value_of(name)}, not {each['value']}")
+    assert not wrong, "linrep sensitivity --record"
+
+
+@pytest.mark.slow
+def test_what_says_less_is_not_refuted():
+    """Else a constant was moved the wrong way; those of statistical claims are left out."""
+    entries, wrong = ledger.recorded(), []
+    for item in claims().values():
+        exact = entries[item.id].verdict == HOLDS and entries[item.id].level == 0
+        for moved in weaker(item) if exact else ():
+            if try_mutant(moved) == "refuted":
+                wrong.append(f"{moved.claim}: {moved.constant} = {moved.value}")
+    assert not wrong
