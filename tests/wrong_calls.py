@@ -102,7 +102,7 @@ OWN = {
     "claims.Cases": {"cases": [(1.0, 2.0, {})]},
     "claims.Claim": {"check": signed, "control": {"sign": -1}},
     "claims.Claim.corrected": {"negative_control": {"power": 3.0}, "constants": {"power": 2.0}},
-    "claims.Claim.value_of": {"name": "sign"},
+    "claims.Claim.value_of": {"name": "power"},
     "claims.Claim.verify": {"budget": "quick"},
     "claims.Constant": {"rows": ROWS, "along": ["x"], "of": "y"},
     "claims.Curve": {
