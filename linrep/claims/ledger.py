@@ -15,6 +15,7 @@ import pandas as pd
 from linrep._lib import atomic as files
 from linrep._lib import scripts
 from linrep._lib.display import number as show
+from linrep.claims import sensitivity
 from linrep.claims.certificates import checked_by
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import (
@@ -285,6 +286,8 @@ def _section(name, item, entry):
         ]
     if several := readings(entry):
         lines += ["", *(f"- {cell(line)}" for line in several)]
+    if noticed := sensitivity.say(item):
+        lines += ["", f"Sensitivity: {cell(noticed)}."]
     if most := largest_failure(entry):
         lines += ["", f"Largest failure: {cell(most)}."]
     if entry.facts:
