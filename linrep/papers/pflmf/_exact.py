@@ -1,4 +1,4 @@
-"""Rounds and bounds of runs in rational numbers, for counterexamples without rounding.
+"""Rounds in rational numbers, for comparisons without rounding.
 
 The factors are scalars u and v_i, the functions f_i(x) = h_i (x - a_i)^2/2 + c_i x. Expectations of
 them are those of first and second moments, so that they are the same for all independent noise.
@@ -12,14 +12,21 @@ from typing import NamedTuple
 Rational = Fraction | int
 
 
-def rational(x: float) -> Fraction:
+def rational(x: float | Fraction) -> Fraction:
     """Return the fraction that a short decimal number stands for."""
     return Fraction(x).limit_denominator(10**6)
 
 
-def power(p: Fraction, exponent: float) -> Fraction | float:
-    """Return p^exponent, a fraction for whole exponents."""
-    return p ** int(exponent) if float(exponent).is_integer() else float(p) ** exponent
+def power(p: Fraction, exponent: float | Fraction) -> Fraction:
+    """Return p^exponent; a lower bound, near to it, where the exponent is not whole."""
+    if Fraction(exponent).denominator == 1:
+        return p ** int(exponent)
+    from flint import arb, fmpq
+
+    power = rational(exponent)
+    bound = arb(fmpq(p.numerator, p.denominator)) ** fmpq(power.numerator, power.denominator)
+    mantissa, binary = bound.lower().man_exp()
+    return int(mantissa) * Fraction(2) ** int(binary)
 
 
 class Scalar(NamedTuple):
@@ -108,68 +115,3 @@ def exact_round(f: Scalar, u, v, p, K, eta, L, variance=Fraction(0), steps=None)
         {"h": f.h, "a": f.a, "c": f.c, "u": str(u), "v": [str(x) for x in v], "p": str(p), "K": K,
          "eta": str(eta), "L": str(L), "sigma^2": str(variance)},
     )  # fmt: skip
-
-
-def square(p: Fraction, K: int, eta: Fraction, v: Fraction) -> Exact:
-    """Return a round of (uv)^2/2 at u = 1 and 0 < v <= 1/2.
-
-    With eta < 1/2 no round leaves [0, 1] x [0, 1/2], where |v^2|, |2uv| and |u^2|, the second
-    derivatives, are at most 1: L = 1, and F* = 0.
-    """
-    return exact_round(Scalar((1,), (0,), (0,)), Fraction(1), [v], p, K, eta, Fraction(1))
-
-
-def affine(p: Fraction, K: int, eta: Fraction) -> Exact:
-    """Return a round of f_1(x) = x and f_2(x) = -x at u = v_1 = v_2 = 1.
-
-    The gradient in U is (v_1 - v_2)/2, that in V is (u, -u)/2: Lipschitz everywhere, with constants
-    1/sqrt 2, so that L = 1 is one.
-    """
-    f = Scalar((0, 0), (0, 0), (1, -1))
-    one = Fraction(1)
-    return exact_round(f, one, [one, one], p, K, eta, one)
-
-
-class Run(NamedTuple):
-    """What a run of (uv)^2/2 from u = 1 is known to do, and Theorem 1's constants for it."""
-
-    p: Fraction
-    eta: Fraction
-    L: Fraction
-    T: int
-    variance: Fraction
-    gap: Fraction
-    least_V: Fraction  # of (1/T) sum_t E grad_V^2, K = 1
-
-    def sides(self, p_power: float, start: float, noise: float) -> tuple:
-        """Return a lower bound of the left side, and the right side."""
-        left = power(self.p, p_power) * self.least_V
-        slack = 1 - 2 * self.eta * self.L
-        right = rational(start) * self.gap / (self.eta * self.T * slack)
-        return left, right + rational(noise) * self.eta * self.L * self.variance / slack
-
-    def instance(self) -> dict:
-        """Return its numbers."""
-        return {"F": "(uv)^2/2", "u": 1, "v^2": str(2 * self.gap), "K": 1, "p": str(self.p),
-                "eta": str(self.eta), "L": str(self.L), "T": self.T,
-                "sigma^2": str(self.variance)}  # fmt: skip
-
-
-def run(p: Fraction, T: int, v: Fraction, eta=Fraction(1, 4), sigma=Fraction(0)) -> Run:
-    """Return bounds of a run whose noise is +-sigma, for U moved by all or by participants.
-
-    |v_t| never exceeds M = v + T p eta sigma, nor |u_t - 1| the number d = T eta (2 M^2 + sigma).
-    On [1 - d, 1 + d] x [-M, M], with M <= 1/2, the second derivatives are at most L = (1 + d)^2. A
-    participant's E v^2 falls by at most the factor (1 - p eta L)^2, noise adds to it, and
-    (1 - x)^t >= 1 - t x. `eta` is that for L = 1; the step size is eta/L.
-    """
-    M = v + T * p * eta * sigma
-    d = T * eta * (2 * M**2 + sigma) if sigma else T * eta * v**2
-    assert 2 * M <= 1
-    assert d < 1
-    # Without noise u and v only fall: L = 1.
-    L = (1 + d) ** 2 if sigma else Fraction(1)
-    eta = eta / L
-    lost = p * (1 - (1 - p * eta * L) ** 2)
-    share = 1 - Fraction(T - 1, 2) * lost
-    return Run(p, eta, L, T, sigma**2, v**2 / 2, (1 - d) ** 4 * v**2 * share)

@@ -14,6 +14,7 @@ from linrep.claims import Cases, Curve, Mean, Missing, Together
 from linrep.claims.quantities import LOWER
 from linrep.claims.tables import curve
 from linrep.papers.pflmf import _exact
+from linrep.papers.pflmf.counterexamples import theorem1, theorem1_noise
 from linrep.problems.objectives import Objectives
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
@@ -202,15 +203,22 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
     They hold whether U moves with all clients or with the participants: there is one client. With
     noise the step size is that of Corollary 2.
     """
-    small = Fraction(1, 100)
-    if noisy:
-        runs = [_exact.run(Fraction(1, 50), 10_000, small, Fraction(1, 200), small / 1000)]
-    else:
-        runs = [_exact.run(p, T, small) for p, T in ((Fraction(1, 10), 200), (Fraction(1, 4), 30))]
     cases = []
-    for each in runs:
-        left, right = each.sides(bound.p_power, bound.start, bound.noise)
-        cases.append((left / right, Fraction(1), each.instance()))
+    start, noise = _exact.rational(bound.start), _exact.rational(bound.noise)
+    if noisy:
+        p, T, sigma = theorem1_noise.P, theorem1_noise.T, theorem1_noise.SIGMA
+        least, gap, L, eta = theorem1_noise.terms()
+        right = (start * gap / (eta * T) + noise * eta * L * sigma**2) / (1 - 2 * eta * L)
+        runs = [(p, T, least, gap, L, eta, sigma, right)]
+    else:
+        runs, eta = [], Fraction(1, 4)
+        for p, T in ((Fraction(1, 10), 200), (Fraction(1, 4), 30)):
+            least, gap, factor = theorem1.terms(p, T, eta)
+            runs.append((p, T, least, gap, Fraction(1), eta, Fraction(0), start * gap * factor))
+    for p, T, least, gap, L, eta, sigma, right in runs:
+        at = {"F": "(uv)^2/2", "u": 1, "v^2": str(2 * gap), "K": 1, "p": str(p), "eta": str(eta),
+              "L": str(L), "T": T, "sigma^2": str(sigma**2)}  # fmt: skip
+        cases.append((_exact.power(p, bound.p_power) * least / right, Fraction(1), at))
     return Cases(
         cases, name="(uv)^2/2, in fractions", quantity="left over right side", strength=strength,
         shown=("p", "T"), measured_is=LOWER,

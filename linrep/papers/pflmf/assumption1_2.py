@@ -24,6 +24,7 @@ from linrep.claims.measurements import Array
 from linrep.claims.quantities import LOWER
 from linrep.papers.pflmf import _cases
 from linrep.papers.pflmf._hypotheses import stops_falling
+from linrep.papers.pflmf.counterexamples.assumption2_minibatches import variance as of_one_sample
 from linrep.problems import Objectives
 from linrep.theory import pflmf as theory
 
@@ -297,16 +298,6 @@ def assumption2(budget, rng, *, factor=1.0):
     yield Identity(variances, 1e-9, name="additive noise, variance sigma^2", strength=PROVED)
 
 
-def one_sample_variance(radius: Fraction) -> Fraction:
-    """Return the variance in U of one of two samples, x = 0 or 1 and y = 0, at u = v = radius.
-
-    The gradient of x^2 (u v)^2/2 in u is x^2 u v^2, that is, 0 or radius^3.
-    """
-    gradients = [x**2 * radius**3 for x in (0, 1)]
-    mean = sum(gradients, Fraction(0)) / 2
-    return sum(((each - mean) ** 2 for each in gradients), Fraction(0)) / 2
-
-
 @statement(
     "pflmf.assumption2.minibatches",
     place="Assumption 2, of the estimator in Section 5",
@@ -322,12 +313,12 @@ def minibatches(budget, rng, *, power=0.0):
 
     One client, least squares, in rational numbers; and least squares and logistic losses of two.
     """
-    start = one_sample_variance(Fraction(1))
+    start = of_one_sample(Fraction(1))
     cases = []
     for radius in map(Fraction, (1, 10, 100, 1000)):
         allowed = start * (radius ** int(power) if power == int(power) else float(radius) ** power)
         at = {"x": [0, 1], "y": [0, 0], "u": str(radius), "v": str(radius)}
-        cases.append((one_sample_variance(radius) / allowed, Fraction(1), at))
+        cases.append((of_one_sample(radius) / allowed, Fraction(1), at))
     yield Cases(
         cases, name="two samples, one client, exact", quantity="variance over that at u = v = 1"
     )

@@ -9,6 +9,9 @@ from linrep.claims import Cases, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.pflmf import _exact
 from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf.counterexamples import step_a_display as a_by_hand
+from linrep.papers.pflmf.counterexamples import step_b_display as b_by_hand
+from linrep.papers.pflmf.counterexamples import step_c_display as c_by_hand
 
 _SHARES = (Fraction(1, 10), Fraction(1, 4), Fraction(1, 2), Fraction(1))
 _STEPS = (1, 2, 5)
@@ -69,6 +72,12 @@ def step_a(budget, rng, *, masked=False, factor=1.0):
         Cases(cases[start], name=name, quantity=_QUANTITY, strength=strength)
         for start, name in ((True, "k = 0"), (False, "in the mean over D"))
     )
+    left, right = a_by_hand.sides(masked=masked)
+    at = {"F": "(uv)^2/2", "u": 1, "v": "1/100", "p": "1/2", "K": 2, "eta": "49/100", "k": 1}
+    yield Cases(
+        [(left, _exact.rational(factor) * right, at)], name="k = 1, K = 2, by hand",
+        quantity="E F(U, V_2) - E F(U, V_1)", strength=strength,
+    )  # fmt: skip
     yield first
     yield later if masked else Readings([later, _given_nobody(v)], name="k > 0")
 
@@ -105,7 +114,8 @@ def step_b(budget, rng, *, noisy=True, factor=1.0):
         at = {"F": "(uv)^2/2", "u": 1, "v": str(v), "noise of V": f"{noise}/10", "k": 1}
         # On [0, 1] x [-1/2, 1/2] the second derivatives are at most 1; grad_U = u v^2.
         smooth.append(((v**2 - new**2) ** 2, (v - new) ** 2, at))
-        moved.append(((v - new) ** 2, _exact.rational(factor) * (step * v) ** 2, at))
+        left, right = b_by_hand.sides(v, Fraction(noise, 10))
+        moved.append((left, _exact.rational(factor) * right, at))
     yield Cases(smooth, name="smoothness", quantity="squared change of grad_U")
     yield Cases(moved, name="what the heads have moved by", quantity="|V - V_1|^2")
 
@@ -142,8 +152,15 @@ def step_c(budget, rng, *, masked=False, factor=1.0):
             increase = after.after_both - before.after_both
             name = "k = 0" if k == 0 else "k > 0"
             found[name].append((increase / unit, right / unit, {**r.instance, "k": k}))
+    strength = PROVED if masked else ""
+    left, right = c_by_hand.sides(masked=masked, factor=_exact.rational(factor))
+    at = {"F": "(uv)^2/2", "u": 1, "v": "1/1000", "p": "1/10", "K": 20, "eta": "49/100", "k": 19}
+    yield Cases(
+        [(left, right, at)], name="k = 19, K = 20, by hand",
+        quantity="E F(U+, V_20) - E F(U+, V_19)", strength=strength,
+    )  # fmt: skip
     for name, cases in found.items():
-        yield Cases(cases, name=name, quantity=_QUANTITY, strength=PROVED if masked else "")
+        yield Cases(cases, name=name, quantity=_QUANTITY, strength=strength)
 
 
 step_c.corrected(

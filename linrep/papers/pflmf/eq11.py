@@ -13,8 +13,9 @@ from linrep.claims import Cases, Identity, Mean, Readings, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.papers.pflmf import _cases, _exact
+from linrep.papers.pflmf import _cases
 from linrep.papers.pflmf._cases import QUADRATIC, Case
+from linrep.papers.pflmf.counterexamples import eq11 as growing
 from linrep.theory import pflmf_rounds
 
 
@@ -264,10 +265,10 @@ def _growing_exactly() -> Readings:
     """
     found: dict[str, list] = {"V^t on the right": [], "V_k on the right": []}
     for p in (Fraction(1, 10), Fraction(1, 2)):
-        f, one = _exact.Scalar((-1,), (0,), (0,)), Fraction(1)
-        r = _exact.exact_round(f, one, [one], p, 2, one / 4, one)
-        for k, cases in enumerate(found.values()):
-            cases.append((r.masked[1] / (p * r.steps[k]), one, {**r.instance, "k": 1}))
+        left, later, start = growing.squares(p)
+        at = {"F": "-(uv)^2/2", "u": 1, "v": 1, "p": str(p), "K": 2, "eta": "1/4", "k": 1}
+        for cases, square in zip(found.values(), (start, later), strict=True):
+            cases.append((left / (p * square), Fraction(1), at))
     return Readings(
         [Cases(cases, name=name, quantity="left over right side") for name, cases in found.items()],
         name="-(uv)^2/2, k = 1, exact",
@@ -276,10 +277,9 @@ def _growing_exactly() -> Readings:
 
 def _display_exactly() -> Cases:
     """Return the display before (11) from the right, as an equation: noise alone, n = 2."""
-    sigma_i = Fraction(1, 2)  # variance of each client's noise: sigma^2 = 1
-    at = {"n": 2, "D": [1, 0], "variance of each client's noise": "1/2", "sigma^2": 1}
+    at = {"n": 2, "D": [1, 0], "noise": "1/2 or -1/2 for each client", "sigma^2": "1/2"}
     return Cases(
-        [(2 * sigma_i, sigma_i, at)],
+        [(*growing.display(), at)],
         name="display, right <= left, exact",
         quantity="|D|_2^2 sigma^2",
     )

@@ -15,6 +15,7 @@ from linrep.claims import Cases, Curve, Fact, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.pflmf import _cases, _exact
 from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf.counterexamples import eq16 as by_hand
 from linrep.theory import pflmf as theory
 
 _LINKS = ("first", "second", "third")
@@ -228,18 +229,13 @@ def _affine_exactly(links, p_power, strength):
     if len(links) == len(_LINKS):
         found["first <= last"] = []
     for p, K, eta in product((Fraction(1, 10), Fraction(1, 3)), (1, 5), (Fraction(1, 4),)):
-        r = _exact.affine(p, K, eta)
-        first = eta * (1 - 2 * eta * r.L)
-        second = eta * _exact.power(p, p_power) * (1 - eta * p * r.L / (2 * K))
-        last = 2 * (r.value - r.after_both)
-        members = (
-            first * (r.delta_U + r.delta_V()), first * r.delta_U + second * r.delta_V(), last, last
-        )  # fmt: skip
-        for at in links:
-            pair = members[at] / members[at + 1], Fraction(1), r.instance
-            found[f"{_LINKS[at]} <="].append(pair)
+        first, second, last = by_hand.members(p, K, eta, _exact.power(p, p_power))
+        members, one = (first, second, last, last), Fraction(1)
+        at = {"f": ["x", "-x"], "u": 1, "v": [1, 1], "p": str(p), "K": K, "eta": str(eta), "L": 1}
+        for place in links:
+            found[f"{_LINKS[place]} <="].append((members[place] / members[place + 1], one, at))
         if "first <= last" in found:
-            found["first <= last"].append((members[0] / last, Fraction(1), r.instance))
+            found["first <= last"].append((first / last, one, at))
     for name, cases in found.items():
         yield Cases(
             cases,

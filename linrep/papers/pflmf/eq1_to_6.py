@@ -14,6 +14,7 @@ from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf import _exact
+from linrep.papers.pflmf.counterexamples import fedrep as by_hand
 
 
 @statement(
@@ -150,7 +151,7 @@ def fedrep(budget, rng, *, shared=True, excess=0):
         cases = []
         for n, d, k in ((6, 5, 1), (8, 6, 2), (20, 10, 3)):
             theta = fedrep_models(rng, n, d, k, network, shared)
-            rank = int(np.linalg.matrix_rank(theta))
+            rank = by_hand.rank(theta.tolist())
             at = {"n": n, "d": d, "k": k, "rank of Theta": rank, "Theta": theta.tolist()}
             cases.append((Fraction(k + network + 1 + excess), Fraction(rank), at))
         readings.append(Cases(cases, name=name, quantity="rank needed"))

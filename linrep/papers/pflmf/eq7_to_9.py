@@ -13,6 +13,7 @@ from linrep.claims.deviations import readings, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf._forms import SHARE, STEP, Round, instance, rounds_of, run
+from linrep.papers.pflmf.counterexamples.eq8_9 import moves
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
 
@@ -247,16 +248,10 @@ def _by_hand(full, theorem) -> Cases:
 
     Client 1 takes part, p = 1/2, K = 1, eta = 1/10; in rational numbers.
     """
-    p, eta = Fraction(1, 2), Fraction(1, 10)
-    slopes = Fraction(1), Fraction(0)
-    whole = sum(slopes, Fraction(0)) / 2  # grad_U, as v_1 = v_2 = 1
-    moves = {
-        "U": (eta * (whole if full else slopes[0]), eta * whole),
-        "v_1": ((p if theorem else 1) * eta * slopes[0] / 2, p * eta * slopes[0] / 2),
-    }
     at = {"f": ["x^2/2", "(x - 1)^2/2"], "u": 1, "v": [1, 1], "S_t": [1], "p": "1/2", "eta": "1/10"}
     cases = [
-        (abs(one - other), Fraction(0), {**at, "of": name}) for name, (one, other) in moves.items()
+        (abs(one - other), Fraction(0), {**at, "of": name})
+        for name, (one, other) in moves(full, theorem).items()
     ]
     return Cases(
         cases, name="x^2/2 and (x - 1)^2/2, exact",

@@ -16,6 +16,8 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf import _cases, _exact
 from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf.counterexamples import eq12 as eq12_by_hand
+from linrep.papers.pflmf.counterexamples import step_c as step_c_by_hand
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -71,10 +73,9 @@ def _twelve_exactly(masked, factor, strength) -> Cases:
     """Return (12), times K, on rounds of (uv)^2/2 at u = 1, in rational numbers."""
     found = []
     for p, K in ((Fraction(1, 2), 2), (Fraction(1, 2), 20), (Fraction(1, 10), 20)):
-        r = _exact.square(p, K, Fraction(49, 100), Fraction(1, 100))
-        left = r.eta_v * p * (1 - r.eta_v * r.L / 2) * K * r.delta_V(masked)
-        ratio = _exact.rational(factor) * left / (r.value - r.after_V)
-        found.append((ratio, Fraction(1), r.instance))
+        left, right = eq12_by_hand.sides(p, K, masked)
+        at = {"F": "(uv)^2/2", "u": 1, "v": "1/100", "p": str(p), "K": K, "eta": "49/100", "L": 1}
+        found.append((_exact.rational(factor) * left / right, Fraction(1), at))
     return Cases(
         found, name="(uv)^2/2 at u = 1, exact", quantity="left over right side", strength=strength
     )
@@ -258,14 +259,13 @@ def _moves(rng, runs, drift, strength) -> Mean:
 
 def _step_c_exactly(constants: Constants, strength) -> Cases:
     """Return step (C) on rounds of (uv)^2/2 at u = 1, in rational numbers."""
-    found = []
-    factor, reach = _exact.rational(constants.factor), _exact.rational(constants.reach)
+    found, reach = [], _exact.rational(constants.reach)
     for p, K in ((Fraction(1, 4), 5), (Fraction(1, 4), 20), (Fraction(1, 10), 20)):
-        r = _exact.square(p, K, Fraction(49, 100), Fraction(1, 1000))
-        size = r.eta_v * (reach * K + 1) * r.L / 2
-        left = factor * r.eta_v * p * (1 - size) * K * r.delta_V(constants.masked)
-        left -= r.eta**2 * p * r.L / 2 * r.delta_U
-        found.append((left / (r.after_U - r.after_both), Fraction(1), r.instance))
+        left, right = step_c_by_hand.sides(
+            p, K, constants.masked, reach, _exact.rational(constants.factor)
+        )
+        at = {"F": "(uv)^2/2", "u": 1, "v": "1/1000", "p": str(p), "K": K, "eta": "49/100", "L": 1}
+        found.append((left / right, Fraction(1), at))
     return Cases(
         found, name="(uv)^2/2 at u = 1, exact", quantity="left over right side", strength=strength
     )

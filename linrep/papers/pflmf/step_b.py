@@ -17,6 +17,7 @@ from linrep.claims.measurements import Array
 from linrep.papers.pflmf import _cases, _exact
 from linrep.papers.pflmf._cases import QUADRATIC, Case
 from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf.counterexamples import step_b as by_hand
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -152,17 +153,11 @@ def _thirteen_exactly(displacement, at_end, name, strength) -> Cases:
     On [0, 1/10] x [0, 1/10], which the round does not leave, the second derivatives v^2, 2uv - 1
     and u^2 are at most 1 in size: L = 1. U stays, as its gradient (uv - 1) v vanishes.
     """
-    found, u = [], Fraction(1, 10)
+    found = []
     for eta in (Fraction(1, 10), Fraction(2, 5)):
-        v = eta * u
-        slope = (u * v - 1) * v
-        last = slope**2 if at_end else Fraction(0)
-        # Both sides without F(U, V_1), which is on both as U stays.
-        right = -eta * (1 - eta / 2) * slope**2 + eta**2 / 2 * last
-        right += _exact.rational(displacement) * v**2 / 2
-        at = {"F": "(uv - 1)^2/2", "u": "1/10", "v": 0, "p": 1, "K": 1, "eta": str(eta), "L": 1}
-        found.append((Fraction(0), right, at))
-    return Cases(found, name=name, quantity="increase of F", strength=strength)
+        left, right = by_hand.sides(eta, at_end, _exact.rational(displacement))
+        found.append((left, right, {"u": "1/10", "v": 0, "L": 1, "eta": str(eta)}))
+    return Cases(found, name=name, quantity="E F(U+, V_1) - F(U, V_1)", strength=strength)
 
 
 @statement(

@@ -6,7 +6,20 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.papers.pflmf import _exact, table1_2
+from linrep.papers.pflmf import _exact, _forms, table1_2
+from linrep.papers.pflmf.counterexamples import (
+    eq8_9,
+    eq11,
+    eq12,
+    eq16,
+    fedrep,
+    step_a_display,
+    step_b,
+    step_c,
+    step_c_display,
+    theorem1,
+    theorem1_noise,
+)
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
@@ -40,35 +53,126 @@ def test_a_round_that_is_broken_off_is_a_shorter_one():
     assert broken.masked == shorter.masked
 
 
-def test_a_round_of_affine_functions():
-    r = _exact.affine(Fraction(1, 10), 5, Fraction(1, 4))
+SQUARE, AFFINE = _exact.Scalar((1,), (0,), (0,)), _exact.Scalar((0, 0), (0, 0), (1, -1))
+
+
+def square(p, K, v, steps=None):
+    """Return a round of (uv)^2/2 at u = 1, eta = 49/100."""
+    eta, one = Fraction(49, 100), Fraction(1)
+    return _exact.exact_round(SQUARE, one, [v], Fraction(p), K, eta, one, steps=steps)
+
+
+@pytest.mark.parametrize(("p", "K"), [(Fraction(1, 2), 20), (Fraction(1, 10), 3)])
+def test_counterexamples_to_steps_are_rounds(p, K):
+    r = square(p, K, Fraction(1, 100))
+    for masked in (False, True):
+        left = r.eta_v * p * (1 - r.eta_v / 2) * K * r.delta_V(masked)
+        assert eq12.sides(p, K, masked) == (left, r.value - r.after_V)
+        r_c = square(p, K, Fraction(1, 1000))
+        left = r_c.eta_v * p * (1 - r_c.eta_v * (K + 1) / 2) * K * r_c.delta_V(masked)
+        left -= r_c.eta**2 * p / 2 * r_c.delta_U
+        assert step_c.sides(p, K, masked) == (left, r_c.after_U - r_c.after_both)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_counterexamples_to_displays_are_rounds(masked):
+    p = Fraction(1, 2)
+    first, both = (square(p, 2, Fraction(1, 100), steps) for steps in (1, 2))
+    square_of = both.masked[1] if masked else p * both.steps[1]
+    right = -both.eta_v * (1 - both.eta_v / 2) * square_of
+    assert step_a_display.sides(p, masked) == (both.after_V - first.after_V, right)
+    p = Fraction(1, 10)
+    first, both = (square(p, 20, Fraction(1, 1000), steps) for steps in (19, 20))
+    square_of = both.masked[19] if masked else p * both.steps[19]
+    right = -both.eta_v * (1 - both.eta_v * Fraction(21, 2)) * square_of
+    right += both.eta**2 * p / 40 * both.delta_U
+    assert step_c_display.sides(p, masked) == (both.after_both - first.after_both, right)
+
+
+def test_the_counterexample_to_eq11_is_a_round():
+    p, one = Fraction(1, 3), Fraction(1)
+    r = _exact.exact_round(_exact.Scalar((-1,), (0,), (0,)), one, [one], p, 2, one / 4, one)
+    assert eq11.squares(p) == (r.masked[1], r.steps[1], r.steps[0])
+
+
+def test_the_counterexample_to_step_b_is_a_round():
+    u, eta = Fraction(1, 10), Fraction(1, 3)
+    f = _exact.Scalar((1,), (1,), (0,))
+    r = _exact.exact_round(f, u, [Fraction(0)], Fraction(1), 1, eta, Fraction(1))
+    assert r.after_both == r.after_V  # U stays
+    v = eta * u
+    slope = (u * v - 1) * v
+    for at_end, last in ((True, slope**2), (False, 0)):
+        right = -eta * (1 - eta / 2) * slope**2 + eta**2 / 2 * last + Fraction(3, 2) * v**2
+        assert step_b.sides(eta, at_end, 3) == (0, right)
+
+
+def test_the_counterexample_to_eq16_is_a_round():
+    p, K, eta, one = Fraction(1, 10), 5, Fraction(1, 4), Fraction(1)
+    r = _exact.exact_round(AFFINE, one, [one, one], p, K, eta, one)
     assert (r.delta_U, r.delta_V()) == (0, Fraction(1, 2))
-    assert r.value - r.after_both == Fraction(1, 2) * Fraction(1, 4) / 100
+    first, second, last = eq16.members(p, K, eta)
+    assert first == eta * (1 - 2 * eta) * r.delta_V()
+    assert second == eta * p * (1 - eta * p / (2 * K)) * r.delta_V()
+    assert last == 2 * (r.value - r.after_both) == eta / 100
+
+
+def test_fedreps_models_have_low_rank():
+    assert fedrep.sides() == (3, 2)
+    rng = np.random.default_rng(0)
+    for rows, columns, rank in ((4, 6, 2), (5, 3, 3), (3, 3, 1)):
+        A = rng.integers(-3, 4, (rows, rank)) @ rng.integers(-3, 4, (rank, columns))
+        assert fedrep.rank(A.tolist()) == np.linalg.matrix_rank(A)
+
+
+def test_what_moves_in_a_round_is_what_the_forms_move():
+    for full, tied in ((False, False), (True, True)):
+        clients = _forms.Clients(
+            np.array([[0.0], [1.0]]), np.ones((2, 1, 1)), np.ones((1, 1)), np.ones((2, 1))
+        )
+        one = clients.analysed((0,), 0.1, 0.05, 1)
+        other = one if full else clients.algorithm1((0,), 0.1, 1)
+        found = eq8_9.moves(full, tied)
+        for place, name in enumerate(found):
+            moved = [1.0 - each[place][0, 0] for each in (other, one)]
+            assert [float(x) for x in found[name]] == pytest.approx(moved)
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("noise", [0.0, 1e-5])
-def test_runs_are_not_below_what_is_derived_of_them(noise):
-    known = _exact.run(Fraction(1, 10), 100, Fraction(1, 100), sigma=Fraction(noise))
+@pytest.mark.parametrize("noisy", [False, True])
+def test_runs_are_not_below_what_is_derived_of_them(noisy):
+    if noisy:
+        least, _, _, eta = theorem1_noise.terms()
+        p, T, noise = float(theorem1_noise.P), theorem1_noise.T, float(theorem1_noise.SIGMA)
+    else:
+        p, T, noise, eta = 0.1, 100, 0.0, Fraction(1, 4)
+        least, *_ = theorem1.terms(Fraction(1, 10), T, eta)
     problem, start = lr.QuadraticObjectives([[0.0]]), ([[1.0]], [[0.01]])
     found = [
         lr.pflmf(
-            problem, k=1, step_size=float(known.eta), head_step_size="theorem", participation=0.1,
-            aggregate="full", rounds=100, record=100, gradient_noise=noise, start=start, rng=seed,
+            problem, k=1, step_size=float(eta), head_step_size="theorem", participation=p,
+            aggregate="full", rounds=T, record=T, gradient_noise=noise, start=start, rng=seed,
         )["average_V"][-1]
         for seed in range(300)
     ]  # fmt: skip
     error = 4.0 * np.std(found) / np.sqrt(len(found))
-    assert float(known.least_V) <= np.mean(found) + error
-    assert float(known.least_V) >= 0.7 * np.mean(found)  # nor far below
+    assert float(least) <= np.mean(found) + error
+    assert float(least) >= 0.7 * np.mean(found)  # nor far below
 
 
 def test_a_failing_run_holds_with_p_squared():
-    known = _exact.run(Fraction(1, 10), 200, Fraction(1, 100))
+    left, right = theorem1.sides()
+    p = Fraction(1, 10)
     for power, fails in ((0, True), (1, True), (2, False)):
-        left, right = known.sides(power, 2.0, 2.0)
-        assert (left > right) == fails
-    assert known.sides(1.5, 2.0, 2.0)[0] == pytest.approx(0.1**1.5 * float(known.least_V))
+        assert (_exact.power(p, power) * left > right) == fails
+
+
+def test_powers_are_near_and_not_above():
+    p = Fraction(1, 10)
+    for power in (Fraction(3, 2), Fraction(19, 10)):
+        low = _exact.power(p, power)
+        assert float(low) == pytest.approx(0.1 ** float(power), rel=1e-14)
+        assert low**power.denominator < p**power.numerator
 
 
 def test_the_tables_have_what_is_printed_in_bold_as_their_largest():
