@@ -197,6 +197,26 @@ def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = 
     )
 
 
+def at_rest(bound: Bound, settings, strength: str = "") -> Cases:
+    """Compare lhs and rhs from the minimum of (uv - 1)^2/2, p = K = 1, as the noise tends to 0.
+
+    u = v = 1, L = 1 and F^0 = F*: the error uv - 1 takes itself times 1 - 2 eta less eta times both
+    noises, and both gradients are the error. Over sigma^2; settings have eta L and T.
+    """
+    cases = []
+    for x, T in settings:
+        rate = np.log1p(-4.0 * x * (1.0 - x)) if x < 0.5 else -np.inf  # of E error^2
+        reached = 0.5 * x / (1.0 - x)
+        started = -np.expm1(T * rate) / (4.0 * x * (1.0 - x) * T)  # mean of the powers of its exp
+        left = 2.0 * reached * (1.0 - started)
+        right = bound.right(0.0, 1.0, x, float(T), 1.0)
+        cases.append((left / right, 1.0, {"p": 1, "K": 1, "eta L": x, "T": T, "F^0 - F*": 0}))
+    return Cases(
+        cases, quantity="left over right side", name="at a minimum, little noise, exact",
+        strength=strength, shown=("eta L", "T"),
+    )  # fmt: skip
+
+
 def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
     """Return lower bounds of the left side over the right one for (uv)^2/2, in rational numbers.
 

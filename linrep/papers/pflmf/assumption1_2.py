@@ -275,6 +275,7 @@ def _variance_growth(name, variance, budget, rng, power) -> Exponent:
     r"\quad\mathbb E\|\tilde\nabla_V-\nabla_V\|^2\le\sigma^2\quad\text{for all }U,V",
     plain="There are unbiased stochastic gradients whose variance is bounded everywhere.",
     negative_control={"factor": 0.5},
+    stronger={"factor": 0},
 )
 def assumption2(budget, rng, *, factor=1.0):
     """Enumerate noise of a fixed law, added to the gradient; its variance is to be factor sigma^2.
@@ -358,6 +359,7 @@ def _enumerated(rng, noise_factor, count):
     latex=r"\mathbb E_t\|\tilde\nabla_U\|_F^2\le\|\nabla_U\|_F^2+\sigma^2",
     plain="The second moment of a stochastic gradient is at most the gradient's plus the variance.",
     negative_control={"noise_factor": 0.5},
+    stronger={"noise_factor": -1},
 )
 def eq10(budget, rng, *, noise_factor=1.0):
     """Compare both for all mini-batches and for noise; sigma is the least that Assumption 2 has."""

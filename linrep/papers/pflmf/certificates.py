@@ -93,6 +93,37 @@ def exact_family(u, x, *, p_power=2):
     return given, ratio <= _power(u, 2 * b - a)
 
 
+@certificate(
+    "pflmf.corollary2.constants",
+    "U fixed, K = 1, no noise, T to infinity: the left side over the right one is at most 1",
+    instance=True,
+)
+def exact_constants(u, *, p_power=2, start=2):
+    # As in exact_family, at x = 1/4: the left side is p^(a/b - 2) 32/(8 - p) times L(F^0 - F*)/T,
+    # the right one 8 times the start's constant.
+    power = Q(p_power).limit_denominator(100)
+    a, b = power.numerator, power.denominator
+    ratio = 4 / (start * (8 - u**b))
+    given = [u > 0, u <= 1]
+    if a >= 2 * b:
+        return given, _power(u, a - 2 * b) * ratio <= 1
+    return given, ratio <= _power(u, 2 * b - a)
+
+
+@certificate(
+    "pflmf.corollary2",
+    "U fixed, K = 1, no noise: 1/T bounds a lower bound of the left side",
+    instance=True,
+)
+def exact_rate(s, p, *, T_power=1):
+    # T = s^b for a power of a/b. The gradient's square falls by the share d in a round, and
+    # (1 - d)^T <= 1/(1 + T d), so that the left side is at least 2 L(F^0 - F*)/(1 + T d).
+    power = Q(T_power).limit_denominator(100)
+    a, b = power.numerator, power.denominator
+    d = p**2 * (8 - p) / 16
+    return [s >= 1, p > 0, p <= 1], 2 * p**2 * s**a <= 16 * (1 + d * s**b)
+
+
 def _power(base, exponent):
     return base**exponent if exponent else 1
 

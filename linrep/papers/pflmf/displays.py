@@ -53,18 +53,21 @@ def _given_nobody(v) -> Cases:
     hypotheses=(SMOOTH,),
     negative_control={"factor": 1.1},
 )
-def step_a(budget, rng, *, masked=False, factor=1.0):
+def step_a(budget, rng, *, masked=False, factor=1.0, curvature=0.5, noise=0.5):
     """Compare both sides on rounds of (uv)^2/2 at u = 1, in rational numbers, step by step.
 
-    `masked` counts participants' gradients, and the noise of participants.
+    `masked` counts participants' gradients, and the noise of participants. `curvature` is the
+    coefficient of eta_v L_V, `noise` that of sigma^2.
     """
     cases: dict[bool, list] = {True: [], False: []}
     strength = PROVED if masked else ""
     v = Fraction(1, 100)
     for before, after, r, k, at in _local_steps(v, (Fraction(0), v**2)):
         gradient = r.masked[k] if masked else r.p * r.steps[k]
-        right = -_exact.rational(factor) * r.eta_v * (1 - r.eta_v * r.L / 2) * gradient
-        right += r.eta_v**2 * r.L * (r.p if masked else 1) * r.variance / 2
+        size = 1 - _exact.rational(curvature) * r.eta_v * r.L
+        right = -_exact.rational(factor) * r.eta_v * size * gradient
+        variance = _exact.rational(noise) * r.variance
+        right += r.eta_v**2 * r.L * (r.p if masked else 1) * variance
         unit = r.eta_v * gradient
         increase = after.after_V - before.after_V
         cases[k == 0].append((increase / unit, right / unit, at))
@@ -89,6 +92,7 @@ step_a.corrected(
     plain="A single local step decreases the objective by the participants' squared gradient.",
     constants={"masked": True},
     negative_control={"factor": 1.1},
+    stronger={"factor": 1, "curvature": -1, "noise": -1},
 )
 
 
@@ -130,24 +134,36 @@ def step_b(budget, rng, *, noisy=True, factor=1.0):
     hypotheses=(SMOOTH,),
     negative_control={"factor": 1.3},
 )
-def step_c(budget, rng, *, masked=False, factor=1.0):
+def step_c(budget, rng, *, masked=False, factor=1.0, reach=1.0, drift=0.5, noise=0.5):
     """Compare both sides on rounds of (uv)^2/2 at u = 1, in rational numbers, step by step.
 
-    `masked` counts participants' gradients and noise, and the noise that U moves by.
+    `masked` counts participants' gradients and noise, and the noise that U moves by. `reach` is the
+    coefficient of K L_V, `drift` that of ||U^+ - U||^2, `noise` that of sigma^2.
     """
     found: dict[str, list] = {"k = 0": [], "k > 0": []}
-    v, rounds = Fraction(1, 1000), []
-    for p, K, variance in product(_SHARES[:2], (5, 20), (Fraction(0), v**4)):
-        rounds.append(_broken_off(p, K, variance, v))
+    v, one = Fraction(1, 1000), Fraction(1)
+    rounds = [
+        _broken_off(p, K, variance, v)
+        for p, K, variance in product(_SHARES[:2], (5, 20), (Fraction(0), v**4))
+    ]
+    # Near the minimum of (uv - 1)^2/2, where both sides are nearly equal at p = K = 1; second
+    # derivatives are at most L where u and v are within 2 e of 1.
+    e, f = Fraction(1, 10**6), _exact.Scalar((1,), (1,), (0,))
+    L = 2 * (1 + 2 * e) ** 2 - 1
+    for p in (one, one / 2):
+        rounds.append(
+            [_exact.exact_round(f, one, [1 + e], p, 1, _ETA / L, L, steps=k) for k in (0, 1)]
+        )
     for each in rounds:
         r = each[-1]
         for k, (before, after) in enumerate(pairwise(each)):
             gradient = r.masked[k] if masked else r.p * r.steps[k]
-            size = r.eta_v * (r.K + 1) * r.L / 2
+            size = r.eta_v * (_exact.rational(reach) * r.K + 1) * r.L / 2
             right = -_exact.rational(factor) * r.eta_v * (1 - size) * gradient
             moved = r.eta**2 * (r.delta_U + (r.variance if masked else 0))
-            right += r.p * r.L / (2 * r.K) * moved
-            right += r.eta_v**2 * r.L * (r.p if masked else 1) * r.variance / 2
+            right += r.p * r.L / r.K * _exact.rational(drift) * moved
+            variance = _exact.rational(noise) * r.variance
+            right += r.eta_v**2 * r.L * (r.p if masked else 1) * variance
             unit = r.eta_v * gradient
             increase = after.after_both - before.after_both
             name = "k = 0" if k == 0 else "k > 0"
@@ -171,6 +187,7 @@ step_c.corrected(
     plain="At the new U a local step decreases the objective by nearly the participants' gradient.",
     constants={"masked": True},
     negative_control={"factor": 1.3},
+    stronger={"factor": 1, "reach": -1, "drift": -1, "noise": -1},
 )
 
 
@@ -183,6 +200,7 @@ step_c.corrected(
     plain="The cost of the heads' displacement in case K is compensated by the gradients of step "
     "(C).",
     negative_control={"factor": 3.0},
+    stronger={"factor": 1},
 )
 def auxiliary(budget, rng, *, factor=1.0):
     """Compare the members for random G_k and for equal ones; `factor` is that of the first term."""

@@ -163,7 +163,7 @@ def by_hand(case: Case, k: int) -> tuple[float, float]:
     return left, masked
 
 
-def _written_out(rounds, count, noise_power):
+def _written_out(rounds, count, noise_power, factor):
     """Yield the equation with local steps written out, and the theory's and this file's terms."""
     cases = [
         case for group in rounds.values() for case in group
@@ -176,7 +176,7 @@ def _written_out(rounds, count, noise_power):
         for k in (*_chosen(case, True), *_chosen(case, False)):
             left, masked = by_hand(case, k)
             at, m = {**case.instance(), "k": k}, moments(case, k)
-            equal.append((relative(left, masked + p**noise_power * noise, 1e-300), at))
+            equal.append((relative(left, factor * masked + p**noise_power * noise, 1e-300), at))
             terms += [
                 (relative(case.round.masked_V[k], masked, 1e-300), {**at, "of": "theory"}),
                 (relative(m.mean(m.left), left, 1e-300), {**at, "of": "moments"}),
@@ -214,11 +214,11 @@ def _squares_taken(case: Case, k: int, rng, runs) -> list[float]:
     ]  # fmt: skip
 
 
-def _drawn(budget, rng, noise_power):
+def _drawn(budget, rng, noise_power, factor):
     """Yield the equation from rounds of `linrep.pflmf`: first and last of four local steps."""
     for p, k in product((0.25, 1.0), (0, 3)):
         case = _cases.flat(p, 4, 0.499, 3.0, 3)
-        stated = float(case.round.masked_V[k]) + p**noise_power * case.setting.noise**2
+        stated = factor * float(case.round.masked_V[k]) + p**noise_power * case.setting.noise**2
         yield Mean(
             np.array(_squares_taken(case, k, rng, budget(250, 3000))) / stated, equals=1.0,
             margin=budget(1.0, 0.25), quantity="second moment over the one stated",
@@ -295,15 +295,16 @@ def _display_exactly() -> Cases:
     "of the gradient, plus sigma^2.",
     negative_control={"noise_power": 1.2},
 )
-def eq11(budget, rng, *, exact=False, noise_power=0.0):
+def eq11(budget, rng, *, exact=False, noise_power=0.0, factor=1.0):
     """Enumerate patterns; with `exact` the gradient's term is E||D grad(V_k)||^2, and an equation.
 
-    `noise_power` is that of p with sigma^2: 0 as printed, 1 in the equation.
+    `noise_power` is that of p with sigma^2: 0 as printed, 1 in the equation, where `factor` is that
+    of the gradient's term.
     """
     rounds = _rounds(budget, rng)
     if exact:
-        yield from _written_out(rounds, budget(60, 600), noise_power)
-        yield from _drawn(budget, rng, noise_power)
+        yield from _written_out(rounds, budget(60, 600), noise_power, factor)
+        yield from _drawn(budget, rng, noise_power, factor)
         return
     yield _growing_exactly()
     yield _display_exactly()
@@ -331,4 +332,5 @@ eq11.corrected(
     "their gradients at V_k, plus p sigma^2.",
     constants={"exact": True, "noise_power": 1.0},
     negative_control={"noise_power": 0.9},
+    stronger={"noise_power": 0, "factor": 0},
 )

@@ -22,7 +22,7 @@ _LINKS = ("first", "second", "third")
 
 
 class Variant(NamedTuple):
-    """What is tried: the power of p at Delta_V, the factor at the noise, and whether as `derived`.
+    """The power of p at Delta_V, factors of noise and of the decrease, and whether as `derived`.
 
     Then the noise has the constant that is derived, in place of 1 + 1/K, and the rewritten
     inequalities count participants' gradients, and the noise that U moves by.
@@ -31,6 +31,7 @@ class Variant(NamedTuple):
     p_power: float
     noise_factor: float
     derived: bool
+    decrease: float = 2.0
 
 
 class Expected(NamedTuple):
@@ -54,6 +55,7 @@ def _chain(position, variant: Variant):
                 linear = isinstance(case.problem, lr.QuadraticObjectives)
                 stated = theory.summed_noise(s, linear=linear)
             right += (variant.noise_factor * stated - printed) * _unit(s)
+            right += (variant.decrease - 2.0) * (case.round.value - case.round.after_both)
         return left, right
 
     return lhs_rhs
@@ -139,7 +141,7 @@ def _cosines(rng, count, variant: Variant) -> Cases:
         left = s.step_size * (1.0 - 2.0 * eta_L) * r.delta_U
         weight = s.step_size * p**variant.p_power * (1.0 - 0.5 * eta_L * p / K)
         noise = variant.noise_factor * theory.summed_noise(s) * _unit(s)
-        left, right = left + weight * r.delta_V, 2.0 * r.decrease + noise
+        left, right = left + weight * r.delta_V, variant.decrease * r.decrease + noise
         scale = abs(2.0 * r.decrease) + noise + left
         at = {"u": u, "v": v, "p": p, "K": K, "eta": s.step_size, "L": L, "sigma": sigma}
         cases.append((left / scale, right / scale + 1e-14 / scale + 1e-9, at))
@@ -256,13 +258,14 @@ def _affine_exactly(links, p_power, strength):
     hypotheses=(SMOOTH,),
     negative_control={"noise_factor": 0.95},
 )
-def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, derived=False):
+def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=False):
     """Try the links of the chain (16), the rewritten inequalities, and what they use.
 
     As `derived` there is the second link only, noise has the constant derived for it, and the
     inequalities of steps (A) to (C) are the corrected ones.
     """
-    variant, links = Variant(p_power, noise_factor, derived), (1,) if derived else (0, 1, 2)
+    variant = Variant(p_power, noise_factor, derived, decrease)
+    links = (1,) if derived else (0, 1, 2)
     rest = budget(((1, 5), (0.001, 0.1, 0.499)), ((1, 5, 20), _cases.SIZES))
     rounds = {
         "affine functions": _cases.bilinear_grid((1, 5)),
@@ -303,4 +306,5 @@ eq16.corrected(
     "+ p^3/K for linear gradients, at most 2 for all.",
     constants={"p_power": 2.0, "derived": True},
     negative_control={"noise_factor": 0.95},
+    stronger={"p_power": -1, "noise_factor": -1, "decrease": -1},
 )

@@ -25,6 +25,7 @@ from linrep.papers.pflmf.counterexamples import fedrep as by_hand
     r"\mathbb E f_i=f_i^\natural",
     plain="The empirical objective of i.i.d. samples has the true one as its mean.",
     negative_control={"factor": 1.1},
+    stronger={"factor": 0},
 )
 def eq1_2(budget, rng, *, factor=1.0):
     """Enumerate all data sets of m samples from a law on three points, in rational numbers."""

@@ -83,6 +83,7 @@ def _gradients(rng, kind, count, power):
     r" \nabla_{v_i}\psi=\frac1nU^\top\nabla f_i(Uv_i)",
     plain="The gradients of the objective in U and in each head v_i are those of (7).",
     negative_control={"power": 0.99},
+    stronger={"power": 0},
 )
 def eq7(budget, rng, *, power=1.0):
     """Compare them with central differences; the power is that of 1/n."""

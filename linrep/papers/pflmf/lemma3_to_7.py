@@ -10,6 +10,7 @@ import numpy as np
 from linrep.claims import Cases, Fact, Identity, Readings, Together, search, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
+from linrep.papers.pflmf import _exact
 from linrep.theory import pflmf as theory
 
 _ROUNDING = 1e-12
@@ -30,7 +31,7 @@ def _matrices(rng):
     return A, B
 
 
-def _exact(pairs, name) -> Cases:
+def _at_most(pairs, name) -> Cases:
     """Return left <= right to twelve digits for pairs (left, right)."""
     cases = [(left, right * (1.0 + _ROUNDING), {"rounding": _ROUNDING}) for left, right in pairs]
     return Cases(cases, name=name, strength=PROVED)
@@ -51,6 +52,7 @@ def _equal(pairs, name) -> Identity:
     plain="The norm of a product is at most one factor's spectral norm times the other's "
     "Frobenius norm.",
     negative_control={"factor": 0.99},
+    stronger={"factor": -1},
 )
 def lemma3(budget, rng, *, factor=1.0):
     """Search matrices of all shapes, and check where equality holds."""
@@ -66,7 +68,7 @@ def lemma3(budget, rng, *, factor=1.0):
         A, B = _matrices(rng)
         B = np.outer(np.linalg.svd(A)[2][0], rng.standard_normal(B.shape[1]))
         aligned.append((float(np.linalg.norm(A @ B)), factor * theory.lemma3(A, B)))
-    yield _exact(
+    yield _at_most(
         ((float(np.linalg.norm(A @ B)), factor * theory.lemma3(A, B)) for A, B in drawn),
         "random matrices",
     )
@@ -87,6 +89,7 @@ def lemma3(budget, rng, *, factor=1.0):
     plain="An inner product, and minus it, as the proof uses it, is at most alpha/2 and 1/(2 "
     "alpha) times the squares (Young).",
     negative_control={"factor": 0.99},
+    stronger={"factor": -1},
 )
 def lemma4(budget, rng, *, factor=1.0):
     """Search with both signs of the inner product, and check where equality holds."""
@@ -110,7 +113,7 @@ def lemma4(budget, rng, *, factor=1.0):
             equal.append(
                 (float(alpha * np.sum(X**2)), factor * theory.lemma4(X, sign * alpha * X, alpha))
             )
-        yield _exact(pairs, f"random matrices, {name}")
+        yield _at_most(pairs, f"random matrices, {name}")
         yield search(
             with_sign(sign), ({"size": 1}, {"size": 4}), lambda s: 1 + 2 * s["size"], budget, rng,
             name=f"search, {name}", guard=_ROUNDING, strength=PROVED,
@@ -124,12 +127,13 @@ def lemma4(budget, rng, *, factor=1.0):
     latex=r"\big\|\sum_{i=0}^{K-1}\Theta_i\big\|_F^2 \le K\sum_{i=0}^{K-1}\|\Theta_i\|_F^2",
     plain="The square of a sum of K matrices is at most K times the sum of their squares.",
     negative_control={"power": 0.99},
+    stronger={"power": -1, "factor": -1},
 )
-def lemma5(budget, rng, *, power=1.0):
-    """Search, and check where equality holds; the power is that of K."""
+def lemma5(budget, rng, *, power=1.0, factor=1.0):
+    """Search, and check where equality holds; the power is that of K, which `factor` multiplies."""
 
     def both(X):
-        scale = float(len(X)) ** (power - 1.0)
+        scale = factor * float(len(X)) ** (power - 1.0)
         return float(np.sum(np.sum(X, axis=0) ** 2)), scale * theory.lemma5(X)
 
     def lhs_rhs(shape, x):
@@ -145,7 +149,7 @@ def lemma5(budget, rng, *, power=1.0):
                 both(common + 10.0 ** rng.uniform(-6, 2) * rng.standard_normal((K, *shape)))
             )
             equal.append(both(np.broadcast_to(common, (K, *shape))))
-    yield _exact(drawn, "random matrices, from nearly equal to unrelated")
+    yield _at_most(drawn, "random matrices, from nearly equal to unrelated")
     yield search(
         lhs_rhs, ({"K": 1}, {"K": 2}, {"K": 5}), lambda s: 2 * s["K"], budget, rng, name="search",
         guard=_ROUNDING, strength=PROVED,
@@ -217,6 +221,7 @@ def _dependent(budget, rng):
     latex=r"\mathbb E_D\|DA\|_F^2 = p\|A\|_F^2",
     plain="Participation with probability p leaves p times a matrix's squared norm on average.",
     negative_control={"power": 1.1},
+    stronger={"power": 0},
 )
 def lemma6(budget, rng, *, power=1.0):
     """Enumerate patterns, for matrices that know nothing of D and for one that does."""
@@ -239,6 +244,7 @@ def lemma6(budget, rng, *, power=1.0):
     latex=r"[D_t]_{ii}\sim\mathrm{Bernoulli}(p):\quad\mathbb E_{S_t}[D_t]=pI",
     plain="The mean of the participation matrix is p times the identity.",
     negative_control={"power": 2},
+    stronger={"power": 0},
 )
 def participation(budget, rng, *, power=1):
     """Enumerate patterns in rational numbers, of independent clients and of a fixed number."""
@@ -250,12 +256,12 @@ def participation(budget, rng, *, power=1):
             for i in range(n):
                 mean = sum((w * row[i] for w, row in zip(weights, rows, strict=True)), Fraction(0))
                 apart["independent"].append(
-                    (abs(mean - p**power), Fraction(0), {"n": n, "p": str(p)})
+                    (abs(mean - _exact.power(p, power)), Fraction(0), {"n": n, "p": str(p)})
                 )
         for number in range(1, n + 1):
             chosen, p = [row for row in rows if sum(row) == number], Fraction(number, n)
             mean = Fraction(sum(row[0] for row in chosen), len(chosen))
-            case = (abs(mean - p**power), Fraction(0), {"n": n, "number": number})
+            case = (abs(mean - _exact.power(p, power)), Fraction(0), {"n": n, "number": number})
             apart["a fixed number"].append(case)
     for name, cases in apart.items():
         yield Cases(cases, name=name, quantity="distance from p", strength=PROVED)
@@ -267,6 +273,7 @@ def participation(budget, rng, *, power=1):
     latex=r"\mathbb E\|D\|_2 = 1 - (1-p)^n \le 1",
     plain="The participation matrix has spectral norm one unless nobody takes part.",
     negative_control={"offset": 1},
+    stronger={"offset": 0},
 )
 def lemma7(budget, rng, *, offset=0):
     """Enumerate patterns for the norm and its square; `offset` is added to the exponent n."""

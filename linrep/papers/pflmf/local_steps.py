@@ -173,10 +173,14 @@ def _scalar(rng, count):
     r" \|\nabla_V(U,V_k)\|\le(1+q/K)^k\|\nabla_V(U,V)\|,\quad q=p\eta L",
     plain="K local steps are one of size p eta up to (p eta L)^2; gradients hardly change on them.",
     hypotheses=(SMOOTH,),
-    negative_control={"factor": 0.9},
+    negative_control={"distance": 0.9},
+    stronger={"distance": -1, "growth": -1},
 )
-def local_steps(budget, rng, *, factor=1.0):
-    """Bound distances and gradients, and compare with closed forms."""
+def local_steps(budget, rng, *, distance=1.0, growth=1.0):
+    """Bound distances and gradients, and compare with closed forms.
+
+    `distance` is the factor at that from one step, `growth` that at q/K.
+    """
     settings = [
         (kind, p, K)
         for kind in ("own", "logistic", "cosine")
@@ -185,6 +189,6 @@ def local_steps(budget, rng, *, factor=1.0):
     count = budget(150, 3000)
     for kind, p, K in settings:
         yield _order(rng, kind, p, K, budget(4, 20))
-    yield _distances(rng, count, factor)
-    yield from _norms(rng, count, factor)
+    yield _distances(rng, count, distance)
+    yield from _norms(rng, count, growth)
     yield Identity(_scalar(rng, budget(40, 500)), 1e-12, name="scalar quadratic", strength=PROVED)

@@ -262,6 +262,7 @@ def _runs(grid, variant, rng):
     "decrease of a round.",
     hypotheses=(SMOOTH,),
     negative_control={"p_power": 1.8},
+    stronger={"weight_U": 1, "weight_V": 1, "p_power": -1, "noise": -1},
 )
 def resummed(budget, rng, *, weight_U=1.0, weight_V=1.0, p_power=2.0, noise=1.0):
     """Search one round for each step and the sum; compare the average with Theorem 1's on runs."""

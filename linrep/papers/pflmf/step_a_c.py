@@ -22,13 +22,13 @@ from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
 
 
-def _twelve(masked, noise_power, factor, curvature):
+def _twelve(masked, noise_power, factor, curvature, noise):
     """Return the function of a round's lhs and rhs of (12)."""
 
     def lhs_rhs(case):
         s = case.setting
         left, right = theory.step_A(
-            s, _cases.counted(case, masked), noise_factor=0.5 * s.participation**noise_power
+            s, _cases.counted(case, masked), noise_factor=noise * s.participation**noise_power
         )
         size = s.head_step_size * s.in_V
         return factor * left * (1.0 - curvature * size) / (1.0 - 0.5 * size), right
@@ -81,7 +81,7 @@ def _twelve_exactly(masked, factor, strength) -> Cases:
     )
 
 
-def _equality(noise_power, factor, strength) -> Cases:
+def _equality(noise_power, factor, noise_factor, strength) -> Cases:
     """Return how far both sides are apart for |v|^2/2, noise from none to nearly alone."""
     f, one = _exact.Scalar((1, 1), (0, 0), (0, 0)), Fraction(1)
     found = []
@@ -89,7 +89,8 @@ def _equality(noise_power, factor, strength) -> Cases:
         # At u = 1 the curvature in V is 1/n.
         r = _exact.exact_round(f, one, [one, -one], p, K, Fraction(4, 5), one / 2, one * variance)
         left = r.eta_v * (1 - r.eta_v * r.L / 2) * sum(r.masked, Fraction(0))
-        noise = r.eta_v**2 * r.L * K * _exact.power(p, noise_power) * r.variance / 2
+        noise = r.eta_v**2 * r.L * K * _exact.power(p, noise_power) * r.variance
+        noise *= _exact.rational(noise_factor)
         apart: Any = abs(_exact.rational(factor) * left - (r.value - r.after_V + noise))
         found.append((apart, Fraction(0), r.instance))
     return Cases(
@@ -107,19 +108,20 @@ def _equality(noise_power, factor, strength) -> Cases:
     hypotheses=(SMOOTH,),
     negative_control={"factor": 1.05},
 )
-def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5):
+def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5, noise=0.5):
     """Try it with exact expectations, and the line it rests on.
 
-    `masked` counts the participants' gradients only: then equality is reached on v^2/2.
+    `masked` counts the participants' gradients only: then equality is reached on v^2/2. `factor` is
+    that of the left side, `curvature` that of eta_v L_V there, `noise` that of sigma^2.
     """
-    lhs_rhs = _twelve(masked, noise_power, factor, curvature)
+    lhs_rhs = _twelve(masked, noise_power, factor, curvature, noise)
     rounds = _cases.rounds(budget, rng)
     flat = rounds["|v|^2/2"]
     strength = PROVED if masked else ""
     yield _twelve_exactly(masked, factor, strength)
     yield from _cases.everywhere(rounds, lhs_rhs, budget, rng, strength=strength)
     if masked:
-        yield _equality(noise_power, factor, strength)
+        yield _equality(noise_power, factor, noise, strength)
     else:
         cases = [*flat, *rounds["random rounds, exact gradients"]]
         yield _line(cases, 0, 1, "E<grad, D grad> = p |grad|^2, k = 0")
@@ -136,6 +138,7 @@ eq12.corrected(
     "up to noise with the factor p.",
     constants={"masked": True, "noise_power": 1.0},
     negative_control={"noise_power": 1.1},
+    stronger={"noise_power": 1, "factor": 1, "curvature": -1, "noise": -1},
 )
 
 
@@ -271,6 +274,27 @@ def _step_c_exactly(constants: Constants, strength) -> Cases:
     )
 
 
+def _near_a_minimum(constants: Constants, strength) -> Cases:
+    """Return step (C) for (uv - 1)^2/2 at u = 1, v = 1 + e, K = 1, in rational numbers.
+
+    As e tends to 0 and p = 1 both sides are equal: U^+ - U is parallel to the step of V.
+    """
+    found, e, one = [], Fraction(1, 10**6), Fraction(1)
+    factor, reach = _exact.rational(constants.factor), _exact.rational(constants.reach)
+    # u and v stay within 2 e of 1, where the second derivatives are at most 2 (1 + 2 e)^2 - 1.
+    L = 2 * (1 + 2 * e) ** 2 - 1
+    for p, x in product((one, one / 2), (Fraction(1, 10), Fraction(49, 100))):
+        r = _exact.exact_round(_exact.Scalar((1,), (1,), (0,)), one, [one + e], p, 1, x / L, L)
+        size = r.eta_v * (reach + 1) * L / 2
+        left = factor * r.eta_v * p * (1 - size) * r.delta_V(constants.masked)
+        left -= r.eta**2 * p * L / 2 * r.delta_U
+        found.append((left / (r.after_U - r.after_both), one, r.instance))
+    return Cases(
+        found, name="(uv - 1)^2/2 near its minimum, exact", quantity="left over right side",
+        strength=strength,
+    )  # fmt: skip
+
+
 @statement(
     "pflmf.step-C",
     place="Step (C), its sum over k, with the expectation that its left side needs",
@@ -296,6 +320,7 @@ def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0,
     flat = rounds["|v|^2/2"]
     strength = PROVED if masked and drift else ""
     yield _step_c_exactly(constants, strength)
+    yield _near_a_minimum(constants, strength)
     yield from _cases.everywhere(rounds, lhs_rhs, budget, rng, strength=strength)
     yield from _given_U(rounds, rng, constants, budget((1, 20), (1, 20, 200)), strength)
     yield _moves_exactly(drift, strength)
@@ -314,4 +339,5 @@ step_c.corrected(
     "squared gradients, up to noise, U's included.",
     constants={"masked": True, "noise_power": 1.0, "drift": 1.0},
     negative_control={"noise_power": 2.0},
+    stronger={"noise_power": 1, "drift": -1, "factor": 1, "reach": -1},
 )

@@ -89,13 +89,22 @@ def _leaving() -> Iterator[tuple[Case, Path, dict[str, Any]]]:
         yield case, follow(case, np.ones((1, 1)), np.zeros((K, 1, 1))), case.instance()
 
 
-def _thirteen(case, path, displacement, at_end) -> tuple[float, float]:
-    """Return (13): `displacement` is the coefficient of L_U ||V - V_k||^2/2 on the right."""
+class Sizes(NamedTuple):
+    """Coefficients in (13): of L_U ||V - V_k||^2/2, of the first gradient, and of the last one."""
+
+    displacement: float
+    gradient: float
+    last: float
+
+
+def _thirteen(case, path, sizes: Sizes, at_end) -> tuple[float, float]:
+    """Return (13)."""
     s = case.setting
     L, eta = s.in_U, s.step_size
     last = path.end if at_end else path.start
-    right = -eta * (1.0 - 0.5 * eta * L) * path.end + 0.5 * eta**2 * L * (last + s.noise**2)
-    return path.gain, right + 0.5 * displacement * L * path.moved
+    right = -sizes.gradient * eta * (1.0 - 0.5 * eta * L) * path.end
+    right += eta**2 * L * (sizes.last * last + 0.5 * s.noise**2)
+    return path.gain, right + 0.5 * sizes.displacement * L * path.moved
 
 
 def _last(case, path, masked, head_noise) -> tuple[float, float]:
@@ -124,11 +133,11 @@ def _displays(masked, head_noise):
     )
 
 
-def _as_decrease(case, path, displacement) -> tuple[float, float]:
+def _as_decrease(case, path, sizes: Sizes) -> tuple[float, float]:
     """Return (13), its last gradient at V^t, with the decrease of F on the right."""
     s = case.setting
     left = s.step_size * (1.0 - 0.5 * s.step_size * s.in_U) * path.end
-    gain, right = _thirteen(case, path, displacement, False)
+    gain, right = _thirteen(case, path, sizes, False)
     return left, left + right - gain
 
 
@@ -160,6 +169,30 @@ def _thirteen_exactly(displacement, at_end, name, strength) -> Cases:
     return Cases(found, name=name, quantity="E F(U+, V_1) - F(U, V_1)", strength=strength)
 
 
+def _thirteen_near_a_minimum(sizes: Sizes) -> Cases:
+    """Return (13), k = 1, of (uv - a)^2/2 at u = v = 1 and V_1 = 1 + d, given noise, in fractions.
+
+    With uv - a = s - d, d = eta L s, both sides are equal as s tends to 0: Young's inequality and
+    the smoothness inequalities are.
+    """
+    found, s = [], Fraction(1, 10**6)
+    displacement, gradient, last = map(_exact.rational, sizes)
+    # u is in [1 - s, 1], v in [1, 1 + s]: v^2, u^2 and |2 u v - a| are at most L.
+    L = (1 + s) ** 2
+    for x in (Fraction(1, 10), Fraction(49, 100)):
+        eta, d = x / L, x * s
+        start, end = s - d, (1 + d) * s  # gradients in U at V and at V_1
+        gain = ((s - eta * start * (1 + d)) ** 2 - s**2) / 2
+        right = -gradient * eta * (1 - x / 2) * end**2 + last * eta * x * start**2
+        right += displacement * L / 2 * d**2
+        at = {"F": "(uv - a)^2/2", "u": 1, "v": 1, "a": str(1 - start), "V_1": str(1 + d)}
+        found.append((gain / -right, Fraction(-1), {**at, "eta": str(eta), "L": str(L)}))
+    return Cases(
+        found, name="(13) near a minimum, given V's noise, exact", strength=PROVED,
+        quantity="change of F over the decrease claimed",
+    )  # fmt: skip
+
+
 @statement(
     "pflmf.step-B",
     place="Step (B), (13), (14) and the cases k = 0 and k = K",
@@ -172,27 +205,33 @@ def _thirteen_exactly(displacement, at_end, name, strength) -> Cases:
     hypotheses=(SMOOTH,),
     negative_control={"noise_factor": 0.45},
 )
-def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False):
+def step_b(
+    budget, rng, *, noise_factor=0.5, displacement=0.0, gradient=1.0, last=0.5, head_noise=False
+):
     """Try (14) and the case K in the mean, (13) and the case K given participants and V's noise.
 
-    `displacement` is the coefficient of L_U ||V - V_k||^2/2 in (13). With `head_noise` all of what
+    `displacement` is the coefficient of L_U ||V - V_k||^2/2 in (13), `gradient` that of the first
+    gradient there, `last` that of the last one. With `head_noise` all of what
     the heads have moved by is on the right, noise included, and the last gradient in (13) is that
     at V^t; without, it is that or the one at V_k, and the case K has D or not, V's noise or not.
     """
-    last = {"last gradient at V_k": True, "last gradient at V^t": False}
+    ends = {"last gradient at V_k": True, "last gradient at V^t": False}
     forms: tuple[tuple[bool, bool], ...] = ((False, False), (False, True), (True, False))
     if head_noise:
-        last, forms = {"last gradient at V^t": False}, ((True, True),)
+        ends, forms = {"last gradient at V^t": False}, ((True, True),)
     rounds = _cases.rounds(budget, rng)
     rounds["u^2/2"] = [_cases.steep(x, K, 0.0) for x in _cases.SIZES for K in (1, 5)]
     rounds["noise alone"] = [
         _cases.steep(x, K, p=p) for x in _cases.SIZES for K in (1, 5) for p in (0.02, 0.3, 1.0)
     ]
     strength = PROVED if head_noise else ""
+    sizes = Sizes(displacement, gradient, last)
     yield Readings(
-        [_thirteen_exactly(displacement, end, where, strength) for where, end in last.items()],
+        [_thirteen_exactly(displacement, end, where, strength) for where, end in ends.items()],
         name="(13), (uv - 1)^2/2 at v = 0, exact",
     )
+    if head_noise:
+        yield _thirteen_near_a_minimum(sizes)
     fourteen = _fourteen(noise_factor)
     yield from _cases.everywhere(rounds, fourteen, budget, rng, "(14), ", False, strength)
     yield _cases.reached(
@@ -206,10 +245,10 @@ def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False)
         [
             _given(
                 [*_leaving(), *exact, *noisy],
-                lambda case, path, end=end: _thirteen(case, path, displacement, end), where,
+                lambda case, path, end=end: _thirteen(case, path, sizes, end), where,
                 strength,
             )
-            for where, end in last.items()
+            for where, end in ends.items()
         ],
         name="(13)",
     )  # fmt: skip
@@ -232,7 +271,7 @@ def step_b(budget, rng, *, noise_factor=0.5, displacement=0.0, head_noise=False)
     tables = {
         "(14)": _cases.largest(cases, _fourteen(0.5)),
         "(13), last gradient at V^t": _cases.largest_of(
-            (case, *_as_decrease(case, path, displacement)) for case, path, _ in [*exact, *noisy]
+            (case, *_as_decrease(case, path, sizes)) for case, path, _ in [*exact, *noisy]
         ),
         "case K in the mean": _cases.largest(cases, _displays(False, False)),
     }
@@ -249,4 +288,5 @@ step_b.corrected(
     "that these have moved by, noise included.",
     constants={"displacement": 1.0, "head_noise": True},
     negative_control={"displacement": 0.7},
+    stronger={"displacement": -1, "noise_factor": -1, "gradient": 1, "last": -1},
 )

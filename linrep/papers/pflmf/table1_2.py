@@ -64,6 +64,7 @@ def most(name, wins: int, cases: int, share: Fraction, where) -> Cases:
     latex=r"\text{pFL}^{\text{MF}}\text{ outperforms other pFL methods in most cases}",
     plain="In Table 1 pFL^MF has a higher accuracy than other pFL methods in most cases.",
     negative_control={"share": 0.99},
+    stronger={"share": 1},
 )
 def table1(budget, rng, *, share=0.5):
     """Count, in the printed accuracies, columns won and pairs of column and method won.
@@ -100,6 +101,7 @@ def table1(budget, rng, *, share=0.5):
     latex=r"\text{groups: pFL}^{\text{MF}}\text{ improves the average test accuracy substantially}",
     plain="With groups of clients (Table 2) pFL^MF's accuracy is substantially above the others'.",
     negative_control={"substantial": 15.0},
+    stronger={"substantial": 1},
 )
 def table2(budget, rng, *, substantial=5.0):
     """Compare the printed accuracies at the best rank and at r = 15, in both experiments on groups.
@@ -126,6 +128,7 @@ def table2(budget, rng, *, substantial=5.0):
     latex=r"\text{FEMNIST: accuracy at 5 local epochs} > \text{accuracy at 1}",
     plain="On FEMNIST (Table 2) five local epochs give pFL^MF a higher accuracy than one.",
     negative_control={"least": 10.0},
+    stronger={"least": 1},
 )
 def local_epochs(budget, rng, *, least=0.0):
     """Compare the printed accuracies with 5 and with 1 local epochs, in points."""

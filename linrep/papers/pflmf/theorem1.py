@@ -159,7 +159,7 @@ def theorem1(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=1.0):
     corrects="pflmf.theorem1",
     stronger={"p_power": -1, "start": -1, "noise": -1, "T_power": 1},
 )
-def theorem1_corrected(budget, rng, *, p_power=2, start=2.0, noise=2.0, T_power=1.0):
+def theorem1_corrected(budget, rng, *, p_power=2, start=2, noise=2, T_power=1):
     """Check it in the same way, with noise, and derive it from the round summed anew."""
     bound = _runs.Bound(p_power, start, noise, T_power)
     grid = _grid(budget, (0.0, 1e-3, 1.0, 1e3))
@@ -170,4 +170,6 @@ def theorem1_corrected(budget, rng, *, p_power=2, start=2.0, noise=2.0, T_power=
     yield from found
     yield from shown
     yield _noise_constant(budget, rng, bound, PROVED)
+    steps = (1e-6, 1e-3, 0.05, 0.25, 0.49)
+    yield _runs.at_rest(bound, [(x, T) for x in steps for T in (1, 200, 10**7, 10**18)], PROVED)
     yield _follows()
