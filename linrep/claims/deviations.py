@@ -22,6 +22,8 @@ def identities(deviations: Mapping[str, Any], tolerance: float = 1e-12) -> list[
     return [Identity(each, tolerance, name=name) for name, each in deviations.items()]
 
 
-def readings(deviations: Mapping[str, Any], tolerance: float = 1e-12, *, name: str) -> Readings:
+def readings(
+    deviations: Mapping[str, Any], tolerance: float = 1e-12, *, name: str, phrase: str = ""
+) -> Readings:
     """Return an identity that can be read in several ways, of the deviations found for each."""
-    return Readings(identities(deviations, tolerance), name=name)
+    return Readings(identities(deviations, tolerance), name=name, phrase=phrase)

@@ -27,8 +27,22 @@ SMOOTH = Hypothesis(
     "and of V, that the iterates do not leave",
     # Then local_smoothness has constants on every ball.
     lambda problem, participants: bool(np.isfinite(problem.smoothness).all()),
+    printed="there exist constants such that for all U_1, U_2 and V_1, V_2",
+    change="mended",
 )
 BOUNDED = Hypothesis(
-    "lower bound", "F is bounded from below", lambda problem, participants: stops_falling(problem)
+    "lower bound",
+    "F is bounded from below, by F*",
+    lambda problem, participants: stops_falling(problem),
+    printed="F*, which the bound contains",
+)
+NOISE = Hypothesis(
+    "Assumption 2",
+    "noise is added to the gradients in U and in V, of mean 0 and E||noise||^2 at most sigma^2, "
+    "independent of who takes part and, in V, of other clients' noise; what is drawn is normal",
+    lambda problem, participants: True,
+    printed="an unbiased stochastic gradient estimator with bounded variance",
+    change="narrower",
 )
 ASSUMPTIONS = (SMOOTH, BOUNDED)
+NOISY = (*ASSUMPTIONS, NOISE)

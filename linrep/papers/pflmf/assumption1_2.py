@@ -199,7 +199,9 @@ def assumption1(budget, rng, *, power=0.0, factor=1.0):
     who = [Together([each, _from_below(kind, rng)], name=kind) for kind, each in found.items()]
     yield _local(budget, rng, factor)
     yield from _everywhere(budget, rng)
-    yield Readings(who, name="constants everywhere")
+    yield Readings(
+        who, name="constants everywhere", phrase="f_i, of which the assumption names no class"
+    )
 
 
 def _samples(rng, logistic, m=_M):
@@ -390,4 +392,5 @@ def eq10(budget, rng, *, noise_factor=1.0):
             for norm, square in (("Frobenius", 2), ("spectral", 1))
         ],
         name="noise I or -I, exact",
+        phrase="the norm in Assumption 2, which has no index",
     )  # fmt: skip

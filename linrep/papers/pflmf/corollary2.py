@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Cases, Condition, Fact, Identity, Mean, Missing, Together, statement
+from linrep.claims import (
+    Cases,
+    Condition,
+    Fact,
+    Identity,
+    Mean,
+    Missing,
+    Readings,
+    Together,
+    statement,
+)
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER, VALUE
-from linrep.papers.pflmf._hypotheses import ASSUMPTIONS
+from linrep.papers.pflmf._hypotheses import ASSUMPTIONS, NOISY
 from linrep.papers.pflmf._runs import Bound, at_rest, averages, exact, reference
 from linrep.papers.pflmf.theorem1_noise import (
     corollary_step,
@@ -139,7 +150,7 @@ def _constant_in_p(noise) -> Fact:
     place="Corollary 2",
     latex=r"\eta = \frac1{2L\sqrt T}: O(1/\sqrt T); \qquad \sigma = 0,\ \eta = \frac1{4L}: O(1/T)",
     plain="At Corollary 2's step sizes the rates in T are 1/sqrt T with noise and 1/T without.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=NOISY,
     negative_control={"T_power": 1.25},
     stronger={"T_power": 1, "power": 0},
 )
@@ -173,7 +184,7 @@ def corollary2(budget, rng, *, T_power=1, power=0.5):
     r"{\sqrt T - 1} \ \Big(\eta = \frac1{2L\sqrt T},\ T > 1\Big), \quad \frac{16L(F^0 - F^\star)}T"
     r" \ \Big(\sigma = 0,\ \eta = \frac1{4L}\Big)",
     plain="Corollary 2's rates have the constants that Theorem 1 gives, for Delta_U + p^2 Delta_V.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=NOISY,
     negative_control={"p_power": 1.0},
     stronger={"p_power": -1, "start": -1, "noise": -1, "T_power": 1},
 )
@@ -312,7 +323,7 @@ def _with_one_matrix(budget, rng) -> Fact:
     r" convergence can be proved}",
     plain="Rates to a stationary point are 1/T and 1/sqrt T; the global minimum may be missed, for "
     "convex f_i, too.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=NOISY,
     negative_control={"weighted": False},
     stronger={"T_power": 1, "noisy_power": 1},
 )
@@ -328,3 +339,41 @@ def abstract_claims(budget, rng, *, T_power=1.0, noisy_power=0.5, weighted=True)
     yield reached
     for noise in (0.0, 0.01):
         yield _constant_in_p(noise)
+
+
+def _escaping(rounds) -> Cases:
+    """Return how far e^(-uv) takes u = v from 1: no step is 0 before u = v = 0, where none is left.
+
+    L = 1 is valid for u, v >= 1, which the run does not leave; eta = 1/4.
+    """
+    u, cases = 1.0, []
+    for t in range(1, max(rounds) + 1):
+        u += 0.25 * u * np.exp(-u * u)
+        if t in rounds:
+            cases.append((u, 1.0, {"T": t, "u = v": u}))
+    return Cases(cases, name="the iterates converge", quantity="u, of a run that leaves 1 for ever")
+
+
+@statement(
+    "pflmf.stationary-point",
+    place="Abstract, Sections 1 and 6",
+    latex=r"\text{the method converges to a stationary point at the rate } O(1/T)",
+    plain="With exact gradients the method converges to a stationary point at the rate 1/T: its "
+    "gradients do, its iterates need not.",
+    hypotheses=ASSUMPTIONS,
+    negative_control={"T_power": 1.25},
+    stronger={"T_power": 1},
+)
+def stationary_point(budget, rng, *, T_power=1):
+    """Compare what Theorem 1 bounds, p being fixed, and iterates that a bounded function sends off.
+
+    e^(-uv) has no stationary point but u = v = 0, which iterates from u = v = 1 go away from.
+    """
+    gradients = _rates((T_power, 0.5 * T_power), (0.0,), "no noise")
+    yield Readings(
+        [
+            replace(gradients, name="squared gradients, on average"),
+            _escaping(budget((10, 1000), (10, 1000, 100_000))),
+        ],
+        phrase="converges to a stationary point",
+    )

@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from linrep.claims import Cases, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.pflmf import _exact
-from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
 from linrep.papers.pflmf.counterexamples import step_a_display as a_by_hand
 from linrep.papers.pflmf.counterexamples import step_b_display as b_by_hand
 from linrep.papers.pflmf.counterexamples import step_c_display as c_by_hand
@@ -50,7 +50,7 @@ def _given_nobody(v) -> Cases:
     latex=r"\mathbb E_{S_t}\mathbb E_{t,k}F(U,V_{k+1})\le F(U,V_k)-\eta_vp\Big(1-\frac{\eta_vL_V}2"
     r"\Big)\|\nabla_V(U,V_k)\|^2+\frac{\eta_v^2L_V\sigma^2}2",
     plain="A single local step decreases the objective by p times the squared gradient at V_k.",
-    hypotheses=(SMOOTH,),
+    hypotheses=(SMOOTH, NOISE),
     negative_control={"factor": 1.1},
 )
 def step_a(budget, rng, *, masked=False, factor=1.0, curvature=0.5, noise=0.5):
@@ -82,7 +82,15 @@ def step_a(budget, rng, *, masked=False, factor=1.0, curvature=0.5, noise=0.5):
         quantity="E F(U, V_2) - E F(U, V_1)", strength=strength,
     )  # fmt: skip
     yield first
-    yield later if masked else Readings([later, _given_nobody(v)], name="k > 0")
+    yield (
+        later
+        if masked
+        else Readings(
+            [later, _given_nobody(v)],
+            name="k > 0",
+            phrase="F(U^t, V_k) on the right, without an expectation",
+        )
+    )
 
 
 step_a.corrected(
@@ -102,7 +110,7 @@ step_a.corrected(
     latex=r"\frac1{2L_U\eta_u}\|\nabla_U(U,V)-\nabla_U(U,V_k)\|^2\le\frac{L_U}{2\eta_u}\|V-V_k\|^2"
     r"\le\frac{\eta_v^2}{\eta_u}\frac{L_U}2\Big\|\sum_{i<k}\nabla_V(U,V_i)\Big\|^2",
     plain="The heads have moved by at most eta_v times the sum of the exact gradients in V.",
-    hypotheses=(SMOOTH,),
+    hypotheses=(SMOOTH, NOISE),
     holds_with={"noisy": False},
     negative_control={"factor": 0.9},
 )
@@ -124,6 +132,16 @@ def step_b(budget, rng, *, noisy=True, factor=1.0):
     yield Cases(moved, name="what the heads have moved by", quantity="|V - V_1|^2")
 
 
+def _noise_of_heads(noise) -> Cases:
+    """Return the display of step (C) at v = 0 given U^+ = U: V's noise alone, which is all."""
+    cases = []
+    for p, K in product(_SHARES, _STEPS):
+        before, after = _broken_off(p, K, Fraction(1, 100), Fraction(0))[:2]
+        right = after.eta_v**2 * after.L * p * noise * after.variance
+        cases.append((after.after_V - before.after_V, right, after.instance))
+    return Cases(cases, name="V's noise alone, U+ = U", quantity="increase of F", strength=PROVED)
+
+
 @statement(
     "pflmf.step-C.display",
     place="Step (C), the last display before the sum over k",
@@ -131,7 +149,7 @@ def step_b(budget, rng, *, noisy=True, factor=1.0):
     r"\frac{(K+1)L_V}2\Big)\|\nabla_V(U,V_k)\|^2+\frac{\eta_u^2pL_V}{2K}\|\nabla_U\|^2"
     r"+\frac{\eta_v^2L_V\sigma^2}2",
     plain="At the new U a local step decreases the objective by nearly p times the same gradient.",
-    hypotheses=(SMOOTH,),
+    hypotheses=(SMOOTH, NOISE),
     negative_control={"factor": 1.3},
 )
 def step_c(budget, rng, *, masked=False, factor=1.0, reach=1.0, drift=0.5, noise=0.5):
@@ -177,6 +195,8 @@ def step_c(budget, rng, *, masked=False, factor=1.0, reach=1.0, drift=0.5, noise
     )  # fmt: skip
     for name, cases in found.items():
         yield Cases(cases, name=name, quantity=_QUANTITY, strength=strength)
+    if masked:
+        yield _noise_of_heads(_exact.rational(noise))
 
 
 step_c.corrected(

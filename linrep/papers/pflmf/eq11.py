@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf import _cases
 from linrep.papers.pflmf._cases import QUADRATIC, Case
+from linrep.papers.pflmf._hypotheses import NOISE
 from linrep.papers.pflmf.counterexamples import eq11 as growing
 from linrep.theory import pflmf_rounds
 
@@ -104,6 +105,12 @@ def _looked(rounds) -> list[Looked]:
         found.append(Looked(case, 0, first, first))
         found += [Looked(case, k, moments(case, k), first) for k in _chosen(case, False)]
     return found
+
+
+_RIGHT: dict[str, Any] = {
+    "phrase": "the gradient on the right of (11)",
+    "printed_elsewhere": {"V_k on the right": "step (A), where (11) is used"},
+}
 
 
 def _eleven(looked, first, at_start, noise_power, name) -> Cases:
@@ -255,6 +262,7 @@ def _printed(budget, rng, noise_power):
             for reading, cases in later.items()
         ],
         name="linrep.pflmf, cos(u v), k > 0",
+        **_RIGHT,
     )  # fmt: skip
 
 
@@ -272,6 +280,7 @@ def _growing_exactly() -> Readings:
     return Readings(
         [Cases(cases, name=name, quantity="left over right side") for name, cases in found.items()],
         name="-(uv)^2/2, k = 1, exact",
+        **_RIGHT,
     )
 
 
@@ -293,6 +302,7 @@ def _display_exactly() -> Cases:
     r" p\|\nabla_V(U,V^t)\|_F^2+\sigma^2",
     plain="The mean square of the participants' stochastic gradients in V is at most p times that "
     "of the gradient, plus sigma^2.",
+    hypotheses=(NOISE,),
     negative_control={"noise_power": 1.2},
 )
 def eq11(budget, rng, *, exact=False, noise_power=0.0, factor=1.0):
@@ -317,6 +327,7 @@ def eq11(budget, rng, *, exact=False, noise_power=0.0, factor=1.0):
             for start, where in ((True, "V^t"), (False, "V_k"))
         ],
         name="k > 0",
+        **_RIGHT,
     )
     yield Cases(less, quantity="second moment, given D", name="display, at most")
     yield Identity(equal, 1e-10, name="display, equation")

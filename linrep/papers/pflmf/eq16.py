@@ -14,7 +14,7 @@ import linrep as lr
 from linrep.claims import Cases, Curve, Fact, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.pflmf import _cases, _exact
-from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
 from linrep.papers.pflmf.counterexamples import eq16 as by_hand
 from linrep.theory import pflmf as theory
 
@@ -222,7 +222,7 @@ def _needed(case):
     return left - right + (1.0 + 1.0 / s.local_steps) * _unit(s), _unit(s)
 
 
-def _affine_exactly(links, p_power, strength):
+def _affine_exactly(links, p_power, strength, shares=(Fraction(1, 10), Fraction(1, 3))):
     """Yield links of the chain, and its ends, for x and -x, in rational numbers.
 
     These functions satisfy Assumption 1 for all U and V.
@@ -230,7 +230,7 @@ def _affine_exactly(links, p_power, strength):
     found: dict[str, list] = {f"{_LINKS[at]} <=": [] for at in links}
     if len(links) == len(_LINKS):
         found["first <= last"] = []
-    for p, K, eta in product((Fraction(1, 10), Fraction(1, 3)), (1, 5), (Fraction(1, 4),)):
+    for p, K, eta in product(shares, (1, 5), (Fraction(1, 4),)):
         first, second, last = by_hand.members(p, K, eta, _exact.power(p, p_power))
         members, one = (first, second, last, last), Fraction(1)
         at = {"f": ["x", "-x"], "u": 1, "v": [1, 1], "p": str(p), "K": K, "eta": str(eta), "L": 1}
@@ -254,8 +254,8 @@ def _affine_exactly(links, p_power, strength):
     r" pL}{2K}\Big)\Delta_V\le 2(F^t-\mathbb E F^{t+1})+\eta^2\Big(1+\frac1K\Big)L\sigma^2\le"
     r" 2(F^t-\mathbb E F^{t+1})+2\eta^2L\sigma^2",
     plain="The inequalities of steps (A) to (C) sum up to (16), a bound on eta (1 - 2 eta L) "
-    "(Delta_U + Delta_V).",
-    hypotheses=(SMOOTH,),
+    "(Delta_U + Delta_V), also for f = x and -x, whose L is one for all U and V.",
+    hypotheses=(SMOOTH, NOISE),
     negative_control={"noise_factor": 0.95},
 )
 def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=False):
@@ -274,7 +274,9 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=Fa
         "noise alone": [_cases.steep(x, K) for x in _cases.SIZES for K in (1, 5)],
     }
     strength = PROVED if derived else ""
-    yield from _affine_exactly(links, p_power, strength)
+    # Exponents near 2 are told apart at small p.
+    shares = [Fraction(1, 10), Fraction(1, 3), *[Fraction(1, 10**6)] * derived]
+    yield from _affine_exactly(links, p_power, strength, shares)
     for position in links:
         prefix, lhs_rhs = f"{_LINKS[position]} <=, ", _chain(position, variant)
         if position == 1:

@@ -156,4 +156,6 @@ def fedrep(budget, rng, *, shared=True, excess=0):
             at = {"n": n, "d": d, "k": k, "rank of Theta": rank, "Theta": theta.tolist()}
             cases.append((Fraction(k + network + 1 + excess), Fraction(rank), at))
         readings.append(Cases(cases, name=name, quantity="rank needed"))
-    yield Readings(readings, name="rank of all models together")
+    yield Readings(
+        readings, name="rank of all models together", phrase="clients' parameters theta_i"
+    )

@@ -289,11 +289,11 @@ def eq8_9(budget, rng, *, full=False, theorem=False, offset=0):
     yield from _drawn(rng, budget(400, 10_000), full, budget((0.5, 1.0), (0.1, 0.3)))
     yield _conditional(rounds)
     yield _nobody(rng, full)
-    for name, found in (
-        ("eta_i in (9)", _own_steps(rng, budget(20, 300))),
-        ("indices of the loop", _indices(rng, budget(20, 300))),
+    for name, found, phrase in (
+        ("eta_i in (9)", _own_steps(rng, budget(20, 300)), "eta_i, with an index"),
+        ("indices of the loop", _indices(rng, budget(20, 300)), "v_i^{t,1} = v_i^t, twice"),
     ):
-        yield readings(found, 1e-14, name=name)
+        yield readings(found, 1e-14, name=name, phrase=phrase)
     growth = np.log10(np.array([_growth(rng) for _ in range(budget(3, 20))]))
     yield Fact(
         "power of R in the variance of the participants' mean, factors R times as large",

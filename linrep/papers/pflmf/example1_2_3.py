@@ -137,6 +137,7 @@ def _coded(budget, rng, sign):
             for name, each in cases.items()
         ],
         name="least squares, labels",
+        phrase="label the classes in opposite ways",
     )
 
 

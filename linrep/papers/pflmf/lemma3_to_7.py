@@ -235,7 +235,9 @@ def lemma6(budget, rng, *, power=1.0):
     used = Identity(
         _dependent(budget, rng), _ROUNDING, name="A that depends on D, as V_k does, k > 0"
     )
-    yield Readings([Together([fixed, drawn], name="A independent of D"), used])
+    yield Readings(
+        [Together([fixed, drawn], name="A independent of D"), used], phrase="an arbitrary matrix"
+    )
 
 
 @statement(

@@ -12,7 +12,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Mean, Search, Together, search, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
 from linrep.papers.pflmf._runs import Bound, Instance, averages, reference
 from linrep.papers.pflmf.theorem1_noise import noisy_reference
 from linrep.theory import pflmf, pflmf_rounds
@@ -260,7 +260,7 @@ def _runs(grid, variant, rng):
     r" (1 - p)\Big(1 + \frac q{\sqrt2}\Big)^2",
     plain="Summed anew, the steps of the proof bound Delta_U and about p^2 Delta_V by the "
     "decrease of a round.",
-    hypotheses=(SMOOTH,),
+    hypotheses=(SMOOTH, NOISE),
     negative_control={"p_power": 1.8},
     stronger={"weight_U": 1, "weight_V": 1, "p_power": -1, "noise": -1},
 )

@@ -15,7 +15,7 @@ from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf import _cases, _exact
-from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
 from linrep.papers.pflmf.counterexamples import eq12 as eq12_by_hand
 from linrep.papers.pflmf.counterexamples import step_c as step_c_by_hand
 from linrep.theory import pflmf as theory
@@ -105,7 +105,7 @@ def _equality(noise_power, factor, noise_factor, strength) -> Cases:
     latex=r"\eta_v p\Big(1-\frac{\eta_v L_V}2\Big)\frac1K\sum_k\mathbb E\|\nabla_V(U,V_k)\|^2 \le"
     r" \frac1K\big(F(U,V)-\mathbb E F(U,V^+)\big)+\frac{\eta_v^2 L_V\sigma^2}2",
     plain="The heads' local steps decrease the objective by p times the squared gradients.",
-    hypotheses=(SMOOTH,),
+    hypotheses=(SMOOTH, NOISE),
     negative_control={"factor": 1.05},
 )
 def eq12(budget, rng, *, masked=False, noise_power=0.0, factor=1.0, curvature=0.5, noise=0.5):
@@ -302,7 +302,7 @@ def _near_a_minimum(constants: Constants, strength) -> Cases:
     r" - \frac{\eta_u^2 pL_V}2\|\nabla_U\|^2 \le F(U^+,V)-\mathbb E F(U^+,V^+)"
     r"+\frac{\eta_v^2 KL_V\sigma^2}2,\quad \|U^+-U\|^2=\eta_u^2\|\nabla_U\|^2",
     plain="The heads' steps decrease the objective at the new U as well.",
-    hypotheses=(SMOOTH,),
+    hypotheses=(SMOOTH, NOISE),
     negative_control={"factor": 1.3},
 )
 def step_c(budget, rng, *, masked=False, noise_power=0.0, drift=0.0, factor=1.0, reach=1.0):

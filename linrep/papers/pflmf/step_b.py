@@ -16,7 +16,7 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf import _cases, _exact
 from linrep.papers.pflmf._cases import QUADRATIC, Case
-from linrep.papers.pflmf._hypotheses import SMOOTH
+from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
 from linrep.papers.pflmf.counterexamples import step_b as by_hand
 from linrep.theory import pflmf as theory
 from linrep.theory import pflmf_rounds
@@ -177,7 +177,7 @@ def _thirteen_near_a_minimum(sizes: Sizes) -> Cases:
     """
     found, s = [], Fraction(1, 10**6)
     displacement, gradient, last = map(_exact.rational, sizes)
-    # u is in [1 - s, 1], v in [1, 1 + s]: v^2, u^2 and |2 u v - a| are at most L.
+    # u is in [1 - s, 1], v in [1, 1 + d]: v^2, u^2 and |2 u v - a| are at most L.
     L = (1 + s) ** 2
     for x in (Fraction(1, 10), Fraction(49, 100)):
         eta, d = x / L, x * s
@@ -202,7 +202,7 @@ def _thirteen_near_a_minimum(sizes: Sizes) -> Cases:
     r"\ \mathbb E_t F(U^+,V^+)\le F(U,V^+)+\frac{\eta_u^2L_U}2(\|\nabla_U\|^2+\sigma^2)"
     r"+\frac{\eta_v^2L_U}2\Big\|\sum_k\nabla_V(U,V_k)\Big\|^2",
     plain="The server's step decreases the objective, at the old heads and nearly at the new ones.",
-    hypotheses=(SMOOTH,),
+    hypotheses=(SMOOTH, NOISE),
     negative_control={"noise_factor": 0.45},
 )
 def step_b(
@@ -226,9 +226,14 @@ def step_b(
     ]
     strength = PROVED if head_noise else ""
     sizes = Sizes(displacement, gradient, last)
+    last_gradient: dict[str, Any] = {"phrase": "the last gradient in (13)"}
+    if not head_noise:
+        where = "the display before (13), and its case k = K"
+        last_gradient["printed_elsewhere"] = {"last gradient at V^t": where}
     yield Readings(
         [_thirteen_exactly(displacement, end, where, strength) for where, end in ends.items()],
         name="(13), (uv - 1)^2/2 at v = 0, exact",
+        **last_gradient,
     )
     if head_noise:
         yield _thirteen_near_a_minimum(sizes)
@@ -251,6 +256,7 @@ def step_b(
             for where, end in ends.items()
         ],
         name="(13)",
+        **last_gradient,
     )  # fmt: skip
     for masked, with_noise in forms:
         name = f"case K in the mean{', D' if masked else ''}{', noise' if with_noise else ''}, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from linrep.claims import Cases, Fact, Readings, statement
-from linrep.claims.evidence import ENUMERATED
+from linrep.claims.evidence import ENUMERATED, FAILS
 from linrep.papers.pflmf import _exact
 
 #: Per cent, columns: MNIST, CIFAR10 and CIFAR100, each at Dir(0.5) and Dir(1).
@@ -89,10 +89,51 @@ def table1(budget, rng, *, share=0.5):
         readings.append(most(f"columns, {label}", total - len(columns), total, part, columns))
         size = total * len(rivals)
         readings.append(most(f"pairs, {label}", size - len(pairs), size, part, pairs))
-    yield Readings(readings, name="most cases")
+    yield Readings(readings, name="most cases", phrase="in most cases; pFL^MF has four ranks")
     for j in (0, 1):
         ahead = best[j] - max(row[j] for row in rivals.values())
         yield Fact(f"points ahead of the best other method, {COLUMNS[j]}", float(ahead))
+
+
+@statement(
+    "pflmf.table1.comparable",
+    place="Section 5, Observations, on Table 1",
+    latex=r"\text{MNIST: the performance across algorithms is comparable}",
+    plain="On MNIST the accuracies of all algorithms in Table 1 are within 10 points.",
+    expected=FAILS,
+    negative_control={"points": 5},
+)
+def comparable(budget, rng, *, points=10, left_out=()):
+    """Compare the largest and the least accuracy on MNIST, each method with each of its ranks.
+
+    Comparable: at most so many points apart.
+    """
+    rows = {**exactly(OTHERS), **{f"pFL^MF, r = {r}": row for r, row in exactly(RANKS).items()}}
+    rows = {name: row for name, row in rows.items() if name not in left_out}
+    pfl = {name: row for name, row in rows.items() if name not in ("Local", "FedAvg")}
+    readings = []
+    for name, chosen in (("all algorithms", rows), ("pFL methods", pfl)):
+        cases = []
+        for j in (0, 1):
+            accuracy = {each: row[j] for each, row in chosen.items()}
+            best, least = (pick(accuracy, key=accuracy.__getitem__) for pick in (max, min))
+            at = {"column": COLUMNS[j], "largest": best, "least": least}
+            spread = accuracy[best] - accuracy[least]
+            cases.append((spread, _exact.rational(points), at))
+        readings.append(
+            Cases(cases, name=name, quantity="points apart", strength=ENUMERATED, shown=("least",))
+        )
+    yield Readings(readings, name="MNIST", phrase="across algorithms")
+
+
+comparable.corrected(
+    "pflmf.table1.comparable.corrected",
+    latex=r"\text{MNIST: but for FLUTE, the performance across algorithms is comparable}",
+    plain="On MNIST the accuracies of all algorithms in Table 1 but FLUTE are within 10 points.",
+    constants={"left_out": ("FLUTE",)},
+    negative_control={"points": 5},
+    stronger={"points": -1},
+)
 
 
 @statement(
@@ -117,7 +158,7 @@ def table2(budget, rng, *, substantial=5.0):
             least = max(row[j] for row in others.values()) + _exact.rational(substantial)
             cases.append((least, ours, {"column": column, "pFL^MF": str(ours)}))
         readings.append(Cases(cases, name=label, quantity="accuracy needed", strength=ENUMERATED))
-    yield Readings(readings, name="groups")
+    yield Readings(readings, name="groups", phrase="substantial; pFL^MF has four ranks")
     five = max(row[3] for row in ranks.values()) - others["FedAvg"][3]
     yield Fact("points above FedAvg, FEMNIST, 5 local epochs, best rank", float(five))
 
@@ -148,7 +189,9 @@ def local_epochs(budget, rng, *, least=0.0):
         Cases(cases, name=name, quantity="points needed", strength=ENUMERATED)
         for name, cases in found.items()
     ]
-    yield Readings(readings, name="more local epochs")
+    yield Readings(
+        readings, name="more local epochs", phrase="contribute positively; pFL^MF has four ranks"
+    )
     yield Fact("points that 5 local epochs gain, pFL^MF, mean over ranks", float(mean))
     for name, row in others.items():
         yield Fact(f"points that 5 local epochs gain, {name}", float(row[3] - row[2]))

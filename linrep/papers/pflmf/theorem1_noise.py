@@ -10,7 +10,7 @@ from linrep.claims import Cases, Condition, Exponent, Fact, Mean, Together, stat
 from linrep.claims.slopes import Slope, log_slope
 from linrep.claims.tables import curve
 from linrep.papers.pflmf import _runs
-from linrep.papers.pflmf._hypotheses import ASSUMPTIONS
+from linrep.papers.pflmf._hypotheses import NOISY
 from linrep.theory import pflmf
 from linrep.theory.pflmf_rounds import fixed_U_average
 
@@ -169,7 +169,7 @@ def _floor(budget, rng, bound):
     r" \frac{2(F^0 - F^\star)}{\eta T(1 - 2\eta L)} + \frac{2\eta L\sigma^2}{1 - 2\eta L}"
     r" = O(1/\sqrt T)",
     plain="With noise the mean squared gradients stay below Theorem 1's bound, O(1/sqrt T).",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=NOISY,
     negative_control={"p_power": 1.0},
     holds_with={"p_power": 2.0},
 )

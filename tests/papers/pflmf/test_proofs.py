@@ -599,3 +599,18 @@ def test_figure1(n):
         w /= np.linalg.norm(w)
         assert np.sum((np.outer(a @ w, w) - a) ** 2) >= best - 1e-12
     assert 0.0 <= best <= n * np.mean(np.sum((mean - a) ** 2, axis=1)) + 1e-12
+
+
+def test_separable():
+    U = sp.Matrix(2, 2, sp.symbols("u1:5"))
+    V = sp.Matrix(2, 2, sp.symbols("v1:5"))
+    g = [[sp.Function(f"g{i}{j}") for j in range(2)] for i in range(2)]
+    models = [U * V[i, :].T for i in range(2)]
+    by_rows = sum(g[i][j](models[i][j]) for i in range(2) for j in range(2)) / 2
+    for a, b in product(range(2), repeat=2):
+        assert sp.diff(by_rows, U[0, a], U[1, b]) == 0
+        assert sp.diff(by_rows, V[0, a], V[1, b]) == 0
+    coupled = sum(x.dot(x) / 2 + x[0] * x[1] for x in models) / 2
+    assert sp.expand(sp.diff(coupled, U[0, 0], U[1, 0])) == (V[0, 0] ** 2 + V[1, 0] ** 2) / 2
+    assert sp.expand(sp.diff(coupled, U[0, 0], U[0, 1])) != 0
+    assert sp.expand(sp.diff(coupled, V[0, 0], V[1, 0])) == 0
