@@ -112,9 +112,9 @@ def test_what_is_recorded_comes_out_again():
         for moved in mutants.mutants(item):
             said = of[moved.constant]["moved"].get(f"{float(100 * moved.share):g}")
             # Of an identity one of both ways may be noticed alone.
-            if said == "refuted" and item.stronger[moved.constant]:
-                if try_mutant(moved) != "refuted":
-                    wrong.append(f"{moved.claim}: {moved.constant} = {moved.value}")
+            one_way = said == "refuted" and item.stronger[moved.constant]
+            if one_way and try_mutant(moved) != "refuted":
+                wrong.append(f"{moved.claim}: {moved.constant} = {moved.value}")
     assert not wrong
 
 
