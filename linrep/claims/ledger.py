@@ -16,7 +16,7 @@ from linrep._lib import atomic as files
 from linrep._lib import scripts
 from linrep._lib.display import number as show
 from linrep.claims import sensitivity
-from linrep.claims.certificates import checked_by
+from linrep.claims.certificates import checked_by, count_exact
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import (
     FAILS,
@@ -234,7 +234,7 @@ def _page(paper, own, entries):
         kinds = ", ".join(entry.kinds)
         lines.append(
             f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
-            f"| {badge(entry.verdict)} | {entry.strength} | {_checked_by(name)} | {numbers} "
+            f"| {badge(entry.verdict)} | {entry.strength} | {_checked_by(entry)} | {numbers} "
             f"| {entry.n_trials} |"
         )
     for name, item in own.items():
@@ -242,10 +242,11 @@ def _page(paper, own, entries):
     return lines
 
 
-def _checked_by(name):
-    """Return what a verdict can be checked by: a derivation, and solvers on steps of the proof."""
-    solvers = [f"{solver} ({len(steps)})" for solver, steps in checked_by(name).items()]
-    return ", ".join(["derivation"] * (name in proofs()) + solvers)
+def _checked_by(entry):
+    """Return what a verdict can be checked by: a derivation, solvers, what computes exactly."""
+    solvers = [f"{solver} ({len(steps)})" for solver, steps in checked_by(entry.id).items()]
+    tools = [f"{tool} ({count})" for tool, count in count_exact(entry).items()]
+    return ", ".join(["derivation"] * (entry.id in proofs()) + solvers + tools)
 
 
 def _section(name, item, entry):

@@ -140,7 +140,7 @@ def _entry(item, known, budget, seed, command, file):
         "corrected_by": tuple(other.id for other in corrections(item.id)),
         "finding": None if file else findings().get(item.id),
         "proof": None if file else proofs().get(item.id),
-        "checked_by": "" if file else say_checked(item.id),
+        "checked_by": "" if file else say_checked(item.id, known.result),
         "sensitivity": "" if file else sensitivity.say(item),
     }
     if run is None:

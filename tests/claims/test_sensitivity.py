@@ -99,3 +99,27 @@ def test_what_says_less_is_not_refuted():
             if try_mutant(moved) == "refuted":
                 wrong.append(f"{moved.claim}: {moved.constant} = {moved.value}")
     assert not wrong
+
+
+@pytest.mark.slow
+def test_what_is_recorded_comes_out_again():
+    """Of deterministic claims whose checks are short: the smallest change that was refuted is."""
+    entries, wrong = ledger.recorded(), []
+    for item in claims().values():
+        if entries[item.id].level > 0 or entries[item.id].seconds > 5.0:
+            continue
+        of = sensitivity.recorded(item.paper).get(item.id, {})
+        for moved in mutants.mutants(item):
+            said = of[moved.constant]["moved"].get(f"{float(100 * moved.share):g}")
+            # Of an identity one of both ways may be noticed alone.
+            one_way = said == "refuted" and item.stronger[moved.constant]
+            if one_way and try_mutant(moved) != "refuted":
+                wrong.append(f"{moved.claim}: {moved.constant} = {moved.value}")
+    assert not wrong
+
+
+def test_no_change_that_is_accepted_is_proved():
+    """A derivation is of the statement's own constants."""
+    known = claims()
+    item = known["pflmf.theorem1.corrected"]
+    assert item.verify("quick", 0, start=1.0).strength != "proved"
