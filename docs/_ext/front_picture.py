@@ -63,7 +63,8 @@ def draw(path, theme):
     with plotting.style(), mpl.rc_context(fonts):
         figure = Figure(figsize=(5.8, 3.9), layout="constrained", facecolor=theme.background)
         figure.suptitle(
-            "Theorem 1 of pFL$\\mathbf{^{MF}}$, with L where iterates go,\nfails when few clients take part in a round",
+            "Theorem 1 of pFL$\\mathbf{^{MF}}$, with L where iterates go,\n"
+            "fails when few clients take part in a round",
             x=0.015, ha="left", fontsize=15, weight="bold",
         )  # fmt: skip
         ax = figure.subplots()

@@ -154,6 +154,51 @@ def test_a_scalar_quadratic_has_its_closed_form():
     assert found.after_V == pytest.approx(2 * (0.3 * shrink**8 + 0.7))
 
 
+@pytest.mark.compiled
+@pytest.mark.parametrize("seed", range(20))
+def test_a_round_of_one_number_is_its_closed_form_and_the_kernels(seed):
+    """Of h (u v - a)^2/2: with c = 1 - eta_v h u^2 a participant's u v - a is c times as large."""
+    rng = np.random.default_rng(seed)
+    h, p, K = 10.0 ** rng.uniform(-1.0, 1.0), float(rng.choice([0.02, 0.5, 1.0])), 1 + seed % 7
+    u, v, a = rng.standard_normal(3)
+    eta = 0.4 / (h * max(u * u, v * v, 2.0 * abs(u * v) + abs(a)))
+    problem = lr.QuadraticObjectives([[a]], [[h]])
+    U, V, s = np.full((1, 1), u), np.full((1, 1), v), setting(p=p, K=K, step_size=eta)
+    found = pflmf_rounds.expected_round(s, problem, U, V)
+    error, c = u * v - a, 1.0 - s.head_step_size * h * u * u
+    moved, new = (a + c**K * error) / u, u - eta * h * error * v
+    squares = (h * u * error) ** 2 * c ** (2.0 * np.arange(K))
+    close = {"rel": 1e-9, "abs": 1e-9 * h}
+    assert found.after_V == pytest.approx(0.5 * h * error**2 * (p * c ** (2 * K) + 1 - p), **close)
+    both = p * (new * moved - a) ** 2 + (1.0 - p) * (new * v - a) ** 2
+    assert found.after_both == pytest.approx(0.5 * h * both, **close)
+    assert found.delta_U == pytest.approx((h * error * v) ** 2, **close)
+    assert found.delta_V == pytest.approx(p * squares.mean() + (1.0 - p) * squares[0], **close)
+    trace = lr.pflmf(
+        problem, k=1, step_size=eta, head_step_size=s.head_step_size, local_steps=K, rounds=1,
+        aggregate="full", start=(U, V), rng=0,
+    )  # fmt: skip
+    assert trace["objective"][-1] == pytest.approx(0.5 * h * (new * moved - a) ** 2, **close)
+    assert trace["average_V"][-1] == pytest.approx(squares.mean(), **close)
+
+
+@pytest.mark.compiled
+def test_noise_moves_U_by_its_variance():
+    rng = np.random.default_rng(0)
+    problem = lr.QuadraticObjectives(rng.standard_normal((5, 3)))
+    U, V = rng.standard_normal((3, 2)), rng.standard_normal((5, 2))
+    gradient = float(np.sum(problem.factor_gradients(U, V).in_U ** 2))
+    moved = [
+        np.sum((lr.pflmf(
+            problem, k=2, step_size=0.1, head_step_size="theorem", aggregate="full", rounds=1,
+            start=(U, V), gradient_noise=np.sqrt(gradient), stationarity=False, rng=seed,
+        ).state["U"] - U) ** 2)
+        for seed in range(400)
+    ]  # fmt: skip
+    error = 5.0 * np.std(moved) / np.sqrt(len(moved))
+    assert np.mean(moved) == pytest.approx(0.02 * gradient, abs=error)
+
+
 def test_with_noise_functions_must_be_quadratic():
     problem = draw("logistic", np.random.default_rng(0))
     U, V = start(np.random.default_rng(0), problem)

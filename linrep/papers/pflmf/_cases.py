@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Cases, Search, search
+from linrep.claims import Cases, Reader, Search, search_instances
 from linrep.claims.measurements import Array
 from linrep.problems import Objectives, SoftmaxObjectives
 from linrep.theory import pflmf as theory
@@ -44,10 +44,17 @@ class Case(NamedTuple):
         """Return what makes the round again: plain numbers."""
         s = self.setting
         found = {
-            "kind": self.kind, "p": s.participation, "K": s.local_steps, "eta": s.step_size,
-            "eta L": s.step_size * s.largest, "L_U": s.in_U, "L_V": s.in_V, "sigma": s.noise,
-            "U": self.U.tolist(), "V": self.V.tolist(),
-        }  # fmt: skip
+            "kind": self.kind,
+            "p": s.participation,
+            "K": s.local_steps,
+            "eta": s.step_size,
+            "eta L": s.step_size * s.largest,
+            "L_U": s.in_U,
+            "L_V": s.in_V,
+            "sigma": s.noise,
+            "U": self.U.tolist(),
+            "V": self.V.tolist(),
+        }
         if isinstance(self.problem, lr.QuadraticObjectives):
             found["A"] = self.problem.A.tolist()
             if self.problem.H is not None:
@@ -94,9 +101,11 @@ def drawn(rng, kind, n, d) -> Objectives:
         return affine(A)
     if kind == "cosine":  # bounded, and not convex: gradients grow along the first steps
         return lr.CustomObjectives(
-            lambda i, x: (float(np.sum(np.cos(x - A[i]))), -np.sin(x - A[i])), n=n, d=d,
+            lambda i, x: (float(np.sum(np.cos(x - A[i]))), -np.sin(x - A[i])),
+            n=n,
+            d=d,
             smoothness=np.ones(n),
-        )  # fmt: skip
+        )
     if kind in ("logistic", "softmax"):
         X, offsets = rng.standard_normal((3 * n, d)), 3 * np.arange(n + 1)
         if kind == "softmax":
@@ -128,9 +137,9 @@ def valid(problem, U, V, p, K, eta_L, noise=0.0, kind="", least=0.0) -> Case | N
         step = eta_L / found.largest
         s = theory.Setting(p, K, step, found.in_U, found.in_V, sigma)
         path = pflmf_rounds.local_path(s, problem, U, V)
-        needed = np.array([
-            step * np.linalg.norm(in_U), np.sqrt(np.sum((path.means - V) ** 2, axis=(1, 2)).max())
-        ])  # fmt: skip
+        needed = np.array(
+            [step * np.linalg.norm(in_U), np.sqrt(np.sum((path.means - V) ** 2, axis=(1, 2)).max())]
+        )
         if path.spreads is not None:
             widest = np.einsum("tnaa->t", path.spreads).max()
             needed += _TAIL * np.array([step * sigma, np.sqrt(widest)])
@@ -162,9 +171,15 @@ def at_random(rng, count, kinds=KINDS, noisy=False) -> Iterator[Case]:
             V = 0.0 * V  # the start of the experiments: U does not move
         noise = 10.0 ** rng.uniform(-2.0, 1.0) if noisy and rng.random() < 0.7 else 0.0
         case = valid(
-            problem, U, V, float(rng.choice(CHANCES)), int(rng.choice(STEPS)),
-            float(rng.choice(SIZES)), noise if kind in QUADRATIC else 0.0, kind,
-        )  # fmt: skip
+            problem,
+            U,
+            V,
+            float(rng.choice(CHANCES)),
+            int(rng.choice(STEPS)),
+            float(rng.choice(SIZES)),
+            noise if kind in QUADRATIC else 0.0,
+            kind,
+        )
         if case is not None:
             made += 1
             yield case
@@ -211,26 +226,21 @@ def bilinear(p, K, eta_L, n=2) -> Case:
     return certain(problem, [[1.0]], np.ones((n, 1)), p, K, eta_L, kind="affine, c_i = 1, -1")
 
 
-def length(shape) -> int:
-    """Return how many numbers a round of one column takes: p, K, eta L, u, per client, sigma."""
-    return 4 + 3 * shape["n"] + shape["noisy"]
-
-
-def from_numbers(shape, x) -> Case | None:
-    """Return the round that numbers stand for: quadratic functions h_i (u v_i - a_i)^2/2.
+def read(reader: Reader, shape) -> Case | None:
+    """Return a round of quadratic functions h_i (u v_i - a_i)^2/2, one column, read off numbers.
 
     Without noise where it has no number, or none that is positive.
     """
-    p, eta_L = 1.0 / (1.0 + np.exp(-x[0])), 0.5 / (1.0 + np.exp(-x[2]))
-    K = 1 + int(min(4.0 * abs(x[1]), 15.0))
-    V, A, H = np.split(x[4 : 4 + 3 * shape["n"]], 3)
-    if p < 0.01 or eta_L < 1e-4 or np.abs(x[3:]).max() > 1e3:
+    first, steps, size = reader.numbers(3)
+    u, V, A, H = reader.numbers(1, 1), *(reader.numbers(shape["n"], 1) for _ in range(3))
+    sigma = max(reader.number(), 0.0) if shape["noisy"] else 0.0
+    p, eta_L = 1.0 / (1.0 + np.exp(-first)), 0.5 / (1.0 + np.exp(-size))
+    K = 1 + int(min(4.0 * abs(steps), 15.0))
+    largest = max(float(np.abs(part).max()) for part in (u, V, A, H))
+    if p < 0.01 or eta_L < 1e-4 or max(largest, sigma) > 1e3:
         return None
-    problem = lr.QuadraticObjectives(A[:, None], H[:, None, None])
-    sigma = max(float(x[-1]), 0.0) if shape["noisy"] else 0.0
-    return valid(
-        problem, x[3:4, None], V[:, None], p, K, eta_L, kind="h (u v - a)^2/2", least=sigma
-    )
+    problem = lr.QuadraticObjectives(A, H[:, :, None])
+    return valid(problem, u, V, p, K, eta_L, kind="h (u v - a)^2/2", least=sigma)
 
 
 def tried(cases: Iterable[Case], lhs_rhs: LeftRight, name: str, strength: str = "") -> Cases:
@@ -255,15 +265,12 @@ def searched(
 ) -> Search:
     """Search rounds of one and two clients for left > right; sigma is searched, too, if `noisy`."""
 
-    def of_numbers(shape, x):
-        case = from_numbers(shape, x)
-        if case is None:
-            return None
+    def sides(case: Case) -> tuple[float, float]:
         left, right = lhs_rhs(case)
         return left, case.allowed(left, right)
 
     shapes = [{"n": n, "noisy": int(noisy)} for n in (1, 2)]
-    return search(of_numbers, shapes, length, budget, rng, name=name, strength=strength)
+    return search_instances(sides, shapes, read, budget, rng, name=name, strength=strength)
 
 
 def reached(
@@ -276,9 +283,11 @@ def reached(
         scale = max(abs(left) + abs(right), 1e-300)
         found.append((share * right / scale, case.allowed(right, left) / scale, case.instance()))
     return Cases(
-        found, quantity="share of the right side, over the sum of both", name=name,
+        found,
+        quantity="share of the right side, over the sum of both",
+        name=name,
         strength=strength,
-    )  # fmt: skip
+    )
 
 
 def largest(cases: Iterable[Case], lhs_rhs: LeftRight, by: str = "K") -> pd.DataFrame:
@@ -304,12 +313,20 @@ def largest_of(found: Iterable[tuple[Case, float, float]], by: str = "K") -> pd.
 def drawn_as(table: pd.DataFrame, panel: str = "", ylabel: str = "left over right side"):
     """Return the points of a picture of such ratios."""
     rows = [
-        {"panel": panel, "series": f"{table.columns.name} = {at:g}", "x": p, "y": ratios[at],
-         "predicted": 1.0, "allowed": "below", "xlabel": "p", "ylabel": ylabel}
+        {
+            "panel": panel,
+            "series": f"{table.columns.name} = {at:g}",
+            "x": p,
+            "y": ratios[at],
+            "predicted": 1.0,
+            "allowed": "below",
+            "xlabel": "p",
+            "ylabel": ylabel,
+        }
         for p, ratios in table.iterrows()
         for at in table.columns
         if np.isfinite(ratios[at])
-    ]  # fmt: skip
+    ]
     return pd.DataFrame(rows)
 
 

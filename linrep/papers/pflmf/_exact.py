@@ -109,9 +109,28 @@ def exact_round(f: Scalar, u, v, p, K, eta, L, variance=Fraction(0), steps=None)
         return p * f.mean(at, spread, heads) + (1 - p) * f.mean(at, spread, still)
 
     return Exact(
-        p, K, eta, L, variance, f.mean(u, 0, still), after(u, 0), f.mean(new_u, spread_u, still),
-        after(new_u, spread_u), in_U**2, [p * x + (1 - p) * moving[0] for x in moving],
+        p,
+        K,
+        eta,
+        L,
+        variance,
+        f.mean(u, 0, still),
+        after(u, 0),
+        f.mean(new_u, spread_u, still),
+        after(new_u, spread_u),
+        in_U**2,
+        [p * x + (1 - p) * moving[0] for x in moving],
         [p * x for x in moving],
-        {"h": f.h, "a": f.a, "c": f.c, "u": str(u), "v": [str(x) for x in v], "p": str(p), "K": K,
-         "eta": str(eta), "L": str(L), "sigma^2": str(variance)},
-    )  # fmt: skip
+        {
+            "h": f.h,
+            "a": f.a,
+            "c": f.c,
+            "u": str(u),
+            "v": [str(x) for x in v],
+            "p": str(p),
+            "K": K,
+            "eta": str(eta),
+            "L": str(L),
+            "sigma^2": str(variance),
+        },
+    )

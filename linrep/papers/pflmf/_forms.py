@@ -88,18 +88,28 @@ def instance(rng, most=3) -> Clients:
     k = int(rng.integers(1, min(n, d) + 1))
     roots = rng.standard_normal((n, d, d))
     return Clients(
-        rng.standard_normal((n, d)), roots @ roots.swapaxes(1, 2) / (10.0 * d),
-        rng.standard_normal((d, k)), rng.standard_normal((n, k)),
-    )  # fmt: skip
+        rng.standard_normal((n, d)),
+        roots @ roots.swapaxes(1, 2) / (10.0 * d),
+        rng.standard_normal((d, k)),
+        rng.standard_normal((n, k)),
+    )
 
 
 def run(clients: Clients, seed, K, *, full, theorem, p=SHARE) -> tuple[tuple[int, ...], Outcome]:
     """Return who took part in a round of `linrep.pflmf`, as the heads show, and its U and V."""
     trace = lr.pflmf(
-        clients.problem, k=clients.U.shape[1], step_size=STEP, participation=p, local_steps=K,
-        head_step_size="theorem" if theorem else None, aggregate="full" if full else "participants",
-        rounds=1, start=(clients.U, clients.V), stationarity=False, rng=seed,
-    )  # fmt: skip
+        clients.problem,
+        k=clients.U.shape[1],
+        step_size=STEP,
+        participation=p,
+        local_steps=K,
+        head_step_size="theorem" if theorem else None,
+        aggregate="full" if full else "participants",
+        rounds=1,
+        start=(clients.U, clients.V),
+        stationarity=False,
+        rng=seed,
+    )
     V = trace.state["V"]
     taking = tuple(np.flatnonzero((clients.V != V).any(axis=1)).tolist())
     return taking, (trace.state["U"], V)
@@ -126,8 +136,14 @@ class Round(NamedTuple):
     def instance(self, taking) -> dict:
         """Return what makes the round again."""
         c = self.clients
-        return {"A": c.A.tolist(), "H": c.H.tolist(), "U": c.U.tolist(), "V": c.V.tolist(),
-                "participants": list(taking), "K": self.local_steps}  # fmt: skip
+        return {
+            "A": c.A.tolist(),
+            "H": c.H.tolist(),
+            "U": c.U.tolist(),
+            "V": c.V.tolist(),
+            "participants": list(taking),
+            "K": self.local_steps,
+        }
 
 
 def rounds_of(rng, count, most, offset=0, **settings) -> list[Round]:

@@ -15,9 +15,7 @@ def stops_falling(problem: Objectives, rng=0) -> bool:
     """Tell whether F stops falling, over models of sizes up to a million in random directions."""
     rng = np.random.default_rng(rng)
     directions = rng.standard_normal((_DIRECTIONS, problem.n, problem.d))
-    _, middle, far = (
-        min(problem.value(size * theta) for theta in directions) for size in _SIZES
-    )  # fmt: skip
+    _, middle, far = (min(problem.value(size * theta) for theta in directions) for size in _SIZES)
     return far >= 100.0 * min(middle, 0.0)
 
 

@@ -81,16 +81,33 @@ class Averages(NamedTuple):
 
 
 def averages(
-    instance: Instance, rng, *, p, K=1, T: Sequence[int], eta_L=0.25, noise=0.0,
-    aggregate="full", K_power=1.0,
-) -> Averages:  # fmt: skip
+    instance: Instance,
+    rng,
+    *,
+    p,
+    K=1,
+    T: Sequence[int],
+    eta_L=0.25,
+    noise=0.0,
+    aggregate="full",
+    K_power=1.0,
+) -> Averages:
     """Run to the last T; eta_v is p eta / K^K_power."""
     eta = eta_L / instance.smoothness
     trace = lr.pflmf(
-        instance.problem, k=instance.U.shape[1], step_size=eta, head_step_size=p * eta / K**K_power,
-        participation=p, local_steps=K, aggregate=aggregate, gradient_noise=noise,
-        start=(instance.U, instance.V), rounds=max(T), record=list(T), rng=rng,
-    )  # fmt: skip
+        instance.problem,
+        k=instance.U.shape[1],
+        step_size=eta,
+        head_step_size=p * eta / K**K_power,
+        participation=p,
+        local_steps=K,
+        aggregate=aggregate,
+        gradient_noise=noise,
+        start=(instance.U, instance.V),
+        rounds=max(T),
+        record=list(T),
+        rng=rng,
+    )
     if trace.stop_reason == "diverged":
         nothing = np.full(len(T), np.nan)
         return Averages(nothing, nothing, np.zeros(len(T), dtype=bool))
@@ -140,11 +157,18 @@ class Cells:
         for place, rounds in enumerate(T):
             self.rows.append(
                 {
-                    "p": p, "T": rounds, "K": settings.get("K", 1), "eta L": eta_L, "sigma": noise,
-                    "in_U": found.in_U[place], "in_V": found.in_V[place], "left": left[place],
-                    "ratio": ratio[place], "inside": found.inside[place],
+                    "p": p,
+                    "T": rounds,
+                    "K": settings.get("K", 1),
+                    "eta L": eta_L,
+                    "sigma": noise,
+                    "in_U": found.in_U[place],
+                    "in_V": found.in_V[place],
+                    "left": left[place],
+                    "ratio": ratio[place],
+                    "inside": found.inside[place],
                 }
-            )  # fmt: skip
+            )
 
     @property
     def table(self) -> pd.DataFrame:
@@ -158,12 +182,15 @@ class Cells:
         planned = len({tuple(row[each] for each in _SETTING) for row in self.rows})
         parts = [
             Mean(
-                np.minimum(group["ratio"], 1e300), at_most=1.0, weight=1.0 / planned,
-                quantity="left over right side", strength=strength,
+                np.minimum(group["ratio"], 1e300),
+                at_most=1.0,
+                weight=1.0 / planned,
+                quantity="left over right side",
+                strength=strength,
                 setting=dict(zip(_SETTING, map(float, key), strict=True)),
             )
             for key, group in self.table.groupby(_SETTING)
-        ]  # fmt: skip
+        ]
         if not parts:
             return Missing("every setting left the ball", "a larger ball", name=name)
         parts.sort(key=lambda part: -part.samples.mean())
@@ -173,10 +200,15 @@ class Cells:
         """Return the mean ratio by p, for each T."""
         points = self.table.groupby(["p", "T"], as_index=False)["ratio"].mean()
         return curve(
-            panel="left over right side", series=[f"T = {T}" for T in points["T"]],
-            x=points["p"], y=points["ratio"], predicted=1.0, xlabel="p",
-            ylabel="left over right side", allowed="below",
-        )  # fmt: skip
+            panel="left over right side",
+            series=[f"T = {T}" for T in points["T"]],
+            x=points["p"],
+            y=points["ratio"],
+            predicted=1.0,
+            xlabel="p",
+            ylabel="left over right side",
+            allowed="below",
+        )
 
 
 def exact(bound: Bound, settings, name: str = "U fixed, exact", strength: str = "") -> Cases:
@@ -212,9 +244,12 @@ def at_rest(bound: Bound, settings, strength: str = "") -> Cases:
         right = bound.right(0.0, 1.0, x, float(T), 1.0)
         cases.append((left / right, 1.0, {"p": 1, "K": 1, "eta L": x, "T": T, "F^0 - F*": 0}))
     return Cases(
-        cases, quantity="left over right side", name="at a minimum, little noise, exact",
-        strength=strength, shown=("eta L", "T"),
-    )  # fmt: skip
+        cases,
+        quantity="left over right side",
+        name="at a minimum, little noise, exact",
+        strength=strength,
+        shown=("eta L", "T"),
+    )
 
 
 def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
@@ -236,10 +271,23 @@ def by_hand(bound: Bound, noisy: bool = False, strength: str = "") -> Cases:
             least, gap, factor = theorem1.terms(p, T, eta)
             runs.append((p, T, least, gap, Fraction(1), eta, Fraction(0), start * gap * factor))
     for p, T, least, gap, L, eta, sigma, right in runs:
-        at = {"F": "(uv)^2/2", "u": 1, "v^2": str(2 * gap), "K": 1, "p": str(p), "eta": str(eta),
-              "L": str(L), "T": T, "sigma^2": str(sigma**2)}  # fmt: skip
+        at = {
+            "F": "(uv)^2/2",
+            "u": 1,
+            "v^2": str(2 * gap),
+            "K": 1,
+            "p": str(p),
+            "eta": str(eta),
+            "L": str(L),
+            "T": T,
+            "sigma^2": str(sigma**2),
+        }
         cases.append((_exact.power(p, bound.p_power) * least / right, Fraction(1), at))
     return Cases(
-        cases, name="(uv)^2/2, in fractions", quantity="left over right side", strength=strength,
-        shown=("p", "T"), measured_is=LOWER,
-    )  # fmt: skip
+        cases,
+        name="(uv)^2/2, in fractions",
+        quantity="left over right side",
+        strength=strength,
+        shown=("p", "T"),
+        measured_is=LOWER,
+    )

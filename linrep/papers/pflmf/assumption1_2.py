@@ -92,9 +92,15 @@ def _growth(kind, budget, rng, power) -> Exponent:
     )
     # Over each problem's own at the smallest radius.
     return Exponent(
-        _RADII, list((samples / samples[:, :1]).T), equals=power, rng=rng, along="radius",
-        of="constant needed", name="constants over growing balls", setting={"kind": kind},
-    )  # fmt: skip
+        _RADII,
+        list((samples / samples[:, :1]).T),
+        equals=power,
+        rng=rng,
+        along="radius",
+        of="constant needed",
+        name="constants over growing balls",
+        setting={"kind": kind},
+    )
 
 
 def _from_below(kind, rng) -> Condition | Vacuous:
@@ -102,10 +108,7 @@ def _from_below(kind, rng) -> Condition | Vacuous:
     name, quantity = "lower bound", "functions bounded from below"
     if stops_falling(functions(kind, rng), rng):
         return Condition(True, 1.0, 1.0, name=name, quantity=quantity)
-    return Vacuous(
-        0.0, 1.0, "there is none, and Theorem 1 needs one", name=name,
-        quantity=quantity,
-    )  # fmt: skip
+    return Vacuous(0.0, 1.0, "there is none, and Theorem 1 needs one", name=name, quantity=quantity)
 
 
 def _local(budget, rng, factor) -> Cases:
@@ -173,11 +176,15 @@ def _everywhere(budget, rng):
                 curved.append(claimed / float(v @ v))
     yield Identity(deviations, 1e-9, name="the model moved, V at one client")
     yield Vacuous(
-        _FAR**2 * min(curved), 1.0, "L_U grows like |v|^2 unless all gradients are constant; "
+        _FAR**2 * min(curved),
+        1.0,
+        "L_U grows like |v|^2 unless all gradients are constant; "
         "affine functions that are bounded below are constant",
-        name="constants everywhere, with a lower bound", strength=PROVED,
-        quantity=f"L_U needed at |v| = {_FAR:g}", measured_is=LOWER,
-    )  # fmt: skip
+        name="constants everywhere, with a lower bound",
+        strength=PROVED,
+        quantity=f"L_U needed at |v| = {_FAR:g}",
+        measured_is=LOWER,
+    )
 
 
 @statement(
@@ -265,9 +272,14 @@ def _variance_growth(name, variance, budget, rng, power) -> Exponent:
     """Return how the larger variance grows with the ball: variance(R) is a random state's."""
     samples = [[variance(radius) for _ in range(budget(8, 30))] for radius in _RADII]
     return Exponent(
-        _RADII, samples, at_most=power, rng=rng, along="radius", of="variance",
+        _RADII,
+        samples,
+        at_most=power,
+        rng=rng,
+        along="radius",
+        of="variance",
         name=f"{name}, variance over growing balls",
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -367,13 +379,17 @@ def eq10(budget, rng, *, noise_factor=1.0):
     """Compare both for all mini-batches and for noise; sigma is the least that Assumption 2 has."""
     cases = list(_enumerated(rng, noise_factor, budget(50, 2000)))
     yield Cases(
-        [(a, b * (1.0 + 1e-9), at) for a, b, at in cases], quantity="second moment",
-        name="all mini-batches", strength=PROVED,
-    )  # fmt: skip
+        [(a, b * (1.0 + 1e-9), at) for a, b, at in cases],
+        quantity="second moment",
+        name="all mini-batches",
+        strength=PROVED,
+    )
     yield Identity(
-        [(relative(a, b), at) for a, b, at in cases], 1e-9,
-        name="equality at the estimator's own variance", strength=PROVED,
-    )  # fmt: skip
+        [(relative(a, b), at) for a, b, at in cases],
+        1e-9,
+        name="equality at the estimator's own variance",
+        strength=PROVED,
+    )
     # Noise +-I: of squared Frobenius norm 2 and of spectral norm 1.
     gradient = [[Fraction(1), Fraction(2)], [Fraction(0), Fraction(1)]]
     moment, plain = (
@@ -386,11 +402,13 @@ def eq10(budget, rng, *, noise_factor=1.0):
     yield Readings(
         [
             Cases(
-                [(moment, plain + factor * square, at)], name=f"sigma in the {norm} norm",
-                quantity="second moment", strength=PROVED,
+                [(moment, plain + factor * square, at)],
+                name=f"sigma in the {norm} norm",
+                quantity="second moment",
+                strength=PROVED,
             )
             for norm, square in (("Frobenius", 2), ("spectral", 1))
         ],
         name="noise I or -I, exact",
         phrase="the norm in Assumption 2, which has no index",
-    )  # fmt: skip
+    )

@@ -79,11 +79,15 @@ def _runs(budget, rng, powers):
         for rounds in T:
             found = [
                 averages(
-                    instance, rng, p=p, T=(rounds,), noise=sigma,
+                    instance,
+                    rng,
+                    p=p,
+                    T=(rounds,),
+                    noise=sigma,
                     eta_L=corollary_step(rounds, noisy),
                 )
                 for _ in range(budget(6, 16))
-            ]  # fmt: skip
+            ]
             inside = [float(each.in_U[0] + each.in_V[0]) for each in found if each.inside.all()]
             if len(inside) < len(found):
                 continue  # L says nothing of them
@@ -91,11 +95,14 @@ def _runs(budget, rng, powers):
             right = _bound(instance.gap, instance.smoothness, rounds, sigma, p, powers)
             ratios.append(
                 Mean(
-                    np.array(inside) / right, at_most=1.0, quantity="left over right side",
-                    setting={"p": p, "T": rounds, "sigma": float(sigma)}, strength=PROVED,
+                    np.array(inside) / right,
+                    at_most=1.0,
+                    quantity="left over right side",
+                    setting={"p": p, "T": rounds, "sigma": float(sigma)},
+                    strength=PROVED,
                     weight=1.0 / planned,
                 )
-            )  # fmt: skip
+            )
         if len(left) == len(T):
             slope = slope_of(T, np.mean(left, axis=1)).value
             kind = "noise" if noisy else "no noise"
@@ -195,8 +202,8 @@ def corollary2_constants(budget, rng, *, p_power=2, start=2, noise=2, T_power=1)
     half of the second are printed here. T_power is that in the first term.
     """
     grid = product(
-        (*_SHARES, 0.001, 1e-6), budget((1, 20), (1, 5, 20)), _ROUNDS, (0.0, 1e-3, 0.1, 10.0),
-    )  # fmt: skip
+        (*_SHARES, 0.001, 1e-6), budget((1, 20), (1, 5, 20)), _ROUNDS, (0.0, 1e-3, 0.1, 10.0)
+    )
     settings = [(p, K, corollary_step(T, square), T, square) for p, K, T, square in grid]
     bound = Bound(p_power, start, noise, T_power)
     yield exact(bound, settings, strength=PROVED)
@@ -241,9 +248,17 @@ def _ends(problem, k, runs, rng, scale, rounds=2000, step=0.1):
     found = []
     for seed in map(int, rng.integers(2**63, size=runs)):
         trace = lr.pflmf(
-            problem, k=k, step_size=step, head_step_size=step * problem.n, rounds=rounds,
-            record=[rounds], stationarity=False, scale=scale, aggregate="full", rng=seed,
-        )  # fmt: skip
+            problem,
+            k=k,
+            step_size=step,
+            head_step_size=step * problem.n,
+            rounds=rounds,
+            record=[rounds],
+            stationarity=False,
+            scale=scale,
+            aggregate="full",
+            rng=seed,
+        )
         found.append(trace["objective"][-1])
     return np.array(found)
 
@@ -275,10 +290,11 @@ def other_minimum(weighted) -> dict[str, Fraction]:
     d, e = (sum(w[i][j] * u[j] ** 2 for j in both) / 2 for i in both)
     return {
         "largest entry of the gradient": max(map(abs, gradient(u, v))),
-        "first minor": a, "second minor": a * d - b**2,
+        "first minor": a,
+        "second minor": a * d - b**2,
         "third minor": a * d * e - b**2 * e - c**2 * d,
         "F less F at the right signs": value(u, v) - value([Fraction(1)] * 2, [y, y]),
-    }  # fmt: skip
+    }
 
 
 def _global(budget, rng, weighted) -> list[Condition | Fact]:
@@ -292,16 +308,20 @@ def _global(budget, rng, weighted) -> list[Condition | Fact]:
     share = float(np.mean(ends <= least + 1e-6))
     return [
         Condition(
-            slope == 0 and min(positive) > 0, float(positive[-1]), strength=PROVED,
-            quantity="objective over the global minimum", name="another local minimum, exact",
+            slope == 0 and min(positive) > 0,
+            float(positive[-1]),
+            strength=PROVED,
+            quantity="objective over the global minimum",
+            name="another local minimum, exact",
             measured_is=LOWER,
             setting={name: str(number) for name, number in numbers.items()},
         ),
         Fact(
-            "share of random starts that end in the global minimum", share,
+            "share of random starts that end in the global minimum",
+            share,
             value_is=UPPER if best is None else VALUE,
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _with_one_matrix(budget, rng) -> Fact:

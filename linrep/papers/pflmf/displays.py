@@ -78,9 +78,11 @@ def step_a(budget, rng, *, masked=False, factor=1.0, curvature=0.5, noise=0.5):
     left, right = a_by_hand.sides(masked=masked)
     at = {"F": "(uv)^2/2", "u": 1, "v": "1/100", "p": "1/2", "K": 2, "eta": "49/100", "k": 1}
     yield Cases(
-        [(left, _exact.rational(factor) * right, at)], name="k = 1, K = 2, by hand",
-        quantity="E F(U, V_2) - E F(U, V_1)", strength=strength,
-    )  # fmt: skip
+        [(left, _exact.rational(factor) * right, at)],
+        name="k = 1, K = 2, by hand",
+        quantity="E F(U, V_2) - E F(U, V_1)",
+        strength=strength,
+    )
     yield first
     yield (
         later
@@ -190,9 +192,11 @@ def step_c(budget, rng, *, masked=False, factor=1.0, reach=1.0, drift=0.5, noise
     left, right = c_by_hand.sides(masked=masked, factor=_exact.rational(factor))
     at = {"F": "(uv)^2/2", "u": 1, "v": "1/1000", "p": "1/10", "K": 20, "eta": "49/100", "k": 19}
     yield Cases(
-        [(left, right, at)], name="k = 19, K = 20, by hand",
-        quantity="E F(U+, V_20) - E F(U+, V_19)", strength=strength,
-    )  # fmt: skip
+        [(left, right, at)],
+        name="k = 19, K = 20, by hand",
+        quantity="E F(U+, V_20) - E F(U+, V_19)",
+        strength=strength,
+    )
     for name, cases in found.items():
         yield Cases(cases, name=name, quantity=_QUANTITY, strength=strength)
     if masked:

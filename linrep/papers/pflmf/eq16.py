@@ -114,9 +114,10 @@ def expected_cosine(s: theory.Setting, u: float, v: float, points: int = 16) -> 
     U = u - s.step_size * (-v * np.sin(u * v) + s.noise * nodes)
     after = p * mass @ np.cos(np.outer(V, U)) + (1.0 - p) * np.cos(v * U)
     return Expected(
-        float(np.cos(u * v) - after @ weights), float((v * np.sin(u * v)) ** 2),
+        float(np.cos(u * v) - after @ weights),
+        float((v * np.sin(u * v)) ** 2),
         p * float(np.mean(squares)) + (1.0 - p) * squares[0],
-    )  # fmt: skip
+    )
 
 
 def _cosines(rng, count, variant: Variant) -> Cases:
@@ -157,8 +158,10 @@ def _weights() -> Curve:
     """
     rows = []
     for p in _cases.CHANCES:
-        cases = [*_cases.flat_grid(chances=(p,), steps=(1, 20)),
-                 *(_cases.bilinear(p, K, x) for K in (1, 20) for x in _cases.SIZES)]  # fmt: skip
+        cases = [
+            *_cases.flat_grid(chances=(p,), steps=(1, 20)),
+            *(_cases.bilinear(p, K, x) for K in (1, 20) for x in _cases.SIZES),
+        ]
         least = guaranteed = np.inf
         for case in cases:
             s, r = case.setting, case.round
@@ -167,9 +170,17 @@ def _weights() -> Curve:
             least = min(least, rest / (s.step_size * r.delta_V))
             guaranteed = min(guaranteed, 2.0 * theory.resummed(s).weight_V)
         for series, y in (("at most", least), ("guaranteed", guaranteed)):
-            rows.append({"panel": "weights", "series": series, "x": p, "y": y,
-                         "predicted": 2.0 * p**2, "xlabel": "p",
-                         "ylabel": r"weight of $\Delta_V/\eta$"})  # fmt: skip
+            rows.append(
+                {
+                    "panel": "weights",
+                    "series": series,
+                    "x": p,
+                    "y": y,
+                    "predicted": 2.0 * p**2,
+                    "xlabel": "p",
+                    "ylabel": r"weight of $\Delta_V/\eta$",
+                }
+            )
     return Curve(pd.DataFrame(rows))
 
 

@@ -180,13 +180,21 @@ def _drawn(rng, runs, full, margins):
             along.append(float(np.sum((clients.U - U) * whole) / (STEP * size)))
     at = {"p": p, "n": len(clients.V), "runs": runs}
     yield Mean(
-        sizes, equals=p, margin=margins[0], quantity="share of clients",
-        name="share of participants", setting=at,
-    )  # fmt: skip
+        sizes,
+        equals=p,
+        margin=margins[0],
+        quantity="share of clients",
+        name="share of participants",
+        setting=at,
+    )
     yield Mean(
-        along, equals=size, margin=margins[1], quantity="step along the gradient in U",
-        name="U's direction, S_t not empty", setting=at,
-    )  # fmt: skip
+        along,
+        equals=size,
+        margin=margins[1],
+        quantity="step along the gradient in U",
+        name="U's direction, S_t not empty",
+        setting=at,
+    )
 
 
 def _growth(rng) -> list[float]:
@@ -218,8 +226,11 @@ def _conditional(rounds: list[Round]) -> Cases:
 
 def _indices(rng, count) -> dict[str, list]:
     """Return deviations of `linrep.pflmf`'s V^{t+1} from the readings of Algorithm 1's loop."""
-    found: dict[str, list] = {"v^{t,0} = v^t, K steps": [], "v^{t,1} = v^t, K - 1 steps": [],
-                              "v^{t,1} = v^t behind the loop resets": []}  # fmt: skip
+    found: dict[str, list] = {
+        "v^{t,0} = v^t, K steps": [],
+        "v^{t,1} = v^t, K - 1 steps": [],
+        "v^{t,1} = v^t behind the loop resets": [],
+    }
     for _ in range(count):
         clients, K = instance(rng, 6), int(rng.integers(1, 5))
         everyone = range(len(clients.V))
@@ -233,15 +244,16 @@ def _indices(rng, count) -> dict[str, list]:
 def _nobody(rng, full) -> Condition:
     """Return whether the U-step is a number for every S_t, the empty one included."""
     clients = instance(rng)
-    new_U, _ = (
-        clients.analysed((), STEP, STEP, 1) if full else clients.algorithm1((), STEP, 1)
-    )  # fmt: skip
+    new_U, _ = clients.analysed((), STEP, STEP, 1) if full else clients.algorithm1((), STEP, 1)
     n, p = 10, 0.02
     chance = 1.0 - float(theory.lemma7(n, p))
     return Condition(
-        bool(np.isfinite(new_U).all()), chance, quantity="P(|S_t| = 0)", name="|S_t| = 0",
+        bool(np.isfinite(new_U).all()),
+        chance,
+        quantity="P(|S_t| = 0)",
+        name="|S_t| = 0",
         setting={"n": n, "p": p, "P(|S_t| = 0)": chance},
-    )  # fmt: skip
+    )
 
 
 def _by_hand(full, theorem) -> Cases:
@@ -255,9 +267,10 @@ def _by_hand(full, theorem) -> Cases:
         for name, (one, other) in moves(full, theorem).items()
     ]
     return Cases(
-        cases, name="x^2/2 and (x - 1)^2/2, exact",
+        cases,
+        name="x^2/2 and (x - 1)^2/2, exact",
         quantity="distance of Algorithm 1's round from A.1's",
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -282,9 +295,10 @@ def eq8_9(budget, rng, *, full=False, theorem=False, offset=0):
     yield Identity(_together(rng, budget(20, 300), offset), 1e-14, name="p = 1, K = 1")
     for name in "UV":
         yield Identity(
-            [(x, at) for where, x, at in apart if where == name], 1e-14,
+            [(x, at) for where, x, at in apart if where == name],
+            1e-14,
             name=f"a round at p = 1/2, {name}",
-        )  # fmt: skip
+        )
     yield Identity(_means(rounds), 1e-12, name="mean over S_t, not empty")
     yield from _drawn(rng, budget(400, 10_000), full, budget((0.5, 1.0), (0.1, 0.3)))
     yield _conditional(rounds)

@@ -60,9 +60,13 @@ def optimum(loss: str, X: Array, y: Array, ridge: float, rng) -> Array | None:
         return (Z.T * weight) @ Z / m + ridge * np.eye(d)
 
     theta = minimize(
-        value, rng.standard_normal(d), jac=slope, hess=curvature, method="trust-exact",
+        value,
+        rng.standard_normal(d),
+        jac=slope,
+        hess=curvature,
+        method="trust-exact",
         options={"gtol": 1e-8},
-    ).x  # fmt: skip
+    ).x
     for _ in range(3):  # from there on Newton's steps need no safeguard
         theta = theta - np.linalg.solve(curvature(theta), slope(theta))
     return theta
@@ -71,9 +75,12 @@ def optimum(loss: str, X: Array, y: Array, ridge: float, rng) -> Array | None:
 def _labelled(budget, rng) -> Iterator[tuple[Array, Array, float, dict[str, Any]]]:
     """Yield covariates, labels -1 and 1, a ridge, and what tells them apart."""
     for d, many, intercept, ridge, scale in product(
-        (1, 2, 5, 20), (0.5, 4, 20), (False, True), (0.0, 1e-3, 1.0),
+        (1, 2, 5, 20),
+        (0.5, 4, 20),
+        (False, True),
+        (0.0, 1e-3, 1.0),
         budget((1.0,), (1e-2, 1.0, 1e2)),
-    ):  # fmt: skip
+    ):
         m = max(2, round(many * d))
         X = scale * rng.standard_normal((m, d))
         if intercept:
@@ -305,9 +312,15 @@ def factorized(M: Array, mask: NDArray[np.bool_], k: int, rounds: int = 1000) ->
     problem = personal.masked(M, mask)
     step = 0.5 * len(M) * mask.mean() / float(np.linalg.norm(problem.A, 2))
     state = lr.pflmf(
-        problem, k=k, step_size=step, head_step_size=step, start="spectral", rounds=rounds,
-        record=rounds, stationarity=False,
-    ).state  # fmt: skip
+        problem,
+        k=k,
+        step_size=step,
+        head_step_size=step,
+        start="spectral",
+        rounds=rounds,
+        record=rounds,
+        stationarity=False,
+    ).state
     return state["V"] @ state["U"].T
 
 
@@ -357,12 +370,19 @@ def _limits(seeds):
     for k in _FACTORS:
         for share in SHARES:
             low_rank, means = _held_out("factors around common scores", k, k + 1, share, seeds)
-            rows.append({"series": f"rank {k + 1}", "x": oversampling(share, k + 1),
-                         "y": float(np.median(low_rank / means))})  # fmt: skip
+            rows.append(
+                {
+                    "series": f"rank {k + 1}",
+                    "x": oversampling(share, k + 1),
+                    "y": float(np.median(low_rank / means)),
+                }
+            )
     table = pd.DataFrame(rows).assign(
-        panel="", predicted=1.0, xlabel="ratings over degrees of freedom",
+        panel="",
+        predicted=1.0,
+        xlabel="ratings over degrees of freedom",
         ylabel="held-out error over items' means'",
-    )  # fmt: skip
+    )
     return table, max(table["x"][table["y"] >= 1.0], default=0.0)
 
 
@@ -395,10 +415,11 @@ def example3(budget, rng, *, swapped=False, enough=ENOUGH):
         low_rank, means = _held_out(kind, factors, k, share, seeds)
         pair = (means, low_rank) if swapped != (kind == "whims") else (low_rank, means)
         yield Paired(
-            *pair, quantity="median ratio of held-out errors",
+            *pair,
+            quantity="median ratio of held-out errors",
             name=f"{kind}, rank {k}, {share:g} seen",
             setting={"ratings": kind, "k": k, "share": share},
-        )  # fmt: skip
+        )
     table, worse = _limits(seeds[: budget(4, 30)])
     yield Curve(table)
     yield Fact("ratings per degree of freedom up to which low rank is not better", worse)

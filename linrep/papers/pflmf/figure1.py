@@ -62,11 +62,16 @@ def pairwise(A: Array, delta: float) -> float:
 
     start = A.mean(axis=0) + (A - A.mean(axis=0)) * min(1.0, 0.9 * delta / diameter(A))
     found = minimize(
-        lambda x: (np.mean(np.sum((x.reshape(n, 2) - A) ** 2, axis=1)),
-                   2.0 * (x.reshape(n, 2) - A).ravel() / n),
-        start.ravel(), jac=True, method="SLSQP", options={"ftol": 1e-14, "maxiter": 500},
+        lambda x: (
+            np.mean(np.sum((x.reshape(n, 2) - A) ** 2, axis=1)),
+            2.0 * (x.reshape(n, 2) - A).ravel() / n,
+        ),
+        start.ravel(),
+        jac=True,
+        method="SLSQP",
+        options={"ftol": 1e-14, "maxiter": 500},
         constraints={"type": "ineq", "fun": slack, "jac": slack_slope},
-    )  # fmt: skip
+    )
     return float(found.fun)
 
 
@@ -129,8 +134,9 @@ def figure1(budget, rng, *, centred=False):
         own, one = personalized.local(problem), personalized.average(problem)
         scale = problem.value(picture.average)
         for name, trace, closed in (
-            ("own optima", own, A), ("FedAvg", one, np.tile(A.mean(axis=0), (len(A), 1))),
-        ):  # fmt: skip
+            ("own optima", own, A),
+            ("FedAvg", one, np.tile(A.mean(axis=0), (len(A), 1))),
+        ):
             off = relative(trace.state["theta"], closed, floor=diameter(A))
             found[name].append((off, case))
         apart = _rank_one(picture, centred)
@@ -153,9 +159,11 @@ def figure1(budget, rng, *, centred=False):
     for name, cases in found.items():
         yield Identity(cases, _TOLERANCE, name=name, strength=PROVED)
     yield Cases(
-        order, quantity="objective", name="own optima, rank 1, FedAvg: order of the objectives",
+        order,
+        quantity="objective",
+        name="own optima, rank 1, FedAvg: order of the objectives",
         strength=PROVED,
-    )  # fmt: skip
+    )
     yield Cases(path, quantity="objective", name="the objective falls with delta", strength=PROVED)
     yield Identity(ends, _TOLERANCE, name="delta = 0 and the diameter", strength=PROVED)
     yield Fact("largest relative distance of pFL^MF's objective from the best line's", max(descent))

@@ -4,17 +4,34 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, Readings, Together, search, statement
+from linrep.claims import Cases, Fact, Identity, Readings, Together, search_instances, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import Array
 from linrep.papers.pflmf import _exact
 from linrep.theory import pflmf as theory
 
 _ROUNDING = 1e-12
 _CHANCES = (1e-8, 1e-4, 0.02, 0.3, 0.5, 0.9, 1.0 - 1e-6, 1.0)
+
+
+class Factors(NamedTuple):
+    """Two matrices that fit."""
+
+    A: Array
+    B: Array
+
+
+class Young(NamedTuple):
+    """What Young's inequality is of."""
+
+    alpha: float
+    X: Array
+    Y: Array
 
 
 def _matrices(rng):
@@ -40,9 +57,11 @@ def _at_most(pairs, name) -> Cases:
 def _equal(pairs, name) -> Identity:
     """Return left = right to twelve digits for pairs (left, right)."""
     return Identity(
-        [(relative(a, b), {"left": a, "right": b}) for a, b in pairs], _ROUNDING, name=name,
+        [(relative(a, b), {"left": a, "right": b}) for a, b in pairs],
+        _ROUNDING,
+        name=name,
         strength=PROVED,
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -57,10 +76,12 @@ def _equal(pairs, name) -> Identity:
 def lemma3(budget, rng, *, factor=1.0):
     """Search matrices of all shapes, and check where equality holds."""
 
-    def lhs_rhs(shape, x):
-        a, b, c = shape["d1"], shape["d2"], shape["d3"]
-        A, B = x[: a * b].reshape(a, b), x[a * b :].reshape(b, c)
-        return float(np.linalg.norm(A @ B)), factor * theory.lemma3(A, B)
+    def read(reader, shape):
+        first = reader.numbers(shape["d1"], shape["d2"])
+        return Factors(first, reader.numbers(shape["d2"], shape["d3"]))
+
+    def sides(at):
+        return float(np.linalg.norm(at.A @ at.B)), factor * theory.lemma3(at.A, at.B)
 
     drawn = [_matrices(rng) for _ in range(budget(500, 20_000))]
     aligned = []
@@ -72,12 +93,16 @@ def lemma3(budget, rng, *, factor=1.0):
         ((float(np.linalg.norm(A @ B)), factor * theory.lemma3(A, B)) for A, B in drawn),
         "random matrices",
     )
-    yield search(
-        lhs_rhs,
+    yield search_instances(
+        sides,
         ({"d1": 1, "d2": 1, "d3": 1}, {"d1": 2, "d2": 2, "d3": 1}, {"d1": 2, "d2": 3, "d3": 2}),
-        lambda s: s["d2"] * (s["d1"] + s["d3"]), budget, rng, name="search", guard=_ROUNDING,
+        read,
+        budget,
+        rng,
+        name="search",
+        guard=_ROUNDING,
         strength=PROVED,
-    )  # fmt: skip
+    )
     yield _equal(aligned, "equality: B's columns are A's first right singular vector")
 
 
@@ -95,12 +120,14 @@ def lemma4(budget, rng, *, factor=1.0):
     """Search with both signs of the inner product, and check where equality holds."""
 
     def with_sign(sign):
-        def lhs_rhs(shape, x):
-            X, Y = np.split(x[1:], 2)
-            alpha = float(np.exp(np.clip(x[0], -20.0, 20.0)))
-            return sign * float(X @ Y), factor * theory.lemma4(X, Y, alpha)
+        def sides(at):
+            return sign * float(at.X @ at.Y), factor * theory.lemma4(at.X, at.Y, at.alpha)
 
-        return lhs_rhs
+        return sides
+
+    def read(reader, shape):
+        alpha = float(np.exp(np.clip(reader.number(), -20.0, 20.0)))
+        return Young(alpha, reader.numbers(shape["size"]), reader.numbers(shape["size"]))
 
     for sign, name in ((1.0, "as printed"), (-1.0, "as used, -<X, Y>")):
         pairs, equal = [], []
@@ -114,10 +141,16 @@ def lemma4(budget, rng, *, factor=1.0):
                 (float(alpha * np.sum(X**2)), factor * theory.lemma4(X, sign * alpha * X, alpha))
             )
         yield _at_most(pairs, f"random matrices, {name}")
-        yield search(
-            with_sign(sign), ({"size": 1}, {"size": 4}), lambda s: 1 + 2 * s["size"], budget, rng,
-            name=f"search, {name}", guard=_ROUNDING, strength=PROVED,
-        )  # fmt: skip
+        yield search_instances(
+            with_sign(sign),
+            ({"size": 1}, {"size": 4}),
+            read,
+            budget,
+            rng,
+            name=f"search, {name}",
+            guard=_ROUNDING,
+            strength=PROVED,
+        )
         yield _equal(equal, f"equality where Y = {'-' if sign < 0 else ''}alpha X, {name}")
 
 
@@ -136,8 +169,8 @@ def lemma5(budget, rng, *, power=1.0, factor=1.0):
         scale = factor * float(len(X)) ** (power - 1.0)
         return float(np.sum(np.sum(X, axis=0) ** 2)), scale * theory.lemma5(X)
 
-    def lhs_rhs(shape, x):
-        return both(x.reshape(shape["K"], -1))
+    def read(reader, shape):
+        return reader.numbers(shape["K"], 2)
 
     counts = (1, 2, 3, 10, 200)
     drawn, equal = [], []
@@ -150,10 +183,16 @@ def lemma5(budget, rng, *, power=1.0, factor=1.0):
             )
             equal.append(both(np.broadcast_to(common, (K, *shape))))
     yield _at_most(drawn, "random matrices, from nearly equal to unrelated")
-    yield search(
-        lhs_rhs, ({"K": 1}, {"K": 2}, {"K": 5}), lambda s: 2 * s["K"], budget, rng, name="search",
-        guard=_ROUNDING, strength=PROVED,
-    )  # fmt: skip
+    yield search_instances(
+        both,
+        ({"K": 1}, {"K": 2}, {"K": 5}),
+        read,
+        budget,
+        rng,
+        name="search",
+        guard=_ROUNDING,
+        strength=PROVED,
+    )
     yield _equal(equal, "equality where all are the same")
 
 

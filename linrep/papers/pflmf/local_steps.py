@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Cases, Fact, Identity, statement
-from linrep.claims.deviations import relative
+from linrep.claims import Cases, Fact, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.papers.pflmf import _cases
@@ -30,9 +29,7 @@ def _state(rng, kind):
     """Return functions of a kind, and factors."""
     n, d = int(rng.integers(1, 6)), int(rng.integers(1, 4))
     k = int(rng.integers(1, d + 1))
-    return (
-        _cases.drawn(rng, kind, n, d), rng.standard_normal((d, k)), rng.standard_normal((n, k))
-    )  # fmt: skip
+    return (_cases.drawn(rng, kind, n, d), rng.standard_normal((d, k)), rng.standard_normal((n, k)))
 
 
 def _apart(state, p, K, eta_L) -> float:
@@ -120,52 +117,6 @@ def _norms(rng, count, factor):
         yield Cases(cases, quantity="growth of gradients", name=name, strength=PROVED)
 
 
-def _scalar(rng, count):
-    """Yield deviations of a round of h (u v - a)^2/2 from its closed form; the kernel's as well.
-
-    With c = 1 - eta_v h u^2 a participant's u v - a becomes c times as large in every step.
-    """
-    for _ in range(count):
-        h, p = 10.0 ** rng.uniform(-1.0, 1.0), float(rng.choice(_cases.CHANCES))
-        K, (u, v, a) = int(rng.choice(_cases.STEPS)), rng.standard_normal(3)
-        step = 0.4 / (h * max(u * u, v * v, 2.0 * abs(u * v) + abs(a)))
-        problem = lr.QuadraticObjectives([[a]], [[h]])
-        U, V = np.full((1, 1), u), np.full((1, 1), v)
-        s = theory.Setting(p, K, step, 1.0, 1.0)
-        found = pflmf_rounds.expected_round(s, problem, U, V)
-        share = s.head_step_size * h * u * u
-        error, c = u * v - a, 1.0 - share
-        # Of c^K - 1 all digits are needed where u is small, by which it is divided.
-        moved = v + np.expm1(K * np.log1p(-share)) * error / u
-        new = u - step * h * error * v
-        squares = (h * u * error) ** 2 * c ** (2.0 * np.arange(K))
-        closed = {
-            "value": 0.5 * h * error**2,
-            "after_V": 0.5 * h * error**2 * (p * c ** (2 * K) + 1.0 - p),
-            "after_both": 0.5 * h * (p * (new * moved - a) ** 2 + (1.0 - p) * (new * v - a) ** 2),
-            "delta_U": (h * error * v) ** 2,
-            "delta_V": p * squares.mean() + (1.0 - p) * squares[0],
-        }
-        trace = lr.pflmf(
-            problem, k=1, step_size=step, head_step_size=s.head_step_size, local_steps=K, rounds=1,
-            aggregate="full", start=(U, V), rng=0,
-        )  # fmt: skip
-        # u v - a is as exact as u v and a; what it is a factor of is compared with their size.
-        reach, after = abs(u * v) + abs(a), max(abs(new * moved), abs(new * v)) + abs(a)
-        units = {
-            "value": h * reach**2, "after_V": h * reach**2, "after_both": h * after**2,
-            "delta_U": (h * v * reach) ** 2, "delta_V": (h * u * reach) ** 2,
-        }  # fmt: skip
-        pairs = [
-            *((getattr(found, name), value, units[name]) for name, value in closed.items()),
-            (trace["objective"][-1], 0.5 * h * (new * moved - a) ** 2, units["after_both"]),
-            (trace["average_V"][-1], squares.mean(), units["delta_V"]),
-        ]
-        at = {"h": h, "u": u, "v": v, "a": a, "p": p, "K": K, "eta": step}
-        for x, y, unit in pairs:
-            yield relative(x, y, 1e-2 * unit), at
-
-
 @statement(
     "pflmf.local_steps",
     place="Appendix A.1, what eta_v = p eta/K implies; not stated there",
@@ -177,7 +128,7 @@ def _scalar(rng, count):
     stronger={"distance": -1, "growth": -1},
 )
 def local_steps(budget, rng, *, distance=1.0, growth=1.0):
-    """Bound distances and gradients, and compare with closed forms.
+    """Bound distances and gradients along the steps.
 
     `distance` is the factor at that from one step, `growth` that at q/K.
     """
@@ -191,4 +142,3 @@ def local_steps(budget, rng, *, distance=1.0, growth=1.0):
         yield _order(rng, kind, p, K, budget(4, 20))
     yield _distances(rng, count, distance)
     yield from _norms(rng, count, growth)
-    yield Identity(_scalar(rng, budget(40, 500)), 1e-12, name="scalar quadratic", strength=PROVED)

@@ -69,9 +69,10 @@ def _exact(budget, K_power, shares):
     cases: dict[str, list] = {"V": [], "U": []}
     rows: dict[str, list] = {"V": [], "U": []}
     for p, eta_L, K in product(
-        (1.0, 0.9, 0.5, 0.1, 0.02), budget((0.05, 0.25, 0.49), (0.01, 0.05, 0.1, 0.25, 0.4, 0.49)),
+        (1.0, 0.9, 0.5, 0.1, 0.02),
+        budget((0.05, 0.25, 0.49), (0.01, 0.05, 0.1, 0.25, 0.4, 0.49)),
         (*_LOCAL, 200),
-    ):  # fmt: skip
+    ):
         T = 1e6 / p**2
         found = {
             "V": (exact_ratio(p, eta_L, K, T, K_power),),
@@ -86,13 +87,17 @@ def _exact(budget, K_power, shares):
     for name, each in cases.items():
         part = f"{name}-part, U fixed, exact"
         yield Cases(
-            each, quantity="|log of the ratio to K = 1|", name=part,
+            each,
+            quantity="|log of the ratio to K = 1|",
+            name=part,
             measured_is=UPPER if name == "U" else VALUE,
-        )  # fmt: skip
+        )
         points = pd.DataFrame(rows[name]).assign(
-            panel=f"{part}, K = 20", xlabel=r"$\eta L$", ylabel="average over that at K = 1",
+            panel=f"{part}, K = 20",
+            xlabel=r"$\eta L$",
+            ylabel="average over that at K = 1",
             predicted=1.0,
-        )  # fmt: skip
+        )
         yield Curve(points)
 
 
@@ -134,11 +139,14 @@ def _runs(budget, rng, K_power):
         for K, place in product(local, (0, 1)):
             many, one = (np.array(found[each])[:, place] for each in (K, 1))
             yield Paired(
-                many, one * np.array(exact[K])[:, place], tie=_NEAR, same=True,
+                many,
+                one * np.array(exact[K])[:, place],
+                tie=_NEAR,
+                same=True,
                 quantity="median ratio to that of U fixed",
                 name=f"{'UV'[place]}-part, K = {K}, p = {p:g}, eta L = {eta_L:g}",
                 setting={"p": p, "K": K, "eta L": eta_L, "T": T[0]},
-            )  # fmt: skip
+            )
 
 
 @statement(
@@ -159,9 +167,11 @@ def number_of_steps(budget, rng, *, K_power=1.0, p_power=2.0):
     bound = Bound(p_power)
     cases, largest = [], dict.fromkeys((1, 20, 10_000), 0.0)
     for p, K, eta_L, T in product(
-        (1.0, 0.5, 0.1, 0.02, 1e-6), (1, 2, 5, 20, 200, 10_000, 10**60), (1e-3, 0.05, 0.25, 0.49),
+        (1.0, 0.5, 0.1, 0.02, 1e-6),
+        (1, 2, 5, 20, 200, 10_000, 10**60),
+        (1e-3, 0.05, 0.25, 0.49),
         (1, 10, 200, 40_000, 10**12, 10**30),
-    ):  # fmt: skip
+    ):
         in_V = float(fixed_U_average(_setting(p, eta_L, K, K_power), 1.0, 2.0, float(T)))
         ratio = bound.left(0.0, in_V, p) / float(bound.right(1.0, 1.0, eta_L, float(T)))
         cases.append((ratio, 1.0, {"p": p, "K": K, "eta L": eta_L, "T": T}))
@@ -170,9 +180,15 @@ def number_of_steps(budget, rng, *, K_power=1.0, p_power=2.0):
     cells = Cells()
     for p, K, eta_L, _ in product((1.0, 0.1), budget((1, 20), (1, 5, 20)), (0.25, 0.49), range(8)):
         cells.add(
-            reference(rng), bound, rng, p=p, K=K, T=(budget(400, 4000),), eta_L=eta_L,
+            reference(rng),
+            bound,
+            rng,
+            p=p,
+            K=K,
+            T=(budget(400, 4000),),
+            eta_L=eta_L,
             K_power=K_power,
-        )  # fmt: skip
+        )
     yield Cases(cases, quantity="left over right side", name="U fixed, exact", strength=PROVED)
     yield cells.at_most_one("runs", PROVED)
     yield cells.curve()

@@ -10,8 +10,19 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Cases, Curve, Fact, Mean, Search, Together, search, statement
+from linrep.claims import (
+    Cases,
+    Curve,
+    Fact,
+    Mean,
+    Reader,
+    Search,
+    Together,
+    search_instances,
+    statement,
+)
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import Array
 from linrep.papers.pflmf._hypotheses import NOISE, SMOOTH
 from linrep.papers.pflmf._runs import Bound, Instance, averages, reference
 from linrep.papers.pflmf.theorem1_noise import noisy_reference
@@ -67,19 +78,35 @@ def one_round(problem, U, V, p, K, eta_L, sigma):
     return None
 
 
-def _instance(shape, x):
-    """Return what the numbers x stand for: p, eta L, sigma, centres, U and V."""
+class Drawn(NamedTuple):
+    """A round of |x - a_i|^2/2, and the length of centres and factors together."""
+
+    A: Array
+    U: Array
+    V: Array
+    p: float
+    K: int
+    eta_L: float
+    sigma: float
+    size: float
+
+
+def _read(reader: Reader, shape) -> Drawn:
+    """Return the round that numbers stand for: p, eta L, sigma, centres, U and V."""
     n, d, k = shape["n"], shape["d"], shape["k"]
-    p, eta_L = 0.01 + 0.99 / (1.0 + np.exp(-x[0])), 1.0 / (1.0 + np.exp(-x[1]))
-    rest = x[3:]
-    A, U, V = (
-        part.reshape(size) for part, size in zip(
-            np.split(rest, [n * d, n * d + d * k]), ((n, d), (d, k), (n, k)), strict=True
-        )
-    )  # fmt: skip
-    size = float(np.linalg.norm(rest))
-    sigma = min(max(float(x[2]), 0.0), 1.0) * size**3 / n
-    return lr.QuadraticObjectives(A), U, V, float(p), shape["K"], float(eta_L), sigma
+    chance, step, noise = reader.numbers(3)
+    A, U, V = reader.numbers(n, d), reader.numbers(d, k), reader.numbers(n, k)
+    size = float(np.linalg.norm(np.concatenate([A.ravel(), U.ravel(), V.ravel()])))
+    return Drawn(
+        A,
+        U,
+        V,
+        float(0.01 + 0.99 / (1.0 + np.exp(-chance))),
+        shape["K"],
+        float(1.0 / (1.0 + np.exp(-step))),
+        min(max(float(noise), 0.0), 1.0) * size**3 / n,
+        size,
+    )
 
 
 def _members(variant, s, r) -> list[pflmf.Inequality]:
@@ -105,19 +132,18 @@ def _excess(pair) -> float:
 def _search(budget, rng, variant) -> Search:
     """Search for a round on which the sum, or a step of it, is violated, with noise and without."""
 
-    def lhs_rhs(shape, x):
-        if not 1e-3 < np.linalg.norm(x[3:]) < 1e3:
+    def sides(at: Drawn):
+        if not 1e-3 < at.size < 1e3:
             return None
-        found = one_round(*_instance(shape, x))
+        problem = lr.QuadraticObjectives(at.A)
+        found = one_round(problem, at.U, at.V, at.p, at.K, at.eta_L, at.sigma)
         return None if found is None else tuple(max(_members(variant, *found), key=_excess))
 
     shapes = [{"n": 1, "d": 1, "k": 1, "K": 3}]
     if budget.name != "quick":
         shapes.append({"n": 3, "d": 2, "k": 1, "K": 2})
-    return search(
-        lhs_rhs, shapes, lambda s: 3 + s["n"] * (s["d"] + s["k"]) + s["d"] * s["k"], budget, rng,
-        name="the sum and its steps, one round", strength=PROVED,
-    )  # fmt: skip
+    name = "the sum and its steps, one round"
+    return search_instances(sides, shapes, _read, budget, rng, name=name, strength=PROVED)
 
 
 def _families(budget, variant) -> Cases:
@@ -132,9 +158,11 @@ def _families(budget, variant) -> Cases:
     for name, (a, U, V, noises) in families.items():
         problem = lr.QuadraticObjectives(np.full((1, 1), a))
         for p, K, eta_L, sigma in product(
-            (1.0, 0.7, 0.5, 0.25, 0.1, 0.02), budget((1, 5), (1, 2, 5, 20, 200)),
-            (1e-3, 0.05, 0.25, 0.49, 1.0), noises,
-        ):  # fmt: skip
+            (1.0, 0.7, 0.5, 0.25, 0.1, 0.02),
+            budget((1, 5), (1, 2, 5, 20, 200)),
+            (1e-3, 0.05, 0.25, 0.49, 1.0),
+            noises,
+        ):
             found = one_round(problem, U, V, p, K, eta_L, sigma)
             if found is None:
                 continue
@@ -162,11 +190,12 @@ def _exact(budget, variant):
     """Yield lhs and rhs on runs with U fixed, h = L = 1 and F^0 - F* = 1."""
     cases, rows = [], []
     for p, K, eta_L, T, square in product(
-        (1.0, 0.7, 0.5, 0.25, 0.1, 0.02, 0.001), budget((1, 20), (1, 2, 5, 20, 200)),
+        (1.0, 0.7, 0.5, 0.25, 0.1, 0.02, 0.001),
+        budget((1, 20), (1, 2, 5, 20, 200)),
         budget((1e-3, 0.25, 0.9), (1e-3, 0.05, 0.25, 0.49, 0.9)),
         budget((1, 200, 40_000, 10**12), (1, 200, 2000, 40_000, 10**8, 10**12)),
         (0.0, 1e-3, 1.0, 1e3),
-    ):  # fmt: skip
+    ):
         s = pflmf.Setting(p, K, eta_L, 1.0, 1.0, noise=float(np.sqrt(square)))
         w, right = _bound(variant, s, 1.0, T)
         in_V = float(pflmf_rounds.fixed_U_average(s, 1.0, 2.0, float(T)))
@@ -174,9 +203,7 @@ def _exact(budget, variant):
         cases.append((w.weight_V * in_V / right, 1.0 + 1e-12, at))
         if (K, eta_L, square, T) == (1, 0.25, 0.0, 10**12):
             printed = Bound().right(1.0, 1.0, eta_L, float(T))
-            for series, ratio in (
-                ("Theorem 1", in_V / printed), ("summed anew", cases[-1][0])
-            ):  # fmt: skip
+            for series, ratio in (("Theorem 1", in_V / printed), ("summed anew", cases[-1][0])):
                 rows.append({"series": series, "x": p, "y": float(ratio)})
     points = pd.DataFrame(rows).assign(
         panel="U fixed, T large",
@@ -237,14 +264,17 @@ def _runs(grid, variant, rng):
     yield Together(
         [
             Mean(
-                values, at_most=1.0, weight=1.0 / planned, quantity="left over right side",
+                values,
+                at_most=1.0,
+                weight=1.0 / planned,
+                quantity="left over right side",
                 strength=PROVED,
                 setting=dict(zip(("p", "K", "T"), key, strict=True)),
             )
             for key, values in ratios.items()
         ],
         name=f"runs, {grid.name}",
-    )  # fmt: skip
+    )
     if printed:
         at = f"p = {_SHARES[-1]:g}, T = {max(T)}, {grid.name}"
         yield Fact(f"Theorem 1's left over right side at {at}", float(np.mean(printed)))

@@ -35,9 +35,10 @@ def fedavg_uniform_data(budget, rng, *, same=False, scale=1):
         cases.append((distance, Fraction(0), at))
     yield Cases(optimal, name="FedAvg is optimal", quantity="distance of its model from theirs")
     yield Cases(
-        cases, name="two clients, least squares, exact",
+        cases,
+        name="two clients, least squares, exact",
         quantity="total variation of the distributions",
-    )  # fmt: skip
+    )
 
 
 def psi(U: Rows, V: Rows, coupled: int) -> Fraction:
@@ -85,9 +86,13 @@ def separable(budget, rng, *, coupled=1):
     heads = [(abs(mixed("v_i", c)), Fraction(0), {"coupled": c}) for c in (0, coupled)]
     yield Cases(heads, name="v_i", quantity="|mixed difference|", strength=PROVED)
     yield Condition(
-        mixed("columns of U", coupled) != 0, mixed("columns of U", coupled), Fraction(0),
-        name="columns of U", quantity="mixed difference", strength=PROVED,
-    )  # fmt: skip
+        mixed("columns of U", coupled) != 0,
+        mixed("columns of U", coupled),
+        Fraction(0),
+        name="columns of U",
+        quantity="mixed difference",
+        strength=PROVED,
+    )
     rows = {"for some f_i": coupled, "for every f_i, also |x|^2/2": 0}
     yield Readings(
         [
@@ -98,7 +103,7 @@ def separable(budget, rng, *, coupled=1):
                 name=name,
                 quantity="mixed difference",
                 strength=PROVED,
-            )  # fmt: skip
+            )
             for name, c in rows.items()
         ],
         name="rows of U",

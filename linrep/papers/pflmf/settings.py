@@ -39,9 +39,15 @@ class Figure1(Sizes):
         n, s = len(picture.local), float(np.linalg.norm(picture.local, 2))
         # Both blocks of the Hessian have norm 2 s/n at the balanced optimum.
         state = lr.pflmf(
-            picture.problem, k=1, step_size=0.2 * n / s, scale=0.3 * np.sqrt(s),
-            rounds=self.rounds, tolerance=1e-9 * s**1.5 / n, stationarity=False, **run,
-        ).state  # fmt: skip
+            picture.problem,
+            k=1,
+            step_size=0.2 * n / s,
+            scale=0.3 * np.sqrt(s),
+            rounds=self.rounds,
+            tolerance=1e-9 * s**1.5 / n,
+            stationarity=False,
+            **run,
+        ).state
         return state["V"] @ state["U"].T
 
 

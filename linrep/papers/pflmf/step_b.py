@@ -47,10 +47,13 @@ def follow(case: Case, taking: Array, noise: Array) -> Path:
     after = pflmf_rounds.mean_value(problem, U - s.step_size * in_U, W, variance)
     squared = s.head_step_size**2
     return Path(
-        after - value, float(np.sum(in_U**2)), float(np.sum(at_end**2)),
-        squared * float(np.sum(total**2)), squared * float(np.sum((taking * total) ** 2)),
+        after - value,
+        float(np.sum(in_U**2)),
+        float(np.sum(at_end**2)),
+        squared * float(np.sum(total**2)),
+        squared * float(np.sum((taking * total) ** 2)),
         float(np.sum((W - V) ** 2)),
-    )  # fmt: skip
+    )
 
 
 def _paths(rng, cases, noisy) -> Iterator[tuple[Case, Path, dict[str, Any]]]:
@@ -188,9 +191,52 @@ def _thirteen_near_a_minimum(sizes: Sizes) -> Cases:
         at = {"F": "(uv - a)^2/2", "u": 1, "v": 1, "a": str(1 - start), "V_1": str(1 + d)}
         found.append((gain / -right, Fraction(-1), {**at, "eta": str(eta), "L": str(L)}))
     return Cases(
-        found, name="(13) near a minimum, given V's noise, exact", strength=PROVED,
+        found,
+        name="(13) near a minimum, given V's noise, exact",
+        strength=PROVED,
         quantity="change of F over the decrease claimed",
-    )  # fmt: skip
+    )
+
+
+def _drawn(rounds, paths, sizes: Sizes) -> Curve:
+    """Return the picture of the largest left/right by p and K."""
+    cases = [case for each in rounds.values() for case in each]
+    tables = {
+        "(14)": _cases.largest(cases, _fourteen(0.5)),
+        "(13), last gradient at V^t": _cases.largest_of(
+            (case, *_as_decrease(case, path, sizes)) for case, path, _ in paths
+        ),
+        "case K in the mean": _cases.largest(cases, _displays(False, False)),
+    }
+    return Curve(pd.concat([_cases.drawn_as(table, name) for name, table in tables.items()]))
+
+
+#: The case K with D or not, and with V's noise or not.
+_FORMS = ((False, False), (False, True), (True, False))
+
+
+def _read_thirteen(measure, name, head_noise) -> Readings:
+    """Return (13) with its last gradient at V_k, as printed, and at V^t, or there alone."""
+    ends = {"last gradient at V_k": True, "last gradient at V^t": False}
+    if head_noise:
+        del ends["last gradient at V_k"]
+    elsewhere = "the display before (13), and its case k = K"
+    return Readings(
+        [measure(end, where) for where, end in ends.items()],
+        name=name,
+        phrase="the last gradient in (13)",
+        printed_elsewhere={} if head_noise else {"last gradient at V^t": elsewhere},
+    )
+
+
+def _last_given(exact, noisy, head_noise, strength) -> Iterator[Cases]:
+    """Yield the case K given participants and V's noise."""
+    yield _given(
+        exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise", strength
+    )
+    for name, given in (("random rounds", noisy), ("v turned", _turning())):
+        name = f"case K given V's noise, {name}"
+        yield _given(given, lambda c, path: _last(c, path, False, head_noise), name, strength)
 
 
 @statement(
@@ -215,73 +261,44 @@ def step_b(
     the heads have moved by is on the right, noise included, and the last gradient in (13) is that
     at V^t; without, it is that or the one at V_k, and the case K has D or not, V's noise or not.
     """
-    ends = {"last gradient at V_k": True, "last gradient at V^t": False}
-    forms: tuple[tuple[bool, bool], ...] = ((False, False), (False, True), (True, False))
-    if head_noise:
-        ends, forms = {"last gradient at V^t": False}, ((True, True),)
     rounds = _cases.rounds(budget, rng)
     rounds["u^2/2"] = [_cases.steep(x, K, 0.0) for x in _cases.SIZES for K in (1, 5)]
     rounds["noise alone"] = [
         _cases.steep(x, K, p=p) for x in _cases.SIZES for K in (1, 5) for p in (0.02, 0.3, 1.0)
     ]
-    strength = PROVED if head_noise else ""
-    sizes = Sizes(displacement, gradient, last)
-    last_gradient: dict[str, Any] = {"phrase": "the last gradient in (13)"}
-    if not head_noise:
-        where = "the display before (13), and its case k = K"
-        last_gradient["printed_elsewhere"] = {"last gradient at V^t": where}
-    yield Readings(
-        [_thirteen_exactly(displacement, end, where, strength) for where, end in ends.items()],
-        name="(13), (uv - 1)^2/2 at v = 0, exact",
-        **last_gradient,
+    strength, sizes = PROVED if head_noise else "", Sizes(displacement, gradient, last)
+    yield _read_thirteen(
+        lambda end, where: _thirteen_exactly(displacement, end, where, strength),
+        "(13), (uv - 1)^2/2 at v = 0, exact",
+        head_noise,
     )
     if head_noise:
         yield _thirteen_near_a_minimum(sizes)
     fourteen = _fourteen(noise_factor)
     yield from _cases.everywhere(rounds, fourteen, budget, rng, "(14), ", False, strength)
-    yield _cases.reached(
-        [_cases.steep(x) for x in (0.001, 0.01)], fourteen, 0.9,
-        "(14) is nearly equal for noise alone", strength,
-    )  # fmt: skip
+    alone, name = [_cases.steep(x) for x in (0.001, 0.01)], "(14) is nearly equal for noise alone"
+    yield _cases.reached(alone, fourteen, 0.9, name, strength)
     count = budget(40, 700, 10_000)
     exact = list(_paths(rng, _cases.at_random(rng, count), False))
     noisy = list(_paths(rng, _cases.at_random(rng, count, QUADRATIC, noisy=True), True))
-    yield Readings(
-        [
-            _given(
-                [*_leaving(), *exact, *noisy],
-                lambda case, path, end=end: _thirteen(case, path, sizes, end), where,
-                strength,
-            )
-            for where, end in ends.items()
-        ],
-        name="(13)",
-        **last_gradient,
-    )  # fmt: skip
-    for masked, with_noise in forms:
+    paths = [*_leaving(), *exact, *noisy]
+    yield _read_thirteen(
+        lambda end, where: _given(
+            paths, lambda case, path: _thirteen(case, path, sizes, end), where, strength
+        ),
+        "(13)",
+        head_noise,
+    )
+    for masked, with_noise in ((True, True),) if head_noise else _FORMS:
         name = f"case K in the mean{', D' if masked else ''}{', noise' if with_noise else ''}, "
         lhs_rhs = _displays(masked, with_noise)
         for kind, cases in rounds.items():
             yield _cases.tried(cases, lhs_rhs, name + kind, strength)
         if masked:
             yield _cases.searched(lhs_rhs, budget, rng, f"{name}search", False, strength)
-    yield _given(
-        exact, lambda c, path: _last(c, path, True, False), "case K given D, no noise", strength
-    )
-    for name, given in (("random rounds", noisy), ("v turned", _turning())):
-        yield _given(
-            given, lambda c, path: _last(c, path, False, head_noise),
-            f"case K given V's noise, {name}", strength,
-        )  # fmt: skip
+    yield from _last_given(exact, noisy, head_noise, strength)
+    yield _drawn(rounds, [*exact, *noisy], sizes)
     cases = [case for each in rounds.values() for case in each]
-    tables = {
-        "(14)": _cases.largest(cases, _fourteen(0.5)),
-        "(13), last gradient at V^t": _cases.largest_of(
-            (case, *_as_decrease(case, path, sizes)) for case, path, _ in [*exact, *noisy]
-        ),
-        "case K in the mean": _cases.largest(cases, _displays(False, False)),
-    }
-    yield Curve(pd.concat([_cases.drawn_as(table, name) for name, table in tables.items()]))
     yield Fact("least c of 1 - c eta L with which (14) holds without noise", _needed(cases))
 
 

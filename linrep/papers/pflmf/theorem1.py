@@ -134,9 +134,11 @@ def theorem1(budget, rng, *, p_power=0, start=2.0, noise=2.0, T_power=1.0):
     bound = _runs.Bound(p_power, start, noise, T_power)
     found, shown = runs(budget, rng, bound, "full")
     everyone = [
-        _runs.by_hand(bound), *found, _runs.exact(bound, _grid(budget)),
+        _runs.by_hand(bound),
+        *found,
+        _runs.exact(bound, _grid(budget)),
         _noise_constant(budget, rng, bound),
-    ]  # fmt: skip
+    ]
     participants, _ = runs(budget, rng, bound, "participants")
     yield Readings(
         [

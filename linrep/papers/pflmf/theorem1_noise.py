@@ -52,9 +52,12 @@ def late_power(p, noise, claimed) -> Condition:
     T = 1e3 / p ** (4 if noise else 2) * np.logspace(0.0, 4.0, 9)
     slope = slope_of(T, [exact_left(p, each, corollary_step(each, noise), noise) for each in T])
     return Condition(
-        claimed - 0.1 <= slope.low and slope.high <= claimed + 0.1, slope.value, claimed,
-        quantity="exponent", setting={"p": p, "sigma^2": noise},
-    )  # fmt: skip
+        claimed - 0.1 <= slope.low and slope.high <= claimed + 0.1,
+        slope.value,
+        claimed,
+        quantity="exponent",
+        setting={"p": p, "sigma^2": noise},
+    )
 
 
 def onset(p, noise, predicted) -> float:
@@ -69,9 +72,11 @@ def onset(p, noise, predicted) -> float:
 def _exact(budget, bound) -> Cases:
     """Compare lhs and rhs at Corollary 2's step sizes and at fixed ones, U being fixed."""
     grid = product(
-        (1.0, 0.3, 0.1, 0.02, 0.001), budget((1, 20), (1, 5, 20)),
-        (2, 10, 100, 800, 6400, 10**6, 10**9, 10**14), _UNITS[1:],
-    )  # fmt: skip
+        (1.0, 0.3, 0.1, 0.02, 0.001),
+        budget((1, 20), (1, 5, 20)),
+        (2, 10, 100, 800, 6400, 10**6, 10**9, 10**14),
+        _UNITS[1:],
+    )
     settings = [
         (p, K, eta_L, T, noise)
         for p, K, T, noise in grid
@@ -97,18 +102,28 @@ def _noisy_runs(budget, rng, bound):
         samples = [rows[rows["T"] == each]["left"].to_numpy() for each in sizes]
         if p == 1.0:
             yield Exponent(
-                sizes, samples, at_most=-0.5, statistic="mean", rng=rng, along="T",
-                of="mean squared gradients", name="runs in T, p = 1",
-            )  # fmt: skip
+                sizes,
+                samples,
+                at_most=-0.5,
+                statistic="mean",
+                rng=rng,
+                along="T",
+                of="mean squared gradients",
+                name="runs in T, p = 1",
+            )
             continue
         slope = log_slope(sizes, samples, statistic=np.mean, rng=rng)
         yield Fact(f"power of T in runs up to T = {max(T)}", slope.value, setting={"p": p})
         means = [sample.mean() for sample in samples]
         yield curve(
-            panel="runs in T, p < 1", series=f"p = {p:g}", x=sizes, y=means,
+            panel="runs in T, p < 1",
+            series=f"p = {p:g}",
+            x=sizes,
+            y=means,
             predicted=means[0] * np.sqrt(sizes[0] / np.array(sizes)),
-            xlabel="T", ylabel="mean squared gradients",
-        )  # fmt: skip
+            xlabel="T",
+            ylabel="mean squared gradients",
+        )
 
 
 def floor_at_minimum(eta_a, sigma) -> float:
@@ -138,23 +153,37 @@ def _floor(budget, rng, bound):
     yield Together(
         [
             Mean(
-                floor / expected[x], equals=1.0, weight=1.0 / len(steps), name=f"eta L = {x:g}",
+                floor / expected[x],
+                equals=1.0,
+                weight=1.0 / len(steps),
+                name=f"eta L = {x:g}",
                 quantity="floor over eta L sigma^2/(1 - eta L)",
                 setting={"eta L": x, "sigma": sigma},
             )
             for x, floor in floors.items()
         ],
         name="floor in closed form, p = 1",
-    )  # fmt: skip
+    )
     small = [each for each in steps if each <= 0.1]
     yield Exponent(
-        small, [floors[each] for each in small], equals=1.0, statistic="mean", rng=rng,
-        along="eta L", of="floor", name="floor in eta L, p = 1",
-    )  # fmt: skip
+        small,
+        [floors[each] for each in small],
+        equals=1.0,
+        statistic="mean",
+        rng=rng,
+        along="eta L",
+        of="floor",
+        name="floor in eta L, p = 1",
+    )
     yield curve(
-        panel="floor, p = 1", series="", x=steps, y=[floors[each].mean() for each in steps],
-        predicted=[expected[each] for each in steps], xlabel=r"$\eta L$", ylabel="floor",
-    )  # fmt: skip
+        panel="floor, p = 1",
+        series="",
+        x=steps,
+        y=[floors[each].mean() for each in steps],
+        predicted=[expected[each] for each in steps],
+        xlabel=r"$\eta L$",
+        ylabel="floor",
+    )
     least = steps[0]
     yield Fact(
         f"constant that the noise's term needs, where 2 is printed, p = 1, eta L = {least:g}",

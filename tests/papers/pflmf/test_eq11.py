@@ -1,3 +1,30 @@
 """Statements of `linrep.papers.pflmf.eq11`."""
 
+import numpy as np
+import pytest
+
+from linrep.claims.claim import Budget
+from linrep.papers.pflmf import _cases, eq11
 from tests.papers.support import *  # noqa: F403
+
+
+@pytest.mark.parametrize("noise", [0.1, 3.0])
+def test_local_steps_written_out_have_the_theorys_and_the_patterns_moments(noise):
+    rng = np.random.default_rng(0)
+    cases = [
+        _cases.flat(0.25, 4, 0.499, noise, 3),
+        *_cases.at_random(rng, 8, _cases.QUADRATIC, True),
+    ]
+    for case in cases:
+        if case.setting.local_steps > 20 or case.setting.noise == 0.0:
+            continue
+        for k in (0, case.setting.local_steps - 1):
+            left, masked = eq11.by_hand(case, k)
+            m = eq11.moments(case, k)
+            assert case.round.masked_V[k] == pytest.approx(masked, rel=1e-9)
+            assert m.mean(m.left) == pytest.approx(left, rel=1e-9)
+
+
+def test_rounds_that_are_looked_at_are_of_all_kinds():
+    found = eq11._rounds(Budget("quick"), np.random.default_rng(1))
+    assert set(found) >= {"|v|^2/2 with noise", "cos(u v)"}
