@@ -373,7 +373,7 @@ def _enumerated(rng, noise_factor, count):
     latex=r"\mathbb E_t\|\tilde\nabla_U\|_F^2\le\|\nabla_U\|_F^2+\sigma^2",
     plain="The second moment of a stochastic gradient is at most the gradient's plus the variance.",
     negative_control={"noise_factor": 0.5},
-    stronger={"noise_factor": -1},
+    stronger={"noise_factor": 0},
 )
 def eq10(budget, rng, *, noise_factor=1.0):
     """Compare both for all mini-batches and for noise; sigma is the least that Assumption 2 has."""

@@ -319,5 +319,5 @@ eq16.corrected(
     "+ p^3/K for linear gradients, at most 2 for all.",
     constants={"p_power": 2.0, "derived": True},
     negative_control={"noise_factor": 0.95},
-    stronger={"p_power": -1, "noise_factor": -1, "decrease": -1},
+    stronger={"p_power": -1, "noise_factor": -1, "decrease": 0},
 )

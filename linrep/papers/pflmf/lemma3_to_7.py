@@ -71,7 +71,7 @@ def _equal(pairs, name) -> Identity:
     plain="The norm of a product is at most one factor's spectral norm times the other's "
     "Frobenius norm.",
     negative_control={"factor": 0.99},
-    stronger={"factor": -1},
+    stronger={"factor": 0},
 )
 def lemma3(budget, rng, *, factor=1.0):
     """Search matrices of all shapes, and check where equality holds."""
@@ -114,7 +114,7 @@ def lemma3(budget, rng, *, factor=1.0):
     plain="An inner product, and minus it, as the proof uses it, is at most alpha/2 and 1/(2 "
     "alpha) times the squares (Young).",
     negative_control={"factor": 0.99},
-    stronger={"factor": -1},
+    stronger={"factor": 0},
 )
 def lemma4(budget, rng, *, factor=1.0):
     """Search with both signs of the inner product, and check where equality holds."""
@@ -160,7 +160,7 @@ def lemma4(budget, rng, *, factor=1.0):
     latex=r"\big\|\sum_{i=0}^{K-1}\Theta_i\big\|_F^2 \le K\sum_{i=0}^{K-1}\|\Theta_i\|_F^2",
     plain="The square of a sum of K matrices is at most K times the sum of their squares.",
     negative_control={"power": 0.99},
-    stronger={"power": -1, "factor": -1},
+    stronger={"power": 0, "factor": 0},
 )
 def lemma5(budget, rng, *, power=1.0, factor=1.0):
     """Search, and check where equality holds; the power is that of K, which `factor` multiplies."""

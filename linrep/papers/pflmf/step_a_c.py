@@ -146,7 +146,7 @@ eq12.corrected(
     "up to noise with the factor p.",
     constants={"masked": True, "noise_power": 1.0},
     negative_control={"noise_power": 1.1},
-    stronger={"noise_power": 1, "factor": 1, "curvature": -1, "noise": -1},
+    stronger={"noise_power": 0, "factor": 0, "curvature": -1, "noise": 0},
 )
 
 
@@ -336,5 +336,5 @@ step_c.corrected(
     "squared gradients, up to noise, U's included.",
     constants={"masked": True, "noise_power": 1.0, "drift": 1.0},
     negative_control={"noise_power": 2.0},
-    stronger={"noise_power": 1, "drift": -1, "factor": 1, "reach": -1},
+    stronger={"noise_power": 1, "drift": 0, "factor": 1, "reach": -1},
 )

@@ -311,5 +311,5 @@ step_b.corrected(
     "that these have moved by, noise included.",
     constants={"displacement": 1.0, "head_noise": True},
     negative_control={"displacement": 0.7},
-    stronger={"displacement": -1, "noise_factor": -1, "gradient": 1, "last": -1},
+    stronger={"displacement": -1, "noise_factor": 0, "gradient": 1, "last": -1},
 )
