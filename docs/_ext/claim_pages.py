@@ -2,13 +2,14 @@
 
 ``{statements} PAPER`` makes the table of a paper's claims in its order, ``{figures} PAPER`` shows
 its figures, ``{failures}`` lists what fails by severity, ``{findings} PAPER`` explains it,
-``{derivations} PAPER`` has the proofs, ``{constants} CLAIM`` tables numbers of a claim, and
-``{gallery}`` shows the figures that it is given.
+``{derivations} PAPER`` has the proofs, ``{constants} CLAIM`` tables numbers of a claim, ``{asked}
+PAPER`` what theorems ask for and what is needed, and ``{gallery}`` shows the figures it is given.
 """
 
 import ast
 import inspect
 import json
+import math
 import re
 import textwrap
 from pathlib import Path
@@ -27,6 +28,7 @@ from linrep.claims.grids import grids, title
 from linrep.claims.order import in_order
 from linrep.claims.sections import sections, unescaped
 from linrep.report.mathml import prose
+from linrep.theory import requirements
 
 ROOT = Path(linrep.__file__).parents[1]
 # Figures beyond the papers' own, and the claim that each is about.
@@ -347,6 +349,58 @@ class Constants(Markdown):
         return lines
 
 
+class Asked(Markdown):
+    """What a paper's theorems ask for, what is needed, and how the two compare, from the record."""
+
+    def lines(self, paper):
+        path = ROOT / "figures" / "theorems.asked.json"
+        found = json.loads(path.read_text("utf-8"))["result"]["summary"]["lines"]
+        lines = [line for line in found if line["paper"] == PAPERS[paper]]
+        proofs = any(_number(line, "proof") is not None for line in lines)
+        heads = ["setting", "place", "quantity", "asked", *["by the proof"] * proofs, "needed",
+                 "ratio", ""]  # fmt: skip
+        rows = [_row(heads), _row(["---"] * 3 + ["--:"] * (len(heads) - 4) + ["---"])]
+        for line in lines:
+            asked, needed = (_number(line, key) for key in ("asked", "needed"))
+            at_least = line["bound"] == "at least"
+            share, standing = "–", ""
+            if needed is not None:
+                share = _amount(asked / needed if at_least else needed / asked)
+                standing = requirements.standing(asked, needed, at_least=at_least)
+            elif at_least and asked > requirements.POSSIBLE:
+                standing = "out of reach"
+            cells = [line["where"], line["place"], line["quantity"],
+                     f"{'≥' if at_least else '≤'} {_amount(asked)}"]  # fmt: skip
+            if proofs:
+                cells.append(_amount(_number(line, "proof")))
+            ends = [_amount(_number(line, end)) for end in ("low", "high")]
+            spread = f" [{ends[0]}, {ends[1]}]" if ends[0] != ends[1] else ""
+            cells += [_amount(needed) + spread, share, standing]
+            rows.append(_row(map(_cell, cells)))
+        return ["````{container} constants", "", *rows, "````"]
+
+
+def _number(line, key):
+    """Return a recorded number, None where there is none."""
+    value = line.get(key, {}).get("value")
+    return None if value is None else float(value)
+
+
+def _amount(value):
+    """Return a number of samples, rounds or a step size to two digits."""
+    if value is None:
+        return "–"
+    if math.isinf(value):
+        return "∞"
+    if 1e-3 <= value < 1e5:
+        return f"{value:.2g}" if value < 100 else f"{float(f'{value:.2g}'):,.0f}"
+    digits, power = f"{value:.1e}".split("e")
+    return f"{digits}·10{str(int(power)).translate(_RAISED)}"
+
+
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
 class Figures(Markdown):
     def lines(self, paper):
         lines = []
@@ -413,7 +467,12 @@ def _figure_name(name):
     """Return whose figure it is, and which: "FedRep, Figure 3"."""
     paper, _, rest = name.partition(".")
     number = re.fullmatch(r"figure(\d+)", rest)
-    whose = {**PAPERS, "deep": "Networks", "literature": "Estimators of the literature"}[paper]
+    whose = {
+        **PAPERS,
+        "deep": "Networks",
+        "literature": "Estimators of the literature",
+        "theorems": "All papers",
+    }[paper]
     return f"{whose}, Figure {number[1]}" if number else whose
 
 
@@ -426,6 +485,7 @@ def setup(app):
         "statements": Statements,
         "verdicts": Verdicts,
         "failures": Failures,
+        "asked": Asked,
         "constants": Constants,
         "figures": Figures,
         "findings": Findings,
