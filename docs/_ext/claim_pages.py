@@ -3,7 +3,8 @@
 ``{statements} PAPER`` makes the table of a paper's claims in its order, ``{figures} PAPER`` shows
 its figures, ``{failures}`` lists what fails by severity, ``{findings} PAPER`` explains it,
 ``{derivations} PAPER`` has the proofs, ``{constants} CLAIM`` tables numbers of a claim, ``{asked}
-PAPER`` what theorems ask for and what is needed, and ``{gallery}`` shows the figures it is given.
+PAPER`` what theorems ask for and what is needed, ``{side-by-side} PAPER`` is the paper in its
+order, and ``{gallery}`` shows the figures it is given.
 """
 
 import ast
@@ -20,7 +21,7 @@ from report_page import link
 from sphinx.util.docutils import SphinxDirective
 
 import linrep
-from linrep.claims import claims, corrections, ledger
+from linrep.claims import claims, contents, corrections, ledger
 from linrep.claims.certificates import say_checked
 from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import SEVERITIES, findings
@@ -133,31 +134,94 @@ PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf":
 class Verdicts(Markdown):
     """How many statements of each paper have which verdict, each number a link to their list.
 
-    Corrected forms, which no paper states, have a column of their own.
+    Statements on tables of networks are counted apart, and corrected forms, which no paper states.
     """
 
     def lines(self):
-        entries = ledger.recorded()
-        heads = [*map(ledger.badge, VERDICTS), "corrected forms"]
+        heads = [*map(ledger.badge, VERDICTS), "causes", "on networks", "corrected forms"]
         lines = [_row(["paper", *heads]), _row(["---", *["--:"] * len(heads)])]
         for paper, name in PAPERS.items():
-            found, corrected = (
-                [
-                    entries[item.id].verdict
-                    for item in claims().values()
-                    if item.paper == paper and bool(item.corrects) == other
-                ]
-                for other in (False, True)
-            )
-            counts = [
-                link(str(found.count(verdict)), paper=paper, form="printed", verdict=verdict)
-                if verdict in found
-                else "–"
-                for verdict in VERDICTS
-            ]
-            forms = link(ledger.holding(corrected), paper=paper, form="corrected")
-            lines.append(_row([f"[{name}]({paper}.md)", *counts, forms]))
+            found = contents.counts(paper)
+            cells = [_listed(found, paper, verdict) for verdict in VERDICTS]
+            forms = link(ledger.holding(found.corrected), paper=paper, form="corrected")
+            apart = ledger.holding(list(found.networks.elements()))
+            lines.append(_row([f"[{name}]({paper}.md)", *cells, str(found.causes), apart, forms]))
         return ["````{container} counts", "", *lines, "````"]
+
+
+def _listed(found, paper, verdict):
+    """Return how many statements have a verdict, as a link where the report lists so many."""
+    number = found.linear[verdict]
+    if not number:
+        return "–"
+    if found.networks[verdict]:
+        return str(number)
+    return link(str(number), paper=paper, form="printed", verdict=verdict)
+
+
+class SideBySide(Markdown):
+    """A paper in its order: a row for each item, with badges or why there is no claim."""
+
+    def lines(self, paper):
+        if paper not in contents.known():
+            return [f"The contents of {PAPERS[paper]} are not listed yet."]
+        own, recorded = contents.known()[paper], ledger.recorded()
+        found = contents.counts(paper)
+        heads = [*map(ledger.badge, VERDICTS), "causes"]
+        lines = [
+            f"{len(own)} displayed equations and sentences, "
+            f"{sum(not item.claims for item in own)} of them without a claim. Statements of the "
+            "paper by verdict:",
+            "",
+            "````{container} counts",
+            "",
+            _row(["", "statements", *heads]),
+            _row(["---", *["--:"] * (len(heads) + 1)]),
+        ]
+        for name, verdicts, causes in (
+            ("on its linear settings", found.linear, str(found.causes)),
+            ("on tables and figures of networks", found.networks, "–"),
+        ):
+            if verdicts:
+                cells = [str(verdicts[verdict] or "–") for verdict in VERDICTS]
+                lines.append(_row([name, str(verdicts.total()), *cells, causes]))
+        lines += ["````", "", "````{container} statements", ""]
+        lines += ["| place | what it says | verdict |", "| --- | --- | --- |"]
+        lines += [_side(item, recorded) for item in own]
+        return [*lines, "````"]
+
+
+def _side(item, recorded):
+    """Return the row of an item: its place, what it says, badges with strengths."""
+    found = [_judged(claim, recorded) for claim in item.known()]
+    if not found:
+        found = [f"[no claim]{{.strength}} {_outside_formulas(item.reason)}"]
+    says = _outside_formulas(item.says) + " (networks)" * item.networks
+    return _row([f"**{_cell(item.place)}**", says, "<br>".join(found)])
+
+
+def _judged(claim, recorded):
+    """Return the badges of a statement and of its corrected forms, linked to the ledger."""
+    texts = []
+    for item in (claim, *corrections(claim.id)):
+        result = recorded.get(item.id)
+        if result is None:
+            texts.append(f"unchecked `{item.id}`")
+            continue
+        strength = f" [{result.strength}]{{.strength}}" * bool(result.strength)
+        text = ledger.badge(result.verdict, ledger.anchor(item.id)) + strength
+        if item.id in findings():
+            text += f" ({_link('why', findings()[item.id])})"
+        texts.append(f"corrected: {text}" if item.corrects else text)
+    return ", ".join(texts)
+
+
+def _outside_formulas(text):
+    """Return text for a cell, in which formulas stay as they are but for the bars in them."""
+    parts = re.split(r"(\$[^$]+\$)", text)
+    return "".join(
+        part.replace("|", r"\vert ") if part.startswith("$") else _cell(part) for part in parts
+    )
 
 
 class Failures(Markdown):
@@ -486,6 +550,7 @@ def setup(app):
         "verdicts": Verdicts,
         "failures": Failures,
         "asked": Asked,
+        "side-by-side": SideBySide,
         "constants": Constants,
         "figures": Figures,
         "findings": Findings,

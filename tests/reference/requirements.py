@@ -1,6 +1,6 @@
 """What theorems ask for, written out: loops over rounds in place of logarithms."""
 
-import math
+import numpy as np
 
 
 def rounds_of_a_factor(factor, goal, before=0):
@@ -34,13 +34,13 @@ def pflmf_bound(gap, L, eta, T, sigma):
 
 def pflmf_corollary(gap, L, T, sigma):
     """Return the right side of Corollary 2: with noise, and without."""
-    return (4 * L * gap + sigma**2) / (math.sqrt(T) - 1) if sigma else 16 * L * gap / T
+    return (4 * L * gap + sigma**2) / (np.sqrt(T) - 1) if sigma else 16 * L * gap / T
 
 
 def fedrep_samples(d, k, rn, kappa, start, c):
     """Return c kappa^4 (k^2 d/(rn) + k^3 log(rn))/E_0^2."""
     E_0 = 1 - start**2
-    return c * kappa**4 * (k**2 * d / rn + k**3 * math.log(rn)) / E_0**2
+    return c * kappa**4 * (k**2 * d / rn + k**3 * np.log(rn)) / E_0**2
 
 
 def fedrep_proof(c):
@@ -54,8 +54,8 @@ def flute_proof(lambdas, k, size, sigma, eta, t, delta, c_1):
     ``lambdas`` are the singular values of Phi; in the appendix they are doubled.
     """
     first, gap = 2 * lambdas[0], 2 * (lambdas[k - 1] - lambdas[k])
-    S = math.sqrt(k * first**2 + sum(x**2 for x in lambdas)) + math.sqrt(k) * sigma
-    ell = math.sqrt(size + math.log(1 / delta))
+    S = np.sqrt(k * first**2 + sum(x**2 for x in lambdas)) + np.sqrt(k) * sigma
+    ell = np.sqrt(size + np.log(1 / delta))
     kappa = (1 - eta * gap / 16) ** t
     root = max(ell, 1152 * S * ell / (kappa * gap), 6144 * first * S * ell / gap**2)
     return root**2 / c_1
