@@ -419,29 +419,75 @@ class Asked(Markdown):
     def lines(self, paper):
         path = ROOT / "figures" / "theorems.asked.json"
         found = json.loads(path.read_text("utf-8"))["result"]["summary"]["lines"]
-        lines = [line for line in found if line["paper"] == PAPERS[paper]]
-        proofs = any(_number(line, "proof") is not None for line in lines)
-        heads = ["setting", "place", "quantity", "asked", *["by the proof"] * proofs, "needed",
-                 "ratio", ""]  # fmt: skip
-        rows = [_row(heads), _row(["---"] * 3 + ["--:"] * (len(heads) - 4) + ["---"])]
-        for line in lines:
-            asked, needed = (_number(line, key) for key in ("asked", "needed"))
-            at_least = line["bound"] == "at least"
-            share, standing = "–", ""
-            if needed is not None:
-                share = _amount(asked / needed if at_least else needed / asked)
-                standing = requirements.standing(asked, needed, at_least=at_least)
-            elif at_least and asked > requirements.POSSIBLE:
-                standing = "out of reach"
-            cells = [line["where"], line["place"], line["quantity"],
-                     f"{'≥' if at_least else '≤'} {_amount(asked)}"]  # fmt: skip
-            if proofs:
-                cells.append(_amount(_number(line, "proof")))
-            ends = [_amount(_number(line, end)) for end in ("low", "high")]
-            spread = f" [{ends[0]}, {ends[1]}]" if ends[0] != ends[1] else ""
-            cells += [_amount(needed) + spread, share, standing]
-            rows.append(_row(map(_cell, cells)))
+        groups = {}
+        for line in found:
+            if line["paper"] == PAPERS[paper]:
+                groups.setdefault((line["place"], line["quantity"]), []).append(line)
+        opened = any(_least_constant(paper, *group) for group in groups.items())
+        heads = ["statement", "setting", "asked", *["at the least c", "by the proof"] * opened,
+                 "needed", "ratio", ""]  # fmt: skip
+        rows = [_row(heads), _row(["---"] * 2 + ["--:"] * (len(heads) - 3) + ["---"])]
+        for (place, quantity), lines in groups.items():
+            least, first = _least_constant(paper, (place, quantity), lines), True
+            for line in lines:
+                cells = [
+                    f"{place}: {quantity}" * first,
+                    line["where"],
+                    *_asked(line, opened, least),
+                ]
+                rows.append(_row(_cell(cell).replace(" = ", "\u00a0=\u00a0") for cell in cells))
+                first = False
         return ["````{container} constants", "", *rows, "````"]
+
+
+def _asked(line, opened, least):
+    """Return the cells of a line: what is asked for, with which constants, what is needed."""
+    asked, needed = (_number(line, key) for key in ("asked", "needed"))
+    at_least = line["bound"] == "at least"
+    share, standing = None, ""
+    if needed is not None:
+        share = asked / needed if at_least else needed / asked
+        standing = requirements.standing(asked, needed, at_least=at_least)
+    elif at_least and asked > requirements.POSSIBLE:
+        standing = "out of reach"
+    yield f"{'≥' if at_least else '≤'}\u00a0{_amount(asked)}"
+    if opened:
+        yield f"{_amount(least * asked)} (c\u00a0=\u00a0{_amount(least)})" if least else "–"
+        yield _amount(_number(line, "proof"))
+    ends = [_amount(_number(line, end)) for end in ("low", "high")]
+    yield _amount(needed) + f" [{ends[0]},\u00a0{ends[1]}]" * (ends[0] != ends[1])
+    yield _amount(share)
+    yield standing.replace(" ", "\u00a0")
+
+
+def _least_constant(paper, statement, lines):
+    """Return the smallest constant that is enough wherever it was measured; None without one.
+
+    At the settings of these lines, and at those of the ledger, where it has one.
+    """
+    if (paper, *statement) not in _OPEN:
+        return None
+    found = [_number(line, "needed") / _number(line, "asked") for line in lines]
+    name, pattern = _OPEN[paper, *statement]
+    entry = ledger.recorded().get(name)
+    texts = [f"{fact.name}: {fact.value}" for fact in entry.facts] if entry else []
+    texts += [part.sentence for part in entry.parts] if entry else []
+    found += [float(match[1]) for match in map(re.compile(pattern).search, texts) if match]
+    return max(found)
+
+
+#: Statements that leave a constant open, and where the ledger has how large it has to be.
+_NUMBER = r"([\d.]+(?:e-?\d+)?)"
+_OPEN = {
+    ("fedrep", "Theorem 1", "samples per client and round"): (
+        "fedrep.lemma6", rf"^c that suffices.*: {_NUMBER}$"
+    ),
+    ("fedrep", "(12)", "samples per client in all"): ("", "(?!)"),
+    ("fedrep", "Theorem 2", "samples per client of the start"): ("", "(?!)"),
+    ("flute", "Theorem 5.1", "samples per client"): (
+        "flute.theorem5.1.corrected", rf"the constant needed.*largest {_NUMBER}$"
+    ),
+}  # fmt: skip
 
 
 def _number(line, key):

@@ -72,7 +72,10 @@ class Item:
         own = claims({name.partition(".")[0] for name in self.claims})
         for name in self.claims:
             if name not in own:
-                raise ValueError(f"{self.place}: {unknown('no statement', name, own)}")
+                hint = unknown(
+                    "no statement", name, own, otherwise="linrep verify --list lists them"
+                )
+                raise ValueError(f"{self.place}: {hint}")
         printed = [own[own[name].corrects or name] for name in self.claims]
         return list({item.id: item for item in printed}.values())
 
