@@ -21,6 +21,7 @@ from linrep.papers.fedrep._common import (
     instance,
     read_heads,
 )
+from linrep.papers.fedrep.counterexamples import a1_w
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance
 
@@ -151,7 +152,7 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
             parts["n = k" if n == k else "n > k"].append((relative(found, k), where))
     yield from (proved(item, but=["n > k"]) for item in identities(parts, 1e-10))
     exact = [
-        (Fraction(k), Fraction(k * {"k": k, "n": n}[scale] ** int(power), n), {"n": n, "k": k})
+        (Fraction(k), a1_w.mean(n, k, {"k": k, "n": n}[scale] ** int(power)), {"n": n, "k": k})
         for n, k in ((2, 1), (10, 2), (100, 2))
     ]
     yield Cases(exact, name="n > k: mean squared row norm is k at least", quantity="k")

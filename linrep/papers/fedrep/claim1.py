@@ -12,6 +12,7 @@ from scipy.special import gammaln, logsumexp
 from linrep.claims import Cases, Exponent, Fact, Identity, Mean, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of
+from linrep.papers.fedrep.counterexamples.claim1_proof import left_open
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import one_row_ratios, witness_ratio
 
@@ -131,13 +132,13 @@ def _excess_of_atom(d):
 def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
     """Check the two steps: the probability for several laws, and what the ratio excludes."""
     # A ratio of at least share d/m contradicts delta if share d/m > 1 + delta.
-    left_open: list[Any] = []
+    parameters: list[Any] = []
     for d in (4, 20, 100):
         for m in range(1, int(most * d) + 1):
-            length = 2 - Fraction(share).limit_denominator(100) * d / m
+            length = left_open(d, m, Fraction(share).limit_denominator(100))
             where = {"d": d, "m": m, "delta_1": float(1 - length / 2)}
-            left_open.append((length, Fraction(0), where))
-    yield Cases(left_open, name="excluded parameters", quantity="length of what is left of [0, 1)")
+            parameters.append((length, Fraction(0), where))
+    yield Cases(parameters, name="excluded parameters", quantity="length of what is left of [0, 1)")
     sizes = np.geomspace(200, 6000, 8).round()
     # Exact numbers: one at each size.
     yield Exponent(

@@ -13,6 +13,7 @@ from linrep.claims import Cases, Condition, Curve, Exponent, Mean, statement
 from linrep.claims.quantities import LOWER
 from linrep.papers.fedrep._common import ASSUMPTIONS
 from linrep.papers.fedrep._runs import fewest_samples
+from linrep.papers.fedrep.counterexamples.eq12 import over_claimed
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import step_size_limit, total_samples_of_theorem1
 from linrep.theory.fedrep_limits import limiting_contraction
@@ -101,18 +102,6 @@ def _total(rng, runs, cell):
     )
 
 
-def _over_claimed(kappa, start, kappa_power, start_power):
-    """Return a lower bound of the samples of (11) over those claimed, up to constants, and 10^6.
-
-    At eta = 1/(4 sigma_max^2) a round multiplies the distance by (1 - x)^(1/2), x = E0/(8 kappa^2).
-    As -log(1 - x) <= x/(1 - x), T >= 2 (1/x - 1) log(1/eps). m is kappa^4/E0^2 times the rest.
-    """
-    rounds = 2 * (8 * kappa**2 / start - 1)
-    claimed = kappa ** int(kappa_power) / start ** int(start_power)
-    where = {"kappa": int(kappa), "E0": float(start)}
-    return kappa**4 / start**2 * rounds / claimed, Fraction(10**6), where
-
-
 def _exact(x, y, power, name):
     """Compare the exponent of exact numbers, which the upper half of them may change a little."""
     lx, ly = np.log(x), np.log(y)
@@ -147,8 +136,10 @@ def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both
     yield _exact(ratios, total_samples_of_theorem1(eps, ratios, 2.0, n), 1.0, "d/(rn)")
     samples = total_samples_of_theorem1(tolerances, d, 2.0, n)
     yield _exact(-np.log(tolerances), samples, 1.0, "log(1/eps)")
+    kappa, start = Fraction(2) ** 20, Fraction(3, 4)
     yield Cases(
-        [_over_claimed(Fraction(2) ** 20, Fraction(3, 4), kappa_power, start_power or 0.0)],
+        [(over_claimed(kappa, start, int(kappa_power), int(start_power or 0)), Fraction(10**6),
+          {"kappa": int(kappa), "E0": float(start)})],
         name="no constant up to 10^6 will do", quantity="samples by (11) over those claimed",
         measured_is=LOWER,
     )  # fmt: skip

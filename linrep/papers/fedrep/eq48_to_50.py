@@ -11,6 +11,7 @@ from linrep.claims import Cases, everywhere, proved, statement
 from linrep.claims.deviations import readings, relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import sensing
+from linrep.papers.fedrep.counterexamples.lemma5_eq50 import matrix
 
 
 @statement(
@@ -70,12 +71,10 @@ def net(d, rng=None):
 )
 def eq50(budget, rng, *, power=2, factor=2):
     """Compare one client and sample in whole numbers, and random matrices on nets of circles."""
-    # x = 2, q = w = 1: the matrix is (2 * 2 * 1 - 1) 1 = 3; of R^1 the only quarter-net is {1, -1}.
+    # The matrix is 3; of R^1 the only quarter-net is {1, -1}.
     x, q, w = 2, 1, 1
-    value = (x * q * x - q) * w
-    exact = [
-        (Fraction(abs(value) ** power), Fraction(factor * abs(value)), {"x": x, "q": q, "w": w})
-    ]
+    value = abs(matrix(x, q, w))
+    exact = [(value**power, factor * value, {"x": x, "q": q, "w": w})]
     yield Cases(exact, name="d = k = rn = m = 1", strength=PROVED)
     cases = []
     for _ in range(budget(200, 2000)):

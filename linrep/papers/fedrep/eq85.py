@@ -8,6 +8,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, statement
 from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep.counterexamples.eq85 import right_half as right_half_of_85
 
 _GAINS = [Fraction(1, 4), Fraction(1, 5), Fraction(1, 10), Fraction(1, 1000)]
 _SHARES = [Fraction(step, 200) for step in range(41)]  # y/a from 0 to 1/5
@@ -82,7 +83,7 @@ def eq85(budget, rng, *, divisor=5, errors=1, right_half=True):
     yield Cases(ratio, name="delta/(1 - delta)^2 < 25 delta/16", strength=PROVED)
     halves = {"(85), left half": lambda a, y: (1 - a + errors * y, 1 - 4 * y)}
     if right_half:
-        halves["(85), right half"] = lambda a, y: (1 - 4 * y, 1 - a / 2)
+        halves["(85), right half"] = right_half_of_85
     for name, lhs_rhs in halves.items():
         yield Cases(_grid(lhs_rhs, limit), name=name, strength=PROVED)
     left = delta / (1 - delta) ** 2  # the largest y/a, at E0/kappa^2 = 1

@@ -12,6 +12,7 @@ import pandas as pd
 from linrep.claims import Cases, Condition, Curve, Fact, Missing, search, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import DESIGNS, instance
+from linrep.papers.fedrep.counterexamples import heads_gd as heads_gd_counterexample
 
 
 @statement(
@@ -76,17 +77,8 @@ def _worst_batches(counts, method, power, factor=1.0, name="", strength=""):
 
 
 def _two_directions(power, factor):
-    """Return what one update leaves of the loss at best, in fractions; two can leave nothing.
-
-    G = diag(1, 1/100) is that of m = k = 2 samples. The loss is error' G error/2 with gradient g =
-    G error, and along g its smallest value is lower by (g'g)^2/(2 g'Gg).
-    """
-    spectrum, error = (Fraction(1), Fraction(1, 100)), (Fraction(1), Fraction(100))
-    gradient = [a * b for a, b in zip(spectrum, error, strict=True)]
-    loss = sum(a * b**2 for a, b in zip(spectrum, error, strict=True))
-    curvature = sum(a * b**2 for a, b in zip(spectrum, gradient, strict=True))
-    left = 1 - sum(a**2 for a in gradient) ** 2 / curvature / loss
-    epsilon = Fraction(1, 2)
+    """Return what one update leaves of the loss at best, in fractions; two can leave nothing."""
+    left, epsilon = heads_gd_counterexample.sides()
     allowed = math.ceil(factor * 100.0**power * math.log(1 / epsilon))
     where = {"eigenvalues of G": [1.0, 0.01], "first error": [1.0, 100.0], "updates": allowed}
     case: Any = (left if allowed == 1 else Fraction(0), epsilon, where)

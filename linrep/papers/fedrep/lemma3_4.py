@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from linrep.claims import Cases, Exponent, Fact, Mean, Missing, statement
+from linrep.claims import (
+    Cases,
+    Exponent,
+    Fact,
+    Mean,
+    Missing,
+    Together,
+    everywhere,
+    statement,
+)
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER
 from linrep.claims.tables import cells
@@ -186,11 +197,36 @@ def _probability(power, factor):
             refuted.append((c, below.iloc[0]))
     if len(refuted) < len(_CONSTANTS):
         return Missing("neither bound of the probability decides", "sharper bounds")
+    if power is None:
+        name = f"c = {', '.join(f'{c:g}' for c in _CONSTANTS)}"
+        return Together([_enclosed(int(c), factor) for c in _CONSTANTS], name=name)
     c, row = refuted[-1]
     k, m, least, allowed = map(float, row)
     return Cases(
         [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})], quantity=_LOGARITHM, name="every c",
-        strength=PROVED if power is None else "", measured_is=LOWER,
+        measured_is=LOWER,
+    )  # fmt: skip
+
+
+def _enclosed(c, factor):
+    """Compare, at m = 1 and rn = k, a lower bound of the probability with what is allowed.
+
+    |u||z| > t where |u| > sqrt(t) and |z_1| > sqrt(t), and a normal g has P[|g| > s] of at least
+    sqrt(2/pi) s/(1 + s^2) exp(-s^2/2). k log(k) is to be above (c/factor)^2.
+    """
+    from flint import arb
+
+    k = 2
+    while k * math.log(k) < 2.0 * (c / factor) ** 2:
+        k *= 2
+
+    def least():
+        t = c * arb(k) ** arb(1.5) * arb(k).log().sqrt()
+        return (2 / arb.pi()).log() + (t / (1 + t) ** 2).log() - t
+
+    return everywhere(
+        least, lambda: -arb(factor) * k**2 * arb(k).log(), {}, name=f"c = {c}",
+        quantity=f"{_LOGARITHM}, less that allowed", setting={"c": c, "k": k, "m": 1, "rn": k},
     )  # fmt: skip
 
 

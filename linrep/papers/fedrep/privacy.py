@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ from linrep.claims import Cases, Condition, Curve, Identity, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import DESIGNS, covariates, instance
+from linrep.papers.fedrep.counterexamples import privacy as leak
 from linrep.problems.subspace import distance, random_frame
 
 
@@ -43,10 +43,10 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
             single > tolerance, single, n_trials=len(errors),
             name="m = 1", quantity="largest error of the sample found, up to a factor",
         )  # fmt: skip
-        error, where = _smallest_leak()
-        leak: Any = (Fraction(tolerance).limit_denominator(), error, where)
+        where = {"x": leak.X, "y": leak.Y, "Z": leak.statistic()}
+        where["x found, up to a factor"] = [float(entry) for entry in leak.found()]
         yield Cases(
-            [leak],
+            [(Fraction(tolerance).limit_denominator(), leak.error(), where)],
             name="m = 1, in whole numbers", quantity="least error that is private",
         )  # fmt: skip
     if fewest <= 2:
@@ -99,19 +99,6 @@ def _sign_errors(d, k, trials, rng):
         worst = max(worst, relative(found, x * x[:, :1]))
         example = {"x": x.tolist(), "y": y.tolist(), "found": found.tolist()}
     return worst, example
-
-
-def _smallest_leak():
-    """Return the error of the sample that Z shows of a client, and the client.
-
-    Each row of y^2 x x' is x up to a factor; the first entry is set to 1.
-    """
-    x, y = (1, -2, 2), 3
-    Z = [[y**2 * a * b for b in x] for a in x]
-    found = [Fraction(entry, Z[0][0]) for entry in Z[0]]
-    error = sum(abs(a - Fraction(b, x[0])) for a, b in zip(found, x, strict=True))
-    where = {"x": x, "y": y, "Z": Z, "x found, up to a factor": [float(a) for a in found]}
-    return Fraction(error), where
 
 
 def _membership(m, d, k, trials, rng):

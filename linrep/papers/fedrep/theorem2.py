@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -24,6 +23,7 @@ from linrep.claims import (
 )
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED, after, entries
+from linrep.papers.fedrep.counterexamples import init_remark as signs_in_r3
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.problems.subspace import distance, random_frame
 from linrep.theory.expectations import moments_distance, moments_matrix
@@ -249,34 +249,6 @@ def _starts(design, axis, m, d, runs, rng):
     return np.array(found), np.array(limits)
 
 
-def _lost_direction(farthest):
-    """Return the squared distance of the start from E y^2 x x', over the 8 sign vectors x of R^3.
-
-    B* = (e_1, e_2), two clients with heads of norm sqrt(2). The eigenvectors are (1, 1, 0), e_3
-    and (1, -1, 0), in this order, so that the first two have e_3 among them.
-    """
-    heads = [(Fraction(7, 5), Fraction(1, 5)), (Fraction(1, 5), Fraction(7, 5))]
-    signs = list(product((-1, 1), repeat=3))
-    M = [
-        [sum((w[0] * x[0] + w[1] * x[1]) ** 2 * x[i] * x[j] for w in heads for x in signs) / 16
-         for j in range(3)]
-        for i in range(3)
-    ]  # fmt: skip
-    values = {}
-    for v in ((1, 1, 0), (0, 0, 1), (1, -1, 0)):
-        image = [sum(M[i][j] * v[j] for j in range(3)) for i in range(3)]
-        value = image[v.index(1)]
-        assert image == [value * entry for entry in v]  # else v is no eigenvector
-        values[v] = value
-    top = sorted(values, key=lambda v: values[v])[-2:]
-    outside = max(Fraction(v[2] ** 2, sum(entry**2 for entry in v)) for v in top)
-    where = {
-        "heads": [[1.4, 0.2], [0.2, 1.4]], "B*": "(e_1, e_2)", "x": "signs in R^3",
-        "eigenvalues": [float(value) for value in values.values()],
-    }  # fmt: skip
-    return outside, Fraction(farthest).limit_denominator(100) ** 2, where
-
-
 @statement(
     "fedrep.init_remark",
     place="Section 4.2, remark on initialization; Appendix B.4",
@@ -317,8 +289,15 @@ def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9, power=None):
                 },
             )  # fmt: skip
     if "rademacher" in designs:
+        where = {
+            "heads": [[float(entry) for entry in w] for w in signs_in_r3.HEADS],
+            "B*": "(e_1, e_2)", "x": "signs in R^3",
+            "eigenvalues": [float(value) for value in signs_in_r3.eigenvalues()],
+        }  # fmt: skip
+        allowed = Fraction(farthest).limit_denominator(100) ** 2
         yield Cases(
-            [_lost_direction(farthest)], name="signs in R^3, infinitely many samples",
+            [(signs_in_r3.squared_distance(), allowed, where)],
+            name="signs in R^3, infinitely many samples",
             quantity="squared distance of the start",
         )  # fmt: skip
     points = pd.DataFrame(table, columns=["series", "panel", "x", "y", "limit"])
