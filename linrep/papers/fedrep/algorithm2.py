@@ -18,10 +18,11 @@ from linrep.theory.fedrep_limits import population_bound
     latex=r"S^t\hat B^t = 0, \quad Q^t\hat B^t = -F, \quad R^{t+1\top}R^{t+1} = I +"
     r"\tfrac{\eta^2}{(rn)^2}W^{t+1\top}S^tS^{t\top}W^{t+1}, \quad \|(R^{t+1})^{-1}\|_2 \le 1",
     plain="On the batch of the exact heads R'R is I plus a positive semidefinite matrix.",
+    stronger={"sign": 0, "longest": -1, "gain": 1},
     negative_control={"sign": -1.0},
     hypotheses=(_common.SUB_GAUSSIAN,),
 )
-def extra_identities(budget, rng, *, sign=1.0):
+def extra_identities(budget, rng, *, sign=1.0, longest=1.0, gain=1.0):
     """Take rounds on the heads' batch and on a second one, for m from 1 to 20 k."""
     names = (
         "S B = 0",
@@ -69,8 +70,8 @@ def extra_identities(budget, rng, *, sign=1.0):
                 predicted = np.eye(k) + sign * (eta / n) ** 2 * W.T @ S @ S.T @ W
                 error = relative(new.T @ new, predicted) / (condition * max(1.0, eta) * heads_size)
                 parts["R'R"].append((error, where))
-                longest = 1.0 / np.linalg.svd(new, compute_uv=False)[-1]
-                norms.append((float(longest), 1.0 + 1e-9, where))
+                inverse = 1.0 / np.linalg.svd(new, compute_uv=False)[-1]
+                norms.append((float(inverse), longest + 1e-9, where))
                 smallest = float(np.linalg.eigvalsh(moved.T @ moved)[0])
                 split_longest = max(split_longest, smallest**-0.5)
                 turn = orthonormalize(rng.standard_normal((k, k)))
@@ -85,7 +86,7 @@ def extra_identities(budget, rng, *, sign=1.0):
                     parts[name].append((distance(again, target) / loss, where))
     yield from map(proved, identities(parts))
     yield Cases(norms, name="|R^-1| <= 1", quantity="|R^-1|", strength=PROVED)
-    yield _population(budget, rng)
+    yield _population(budget, rng, gain)
     yield Fact("largest |R^-1| on a second batch", split_longest)
     yield Fact("largest |S B| over |S| on a second batch", split_leak)
     yield Fact("largest distance that B moves with m = k on a second batch", split_moves)
@@ -98,7 +99,7 @@ def _step(truth, B, W, X, eta):
     return Q, S, B - eta / truth.n * S.T @ W
 
 
-def _population(budget, rng):
+def _population(budget, rng, gain):
     """Search for a round on infinitely many samples that shrinks the distance less."""
 
     def lhs_rhs(shape, x):
@@ -118,7 +119,8 @@ def _population(budget, rng):
         before = distance(B, truth)
         after = distance(B + eta * outside @ S @ D.T, truth)
         smallest = values[-1] if n >= k else 0.0
-        return after, population_bound(before, sigma_min=smallest, step_size=eta) * before + 1e-12
+        factor = population_bound(before, sigma_min=smallest, step_size=eta)
+        return after, (1.0 - gain * (1.0 - factor)) * before + 1e-12
 
     return search(
         lhs_rhs,

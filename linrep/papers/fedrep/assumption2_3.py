@@ -33,6 +33,7 @@ from linrep.problems.subspace import distance
     r" > 0,\ \|w_i^*\|_2 = \sqrt k \ \Rightarrow\ \|W_{\mathcal I}^*/\sqrt{rn}\|_F = \sqrt k,\quad"
     r"1 \le \bar\sigma_{\max,*}^2",
     plain="With normalized heads sigma_max^2 is at least 1.",
+    stronger={"lower": 1},
     negative_control={"lower": 1.1},
     hypotheses=(DIVERSE, NORMALIZED),
 )
@@ -170,6 +171,7 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
     r"(W^*, \eta) \to (cW^*, \eta/c^2)\text{ leaves }\hat B^t",
     plain="Multiplied by sqrt(n), A.1's heads have squared norm k on average; without noise that "
     "factor only rescales the step size.",
+    stronger={"power": 0},
     negative_control={"power": 1.0},
     corrects="fedrep.A1_W",
 )

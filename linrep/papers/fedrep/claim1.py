@@ -11,7 +11,7 @@ from scipy.special import gammaln, logsumexp
 
 from linrep.claims import Cases, Exponent, Fact, Identity, Mean, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of
+from linrep.papers.fedrep._common import DESIGNS, FOUR_DESIGNS, batch_of
 from linrep.papers.fedrep.counterexamples.claim1_proof import left_open
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import one_row_ratios, witness_ratio
@@ -65,7 +65,7 @@ def _samples_for_half(X):
     latex=r"m \le d/2 \;\Rightarrow\; \Pr\big[\tfrac1{\sqrt m}\mathcal A \text{ violates 1-RIP"
     r" for every } \delta_1 \in [0, 1)\big] \ge 1 - e^{-cd}; \quad \text{RIP needs } m = \Omega(d)",
     plain="With m <= d/2 samples per client the measurements are not a restricted isometry.",
-    hypotheses=[SUB_GAUSSIAN],
+    hypotheses=[FOUR_DESIGNS],
     negative_control={"share": 1.5},
 )
 def claim1(budget, rng, *, share=0.5):
@@ -125,7 +125,7 @@ def _excess_of_atom(d):
     r" \frac{d}{2m}\Big] \ge \Pr[\|x_1^1\|^2 \ge d/2] \ge 1 - e^{-cd},"
     r"\text{ which no } \delta_1 < 1 \text{ allows for } m \le d/2",
     plain="The first sample as a row is measured d/(2m) times too large, against any RIP.",
-    hypotheses=[SUB_GAUSSIAN],
+    hypotheses=[FOUR_DESIGNS],
     negative_control={"share": 0.4},
     holds_with={"most": 0.25, "dependent": False},
 )

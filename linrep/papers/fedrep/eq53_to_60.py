@@ -21,9 +21,10 @@ from linrep.problems.subspace import distance
     r"\ A_1 \le \mathrm{dist}_t\big\|I - \tfrac{\eta}{rn}W^\top W\big\|_2\|R^{-1}\|_2",
     plain="The next distance is at most that of the step at fixed heads plus an error, times "
     "|R^-1|.",
+    stronger={"sign": 0, "bound": -1},
     negative_control={"sign": 1.0},
 )
-def eq53_60(budget, rng, *, sign=-1.0):
+def eq53_60(budget, rng, *, sign=-1.0, bound=1.0):
     """Compare lhs and rhs on rounds of any size; signs of the error, and any heads as well."""
     names = ("(53)", "(54)", "(55)", "dist is the norm of (55)")
     parts: dict[str, list] = {name: [] for name in names}
@@ -59,12 +60,12 @@ def eq53_60(budget, rng, *, sign=-1.0):
             first = np.linalg.norm(outside @ B @ shrunk, 2) * size
             second = np.linalg.norm(outside @ error, 2) * size
             slack = 1e-9 * scale * size
-            bounds["(56)"].append((float(after), float(first + second + slack), where))
+            bounds["(56)"].append((float(after), float(bound * (first + second) + slack), where))
             bounds["(58)"].append(
-                (float(second), float(np.linalg.norm(error, 2) * size + slack), where)
+                (float(second), float(bound * np.linalg.norm(error, 2) * size + slack), where)
             )
             right = far * np.linalg.norm(shrunk, 2) * size
-            bounds["(60)"].append((float(first), float(right + slack), where))
+            bounds["(60)"].append((float(first), float(bound * right + slack), where))
     yield from map(proved, identities(parts, 1e-9))
     for name, cases in bounds.items():
         yield Cases(cases, name=name, strength=PROVED)

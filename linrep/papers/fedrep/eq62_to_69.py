@@ -119,6 +119,7 @@ def _joined(shape, x):
     r"\sigma_{\min}^2(B^{*\top}B) + 2\eta\frac{\delta_k}{1-\delta_k}\sigma_{\max}^2",
     plain="With heads near W*B*'B a step at fixed heads shrinks the distance: the norm of I - "
     "(eta/rn) W'W is at most that of (67).",
+    stronger={"factor": -1, "cross": -1},
     negative_control={"cross": 0.5},
 )
 def eq67(budget, rng, *, factor=4.0, cross=2.0):
@@ -131,6 +132,8 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0):
     def largest(shape, at):
         return float(np.linalg.norm(at.W @ at.D - at.F, 2) ** 2), factor * float(at.largest**2)
 
+    # Angles 0 and 90 degrees, and F of the size of W* in the direction of the first: (62) is sharp.
+    sharp = np.array([1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0.0, 0.0, np.pi / 2, 0.0, 0.0])
     for name, lhs_rhs in (
         ("(62)", largest),
         ("(64) without its condition", _weyl),
@@ -140,7 +143,7 @@ def eq67(budget, rng, *, factor=4.0, cross=2.0):
     ):
         yield search(
             after(_read, lhs_rhs), shapes[: budget(2, 4)], length, budget, rng, name=name,
-            strength=PROVED,
+            known=[(shapes[1], sharp)], strength=PROVED,
         )  # fmt: skip
     yield search(_joined, [{}], lambda shape: 3, budget, rng, name="(69)", strength=PROVED)
     cases = []

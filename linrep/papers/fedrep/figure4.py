@@ -86,6 +86,7 @@ def threshold(budget, rng, *, excess=0):
             for name, column in _AVERAGES.items()
         ],
         name="accurate",
+        phrase="allows an accurate model to be found",
     )
     for name, column in _AVERAGES.items():
         for m in sizes[:3]:

@@ -52,7 +52,7 @@ def global_minima(budget, rng, *, pair="printed", excess=0):
         Cases(found, name=name, quantity="loss", strength=PROVED) for name, found in cases.items()
     ]
     if pair == "printed":
-        yield Readings(parts, name="(Q^-1 W*, B* Q')")
+        yield Readings(parts, name="(Q^-1 W*, B* Q')", phrase="(Q^-1 W*, B* Q')")
         return
     yield from parts
     yield Identity(_only(budget, rng), 1e-9, name="there are no others", strength=PROVED)
@@ -125,4 +125,5 @@ def needed(budget, rng, *, missing=1):
             Cases(ends, name="heads of each round, rn < k", quantity="distance not reached"),
         ],
         name="who does not span R^k",
+        phrase="if we do not have client solutions that span R^k",
     )  # fmt: skip

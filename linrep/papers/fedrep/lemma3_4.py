@@ -23,7 +23,7 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER
 from linrep.claims.tables import cells
 from linrep.papers.fedrep._batches import gaussian_head_errors, least_squares, sphere_heads, tilt
-from linrep.papers.fedrep._common import ASSUMPTIONS, instance
+from linrep.papers.fedrep._common import ASSUMPTIONS, GAUSSIAN_ASSUMPTIONS, instance
 from linrep.papers.fedrep._concentration import (
     CLIENTS,
     RANKS,
@@ -98,6 +98,7 @@ def _lemma_3_or_4(budget, rng, draw, column, constant, smallest, k_power, m_powe
     plain="What clients observe of B* outside span(B) is nearly uncorrelated with what they "
     "observe inside it.",
     hypotheses=ASSUMPTIONS,
+    stronger={"k_power": -1, "m_power": 1, "distance_power": 0},
     negative_control={"m_power": 1.0},
 )
 def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0):
@@ -236,7 +237,7 @@ def _enclosed(c, factor):
     latex=r"\exists c\ \forall m, k, rn: \quad P\big[\|(GD - C) w^*\|_2 > \delta_k \|W^*\|_2\,"
     r"\mathrm{dist}\big] \le e^{-111 k^2\log(rn)}",
     plain="One absolute constant is enough for Lemma 3 with its printed probability, for every m.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=GAUSSIAN_ASSUMPTIONS,
     negative_control={"m_power": 0.5},
 )
 def lemma3_probability(budget, rng, *, m_power=None, factor=111.0):
@@ -252,6 +253,7 @@ lemma3_probability.corrected(
     plain="With at least k^2 log(rn) samples, as in (38), one absolute constant is enough for "
     "Lemma 3 with its printed probability.",
     constants={"m_power": 2.0},
+    stronger={"m_power": -1, "factor": 1},
     negative_control={"m_power": 0.5},
 )
 
@@ -263,6 +265,7 @@ lemma3_probability.corrected(
     r"\quad \delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-110 k^2\log(n)}",
     plain="Least-squares heads are close to B'B* w_i*, the closer the smaller the distance.",
     hypotheses=ASSUMPTIONS,
+    stronger={"k_power": -1, "m_power": 1},
     negative_control={"m_power": 1.0},
 )
 def lemma4(budget, rng, *, k_power=1.5, m_power=0.5):

@@ -11,7 +11,13 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.claims.tables import cells, table
 from linrep.papers.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
-from linrep.papers.fedrep._common import ASSUMPTIONS, NORMALIZED, OTHERS, instance
+from linrep.papers.fedrep._common import (
+    ASSUMPTIONS,
+    GAUSSIAN_ASSUMPTIONS,
+    NORMALIZED,
+    OTHERS,
+    instance,
+)
 from linrep.theory.fedrep import step_size_limit
 from linrep.theory.fedrep_limits import gradient_bias
 
@@ -169,6 +175,7 @@ lemma5.corrected(
     r"\ m \ge 2k + 4",
     plain="On a second batch, independent of the heads, the gradient is close to its mean.",
     constants={"batches": "split"},
+    stronger={"k_power": -1, "d_power": -1, "size_power": 1},
     negative_control={"batches": "same"},
 )
 
@@ -182,7 +189,8 @@ lemma5.corrected(
     r"S = \tfrac{1}{rn}W^{*\top}W^* \quad (x \sim N(0, I),\ m \ge 2k + 4)",
     plain="On one batch of normal covariates Lemma 5's matrix has a mean M that does not shrink "
     "with rn; minus M it is as small as the lemma says.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=GAUSSIAN_ASSUMPTIONS,
+    stronger={"share": 0},
     negative_control={"share": 0.0},
     corrects="fedrep.lemma5",
 )
@@ -208,6 +216,7 @@ def lemma5_same_batch(budget, rng, *, share=1.0):
     r"\ \delta \le \tfrac12 \implies \|q_i\|^2 \le 4k\,\mathrm{dist}^2,\ \|w_i\|^2 \le 4k",
     plain="If the bounds of Lemmas 2 and 3 hold, the rows of Q and W are short.",
     hypotheses=(NORMALIZED,),
+    stronger={"factor": -1},
     negative_control={"factor": 1.0},
 )
 def lemma5_eq45(budget, rng, *, factor=4.0):
@@ -237,10 +246,12 @@ def lemma5_eq45(budget, rng, *, factor=4.0):
         return None if found is None else (float(found[0] @ found[0]), factor * shape["k"])
 
     shapes = [{"k": 1}, {"k": 2}, {"k": 4}][: budget(2, 3)]
+    # Angles 0 and 90 degrees, an error of the size of w*, against it: (47) is sharp.
+    sharp = np.array([0.0, np.pi / 2, 1.0, 0.0, -1.0, 0.0, 0.0])
     for name, lhs_rhs in (("(45)", rows), ("(47)", heads)):
         yield search(
             lhs_rhs, shapes, lambda shape: 3 * shape["k"] + 1, budget, rng, name=name,
-            strength=PROVED,
+            known=[({"k": 2}, sharp)], strength=PROVED,
         )  # fmt: skip
 
 
@@ -251,12 +262,12 @@ def lemma5_eq45(budget, rng, *, factor=4.0):
     plain="The union over 9^(d+k) net points leaves e^(-110(d+k)) of Bernstein's e^(-112(d+k)).",
     negative_control={"factor": 111.0},
 )
-def lemma5_union(budget, rng, *, factor=112.0):
+def lemma5_union(budget, rng, *, factor=112.0, left=110.0):
     """Compare exponents per d + k in interval arithmetic; log 9 is 2.197."""
     from flint import arb
 
     yield everywhere(
-        lambda: arb(9).log() - factor, lambda: arb(-110), {}, quantity="exponent over d + k",
+        lambda: arb(9).log() - factor, lambda: arb(-left), {}, quantity="exponent over d + k",
         setting={"d": 4, "k": 1},
     )  # fmt: skip
 
@@ -267,5 +278,6 @@ lemma5_union.corrected(
     plain="The union over 9^(d+k) net points leaves e^(-110(d+k)) of e^(-113(d+k)), which takes "
     "a larger c.",
     constants={"factor": 113.0},
+    stronger={"factor": -1, "left": 1},
     negative_control={"factor": 112.0},
 )

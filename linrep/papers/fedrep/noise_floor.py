@@ -40,6 +40,7 @@ def _typical_norm(rows, columns, rng):
     r"\mathrm{dist} \approx s\,\frac{\|N\|_2}{\sqrt{n(m - k)}}, \quad N \in"
     r" \mathbb R^{(d-k)\times k} \text{ normal, } \|N\|_2 \approx \sqrt{d - k} + \sqrt k",
     plain="With label noise s the distance settles at a value of the order of s sqrt(d/(nm)).",
+    stronger={"noise_power": 0, "dimension_power": 0, "sample_power": 0, "client_power": 0},
     negative_control={"noise_power": 2.0},
 )
 def noise_floor(

@@ -22,7 +22,15 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED, after, entries
+from linrep.papers.fedrep._common import (
+    ASSUMPTIONS,
+    DESIGNS,
+    DIVERSE,
+    NORMAL,
+    NORMALIZED,
+    after,
+    entries,
+)
 from linrep.papers.fedrep.counterexamples import init_remark as signs_in_r3
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.problems.subspace import distance, random_frame
@@ -112,7 +120,7 @@ def _measured(points, numbers, most, power, rng):
     r"\frac{\tilde\kappa^2 k d}{\sigma_{\min,*}^2 n}",
     plain="On normal covariates the distance of the moments start from B* is at most of the order "
     "of kappa~^2 k d/(sigma_min^2 m n).",
-    hypotheses=[DIVERSE, NORMALIZED],
+    hypotheses=[NORMAL, DIVERSE, NORMALIZED],
     negative_control={"power": 2.0},
 )
 def theorem2(budget, rng, *, power=1.0):
@@ -175,6 +183,7 @@ theorem2.corrected(
     plain="On normal covariates the distance of the moments start from B* is at most of the order "
     "of the root of kappa~^2 k d/(sigma_min^2 m n).",
     constants={"power": 0.5},
+    stronger={"power": 1},
     negative_control={"power": 1.0},
 )
 
@@ -186,6 +195,7 @@ theorem2.corrected(
     r"\frac{\tilde\kappa^2 k d}{\sigma_{\min,*}^2 n} \le \frac{\kappa^4 k^2 d}{rn}",
     plain="The moments start asks for no more samples than Theorem 1, up to logarithms.",
     hypotheses=[NORMALIZED],
+    stronger={"rank_power": -1},
     negative_control={"rank_power": 0.0},
 )
 def theorem2_samples(budget, rng, *, rank_power=1.0):
@@ -225,7 +235,8 @@ def theorem2_samples(budget, rng, *, rank_power=1.0):
         ("samples", samples),
     ):
         yield search(
-            after(sizes, lhs_rhs), shapes, entries, budget, rng, name=name, strength=PROVED
+            after(sizes, lhs_rhs), shapes, entries, budget, rng, name=name,
+            known=[(shapes[1], np.eye(2).ravel())], strength=PROVED,
         )  # fmt: skip
 
 
@@ -332,5 +343,6 @@ init_remark.corrected(
     r"\mathrm{dist}(B^0, B^*) = \tilde O\big(\sqrt{d/(mn)}\big)",
     plain="If the law of the covariates is rotation invariant, the moments start is close to B*.",
     constants={"designs": ("gaussian", "sphere"), "power": -0.5},
+    stronger={"power": 0},
     negative_control={"designs": ("rademacher", "uniform")},
 )

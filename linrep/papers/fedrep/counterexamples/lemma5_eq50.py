@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 
-def matrix(x: int, q: int, w: int) -> Fraction:
+def matrix(x: int, q: int | Fraction, w: int) -> Fraction:
     """Return (<x, q> x - q) w."""
     return Fraction((x * q * x - q) * w)
 
