@@ -130,6 +130,38 @@ def extreme_subset(W, rn, sign, rng):
 
 
 @statement(
+    "fedrep.assumption2.kappa",
+    place="Section 4.2, below (12): k, kappa and r as constants; below Assumption 2",
+    latex=r"w_i^* \text{ uniform on a circle},\ n \to \infty: \quad \kappa^2 = \frac{1 + s}{1 - s},"
+    r"\ s = \frac{\sin \pi r}{\pi r}, \qquad \kappa^4 \approx \frac{1.48}{r^4}\ (r \to 0)",
+    plain="However many clients there are, kappa over all sets of rn of them grows like 1/r: for "
+    "uniform heads and k = 2 kappa^2 is (1 + s)/(1 - s), s = sin(pi r)/(pi r).",
+    negative_control={"factor": 1.1},
+    stronger={"factor": 0},
+    hypotheses=(NORMALIZED,),
+)
+def kappa_of_r(budget, rng, *, factor=1.0):
+    """Compare extremes over subsets of many heads with those of an arc, and the limit of r = 0.
+
+    The rn heads that are nearest to a line are an arc of angle pi r and the opposite one.
+    """
+    n, found = budget(4000, 40_000), []
+    angles = np.pi * (np.arange(n) + 0.5) / n  # heads and their negatives count the same
+    W = np.sqrt(2.0) * np.column_stack([np.cos(angles), np.sin(angles)])
+    for r in (0.02, 0.1, 0.3, 0.5, 0.9, 1.0):
+        rn = round(r * n)
+        low, high = (extreme_subset(W, rn, sign, rng) for sign in (-1.0, 1.0))
+        share = factor * np.sinc(r)
+        error = max(relative(low, 1.0 - share, 1e-3), relative(high, 1.0 + share))
+        found.append((error, {"r": r, "n": n}))
+        yield Fact("kappa", float(np.sqrt(high / max(low, 1e-300))), setting={"r": r, "k": 2})
+    yield Identity(found, 1e-3, name="extremes over sets of rn clients")
+    small = 1e-3
+    limit = ((1.0 + np.sinc(small)) / (1.0 - np.sinc(small))) ** 2 * small**4
+    yield Fact("kappa^4 r^4 as r goes to 0", float(limit))
+
+
+@statement(
     "fedrep.A1_W",
     place="Appendix A.1, Section 5.1, Assumption 3",
     latex=r"W^* = \sqrt k\,\mathrm{QR}(N(0, 1)^{n \times k}), \qquad \|w_i^*\|_2 = \sqrt k",

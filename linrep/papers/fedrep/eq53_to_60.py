@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import null_space
 
-from linrep.claims import Cases, proved, statement
+from linrep.claims import Cases, Readings, everywhere, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import DESIGNS, batch_of, exact_heads, instance, moments
@@ -69,3 +69,35 @@ def eq53_60(budget, rng, *, sign=-1.0, bound=1.0):
     yield from map(proved, identities(parts, 1e-9))
     for name, cases in bounds.items():
         yield Cases(cases, name=name, strength=PROVED)
+
+
+@statement(
+    "fedrep.eq59",
+    place="(59), in the proof of Lemma 6",
+    latex=r"e^{-110 d} + e^{-110 k^2\log(rn)} \le e^{-110 d}",
+    plain="Lemma 5, by which (59) follows, fails with probability at most e^(-110 d).",
+    negative_control={"allowed": ("twice d",)},
+)
+def eq59(budget, rng, *, allowed=("d", "d and k^2 log(rn)")):
+    """Compare the sum of Lemma 5's two probabilities with what a display allows, d = 4, rn = 2."""
+    from flint import arb
+
+    d, k, rn = 4, 1, 2
+    one, other = arb(-110 * d).exp(), (-110 * k**2 * arb(rn).log()).exp()
+    left = {"d": other, "d and k^2 log(rn)": arb(0), "twice d": other - one}
+    parts = [
+        everywhere(
+            lambda probability=left[name]: probability, lambda: arb(0), {}, name=name,
+            quantity="probability that is not allowed", setting={"d": d, "k": k, "rn": rn},
+        )
+        for name in allowed
+    ]  # fmt: skip
+    if len(parts) == 1:
+        yield from parts
+        return
+    yield Readings(
+        parts,
+        name="probability of (59)",
+        phrase="with probability at least 1 - e^(-110d) by Lemma 5",
+        printed_elsewhere={"d and k^2 log(rn)": "(73), and Lemma 5"},
+    )
