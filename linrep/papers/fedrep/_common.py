@@ -146,26 +146,8 @@ def misprinted(deviations, place, tolerance=1e-12, *, name):
     )
 
 
-def entries(shape):
-    """Return how many numbers the heads take."""
-    return shape["n"] * shape["k"]
-
-
-def read_heads(shape, x):
+def read_heads(reader, shape):
     """Return the heads of norm sqrt(k) that numbers stand for, None where one is nearly 0."""
-    W = x.reshape(shape["n"], shape["k"])
+    W = reader.numbers(shape["n"], shape["k"])
     norms = np.linalg.norm(W, axis=1, keepdims=True)
     return None if norms.min() < 1e-6 else W * np.sqrt(shape["k"]) / norms
-
-
-def after(read, lhs_rhs):
-    """Return lhs and rhs as searches take them: lhs_rhs(shape, read(shape, x)).
-
-    Both return None where the numbers x stand for no instance.
-    """
-
-    def of_numbers(shape, x):
-        found = read(shape, x)
-        return None if found is None else lhs_rhs(shape, found)
-
-    return of_numbers

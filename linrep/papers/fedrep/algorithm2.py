@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from linrep.claims import Cases, Fact, proved, search, statement
+from linrep.claims import Cases, Fact, proved, search_instances, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import Array
 from linrep.papers.fedrep import _common
 from linrep.problems.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
@@ -99,35 +102,39 @@ def _step(truth, B, W, X, eta):
     return Q, S, B - eta / truth.n * S.T @ W
 
 
+class _Round(NamedTuple):
+    """A frame B, W*'W*/n, the least singular value of W*/sqrt(n), and the step size."""
+
+    B: Array
+    S: Array
+    least: float
+    step_size: float
+
+
+def _round(reader, shape):
+    n, d, k = shape["n"], shape["d"], shape["k"]
+    share, W, raw = abs(reader.number()), reader.numbers(n, k), reader.numbers(d, k)
+    values = np.linalg.svd(W, compute_uv=False) / np.sqrt(n)
+    if not 0.0 < share <= 1.0 or values[0] < 1e-3:
+        return None
+    singular = np.linalg.svd(raw, compute_uv=False)
+    if singular[-1] < 1e-3 * singular[0] or singular[0] < 1e-3:
+        return None
+    least = values[-1] if n >= k else 0.0
+    return _Round(orthonormalize(raw), W.T @ W / n, least, share / values[0] ** 2)
+
+
 def _population(budget, rng, gain):
     """Search for a round on infinitely many samples that shrinks the distance less."""
 
-    def lhs_rhs(shape, x):
-        n, d, k = shape["n"], shape["d"], shape["k"]
-        share, W = abs(x[0]), x[1 : 1 + n * k].reshape(n, k)
-        raw = x[1 + n * k :].reshape(d, k)
-        values = np.linalg.svd(W, compute_uv=False) / np.sqrt(n)
-        if not 0.0 < share <= 1.0 or values[0] < 1e-3:
-            return None
-        singular = np.linalg.svd(raw, compute_uv=False)
-        if singular[-1] < 1e-3 * singular[0] or singular[0] < 1e-3:
-            return None
-        B, truth = orthonormalize(raw), np.eye(d, k)
-        eta = share / values[0] ** 2
-        S, D = W.T @ W / n, B.T @ truth
-        outside = truth - B @ D
-        before = distance(B, truth)
-        after = distance(B + eta * outside @ S @ D.T, truth)
-        smallest = values[-1] if n >= k else 0.0
-        factor = population_bound(before, sigma_min=smallest, step_size=eta)
+    def sides(at):
+        truth = np.eye(*at.B.shape)
+        D = at.B.T @ truth
+        before = distance(at.B, truth)
+        after = distance(at.B + at.step_size * (truth - at.B @ D) @ at.S @ D.T, truth)
+        factor = population_bound(before, sigma_min=at.least, step_size=at.step_size)
         return after, (1.0 - gain * (1.0 - factor)) * before + 1e-12
 
-    return search(
-        lhs_rhs,
-        [{"n": 1, "d": 2, "k": 1}, {"n": 2, "d": 4, "k": 2}, {"n": 4, "d": 6, "k": 3}],
-        lambda shape: 1 + (shape["n"] + shape["d"]) * shape["k"],
-        budget,
-        rng,
-        name="population: (1 - eta sigma_min^2 (1 - dist^2)) dist",
-        strength=PROVED,
-    )
+    shapes = [{"n": 1, "d": 2, "k": 1}, {"n": 2, "d": 4, "k": 2}, {"n": 4, "d": 6, "k": 3}]
+    name = "population: (1 - eta sigma_min^2 (1 - dist^2)) dist"
+    return search_instances(sides, shapes, _round, budget, rng, name=name, strength=PROVED)

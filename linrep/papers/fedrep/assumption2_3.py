@@ -5,25 +5,40 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Cases, Curve, Fact, Identity, proved, search, statement
+from linrep.claims import Cases, Curve, Fact, Identity, proved, search_instances, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import (
     DIVERSE,
     NORMALIZED,
-    after,
-    entries,
     instance,
     read_heads,
 )
 from linrep.papers.fedrep.counterexamples import a1_w
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance
+
+
+class _Spectrum(NamedTuple):
+    """Extreme eigenvalues of W*'W*/n, and k."""
+
+    least: float
+    largest: float
+    k: int
+
+
+def _spectrum(reader, shape):
+    W = read_heads(reader, shape)
+    if W is None:
+        return None
+    values = np.linalg.eigvalsh(W.T @ W) / shape["n"]
+    return _Spectrum(values[0], values[-1], shape["k"])
 
 
 @statement(
@@ -39,21 +54,14 @@ from linrep.problems.subspace import distance
 )
 def assumption2_3(budget, rng, *, lower=1.0):
     """Search heads, enumerate subsets, and compute the figures' extremes over subsets."""
-
-    def spectrum(shape, x):
-        W = read_heads(shape, x)
-        return None if W is None else np.linalg.eigvalsh(W.T @ W)[[0, -1]] / shape["n"]
-
     shapes = [{"n": n, "k": k} for n, k in ((1, 1), (1, 2), (2, 2), (3, 2), (5, 3))]
     searches = {
-        "1 <= sigma_max^2": lambda shape, values: (lower, values[1]),
-        "sigma_max^2 <= k": lambda shape, values: (lower * values[1], shape["k"]),
-        "sigma_min^2 <= 1": lambda shape, values: (lower * max(values[0], 0.0), 1.0),
+        "1 <= sigma_max^2": lambda of: (lower, of.largest),
+        "sigma_max^2 <= k": lambda of: (lower * of.largest, of.k),
+        "sigma_min^2 <= 1": lambda of: (lower * max(of.least, 0.0), 1.0),
     }
-    for name, lhs_rhs in searches.items():
-        yield search(
-            after(spectrum, lhs_rhs), shapes, entries, budget, rng, name=name, strength=PROVED
-        )
+    for name, sides in searches.items():
+        yield search_instances(sides, shapes, _spectrum, budget, rng, name=name, strength=PROVED)
     norms, extremes, frames = [], [], []
     for n, k in budget(((5, 1), (9, 2)), ((5, 1), (9, 2), (14, 2), (14, 3), (12, 5))):
         truth, _ = instance(n, max(2 * k, 2), k, rng)

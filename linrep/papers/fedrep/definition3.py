@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Fact, Identity, proved, search, statement
+from linrep.claims import Fact, Identity, proved, search_instances, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import (
     DIVERSE,
     NORMALIZED,
-    after,
-    entries,
     instance,
     misprinted,
     read_heads,
@@ -51,12 +49,13 @@ def definition3(budget, rng, *, parameter=1.0, sentence="Definition 3"):
             alone["heads"] = max(alone["heads"], _parameter(uneven.W) / np.sqrt(n / k))
             alone["models"] = max(alone["models"], value / np.sqrt(n / d))
 
-    def incoherence(shape, W):
-        right = parameter * np.sqrt(shape["k"] / shape["n"]) * np.linalg.norm(W)
-        return np.linalg.norm(W, axis=1).max(), right
+    def incoherence(W):
+        n, k = W.shape
+        return np.linalg.norm(W, axis=1).max(), parameter * np.sqrt(k / n) * np.linalg.norm(W)
 
-    def spectral(shape, W):
-        return shape["k"], shape["k"] / shape["n"] * np.linalg.norm(W, 2) ** 2 * parameter
+    def spectral(W):
+        n, k = W.shape
+        return k, k / n * np.linalg.norm(W, 2) ** 2 * parameter
 
     shapes = [{"n": n, "k": k} for n, k in ((1, 1), (2, 2), (3, 2), (6, 3))]
     if sentence == "Section 4.2":
@@ -67,10 +66,8 @@ def definition3(budget, rng, *, parameter=1.0, sentence="Definition 3"):
                   "models": "W* B*', one head stretched, over sqrt(n/d)"}[name]  # fmt: skip
             yield Fact(f"largest parameter of {of}", value)
         return
-    for name, lhs_rhs in (("Assumption 3: W* has parameter 1", incoherence), ("(34)", spectral)):
-        yield search(
-            after(read_heads, lhs_rhs), shapes, entries, budget, rng, name=name, strength=PROVED
-        )
+    for name, sides in (("Assumption 3: W* has parameter 1", incoherence), ("(34)", spectral)):
+        yield search_instances(sides, shapes, read_heads, budget, rng, name=name, strength=PROVED)
     found = [
         Identity(heads, 1e-12, name="smallest parameter of W* is 1/sqrt(k)"),
         Identity(products, 1e-12, name="smallest parameter of W* B*' is 1/sqrt(d)"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Cases, Condition, Curve, Fact, Missing, search, statement
+from linrep.claims import Cases, Condition, Curve, Fact, Missing, search_instances, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import Array
 from linrep.papers.fedrep._common import DESIGNS, instance
 from linrep.papers.fedrep.counterexamples import heads_gd as heads_gd_counterexample
 
@@ -217,6 +218,20 @@ def heads_gd_order(budget, rng, *, power=1.0):
     yield Fact("largest updates over log(1/epsilon) of a batch", float(max(factors)))
 
 
+class _Descent(NamedTuple):
+    """Eigenvalues of G^i, the first error along its eigenvectors, and epsilon."""
+
+    spectrum: Array
+    error: Array
+    epsilon: float
+
+
+def _descent(reader, shape):
+    spectrum = np.exp(np.clip(reader.numbers(shape["k"]), -9.0, 9.0))
+    error = reader.numbers(shape["k"])
+    return _Descent(spectrum, error, 10.0 ** -min(1.0 + abs(reader.number()), 12.0))
+
+
 @statement(
     "fedrep.heads_gd.corrected",
     place="Section 4.1, below (8)",
@@ -231,28 +246,20 @@ def heads_gd_order(budget, rng, *, power=1.0):
 def heads_gd_corrected(budget, rng, *, power=1.0, factor=1.0):
     """Search spectra for more updates than that, and count them on batches."""
 
-    def lhs_rhs(shape, x):
-        k = shape["k"]
-        spectrum, error = np.exp(np.clip(x[:k], -9.0, 9.0)), x[k : 2 * k]
-        epsilon = 10.0 ** -min(1.0 + abs(x[-1]), 12.0)
-        if not np.any(error):
+    def sides(at):
+        if not np.any(at.error):
             return None
-        s = np.ceil(factor * (spectrum.max() / spectrum.min()) ** power * np.log(1.0 / epsilon))
+        condition = at.spectrum.max() / at.spectrum.min()
+        s = np.ceil(factor * condition**power * np.log(1.0 / at.epsilon))
         with np.errstate(divide="ignore"):
-            shrunk = error * np.exp(s * np.log(1.0 - spectrum / spectrum.max()))
-        return np.linalg.norm(shrunk), epsilon * np.linalg.norm(error)
+            shrunk = at.error * np.exp(s * np.log(1.0 - at.spectrum / at.spectrum.max()))
+        return np.linalg.norm(shrunk), at.epsilon * np.linalg.norm(at.error)
 
+    shapes = [{"k": k} for k in (1, 2, 3, 6)]
     # The whole error is in the direction that shrinks least.
-    sharp = np.array([-9.0, 9.0, 1.0, 0.0, 9.0])
-    yield search(
-        lhs_rhs,
-        [{"k": k} for k in (1, 2, 3, 6)],
-        lambda shape: 2 * shape["k"] + 1,
-        budget,
-        rng,
-        known=[({"k": 2}, sharp)],
-        name="spectra",
-        strength=PROVED,
+    known = [({"k": 2}, np.array([-9.0, 9.0, 1.0, 0.0, 9.0]))]
+    yield search_instances(
+        sides, shapes, _descent, budget, rng, known=known, name="spectra", strength=PROVED
     )
     counts = _count_updates(budget, rng)
     yield _worst_batches(counts, _METHODS[0], power, factor, name="batches", strength=PROVED)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Constant, Fact, Mean, everywhere, search, statement
+from linrep.claims import Constant, Fact, Mean, everywhere, search_instances, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.claims.tables import cells, table
@@ -222,37 +224,45 @@ def lemma5_same_batch(budget, rng, *, share=1.0):
 def lemma5_eq45(budget, rng, *, factor=4.0):
     """Search over angles, w* and errors of heads as large as the two lemmas allow."""
 
-    def instance_of(shape, x):
-        k = shape["k"]
-        sines, w, f = np.sin(x[:k]), x[k : 2 * k], x[2 * k : 3 * k]
-        length = np.linalg.norm(w)
-        if length == 0.0:
+    def rows(at):
+        if at.distance == 0.0:
             return None
-        w = w * np.sqrt(k) / length
-        distance, delta = float(np.abs(sines).max()), 0.5 / (1.0 + x[-1] ** 2)
-        limit = delta / (1.0 - delta) * distance * np.sqrt(k)
-        size = np.linalg.norm(f)
-        f = f * (limit / size) if size > 0.0 else f
-        return np.cos(x[:k]) * w - f, np.concatenate([sines * w, f]), distance
+        return float(at.row @ at.row), factor * len(at.head) * at.distance**2
 
-    def rows(shape, x):
-        found = instance_of(shape, x)
-        if found is None or found[2] == 0.0:
-            return None
-        return float(found[1] @ found[1]), factor * shape["k"] * found[2] ** 2
-
-    def heads(shape, x):
-        found = instance_of(shape, x)
-        return None if found is None else (float(found[0] @ found[0]), factor * shape["k"])
+    def heads(at):
+        return float(at.head @ at.head), factor * len(at.head)
 
     shapes = [{"k": 1}, {"k": 2}, {"k": 4}][: budget(2, 3)]
     # Angles 0 and 90 degrees, an error of the size of w*, against it: (47) is sharp.
     sharp = np.array([0.0, np.pi / 2, 1.0, 0.0, -1.0, 0.0, 0.0])
-    for name, lhs_rhs in (("(45)", rows), ("(47)", heads)):
-        yield search(
-            lhs_rhs, shapes, lambda shape: 3 * shape["k"] + 1, budget, rng, name=name,
-            known=[({"k": 2}, sharp)], strength=PROVED,
-        )  # fmt: skip
+    known = [({"k": 2}, sharp)]
+    for name, sides in (("(45)", rows), ("(47)", heads)):
+        yield search_instances(
+            sides, shapes, _client, budget, rng, name=name, known=known, strength=PROVED
+        )
+
+
+class _Client(NamedTuple):
+    """A head w_i, its row q_i of Q, and the distance."""
+
+    head: Array
+    row: Array
+    distance: float
+
+
+def _client(reader, shape):
+    """Return a client whose head has as large an error as both lemmas allow."""
+    k = shape["k"]
+    angles, w, f = reader.numbers(k), reader.numbers(k), reader.numbers(k)
+    delta = 0.5 / (1.0 + reader.number() ** 2)
+    length, size = np.linalg.norm(w), np.linalg.norm(f)
+    if length == 0.0:
+        return None
+    w, sines = w * np.sqrt(k) / length, np.sin(angles)
+    distance = float(np.abs(sines).max())
+    limit = delta / (1.0 - delta) * distance * np.sqrt(k)
+    f = f * (limit / size) if size > 0.0 else f
+    return _Client(np.cos(angles) * w - f, np.concatenate([sines * w, f]), distance)
 
 
 @statement(

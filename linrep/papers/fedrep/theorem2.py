@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from linrep.claims import (
     Fact,
     Frequency,
     Mean,
-    search,
+    search_instances,
     statement,
 )
 from linrep.claims.evidence import PROVED
@@ -28,8 +29,6 @@ from linrep.papers.fedrep._common import (
     DIVERSE,
     NORMAL,
     NORMALIZED,
-    after,
-    entries,
 )
 from linrep.papers.fedrep.counterexamples import init_remark as signs_in_r3
 from linrep.problems import ClientData, SharedRepresentation
@@ -204,40 +203,50 @@ def theorem2_samples(budget, rng, *, rank_power=1.0):
         {"n": n, "k": k, "rn": rn} for n, k, rn in ((2, 1, 1), (2, 2, 2), (3, 2, 2), (5, 3, 4))
     ]
 
-    def sizes(shape, x):
-        W = x.reshape(shape["n"], shape["k"])
-        lengths = np.linalg.norm(W, axis=1, keepdims=True)
-        if not lengths.all():
-            return None
-        truth = SharedRepresentation(np.eye(shape["k"]), W * np.sqrt(shape["k"]) / lengths)
-        smallest = truth.sigma_min(shape["rn"])
-        if smallest < 1e-6:
-            return None
-        kappa = truth.sigma_max(shape["rn"]) / smallest
-        sigma = truth.sigma_min() / np.sqrt(shape["k"])
-        return sigma, truth.condition, kappa
+    def inverse(of):
+        return 1.0 / of.sigma**2, of.k**rank_power * of.tilde**2
 
-    def inverse(subsets):
-        def lhs_rhs(shape, found):
-            sigma, tilde, kappa = found
-            return 1.0 / sigma**2, shape["k"] ** rank_power * (kappa if subsets else tilde) ** 2
+    def inverse_of_subsets(of):
+        return 1.0 / of.sigma**2, of.k**rank_power * of.kappa**2
 
-        return lhs_rhs
+    def samples(of):
+        left = of.tilde**2 * of.k / (of.sigma**2 * of.n)
+        return left, of.kappa**4 * of.k ** (1.0 + rank_power) / of.rn
 
-    def samples(shape, found):
-        (sigma, tilde, kappa), k = found, shape["k"]
-        left = tilde**2 * k / (sigma**2 * shape["n"])
-        return left, kappa**4 * k ** (1.0 + rank_power) / shape["rn"]
-
-    for name, lhs_rhs in (
-        ("kappa of W*", inverse(subsets=False)),
-        ("kappa over subsets", inverse(subsets=True)),
+    for name, sides in (
+        ("kappa of W*", inverse),
+        ("kappa over subsets", inverse_of_subsets),
         ("samples", samples),
     ):
-        yield search(
-            after(sizes, lhs_rhs), shapes, entries, budget, rng, name=name,
-            known=[(shapes[1], np.eye(2).ravel())], strength=PROVED,
-        )  # fmt: skip
+        known = [(shapes[1], np.eye(2).ravel())]
+        yield search_instances(
+            sides, shapes, _sizes, budget, rng, name=name, known=known, strength=PROVED
+        )
+
+
+class _Sizes(NamedTuple):
+    """Clients, rank, participants; sigma_min,*, the condition of W*, and kappa over subsets."""
+
+    n: int
+    k: int
+    rn: int
+    sigma: float
+    tilde: float
+    kappa: float
+
+
+def _sizes(reader, shape):
+    n, k, rn = shape["n"], shape["k"], shape["rn"]
+    W = reader.numbers(n, k)
+    lengths = np.linalg.norm(W, axis=1, keepdims=True)
+    if not lengths.all():
+        return None
+    truth = SharedRepresentation(np.eye(k), W * np.sqrt(k) / lengths)
+    smallest = truth.sigma_min(rn)
+    if smallest < 1e-6:
+        return None
+    sigma = truth.sigma_min() / np.sqrt(k)
+    return _Sizes(n, k, rn, sigma, truth.condition, truth.sigma_max(rn) / smallest)
 
 
 def _skewed(d, axis, rng):
