@@ -14,6 +14,16 @@ from linrep.papers.fedrep import _common
 from linrep.problems.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
 
+_NAMES = (
+    "S B = 0",
+    "Q B = -F",
+    "R'R",
+    "m <= k: B stays",
+    "span depends on the span alone",
+    "split batch: Q B = -F",
+    "split batch: span depends on the span alone",
+)
+
 
 @statement(
     "fedrep.extra_identities",
@@ -27,16 +37,7 @@ from linrep.theory.fedrep_limits import population_bound
 )
 def extra_identities(budget, rng, *, sign=1.0, longest=1.0, gain=1.0):
     """Take rounds on the heads' batch and on a second one, for m from 1 to 20 k."""
-    names = (
-        "S B = 0",
-        "Q B = -F",
-        "R'R",
-        "m <= k: B stays",
-        "span depends on the span alone",
-        "split batch: Q B = -F",
-        "split batch: span depends on the span alone",
-    )
-    parts: dict[str, list] = {name: [] for name in names}
+    parts: dict[str, list] = {name: [] for name in _NAMES}
     norms = []
     split_longest, split_moves, split_leak = 0.0, 0.0, 0.0
     for _ in range(budget(2, 15, 150)):
@@ -77,22 +78,26 @@ def extra_identities(budget, rng, *, sign=1.0, longest=1.0, gain=1.0):
                 norms.append((float(inverse), longest + 1e-9, where))
                 smallest = float(np.linalg.eigvalsh(moved.T @ moved)[0])
                 split_longest = max(split_longest, smallest**-0.5)
-                turn = orthonormalize(rng.standard_normal((k, k)))
-                turned = _common.exact_heads(X, y, B @ turn)
+                scale = condition * max(1.0, heads_size**2 * eta)
+                turned = B @ orthonormalize(rng.standard_normal((k, k)))
+                heads = _common.exact_heads(X, y, turned)
                 for name, own, target in (
                     ("span depends on the span alone", X, new),
                     ("split batch: span depends on the span alone", second, moved),
                 ):
-                    again = _step(truth, B @ turn, turned, own, eta)[2]
-                    values = np.linalg.svd(target, compute_uv=False)
-                    loss = condition * max(1.0, heads_size**2 * eta) * values[0] / values[-1]
-                    parts[name].append((distance(again, target) / loss, where))
+                    again = _step(truth, turned, heads, own, eta)[2]
+                    parts[name].append((_apart(again, target) / scale, where))
     yield from map(proved, identities(parts))
     yield Cases(norms, name="|R^-1| <= 1", quantity="|R^-1|", strength=PROVED)
     yield _population(budget, rng, gain)
     yield Fact("largest |R^-1| on a second batch", split_longest)
     yield Fact("largest |S B| over |S| on a second batch", split_leak)
     yield Fact("largest distance that B moves with m = k on a second batch", split_moves)
+
+
+def _apart(matrix, other):
+    """Return the distance of two matrices' spans over the condition of the second one."""
+    return distance(matrix, other) / np.linalg.cond(other)
 
 
 def _step(truth, B, W, X, eta):

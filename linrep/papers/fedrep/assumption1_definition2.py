@@ -125,9 +125,13 @@ def _sampled(design, size, rng):
         ("sampled E exp(v'x)", np.exp(products), _mgf(design, v), "E exp(v'x)"),
     ):
         yield Mean(
-            samples, equals=expected, name=f"{design}: {name}", setting={"design": design},
-            quantity=quantity, strength=PROVED,
-        )  # fmt: skip
+            samples,
+            equals=expected,
+            name=f"{design}: {name}",
+            setting={"design": design},
+            quantity=quantity,
+            strength=PROVED,
+        )
 
 
 def _controls():
@@ -148,10 +152,15 @@ def _controls():
     }
     for name, (left, right, v) in found.items():
         yield Condition(
-            left > right * (1.0 + 1e-9), left, right, setting={"law": name, "v": v},
-            name=f"{name} covariates violate it", quantity="E exp(v'x)", strength=PROVED,
+            left > right * (1.0 + 1e-9),
+            left,
+            right,
+            setting={"law": name, "v": v},
+            name=f"{name} covariates violate it",
+            quantity="E exp(v'x)",
+            strength=PROVED,
             measured_is=LOWER if name == "Student-t" else VALUE,
-        )  # fmt: skip
+        )
 
 
 def _largest(left, right, grid):

@@ -188,8 +188,11 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
             norms = np.sum(W**2, axis=1)
             found = norms if rows == "each" else norms.mean()
             where = {
-                "n": n, "k": k, "mean squared row norm": float(norms.mean()), "Assumption 3": k
-            }  # fmt: skip
+                "n": n,
+                "k": k,
+                "mean squared row norm": float(norms.mean()),
+                "Assumption 3": k,
+            }
             parts["n = k" if n == k else "n > k"].append((relative(found, k), where))
     yield from (proved(item, but=["n > k"]) for item in identities(parts, 1e-10))
     exact = [

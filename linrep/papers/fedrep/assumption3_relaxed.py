@@ -60,9 +60,13 @@ def relaxed(budget, rng, *, least=1e-3, gain=0.5):
             truth = _shortened(n, d, k, least, rng)
             kappa, largest = theory.condition(truth), truth.sigma_max()
             eta = float(theory.step_size_limit(largest))
-            m = int(np.ceil(theory.sample_size(
-                d, k, n, condition=kappa, initial_distance=_START, constant=c
-            )))  # fmt: skip
+            m = int(
+                np.ceil(
+                    theory.sample_size(
+                        d, k, n, condition=kappa, initial_distance=_START, constant=c
+                    )
+                )
+            )
             trace = fedrep(
                 truth, m=m, rounds=rounds, step_size=eta, batches="gram", start=_START, rng=rng
             )

@@ -63,8 +63,11 @@ class Curve:
 
     def count(self, chosen):
         """Return the successes and runs at ratios of equations to unknowns that are chosen."""
-        won = [won for excess, won in zip(self.excess, self.won, strict=True)
-               if chosen(excess / self.unit)]  # fmt: skip
+        won = [
+            won
+            for excess, won in zip(self.excess, self.won, strict=True)
+            if chosen(excess / self.unit)
+        ]
         return np.array([sum(won), self.trials * len(won)])
 
 
@@ -115,8 +118,9 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
             for d in (3, 10, 100, 1000)
             for n in (2.0, *np.exp(np.linspace(0.7, d / 2.0, 50)))
         ],
-        quantity="(d/n + log n)/d", name="n from 2 to exp(d/2)",
-    )  # fmt: skip
+        quantity="(d/n + log n)/d",
+        name="n from 2 to exp(d/2)",
+    )
     centres = [curve.point.x / curve.unit for curve in curves]
     for word, ratio in (("smallest", min(centres)), ("largest", max(centres))):
         yield Fact(f"{word} n(m - k)/(k(d - k)) at which half of the runs recover B*", ratio)
@@ -157,8 +161,10 @@ def _alone_against(rate, power, lines, rng):
     if rate != "d" and power == 1:
         yield Cases(
             [_large_both(bits) for bits in (14, 16, 20)],
-            quantity="samples needed", name="no constant up to 1000 will do", predicted_is=UPPER,
-        )  # fmt: skip
+            quantity="samples needed",
+            name="no constant up to 1000 will do",
+            predicted_is=UPPER,
+        )
 
 
 def _large_both(bits, constant=1000):
@@ -321,9 +327,14 @@ def _together(n, d, k, trials, rounds, rng):
         for seed in draw_seeds(rng, trials):
             truth = lr.SharedRepresentation.random(n=n, d=d, k=k, condition=1.0, rng=seed)
             trace = lr.fedrep(
-                truth, m=k + excess, batches="fixed", rounds=rounds, start=0.5,
-                tolerance=RECOVERED, rng=seed,
-            )  # fmt: skip
+                truth,
+                m=k + excess,
+                batches="fixed",
+                rounds=rounds,
+                start=0.5,
+                tolerance=RECOVERED,
+                rng=seed,
+            )
             reached += trace.stop_reason == "converged"
         won.append(reached)
     return Curve(excesses, won, trials, unit)

@@ -62,8 +62,10 @@ def definition3(budget, rng, *, parameter=1.0, sentence="Definition 3"):
         item = misprinted(text, "Appendix B.1, below Definition 3", name="what ensures it")
         yield proved(item, but=["Assumption 2 as printed"])
         for name, value in alone.items():
-            of = {"heads": "W*, one head stretched, over sqrt(n/k)",
-                  "models": "W* B*', one head stretched, over sqrt(n/d)"}[name]  # fmt: skip
+            of = {
+                "heads": "W*, one head stretched, over sqrt(n/k)",
+                "models": "W* B*', one head stretched, over sqrt(n/d)",
+            }[name]
             yield Fact(f"largest parameter of {of}", value)
         return
     for name, sides in (("Assumption 3: W* has parameter 1", incoherence), ("(34)", spectral)):

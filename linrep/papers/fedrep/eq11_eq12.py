@@ -85,17 +85,23 @@ def theorem1_rate(budget, rng, *, gain=0.5):
         name = f"k = {k}, m = {m}, kappa = {condition:g}, dist_0 = {start:g}"
         kept.append(
             Mean(
-                mean / printed, at_least=1.0, quantity="logarithm of the rate over that of (11)",
-                name=f"over (11), {name}", setting=where,
+                mean / printed,
+                at_least=1.0,
+                quantity="logarithm of the rate over that of (11)",
+                name=f"over (11), {name}",
+                setting=where,
             )
-        )  # fmt: skip
+        )
         limits.append(
             Mean(
-                late / limit, at_least=0.9, at_most=1.1,
+                late / limit,
+                at_least=0.9,
+                at_most=1.1,
                 quantity="logarithm of the rate over that of the limit",
-                name=f"over the limit, {name}", setting=where,
+                name=f"over the limit, {name}",
+                setting=where,
             )
-        )  # fmt: skip
+        )
         rows += [
             ("late rounds", f"k = {k}", m / k, share, 1.0 - k / m)
             for share in -np.expm1(late) / step
@@ -124,10 +130,13 @@ def _exact(x, y, power, name):
     lx, ly = np.log(x), np.log(y)
     whole, upper = (float(np.polyfit(lx[i:], ly[i:], 1)[0]) for i in (0, len(lx) // 2))
     return Condition(
-        abs(whole - power) + abs(whole - upper) <= 0.1, whole, power,
-        quantity="exponent", name=f"{name}, from (11)",
+        abs(whole - power) + abs(whole - upper) <= 0.1,
+        whole,
+        power,
+        quantity="exponent",
+        name=f"{name}, from (11)",
         setting={"x": np.asarray(x).tolist(), "samples": np.asarray(y).tolist()},
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -157,9 +166,10 @@ def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both
     found = over_claimed(kappa, start, math.ceil(kappa_power), math.ceil(start_power or 0))
     yield Cases(
         [(found, Fraction(10**6), {"kappa": int(kappa), "E0": float(start)})],
-        name="no constant up to 10^6 will do", quantity="samples by (11) over those claimed",
+        name="no constant up to 10^6 will do",
+        quantity="samples by (11) over those claimed",
         measured_is=LOWER,
-    )  # fmt: skip
+    )
     runs = budget(3, 8, 20)
     centre = {"d": 2000, "n": 20, "k": 2, "condition": 1.0, "start": 0.5}
     conditions = budget((1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0))
@@ -168,10 +178,15 @@ def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both
         ("k", ranks[1:], [{"k": int(k)} for k in ranks[1:]], rank_power),
     ):
         yield Exponent(
-            x, [_total(rng, runs, centre | setting) for setting in settings], rng=rng, along=name,
-            of="fewest samples per client", name=f"{name}, measured", setting=centre,
+            x,
+            [_total(rng, runs, centre | setting) for setting in settings],
+            rng=rng,
+            along=name,
+            of="fewest samples per client",
+            name=f"{name}, measured",
+            setting=centre,
             **{"equals" if both_sides else "at_most": power},
-        )  # fmt: skip
+        )
     if start_power is not None:
         starts = 1.0 - np.geomspace(1e-1, 1e-4, 5)
         samples = total_samples_of_theorem1(1e-6, 1e6, 2.0, n, initial_distance=starts)

@@ -42,10 +42,7 @@ def eq13_16(budget, rng, *, factor=1.0, display="(13)-(15)", order="columns"):
         "printed, applied to A(M)": [],
     }
     index: dict[str, list] = {"QR of B-bar^(t+1)": [], "printed, of B-bar^t": []}
-    places: dict[str, list] = {
-        "p = 1 ... k": [],
-        "printed, p = 0 ... k - 1": [],
-    }
+    places: dict[str, list] = {"p = 1 ... k": [], "printed, p = 0 ... k - 1": []}
     # In the second setting m = d, so that the printed adjoint can be applied to A(M).
     settings = [(5, 9, 12, 2, 5), (5, 8, 8, 3, 2), (6, 12, 10, 4, 4), (4, 6, 7, 1, 1)]
     for n, m, d, k, rn in settings:
@@ -71,12 +68,7 @@ def eq13_16(budget, rng, *, factor=1.0, display="(13)-(15)", order="columns"):
                 rows = np.einsum("ide,ie->id", moments(X), Q)
                 composed = (A.T @ (A @ Q.ravel())).reshape(rn, d)
                 plain["(41): A*A/m has rows Pi^i q_i"].append((relative(composed / m, rows), where))
-                # Algorithm 2: the mean of the clients' own steps.
-                gradients = [
-                    x.T @ (x @ B @ w - z)[:, None] * w / m
-                    for x, z, w in zip(X, y, heads, strict=True)
-                ]
-                stepped = np.mean([B - eta * gradient for gradient in gradients], axis=0)
+                stepped = _clients_step(X, y, B, heads, eta)
                 size = relative(stepped, B)
                 for reading, S in _adjoints(X, A, Q):
                     operator = B - factor * eta / (rn * m) * S.T @ W
@@ -120,6 +112,15 @@ eq27 = statement(
     constants={"display": "(27)"},
     negative_control={"order": "rows"},
 )(eq13_16)
+
+
+def _clients_step(X, y, B, heads, eta):
+    """Return what Algorithm 2 orthonormalizes: the mean of the clients' own steps."""
+    m = X.shape[1]
+    gradients = [
+        x.T @ (x @ B @ w - z)[:, None] * w / m for x, z, w in zip(X, y, heads, strict=True)
+    ]
+    return np.mean([B - eta * gradient for gradient in gradients], axis=0)
 
 
 def _loss_deviation(truth, B, W, m, rn, rng, factor):

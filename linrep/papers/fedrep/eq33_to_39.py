@@ -64,7 +64,8 @@ def _nets(constant, left):
     spare = Fraction(constant - left)
     allowed = fmpq(spare.numerator, spare.denominator)
     return everywhere(
-        lambda x, y: 2 * arb(9).log() * x * y, lambda x, y: allowed + 0 * x,
+        lambda x, y: 2 * arb(9).log() * x * y,
+        lambda x, y: allowed + 0 * x,
         {"x": (Fraction(0), Fraction(1)), "y": (Fraction(0), Fraction(14427, 10_000))},
         name="(38)",
-    )  # fmt: skip
+    )

@@ -117,8 +117,10 @@ eq50.corrected(
 )
 def conditioning(budget, rng, *, given=("complement", "event"), slack=Fraction(0)):
     """Enumerate probabilities of A and E in tenths: P(A) <= P(A | .) + P(complement of E)."""
-    parts = [Cases(_tenths(which, slack), name=which, quantity="P(A)", strength=PROVED)
-             for which in given]  # fmt: skip
+    parts = [
+        Cases(_tenths(which, slack), name=which, quantity="P(A)", strength=PROVED)
+        for which in given
+    ]
     if len(parts) == 1:
         yield from parts
         return
@@ -180,9 +182,11 @@ def events(budget, rng, *, cost=1):
     """Prove both with q = exp(-k^2 log(rn)), at most 1/2; `cost` is what each exponent loses."""
     yield everywhere(
         # 121 k^3 - 112 k^2 + cost k^2 >= (9 + cost) k^2; divided by q^(112 - cost)
-        lambda q: q ** _exact(cost) + q ** _exact(9 + cost), lambda q: 1 + 0 * q,
-        {"q": (Fraction(0), Fraction(1, 2))}, name="two events of one client",
-    )  # fmt: skip
+        lambda q: q ** _exact(cost) + q ** _exact(9 + cost),
+        lambda q: 1 + 0 * q,
+        {"q": (Fraction(0), Fraction(1, 2))},
+        name="two events of one client",
+    )
     cases = [
         (Fraction(rn), Fraction(rn) ** (cost * k**2), {"rn": rn, "k": k})
         for rn, k in product((2, 3, 10, 1000), (1, 2, 3))

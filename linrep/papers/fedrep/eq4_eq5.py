@@ -45,11 +45,15 @@ def ours(budget, rng, *, factor=0.5):
         predicted = factor * np.einsum("id,de,ie->i", gaps, second, gaps)
         means = [
             Mean(
-                losses[:, i], equals=float(predicted[i]), setting={"design": design},
-                weight=1.0 / pairs, quantity="mean loss", strength=PROVED,
+                losses[:, i],
+                equals=float(predicted[i]),
+                setting={"design": design},
+                weight=1.0 / pairs,
+                quantity="mean loss",
+                strength=PROVED,
             )
             for i in range(pairs)
-        ]  # fmt: skip
+        ]
         name = f"loss, {design}" if design in DESIGNS else "loss with E xx' in place of I"
         yield Together(means, name=name)
     fits, spans, lost = [], [], []

@@ -87,11 +87,15 @@ def eq59(budget, rng, *, allowed=("d", "d and k^2 log(rn)")):
     left = {"d": other, "d and k^2 log(rn)": arb(0), "twice d": other - one}
     parts = [
         everywhere(
-            lambda probability=left[name]: probability, lambda: arb(0), {}, name=name,
-            quantity="probability that is not allowed", setting={"d": d, "k": k, "rn": rn},
+            lambda probability=left[name]: probability,
+            lambda: arb(0),
+            {},
+            name=name,
+            quantity="probability that is not allowed",
+            setting={"d": d, "k": k, "rn": rn},
         )
         for name in allowed
-    ]  # fmt: skip
+    ]
     if len(parts) == 1:
         yield from parts
         return

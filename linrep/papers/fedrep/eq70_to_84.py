@@ -68,9 +68,11 @@ def _no_stretch(budget, rng):
         norms.append((1.0 - np.linalg.eigvalsh(found)[0] - 1e-10 * scale, 0.0, where))
     yield Identity(formula, 1e-9, name="one batch: R'R = I + a square", strength=PROVED)
     yield Cases(
-        norms, name="one batch: norm of R^-1 at most 1, hence (84)", strength=PROVED,
+        norms,
+        name="one batch: norm of R^-1 at most 1, hence (84)",
+        strength=PROVED,
         quantity="1 less the least eigenvalue of R'R and rounding",
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -104,9 +106,13 @@ def eq84(budget, rng, *, size_power=0.5):
     yield from _no_stretch(budget, rng)
     for name, entries in rows.items():
         yield Constant(
-            pd.DataFrame(entries), ["rn"], by=_GRID, rng=rng, name=f"two batches: {name}",
+            pd.DataFrame(entries),
+            ["rn"],
+            by=_GRID,
+            rng=rng,
+            name=f"two batches: {name}",
             label="c needed",
-        )  # fmt: skip
+        )
     terms, norms = [], []
     for _, step, prime in _steps(budget, rng, False, budget(100, 300, 1000), size_power):
         terms.append(_first_term(step) / prime)
@@ -230,12 +236,20 @@ def eq70_83(budget, rng, *, sign=-1.0, bound=1.0, total=2):
     yield from map(proved, identities(parts, 1e-9))
     for name, cases in bounds.items():
         yield Cases(cases, name=f"{name}, bound", strength=PROVED)
-    # (82), times (1 - delta)^2/delta, and (83), where sigma_max^2 >= 1 and delta + delta' < 1:
+    yield from _sums(total)
+
+
+def _sums(total):
+    """Yield (82), times (1 - delta)^2/delta, and (83), sigma_max^2 >= 1 and delta + delta' < 1."""
     yield everywhere(
-        lambda delta: (1 - delta) + delta, lambda delta: _ball(total) + 0 * delta,
-        {"delta": (Fraction(0), Fraction(1))}, name="(82)",
-    )  # fmt: skip
+        lambda delta: (1 - delta) + delta,
+        lambda delta: _ball(total) + 0 * delta,
+        {"delta": (Fraction(0), Fraction(1))},
+        name="(82)",
+    )
     yield everywhere(
-        lambda both: (1 - both) ** 2, lambda both: _ball(total) + 0 * both,
-        {"both": (Fraction(0), Fraction(1))}, name="(83), what delta' contributes",
-    )  # fmt: skip
+        lambda both: (1 - both) ** 2,
+        lambda both: _ball(total) + 0 * both,
+        {"both": (Fraction(0), Fraction(1))},
+        name="(83), what delta' contributes",
+    )

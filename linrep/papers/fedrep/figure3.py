@@ -121,9 +121,11 @@ def compare_rounds(budget, rng, *, steps, pairs):
         for one, other in pairs:
             for n in counts:
                 lead = before(
-                    rounds[n, one], rounds[n, other], name=f"{one} before {other}, {name}, n = {n}",
+                    rounds[n, one],
+                    rounds[n, other],
+                    name=f"{one} before {other}, {name}, n = {n}",
                     setting={"n": n, "steps": name, "first": one, "second": other},
-                )  # fmt: skip
+                )
                 if n > _LONE:
                     yield lead
                 if isinstance(lead, Paired):

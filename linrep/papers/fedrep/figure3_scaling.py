@@ -124,8 +124,9 @@ def _gains(budget, rng, setting, slower=1.0):
     """Return rounds at few and at many clients, and their ratios where the few get there."""
     counts = (100, 500) if setting == _THEOREM else (20, 150)
     seeds = draw_seeds(rng, budget(*counts))
-    few, many = (pd.DataFrame([_rounds(n, seed, setting) for seed in seeds])
-                 for n in _SIZES[setting])  # fmt: skip
+    few, many = (
+        pd.DataFrame([_rounds(n, seed, setting) for seed in seeds]) for n in _SIZES[setting]
+    )
     many = many * [slower if method in _OTHERS else 1.0 for method in many.columns]
     return few, many, (many / few).where(np.isfinite(few), np.nan).dropna()
 

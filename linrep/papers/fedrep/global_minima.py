@@ -119,11 +119,14 @@ def needed(budget, rng, *, missing=1):
     yield Readings(
         [
             Identity(
-                same, 1e-10, name="heads of all clients", strength=PROVED,
+                same,
+                1e-10,
+                name="heads of all clients",
+                strength=PROVED,
                 quantity="deviation of the data, or of the distance from 1",
             ),
             Cases(ends, name="heads of each round, rn < k", quantity="distance not reached"),
         ],
         name="who does not span R^k",
         phrase="if we do not have client solutions that span R^k",
-    )  # fmt: skip
+    )

@@ -42,12 +42,16 @@ def heads_gd(budget, rng, *, factor=1.0, power=0.0):
     points = pd.concat(
         pd.DataFrame(
             {
-                "panel": "k = 32", "series": name, "x": large["condition"], "y": large[name],
-                "xlabel": "condition number of $G^i$", "ylabel": r"updates per $\log(1/\epsilon)$",
+                "panel": "k = 32",
+                "series": name,
+                "x": large["condition"],
+                "y": large[name],
+                "xlabel": "condition number of $G^i$",
+                "ylabel": r"updates per $\log(1/\epsilon)$",
             }
         )
         for name in _METHODS
-    )  # fmt: skip
+    )
     yield Curve(points[points["y"] > 1e-6].sort_values("x"))
 
 
@@ -67,14 +71,15 @@ def _worst_batches(counts, method, power, factor=1.0, name="", strength=""):
     for place in share.groupby([counts["k"], counts["m"]]).idxmax():
         row = counts.loc[place]
         where = {
-            "m": int(row["m"]), "k": int(row["k"]), "epsilon": float(row["epsilon"]),
-            "log(1/epsilon)": float(row["log"]), "eigenvalues of G": row["eigenvalues"],
+            "m": int(row["m"]),
+            "k": int(row["k"]),
+            "epsilon": float(row["epsilon"]),
+            "log(1/epsilon)": float(row["log"]),
+            "eigenvalues of G": row["eigenvalues"],
             "first error": row["error"],
-        }  # fmt: skip
+        }
         cases.append((float(share[place]), 1.0, where))
-    return Cases(
-        cases, name=name, quantity="updates needed over those allowed", strength=strength
-    )  # fmt: skip
+    return Cases(cases, name=name, quantity="updates needed over those allowed", strength=strength)
 
 
 def _two_directions(power, factor):
@@ -85,8 +90,9 @@ def _two_directions(power, factor):
     case: Any = (left if allowed == 1 else Fraction(0), epsilon, where)
     return Cases(
         [case],
-        name="two directions, in fractions", quantity="share of the loss that is left",
-    )  # fmt: skip
+        name="two directions, in fractions",
+        quantity="share of the loss that is left",
+    )
 
 
 def _slopes(counts):
@@ -114,10 +120,14 @@ def _count_updates(budget, rng):
                 error = _rounded((left.T @ (x @ theta))[kept] / values[kept])
                 condition = spectrum.max() / spectrum.min()
                 shared = {
-                    "k": k, "m": m, "ratio": ratio, "condition": condition,
-                    "eigenvalues": spectrum.tolist(), "error": error.tolist(),
+                    "k": k,
+                    "m": m,
+                    "ratio": ratio,
+                    "condition": condition,
+                    "eigenvalues": spectrum.tolist(),
+                    "error": error.tolist(),
                     "batch": len(rows) // len(_EPSILONS),
-                }  # fmt: skip
+                }
                 for epsilon in _EPSILONS:
                     found = dict(zip(_METHODS, _updates(spectrum, error, epsilon), strict=True))
                     rows.append(shared | found | {"epsilon": epsilon, "log": np.log(1.0 / epsilon)})
@@ -211,9 +221,14 @@ def heads_gd_order(budget, rng, *, power=1.0):
         yield Missing("the exponent still changes with epsilon", "smaller epsilon")
     else:
         yield Condition(
-            slope + bend <= power + margin, slope, power, n_trials=len(slopes), setting=where,
-            quantity="exponent of updates in log(1/epsilon)", strength=PROVED,
-        )  # fmt: skip
+            slope + bend <= power + margin,
+            slope,
+            power,
+            n_trials=len(slopes),
+            setting=where,
+            quantity="exponent of updates in log(1/epsilon)",
+            strength=PROVED,
+        )
     yield Fact("smallest updates over log(1/epsilon) of a batch", float(min(factors)))
     yield Fact("largest updates over log(1/epsilon) of a batch", float(max(factors)))
 
@@ -267,11 +282,16 @@ def heads_gd_corrected(budget, rng, *, power=1.0, factor=1.0):
     yield Curve(
         pd.DataFrame(
             {
-                "panel": "", "series": [f"m = {ratio:g} k" for ratio in table["ratio"]],
-                "x": table["condition"], "y": table[_METHODS[0]],
-                "predicted": table["condition"], "xlabel": "condition number of $G^i$",
+                "panel": "",
+                "series": [f"m = {ratio:g} k" for ratio in table["ratio"]],
+                "x": table["condition"],
+                "y": table[_METHODS[0]],
+                "predicted": table["condition"],
+                "xlabel": "condition number of $G^i$",
                 "ylabel": r"updates per $\log(1/\epsilon)$",
             }
-        ).query("y > 1e-6").sort_values("x")
-    )  # fmt: skip
+        )
+        .query("y > 1e-6")
+        .sort_values("x")
+    )
     yield Fact("largest condition number of a batch", float(counts["condition"].max()))

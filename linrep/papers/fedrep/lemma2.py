@@ -83,14 +83,24 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     )
     gaps = [1.0 - _smallest_eigenvalues(50, int(m), 4, runs, rng) for m in huge]
     yield Exponent(
-        huge, gaps, equals=-m_power, rng=rng, along="m", of="1 - sigma_min",
+        huge,
+        gaps,
+        equals=-m_power,
+        rng=rng,
+        along="m",
+        of="1 - sigma_min",
         name="1 - sigma_min in m",
-    )  # fmt: skip
+    )
     gaps = [1.0 - _smallest_eigenvalues(50, 10**10, k, runs, rng) for k in RANKS]
     yield Exponent(
-        RANKS, gaps, at_most=k_power, rng=rng, along="k", of="1 - sigma_min",
+        RANKS,
+        gaps,
+        at_most=k_power,
+        rng=rng,
+        along="k",
+        of="1 - sigma_min",
         name="1 - sigma_min in k",
-    )  # fmt: skip
+    )
     yield from in_m(lambda smallest: 1.0 - smallest, 0, m_power, rng, budget(60, 250, 1000))
 
 
@@ -151,9 +161,12 @@ def _second_in_intervals(k, rn, coefficient, rank_power):
         return k * (arb(coefficient) * k_power * logarithm.sqrt() - 1) ** 2
 
     return everywhere(
-        lambda: 121 * k**3 * logarithm, middle, {}, name=f"second inequality, k = {k}, rn = {rn}",
+        lambda: 121 * k**3 * logarithm,
+        middle,
+        {},
+        name=f"second inequality, k = {k}, rn = {rn}",
         setting={"k": k, "rn": rn},
-    )  # fmt: skip
+    )
 
 
 lemma2_eq31.corrected(
@@ -236,6 +249,10 @@ def lemma2_probability(budget, rng, *, k_power=1.5, constant=33.0, exponent=111.
         cases, name="normal x, c = 33", quantity=quantity, strength=PROVED, measured_is=UPPER
     )
     yield Cases(
-        laws, name="the bound at k = 1, against the law", quantity=quantity, strength=PROVED,
-        measured_is=UPPER, predicted_is=UPPER,
-    )  # fmt: skip
+        laws,
+        name="the bound at k = 1, against the law",
+        quantity=quantity,
+        strength=PROVED,
+        measured_is=UPPER,
+        predicted_is=UPPER,
+    )

@@ -87,7 +87,7 @@ def _lemma_3_or_4(budget, rng, draw, column, constant, smallest, k_power, m_powe
             "other x": (other_settings(), sampled, repeats, ["rn", "k"], ["m", "design"]),
         },
         rng,
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -175,10 +175,12 @@ def _log_probabilities(c, power, factor):
     size = c * ranks**1.5 * np.sqrt(few * np.log(ranks))
     below = pd.DataFrame(
         {
-            "k": ranks, "m": few, "log probability": _rarest(few, size) + _rarest(ranks, size),
+            "k": ranks,
+            "m": few,
+            "log probability": _rarest(few, size) + _rarest(ranks, size),
             "allowed": -factor * ranks**2 * np.log(ranks),
         }
-    )  # fmt: skip
+    )
     return above.ravel(), allowed.ravel(), below[below["log probability"] > below["allowed"]]
 
 
@@ -191,9 +193,12 @@ def _probability(power, factor):
         if above[worst] <= allowed[worst]:
             at = {"c": c, "bound": "Chernoff's from above, k up to 2^30, rn up to 1e9"}
             return Cases(
-                [(above[worst], allowed[worst], at)], quantity=_LOGARITHM, name=f"c = {c:g}",
-                strength=PROVED if power == _PROVED_POWER else "", measured_is=UPPER,
-            )  # fmt: skip
+                [(above[worst], allowed[worst], at)],
+                quantity=_LOGARITHM,
+                name=f"c = {c:g}",
+                strength=PROVED if power == _PROVED_POWER else "",
+                measured_is=UPPER,
+            )
         if len(below):
             refuted.append((c, below.iloc[0]))
     if len(refuted) < len(_CONSTANTS):
@@ -204,9 +209,11 @@ def _probability(power, factor):
     c, row = refuted[-1]
     k, m, least, allowed = map(float, row)
     return Cases(
-        [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})], quantity=_LOGARITHM, name="every c",
+        [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})],
+        quantity=_LOGARITHM,
+        name="every c",
         measured_is=LOWER,
-    )  # fmt: skip
+    )
 
 
 def _enclosed(c, factor):
@@ -226,9 +233,13 @@ def _enclosed(c, factor):
         return (2 / arb.pi()).log() + (t / (1 + t) ** 2).log() - t
 
     return everywhere(
-        least, lambda: -arb(factor) * k**2 * arb(k).log(), {}, name=f"c = {c}",
-        quantity=f"{_LOGARITHM}, less that allowed", setting={"c": c, "k": k, "m": 1, "rn": k},
-    )  # fmt: skip
+        least,
+        lambda: -arb(factor) * k**2 * arb(k).log(),
+        {},
+        name=f"c = {c}",
+        quantity=f"{_LOGARITHM}, less that allowed",
+        setting={"c": c, "k": k, "m": 1, "rn": k},
+    )
 
 
 @statement(
@@ -282,14 +293,16 @@ def lemma4(budget, rng, *, k_power=1.5, m_power=0.5):
         yield Mean(
             _relative_errors(clients, m, k, rng),
             equals=float(least_squares_error(k, m, noise=1.0)),
-            name=f"mean of ||f_i||^2/||Phi w_i*||^2, k = {k}, m = {m}", setting={"k": k, "m": m},
-        )  # fmt: skip
+            name=f"mean of ||f_i||^2/||Phi w_i*||^2, k = {k}, m = {m}",
+            setting={"k": k, "m": m},
+        )
     for extra in (0, 1):
         yield Mean(
-            _share_below(_relative_errors(clients, 3 + extra, 3, rng), 3, 3 + extra), equals=0.5,
+            _share_below(_relative_errors(clients, 3 + extra, 3, rng), 3, 3 + extra),
+            equals=0.5,
             name=f"law of ||f_i||^2 at m = k + {extra}, where it has no mean",
             setting={"k": 3, "m": 3 + extra},
-        )  # fmt: skip
+        )
     yield from in_m(lambda left: left, 2, m_power, rng, budget(60, 250, 1000))
     smallest = _relative_errors(1000, 6, 1, rng).min()
     yield Fact(

@@ -38,10 +38,13 @@ def _refuted(c, factor, of):
         return -arb(2).log() + (2 / arb.pi()).log() / 2 + (T / (1 + T * T)).log() - T * T / 2
 
     return everywhere(
-        probability, lambda: -factor * size * arb(2).log(), {}, name=f"c = {c}",
+        probability,
+        lambda: -factor * size * arb(2).log(),
+        {},
+        name=f"c = {c}",
         quantity=f"{_LOGARITHM}, less that allowed",
         setting={"k": 1, "rn": 2, "c": c, f"log2 {of}": size, "heads": [1, -1], "m at least": m},
-    )  # fmt: skip
+    )
 
 
 def _bounds(factor, constant):
@@ -81,9 +84,12 @@ def lemma4_probability(budget, rng, *, of="n", factor=110, constant=20.0):
     `of` is what the probability has the logarithm of: n, rn or, as a control, m.
     """
     serves = Cases(
-        _bounds(float(factor), constant), name=f"log(rn), normal x, c = {constant:g}",
-        quantity=_LOGARITHM, strength=PROVED, measured_is=UPPER,
-    )  # fmt: skip
+        _bounds(float(factor), constant),
+        name=f"log(rn), normal x, c = {constant:g}",
+        quantity=_LOGARITHM,
+        strength=PROVED,
+        measured_is=UPPER,
+    )
     if of == "rn":
         yield serves
         return

@@ -91,9 +91,11 @@ def _means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
         ("outside", np.einsum("ia,ia->i", along, errors[:, k:]), outside),
     ):
         yield Mean(
-            samples, equals=predicted, name=f"mean of summands {place} span(B), k = {k}",
+            samples,
+            equals=predicted,
+            name=f"mean of summands {place} span(B), k = {k}",
             setting={"k": k, "m": m, "distance": 0.5},
-        )  # fmt: skip
+        )
 
 
 @statement(
@@ -142,14 +144,21 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     # With many clients the mean decides that one batch leaves, which takes fewer runs.
     base = {"rn": 200 if split else budget(3000, 30_000), "m": 20, "d": 16, "k": 2}
     settings = cells(
-        base | {"closeness": 5.0}, m=[8, 20, 100, 1e4, 1e6], d=[4, 16, 200, 2000], k=[1, 2, 4, 8],
+        base | {"closeness": 5.0},
+        m=[8, 20, 100, 1e4, 1e6],
+        d=[4, 16, 200, 2000],
+        k=[1, 2, 4, 8],
         closeness=[5.0, 50.0, 500.0],
-    )  # fmt: skip
+    )
     replicates = budget(200, 1000, 4000) if split else budget(20, 60, 200)
     yield Constant(
-        table(settings, one, replicates), ["m", "d", "k", "closeness"], by=["rn"], rng=rng,
-        name="other sizes", label=label,
-    )  # fmt: skip
+        table(settings, one, replicates),
+        ["m", "d", "k", "closeness"],
+        by=["rn"],
+        rng=rng,
+        name="other sizes",
+        label=label,
+    )
     if not split:
         yield from _first_gains(budget, rng)
 
@@ -277,9 +286,12 @@ def lemma5_union(budget, rng, *, factor=112.0, left=110.0):
     from flint import arb
 
     yield everywhere(
-        lambda: arb(9).log() - factor, lambda: arb(-left), {}, quantity="exponent over d + k",
+        lambda: arb(9).log() - factor,
+        lambda: arb(-left),
+        {},
+        quantity="exponent over d + k",
         setting={"d": 4, "k": 1},
-    )  # fmt: skip
+    )
 
 
 lemma5_union.corrected(

@@ -154,10 +154,14 @@ def _few_samples(budget, rng, gain):
                 least.setdefault(start, bound)
             rows.append(
                 {
-                    "panel": "rn = 50, d = 20, k = 2", "series": f"dist_0 = {start}", "x": m,
-                    "y": share, "xlabel": "m", "ylabel": "share of runs that violate Lemma 6",
+                    "panel": "rn = 50, d = 20, k = 2",
+                    "series": f"dist_0 = {start}",
+                    "x": m,
+                    "y": share,
+                    "xlabel": "m",
+                    "ylabel": "share of runs that violate Lemma 6",
                 }
-            )  # fmt: skip
+            )
     if least:
         yield Fact("c that suffices for 95 % of runs, rn = 50, d = 20, k = 2", max(least.values()))
     yield Curve(pd.DataFrame(rows))
@@ -175,9 +179,11 @@ def _few_samples(budget, rng, gain):
 def lemma6_probability(budget, rng, *, promised=100):
     """Prove it with q = exp(-min), at most 1/2: three terms of at most q^110 each, over q^100."""
     yield everywhere(
-        lambda q: 3 * q ** int(110 - promised), lambda q: 1 + 0 * q,
-        {"q": (Fraction(0), Fraction(1, 2))}, name="three terms over one",
-    )  # fmt: skip
+        lambda q: 3 * q ** int(110 - promised),
+        lambda q: 1 + 0 * q,
+        {"q": (Fraction(0), Fraction(1, 2))},
+        name="three terms over one",
+    )
 
 
 @statement(

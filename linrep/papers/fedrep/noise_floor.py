@@ -19,9 +19,13 @@ def _plateaus(rng, runs, batches, *, s, d, m, n):
             n=n, d=d, k=2, condition=1.0, noise=s, store=batches == "fixed", rng=rng
         )
         trace = algorithms.fedrep(
-            truth, m=m, rounds=60 if batches == "fixed" else 120, batches=batches,
-            start=min(0.5, 20.0 * s), rng=rng,
-        )  # fmt: skip
+            truth,
+            m=m,
+            rounds=60 if batches == "fixed" else 120,
+            batches=batches,
+            start=min(0.5, 20.0 * s),
+            rng=rng,
+        )
         late = trace["distance"][-1:] if batches == "fixed" else trace["distance"][60:]
         found.append(float(np.sqrt(np.mean(late**2))))
     return np.array(found)

@@ -40,20 +40,28 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
     signs, example = _sign_errors(d, k, trials, rng)
     if fewest == 1:
         yield Condition(
-            single > tolerance, single, n_trials=len(errors),
-            name="m = 1", quantity="largest error of the sample found, up to a factor",
-        )  # fmt: skip
+            single > tolerance,
+            single,
+            n_trials=len(errors),
+            name="m = 1",
+            quantity="largest error of the sample found, up to a factor",
+        )
         where = {"x": leak.X, "y": leak.Y, "Z": leak.statistic()}
         where["x found, up to a factor"] = [float(entry) for entry in leak.found()]
         yield Cases(
             [(Fraction(tolerance).limit_denominator(), leak.error(), where)],
-            name="m = 1, in whole numbers", quantity="least error that is private",
-        )  # fmt: skip
+            name="m = 1, in whole numbers",
+            quantity="least error that is private",
+        )
     if fewest <= 2:
         yield Condition(
-            signs > tolerance, signs, n_trials=trials, setting=example,
-            name="m = 2, sign covariates", quantity="largest error of samples found, up to signs",
-        )  # fmt: skip
+            signs > tolerance,
+            signs,
+            n_trials=trials,
+            setting=example,
+            name="m = 2, sign covariates",
+            quantity="largest error of samples found, up to signs",
+        )
     rows = []
     trials = budget(5, 50, 500)
     for m in (2, 5, d - 1, d, 2 * d):
@@ -62,10 +70,14 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
         rows += [(m, other, "other samples"), (m, blind, "samples, range guessed")]
         if m >= fewest:
             yield Condition(
-                own > tolerance or other <= tolerance, own, other, n_trials=trials,
+                own > tolerance or other <= tolerance,
+                own,
+                other,
+                n_trials=trials,
                 setting={"m": m, "d": d, "share of own": own, "of others": other},
-                name=f"m = {m}, d = {d}", quantity="share of a sample outside the range of Z_i",
-            )  # fmt: skip
+                name=f"m = {m}, d = {d}",
+                quantity="share of a sample outside the range of Z_i",
+            )
     points = pd.DataFrame(rows, columns=["x", "y", "series"])
     points["y"] = points["y"].clip(lower=1e-9)  # the axis is logarithmic
     yield Curve(

@@ -59,9 +59,14 @@ def _compared(rows, measure, same, n):
     gaussian, steady = np.array([row[measure] for row in rows]).T
     known = ~np.isnan(gaussian + steady)
     return Paired(
-        gaussian[known], steady[known], tie=SAME, same=same, quantity=_QUANTITIES[measure],
-        name=f"{measure}, n = {n}", setting={"n": n, "QR": True},
-    )  # fmt: skip
+        gaussian[known],
+        steady[known],
+        tie=SAME,
+        same=same,
+        quantity=_QUANTITIES[measure],
+        name=f"{measure}, n = {n}",
+        setting={"n": n, "QR": True},
+    )
 
 
 def _facts(found):
@@ -132,9 +137,13 @@ def starts_gd_gd(budget, rng, *, sensitive=True, often=0.1):
             yield before(*pair, name=f"rounds, {where}", setting=setting)
             if convention == "published":
                 yield Frequency(
-                    int(np.sum(nearest <= 0.1)), count, 1.0 - often, name=f"arrives, {where}",
-                    quantity="share of runs that get to 0.1", setting=setting,
-                )  # fmt: skip
+                    int(np.sum(nearest <= 0.1)),
+                    count,
+                    1.0 - often,
+                    name=f"arrives, {where}",
+                    quantity="share of runs that get to 0.1",
+                    setting=setting,
+                )
             else:
                 share = float(np.mean(nearest > 0.1))
                 yield Fact(f"share that never gets to 0.1, {kind}", share, setting={"n": n})

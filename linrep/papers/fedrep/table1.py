@@ -114,10 +114,12 @@ def partition(budget, rng, *, classes=(25, 20)):
     parts = [
         Cases(
             [(Fraction(min(abs(S - other) for other in there)), Fraction(0), {"S": S})],
-            name=f"S = {S}", quantity="classes off the nearest partition", strength=PROVED,
+            name=f"S = {S}",
+            quantity="classes off the nearest partition",
+            strength=PROVED,
         )
         for S in classes
-    ]  # fmt: skip
+    ]
     if len(parts) == 1:
         yield from parts
         return

@@ -195,9 +195,12 @@ def theorem1_probability(budget, rng, *, constant=10.0):
         allowed = float(failure_probability(ROUNDS, cell["d"], cell["k"], cell["n"]))
         if allowed >= 1.0:
             yield Vacuous(
-                allowed, 1.0, "log(rn) = 0: the probability bound is 1 - T", name=name,
+                allowed,
+                1.0,
+                "log(rn) = 0: the probability bound is 1 - T",
+                name=name,
                 quantity="probability of a violation that is allowed",
-            )  # fmt: skip
+            )
         else:
             cells = [cell | {"condition": 1.0, "start": 0.5}] * budget(60, 400)
             yield _violations(cells, constant, allowed, rng, name)

@@ -133,14 +133,18 @@ def theorem2(budget, rng, *, power=1.0):
     skewed = _measured(_skewed_heads(budget), budget(1.2e7, 1e9, 2e10), runs, power, rng)
     constants = [
         Constant(
-            rows, variables, quantile=0.5, rng=rng, name=name,
+            rows,
+            variables,
+            quantile=0.5,
+            rng=rng,
+            name=name,
             label="median of distance over bound",
         )
         for rows, variables, name in (
             (table, COLUMNS[:4], "one constant"),
             (skewed, COLUMNS[4:], "any kappa"),
         )
-    ]  # fmt: skip
+    ]
     plain = table[(table["d"] == 8) & (table["k"] == 2) & (table["kappa"] == 1.0)]
     for x, line, name in (
         ("m", plain[plain["n"] == 10], "growth with m"),
@@ -156,12 +160,15 @@ def theorem2(budget, rng, *, power=1.0):
     yield from constants
     needed = 1 / Fraction(power)
     yield Condition(
-        needed == 2, float(needed), 2.0, name="Section 1.1",
+        needed == 2,
+        float(needed),
+        2.0,
+        name="Section 1.1",
         quantity="exponent of 1/epsilon in the samples needed",
         setting={"exponent of 1/epsilon": float(needed)},
         # Exact algebra; where the two differ it does not tell which of them is wrong.
         strength=PROVED if needed == 2 else "",
-    )  # fmt: skip
+    )
     yield _mean(budget, rng)
 
 
@@ -309,17 +316,7 @@ def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9, power=None):
                 },
             )  # fmt: skip
     if "rademacher" in designs:
-        where = {
-            "heads": [[float(entry) for entry in w] for w in signs_in_r3.HEADS],
-            "B*": "(e_1, e_2)", "x": "signs in R^3",
-            "eigenvalues": [float(value) for value in signs_in_r3.eigenvalues()],
-        }  # fmt: skip
-        allowed = Fraction(farthest).limit_denominator(100) ** 2
-        yield Cases(
-            [(signs_in_r3.squared_distance(), allowed, where)],
-            name="signs in R^3, infinitely many samples",
-            quantity="squared distance of the start",
-        )  # fmt: skip
+        yield _of_signs(farthest)
     points = pd.DataFrame(table, columns=["series", "panel", "x", "y", "limit"])
     groups = points.groupby(["series", "panel"], sort=False)["limit"]
     limits = groups.transform("median")
@@ -335,15 +332,40 @@ def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9, power=None):
         if limit > 1e-9:  # else it is zero, up to rounding
             yield Fact(f"distance at infinite mn, {design}, {kind}", limit)
     if power is not None:
-        sizes = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
-        for design in designs:
-            samples = [
-                _starts(design, True, total // n, d, budget(16, 90), rng)[0] for total in sizes
-            ]
-            yield Exponent(
-                sizes, samples, equals=power, rng=rng, along="mn", of="distance",
-                name=f"{design}, growth with mn", setting={"design": design, "d": d},
-            )  # fmt: skip
+        yield from _growth_with_samples(budget, designs, d, n, power, rng)
+
+
+def _of_signs(farthest):
+    """Return the squared distance of the start on the 8 sign vectors, infinitely many samples."""
+    where = {
+        "heads": [[float(entry) for entry in w] for w in signs_in_r3.HEADS],
+        "B*": "(e_1, e_2)",
+        "x": "signs in R^3",
+        "eigenvalues": [float(value) for value in signs_in_r3.eigenvalues()],
+    }
+    allowed = Fraction(farthest).limit_denominator(100) ** 2
+    return Cases(
+        [(signs_in_r3.squared_distance(), allowed, where)],
+        name="signs in R^3, infinitely many samples",
+        quantity="squared distance of the start",
+    )
+
+
+def _growth_with_samples(budget, designs, d, n, power, rng):
+    """Yield the power of mn in the distance, design by design."""
+    sizes = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
+    for design in designs:
+        samples = [_starts(design, True, total // n, d, budget(16, 90), rng)[0] for total in sizes]
+        yield Exponent(
+            sizes,
+            samples,
+            equals=power,
+            rng=rng,
+            along="mn",
+            of="distance",
+            name=f"{design}, growth with mn",
+            setting={"design": design, "d": d},
+        )
 
 
 init_remark.corrected(
