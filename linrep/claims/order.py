@@ -16,8 +16,9 @@ _TEXTS = {
         Section 4.2 | (9) | Algorithm 2 | Definition 1 | (10) | Assumption 2 | Assumption 3 |
         Theorem 1 | (11)-(12) | remark on initialization | Section 5 | Section 5.1 | Figure 3 |
         Figure 4 | Section 5.2 | Table 1 | Figure 5 | Figure 6 | Appendix A.1 | Figure 7 |
-        Appendix B.1 | Definition 2 | Definition 3 | (13)-(16) | Lemma 1 | (17)-(27) | Lemma 2 |
-        (28)-(32) | Lemma 3 | (33)-(39) | Lemma 4 | (40) | Lemma 5 | (41)-(50) |
+        Appendix A.2 | Appendix B.1 | Definition 2 | Definition 3 | (13)-(16) | Lemma 1 |
+        (17)-(27) | Lemma 2 | (28)-(32) | Lemma 3 | (33)-(39) | Lemma 4 | (40) | Lemma 5 |
+        (41)-(50) |
         last display of the proof of Lemma 5 | end of the proof of Lemma 5 | Lemma 6 |
         (51)-(85) | end of the proof of Lemma 6 | Appendix B.4 | Theorem 2 | (86) |
         Appendix B.5 | Definition 4 | (87) | Claim 1 | (88)-(89)""",

@@ -371,6 +371,10 @@ def test_a_form_printed_elsewhere_makes_a_failure_a_misprint():
     assert judge([holding]).verdict == HOLDS
     assert judge([both, Cases([(2.0, 1.0, {})], name="another")]).verdict == FAILS
     assert judge([both, Cases([(0.5, 1.0, {})], name="another")]).verdict == MISPRINT
+    groups = [
+        Together([reading(name, value)], name=name) for name, value in (("a", 2.0), ("b", 0.5))
+    ]
+    assert judge([Readings(groups, printed_elsewhere={"b": "Theorem A.1"})]).verdict == MISPRINT
     with complaint(ValueError, "sentence itself"):
         Readings([reading("a", 1.0)], printed_elsewhere={"a": "Theorem A.1"})
     with complaint(ValueError, "Theorem A.1", "b"):

@@ -101,11 +101,11 @@ def test_all_statements_are_shown_as_counts():
     assert len(shown.splitlines()) == 7
     own = [entry.verdict for entry in entries if entry.id.startswith("perfedsi.")]
     (row,) = (line.split() for line in shown.splitlines() if "perfedsi " in line)
-    assert row[1:3] == [str(own.count("holds")), str(own.count("fails"))]
+    assert row[1:4] == [str(own.count(verdict)) for verdict in ("holds", "misprint", "fails")]
     assert " ".join(row[-4:]) == "11 of 11 hold"
     cells = well_formed(lr.statements._repr_html_())
     place = cells.index("perfedsi")
-    assert cells[place + 1 : place + 3] == row[1:3]
+    assert cells[place + 1 : place + 4] == row[1:4]
     assert repr(claims()).startswith(f"{len(claims())} claims; ")
 
 
@@ -187,7 +187,8 @@ def test_a_statement_shows_badge_reason_and_corrected_formula(monkeypatch):
     corrected = claims()["fedrep.theorem2.corrected"]
     for text in (
         ">✗ fails</span>",
-        f"**Why:** {found.finding.headline} (severity: conclusion). {found.finding.reason[:40]}",
+        f"**Why:** {found.finding.headline} (severity: {found.finding.severity}). "
+        f"{found.finding.reason[:40]}",
         f"$$\n{found.claim.latex}\n$$",
         f"**`{corrected.id}`**",
         ">✓ holds</span>",

@@ -6,7 +6,8 @@ from itertools import combinations
 
 import numpy as np
 
-from linrep.claims import Hypothesis
+from linrep.claims import Hypothesis, Readings
+from linrep.claims.deviations import identities
 from linrep.claims.measurements import Array
 from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
@@ -31,13 +32,41 @@ def _diverse(problem, participants):
     )
 
 
+_PRINTED = "samples are i.i.d., of mean 0 and covariance I_d, and I_d-sub-gaussian"
 SUB_GAUSSIAN = Hypothesis(
     "Assumption 1",
     "x has mean 0, covariance I and E exp(v'x) <= exp(|v|^2/2)",
     lambda problem, participants: problem.design in DESIGNS,
+    printed=_PRINTED,
+)
+#: Of claims whose checks draw samples, and have no derivation for the others.
+FOUR_DESIGNS = Hypothesis(
+    "Assumption 1",
+    "x is normal, of random signs, uniform in each entry, or uniform on a sphere",
+    lambda problem, participants: problem.design in DESIGNS,
+    printed=_PRINTED,
+    change="narrower",
+)
+#: Of claims whose checks draw normal samples alone.
+GAUSSIAN = Hypothesis(
+    "Assumption 1",
+    "x is normal, N(0, I)",
+    lambda problem, participants: problem.design == "gaussian",
+    printed=_PRINTED,
+    change="narrower",
+)
+#: As the paper has it itself, where it speaks of such samples.
+NORMAL = Hypothesis(
+    "normal samples",
+    "x is N(0, I)",
+    lambda problem, participants: problem.design == "gaussian",
+    printed="x ~ N(0, I_d) independently",
 )
 DIVERSE = Hypothesis(
-    "Assumption 2", "any rn clients have heads that span R^k (sigma_min > 0)", _diverse
+    "Assumption 2",
+    "any rn clients have heads that span R^k (sigma_min > 0)",
+    _diverse,
+    printed="the least singular value of any rn rows of W*/sqrt(rn) is positive",
 )
 NORMALIZED = Hypothesis(
     "Assumption 3",
@@ -45,8 +74,10 @@ NORMALIZED = Hypothesis(
     lambda problem, participants: np.allclose(
         np.linalg.norm(problem.W, axis=1), np.sqrt(problem.W.shape[1])
     ),
+    printed="the w_i* have norm sqrt(k), and B* has orthonormal columns",
 )
-ASSUMPTIONS = (SUB_GAUSSIAN, DIVERSE, NORMALIZED)
+ASSUMPTIONS = (FOUR_DESIGNS, DIVERSE, NORMALIZED)
+GAUSSIAN_ASSUMPTIONS = (GAUSSIAN, DIVERSE, NORMALIZED)
 
 
 def instance(n, d, k, rng, *, distance=None, condition=None, angles="equal", **options):
@@ -104,26 +135,19 @@ def covariates(design, size, d, rng):
     return X
 
 
-def entries(shape):
-    """Return how many numbers the heads take."""
-    return shape["n"] * shape["k"]
+def misprinted(deviations, place, tolerance=1e-12, *, name):
+    """Return a display as it is printed, and first in the form that the paper has at a place."""
+    right = next(iter(deviations))
+    return Readings(
+        identities(deviations, tolerance),
+        name=name,
+        phrase=name,
+        printed_elsewhere={right: place},
+    )
 
 
-def read_heads(shape, x):
+def read_heads(reader, shape):
     """Return the heads of norm sqrt(k) that numbers stand for, None where one is nearly 0."""
-    W = x.reshape(shape["n"], shape["k"])
+    W = reader.numbers(shape["n"], shape["k"])
     norms = np.linalg.norm(W, axis=1, keepdims=True)
     return None if norms.min() < 1e-6 else W * np.sqrt(shape["k"]) / norms
-
-
-def after(read, lhs_rhs):
-    """Return lhs and rhs as searches take them: lhs_rhs(shape, read(shape, x)).
-
-    Both return None where the numbers x stand for no instance.
-    """
-
-    def of_numbers(shape, x):
-        found = read(shape, x)
-        return None if found is None else lhs_rhs(shape, found)
-
-    return of_numbers

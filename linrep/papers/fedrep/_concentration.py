@@ -64,6 +64,10 @@ def constants(lemma, tables, rng):
     """Yield for each table the constant of a lemma, which has to stay bounded."""
     for name, (settings, draw, runs, directions, by) in tables.items():
         yield Constant(
-            table(settings, draw, runs), directions, by=by, rng=rng, name=name,
+            table(settings, draw, runs),
+            directions,
+            by=by,
+            rng=rng,
+            name=name,
             label=f"c that Lemma {lemma} needs",
-        )  # fmt: skip
+        )

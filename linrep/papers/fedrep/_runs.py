@@ -90,9 +90,13 @@ def draw_problem(rng, *, d, n, k, condition=None, start=0.5, fraction=1.0, parti
 def samples_asked(problem, constant):
     """Return the samples per client that the theorem asks for, with its constant."""
     asked = sample_size(
-        problem.truth.d, problem.truth.k, problem.participants, condition=problem.condition,
-        initial_distance=problem.distance, constant=constant,
-    )  # fmt: skip
+        problem.truth.d,
+        problem.truth.k,
+        problem.participants,
+        condition=problem.condition,
+        initial_distance=problem.distance,
+        constant=constant,
+    )
     return math.ceil(asked)
 
 

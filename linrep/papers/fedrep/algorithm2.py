@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from linrep.claims import Cases, Fact, proved, search, statement
+from linrep.claims import Cases, Fact, proved, search_instances, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import Array
 from linrep.papers.fedrep import _common
 from linrep.problems.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
+
+_NAMES = (
+    "S B = 0",
+    "Q B = -F",
+    "R'R",
+    "m <= k: B stays",
+    "span depends on the span alone",
+    "split batch: Q B = -F",
+    "split batch: span depends on the span alone",
+)
 
 
 @statement(
@@ -18,21 +31,13 @@ from linrep.theory.fedrep_limits import population_bound
     latex=r"S^t\hat B^t = 0, \quad Q^t\hat B^t = -F, \quad R^{t+1\top}R^{t+1} = I +"
     r"\tfrac{\eta^2}{(rn)^2}W^{t+1\top}S^tS^{t\top}W^{t+1}, \quad \|(R^{t+1})^{-1}\|_2 \le 1",
     plain="On the batch of the exact heads R'R is I plus a positive semidefinite matrix.",
+    stronger={"sign": 0, "longest": -1, "gain": 1},
     negative_control={"sign": -1.0},
     hypotheses=(_common.SUB_GAUSSIAN,),
 )
-def extra_identities(budget, rng, *, sign=1.0):
+def extra_identities(budget, rng, *, sign=1.0, longest=1.0, gain=1.0):
     """Take rounds on the heads' batch and on a second one, for m from 1 to 20 k."""
-    names = (
-        "S B = 0",
-        "Q B = -F",
-        "R'R",
-        "m <= k: B stays",
-        "span depends on the span alone",
-        "split batch: Q B = -F",
-        "split batch: span depends on the span alone",
-    )
-    parts: dict[str, list] = {name: [] for name in names}
+    parts: dict[str, list] = {name: [] for name in _NAMES}
     norms = []
     split_longest, split_moves, split_leak = 0.0, 0.0, 0.0
     for _ in range(budget(2, 15, 150)):
@@ -69,26 +74,30 @@ def extra_identities(budget, rng, *, sign=1.0):
                 predicted = np.eye(k) + sign * (eta / n) ** 2 * W.T @ S @ S.T @ W
                 error = relative(new.T @ new, predicted) / (condition * max(1.0, eta) * heads_size)
                 parts["R'R"].append((error, where))
-                longest = 1.0 / np.linalg.svd(new, compute_uv=False)[-1]
-                norms.append((float(longest), 1.0 + 1e-9, where))
+                inverse = 1.0 / np.linalg.svd(new, compute_uv=False)[-1]
+                norms.append((float(inverse), longest + 1e-9, where))
                 smallest = float(np.linalg.eigvalsh(moved.T @ moved)[0])
                 split_longest = max(split_longest, smallest**-0.5)
-                turn = orthonormalize(rng.standard_normal((k, k)))
-                turned = _common.exact_heads(X, y, B @ turn)
+                scale = condition * max(1.0, heads_size**2 * eta)
+                turned = B @ orthonormalize(rng.standard_normal((k, k)))
+                heads = _common.exact_heads(X, y, turned)
                 for name, own, target in (
                     ("span depends on the span alone", X, new),
                     ("split batch: span depends on the span alone", second, moved),
                 ):
-                    again = _step(truth, B @ turn, turned, own, eta)[2]
-                    values = np.linalg.svd(target, compute_uv=False)
-                    loss = condition * max(1.0, heads_size**2 * eta) * values[0] / values[-1]
-                    parts[name].append((distance(again, target) / loss, where))
+                    again = _step(truth, turned, heads, own, eta)[2]
+                    parts[name].append((_apart(again, target) / scale, where))
     yield from map(proved, identities(parts))
     yield Cases(norms, name="|R^-1| <= 1", quantity="|R^-1|", strength=PROVED)
-    yield _population(budget, rng)
+    yield _population(budget, rng, gain)
     yield Fact("largest |R^-1| on a second batch", split_longest)
     yield Fact("largest |S B| over |S| on a second batch", split_leak)
     yield Fact("largest distance that B moves with m = k on a second batch", split_moves)
+
+
+def _apart(matrix, other):
+    """Return the distance of two matrices' spans over the condition of the second one."""
+    return distance(matrix, other) / np.linalg.cond(other)
 
 
 def _step(truth, B, W, X, eta):
@@ -98,34 +107,39 @@ def _step(truth, B, W, X, eta):
     return Q, S, B - eta / truth.n * S.T @ W
 
 
-def _population(budget, rng):
+class _Round(NamedTuple):
+    """A frame B, W*'W*/n, the least singular value of W*/sqrt(n), and the step size."""
+
+    B: Array
+    S: Array
+    least: float
+    step_size: float
+
+
+def _round(reader, shape):
+    n, d, k = shape["n"], shape["d"], shape["k"]
+    share, W, raw = abs(reader.number()), reader.numbers(n, k), reader.numbers(d, k)
+    values = np.linalg.svd(W, compute_uv=False) / np.sqrt(n)
+    if not 0.0 < share <= 1.0 or values[0] < 1e-3:
+        return None
+    singular = np.linalg.svd(raw, compute_uv=False)
+    if singular[-1] < 1e-3 * singular[0] or singular[0] < 1e-3:
+        return None
+    least = values[-1] if n >= k else 0.0
+    return _Round(orthonormalize(raw), W.T @ W / n, least, share / values[0] ** 2)
+
+
+def _population(budget, rng, gain):
     """Search for a round on infinitely many samples that shrinks the distance less."""
 
-    def lhs_rhs(shape, x):
-        n, d, k = shape["n"], shape["d"], shape["k"]
-        share, W = abs(x[0]), x[1 : 1 + n * k].reshape(n, k)
-        raw = x[1 + n * k :].reshape(d, k)
-        values = np.linalg.svd(W, compute_uv=False) / np.sqrt(n)
-        if not 0.0 < share <= 1.0 or values[0] < 1e-3:
-            return None
-        singular = np.linalg.svd(raw, compute_uv=False)
-        if singular[-1] < 1e-3 * singular[0] or singular[0] < 1e-3:
-            return None
-        B, truth = orthonormalize(raw), np.eye(d, k)
-        eta = share / values[0] ** 2
-        S, D = W.T @ W / n, B.T @ truth
-        outside = truth - B @ D
-        before = distance(B, truth)
-        after = distance(B + eta * outside @ S @ D.T, truth)
-        smallest = values[-1] if n >= k else 0.0
-        return after, population_bound(before, sigma_min=smallest, step_size=eta) * before + 1e-12
+    def sides(at):
+        truth = np.eye(*at.B.shape)
+        D = at.B.T @ truth
+        before = distance(at.B, truth)
+        after = distance(at.B + at.step_size * (truth - at.B @ D) @ at.S @ D.T, truth)
+        factor = population_bound(before, sigma_min=at.least, step_size=at.step_size)
+        return after, (1.0 - gain * (1.0 - factor)) * before + 1e-12
 
-    return search(
-        lhs_rhs,
-        [{"n": 1, "d": 2, "k": 1}, {"n": 2, "d": 4, "k": 2}, {"n": 4, "d": 6, "k": 3}],
-        lambda shape: 1 + (shape["n"] + shape["d"]) * shape["k"],
-        budget,
-        rng,
-        name="population: (1 - eta sigma_min^2 (1 - dist^2)) dist",
-        strength=PROVED,
-    )
+    shapes = [{"n": 1, "d": 2, "k": 1}, {"n": 2, "d": 4, "k": 2}, {"n": 4, "d": 6, "k": 3}]
+    name = "population: (1 - eta sigma_min^2 (1 - dist^2)) dist"
+    return search_instances(sides, shapes, _round, budget, rng, name=name, strength=PROVED)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.integrate import quad
 from scipy.special import hyp0f1
 from scipy.stats import t as student
 
-from linrep.claims import Cases, Condition, Mean, search, statement
+from linrep.claims import Cases, Condition, Mean, search_instances, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import Array
 from linrep.claims.quantities import LOWER, VALUE
 from linrep.papers.fedrep._common import DESIGNS, covariates
 from linrep.problems.subspace import random_frame
@@ -23,40 +26,50 @@ ROOT3 = float(np.sqrt(3.0))
     r"\mathbb E e^{v^\top x} \le e^{\|v\|_2^2/2}; \qquad"
     r"\mathbb E e^{y^\top A^\top x} \le e^{\|y\|_2^2\|A\|_2^2/2}",
     plain="Gaussian, sign, uniform and sphere covariates are sub-Gaussian with constant 1.",
+    stronger={"proxy": -1, "moment": -1},
     negative_control={"proxy": 0.9},
 )
-def assumption1(budget, rng, *, proxy=1.0):
+def assumption1(budget, rng, *, proxy=1.0, moment=3.0):
     """Search the closed forms of four designs, sample them, and reject others."""
     shapes = [{"d": 1}, {"d": 2}, {"d": 5}]
     for design in DESIGNS:
 
-        def moments(shape, x, design=design):
-            length = np.linalg.norm(x)
-            return None if length > 3.0 else (_mgf(design, x), np.exp(proxy * length**2 / 2.0))
+        def moments(of, design=design):
+            return _mgf(design, of.v), np.exp(proxy * of.size**2 / 2.0)
 
-        def fourth(shape, x, design=design):
-            length = np.linalg.norm(x)
-            return None if length > 3.0 else (_fourth(design, x), 3.0 * length**4)
+        def fourth(of, design=design):
+            return _fourth(design, of.v), moment * of.size**4
 
-        def image(shape, x, design=design):
-            d = shape["d"]
-            A, y = x[: d * d].reshape(d, d), x[d * d :]
-            size = np.linalg.norm(y) * np.linalg.norm(A, 2)
-            return None if size > 3.0 else (_mgf(design, A @ y), np.exp(proxy * size**2 / 2.0))
-
-        for lhs_rhs, name in ((moments, "E exp(v'x)"), (fourth, "E (v'x)^4 <= 3 |v|^4")):
-            yield search(
-                lhs_rhs, shapes, lambda shape: shape["d"], budget, rng, name=f"{design}: {name}",
-                strength=PROVED,
-            )  # fmt: skip
+        for sides, name in ((moments, "E exp(v'x)"), (fourth, "E (v'x)^4 <= 3 |v|^4")):
+            name = f"{design}: {name}"
+            yield search_instances(sides, shapes, _vector, budget, rng, name=name, strength=PROVED)
         if budget.name != "quick" or design == "gaussian":
-            yield search(
-                image, shapes[:2], lambda shape: shape["d"] * (shape["d"] + 1), budget, rng,
-                name=f"{design}: Definition 2, sharp", strength=PROVED,
-            )  # fmt: skip
+            name = f"{design}: Definition 2, sharp"
+            yield search_instances(
+                moments, shapes[:2], _image, budget, rng, name=name, strength=PROVED
+            )
         yield _orlicz(design, proxy, rng)
         yield from _sampled(design, budget(20_000, 400_000), rng)
     yield from _controls()
+
+
+class _Direction(NamedTuple):
+    """A vector v, and what its length is at most."""
+
+    v: Array
+    size: float
+
+
+def _vector(reader, shape):
+    v = reader.numbers(shape["d"])
+    length = float(np.linalg.norm(v))
+    return None if length > 3.0 else _Direction(v, length)
+
+
+def _image(reader, shape):
+    A, y = reader.numbers(shape["d"], shape["d"]), reader.numbers(shape["d"])
+    size = float(np.linalg.norm(y) * np.linalg.norm(A, 2))
+    return None if size > 3.0 else _Direction(A @ y, size)
 
 
 def _mgf(design, v):
@@ -112,9 +125,13 @@ def _sampled(design, size, rng):
         ("sampled E exp(v'x)", np.exp(products), _mgf(design, v), "E exp(v'x)"),
     ):
         yield Mean(
-            samples, equals=expected, name=f"{design}: {name}", setting={"design": design},
-            quantity=quantity, strength=PROVED,
-        )  # fmt: skip
+            samples,
+            equals=expected,
+            name=f"{design}: {name}",
+            setting={"design": design},
+            quantity=quantity,
+            strength=PROVED,
+        )
 
 
 def _controls():
@@ -135,10 +152,15 @@ def _controls():
     }
     for name, (left, right, v) in found.items():
         yield Condition(
-            left > right * (1.0 + 1e-9), left, right, setting={"law": name, "v": v},
-            name=f"{name} covariates violate it", quantity="E exp(v'x)", strength=PROVED,
+            left > right * (1.0 + 1e-9),
+            left,
+            right,
+            setting={"law": name, "v": v},
+            name=f"{name} covariates violate it",
+            quantity="E exp(v'x)",
+            strength=PROVED,
             measured_is=LOWER if name == "Student-t" else VALUE,
-        )  # fmt: skip
+        )
 
 
 def _largest(left, right, grid):

@@ -5,24 +5,40 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Cases, Curve, Fact, Identity, proved, search, statement
+from linrep.claims import Cases, Curve, Fact, Identity, proved, search_instances, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import (
     DIVERSE,
     NORMALIZED,
-    after,
-    entries,
     instance,
     read_heads,
 )
+from linrep.papers.fedrep.counterexamples import a1_w
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance
+
+
+class _Spectrum(NamedTuple):
+    """Extreme eigenvalues of W*'W*/n, and k."""
+
+    least: float
+    largest: float
+    k: int
+
+
+def _spectrum(reader, shape):
+    W = read_heads(reader, shape)
+    if W is None:
+        return None
+    values = np.linalg.eigvalsh(W.T @ W) / shape["n"]
+    return _Spectrum(values[0], values[-1], shape["k"])
 
 
 @statement(
@@ -32,26 +48,20 @@ from linrep.problems.subspace import distance
     r" > 0,\ \|w_i^*\|_2 = \sqrt k \ \Rightarrow\ \|W_{\mathcal I}^*/\sqrt{rn}\|_F = \sqrt k,\quad"
     r"1 \le \bar\sigma_{\max,*}^2",
     plain="With normalized heads sigma_max^2 is at least 1.",
+    stronger={"lower": 1},
     negative_control={"lower": 1.1},
     hypotheses=(DIVERSE, NORMALIZED),
 )
 def assumption2_3(budget, rng, *, lower=1.0):
     """Search heads, enumerate subsets, and compute the figures' extremes over subsets."""
-
-    def spectrum(shape, x):
-        W = read_heads(shape, x)
-        return None if W is None else np.linalg.eigvalsh(W.T @ W)[[0, -1]] / shape["n"]
-
     shapes = [{"n": n, "k": k} for n, k in ((1, 1), (1, 2), (2, 2), (3, 2), (5, 3))]
     searches = {
-        "1 <= sigma_max^2": lambda shape, values: (lower, values[1]),
-        "sigma_max^2 <= k": lambda shape, values: (lower * values[1], shape["k"]),
-        "sigma_min^2 <= 1": lambda shape, values: (lower * max(values[0], 0.0), 1.0),
+        "1 <= sigma_max^2": lambda of: (lower, of.largest),
+        "sigma_max^2 <= k": lambda of: (lower * of.largest, of.k),
+        "sigma_min^2 <= 1": lambda of: (lower * max(of.least, 0.0), 1.0),
     }
-    for name, lhs_rhs in searches.items():
-        yield search(
-            after(spectrum, lhs_rhs), shapes, entries, budget, rng, name=name, strength=PROVED
-        )
+    for name, sides in searches.items():
+        yield search_instances(sides, shapes, _spectrum, budget, rng, name=name, strength=PROVED)
     norms, extremes, frames = [], [], []
     for n, k in budget(((5, 1), (9, 2)), ((5, 1), (9, 2), (14, 2), (14, 3), (12, 5))):
         truth, _ = instance(n, max(2 * k, 2), k, rng)
@@ -128,6 +138,38 @@ def extreme_subset(W, rn, sign, rng):
 
 
 @statement(
+    "fedrep.assumption2.kappa",
+    place="Section 4.2, below (12): k, kappa and r as constants; below Assumption 2",
+    latex=r"w_i^* \text{ uniform on a circle},\ n \to \infty: \quad \kappa^2 = \frac{1 + s}{1 - s},"
+    r"\ s = \frac{\sin \pi r}{\pi r}, \qquad \kappa^4 \approx \frac{1.48}{r^4}\ (r \to 0)",
+    plain="However many clients there are, kappa over all sets of rn of them grows like 1/r: for "
+    "uniform heads and k = 2 kappa^2 is (1 + s)/(1 - s), s = sin(pi r)/(pi r).",
+    negative_control={"factor": 1.1},
+    stronger={"factor": 0},
+    hypotheses=(NORMALIZED,),
+)
+def kappa_of_r(budget, rng, *, factor=1.0):
+    """Compare extremes over subsets of many heads with those of an arc, and the limit of r = 0.
+
+    The rn heads that are nearest to a line are an arc of angle pi r and the opposite one.
+    """
+    n, found = budget(4000, 40_000), []
+    angles = np.pi * (np.arange(n) + 0.5) / n  # heads and their negatives count the same
+    W = np.sqrt(2.0) * np.column_stack([np.cos(angles), np.sin(angles)])
+    for r in (0.02, 0.1, 0.3, 0.5, 0.9, 1.0):
+        rn = round(r * n)
+        low, high = (extreme_subset(W, rn, sign, rng) for sign in (-1.0, 1.0))
+        share = factor * np.sinc(r)
+        error = max(relative(low, 1.0 - share, 1e-3), relative(high, 1.0 + share))
+        found.append((error, {"r": r, "n": n}))
+        yield Fact("kappa", float(np.sqrt(high / max(low, 1e-300))), setting={"r": r, "k": 2})
+    yield Identity(found, 1e-3, name="extremes over sets of rn clients")
+    small = 1e-3
+    limit = ((1.0 + np.sinc(small)) / (1.0 - np.sinc(small))) ** 2 * small**4
+    yield Fact("kappa^4 r^4 as r goes to 0", float(limit))
+
+
+@statement(
     "fedrep.A1_W",
     place="Appendix A.1, Section 5.1, Assumption 3",
     latex=r"W^* = \sqrt k\,\mathrm{QR}(N(0, 1)^{n \times k}), \qquad \|w_i^*\|_2 = \sqrt k",
@@ -146,12 +188,15 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
             norms = np.sum(W**2, axis=1)
             found = norms if rows == "each" else norms.mean()
             where = {
-                "n": n, "k": k, "mean squared row norm": float(norms.mean()), "Assumption 3": k
-            }  # fmt: skip
+                "n": n,
+                "k": k,
+                "mean squared row norm": float(norms.mean()),
+                "Assumption 3": k,
+            }
             parts["n = k" if n == k else "n > k"].append((relative(found, k), where))
     yield from (proved(item, but=["n > k"]) for item in identities(parts, 1e-10))
     exact = [
-        (Fraction(k), Fraction(k * {"k": k, "n": n}[scale] ** int(power), n), {"n": n, "k": k})
+        (Fraction(k), a1_w.mean(n, k, {"k": k, "n": n}[scale] ** int(power)), {"n": n, "k": k})
         for n, k in ((2, 1), (10, 2), (100, 2))
     ]
     yield Cases(exact, name="n > k: mean squared row norm is k at least", quantity="k")
@@ -169,6 +214,7 @@ def heads_of_appendix(budget, rng, *, power=1.0, scale="k", rows="each"):
     r"(W^*, \eta) \to (cW^*, \eta/c^2)\text{ leaves }\hat B^t",
     plain="Multiplied by sqrt(n), A.1's heads have squared norm k on average; without noise that "
     "factor only rescales the step size.",
+    stronger={"power": 0},
     negative_control={"power": 1.0},
     corrects="fedrep.A1_W",
 )

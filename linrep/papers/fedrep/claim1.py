@@ -11,7 +11,8 @@ from scipy.special import gammaln, logsumexp
 
 from linrep.claims import Cases, Exponent, Fact, Identity, Mean, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of
+from linrep.papers.fedrep._common import DESIGNS, FOUR_DESIGNS, batch_of
+from linrep.papers.fedrep.counterexamples.claim1_proof import left_open
 from linrep.problems import SharedRepresentation
 from linrep.theory.fedrep import one_row_ratios, witness_ratio
 
@@ -64,15 +65,17 @@ def _samples_for_half(X):
     latex=r"m \le d/2 \;\Rightarrow\; \Pr\big[\tfrac1{\sqrt m}\mathcal A \text{ violates 1-RIP"
     r" for every } \delta_1 \in [0, 1)\big] \ge 1 - e^{-cd}; \quad \text{RIP needs } m = \Omega(d)",
     plain="With m <= d/2 samples per client the measurements are not a restricted isometry.",
-    hypotheses=[SUB_GAUSSIAN],
+    hypotheses=[FOUR_DESIGNS],
     negative_control={"share": 1.5},
 )
 def claim1(budget, rng, *, share=0.5):
     """Find the matrix of one row that is measured least, for m up to a share of d."""
     yield Identity(
-        _smallest_ratios(budget, rng, lambda d: max(1, int(share * d))), 1e-12,
-        name="M of one row that is measured least", quantity="|A(M)|^2/(m |M|_F^2)",
-    )  # fmt: skip
+        _smallest_ratios(budget, rng, lambda d: max(1, int(share * d))),
+        1e-12,
+        name="M of one row that is measured least",
+        quantity="|A(M)|^2/(m |M|_F^2)",
+    )
     sizes = budget((8, 16, 32), (8, 16, 32, 64))
     needed = [
         [
@@ -83,9 +86,14 @@ def claim1(budget, rng, *, share=0.5):
         for d in sizes
     ]
     yield Exponent(
-        sizes, needed, at_most=0.0, rng=rng, along="d", of="d over the samples that RIP takes",
+        sizes,
+        needed,
+        at_most=0.0,
+        rng=rng,
+        along="d",
+        of="d over the samples that RIP takes",
         name="d over the m of RIP, growth with d",
-    )  # fmt: skip
+    )
     yield Fact(
         f"samples of a client for RIP with parameter {HALF:g}", 1.0 / np.median(needed[-1]), "d"
     )
@@ -110,9 +118,13 @@ def _excess_of_atom(d):
     for v in np.linspace(0.01, 2.0 * np.sqrt(d), 60):
         # E (u_1)^{2j} = Gamma(j + 1/2) Gamma(d/2) / (Gamma(1/2) Gamma(j + d/2)) on the unit sphere.
         terms = (
-            2 * j * np.log(v * np.sqrt(d + 2.0)) - gammaln(2 * j + 1) + gammaln(j + 0.5)
-            + gammaln(d / 2) - gammaln(0.5) - gammaln(j + d / 2)
-        )  # fmt: skip
+            2 * j * np.log(v * np.sqrt(d + 2.0))
+            - gammaln(2 * j + 1)
+            + gammaln(j + 0.5)
+            + gammaln(d / 2)
+            - gammaln(0.5)
+            - gammaln(j + d / 2)
+        )
         worst = max(worst, np.logaddexp(np.log(p), np.log1p(-p) + logsumexp(terms)) - v**2 / 2)
     return float(worst)
 
@@ -124,48 +136,61 @@ def _excess_of_atom(d):
     r" \frac{d}{2m}\Big] \ge \Pr[\|x_1^1\|^2 \ge d/2] \ge 1 - e^{-cd},"
     r"\text{ which no } \delta_1 < 1 \text{ allows for } m \le d/2",
     plain="The first sample as a row is measured d/(2m) times too large, against any RIP.",
-    hypotheses=[SUB_GAUSSIAN],
+    hypotheses=[FOUR_DESIGNS],
     negative_control={"share": 0.4},
     holds_with={"most": 0.25, "dependent": False},
 )
 def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
     """Check the two steps: the probability for several laws, and what the ratio excludes."""
     # A ratio of at least share d/m contradicts delta if share d/m > 1 + delta.
-    left_open: list[Any] = []
+    parameters: list[Any] = []
     for d in (4, 20, 100):
         for m in range(1, int(most * d) + 1):
-            length = 2 - Fraction(share).limit_denominator(100) * d / m
+            length = left_open(d, m, Fraction(share).limit_denominator(100))
             where = {"d": d, "m": m, "delta_1": float(1 - length / 2)}
-            left_open.append((length, Fraction(0), where))
-    yield Cases(left_open, name="excluded parameters", quantity="length of what is left of [0, 1)")
+            parameters.append((length, Fraction(0), where))
+    yield Cases(parameters, name="excluded parameters", quantity="length of what is left of [0, 1)")
     sizes = np.geomspace(200, 6000, 8).round()
     # Exact numbers: one at each size.
     yield Exponent(
-        sizes, -stats.chi2.logcdf(share * sizes, sizes)[:, None], equals=1.0,
-        along="d", of="-log P[|x|^2 < d/2]", name="normal coordinates",
-    )  # fmt: skip
+        sizes,
+        -stats.chi2.logcdf(share * sizes, sizes)[:, None],
+        equals=1.0,
+        along="d",
+        of="-log P[|x|^2 < d/2]",
+        name="normal coordinates",
+    )
     if dependent:
         yield Exponent(
-            sizes, np.log((sizes + 2.0) / 2.0)[:, None], equals=1.0, along="d",
-            of="-log P[|x|^2 < d/2]", name="dependent coordinates",
+            sizes,
+            np.log((sizes + 2.0) / 2.0)[:, None],
+            equals=1.0,
+            along="d",
+            of="-log P[|x|^2 < d/2]",
+            name="dependent coordinates",
             setting={
                 "x": "0 with probability 2/(d + 2), else uniform on a sphere of squared radius "
                 "d + 2",
-                "d": 20, "P[|x|^2 < d/2]": 1.0 / 11.0,
+                "d": 20,
+                "P[|x|^2 < d/2]": 1.0 / 11.0,
             },
-        )  # fmt: skip
+        )
     size = 20
     zero = np.sum(_with_atom(size, budget(20000, 100000), rng) ** 2, axis=1) < share * size
     if dependent:
         yield Mean(
-            zero, equals=2.0 / (size + 2.0),
-            name="dependent coordinates, their probability", quantity="P[|x|^2 < d/2]",
-        )  # fmt: skip
+            zero,
+            equals=2.0 / (size + 2.0),
+            name="dependent coordinates, their probability",
+            quantity="P[|x|^2 < d/2]",
+        )
         excess = max(_excess_of_atom(size) for size in (2, 5, 20, 100))
         yield Identity(
-            [(max(excess, 0.0), {})], 1e-9, name="dependent coordinates, Assumption 1",
+            [(max(excess, 0.0), {})],
+            1e-9,
+            name="dependent coordinates, Assumption 1",
             quantity="log E exp(v'x) - |v|^2/2",
-        )  # fmt: skip
+        )
     X = np.stack([_covariates("gaussian", 1, 50, 100, rng)[0] for _ in range(budget(50, 400))])
     ratios = witness_ratio(X)
     yield Fact("mean ratio at m = d/2 = 50; 3 - 2/d expected", float(ratios.mean()))
@@ -184,6 +209,8 @@ def claim1_proof(budget, rng, *, share=0.5, most=0.5, dependent=True):
 def claim1_corrected(budget, rng, *, spare=1):
     """Find that row, for m up to d less a spare number; any covariates will do."""
     yield Identity(
-        _smallest_ratios(budget, rng, lambda d: d - spare), 1e-12, quantity="|A(M)|^2/(m |M|_F^2)",
+        _smallest_ratios(budget, rng, lambda d: d - spare),
+        1e-12,
+        quantity="|A(M)|^2/(m |M|_F^2)",
         strength=PROVED,
-    )  # fmt: skip
+    )

@@ -8,14 +8,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
 import linrep as lr
-from linrep.claims import Cases, Exponent, Fact, Frequency, Mean, Threshold, statement
+from linrep.claims import (
+    Cases,
+    Exponent,
+    Fact,
+    Frequency,
+    Mean,
+    Readings,
+    Threshold,
+    Together,
+    statement,
+)
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import draw_seeds
-from linrep.papers.fedrep._common import SUB_GAUSSIAN, instance
+from linrep.papers.fedrep._common import GAUSSIAN, instance
 from linrep.papers.fedrep._runs import fewest_samples
 from linrep.stats import TransitionPoint, transition_point
 from linrep.theory.expectations import least_squares_error, new_client_error
@@ -52,8 +63,11 @@ class Curve:
 
     def count(self, chosen):
         """Return the successes and runs at ratios of equations to unknowns that are chosen."""
-        won = [won for excess, won in zip(self.excess, self.won, strict=True)
-               if chosen(excess / self.unit)]  # fmt: skip
+        won = [
+            won
+            for excess, won in zip(self.excess, self.won, strict=True)
+            if chosen(excess / self.unit)
+        ]
         return np.array([sum(won), self.trials * len(won)])
 
 
@@ -64,7 +78,8 @@ class Curve:
     r"m_{\text{new}} = \Theta(k), \qquad 1 \ll n \ll e^{\Theta(d)}",
     plain="A client needs at most of the order of d/n + log n samples in a federation, d alone, "
     "and k if the representation has already been learned.",
-    hypotheses=[SUB_GAUSSIAN],
+    hypotheses=[GAUSSIAN],
+    stronger={"shared_power": -1, "local_power": 0, "head_power": 0},
     negative_control={"head_power": 2},
 )
 def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
@@ -103,8 +118,9 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
             for d in (3, 10, 100, 1000)
             for n in (2.0, *np.exp(np.linspace(0.7, d / 2.0, 50)))
         ],
-        quantity="(d/n + log n)/d", name="n from 2 to exp(d/2)",
-    )  # fmt: skip
+        quantity="(d/n + log n)/d",
+        name="n from 2 to exp(d/2)",
+    )
     centres = [curve.point.x / curve.unit for curve in curves]
     for word, ratio in (("smallest", min(centres)), ("largest", max(centres))):
         yield Fact(f"{word} n(m - k)/(k(d - k)) at which half of the runs recover B*", ratio)
@@ -115,25 +131,40 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
     place="Section 4.2, against Section 1 (I)",
     latex=r"m_{\text{single client, no collaboration}} = \Theta(d/n + \log n)",
     plain="A single client without collaboration needs of the order of d/n + log n samples.",
-    hypotheses=[SUB_GAUSSIAN],
+    hypotheses=[GAUSSIAN],
     negative_control={"power": 2},
 )
-def single_client(budget, rng, *, shared=True, power=1):
-    """Compare its smallest sufficient m along n and d with d/n + log n, or d if not `shared`."""
-
-    def claimed(n, d):
-        return d**power / n + np.log(n) if shared else d**power + 0.0 * n
-
+def single_client(budget, rng, *, rates=("d/n + log n", "d"), power=1):
+    """Compare its smallest sufficient m along n and d with powers that the rates have there."""
     n, d = budget((1, 4, 16), (1, 4, 16, 64)), (10, 20, 40, 80)
-    found = [_alone(size, 40, rng) for size in n]
-    yield _threshold("alone", "n", n, found, _fitted(n, claimed(np.array(n), 40)), rng)
-    found = [_alone(16, size, rng) for size in d]
-    yield _threshold("alone", "d", d, found, _fitted(d, claimed(16, np.array(d))), rng)
-    if shared and power == 1:
+    lines = {"n": (n, [_alone(size, 40, rng) for size in n])}
+    lines["d"] = d, [_alone(16, size, rng) for size in d]
+    parts = [Together(_alone_against(rate, float(power), lines, rng), name=rate) for rate in rates]
+    if len(parts) == 1:
+        yield from parts
+        return
+    yield Readings(
+        parts,
+        name="rate",
+        phrase="for a single client with no collaboration",
+        printed_elsewhere={"d": "Section 1 (I)"},
+    )
+
+
+def _alone_against(rate, power, lines, rng):
+    """Yield the lines along n and d against a rate, and a size at which d is far above it."""
+    for name, (sizes, found) in lines.items():
+        x = np.array(sizes, dtype=float)
+        n, d = (x, 40.0) if name == "n" else (16.0, x)
+        claimed = d**power + 0.0 * n if rate == "d" else d**power / n + np.log(n)
+        yield _threshold("alone", name, sizes, found, _fitted(x, claimed), rng)
+    if rate != "d" and power == 1:
         yield Cases(
             [_large_both(bits) for bits in (14, 16, 20)],
-            quantity="samples needed", name="no constant up to 1000 will do", predicted_is=UPPER,
-        )  # fmt: skip
+            quantity="samples needed",
+            name="no constant up to 1000 will do",
+            predicted_is=UPPER,
+        )
 
 
 def _large_both(bits, constant=1000):
@@ -150,8 +181,9 @@ single_client.corrected(
     "fedrep.fedhelps.single_client.corrected",
     latex=r"m_{\text{single client, no collaboration}} = \Theta(d)",
     plain="A single client without collaboration needs of the order of d samples, whatever n.",
-    constants={"shared": False},
-    negative_control={"shared": True},
+    constants={"rates": ("d",)},
+    stronger={"power": 0},
+    negative_control={"rates": ("d/n + log n",)},
 )
 
 
@@ -169,7 +201,7 @@ def _fitted(x, y):
     place="Section 1 (I)",
     latex=r"m_{\text{shared}} = \Theta(d/n + \log n)",
     plain="In a federation a client needs at least of the order of d/n + log n samples.",
-    hypotheses=[SUB_GAUSSIAN],
+    hypotheses=[GAUSSIAN],
     negative_control={"ratio_power": 2.0},
 )
 def theta(budget, rng, *, ratio_power=1.0, log_power=1.0):
@@ -203,6 +235,7 @@ theta.corrected(
     plain="In a federation a client needs of the order of d/n samples, and a few however large n "
     "is.",
     constants={"log_power": 0.0},
+    stronger={"ratio_power": 0},
     negative_control={"log_power": 1.0},
 )
 
@@ -294,9 +327,14 @@ def _together(n, d, k, trials, rounds, rng):
         for seed in draw_seeds(rng, trials):
             truth = lr.SharedRepresentation.random(n=n, d=d, k=k, condition=1.0, rng=seed)
             trace = lr.fedrep(
-                truth, m=k + excess, batches="fixed", rounds=rounds, start=0.5,
-                tolerance=RECOVERED, rng=seed,
-            )  # fmt: skip
+                truth,
+                m=k + excess,
+                batches="fixed",
+                rounds=rounds,
+                start=0.5,
+                tolerance=RECOVERED,
+                rng=seed,
+            )
             reached += trace.stop_reason == "converged"
         won.append(reached)
     return Curve(excesses, won, trials, unit)
@@ -309,10 +347,11 @@ def _threshold(name, variable, sizes, found, power, rng):
     """
     points, trials = zip(*found, strict=True)
     bound = name == "federation"
+    claimed: dict[str, Any] = {"at_most" if bound else "equals": float(power)}
     return Threshold(
         sizes, points, margin=MARGIN, rng=rng.spawn(1)[0], runs=sum(trials), along=variable,
         of="m - k" if bound else "smallest sufficient m", name=f"{name} along {variable}",
-        **{"at_most" if bound else "equals": power},
+        **claimed,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from linrep.problems.subspace import distance, frame_at_distance, orthonormalize
     latex=r"\mathrm{dist}(B_1, B_2) = \|\hat B_{1,\perp}^\top \hat B_2\|_2, \qquad"
     r"\sigma_{\min}^2(\hat B^{*\top} \hat B) \ge 1 - \mathrm{dist}^2",
     plain="dist is the sine of the largest principal angle; (68) holds with equality.",
+    stronger={"power": 0},
     negative_control={"power": 2},
 )
 def definition1(budget, rng, *, power=1):

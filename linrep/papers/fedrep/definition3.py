@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Fact, Identity, proved, search, statement
-from linrep.claims.deviations import readings, relative
+from linrep.claims import Fact, Identity, proved, search_instances, statement
+from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import (
     DIVERSE,
     NORMALIZED,
-    after,
-    entries,
     instance,
+    misprinted,
     read_heads,
 )
 
@@ -24,10 +23,11 @@ from linrep.papers.fedrep._common import (
     r"\text{Assumption 3} \Rightarrow \mu(W^*) = 1, \qquad"
     r"\|w_i^*\|_2^2 \le \frac{k}{rn}\|W^*\|_2^2",
     plain="Normalized heads make W* and W* B*' row-wise incoherent with parameter 1.",
+    stronger={"parameter": -1},
     negative_control={"parameter": 0.9},
     hypotheses=(NORMALIZED,),
 )
-def definition3(budget, rng, *, parameter=1.0):
+def definition3(budget, rng, *, parameter=1.0, sentence="Definition 3"):
     """Compute the smallest parameters with and without equal row norms; search for (34)."""
     heads, products = [], []
     text: dict[str, list] = {"Assumption 3 is meant": [], "Assumption 2 as printed": []}
@@ -49,26 +49,43 @@ def definition3(budget, rng, *, parameter=1.0):
             alone["heads"] = max(alone["heads"], _parameter(uneven.W) / np.sqrt(n / k))
             alone["models"] = max(alone["models"], value / np.sqrt(n / d))
 
-    def incoherence(shape, W):
-        right = parameter * np.sqrt(shape["k"] / shape["n"]) * np.linalg.norm(W)
-        return np.linalg.norm(W, axis=1).max(), right
+    def incoherence(W):
+        n, k = W.shape
+        return np.linalg.norm(W, axis=1).max(), parameter * np.sqrt(k / n) * np.linalg.norm(W)
 
-    def spectral(shape, W):
-        return shape["k"], shape["k"] / shape["n"] * np.linalg.norm(W, 2) ** 2 * parameter
+    def spectral(W):
+        n, k = W.shape
+        return k, k / n * np.linalg.norm(W, 2) ** 2 * parameter
 
     shapes = [{"n": n, "k": k} for n, k in ((1, 1), (2, 2), (3, 2), (6, 3))]
-    for name, lhs_rhs in (("Assumption 3: W* has parameter 1", incoherence), ("(34)", spectral)):
-        yield search(
-            after(read_heads, lhs_rhs), shapes, entries, budget, rng, name=name, strength=PROVED
-        )
+    if sentence == "Section 4.2":
+        item = misprinted(text, "Appendix B.1, below Definition 3", name="what ensures it")
+        yield proved(item, but=["Assumption 2 as printed"])
+        for name, value in alone.items():
+            of = {
+                "heads": "W*, one head stretched, over sqrt(n/k)",
+                "models": "W* B*', one head stretched, over sqrt(n/d)",
+            }[name]
+            yield Fact(f"largest parameter of {of}", value)
+        return
+    for name, sides in (("Assumption 3: W* has parameter 1", incoherence), ("(34)", spectral)):
+        yield search_instances(sides, shapes, read_heads, budget, rng, name=name, strength=PROVED)
     found = [
         Identity(heads, 1e-12, name="smallest parameter of W* is 1/sqrt(k)"),
         Identity(products, 1e-12, name="smallest parameter of W* B*' is 1/sqrt(d)"),
-        readings(text, name="Section 4.2: W* B*' has parameter 1"),
     ]
-    yield from (proved(item, but=["Assumption 2 as printed"]) for item in found)
-    yield Fact("largest parameter of W*, one head stretched, over sqrt(n/k)", alone["heads"])
-    yield Fact("largest parameter of W* B*', one head stretched, over sqrt(n/d)", alone["models"])
+    yield from map(proved, found)
+
+
+assumption2 = statement(
+    "fedrep.definition3.assumption2",
+    place="Section 4.2, below Assumption 3",
+    latex=r"\bar\sigma_{\min,*} > 0 \Rightarrow \mu(W^*B^{*\top}) = 1",
+    plain="Assumption 2, client diversity, ensures that the models W* B*' are row-wise incoherent.",
+    constants={"sentence": "Section 4.2"},
+    negative_control={"parameter": 0.5},
+    hypotheses=[DIVERSE],
+)(definition3)
 
 
 def _parameter(M):

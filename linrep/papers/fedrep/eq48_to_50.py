@@ -7,10 +7,11 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, everywhere, proved, statement
-from linrep.claims.deviations import readings, relative
+from linrep.claims import Cases, Readings, everywhere, proved, statement
+from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import sensing
+from linrep.papers.fedrep._common import misprinted, sensing
+from linrep.papers.fedrep.counterexamples.lemma5_eq50 import matrix
 
 
 @statement(
@@ -20,6 +21,7 @@ from linrep.papers.fedrep._common import sensing
     r"(x_i^j)^\top - Q, \qquad \tfrac{1}{rn}\big(\tfrac1m\mathcal A^*\mathcal A(Q) - Q\big)^\top W"
     r"= \tfrac{1}{rnm}\sum_{i,j}\big(\langle x_i^j, q_i\rangle x_i^j w_i^\top - q_i w_i^\top\big)",
     plain="The gradient's deviation from its mean is a sum over clients and samples.",
+    stronger={"share": 0},
     negative_control={"share": 1.1},
 )
 def eq48(budget, rng, *, share=1.0):
@@ -45,7 +47,10 @@ def eq48(budget, rng, *, share=1.0):
             second["sums to rn"].append((error, where))
             # Q and W have rn rows: there are none of the clients left over.
             second["printed, i from 1 to n, r < 1"].append((np.inf, where))
-    found = [readings(first, name="(48)"), readings(second, name="(49)")]
+    found = [
+        misprinted(first, "second line of (48)", name="(48), first line"),
+        misprinted(second, "(50)", name="(49)"),
+    ]
     yield from (proved(item, but=[*list(first)[1:], *list(second)[1:]]) for item in found)
 
 
@@ -70,13 +75,17 @@ def net(d, rng=None):
 )
 def eq50(budget, rng, *, power=2, factor=2):
     """Compare one client and sample in whole numbers, and random matrices on nets of circles."""
-    # x = 2, q = w = 1: the matrix is (2 * 2 * 1 - 1) 1 = 3; of R^1 the only quarter-net is {1, -1}.
+    # The matrix is 3; of R^1 the only quarter-net is {1, -1}.
     x, q, w = 2, 1, 1
-    value = (x * q * x - q) * w
-    exact = [
-        (Fraction(abs(value) ** power), Fraction(factor * abs(value)), {"x": x, "q": q, "w": w})
-    ]
+    value = abs(matrix(x, q, w))
+    exact = [(value**power, factor * value, {"x": x, "q": q, "w": w})]
     yield Cases(exact, name="d = k = rn = m = 1", strength=PROVED)
+    sizes = [
+        (value**power, factor * value, {"x": x, "q": str(q), "w": 1})
+        for x, q in ((10**20, 1), (10**20, Fraction(1, 10**60)))
+        for value in [abs(matrix(x, q, 1))]
+    ]
+    yield Cases(sizes, name="of any size", strength=PROVED)
     cases = []
     for _ in range(budget(200, 2000)):
         d, k = (int(size) for size in rng.integers(1, 3, 2))
@@ -93,6 +102,7 @@ eq50.corrected(
     latex=r"\|M\|_2 \le 2\max_{u \in N_d, v \in N_k} u^\top M v",
     plain="The norm of a matrix, not its square, is at most twice its largest value on nets.",
     constants={"power": 1},
+    stronger={"power": 0, "factor": -1},
     negative_control={"factor": 1},
 )
 
@@ -105,8 +115,25 @@ eq50.corrected(
     "rows are long.",
     negative_control={"slack": Fraction(-1, 10)},
 )
-def conditioning(budget, rng, *, given="complement", slack=Fraction(0)):
+def conditioning(budget, rng, *, given=("complement", "event"), slack=Fraction(0)):
     """Enumerate probabilities of A and E in tenths: P(A) <= P(A | .) + P(complement of E)."""
+    parts = [
+        Cases(_tenths(which, slack), name=which, quantity="P(A)", strength=PROVED)
+        for which in given
+    ]
+    if len(parts) == 1:
+        yield from parts
+        return
+    yield Readings(
+        parts,
+        name="given",
+        phrase="P(... | complement of E)",
+        printed_elsewhere={"event": "the display before, with 9^(d+k)"},
+    )
+
+
+def _tenths(given, slack):
+    """Return P(A) and its bound for all A and E whose probabilities are tenths."""
     tenth = Fraction(1, 10)
     cases = []
     for inside, outside, rest in product(range(11), repeat=3):  # A and E, A without E, E without A
@@ -119,7 +146,7 @@ def conditioning(budget, rng, *, given="complement", slack=Fraction(0)):
         right = tenth * both / size + 1 - event + slack
         where = {"P(A and E)": str(tenth * inside), "P(A)": str(tenth * (inside + outside))}
         cases.append((tenth * (inside + outside), right, {**where, "P(E)": str(event)}))
-    yield Cases(cases, quantity="P(A)", strength=PROVED)
+    return cases
 
 
 conditioning.corrected(
@@ -127,9 +154,19 @@ conditioning.corrected(
     latex=r"P(A) \le P(A \mid \mathcal E) + P(\mathcal E^c)",
     plain="P(A) is at most P(A | E), rows being short in E, plus the probability of the "
     "complement of E.",
-    constants={"given": "event"},
-    negative_control={"given": "complement"},
+    constants={"given": ("event",)},
+    stronger={"slack": -1},
+    negative_control={"given": ("complement",)},
 )
+
+
+def _exact(power):
+    """Return a rational power as `flint.arb` takes it."""
+    from flint import fmpq
+
+    value = Fraction(power)
+    whole = value.denominator == 1
+    return int(value) if whole else fmpq(value.numerator, value.denominator)
 
 
 @statement(
@@ -138,15 +175,18 @@ conditioning.corrected(
     latex=r"e^{-112 k^2\log(rn)} + e^{-121 k^3\log(rn)} \le e^{-111 k^2\log(rn)}, \qquad "
     r"rn\,e^{-111 k^2\log(rn)} \le e^{-110 k^2\log(rn)} \qquad (rn \ge 2)",
     plain="The exponents of the events in the proof of Lemma 5 are right.",
+    stronger={"cost": -1},
     negative_control={"cost": 0},
 )
 def events(budget, rng, *, cost=1):
     """Prove both with q = exp(-k^2 log(rn)), at most 1/2; `cost` is what each exponent loses."""
     yield everywhere(
         # 121 k^3 - 112 k^2 + cost k^2 >= (9 + cost) k^2; divided by q^(112 - cost)
-        lambda q: q**cost + q ** (9 + cost), lambda q: 1 + 0 * q,
-        {"q": (Fraction(0), Fraction(1, 2))}, name="two events of one client",
-    )  # fmt: skip
+        lambda q: q ** _exact(cost) + q ** _exact(9 + cost),
+        lambda q: 1 + 0 * q,
+        {"q": (Fraction(0), Fraction(1, 2))},
+        name="two events of one client",
+    )
     cases = [
         (Fraction(rn), Fraction(rn) ** (cost * k**2), {"rn": rn, "k": k})
         for rn, k in product((2, 3, 10, 1000), (1, 2, 3))

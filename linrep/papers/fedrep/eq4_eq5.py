@@ -23,6 +23,7 @@ from linrep.theory.fedrep import best_single_model
     r"\mathrm{span}\{w_i^*\} = \mathbb R^k \Rightarrow \mathrm{col}(B^*)\text{ is recovered}",
     plain="Minimizers of the personalized objective fit every client; heads that span give "
     "col(B*).",
+    stronger={"factor": 0},
     negative_control={"factor": 0.6},
     hypotheses=(SUB_GAUSSIAN,),
 )
@@ -44,11 +45,15 @@ def ours(budget, rng, *, factor=0.5):
         predicted = factor * np.einsum("id,de,ie->i", gaps, second, gaps)
         means = [
             Mean(
-                losses[:, i], equals=float(predicted[i]), setting={"design": design},
-                weight=1.0 / pairs, quantity="mean loss", strength=PROVED,
+                losses[:, i],
+                equals=float(predicted[i]),
+                setting={"design": design},
+                weight=1.0 / pairs,
+                quantity="mean loss",
+                strength=PROVED,
             )
             for i in range(pairs)
-        ]  # fmt: skip
+        ]
         name = f"loss, {design}" if design in DESIGNS else "loss with E xx' in place of I"
         yield Together(means, name=name)
     fits, spans, lost = [], [], []
@@ -100,6 +105,7 @@ def _best_and_far(truth, rng):
     r"k > 1:\ \mathrm{col}(B^*)\text{ cannot be recovered}",
     plain="A global model fits the mean client, and does not say what col(B*) is for k > 1.",
     hypotheses=[SUB_GAUSSIAN],
+    stronger={"factor": 0},
     negative_control={"factor": 1.0},
 )
 def global_model(budget, rng, *, factor=0.5):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import null_space
 
-from linrep.claims import Cases, proved, statement
+from linrep.claims import Cases, Readings, everywhere, proved, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import DESIGNS, batch_of, exact_heads, instance, moments
@@ -21,9 +21,10 @@ from linrep.problems.subspace import distance
     r"\ A_1 \le \mathrm{dist}_t\big\|I - \tfrac{\eta}{rn}W^\top W\big\|_2\|R^{-1}\|_2",
     plain="The next distance is at most that of the step at fixed heads plus an error, times "
     "|R^-1|.",
+    stronger={"sign": 0, "bound": -1},
     negative_control={"sign": 1.0},
 )
-def eq53_60(budget, rng, *, sign=-1.0):
+def eq53_60(budget, rng, *, sign=-1.0, bound=1.0):
     """Compare lhs and rhs on rounds of any size; signs of the error, and any heads as well."""
     names = ("(53)", "(54)", "(55)", "dist is the norm of (55)")
     parts: dict[str, list] = {name: [] for name in names}
@@ -59,12 +60,48 @@ def eq53_60(budget, rng, *, sign=-1.0):
             first = np.linalg.norm(outside @ B @ shrunk, 2) * size
             second = np.linalg.norm(outside @ error, 2) * size
             slack = 1e-9 * scale * size
-            bounds["(56)"].append((float(after), float(first + second + slack), where))
+            bounds["(56)"].append((float(after), float(bound * (first + second) + slack), where))
             bounds["(58)"].append(
-                (float(second), float(np.linalg.norm(error, 2) * size + slack), where)
+                (float(second), float(bound * np.linalg.norm(error, 2) * size + slack), where)
             )
             right = far * np.linalg.norm(shrunk, 2) * size
-            bounds["(60)"].append((float(first), float(right + slack), where))
+            bounds["(60)"].append((float(first), float(bound * right + slack), where))
     yield from map(proved, identities(parts, 1e-9))
     for name, cases in bounds.items():
         yield Cases(cases, name=name, strength=PROVED)
+
+
+@statement(
+    "fedrep.eq59",
+    place="(59), in the proof of Lemma 6",
+    latex=r"e^{-110 d} + e^{-110 k^2\log(rn)} \le e^{-110 d}",
+    plain="Lemma 5, by which (59) follows, fails with probability at most e^(-110 d).",
+    negative_control={"allowed": ("twice d",)},
+)
+def eq59(budget, rng, *, allowed=("d", "d and k^2 log(rn)")):
+    """Compare the sum of Lemma 5's two probabilities with what a display allows, d = 4, rn = 2."""
+    from flint import arb
+
+    d, k, rn = 4, 1, 2
+    one, other = arb(-110 * d).exp(), (-110 * k**2 * arb(rn).log()).exp()
+    left = {"d": other, "d and k^2 log(rn)": arb(0), "twice d": other - one}
+    parts = [
+        everywhere(
+            lambda probability=left[name]: probability,
+            lambda: arb(0),
+            {},
+            name=name,
+            quantity="probability that is not allowed",
+            setting={"d": d, "k": k, "rn": rn},
+        )
+        for name in allowed
+    ]
+    if len(parts) == 1:
+        yield from parts
+        return
+    yield Readings(
+        parts,
+        name="probability of (59)",
+        phrase="with probability at least 1 - e^(-110d) by Lemma 5",
+        printed_elsewhere={"d and k^2 log(rn)": "(73), and Lemma 5"},
+    )

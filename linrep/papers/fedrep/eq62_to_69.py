@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linrep.claims import Identity, search, statement
+from linrep.claims import Identity, search_instances, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.papers.fedrep._common import after, instance
+from linrep.papers.fedrep._common import instance
 from linrep.problems.subspace import distance
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
@@ -28,23 +28,23 @@ class _Heads(NamedTuple):
     least: float
 
 
-def _read(shape, x):
+def _read(reader, shape):
     """Return the heads that numbers stand for, F as large as it may be."""
     n, k = shape["n"], shape["k"]
-    W, F = x[: n * k].reshape(n, k), x[n * k : 2 * n * k].reshape(n, k)
-    sines = np.sin(x[2 * n * k : 2 * n * k + k])
+    W, F = reader.numbers(n, k), reader.numbers(n, k)
+    sines = np.sin(reader.numbers(k))
+    fraction, delta = 1.0 / (1.0 + reader.number() ** 2), 0.5 / (1.0 + reader.number() ** 2)
     norm = np.linalg.norm(W, 2)
     if norm == 0.0:
         return None
     far = float(np.abs(sines).max())
-    delta = 0.5 / (1.0 + x[-1] ** 2)
     limit = delta / (1.0 - delta) * norm * far
     size = np.linalg.norm(F, 2)
     F = F * (limit / size) if size > 0.0 else F
     values = np.linalg.svd(W, compute_uv=False)
     least = values[-1] if n >= k else 0.0
     D = np.diag(np.sqrt(1.0 - sines**2))
-    return _Heads(W, D, F, delta, far, 1.0 / (1.0 + x[-2] ** 2), values[0], least)
+    return _Heads(W, D, F, delta, far, fraction, values[0], least)
 
 
 def _shrinking(at, cross):
@@ -63,9 +63,9 @@ def _shrinking(at, cross):
     return float(np.linalg.norm(shrunk, 2)), without + 0.5 * cross * (right - without)
 
 
-def _weyl(shape, at):
+def _weyl(at):
     """Return lhs and rhs of (64), signs changed: it bounds an eigenvalue from below."""
-    if shape["n"] < shape["k"]:
+    if len(at.W) < len(at.D):
         return None
     A, F = at.W @ at.D, at.F
     least = np.linalg.svd(A - F, compute_uv=False)[-1] ** 2
@@ -78,9 +78,9 @@ def _weyl(shape, at):
     return float(scale - least), float(scale - claimed)
 
 
-def _apart(shape, at):
+def _apart(at):
     """Return lhs and rhs of (65), without 1 and eta/rn: W* and D apart, F'F left out."""
-    if shape["n"] < shape["k"]:
+    if len(at.W) < len(at.D):
         return None
     A, F = at.W @ at.D, at.F
     least = np.linalg.svd(A, compute_uv=False)[-1] ** 2
@@ -91,23 +91,32 @@ def _apart(shape, at):
     return float(scale - least + crossed), float(scale + claimed)
 
 
-def _by_the_lemma(shape, at):
+def _by_the_lemma(at):
     """Return lhs and rhs of (66): what Lemma 4 makes of the cross term."""
     left = np.linalg.norm(at.F, 2) * np.linalg.norm(at.W @ at.D, 2)
     return float(left), float(at.delta / (1.0 - at.delta) * at.largest**2)
 
 
-def _joined(shape, x):
+class _Deviations(NamedTuple):
+    """delta_k, delta'_k and sigma_max^2."""
+
+    head: float
+    pull: float
+    square: float
+
+
+def _deviations(reader, shape):
+    head, pull, square = reader.numbers(3)
+    return _Deviations(0.5 / (1.0 + head**2), pull**2, 1.0 + square**2)
+
+
+def _joined(at):
     """Return lhs and rhs of (69): delta_k and delta'_k give way to their sum."""
-    delta, prime = 0.5 / (1.0 + x[0] ** 2), x[1] ** 2
-    if delta + prime >= 1.0:
+    total = at.head + at.pull
+    if total >= 1.0:
         return None
-    square = 1.0 + x[2] ** 2
-    total = delta + prime
-    return (
-        2.0 * delta / (1.0 - delta) * square + prime,
-        2.0 * total / (1.0 - total) * square,
-    )
+    left = 2.0 * at.head / (1.0 - at.head) * at.square + at.pull
+    return left, 2.0 * total / (1.0 - total) * at.square
 
 
 @statement(
@@ -119,30 +128,36 @@ def _joined(shape, x):
     r"\sigma_{\min}^2(B^{*\top}B) + 2\eta\frac{\delta_k}{1-\delta_k}\sigma_{\max}^2",
     plain="With heads near W*B*'B a step at fixed heads shrinks the distance: the norm of I - "
     "(eta/rn) W'W is at most that of (67).",
+    stronger={"factor": -1, "cross": -1},
     negative_control={"cross": 0.5},
 )
 def eq67(budget, rng, *, factor=4.0, cross=2.0):
     """Search over W*, angles, step sizes and F at its limit; no use is made of (64)'s condition."""
     shapes = [{"n": 1, "k": 1}, {"n": 2, "k": 2}, {"n": 4, "k": 2}, {"n": 5, "k": 4}]
 
-    def length(shape):
-        return 2 * shape["n"] * shape["k"] + shape["k"] + 2
-
-    def largest(shape, at):
+    def largest(at):
         return float(np.linalg.norm(at.W @ at.D - at.F, 2) ** 2), factor * float(at.largest**2)
 
-    for name, lhs_rhs in (
+    # Angles 0 and 90 degrees, and F of the size of W* in the direction of the first: (62) is sharp.
+    sharp = np.array([1.0, 0.0, 0.0, 1.0, -1.0, 0.0, 0.0, 0.0, 0.0, np.pi / 2, 0.0, 0.0])
+    for name, sides in (
         ("(62)", largest),
         ("(64) without its condition", _weyl),
         ("(65)", _apart),
         ("(66)", _by_the_lemma),
-        ("(67)", lambda shape, at: _shrinking(at, cross)),
+        ("(67)", lambda at: _shrinking(at, cross)),
     ):
-        yield search(
-            after(_read, lhs_rhs), shapes[: budget(2, 4)], length, budget, rng, name=name,
+        yield search_instances(
+            sides,
+            shapes[: budget(2, 4)],
+            _read,
+            budget,
+            rng,
+            name=name,
+            known=[(shapes[1], sharp)],
             strength=PROVED,
-        )  # fmt: skip
-    yield search(_joined, [{}], lambda shape: 3, budget, rng, name="(69)", strength=PROVED)
+        )
+    yield search_instances(_joined, [{}], _deviations, budget, rng, name="(69)", strength=PROVED)
     cases = []
     for _ in range(budget(50, 200, 1000)):
         k = int(rng.integers(1, 5))

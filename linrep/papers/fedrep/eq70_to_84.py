@@ -12,7 +12,7 @@ from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.tables import cells
 from linrep.papers.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
-from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, instance
+from linrep.papers.fedrep._common import DESIGNS, GAUSSIAN_ASSUMPTIONS, instance
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
 
@@ -68,9 +68,11 @@ def _no_stretch(budget, rng):
         norms.append((1.0 - np.linalg.eigvalsh(found)[0] - 1e-10 * scale, 0.0, where))
     yield Identity(formula, 1e-9, name="one batch: R'R = I + a square", strength=PROVED)
     yield Cases(
-        norms, name="one batch: norm of R^-1 at most 1, hence (84)", strength=PROVED,
+        norms,
+        name="one batch: norm of R^-1 at most 1, hence (84)",
+        strength=PROVED,
         quantity="1 less the least eigenvalue of R'R and rounding",
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -81,7 +83,8 @@ def _no_stretch(budget, rng):
     r"\Big)Bx \le 2\eta\delta_k'",
     plain="Orthonormalizing increases the distance only by a factor near 1, since the gradient "
     "has a small component in span(B).",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=GAUSSIAN_ASSUMPTIONS,
+    stronger={"size_power": 1},
     negative_control={"size_power": 1.0},
 )
 def eq84(budget, rng, *, size_power=0.5):
@@ -103,9 +106,13 @@ def eq84(budget, rng, *, size_power=0.5):
     yield from _no_stretch(budget, rng)
     for name, entries in rows.items():
         yield Constant(
-            pd.DataFrame(entries), ["rn"], by=_GRID, rng=rng, name=f"two batches: {name}",
+            pd.DataFrame(entries),
+            ["rn"],
+            by=_GRID,
+            rng=rng,
+            name=f"two batches: {name}",
             label="c needed",
-        )  # fmt: skip
+        )
     terms, norms = [], []
     for _, step, prime in _steps(budget, rng, False, budget(100, 300, 1000), size_power):
         terms.append(_first_term(step) / prime)
@@ -123,7 +130,7 @@ def eq84(budget, rng, *, size_power=0.5):
     r"\le 2\eta\delta_k'",
     plain="The norm by which (73) bounds the first term of (72) is small, although heads and "
     "gradient use the same batch.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=GAUSSIAN_ASSUMPTIONS,
     negative_control={"size_power": 1.0},
 )
 def eq73(budget, rng, *, batches="same", size_power=0.5):
@@ -147,8 +154,17 @@ eq73.corrected(
     plain="The norm by which (73) bounds the first term of (72) is small if the gradient uses a "
     "second batch, independent of the heads.",
     constants={"batches": "split"},
+    stronger={"size_power": 1},
     negative_control={"batches": "same"},
 )
+
+
+def _ball(value):
+    """Return a rational number as `flint.arb` takes it."""
+    from flint import fmpq
+
+    value = Fraction(value)
+    return fmpq(value.numerator, value.denominator)
 
 
 @statement(
@@ -162,9 +178,10 @@ eq73.corrected(
     r"\tfrac{\delta_k^2}{(1 - \delta_k)^2}\bar\sigma_{\max}^2",
     plain="If the bound of Lemma 4 holds, the second term of (72) is as small as the heads' "
     "errors.",
+    stronger={"sign": 0, "bound": -1, "total": -1},
     negative_control={"sign": 1.0},
 )
-def eq70_83(budget, rng, *, sign=-1.0):
+def eq70_83(budget, rng, *, sign=-1.0, bound=1.0, total=2):
     """Compare lhs and rhs of each step for any heads near W*B*'B, and any gradient."""
     names = ("(70)", "(72)", "(74)", "(76)", "(81)")
     parts: dict[str, list] = {name: [] for name in names}
@@ -215,16 +232,24 @@ def eq70_83(budget, rng, *, sign=-1.0):
                 ("(80)", 2.0 * eta / n * size * largest, 2.0 * eta * ratio * sigma**2),
                 ("(81)", second, 2.0 * eta * ratio**2 * sigma**2),
             ):
-                bounds[name].append((float(left), float(right + slack), where))
+                bounds[name].append((float(left), float(bound * right + slack), where))
     yield from map(proved, identities(parts, 1e-9))
     for name, cases in bounds.items():
         yield Cases(cases, name=f"{name}, bound", strength=PROVED)
-    # (82), times (1 - delta)^2/delta, and (83), where sigma_max^2 >= 1 and delta + delta' < 1:
+    yield from _sums(total)
+
+
+def _sums(total):
+    """Yield (82), times (1 - delta)^2/delta, and (83), sigma_max^2 >= 1 and delta + delta' < 1."""
     yield everywhere(
-        lambda delta: (1 - delta) + delta, lambda delta: 2 + 0 * delta,
-        {"delta": (Fraction(0), Fraction(1))}, name="(82)",
-    )  # fmt: skip
+        lambda delta: (1 - delta) + delta,
+        lambda delta: _ball(total) + 0 * delta,
+        {"delta": (Fraction(0), Fraction(1))},
+        name="(82)",
+    )
     yield everywhere(
-        lambda total: (1 - total) ** 2, lambda total: 2 + 0 * total,
-        {"total": (Fraction(0), Fraction(1))}, name="(83), what delta' contributes",
-    )  # fmt: skip
+        lambda both: (1 - both) ** 2,
+        lambda both: _ball(total) + 0 * both,
+        {"both": (Fraction(0), Fraction(1))},
+        name="(83), what delta' contributes",
+    )

@@ -8,6 +8,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, statement
 from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep.counterexamples.eq85 import right_half as right_half_of_85
 
 _GAINS = [Fraction(1, 4), Fraction(1, 5), Fraction(1, 10), Fraction(1, 1000)]
 _SHARES = [Fraction(step, 200) for step in range(41)]  # y/a from 0 to 1/5
@@ -23,19 +24,19 @@ def _grid(lhs_rhs, limit):
     ]
 
 
-def _excess(a, share):
-    """Return the excess of the conclusion, squared, over a: (1 - a + 2y)^2 <= (1 - 4y)(1 - a/2)."""
-    return 2 * (2 * share - 1) + 4 * share + Fraction(1, 2) + a * ((2 * share - 1) ** 2 - 2 * share)
+def _excess(a, share, kept):
+    """Return the excess of the conclusion over a: (1 - a + 2y)^2 <= (1 - 4y)(1 - kept a)."""
+    return 2 * (2 * share - 1) + 4 * share + kept + a * ((2 * share - 1) ** 2 - 4 * kept * share)
 
 
-def _conclusion(limit):
+def _conclusion(limit, kept):
     """Return cases of the conclusion; its excess is convex in y/a and linear in a.
 
     So the corners of the box 0 < a <= 1/4, 0 <= y/a <= limit decide for all of it. At a = 0, the
     excess is taken after division by a.
     """
     return [
-        (_excess(a, share), 0, {"a": str(a), "y/a": str(share)})
+        (_excess(a, share, kept), 0, {"a": str(a), "y/a": str(share)})
         for a in (Fraction(0), Fraction(1, 4))
         for share in (Fraction(0), limit)
     ]
@@ -70,7 +71,7 @@ def _largest_share():
     "Lemma 6, is true.",
     negative_control={"divisor": 4},
 )
-def eq85(budget, rng, *, divisor=5, errors=1, right_half=True):
+def eq85(budget, rng, *, divisor=5, errors=1, right_half=True, kept=Fraction(1, 2)):
     """Evaluate each step in exact fractions, a in (0, 1/4], y/a from 0 to 1/divisor.
 
     The left half of (85) has `errors` times y, and the right half can be left out.
@@ -82,13 +83,16 @@ def eq85(budget, rng, *, divisor=5, errors=1, right_half=True):
     yield Cases(ratio, name="delta/(1 - delta)^2 < 25 delta/16", strength=PROVED)
     halves = {"(85), left half": lambda a, y: (1 - a + errors * y, 1 - 4 * y)}
     if right_half:
-        halves["(85), right half"] = lambda a, y: (1 - 4 * y, 1 - a / 2)
+        halves["(85), right half"] = right_half_of_85
     for name, lhs_rhs in halves.items():
         yield Cases(_grid(lhs_rhs, limit), name=name, strength=PROVED)
     left = delta / (1 - delta) ** 2  # the largest y/a, at E0/kappa^2 = 1
     for name, share in ((f"y <= a/{divisor}", limit), ("the hypothesis", left)):
         yield Cases(
-            _conclusion(share), name=f"conclusion from {name}", quantity="excess", strength=PROVED
+            _conclusion(share, kept),
+            name=f"conclusion from {name}",
+            quantity="excess",
+            strength=PROVED,
         )
     yield Fact("largest y/a that the hypothesis leaves", float(left))
     yield Fact("largest y/a with which the conclusion holds", _largest_share())
@@ -101,5 +105,6 @@ eq85.corrected(
     plain="With 6 in place of 5 each step from (84) to (85), and so to the contraction of Lemma "
     "6, is true.",
     constants={"divisor": 6, "errors": 2, "right_half": False},
+    stronger={"divisor": -1, "errors": 1, "kept": 1},
     negative_control={"divisor": 5},
 )

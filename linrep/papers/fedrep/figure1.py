@@ -42,18 +42,29 @@ def figure1(budget, rng, *, best="FedRep"):
             for other in ("FedRep", "local", "global model"):
                 if other != best:
                     yield Paired(
-                        errors[best], errors[other], quantity="median ratio of errors",
-                        name=f"{best} below {other}, {where}", setting=setting,
-                    )  # fmt: skip
+                        errors[best],
+                        errors[other],
+                        quantity="median ratio of errors",
+                        name=f"{best} below {other}, {where}",
+                        setting=setting,
+                    )
             yield Paired(
-                errors["global model"], errors["floor"], tie=SAME, same=True, setting=setting,
-                quantity="median ratio of errors", name=f"global as best single model, {where}",
-            )  # fmt: skip
+                errors["global model"],
+                errors["floor"],
+                tie=SAME,
+                same=True,
+                setting=setting,
+                quantity="median ratio of errors",
+                name=f"global as best single model, {where}",
+            )
             if m < 17:  # further up the mean is infinite, or its samples too far from normal
                 yield Mean(
-                    errors["local"] / errors["local, expected"], equals=1.0, setting=setting,
-                    quantity="local error over its mean", name=f"local in closed form, {where}",
-                )  # fmt: skip
+                    errors["local"] / errors["local, expected"],
+                    equals=1.0,
+                    setting=setting,
+                    quantity="local error over its mean",
+                    name=f"local in closed form, {where}",
+                )
             long = errors[["FedRep", "local", "global model"]].melt(
                 var_name="series", value_name="y"
             )

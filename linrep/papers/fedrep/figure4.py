@@ -50,18 +50,24 @@ def figure4(budget, rng, *, better="FedRep"):
         # Heads of the training clients have mean square 2 * 2/100.
         predicted = float(least_squares_error(FIGURE.d, m, signal=1.0, noise=noise / 0.2))
         yield Mean(
-            errors[m, "local"], equals=predicted, name=f"local in closed form, m_new = {m}",
-            quantity="mean error over the zero model's", setting={"m_new": m},
-        )  # fmt: skip
+            errors[m, "local"],
+            equals=predicted,
+            name=f"local in closed form, m_new = {m}",
+            quantity="mean error over the zero model's",
+            setting={"m_new": m},
+        )
     yield Curve(_new_client_table(errors))
 
 
 def _ordered(smaller, larger, name, **setting):
     """Return the comparison of two errors, named after the new clients' samples."""
     return Paired(
-        smaller, larger, name=f"{name}, m_new = {setting['m_new']}", setting=setting,
+        smaller,
+        larger,
+        name=f"{name}, m_new = {setting['m_new']}",
+        setting=setting,
         quantity="median ratio of errors",
-    )  # fmt: skip
+    )
 
 
 _AVERAGES = {"median of new clients": "FedRep, median", "mean over new clients": "FedRep"}
@@ -86,6 +92,7 @@ def threshold(budget, rng, *, excess=0):
             for name, column in _AVERAGES.items()
         ],
         name="accurate",
+        phrase="allows an accurate model to be found",
     )
     for name, column in _AVERAGES.items():
         for m in sizes[:3]:
@@ -127,9 +134,12 @@ def figure4_fedsgd(budget, rng, *, start="random"):
     method = f"FedSGD, {start} start"
     errors = _new_clients(rng, budget(20, 60, 300), (5, 10, 20), ("FedRep", method))
     yield Paired(
-        np.full(len(errors), 0.5), errors[0, method], name="far from B*",
-        quantity="median of 1/2 over the distance", setting={"start": start},
-    )  # fmt: skip
+        np.full(len(errors), 0.5),
+        errors[0, method],
+        name="far from B*",
+        quantity="median of 1/2 over the distance",
+        setting={"start": start},
+    )
     limit = np.full(len(errors), ACCURATE)
     for m in (5, 10, 20):
         one, other = errors[m, "FedRep"], errors[m, method]

@@ -82,10 +82,14 @@ def _descend(n, m, seed, method, multiple):
     """Return the rounds to distance 1e-6, and to 1e-6 of the zero model's loss, without noise."""
     truth, data = draw_problem(FIGURE, seed, n=n, m=m, heads=CONVENTIONS["text"]["heads"])
     trace = lr.fedrep(
-        data, rounds=4000 if n < 100 else 1500, **FIGURE.options(method),
-        start=lr.projected_gradient_start(data, FIGURE.k), tolerance=1e-6, rng=seed,
+        data,
+        rounds=4000 if n < 100 else 1500,
+        **FIGURE.options(method),
+        start=lr.projected_gradient_start(data, FIGURE.k),
+        tolerance=1e-6,
+        rng=seed,
         step_size=multiple * theorem_step_size(truth, n),
-    )  # fmt: skip
+    )
     zero = 0.5 * np.mean(np.sum(truth.theta**2, axis=1))
     low = np.flatnonzero(trace["loss"][1:] <= 1e-6 * zero)
     return {"distance": until(trace), "loss": 1.0 + low[0] if low.size else np.inf}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 
@@ -11,25 +12,18 @@ from linrep.claims import Cases, Identity, Readings, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import SUB_GAUSSIAN, instance
+from linrep.papers.fedrep.counterexamples.global_minima import (
+    inverse,
+    loss,
+    losses,
+    times,
+    transposed,
+)
 from linrep.problems.subspace import distance, random_frame
 
 #: Heads of norm sqrt(2), of two clients and of three; B* is the first two columns of I.
 _HEADS = (((1, 1), (1, -1)), ((1, 1), (1, -1), (-1, 1)))
 _CHANGES = (((1, 1), (0, 1)), ((2, 1), (1, 1)), ((0, -3), (1, 2)), ((1, 0), (0, 1)))
-
-
-def _inverse(Q):
-    """Return the inverse of a 2 x 2 matrix of whole numbers, in fractions."""
-    (a, b), (c, d) = Q.tolist()
-    return np.array([[d, -b], [-c, a]], dtype=object) * Fraction(1, a * d - b * c)
-
-
-def _loss(models, theta):
-    """Return (7), of noise-free labels, in fractions: the sum over clients of |b w_i - theta_i|^2.
-
-    Over 2n. `models` holds B w_i in rows.
-    """
-    return sum((models - theta).ravel() ** 2) / Fraction(2 * len(theta))
 
 
 @statement(
@@ -43,28 +37,22 @@ def _loss(models, theta):
 def global_minima(budget, rng, *, pair="printed", excess=0):
     """Compute the loss of the pairs in fractions, for two clients and three, and four Q."""
     cases: dict[str, list] = {}
-    for heads in _HEADS:
-        W, B = np.array(heads, dtype=object), np.eye(3, 2, dtype=int).astype(object)
-        theta = W @ B.T
-        for change in _CHANGES:
-            Q = np.array(change, dtype=object)
-            inverse, frame = _inverse(Q), B @ Q.T
-            where = {"W": [list(row) for row in heads], "Q": [list(row) for row in change]}
-            models = {}
-            if pair == "printed":
-                if len(W) == 2:  # else Q^-1 W* has no shape
-                    models["heads in rows, n = k"] = (inverse @ W) @ frame.T
-                models["heads in columns"] = (frame @ (inverse @ W.T)).T
-            else:
-                models["W* Q^-1"] = (W @ inverse) @ frame.T
-            for name, found in models.items():
-                loss = _loss(found, theta) + excess * Fraction(1, 2)
-                cases.setdefault(name, []).append((loss, Fraction(0), where))
+    B = [[Fraction(i == j) for j in range(2)] for i in range(3)]
+    for heads, change in product(_HEADS, _CHANGES):
+        W, Q = ([[Fraction(x) for x in row] for row in matrix] for matrix in (heads, change))
+        found = losses(W, B, Q)
+        if pair != "printed":
+            models = times(times(W, inverse(Q)), transposed(times(B, transposed(Q))))
+            found = {"W* Q^-1": loss(models, times(W, transposed(B)))}
+        where = {"W": [list(row) for row in heads], "Q": [list(row) for row in change]}
+        for name, value in found.items():
+            case = (value + excess * Fraction(1, 2), Fraction(0), where)
+            cases.setdefault(name, []).append(case)
     parts = [
         Cases(found, name=name, quantity="loss", strength=PROVED) for name, found in cases.items()
     ]
     if pair == "printed":
-        yield Readings(parts, name="(Q^-1 W*, B* Q')")
+        yield Readings(parts, name="(Q^-1 W*, B* Q')", phrase="(Q^-1 W*, B* Q')")
         return
     yield from parts
     yield Identity(_only(budget, rng), 1e-9, name="there are no others", strength=PROVED)
@@ -131,10 +119,14 @@ def needed(budget, rng, *, missing=1):
     yield Readings(
         [
             Identity(
-                same, 1e-10, name="heads of all clients", strength=PROVED,
+                same,
+                1e-10,
+                name="heads of all clients",
+                strength=PROVED,
                 quantity="deviation of the data, or of the distance from 1",
             ),
             Cases(ends, name="heads of each round, rn < k", quantity="distance not reached"),
         ],
         name="who does not span R^k",
-    )  # fmt: skip
+        phrase="if we do not have client solutions that span R^k",
+    )

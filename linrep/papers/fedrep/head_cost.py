@@ -95,6 +95,7 @@ def closed_form(m, k):
     latex=r"\hat w = \arg\min_w \hat f_i^t(w, B)\text{ in }O(mk^2 + k^3)\text{ operations}",
     plain="A head takes O(m k^2 + k^3) operations, once the features B'x of the samples are "
     "computed.",
+    stronger={"power": -1},
     negative_control={"power": 1},
 )
 def heads_cost(budget, rng, *, power=2):
@@ -116,6 +117,7 @@ def heads_cost(budget, rng, *, power=2):
             Cases(whole, name="from samples and B", quantity="operations"),
         ],
         name="what is given",
+        phrase="solve for the optimal w directly in only O(mk^2 + k^3) operations",
     )
     yield Fact("operations with features given, m = 5, k = 2", count(5, 2))
     yield Fact("operations with those of the features, d = 10", count(5, 2, d=10))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Cases, Condition, Curve, Fact, Missing, search, statement
+from linrep.claims import Cases, Condition, Curve, Fact, Missing, search_instances, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.measurements import Array
 from linrep.papers.fedrep._common import DESIGNS, instance
+from linrep.papers.fedrep.counterexamples import heads_gd as heads_gd_counterexample
 
 
 @statement(
@@ -40,12 +42,16 @@ def heads_gd(budget, rng, *, factor=1.0, power=0.0):
     points = pd.concat(
         pd.DataFrame(
             {
-                "panel": "k = 32", "series": name, "x": large["condition"], "y": large[name],
-                "xlabel": "condition number of $G^i$", "ylabel": r"updates per $\log(1/\epsilon)$",
+                "panel": "k = 32",
+                "series": name,
+                "x": large["condition"],
+                "y": large[name],
+                "xlabel": "condition number of $G^i$",
+                "ylabel": r"updates per $\log(1/\epsilon)$",
             }
         )
         for name in _METHODS
-    )  # fmt: skip
+    )
     yield Curve(points[points["y"] > 1e-6].sort_values("x"))
 
 
@@ -65,35 +71,28 @@ def _worst_batches(counts, method, power, factor=1.0, name="", strength=""):
     for place in share.groupby([counts["k"], counts["m"]]).idxmax():
         row = counts.loc[place]
         where = {
-            "m": int(row["m"]), "k": int(row["k"]), "epsilon": float(row["epsilon"]),
-            "log(1/epsilon)": float(row["log"]), "eigenvalues of G": row["eigenvalues"],
+            "m": int(row["m"]),
+            "k": int(row["k"]),
+            "epsilon": float(row["epsilon"]),
+            "log(1/epsilon)": float(row["log"]),
+            "eigenvalues of G": row["eigenvalues"],
             "first error": row["error"],
-        }  # fmt: skip
+        }
         cases.append((float(share[place]), 1.0, where))
-    return Cases(
-        cases, name=name, quantity="updates needed over those allowed", strength=strength
-    )  # fmt: skip
+    return Cases(cases, name=name, quantity="updates needed over those allowed", strength=strength)
 
 
 def _two_directions(power, factor):
-    """Return what one update leaves of the loss at best, in fractions; two can leave nothing.
-
-    G = diag(1, 1/100) is that of m = k = 2 samples. The loss is error' G error/2 with gradient g =
-    G error, and along g its smallest value is lower by (g'g)^2/(2 g'Gg).
-    """
-    spectrum, error = (Fraction(1), Fraction(1, 100)), (Fraction(1), Fraction(100))
-    gradient = [a * b for a, b in zip(spectrum, error, strict=True)]
-    loss = sum(a * b**2 for a, b in zip(spectrum, error, strict=True))
-    curvature = sum(a * b**2 for a, b in zip(spectrum, gradient, strict=True))
-    left = 1 - sum(a**2 for a in gradient) ** 2 / curvature / loss
-    epsilon = Fraction(1, 2)
+    """Return what one update leaves of the loss at best, in fractions; two can leave nothing."""
+    left, epsilon = heads_gd_counterexample.sides()
     allowed = math.ceil(factor * 100.0**power * math.log(1 / epsilon))
     where = {"eigenvalues of G": [1.0, 0.01], "first error": [1.0, 100.0], "updates": allowed}
     case: Any = (left if allowed == 1 else Fraction(0), epsilon, where)
     return Cases(
         [case],
-        name="two directions, in fractions", quantity="share of the loss that is left",
-    )  # fmt: skip
+        name="two directions, in fractions",
+        quantity="share of the loss that is left",
+    )
 
 
 def _slopes(counts):
@@ -121,10 +120,14 @@ def _count_updates(budget, rng):
                 error = _rounded((left.T @ (x @ theta))[kept] / values[kept])
                 condition = spectrum.max() / spectrum.min()
                 shared = {
-                    "k": k, "m": m, "ratio": ratio, "condition": condition,
-                    "eigenvalues": spectrum.tolist(), "error": error.tolist(),
+                    "k": k,
+                    "m": m,
+                    "ratio": ratio,
+                    "condition": condition,
+                    "eigenvalues": spectrum.tolist(),
+                    "error": error.tolist(),
                     "batch": len(rows) // len(_EPSILONS),
-                }  # fmt: skip
+                }
                 for epsilon in _EPSILONS:
                     found = dict(zip(_METHODS, _updates(spectrum, error, epsilon), strict=True))
                     rows.append(shared | found | {"epsilon": epsilon, "log": np.log(1.0 / epsilon)})
@@ -141,19 +144,21 @@ def _updates(spectrum, error, epsilon):
     longest = 1.0 / spectrum.max()
     best = 2.0 / (spectrum.max() + spectrum.min())
     weights = error**2
-    yield _first(spectrum, weights, longest, epsilon**2)
-    yield _first(spectrum, weights, best, epsilon**2)
-    yield _first(spectrum, weights * spectrum, best, epsilon)
+    log = np.log(epsilon)
+    yield _first(spectrum, weights, longest, 2.0 * log)
+    yield _first(spectrum, weights, best, 2.0 * log)
+    yield _first(spectrum, weights * spectrum, best, log)
     yield _krylov(spectrum, error, epsilon)
 
 
-def _first(spectrum, weights, step, share):
+def _first(spectrum, weights, step, log_share):
     """Return the first s at which sum of weights (1 - step lambda)^(2s) is a share of that at 0."""
     with np.errstate(divide="ignore"):
-        logs = 2.0 * np.log(np.abs(1.0 - step * spectrum))
+        logs, sizes = 2.0 * np.log(np.abs(1.0 - step * spectrum)), np.log(weights)
+    limit = log_share + np.log(weights.sum())
 
     def reached(s):
-        return np.sum(weights * np.exp(s * logs)) <= share * weights.sum()
+        return np.logaddexp.reduce(sizes + s * logs) <= limit
 
     high = 1
     while not reached(high):
@@ -195,33 +200,51 @@ def _krylov(spectrum, error, epsilon):
     r"\text{step }1/\lambda_{\max}(G^i),\ \epsilon \to 0",
     plain="On each batch a head is within epsilon of its minimizer after O(log(1/epsilon)) "
     "gradient updates, with a factor that depends on the batch.",
+    stronger={"power": -1},
     negative_control={"power": 0.5},
 )
 def heads_gd_order(budget, rng, *, power=1.0):
-    """Follow the updates on batches of m = k/2 to 20 k samples down to epsilon = 1e-140."""
-    epsilons = np.array([1e-20, 1e-40, 1e-80, 1e-140])
+    """Follow the updates on batches of m = k/2 to 20 k samples down to epsilon = exp(-1e6)."""
+    depths = np.array([1e3, 1e4, 1e5, 1e6])  # log(1/epsilon)
     counts = _count_updates(budget, rng)
     batches = counts.groupby("batch")[["m", "k", "condition", "eigenvalues", "error"]].first()
-    logs, slopes, factors = np.log(np.log(1.0 / epsilons)), [], []
+    slopes, factors = [], []
     for row in batches.to_dict("records"):
         spectrum, error = np.array(row["eigenvalues"]), np.array(row["error"])
-        updates = [
-            _first(spectrum, error**2, 1.0 / spectrum.max(), epsilon**2) for epsilon in epsilons
-        ]
-        factors.append(updates[-1] / np.log(1.0 / epsilons[-1]))
-        *_, before, last = np.diff(np.log(updates)) / np.diff(logs)
+        updates = [_first(spectrum, error**2, 1.0 / spectrum.max(), -2.0 * at) for at in depths]
+        factors.append(updates[-1] / depths[-1])
+        *_, before, last = np.diff(np.log10(updates))
         slopes.append((float(last), float(abs(last - before)), row))
     slope, bend, where = max(slopes, key=lambda found: found[0] + found[1])
-    margin = 0.1
+    margin = 0.02
     if slope - bend <= power + margin < slope + bend:
         yield Missing("the exponent still changes with epsilon", "smaller epsilon")
     else:
         yield Condition(
-            slope + bend <= power + margin, slope, power, n_trials=len(slopes), setting=where,
-            quantity="exponent of updates in log(1/epsilon)", strength=PROVED,
-        )  # fmt: skip
+            slope + bend <= power + margin,
+            slope,
+            power,
+            n_trials=len(slopes),
+            setting=where,
+            quantity="exponent of updates in log(1/epsilon)",
+            strength=PROVED,
+        )
     yield Fact("smallest updates over log(1/epsilon) of a batch", float(min(factors)))
     yield Fact("largest updates over log(1/epsilon) of a batch", float(max(factors)))
+
+
+class _Descent(NamedTuple):
+    """Eigenvalues of G^i, the first error along its eigenvectors, and epsilon."""
+
+    spectrum: Array
+    error: Array
+    epsilon: float
+
+
+def _descent(reader, shape):
+    spectrum = np.exp(np.clip(reader.numbers(shape["k"]), -9.0, 9.0))
+    error = reader.numbers(shape["k"])
+    return _Descent(spectrum, error, 10.0 ** -min(1.0 + abs(reader.number()), 12.0))
 
 
 @statement(
@@ -231,43 +254,44 @@ def heads_gd_order(budget, rng, *, power=1.0):
     r"\kappa(G^i)\log(1/\epsilon),\quad\text{step }1/\lambda_{\max}(G^i)",
     plain="A head is within epsilon of its minimizer after cond(G^i) log(1/epsilon) gradient "
     "updates, whether or not its loss is strongly convex.",
+    stronger={"power": -1, "factor": -1},
     negative_control={"power": 0.5},
     corrects="fedrep.heads_gd",
 )
-def heads_gd_corrected(budget, rng, *, power=1.0):
+def heads_gd_corrected(budget, rng, *, power=1.0, factor=1.0):
     """Search spectra for more updates than that, and count them on batches."""
 
-    def lhs_rhs(shape, x):
-        k = shape["k"]
-        spectrum, error = np.exp(np.clip(x[:k], -9.0, 9.0)), x[k : 2 * k]
-        epsilon = 10.0 ** -min(1.0 + abs(x[-1]), 12.0)
-        if not np.any(error):
+    def sides(at):
+        if not np.any(at.error):
             return None
-        s = np.ceil((spectrum.max() / spectrum.min()) ** power * np.log(1.0 / epsilon))
+        condition = at.spectrum.max() / at.spectrum.min()
+        s = np.ceil(factor * condition**power * np.log(1.0 / at.epsilon))
         with np.errstate(divide="ignore"):
-            shrunk = error * np.exp(s * np.log(1.0 - spectrum / spectrum.max()))
-        return np.linalg.norm(shrunk), epsilon * np.linalg.norm(error)
+            shrunk = at.error * np.exp(s * np.log(1.0 - at.spectrum / at.spectrum.max()))
+        return np.linalg.norm(shrunk), at.epsilon * np.linalg.norm(at.error)
 
-    yield search(
-        lhs_rhs,
-        [{"k": k} for k in (1, 2, 3, 6)],
-        lambda shape: 2 * shape["k"] + 1,
-        budget,
-        rng,
-        name="spectra",
-        strength=PROVED,
+    shapes = [{"k": k} for k in (1, 2, 3, 6)]
+    # The whole error is in the direction that shrinks least.
+    known = [({"k": 2}, np.array([-9.0, 9.0, 1.0, 0.0, 9.0]))]
+    yield search_instances(
+        sides, shapes, _descent, budget, rng, known=known, name="spectra", strength=PROVED
     )
     counts = _count_updates(budget, rng)
-    yield _worst_batches(counts, _METHODS[0], power, name="batches", strength=PROVED)
+    yield _worst_batches(counts, _METHODS[0], power, factor, name="batches", strength=PROVED)
     table = _slopes(counts)
     yield Curve(
         pd.DataFrame(
             {
-                "panel": "", "series": [f"m = {ratio:g} k" for ratio in table["ratio"]],
-                "x": table["condition"], "y": table[_METHODS[0]],
-                "predicted": table["condition"], "xlabel": "condition number of $G^i$",
+                "panel": "",
+                "series": [f"m = {ratio:g} k" for ratio in table["ratio"]],
+                "x": table["condition"],
+                "y": table[_METHODS[0]],
+                "predicted": table["condition"],
+                "xlabel": "condition number of $G^i$",
                 "ylabel": r"updates per $\log(1/\epsilon)$",
             }
-        ).query("y > 1e-6").sort_values("x")
-    )  # fmt: skip
+        )
+        .query("y > 1e-6")
+        .sort_values("x")
+    )
     yield Fact("largest condition number of a batch", float(counts["condition"].max()))

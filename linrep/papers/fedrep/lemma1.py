@@ -5,26 +5,26 @@ from __future__ import annotations
 import numpy as np
 
 from linrep.claims import Identity, proved, statement
-from linrep.claims.deviations import identities, readings, relative
+from linrep.claims.deviations import identities, relative
 from linrep.papers.fedrep import _common
 
 
 @statement(
     "fedrep.lemma1",
-    place="Lemma 1, (17)-(22), (27)",
+    place="Lemma 1, (17)-(19), (22), (27)",
     latex=r"W^{t+1} = W^*\hat B^{*\top}\hat B^t - F, \qquad "
     r"f_i = (G^i)^{-1}(G^i D - C^i) w_i^*",
     plain="Exact heads are B' B* w* less an explicit error.",
+    stronger={"sign": 0},
     negative_control={"sign": 1.0},
 )
-def lemma1(budget, rng, *, sign=-1.0):
-    """Compare least-squares heads with (17), its proof's block matrices, and readings of (21)."""
+def lemma1(budget, rng, *, sign=-1.0, misprints=False):
+    """Compare least-squares heads with (17) and its proof's block matrices, or with (20), (21)."""
     names = ("rows (27)", "block matrices (19), (22)", "normal equations (18)")
     parts: dict[str, list] = {name: [] for name in names}
     product: dict[str, list] = {
         "(17), W* B*' B": [],
-        "(21) as printed, W* B* B', d > k": [],
-        "(21) as printed, d = k": [],
+        "(21) as printed, W* B* B'": [],
     }
     columns: dict[str, list] = {
         "sum of w_q* <b_q*, b_p>": [],
@@ -55,9 +55,9 @@ def lemma1(budget, rng, *, sign=-1.0):
                 product["(17), W* B*' B"].append((relative(found, heads) / condition, where))
                 if d == k:
                     printed = relative(truth.W @ truth.B @ B.T + sign * F, heads)
-                    product["(21) as printed, d = k"].append((printed, where))
+                    product["(21) as printed, W* B* B'"].append((printed, where))
                 else:
-                    product["(21) as printed, W* B* B', d > k"].append((np.inf, where))
+                    product["(21) as printed, W* B* B'"].append((np.inf, where))
                 for reading, value in _columns(truth, B):
                     error = relative(value + sign * F, heads) / condition
                     columns[reading].append((error, where))
@@ -67,12 +67,28 @@ def lemma1(budget, rng, *, sign=-1.0):
             short.append((_least_change(truth, B, X, y, sign), {"n": n, "m": m, "d": d, "k": k}))
     found = [
         *identities(parts, 1e-10),
-        readings(product, 1e-10, name="(17) and (21)"),
-        readings(columns, 1e-10, name="(20)"),
+        Identity(product["(17), W* B*' B"], 1e-10, name="(17)"),
         Identity(short, 1e-10, name="m < k, pseudo-inverse: the minimizer nearest to B' B* w*"),
     ]
+    if misprints:
+        found = [
+            _common.misprinted(product, "(17)", 1e-10, name="(21)"),
+            _common.misprinted(columns, "the line before, in (20)", 1e-10, name="(20)"),
+        ]
     others = {*list(product)[1:], *list(columns)[1:]}
     yield from (proved(item, but=others) for item in found)
+
+
+displays = statement(
+    "fedrep.lemma1.eq20_21",
+    place="(20), second line, and (21)",
+    latex=r"\Big(\sum_{q=1}^k w_q^*(\hat b_p^*)^\top\Big)\hat b_q^t, \qquad W^{t+1} = "
+    r"W^*\hat B^*(\hat B^t)^\top - F",
+    plain="Column p of the heads is the sum of w_q* b_p*' times b_q less the error, and all "
+    "together W* B* B' less F.",
+    constants={"misprints": True},
+    negative_control={"sign": 1.0},
+)(lemma1)
 
 
 def _blocks(X, B, truth):

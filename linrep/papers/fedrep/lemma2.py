@@ -12,7 +12,7 @@ from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import cells
-from linrep.papers.fedrep._common import ASSUMPTIONS, batch_of, instance, moments, sensing
+from linrep.papers.fedrep._common import ASSUMPTIONS, GAUSSIAN, batch_of, instance, moments, sensing
 from linrep.papers.fedrep._concentration import (
     CLIENTS,
     RANKS,
@@ -41,6 +41,7 @@ def _smallest_eigenvalues(rn, m, k, replicates, rng):
     r"\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-111 k^3 \log(rn)}",
     plain="No client's Gram matrix has an eigenvalue below 1 - delta_k.",
     hypotheses=ASSUMPTIONS[:1],
+    stronger={"k_power": -1, "m_power": 1},
     negative_control={"m_power": 1.0},
 )
 def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
@@ -82,14 +83,24 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     )
     gaps = [1.0 - _smallest_eigenvalues(50, int(m), 4, runs, rng) for m in huge]
     yield Exponent(
-        huge, gaps, equals=-m_power, rng=rng, along="m", of="1 - sigma_min",
+        huge,
+        gaps,
+        equals=-m_power,
+        rng=rng,
+        along="m",
+        of="1 - sigma_min",
         name="1 - sigma_min in m",
-    )  # fmt: skip
+    )
     gaps = [1.0 - _smallest_eigenvalues(50, 10**10, k, runs, rng) for k in RANKS]
     yield Exponent(
-        RANKS, gaps, at_most=k_power, rng=rng, along="k", of="1 - sigma_min",
+        RANKS,
+        gaps,
+        at_most=k_power,
+        rng=rng,
+        along="k",
+        of="1 - sigma_min",
         name="1 - sigma_min in k",
-    )  # fmt: skip
+    )
     yield from in_m(lambda smallest: 1.0 - smallest, 0, m_power, rng, budget(60, 250, 1000))
 
 
@@ -102,7 +113,16 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     "minus sign that is missing in print.",
     negative_control={"coefficient": 11.0},
 )
-def lemma2_eq31(budget, rng, *, coefficient=12.0, rank_power: float | None = 0.5, least=0.0):
+def lemma2_eq31(
+    budget,
+    rng,
+    *,
+    coefficient=12.0,
+    rank_power: float | None = 0.5,
+    least=0.0,
+    end=121.0,
+    left=110.0,
+):
     """Evaluate lhs and rhs of each step, k = 1...16 and rn = 2...30000.
 
     `rank_power` is that of k in the middle term, None without one; `least` bounds k^2 log(rn) in
@@ -113,8 +133,8 @@ def lemma2_eq31(budget, rng, *, coefficient=12.0, rank_power: float | None = 0.5
         for rn in (2, 3, 5, 50, 500, 30_000):
             where, root = {"k": k, "rn": rn}, np.sqrt(np.log(rn))
             exact = k * (coefficient * k * root - 1.0) ** 2
-            last = 121.0 * k**3 * root**2
-            steps["(32)"].append((110.0 * k**3 * root**2, last - root**2, where))
+            last = end * k**3 * root**2
+            steps["(32)"].append((left * k**3 * root**2, last - root**2, where))
             if (k * root) ** 2 < least:
                 continue
             steps["both"].append((last, exact, where))
@@ -141,9 +161,12 @@ def _second_in_intervals(k, rn, coefficient, rank_power):
         return k * (arb(coefficient) * k_power * logarithm.sqrt() - 1) ** 2
 
     return everywhere(
-        lambda: 121 * k**3 * logarithm, middle, {}, name=f"second inequality, k = {k}, rn = {rn}",
+        lambda: 121 * k**3 * logarithm,
+        middle,
+        {},
+        name=f"second inequality, k = {k}, rn = {rn}",
         setting={"k": k, "rn": rn},
-    )  # fmt: skip
+    )
 
 
 lemma2_eq31.corrected(
@@ -152,6 +175,7 @@ lemma2_eq31.corrected(
     r"\log(rn) \quad \text{if } k^2\log(rn) \ge 1",
     plain="Without its middle term (31) is true, and so is (32), except for k = 1, rn = 2.",
     constants={"rank_power": None, "least": 1.0},
+    stronger={"coefficient": -1, "end": 1, "left": 1, "least": -1},
     negative_control={"coefficient": 11.0},
 )
 
@@ -163,6 +187,7 @@ lemma2_eq31.corrected(
     r"\min_i \sigma_{\min}(\hat B^\top\Pi^i\hat B), \qquad \hat B^\top\Pi^i\hat B = \sum_j v_i^j"
     r"(v_i^j)^\top",
     plain="The joint Gram matrix of all clients is as well conditioned as the worst client's.",
+    stronger={"scale": 0},
     negative_control={"scale": 1.1},
 )
 def lemma2_blocks(budget, rng, *, scale=1.0):
@@ -190,9 +215,6 @@ def lemma2_blocks(budget, rng, *, scale=1.0):
     yield from map(proved, identities(parts))
 
 
-_SERVES = 33.0  # a constant with which the printed probability is proved, for normal x
-
-
 @statement(
     "fedrep.lemma2.probability",
     place="Lemma 2",
@@ -200,10 +222,11 @@ _SERVES = 33.0  # a constant with which the printed probability is proved, for n
     r"\frac{1}{1 - \delta_k}\Big] \le e^{-111 k^3\log(rn)} \qquad (x \sim N(0, I))",
     plain="For normal covariates, one absolute constant is enough for Lemma 2 with its printed "
     "probability.",
-    hypotheses=ASSUMPTIONS[:1],
+    hypotheses=[GAUSSIAN],
+    stronger={"k_power": -1, "constant": -1, "exponent": 1},
     negative_control={"k_power": 1.0},
 )
-def lemma2_probability(budget, rng, *, k_power=1.5):
+def lemma2_probability(budget, rng, *, k_power=1.5, constant=33.0, exponent=111.0):
     """Bound the probability at c = 33 by Davidson and Szarek, and by the law itself at k = 1.
 
     As a control delta_k has another power of k: then a power of k, however large, is exceeded.
@@ -212,12 +235,12 @@ def lemma2_probability(budget, rng, *, k_power=1.5):
     grid = product((1, 2, 3, 8, 50, 1000), (2, 3, 10, 1000, 10**6), (1.0, 4.0, 1e4))
     for k, rn, more in grid:
         L = np.log(rn)
-        m = np.ceil(more * _SERVES**2 * k ** (2.0 * k_power) * L) + 1.0  # delta_k is below 1
-        loss = _SERVES * k**k_power * np.sqrt(L / m)
+        m = np.ceil(more * constant**2 * k ** (2.0 * k_power) * L) + 1.0  # delta_k is below 1
+        loss = constant * k**k_power * np.sqrt(L / m)
         # A squared singular value is at least 1 - 2 a, for a = (sqrt(k) + t)/sqrt(m).
         t = max(loss * np.sqrt(m) / 2.0 - np.sqrt(k), 0.0)
-        where = {"k": k, "rn": rn, "m": m, "c": _SERVES}
-        cases.append((L - t**2 / 2.0, -111.0 * k**3 * L, where))
+        where = {"k": k, "rn": rn, "m": m, "c": constant}
+        cases.append((L - t**2 / 2.0, -exponent * k**3 * L, where))
         if k == 1:  # then m G^i is chi-squared of m degrees
             exact = np.log(rn) + chi2.logcdf(m * (1.0 - loss), m)
             laws.append((float(exact), float(L - t**2 / 2.0), where))
@@ -226,6 +249,10 @@ def lemma2_probability(budget, rng, *, k_power=1.5):
         cases, name="normal x, c = 33", quantity=quantity, strength=PROVED, measured_is=UPPER
     )
     yield Cases(
-        laws, name="the bound at k = 1, against the law", quantity=quantity, strength=PROVED,
-        measured_is=UPPER, predicted_is=UPPER,
-    )  # fmt: skip
+        laws,
+        name="the bound at k = 1, against the law",
+        quantity=quantity,
+        strength=PROVED,
+        measured_is=UPPER,
+        predicted_is=UPPER,
+    )

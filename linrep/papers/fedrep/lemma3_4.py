@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from linrep.claims import Cases, Exponent, Fact, Mean, Missing, statement
+from linrep.claims import (
+    Cases,
+    Exponent,
+    Fact,
+    Mean,
+    Missing,
+    Together,
+    everywhere,
+    statement,
+)
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER
 from linrep.claims.tables import cells
 from linrep.papers.fedrep._batches import gaussian_head_errors, least_squares, sphere_heads, tilt
-from linrep.papers.fedrep._common import ASSUMPTIONS, instance
+from linrep.papers.fedrep._common import ASSUMPTIONS, GAUSSIAN_ASSUMPTIONS, instance
 from linrep.papers.fedrep._concentration import (
     CLIENTS,
     RANKS,
@@ -76,7 +87,7 @@ def _lemma_3_or_4(budget, rng, draw, column, constant, smallest, k_power, m_powe
             "other x": (other_settings(), sampled, repeats, ["rn", "k"], ["m", "design"]),
         },
         rng,
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -87,6 +98,7 @@ def _lemma_3_or_4(budget, rng, draw, column, constant, smallest, k_power, m_powe
     plain="What clients observe of B* outside span(B) is nearly uncorrelated with what they "
     "observe inside it.",
     hypotheses=ASSUMPTIONS,
+    stronger={"k_power": -1, "m_power": 1, "distance_power": 0},
     negative_control={"m_power": 1.0},
 )
 def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0):
@@ -163,10 +175,12 @@ def _log_probabilities(c, power, factor):
     size = c * ranks**1.5 * np.sqrt(few * np.log(ranks))
     below = pd.DataFrame(
         {
-            "k": ranks, "m": few, "log probability": _rarest(few, size) + _rarest(ranks, size),
+            "k": ranks,
+            "m": few,
+            "log probability": _rarest(few, size) + _rarest(ranks, size),
             "allowed": -factor * ranks**2 * np.log(ranks),
         }
-    )  # fmt: skip
+    )
     return above.ravel(), allowed.ravel(), below[below["log probability"] > below["allowed"]]
 
 
@@ -179,19 +193,53 @@ def _probability(power, factor):
         if above[worst] <= allowed[worst]:
             at = {"c": c, "bound": "Chernoff's from above, k up to 2^30, rn up to 1e9"}
             return Cases(
-                [(above[worst], allowed[worst], at)], quantity=_LOGARITHM, name=f"c = {c:g}",
-                strength=PROVED if power == _PROVED_POWER else "", measured_is=UPPER,
-            )  # fmt: skip
+                [(above[worst], allowed[worst], at)],
+                quantity=_LOGARITHM,
+                name=f"c = {c:g}",
+                strength=PROVED if power == _PROVED_POWER else "",
+                measured_is=UPPER,
+            )
         if len(below):
             refuted.append((c, below.iloc[0]))
     if len(refuted) < len(_CONSTANTS):
         return Missing("neither bound of the probability decides", "sharper bounds")
+    if power is None:
+        name = f"c = {', '.join(f'{c:g}' for c in _CONSTANTS)}"
+        return Together([_enclosed(int(c), factor) for c in _CONSTANTS], name=name)
     c, row = refuted[-1]
     k, m, least, allowed = map(float, row)
     return Cases(
-        [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})], quantity=_LOGARITHM, name="every c",
-        strength=PROVED if power is None else "", measured_is=LOWER,
-    )  # fmt: skip
+        [(least, allowed, {"c": c, "k": k, "m": m, "rn": k})],
+        quantity=_LOGARITHM,
+        name="every c",
+        measured_is=LOWER,
+    )
+
+
+def _enclosed(c, factor):
+    """Compare, at m = 1 and rn = k, a lower bound of the probability with what is allowed.
+
+    |u||z| > t where |u| > sqrt(t) and |z_1| > sqrt(t), and a normal g has P[|g| > s] of at least
+    sqrt(2/pi) s/(1 + s^2) exp(-s^2/2). k log(k) is to be above (c/factor)^2.
+    """
+    from flint import arb
+
+    k = 2
+    while k * math.log(k) < 2.0 * (c / factor) ** 2:
+        k *= 2
+
+    def least():
+        t = c * arb(k) ** arb(1.5) * arb(k).log().sqrt()
+        return (2 / arb.pi()).log() + (t / (1 + t) ** 2).log() - t
+
+    return everywhere(
+        least,
+        lambda: -arb(factor) * k**2 * arb(k).log(),
+        {},
+        name=f"c = {c}",
+        quantity=f"{_LOGARITHM}, less that allowed",
+        setting={"c": c, "k": k, "m": 1, "rn": k},
+    )
 
 
 @statement(
@@ -200,7 +248,7 @@ def _probability(power, factor):
     latex=r"\exists c\ \forall m, k, rn: \quad P\big[\|(GD - C) w^*\|_2 > \delta_k \|W^*\|_2\,"
     r"\mathrm{dist}\big] \le e^{-111 k^2\log(rn)}",
     plain="One absolute constant is enough for Lemma 3 with its printed probability, for every m.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=GAUSSIAN_ASSUMPTIONS,
     negative_control={"m_power": 0.5},
 )
 def lemma3_probability(budget, rng, *, m_power=None, factor=111.0):
@@ -216,6 +264,7 @@ lemma3_probability.corrected(
     plain="With at least k^2 log(rn) samples, as in (38), one absolute constant is enough for "
     "Lemma 3 with its printed probability.",
     constants={"m_power": 2.0},
+    stronger={"m_power": -1, "factor": 1},
     negative_control={"m_power": 0.5},
 )
 
@@ -227,6 +276,7 @@ lemma3_probability.corrected(
     r"\quad \delta_k = c\,k^{3/2}\sqrt{\log(rn)/m}, \quad \text{w.p. } 1 - e^{-110 k^2\log(n)}",
     plain="Least-squares heads are close to B'B* w_i*, the closer the smaller the distance.",
     hypotheses=ASSUMPTIONS,
+    stronger={"k_power": -1, "m_power": 1},
     negative_control={"m_power": 1.0},
 )
 def lemma4(budget, rng, *, k_power=1.5, m_power=0.5):
@@ -243,14 +293,16 @@ def lemma4(budget, rng, *, k_power=1.5, m_power=0.5):
         yield Mean(
             _relative_errors(clients, m, k, rng),
             equals=float(least_squares_error(k, m, noise=1.0)),
-            name=f"mean of ||f_i||^2/||Phi w_i*||^2, k = {k}, m = {m}", setting={"k": k, "m": m},
-        )  # fmt: skip
+            name=f"mean of ||f_i||^2/||Phi w_i*||^2, k = {k}, m = {m}",
+            setting={"k": k, "m": m},
+        )
     for extra in (0, 1):
         yield Mean(
-            _share_below(_relative_errors(clients, 3 + extra, 3, rng), 3, 3 + extra), equals=0.5,
+            _share_below(_relative_errors(clients, 3 + extra, 3, rng), 3, 3 + extra),
+            equals=0.5,
             name=f"law of ||f_i||^2 at m = k + {extra}, where it has no mean",
             setting={"k": 3, "m": 3 + extra},
-        )  # fmt: skip
+        )
     yield from in_m(lambda left: left, 2, m_power, rng, budget(60, 250, 1000))
     smallest = _relative_errors(1000, 6, 1, rng).min()
     yield Fact(

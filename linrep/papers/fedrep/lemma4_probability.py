@@ -7,13 +7,12 @@ from itertools import product
 import numpy as np
 from scipy.stats import chi2
 
-from linrep.claims import Cases, Fact, everywhere, statement
+from linrep.claims import Cases, Fact, Readings, Together, everywhere, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import UPPER
-from linrep.papers.fedrep._common import ASSUMPTIONS
+from linrep.papers.fedrep._common import GAUSSIAN_ASSUMPTIONS
 
 _CONSTANTS = (1, 10, 100, 1000)
-_SERVES = 20.0  # a constant with which the corrected probability is proved
 _LOGARITHM = "log probability of a violation"
 
 
@@ -39,14 +38,17 @@ def _refuted(c, factor, of):
         return -arb(2).log() + (2 / arb.pi()).log() / 2 + (T / (1 + T * T)).log() - T * T / 2
 
     return everywhere(
-        probability, lambda: -factor * size * arb(2).log(), {}, name=f"c = {c}",
+        probability,
+        lambda: -factor * size * arb(2).log(),
+        {},
+        name=f"c = {c}",
         quantity=f"{_LOGARITHM}, less that allowed",
         setting={"k": 1, "rn": 2, "c": c, f"log2 {of}": size, "heads": [1, -1], "m at least": m},
-    )  # fmt: skip
+    )
 
 
-def _bounds(factor):
-    """Return upper bounds of the log probability of a violation at c = 20, and what is allowed.
+def _bounds(factor, constant):
+    """Return upper bounds of the log probability of a violation at a c, and what is allowed.
 
     For normal x. |f_i| <= |Phi w_i*| |g_i| / (sqrt(m) (1 - delta)), g_i standard normal in R^k,
     but where a singular value of X_i B is below sqrt(m) - sqrt(k) - t, t = k sqrt(226 log rn).
@@ -54,11 +56,11 @@ def _bounds(factor):
     cases = []
     for k, rn, more in product((1, 2, 3, 8, 50), (2, 3, 10, 1000, 10**6), (1.0, 4.0, 1e4)):
         L = np.log(rn)
-        m = np.ceil(more * _SERVES**2 * k**3 * L) + 1.0  # delta_k is below 1
-        delta, t = _SERVES * np.sqrt(k**3 * L / m), k * np.sqrt(226.0 * L)
-        where = {"k": k, "rn": rn, "m": m, "c": _SERVES}
+        m = np.ceil(more * constant**2 * k**3 * L) + 1.0  # delta_k is below 1
+        delta, t = constant * np.sqrt(k**3 * L / m), k * np.sqrt(226.0 * L)
+        where = {"k": k, "rn": rn, "m": m, "c": constant}
         singular = np.log(rn) - t**2 / 2.0
-        large = np.log(rn) + chi2.logsf(_SERVES**2 * k**2 * L, k)
+        large = np.log(rn) + chi2.logsf(constant**2 * k**2 * L, k)
         if (np.sqrt(k) + t) / np.sqrt(m) > delta:
             singular = 0.0  # the first event is not the one that is needed
         cases.append((float(np.logaddexp(singular, large)), -factor * k**2 * L, where))
@@ -73,24 +75,36 @@ def _bounds(factor):
     r"c\,k^{3/2}\sqrt{\log(rn)/m}",
     plain="Heads are as close as Lemma 4 says, except with probability at most n^(-110 k^2), for "
     "any number of participants.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=GAUSSIAN_ASSUMPTIONS,
     negative_control={"of": "m"},
 )
-def lemma4_probability(budget, rng, *, of="n", factor=110):
+def lemma4_probability(budget, rng, *, of="n", factor=110, constant=20.0):
     """Bound the probability of a violation from below at rn = 2, or from above at all rn.
 
     `of` is what the probability has the logarithm of: n, rn or, as a control, m.
     """
-    if of != "rn":
-        for c in _CONSTANTS:
-            yield _refuted(c, factor, of)
-        share = _share(budget(20_000, 200_000), rng)
-        yield Fact("share of draws that violate it at rn = 2, k = 1, c = 1, m = 3", share)
+    serves = Cases(
+        _bounds(float(factor), constant),
+        name=f"log(rn), normal x, c = {constant:g}",
+        quantity=_LOGARITHM,
+        strength=PROVED,
+        measured_is=UPPER,
+    )
+    if of == "rn":
+        yield serves
         return
-    yield Cases(
-        _bounds(float(factor)), name=f"normal x, c = {_SERVES:g}", quantity=_LOGARITHM,
-        strength=PROVED, measured_is=UPPER,
-    )  # fmt: skip
+    printed = Together([_refuted(c, factor, of) for c in _CONSTANTS], name=f"log({of})")
+    if of != "n":
+        yield printed
+        return
+    yield Readings(
+        [printed, serves],
+        name="logarithm",
+        phrase="with probability at least 1 - exp(-110 k^2 log(n))",
+        printed_elsewhere={serves.name: "(61)"},
+    )
+    share = _share(budget(20_000, 200_000), rng)
+    yield Fact("share of draws that violate it at rn = 2, k = 1, c = 1, m = 3", share)
 
 
 def _share(runs, rng):
@@ -109,5 +123,6 @@ lemma4_probability.corrected(
     plain="With log(rn) in place of log(n) Lemma 4's probability is right for normal covariates, "
     "at c = 20.",
     constants={"of": "rn"},
+    stronger={"factor": 1, "constant": -1},
     negative_control={"of": "m"},
 )

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import Constant, Fact, Mean, everywhere, search, statement
+from linrep.claims import Constant, Fact, Mean, everywhere, search_instances, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.claims.tables import cells, table
 from linrep.papers.fedrep._batches import gaussian_step, sampled_step, sphere_heads, tilt
-from linrep.papers.fedrep._common import ASSUMPTIONS, NORMALIZED, OTHERS, instance
+from linrep.papers.fedrep._common import (
+    ASSUMPTIONS,
+    GAUSSIAN_ASSUMPTIONS,
+    NORMALIZED,
+    OTHERS,
+    instance,
+)
 from linrep.theory.fedrep import step_size_limit
 from linrep.theory.fedrep_limits import gradient_bias
 
@@ -83,9 +91,11 @@ def _means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
         ("outside", np.einsum("ia,ia->i", along, errors[:, k:]), outside),
     ):
         yield Mean(
-            samples, equals=predicted, name=f"mean of summands {place} span(B), k = {k}",
+            samples,
+            equals=predicted,
+            name=f"mean of summands {place} span(B), k = {k}",
             setting={"k": k, "m": m, "distance": 0.5},
-        )  # fmt: skip
+        )
 
 
 @statement(
@@ -134,14 +144,21 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     # With many clients the mean decides that one batch leaves, which takes fewer runs.
     base = {"rn": 200 if split else budget(3000, 30_000), "m": 20, "d": 16, "k": 2}
     settings = cells(
-        base | {"closeness": 5.0}, m=[8, 20, 100, 1e4, 1e6], d=[4, 16, 200, 2000], k=[1, 2, 4, 8],
+        base | {"closeness": 5.0},
+        m=[8, 20, 100, 1e4, 1e6],
+        d=[4, 16, 200, 2000],
+        k=[1, 2, 4, 8],
         closeness=[5.0, 50.0, 500.0],
-    )  # fmt: skip
+    )
     replicates = budget(200, 1000, 4000) if split else budget(20, 60, 200)
     yield Constant(
-        table(settings, one, replicates), ["m", "d", "k", "closeness"], by=["rn"], rng=rng,
-        name="other sizes", label=label,
-    )  # fmt: skip
+        table(settings, one, replicates),
+        ["m", "d", "k", "closeness"],
+        by=["rn"],
+        rng=rng,
+        name="other sizes",
+        label=label,
+    )
     if not split:
         yield from _first_gains(budget, rng)
 
@@ -169,6 +186,7 @@ lemma5.corrected(
     r"\ m \ge 2k + 4",
     plain="On a second batch, independent of the heads, the gradient is close to its mean.",
     constants={"batches": "split"},
+    stronger={"k_power": -1, "d_power": -1, "size_power": 1},
     negative_control={"batches": "same"},
 )
 
@@ -182,7 +200,8 @@ lemma5.corrected(
     r"S = \tfrac{1}{rn}W^{*\top}W^* \quad (x \sim N(0, I),\ m \ge 2k + 4)",
     plain="On one batch of normal covariates Lemma 5's matrix has a mean M that does not shrink "
     "with rn; minus M it is as small as the lemma says.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=GAUSSIAN_ASSUMPTIONS,
+    stronger={"share": 0},
     negative_control={"share": 0.0},
     corrects="fedrep.lemma5",
 )
@@ -208,40 +227,51 @@ def lemma5_same_batch(budget, rng, *, share=1.0):
     r"\ \delta \le \tfrac12 \implies \|q_i\|^2 \le 4k\,\mathrm{dist}^2,\ \|w_i\|^2 \le 4k",
     plain="If the bounds of Lemmas 2 and 3 hold, the rows of Q and W are short.",
     hypotheses=(NORMALIZED,),
+    stronger={"factor": -1},
     negative_control={"factor": 1.0},
 )
 def lemma5_eq45(budget, rng, *, factor=4.0):
     """Search over angles, w* and errors of heads as large as the two lemmas allow."""
 
-    def instance_of(shape, x):
-        k = shape["k"]
-        sines, w, f = np.sin(x[:k]), x[k : 2 * k], x[2 * k : 3 * k]
-        length = np.linalg.norm(w)
-        if length == 0.0:
+    def rows(at):
+        if at.distance == 0.0:
             return None
-        w = w * np.sqrt(k) / length
-        distance, delta = float(np.abs(sines).max()), 0.5 / (1.0 + x[-1] ** 2)
-        limit = delta / (1.0 - delta) * distance * np.sqrt(k)
-        size = np.linalg.norm(f)
-        f = f * (limit / size) if size > 0.0 else f
-        return np.cos(x[:k]) * w - f, np.concatenate([sines * w, f]), distance
+        return float(at.row @ at.row), factor * len(at.head) * at.distance**2
 
-    def rows(shape, x):
-        found = instance_of(shape, x)
-        if found is None or found[2] == 0.0:
-            return None
-        return float(found[1] @ found[1]), factor * shape["k"] * found[2] ** 2
-
-    def heads(shape, x):
-        found = instance_of(shape, x)
-        return None if found is None else (float(found[0] @ found[0]), factor * shape["k"])
+    def heads(at):
+        return float(at.head @ at.head), factor * len(at.head)
 
     shapes = [{"k": 1}, {"k": 2}, {"k": 4}][: budget(2, 3)]
-    for name, lhs_rhs in (("(45)", rows), ("(47)", heads)):
-        yield search(
-            lhs_rhs, shapes, lambda shape: 3 * shape["k"] + 1, budget, rng, name=name,
-            strength=PROVED,
-        )  # fmt: skip
+    # Angles 0 and 90 degrees, an error of the size of w*, against it: (47) is sharp.
+    sharp = np.array([0.0, np.pi / 2, 1.0, 0.0, -1.0, 0.0, 0.0])
+    known = [({"k": 2}, sharp)]
+    for name, sides in (("(45)", rows), ("(47)", heads)):
+        yield search_instances(
+            sides, shapes, _client, budget, rng, name=name, known=known, strength=PROVED
+        )
+
+
+class _Client(NamedTuple):
+    """A head w_i, its row q_i of Q, and the distance."""
+
+    head: Array
+    row: Array
+    distance: float
+
+
+def _client(reader, shape):
+    """Return a client whose head has as large an error as both lemmas allow."""
+    k = shape["k"]
+    angles, w, f = reader.numbers(k), reader.numbers(k), reader.numbers(k)
+    delta = 0.5 / (1.0 + reader.number() ** 2)
+    length, size = np.linalg.norm(w), np.linalg.norm(f)
+    if length == 0.0:
+        return None
+    w, sines = w * np.sqrt(k) / length, np.sin(angles)
+    distance = float(np.abs(sines).max())
+    limit = delta / (1.0 - delta) * distance * np.sqrt(k)
+    f = f * (limit / size) if size > 0.0 else f
+    return _Client(np.cos(angles) * w - f, np.concatenate([sines * w, f]), distance)
 
 
 @statement(
@@ -251,14 +281,17 @@ def lemma5_eq45(budget, rng, *, factor=4.0):
     plain="The union over 9^(d+k) net points leaves e^(-110(d+k)) of Bernstein's e^(-112(d+k)).",
     negative_control={"factor": 111.0},
 )
-def lemma5_union(budget, rng, *, factor=112.0):
+def lemma5_union(budget, rng, *, factor=112.0, left=110.0):
     """Compare exponents per d + k in interval arithmetic; log 9 is 2.197."""
     from flint import arb
 
     yield everywhere(
-        lambda: arb(9).log() - factor, lambda: arb(-110), {}, quantity="exponent over d + k",
+        lambda: arb(9).log() - factor,
+        lambda: arb(-left),
+        {},
+        quantity="exponent over d + k",
         setting={"d": 4, "k": 1},
-    )  # fmt: skip
+    )
 
 
 lemma5_union.corrected(
@@ -267,5 +300,6 @@ lemma5_union.corrected(
     plain="The union over 9^(d+k) net points leaves e^(-110(d+k)) of e^(-113(d+k)), which takes "
     "a larger c.",
     constants={"factor": 113.0},
+    stronger={"factor": -1, "left": 1},
     negative_control={"factor": 112.0},
 )

@@ -58,6 +58,7 @@ def _violates(factor, promised, gain):
     r"\quad \text{w.p. } 1 - e^{-100\min(k^2\log(rn), d)}",
     plain="With enough samples every round shrinks the distance by the factor of Theorem 1.",
     hypotheses=ASSUMPTIONS,
+    stronger={"gain": 1, "constant": -1},
     negative_control={"gain": 2.0},
 )
 def lemma6(budget, rng, *, constant=2.0, gain=0.5):
@@ -153,10 +154,14 @@ def _few_samples(budget, rng, gain):
                 least.setdefault(start, bound)
             rows.append(
                 {
-                    "panel": "rn = 50, d = 20, k = 2", "series": f"dist_0 = {start}", "x": m,
-                    "y": share, "xlabel": "m", "ylabel": "share of runs that violate Lemma 6",
+                    "panel": "rn = 50, d = 20, k = 2",
+                    "series": f"dist_0 = {start}",
+                    "x": m,
+                    "y": share,
+                    "xlabel": "m",
+                    "ylabel": "share of runs that violate Lemma 6",
                 }
-            )  # fmt: skip
+            )
     if least:
         yield Fact("c that suffices for 95 % of runs, rn = 50, d = 20, k = 2", max(least.values()))
     yield Curve(pd.DataFrame(rows))
@@ -168,14 +173,17 @@ def _few_samples(budget, rng, gain):
     latex=r"1 - e^{-110 d} - 2e^{-110 k^2\log(rn)} \ge 1 - e^{-100\min(k^2\log(rn), d)}"
     r"\qquad (rn \ge 2)",
     plain="The events of Lemmas 4 and 5 leave the probability that Lemma 6 promises.",
+    stronger={"promised": 1},
     negative_control={"promised": 110},
 )
 def lemma6_probability(budget, rng, *, promised=100):
     """Prove it with q = exp(-min), at most 1/2: three terms of at most q^110 each, over q^100."""
     yield everywhere(
-        lambda q: 3 * q ** (110 - promised), lambda q: 1 + 0 * q,
-        {"q": (Fraction(0), Fraction(1, 2))}, name="three terms over one",
-    )  # fmt: skip
+        lambda q: 3 * q ** int(110 - promised),
+        lambda q: 1 + 0 * q,
+        {"q": (Fraction(0), Fraction(1, 2))},
+        name="three terms over one",
+    )
 
 
 @statement(
@@ -185,6 +193,7 @@ def lemma6_probability(budget, rng, *, promised=100):
     r"\ c' = 2\big(\tfrac{125}{16}c\big)^2 \implies \delta_k + \delta_k' \le "
     r"\frac{16 E_0}{25\cdot 5\kappa^2}",
     plain="The number of samples in Lemma 6 makes its errors small enough.",
+    stronger={"factor": -1},
     negative_control={"factor": 1.0},
 )
 def lemma6_samples(budget, rng, *, factor=2.0):

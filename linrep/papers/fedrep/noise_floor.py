@@ -19,9 +19,13 @@ def _plateaus(rng, runs, batches, *, s, d, m, n):
             n=n, d=d, k=2, condition=1.0, noise=s, store=batches == "fixed", rng=rng
         )
         trace = algorithms.fedrep(
-            truth, m=m, rounds=60 if batches == "fixed" else 120, batches=batches,
-            start=min(0.5, 20.0 * s), rng=rng,
-        )  # fmt: skip
+            truth,
+            m=m,
+            rounds=60 if batches == "fixed" else 120,
+            batches=batches,
+            start=min(0.5, 20.0 * s),
+            rng=rng,
+        )
         late = trace["distance"][-1:] if batches == "fixed" else trace["distance"][60:]
         found.append(float(np.sqrt(np.mean(late**2))))
     return np.array(found)
@@ -40,6 +44,7 @@ def _typical_norm(rows, columns, rng):
     r"\mathrm{dist} \approx s\,\frac{\|N\|_2}{\sqrt{n(m - k)}}, \quad N \in"
     r" \mathbb R^{(d-k)\times k} \text{ normal, } \|N\|_2 \approx \sqrt{d - k} + \sqrt k",
     plain="With label noise s the distance settles at a value of the order of s sqrt(d/(nm)).",
+    stronger={"noise_power": 0, "dimension_power": 0, "sample_power": 0, "client_power": 0},
     negative_control={"noise_power": 2.0},
 )
 def noise_floor(

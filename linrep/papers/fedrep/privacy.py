@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +11,7 @@ from linrep.claims import Cases, Condition, Curve, Identity, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import DESIGNS, covariates, instance
+from linrep.papers.fedrep.counterexamples import privacy as leak
 from linrep.problems.subspace import distance, random_frame
 
 
@@ -40,20 +40,28 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
     signs, example = _sign_errors(d, k, trials, rng)
     if fewest == 1:
         yield Condition(
-            single > tolerance, single, n_trials=len(errors),
-            name="m = 1", quantity="largest error of the sample found, up to a factor",
-        )  # fmt: skip
-        error, where = _smallest_leak()
-        leak: Any = (Fraction(tolerance).limit_denominator(), error, where)
+            single > tolerance,
+            single,
+            n_trials=len(errors),
+            name="m = 1",
+            quantity="largest error of the sample found, up to a factor",
+        )
+        where = {"x": leak.X, "y": leak.Y, "Z": leak.statistic()}
+        where["x found, up to a factor"] = [float(entry) for entry in leak.found()]
         yield Cases(
-            [leak],
-            name="m = 1, in whole numbers", quantity="least error that is private",
-        )  # fmt: skip
+            [(Fraction(tolerance).limit_denominator(), leak.error(), where)],
+            name="m = 1, in whole numbers",
+            quantity="least error that is private",
+        )
     if fewest <= 2:
         yield Condition(
-            signs > tolerance, signs, n_trials=trials, setting=example,
-            name="m = 2, sign covariates", quantity="largest error of samples found, up to signs",
-        )  # fmt: skip
+            signs > tolerance,
+            signs,
+            n_trials=trials,
+            setting=example,
+            name="m = 2, sign covariates",
+            quantity="largest error of samples found, up to signs",
+        )
     rows = []
     trials = budget(5, 50, 500)
     for m in (2, 5, d - 1, d, 2 * d):
@@ -62,10 +70,14 @@ def privacy(budget, rng, *, fewest=1, tolerance=1e-6):
         rows += [(m, other, "other samples"), (m, blind, "samples, range guessed")]
         if m >= fewest:
             yield Condition(
-                own > tolerance or other <= tolerance, own, other, n_trials=trials,
+                own > tolerance or other <= tolerance,
+                own,
+                other,
+                n_trials=trials,
                 setting={"m": m, "d": d, "share of own": own, "of others": other},
-                name=f"m = {m}, d = {d}", quantity="share of a sample outside the range of Z_i",
-            )  # fmt: skip
+                name=f"m = {m}, d = {d}",
+                quantity="share of a sample outside the range of Z_i",
+            )
     points = pd.DataFrame(rows, columns=["x", "y", "series"])
     points["y"] = points["y"].clip(lower=1e-9)  # the axis is logarithmic
     yield Curve(
@@ -99,19 +111,6 @@ def _sign_errors(d, k, trials, rng):
         worst = max(worst, relative(found, x * x[:, :1]))
         example = {"x": x.tolist(), "y": y.tolist(), "found": found.tolist()}
     return worst, example
-
-
-def _smallest_leak():
-    """Return the error of the sample that Z shows of a client, and the client.
-
-    Each row of y^2 x x' is x up to a factor; the first entry is set to 1.
-    """
-    x, y = (1, -2, 2), 3
-    Z = [[y**2 * a * b for b in x] for a in x]
-    found = [Fraction(entry, Z[0][0]) for entry in Z[0]]
-    error = sum(abs(a - Fraction(b, x[0])) for a, b in zip(found, x, strict=True))
-    where = {"x": x, "y": y, "Z": Z, "x found, up to a factor": [float(a) for a in found]}
-    return Fraction(error), where
 
 
 def _membership(m, d, k, trials, rng):

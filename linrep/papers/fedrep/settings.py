@@ -178,8 +178,9 @@ class Figure1(Sizes):
     n: int = size(100, "Clients.")
     m: tuple[int, ...] = size(
         (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 20, 22, 25, 30),
-        "Samples per client: the points of the curves.", quick=(5, 10, 20),
-    )  # fmt: skip
+        "Samples per client: the points of the curves.",
+        quick=(5, 10, 20),
+    )
     d: int = size(20, "Dimension.")
     k: int = size(2, "Rank of the representation.")
     rounds: int = size(500, "Rounds of FedRep and FedSGD.")

@@ -36,6 +36,7 @@ def starts_fedrep(budget, rng, *, same=True, readings=_READINGS):
 
     Halfway on a logarithmic scale, so that no start is there from the beginning. In the second
     reading the Gaussian run is counted from the round in which it is as near as the other starts.
+    As facts, of the late phase as well, from halfway to three quarters of the way.
     """
     counts = {n: budget(22, _COUNTS[n]) for n in budget((100,), (20, 100, 1000))}
     found = {
@@ -48,6 +49,7 @@ def starts_fedrep(budget, rng, *, same=True, readings=_READINGS):
             for reading in readings
         ],
         name="same trajectories",
+        phrase="the same convergence trajectories",
     )
     yield from _facts(found)
 
@@ -57,9 +59,14 @@ def _compared(rows, measure, same, n):
     gaussian, steady = np.array([row[measure] for row in rows]).T
     known = ~np.isnan(gaussian + steady)
     return Paired(
-        gaussian[known], steady[known], tie=SAME, same=same, quantity=_QUANTITIES[measure],
-        name=f"{measure}, n = {n}", setting={"n": n, "QR": True},
-    )  # fmt: skip
+        gaussian[known],
+        steady[known],
+        tie=SAME,
+        same=same,
+        quantity=_QUANTITIES[measure],
+        name=f"{measure}, n = {n}",
+        setting={"n": n, "QR": True},
+    )
 
 
 def _facts(found):
@@ -69,7 +76,7 @@ def _facts(found):
         for place, start in enumerate(("Gaussian", "projected-gradient")):
             middle = float(np.median(table["starts"][:, place]))
             yield Fact(f"median distance of the {start} start", middle, setting={"n": n})
-        for reading in _READINGS:
+        for reading in (*_READINGS, "late phase"):
             gaussian, steady = table[reading].T
             known = np.isfinite(gaussian) & np.isfinite(steady) & (steady > 0.0)
             if not known.any():
@@ -130,9 +137,13 @@ def starts_gd_gd(budget, rng, *, sensitive=True, often=0.1):
             yield before(*pair, name=f"rounds, {where}", setting=setting)
             if convention == "published":
                 yield Frequency(
-                    int(np.sum(nearest <= 0.1)), count, 1.0 - often, name=f"arrives, {where}",
-                    quantity="share of runs that get to 0.1", setting=setting,
-                )  # fmt: skip
+                    int(np.sum(nearest <= 0.1)),
+                    count,
+                    1.0 - often,
+                    name=f"arrives, {where}",
+                    quantity="share of runs that get to 0.1",
+                    setting=setting,
+                )
             else:
                 share = float(np.mean(nearest > 0.1))
                 yield Fact(f"share that never gets to 0.1, {kind}", share, setting={"n": n})
@@ -156,9 +167,12 @@ def _from_starts(n, seed, method, convention="text", orthonormal=True, scale=1.0
     first, last = steady[0], steady[-1]
     goal = np.sqrt(first * last) if last < first else np.nan
     late, early = arrival(gaussian, goal), arrival(steady, goal)
+    further = np.sqrt(goal * last)
+    phases = arrival(gaussian, further) - late, arrival(steady, further) - early
     return {
         "rounds from the start": (late, early),
         "rounds from the same distance on": (late - min(late, arrival(gaussian, first)), early),
+        "late phase": phases,
         "starts": (gaussian[0], first),
         "end": (gaussian[-1], last),
         "nearest": gaussian.min(),

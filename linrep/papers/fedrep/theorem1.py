@@ -9,7 +9,7 @@ import pandas as pd
 
 from linrep._lib.validation import WHOLE
 from linrep.claims import Curve, Fact, Frequency, Readings, Vacuous, statement
-from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, OTHERS
+from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, GAUSSIAN_ASSUMPTIONS, OTHERS
 from linrep.papers.fedrep._runs import ROUNDS, draw_problem, growth, run, samples_asked
 from linrep.theory.fedrep import failure_probability
 
@@ -129,6 +129,13 @@ def _shares(budget, rng):
     plain="With the samples per client and round that Theorem 1 asks for, FedRep converges "
     "linearly, with one c for all problems.",
     hypotheses=ASSUMPTIONS,
+    stronger={
+        "ratio_power": 0,
+        "rank_power": -1,
+        "kappa_power": -1,
+        "start_power": -1,
+        "many_power": -1,
+    },
     negative_control={"ratio_power": 0.5},
 )
 def theorem1(
@@ -153,6 +160,7 @@ def theorem1(
     yield Readings(
         [_violations(cells, c, 0.05, rng, f"c = {c:g} for all problems") for c in tried],
         name="some c",
+        phrase="for some absolute constant c",
     )
     shares = _shares(budget, rng)
     yield Curve(shares)
@@ -173,7 +181,7 @@ def theorem1(
     place="Theorem 1",
     latex=r"\Pr[(11)] \ge 1 - T e^{-100\min(k^2\log(rn),\, d)}",
     plain="Theorem 1's conclusion fails with a probability that no experiment could detect.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=GAUSSIAN_ASSUMPTIONS,
     negative_control={"constant": 0.003},
 )
 def theorem1_probability(budget, rng, *, constant=10.0):
@@ -187,9 +195,12 @@ def theorem1_probability(budget, rng, *, constant=10.0):
         allowed = float(failure_probability(ROUNDS, cell["d"], cell["k"], cell["n"]))
         if allowed >= 1.0:
             yield Vacuous(
-                allowed, 1.0, "log(rn) = 0: the probability bound is 1 - T", name=name,
+                allowed,
+                1.0,
+                "log(rn) = 0: the probability bound is 1 - T",
+                name=name,
                 quantity="probability of a violation that is allowed",
-            )  # fmt: skip
+            )
         else:
             cells = [cell | {"condition": 1.0, "start": 0.5}] * budget(60, 400)
             yield _violations(cells, constant, allowed, rng, name)

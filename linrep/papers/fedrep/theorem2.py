@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,11 +19,18 @@ from linrep.claims import (
     Fact,
     Frequency,
     Mean,
-    search,
+    search_instances,
     statement,
 )
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMALIZED, after, entries
+from linrep.papers.fedrep._common import (
+    ASSUMPTIONS,
+    DESIGNS,
+    DIVERSE,
+    NORMAL,
+    NORMALIZED,
+)
+from linrep.papers.fedrep.counterexamples import init_remark as signs_in_r3
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.problems.subspace import distance, random_frame
 from linrep.theory.expectations import moments_distance, moments_matrix
@@ -112,7 +119,7 @@ def _measured(points, numbers, most, power, rng):
     r"\frac{\tilde\kappa^2 k d}{\sigma_{\min,*}^2 n}",
     plain="On normal covariates the distance of the moments start from B* is at most of the order "
     "of kappa~^2 k d/(sigma_min^2 m n).",
-    hypotheses=[DIVERSE, NORMALIZED],
+    hypotheses=[NORMAL, DIVERSE, NORMALIZED],
     negative_control={"power": 2.0},
 )
 def theorem2(budget, rng, *, power=1.0):
@@ -126,14 +133,18 @@ def theorem2(budget, rng, *, power=1.0):
     skewed = _measured(_skewed_heads(budget), budget(1.2e7, 1e9, 2e10), runs, power, rng)
     constants = [
         Constant(
-            rows, variables, quantile=0.5, rng=rng, name=name,
+            rows,
+            variables,
+            quantile=0.5,
+            rng=rng,
+            name=name,
             label="median of distance over bound",
         )
         for rows, variables, name in (
             (table, COLUMNS[:4], "one constant"),
             (skewed, COLUMNS[4:], "any kappa"),
         )
-    ]  # fmt: skip
+    ]
     plain = table[(table["d"] == 8) & (table["k"] == 2) & (table["kappa"] == 1.0)]
     for x, line, name in (
         ("m", plain[plain["n"] == 10], "growth with m"),
@@ -149,12 +160,15 @@ def theorem2(budget, rng, *, power=1.0):
     yield from constants
     needed = 1 / Fraction(power)
     yield Condition(
-        needed == 2, float(needed), 2.0, name="Section 1.1",
+        needed == 2,
+        float(needed),
+        2.0,
+        name="Section 1.1",
         quantity="exponent of 1/epsilon in the samples needed",
         setting={"exponent of 1/epsilon": float(needed)},
         # Exact algebra; where the two differ it does not tell which of them is wrong.
         strength=PROVED if needed == 2 else "",
-    )  # fmt: skip
+    )
     yield _mean(budget, rng)
 
 
@@ -175,6 +189,7 @@ theorem2.corrected(
     plain="On normal covariates the distance of the moments start from B* is at most of the order "
     "of the root of kappa~^2 k d/(sigma_min^2 m n).",
     constants={"power": 0.5},
+    stronger={"power": 1},
     negative_control={"power": 1.0},
 )
 
@@ -186,6 +201,7 @@ theorem2.corrected(
     r"\frac{\tilde\kappa^2 k d}{\sigma_{\min,*}^2 n} \le \frac{\kappa^4 k^2 d}{rn}",
     plain="The moments start asks for no more samples than Theorem 1, up to logarithms.",
     hypotheses=[NORMALIZED],
+    stronger={"rank_power": -1},
     negative_control={"rank_power": 0.0},
 )
 def theorem2_samples(budget, rng, *, rank_power=1.0):
@@ -194,39 +210,50 @@ def theorem2_samples(budget, rng, *, rank_power=1.0):
         {"n": n, "k": k, "rn": rn} for n, k, rn in ((2, 1, 1), (2, 2, 2), (3, 2, 2), (5, 3, 4))
     ]
 
-    def sizes(shape, x):
-        W = x.reshape(shape["n"], shape["k"])
-        lengths = np.linalg.norm(W, axis=1, keepdims=True)
-        if not lengths.all():
-            return None
-        truth = SharedRepresentation(np.eye(shape["k"]), W * np.sqrt(shape["k"]) / lengths)
-        smallest = truth.sigma_min(shape["rn"])
-        if smallest < 1e-6:
-            return None
-        kappa = truth.sigma_max(shape["rn"]) / smallest
-        sigma = truth.sigma_min() / np.sqrt(shape["k"])
-        return sigma, truth.condition, kappa
+    def inverse(of):
+        return 1.0 / of.sigma**2, of.k**rank_power * of.tilde**2
 
-    def inverse(subsets):
-        def lhs_rhs(shape, found):
-            sigma, tilde, kappa = found
-            return 1.0 / sigma**2, shape["k"] ** rank_power * (kappa if subsets else tilde) ** 2
+    def inverse_of_subsets(of):
+        return 1.0 / of.sigma**2, of.k**rank_power * of.kappa**2
 
-        return lhs_rhs
+    def samples(of):
+        left = of.tilde**2 * of.k / (of.sigma**2 * of.n)
+        return left, of.kappa**4 * of.k ** (1.0 + rank_power) / of.rn
 
-    def samples(shape, found):
-        (sigma, tilde, kappa), k = found, shape["k"]
-        left = tilde**2 * k / (sigma**2 * shape["n"])
-        return left, kappa**4 * k ** (1.0 + rank_power) / shape["rn"]
-
-    for name, lhs_rhs in (
-        ("kappa of W*", inverse(subsets=False)),
-        ("kappa over subsets", inverse(subsets=True)),
+    for name, sides in (
+        ("kappa of W*", inverse),
+        ("kappa over subsets", inverse_of_subsets),
         ("samples", samples),
     ):
-        yield search(
-            after(sizes, lhs_rhs), shapes, entries, budget, rng, name=name, strength=PROVED
-        )  # fmt: skip
+        known = [(shapes[1], np.eye(2).ravel())]
+        yield search_instances(
+            sides, shapes, _sizes, budget, rng, name=name, known=known, strength=PROVED
+        )
+
+
+class _Sizes(NamedTuple):
+    """Clients, rank, participants; sigma_min,*, the condition of W*, and kappa over subsets."""
+
+    n: int
+    k: int
+    rn: int
+    sigma: float
+    tilde: float
+    kappa: float
+
+
+def _sizes(reader, shape):
+    n, k, rn = shape["n"], shape["k"], shape["rn"]
+    W = reader.numbers(n, k)
+    lengths = np.linalg.norm(W, axis=1, keepdims=True)
+    if not lengths.all():
+        return None
+    truth = SharedRepresentation(np.eye(k), W * np.sqrt(k) / lengths)
+    smallest = truth.sigma_min(rn)
+    if smallest < 1e-6:
+        return None
+    sigma = truth.sigma_min() / np.sqrt(k)
+    return _Sizes(n, k, rn, sigma, truth.condition, truth.sigma_max(rn) / smallest)
 
 
 def _skewed(d, axis, rng):
@@ -247,34 +274,6 @@ def _starts(design, axis, m, d, runs, rng):
         found.append(distance(moments_start(truth.draw(m, rng=rng), truth.k), truth.B))
         limits.append(moments_distance(truth))
     return np.array(found), np.array(limits)
-
-
-def _lost_direction(farthest):
-    """Return the squared distance of the start from E y^2 x x', over the 8 sign vectors x of R^3.
-
-    B* = (e_1, e_2), two clients with heads of norm sqrt(2). The eigenvectors are (1, 1, 0), e_3
-    and (1, -1, 0), in this order, so that the first two have e_3 among them.
-    """
-    heads = [(Fraction(7, 5), Fraction(1, 5)), (Fraction(1, 5), Fraction(7, 5))]
-    signs = list(product((-1, 1), repeat=3))
-    M = [
-        [sum((w[0] * x[0] + w[1] * x[1]) ** 2 * x[i] * x[j] for w in heads for x in signs) / 16
-         for j in range(3)]
-        for i in range(3)
-    ]  # fmt: skip
-    values = {}
-    for v in ((1, 1, 0), (0, 0, 1), (1, -1, 0)):
-        image = [sum(M[i][j] * v[j] for j in range(3)) for i in range(3)]
-        value = image[v.index(1)]
-        assert image == [value * entry for entry in v]  # else v is no eigenvector
-        values[v] = value
-    top = sorted(values, key=lambda v: values[v])[-2:]
-    outside = max(Fraction(v[2] ** 2, sum(entry**2 for entry in v)) for v in top)
-    where = {
-        "heads": [[1.4, 0.2], [0.2, 1.4]], "B*": "(e_1, e_2)", "x": "signs in R^3",
-        "eigenvalues": [float(value) for value in values.values()],
-    }  # fmt: skip
-    return outside, Fraction(farthest).limit_denominator(100) ** 2, where
 
 
 @statement(
@@ -317,10 +316,7 @@ def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9, power=None):
                 },
             )  # fmt: skip
     if "rademacher" in designs:
-        yield Cases(
-            [_lost_direction(farthest)], name="signs in R^3, infinitely many samples",
-            quantity="squared distance of the start",
-        )  # fmt: skip
+        yield _of_signs(farthest)
     points = pd.DataFrame(table, columns=["series", "panel", "x", "y", "limit"])
     groups = points.groupby(["series", "panel"], sort=False)["limit"]
     limits = groups.transform("median")
@@ -336,15 +332,40 @@ def init_remark(budget, rng, *, designs=DESIGNS, farthest=0.9, power=None):
         if limit > 1e-9:  # else it is zero, up to rounding
             yield Fact(f"distance at infinite mn, {design}, {kind}", limit)
     if power is not None:
-        sizes = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
-        for design in designs:
-            samples = [
-                _starts(design, True, total // n, d, budget(16, 90), rng)[0] for total in sizes
-            ]
-            yield Exponent(
-                sizes, samples, equals=power, rng=rng, along="mn", of="distance",
-                name=f"{design}, growth with mn", setting={"design": design, "d": d},
-            )  # fmt: skip
+        yield from _growth_with_samples(budget, designs, d, n, power, rng)
+
+
+def _of_signs(farthest):
+    """Return the squared distance of the start on the 8 sign vectors, infinitely many samples."""
+    where = {
+        "heads": [[float(entry) for entry in w] for w in signs_in_r3.HEADS],
+        "B*": "(e_1, e_2)",
+        "x": "signs in R^3",
+        "eigenvalues": [float(value) for value in signs_in_r3.eigenvalues()],
+    }
+    allowed = Fraction(farthest).limit_denominator(100) ** 2
+    return Cases(
+        [(signs_in_r3.squared_distance(), allowed, where)],
+        name="signs in R^3, infinitely many samples",
+        quantity="squared distance of the start",
+    )
+
+
+def _growth_with_samples(budget, designs, d, n, power, rng):
+    """Yield the power of mn in the distance, design by design."""
+    sizes = budget((10000, 30000, 100000), (10000, 30000, 100000, 300000))
+    for design in designs:
+        samples = [_starts(design, True, total // n, d, budget(16, 90), rng)[0] for total in sizes]
+        yield Exponent(
+            sizes,
+            samples,
+            equals=power,
+            rng=rng,
+            along="mn",
+            of="distance",
+            name=f"{design}, growth with mn",
+            setting={"design": design, "d": d},
+        )
 
 
 init_remark.corrected(
@@ -353,5 +374,6 @@ init_remark.corrected(
     r"\mathrm{dist}(B^0, B^*) = \tilde O\big(\sqrt{d/(mn)}\big)",
     plain="If the law of the covariates is rotation invariant, the moments start is close to B*.",
     constants={"designs": ("gaussian", "sphere"), "power": -0.5},
+    stronger={"power": 0},
     negative_control={"designs": ("rademacher", "uniform")},
 )

@@ -23,7 +23,7 @@ def test_excess_of_the_conclusion():
         for share in (Fraction(0), Fraction(1, 5)):
             y = share * a
             direct = (1 - a + 2 * y) ** 2 - (1 - 4 * y) * (1 - a / 2)
-            assert direct == a * eq85._excess(a, share)
+            assert direct == a * eq85._excess(a, share, Fraction(1, 2))
 
 
 def test_largest_share_makes_the_conclusion_an_equality():

@@ -61,7 +61,7 @@ def test_first_update_that_is_enough():
         while left.sum() > 1e-6 * weights.sum():
             left *= (1.0 - step * spectrum) ** 2
             s += 1
-        assert heads._first(spectrum, weights, step, 1e-6) == s
+        assert heads._first(spectrum, weights, step, np.log(1e-6)) == s
 
 
 def test_no_polynomial_lowers_the_loss_sooner(rng):

@@ -9,6 +9,7 @@ from tests.papers.hypotheses import accept_and_refuse, assuming
 PROBLEM = SharedRepresentation.random(n=6, d=8, k=2, rng=0)
 VIOLATIONS = {
     "Assumption 1": SharedRepresentation(PROBLEM.B, PROBLEM.W, design="student_t"),
+    "normal samples": SharedRepresentation(PROBLEM.B, PROBLEM.W, design="uniform"),
     "Assumption 2": PROBLEM.with_heads(np.tile(PROBLEM.W[:1], (6, 1))),
     "Assumption 3": PROBLEM.with_heads(PROBLEM.W * np.arange(1.0, 7.0)[:, None]),
 }

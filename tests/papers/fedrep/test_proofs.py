@@ -12,7 +12,7 @@ from scipy.linalg import null_space
 from scipy.stats import chi2, norm
 
 from linrep.claims import everywhere
-from linrep.papers.fedrep import head_cost
+from linrep.papers.fedrep import head_cost, table1
 from linrep.papers.fedrep.eq48_to_50 import net
 
 RNG_SEED = 0
@@ -690,3 +690,16 @@ def test_lemma2_probability(rng):
     values = np.linalg.svd(rng.standard_normal((4000, m, k)), compute_uv=False)[:, -1]
     for t in (0.5, 1.0, 1.5):
         assert np.mean(values < np.sqrt(m) - np.sqrt(k) - t) <= np.exp(-(t**2) / 2.0)
+
+
+def test_eq59():
+    one, other = np.exp(-110.0 * 4), 2.0**-110
+    assert one + other > one > 0.0
+
+
+def test_table1_top():
+    table = np.array(list(table1.ACCURACIES.values()))
+    own = np.array(table1.ACCURACIES["FedRep"])
+    ranks = 1 + (table > own).sum(axis=0)
+    assert ranks.tolist() == [2, 1, 1, 2, 2, 1, 1]
+    assert (table.max(axis=0) - own).tolist() == [209, 0, 0, 19, 24, 0, 0]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.papers.fedrep import assumption3_relaxed, eq48_to_50, global_minima, lemma4_probability
+from linrep.papers.fedrep import assumption3_relaxed, eq48_to_50, lemma4_probability
 
 
 @pytest.fixture
@@ -45,11 +45,3 @@ def test_quarter_nets(rng, d):
     assert np.allclose(np.linalg.norm(net, axis=1), 1.0)
     gaps = np.linalg.norm(points[:, None] - net[None], axis=2).min(axis=1)
     assert gaps.max() <= 0.25
-
-
-def test_exact_inverse_and_loss(rng):
-    Q = np.array([[2, 1], [1, 1]], dtype=object)
-    assert (global_minima._inverse(Q) @ Q == np.eye(2, dtype=int)).all()
-    models, theta = rng.integers(-3, 4, (2, 5, 4)).astype(object)
-    expected = np.mean(np.sum((models - theta).astype(float) ** 2, axis=1)) / 2.0
-    assert np.isclose(float(global_minima._loss(models, theta)), expected)
