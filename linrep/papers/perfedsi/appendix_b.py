@@ -10,6 +10,7 @@ from linrep.algorithms import biases as methods
 from linrep.claims import Cases, Exponent, Fact, Identity, Mean, Together, statement
 from linrep.claims.deviations import identities, relative
 from linrep.papers.perfedsi._hypotheses import EXPLAINED
+from linrep.papers.perfedsi.counterexamples.appendixb import sides
 from linrep.problems import BiasedRegression, ClientData
 from linrep.theory import perfedsi as theory
 
@@ -119,7 +120,7 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
     clients = budget(_MANY[::2], _MANY)
     yield _limit(rng, budget(20, 200), factor)
     yield Cases(  # two clients of biases 1 and -1: theta*, and the mean bias 0
-        [(Fraction(factor) * 1, Fraction(1, 2), {"biases": [1, -1], "mean bias": 0})],
+        [(*sides(Fraction(factor)), {"biases": [1, -1], "mean bias": 0})],
         quantity="printed limit of a client's risk", name="in fractions: limit <= definition",
     )  # fmt: skip
     yield _solutions(rng, budget(20, 200))

@@ -14,6 +14,8 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.tables import curve
 from linrep.papers.perfedsi._hypotheses import RANK, SMALL_RANK
 from linrep.papers.perfedsi._runs import along, cell, state_of, tuned_rounds
+from linrep.papers.perfedsi.counterexamples.benefit import sides
+from linrep.papers.perfedsi.counterexamples.lower_bound import sides as sides_of_totals
 from linrep.problems import Observations, SideInformationCompletion
 
 #: What "much smaller than" is read as, one after another.
@@ -73,7 +75,8 @@ def _fewer_than_items(by_clients) -> Readings:
 
     log(1/eps) is much smaller than d, as printed, or by_clients than M/(k^(3/2) r tau C).
     """
-    drawn, printed = [], []
+    at = {"d": 1000, "M": 100, "k": 4, "r": 1, "tau": 1, "C": 1, "log(1/eps)": 100.0}
+    drawn, printed = ([], []) if by_clients else ([(*sides(), at)], [])
     for (d, n, p, k, much), (steps, participants) in product(_sizes(), _ROUNDS):
         limit = Fraction(n, _power(p, 1.5) * k * steps * participants) if by_clients else d
         logs = much * limit
@@ -164,10 +167,8 @@ def _totals(by_items, k_power) -> Readings:
             if d == smallest:
                 some.append(found)
     if not by_items:  # numbers that are easily compared
-        d = n = 1000
-        root = Fraction(11)  # below 5^(3/2), in favour of the statement
-        at = {"d": d, "M": n, "k": 5, "r": 1, "much smaller": 0.0112}
-        every.append((d * root, Fraction(d + n), at))
+        at = {"d": 20, "M": 10_000, "k": 100, "r": 2, "much smaller": 0.1}
+        some.append((*sides_of_totals(), at))
     strength = PROVED if by_items else ""
     condition = f"whenever {'d ' if by_items else ''}k^(3/2) {'<=' if by_items else '<<'} M"
     return Readings(

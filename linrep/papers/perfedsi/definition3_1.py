@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -21,11 +20,11 @@ from linrep.claims import (
 )
 from linrep.claims.deviations import readings
 from linrep.claims.quantities import LOWER, UPPER
-from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.papers.perfedsi._regular import DECAY, K, P, flown, played
 from linrep.papers.perfedsi._rounds import start
+from linrep.papers.perfedsi.counterexamples.definition3_1 import sides
 from linrep.problems import SideInformationCompletion
 from linrep.stats import proportion_interval
 from linrep.theory import perfedsi as theory
@@ -72,21 +71,6 @@ def _ratios(c_0, rng) -> Constant:
         setting={"c": C, "c_0": c_0, "mu": MU, "d": d, "U": U.tolist(), "V": V.tolist(),
                  "size": size},
     )  # fmt: skip
-
-
-def _in_fractions() -> Cases:
-    """Compare ||V||/||U|| in the event with c = 1.01, mu = 1.1, c_0 = 1/2 with candidates.
-
-    All local iterates of a round are in the event; the least ratio of them is taken.
-    """
-    cases = []
-    for bound in (10, 10**3, 10**6):
-        size = Fraction(1, 2 * bound)
-        state, limits, ends = _exact.small_rounds(size)
-        squares = [(V @ V) / (U @ U) for U, V in ((state.U, state.V), *ends)]
-        at = state.plain() | {"c": str(limits.c), "mu": str(limits.mu), "c_0": str(limits.c_0)}
-        cases.append((min(squares), Fraction(bound) ** 2, at | {"candidate": bound}))
-    return Cases(cases, quantity="(|V|/|U|)^2", name="norms are balanced, in fractions")
 
 
 def _conditions(t, s, last, steps, first):
@@ -244,7 +228,12 @@ def definition3_1(budget, rng, *, c_0=0.5, power=2.0):
     rows = [*runs, *flown(budget, rng)]
     yield _ratios(c_0, rng)
     if c_0 == 0.5:
-        yield _in_fractions()
+        at = {"c": "101/100", "mu": "11/10", "c_0": "1/2", "d": 16, "M": 2, "k": 2, "r": 1}
+        yield Cases(
+            [(*sides(bound), at | {"candidate": bound}) for bound in (10, 10**3, 10**6)],
+            quantity="(|V|/|U|)^2",
+            name="norms are balanced, in fractions",
+        )
     yield from _index()
     yield _balanced(budget, rng, power)
     yield _units(rng)

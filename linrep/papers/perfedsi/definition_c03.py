@@ -10,11 +10,11 @@ import pandas as pd
 
 from linrep.claims import Cases, Constant, Fact, Identity, Readings, search, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.papers.perfedsi._regular import drawn_runs
 from linrep.papers.perfedsi._rounds import play
+from linrep.papers.perfedsi.counterexamples.definitionc3 import sides
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -93,27 +93,6 @@ def _bounded(c_0, rng) -> Readings:
     )
 
 
-def _in_fractions() -> Readings:
-    """Compare U's mu with the event's own, and with candidates that are to do for all d.
-
-    It is d max_i U_i^2/||U||^2, the least one in a round of which all iterates are in the event.
-    """
-    own, other = [], []
-    for d in (16, 64, 256):
-        state, limits, ends = _exact.small_rounds(Fraction(1, 10**4), d)
-        mu = min(d * max(U**2) / (U @ U) for U, _ in ((state.U, state.V), *ends[:: d // 4]))
-        at = {"d": d, "M": state.clients, "c": str(limits.c), "c_0": str(limits.c_0)}
-        own.append((mu, limits.mu, at))
-        other.append((mu, Fraction(d, 2), at | {"candidate": d // 2}))
-    return Readings(
-        [
-            Cases(own, quantity="mu of U", name="with the same mu"),
-            Cases(other, quantity="mu of U", name="with a mu for all d (8, 32, 128 tried)"),
-        ],
-        name="U, in fractions",
-    )
-
-
 def _entailed(budget, rng, power):
     """Yield searches whether Definition 3.1 makes U and E incoherent, with other constants."""
 
@@ -188,7 +167,14 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
     yield _rows(rng)
     yield _bounded(c_0, rng)
     if c_0 == 0.5:
-        yield _in_fractions()
+        own, other = [], []
+        for d in (16, 64, 256):
+            at = {"d": d, "c": "101/100", "mu": "11/10", "c_0": "1/2"}
+            own.append((*sides(d), at))
+            other.append((*sides(d, Fraction(d, 2)), at | {"candidate": d // 2}))
+        same = Cases(own, quantity="mu of U", name="with the same mu")
+        for_all = Cases(other, quantity="mu of U", name="with a mu for all d (8, 32, 128 tried)")
+        yield Readings([same, for_all], name="U, in fractions")
     yield Fact("largest mu of U_t along runs, over d/r", in_U)
     yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
 

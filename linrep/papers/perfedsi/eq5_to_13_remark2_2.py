@@ -11,9 +11,10 @@ import linrep as lr
 from linrep.claims import Cases, Fact, Identity, Mean, Readings, statement
 from linrep.claims.deviations import readings, relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import SAMPLING
 from linrep.papers.perfedsi._rounds import Runs, walk
+from linrep.papers.perfedsi.counterexamples.eq5_eq10 import sides
+from linrep.papers.perfedsi.counterexamples.remark2_2_linear import sides as sides_of_ones
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -82,10 +83,8 @@ def eq5_eq10(budget, rng, *, weight=1.0):
             product_of[name].append((relative(left @ right, result) if fits else np.inf, instance))
     yield Identity(first, 1e-13, name="(5)")
     yield Identity(second, 1e-13, name="(10)")
-    state = _exact.of_sides(Fraction(1))
-    squares = 2 * state.losses(state.U, state.V)
     yield Cases(
-        [(Fraction(weight) * sum(squares) / len(squares), state.loss(), state.plain())],
+        [(*sides(Fraction(weight)), {"U": 2, "V": 1, "M*": 1, "z": 1, "M": 1})],
         quantity="the first form of (5)", name="(5) in fractions: first form <= second",
     )  # fmt: skip
     yield readings(product_of, name="M* and L*")
@@ -339,10 +338,7 @@ def remark2_2(budget, rng, *, without=0):
     holds_with={"constant": True},
 )
 def remark2_2_linear(budget, rng, *, constant=False, without=0):
-    """Solve for V'z = 1; with a constant, z has an entry 1, but for so many clients without.
-
-    Exactly: of sixteen rows of Z half are 1, half are 2.
-    """
+    """Solve for V'z = 1; with a constant, z has an entry 1, but for so many clients without."""
     cases = []
     for Z, instance in _designs(budget, rng):
         if constant:
@@ -354,10 +350,7 @@ def remark2_2_linear(budget, rng, *, constant=False, without=0):
         cases, 1e-10, quantity="root mean square of W - 1", name="1 is in the columns of Z"
     )
     if not constant:
-        z = _exact.fractions([1, 2] * 8)
-        ones = _exact.fractions([1] * 16)
-        left = ones @ ones - (z @ ones) ** 2 / (z @ z)
         yield Cases(
-            [(left, Fraction(0), {"z": [1, 2] * 8, "V": float((z @ ones) / (z @ z))})],
+            [(*sides_of_ones(), {"z": [1, 2] * 8, "V": "3/5"})],
             quantity="least sum of (V'z - 1)^2", name="in fractions",
         )  # fmt: skip

@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Identity, Readings, statement
-from linrep.papers.perfedsi import _exact, _instances
+from linrep.papers.perfedsi import _instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi.counterexamples.eq61 import sides
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -120,18 +121,6 @@ def _second_moments(lowest):
         }  # fmt: skip
 
 
-def _in_fractions(factor, root) -> Cases:
-    """Compare the squares of (61)'s sides at V = V*, U = U*/2 and nearer, c = 1."""
-    cases = []
-    for error in (Fraction(-1, 2), Fraction(-1, 100), Fraction(-1, 10**4)):
-        state = _exact.of_sides(Fraction(1), error=error)
-        in_U, in_V = state.gradient()
-        loss = state.loss()
-        right = 4 * loss if root else loss**2
-        cases.append((in_U @ in_U + in_V @ in_V, Fraction(factor) ** 2 * right, state.plain()))
-    return Cases(cases, quantity="|grad L|^2", name="squares in fractions, c = 1")
-
-
 @statement(
     "perfedsi.eq61",
     place="Lemma C.11, (60)-(62)",
@@ -172,7 +161,16 @@ def eq61(budget, rng, *, root=False, items=1, factor=1.0):
         name="second inequality, norms at their limit",
     )
     yield _searched_61(budget, rng, second, "second inequality, searched")
-    yield _in_fractions(factor, root)
+    if not root:
+        yield Cases(
+            [
+                (left, Fraction(factor) ** 2 * right, {"error": str(error)})
+                for error in (Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**4))
+                for left, right in [sides(error)]
+            ],
+            quantity="|grad L|^2",
+            name="squares in fractions, c = 1",
+        )
     yield _growth(budget, rng, 0.5 if root else 1.0)
     yield Identity(_units(bound), 1e-9, name="the same in every unit of M*")
     yield Cases(

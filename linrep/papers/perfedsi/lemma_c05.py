@@ -10,8 +10,9 @@ import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Readings, search, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact, _instances
+from linrep.papers.perfedsi import _instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi.counterexamples.lemmac5 import sides
 from linrep.theory import perfedsi as theory
 
 
@@ -83,14 +84,11 @@ def _in_fractions() -> Readings:
     """
     parts = []
     for name, (_, power, c_z_power) in _REGIONS.items():
-        c, c_z = (Fraction(10), 1) if power == 1.0 else (Fraction(1), 4)
-        gamma = 1 / (c * Fraction(c_z) ** int(c_z_power))
+        c, c_z = (10, 1) if power == 1.0 else (1, 4)
+        gamma = Fraction(1, c * c_z ** int(c_z_power))
         edge = gamma if power == 1.0 else Fraction(1, 2 ** int(c_z_power))
-        state = _exact.of_items(1 / edge, error=Fraction(1, 1000), z=Fraction(1, int(c_z**0.5)))
-        in_U, in_V = state.gradient()
-        at = state.plain() | {"gamma": str(gamma), "c": str(c), "c_z": c_z}
-        left, right = gamma * state.loss(), in_U @ in_U + (in_V @ in_V)
-        parts.append(Cases([(left, right, at)], quantity="gamma L", name=name))
+        at = {"d": 16, "k": 1, "r": 1, "gamma": str(gamma), "c": str(c), "c_z": c_z}
+        parts.append(Cases([(*sides(edge, gamma, c_z), at)], quantity="gamma L", name=name))
     return Readings(parts, name="region, in fractions")
 
 

@@ -11,7 +11,6 @@ import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Identity, Readings, Together, search, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi._exact import FRAME, ONE, Exact, fractions
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._instances import SHAPES, event, length, setting_of, unpack
 from linrep.problems import SideInformationCompletion
@@ -82,14 +81,14 @@ def _smooth(budget, rng, bound, name="(22)", *, least=0.0, strength=PROVED):
 
 
 def _in_fractions(across, constant) -> Cases:
-    """Compare both sides of (22) at U = c u, V = -c, M* = u and a step of 1/1000 towards 0."""
+    """Compare both sides of (22) at U = c, V = -c, M* = 1 and a step of 1/1000 towards 0.
+
+    Both gradients are c (c^2 + 1) in size.
+    """
     c, step = Fraction(31, 50), Fraction(1, 1000)
-    Z = fractions([[1]])
-    points = [Exact(FRAME, ONE, Z, size * FRAME, -size * ONE) for size in (c, c - step)]
-    (one, also), (other, too) = (point.gradient() for point in points)
-    left = sum((one - other) ** 2) + sum((also - too) ** 2)
+    left = 2 * ((c**3 + c) - ((c - step) ** 3 + c - step)) ** 2
     right = ((12 + Fraction(across)) * c**4 + Fraction(constant)) * 2 * step**2
-    at = points[0].plain() | {"c": str(c), "step": str(step)}
+    at = {"c": str(c), "step": str(step), "d": 1, "k": 1, "r": 1}
     return Cases([(left, right, at)], quantity="change of the gradient", name="(22) in fractions")
 
 

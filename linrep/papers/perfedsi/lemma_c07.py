@@ -9,9 +9,10 @@ import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Search, search, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _enumeration, _exact
+from linrep.papers.perfedsi import _enumeration
 from linrep.papers.perfedsi._hypotheses import ROUNDS
 from linrep.papers.perfedsi._states import SHAPES, alike, drawn, from_numbers, numbers, plain
+from linrep.papers.perfedsi.counterexamples.lemmac7 import sides
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import State, Walks, sequences
 
@@ -134,17 +135,10 @@ def _in_fractions(strength, factor, norm_power, loss_power) -> Cases:
 
     c is a power of 4: its powers that are halves of whole ones are rational.
     """
-    c, eta = Fraction(4), Fraction(1, 1000)
-    state = _exact.of_sides(c)
-    limits = _exact.Limits(c, Fraction(2))
-    (found,) = state.round(eta, limits)
-    d = len(found)
-    moves = [sum((U - state.U) ** 2) * kept for U, _, kept in found]
-    right = Fraction(factor) * Fraction(2) ** round(2 * (norm_power + loss_power))
-    right *= eta**2 * (Fraction(1, d) + Fraction(1, d**2)) * state.loss()
-    at = state.plain() | {"c": 4, "eta": str(eta), "P(G)": sum(k for *_, k in found) / d}
+    at = {"d": 16, "k": 1, "r": 1, "c": 4, "mu": 2, "eta": "1/1000", "P(G)": 1}
+    bound = sides(Fraction(factor), Fraction(norm_power + loss_power))
     return Cases(
-        [(sum(moves) / d, right, at)], quantity="E|U+ - U|^2", name="U, in fractions, c = 4",
+        [(*bound, at)], quantity="E|U+ - U|^2", name="U, in fractions, c = 4",
         strength=strength,
     )  # fmt: skip
 

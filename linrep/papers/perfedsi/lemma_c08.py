@@ -7,10 +7,11 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import Cases, Identity, Readings, Search, search, statement
-from linrep.papers.perfedsi import _enumeration, _exact
+from linrep.papers.perfedsi import _enumeration
 from linrep.papers.perfedsi._drift import case_of, largest_step, random_walks, sizes_of, unit_of
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._states import SHAPES, aligned, alike, edge, from_numbers, numbers
+from linrep.papers.perfedsi.counterexamples.lemmac8_indicators import sides
 from linrep.theory.perfedsi_rounds import Walks, sequences
 
 _STEP = 1e-3
@@ -109,22 +110,19 @@ def _in_fractions(factor, p_power) -> Readings:
     Squares of both sides are compared. d stands before one term of a_{t,s}, or before both: then
     a_0 is (d - 1)|grad L|, and all matrices are multiples of U*.
     """
-    state, eta = _exact.many_sides(), Fraction(1, 1000)
-    limits = _exact.Limits(Fraction(102, 100), Fraction(12, 10))
-    walks = list(state.round(eta, limits))
-    d, k = len(state.U), len(state.V)
-    unit = _exact.FRAME
-    start = state.gradient()[0] @ unit
-    ends = [
-        state.gradients(m, U, V)[0] @ unit * kept
-        for m, walk in enumerate(walks)
-        for U, V, kept in walk
-    ]
-    end = sum(ends) / len(ends)
-    right = (Fraction(factor) * eta / d) ** 2 * limits.c**6 * limits.mu**3 * state.loss()
+    d, k, eta, e = 16, 16, Fraction(1, 1000), Fraction(1, 100)
+    c, mu = Fraction(102, 100), Fraction(12, 10)
+    U, star, end = (1 + e) / 4, Fraction(1, 4), Fraction(0)  # every row; V'z = 1 for all z
+    for item in range(d):
+        v = 1 - eta * (U - star) * U * k  # V'z after a step
+        rows = [U - eta * (U - star) * (row == item) for row in range(d)]
+        end += (
+            sum(((u * v - star) * v for u in rows), Fraction(0)) / 4 / d
+        )  # the gradient, along U*
+    start = e
+    right = (Fraction(factor) * eta / d) ** 2 * c**6 * mu**3 * e**2 / 2
     right *= Fraction(4) ** round(2 * p_power)  # the root of k
-    assert k == 16
-    at = state.plain() | {"eta": str(eta), "c": str(limits.c), "mu": str(limits.mu)}
+    at = {"d": d, "M": 112, "k": k, "r": 1, "c": str(c), "mu": str(mu), "eta": str(eta)}
     parts = []
     for name, weight in (("factor d before the first term", 1), ("factor d before both terms", d)):
         growth = abs(end - weight * start) - abs(start - weight * start)
@@ -227,7 +225,7 @@ def indicators(budget, rng, *, norms=False, larger=False):
     yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
     if not norms:  # X = 1 and -1, both with probability 1/2; the smaller event is X = 1
         yield Cases(
-            [(Fraction(1, 2), Fraction(0), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
+            [(*sides(), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
             quantity="|E X| on the smaller event", name="two values",
         )  # fmt: skip
     yield Readings(

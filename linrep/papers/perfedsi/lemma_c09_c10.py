@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Readings, statement
 from linrep.claims.deviations import readings
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._drift import case_of, random_walks, short_step, sizes_of, unit_of
 from linrep.papers.perfedsi._enumeration import exact_cases, largest_inexact, power_of
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._states import aligned, alike, edge, plain
+from linrep.papers.perfedsi.counterexamples.lemmac10 import sides
 from linrep.theory.perfedsi_rounds import Walks, balanced, sequences
 
 _STEP = 1e-3
@@ -126,27 +124,9 @@ def _in_fractions(future) -> Cases:
 
     Without `future` the event is that of the start, which is sure, and the mean is the gradient.
     """
-    state, eta = _exact.edge(20), Fraction(1, 10**9)
-    limits = _exact.Limits(Fraction(1), Fraction(11, 10))
-    (walk,) = state.round(eta, limits)
-    d, others = len(walk), state.clients - 1
-    kept = [good if future else True for *_, good in walk]
-    share = Fraction(sum(kept), d)
-    left = Fraction(0)
-    for place, (before, gradient) in enumerate(
-        zip((state.U, state.V), state.gradient(), strict=True)
-    ):
-        # d times the item's gradient, in the mean over the d items: the sum over them.
-        total = sum(
-            (before - end[place]) / eta for end, good in zip(walk, kept, strict=True) if good
-        )
-        left += sum((share**others * (total - share * gradient)) ** 2)
-    right = (10 * eta / d) ** 2 * limits.c**6 * limits.mu**3 * state.loss()
-    at = state.plain() | {
-        "eta": str(eta), "c": 1, "mu": str(limits.mu), "P(G)": float(share ** (others + 1)),
-    }  # fmt: skip
+    at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
     return Cases(
-        [(left, right, at)],
+        [(*sides(future), at)],
         quantity="square of the sum",
         name="tau = 1, M = 20, in fractions",
         strength="" if future else PROVED,

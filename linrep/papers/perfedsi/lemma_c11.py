@@ -5,7 +5,6 @@ Steps are tiny there: what a round gains is computed from what it changes.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -13,10 +12,11 @@ import numpy as np
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER
-from linrep.papers.perfedsi import _exact, _states
+from linrep.papers.perfedsi import _states
 from linrep.papers.perfedsi._enumeration import exact_cases, power_of, start_of
 from linrep.papers.perfedsi._hypotheses import ROUNDS
 from linrep.papers.perfedsi._states import plain
+from linrep.papers.perfedsi.counterexamples.lemmac11 import sides
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import (
     Limits,
@@ -173,44 +173,25 @@ def _double_sum(state, tau) -> float:
     return float(total / (tau * np.linalg.norm([np.linalg.norm(part) for part in state.gradients])))
 
 
-def in_fractions(powers, *, rounds=1) -> Cases:
-    """Enumerate rounds of one step from U = c U*, V = V*/c, with an error orthogonal to U*.
+def in_fractions(sides, powers, *, rounds=1) -> Cases:
+    """Compare the promised fall of the loss with that of rounds enumerated without rounding.
 
-    Singular values, c_z, k and r are 1 (and so is k in the rate), and with c = 32 nothing leaves
-    the event. L is about 1e-8. Rounds are enumerated over items, all clients being alike; the
-    power of the factor is 1 for a round and T - 1 for T of them.
+    They start from U = c U*, V = V*/c, with an error orthogonal to U*; singular values, c_z, k and
+    r are 1, and with c = 32 nothing leaves the event.
     """
-    c = Fraction(32)
-    state = _exact.of_items(c)
-    limits = _exact.Limits(c * Fraction(1001, 1000), 2 * c**2)
-    eta = 1 / (132 * limits.mu**2 * limits.c ** round(powers["limit_power"]))
-    fall = eta / (2 * limits.c ** round(powers["c_power"]) * len(state.U))
-    ends, count, regular = [(state.U, state.V)], len(state.U), True
-    for _ in range(rounds):
-        following = []
-        for U, V in ends:
-            level = state.loss(U, V)
-            regular = regular and state.regular(0, U, V, limits, level)
-            for item in range(count):
-                end = state.step(0, item, eta, U, V)
-                regular = regular and state.regular(0, *end, limits, level)
-                following.append(end)
-        ends = following
-    left = sum((state.loss(U, V) for U, V in ends), Fraction(0)) / len(ends)
-    start = state.loss()
-    at = state.plain() | {
-        "eta": float(eta), "c": float(limits.c), "mu": float(limits.mu), "T": rounds, "C": 1,
-        "tau": 1, "P(G)": float(regular), "1 - E[L_T]/L_0": float(1 - left / start),
-    }  # fmt: skip
-    right = (1 - fall) ** max(1, rounds - 1) * start
-    if not regular:
-        raise RuntimeError("a walk leaves the event, which was to be sure")
+    used = {name: _whole(powers[name]) for name in ("c_power", "limit_power")}
+    at = {"d": 16, "k": 1, "r": 1, "c": 32.032, "mu": 2048, "T": rounds, "C": 1, "tau": 1}
     return Cases(
-        [(left, right, at)],
-        quantity="E[L]",
+        [(*sides(**used), at)],
+        quantity="promised fall of the loss",
         name=f"{rounds} round(s) in fractions, c = 32",
         strength=proof_of(powers),
     )
+
+
+def _whole(power):
+    """Return a power as a whole number, of which fractions stay fractions, where it is one."""
+    return int(power) if float(power).is_integer() else float(power)
 
 
 CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
@@ -245,7 +226,7 @@ def lemma_c11(
     }  # fmt: skip
     limits = _at_limits(powers, budget)
     yield start_readings(limits, _at_the_saddle(powers), "c_0", proof_of(powers))
-    yield in_fractions(powers)
+    yield in_fractions(sides, powers)
     yield _at_random(budget, rng, powers)
     yield _at_the_edge(powers)
     state, steps, taus = _states.alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)

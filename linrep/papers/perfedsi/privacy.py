@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from linrep.claims import Cases, Fact, Frequency, Identity, Paired, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import NORMALIZED
+from linrep.papers.perfedsi.counterexamples.privacy import sides
 from linrep.problems import SideInformationCompletion
 
 _STEP = 0.1
@@ -75,26 +74,6 @@ def _error(found, expected) -> float:
     return min(float(np.linalg.norm(found - sign * expected)) for sign in (1.0, -1.0)) / size
 
 
-def _in_fractions() -> Cases:
-    """Reconstruct side information (1, 2, 2)/3 and a rating of one step, without rounding.
-
-    z is unknown up to a factor, as a norm need not be rational: squared sines are compared, which
-    are 0 where the direction is found.
-    """
-    z = _exact.fractions([1, 2, 2]) / 3
-    star_V, V = _exact.fractions([1, 0, 0]), _exact.fractions([1, 1, 2]) / 2
-    state = _exact.Exact(_exact.FRAME, star_V, z[None], _exact.FRAME.copy(), V)
-    after_U, after_V = state.step(0, 3, Fraction(1, 10))
-    (item,) = (place for place, move in enumerate(after_U - state.U) if move)
-    found = (V - after_V) * 10 / state.U[item]  # rho z
-    cosine = (found @ z) ** 2 / ((found @ found) * (z @ z))
-    at = {"z": ["1/3", "2/3", "2/3"], "item": item, "squared cosine": str(cosine)}
-    return Cases(
-        [(cosine, Fraction(99, 100), at)], quantity="squared cosine of what is found with z",
-        name="one step in fractions: z is not found",
-    )  # fmt: skip
-
-
 @statement(
     "perfedsi.privacy",
     place="Section 2, last sentence; Section 3",
@@ -129,7 +108,11 @@ def privacy(budget, rng, *, noise=0.0):
             setting={"d": 30, "M": 40, "k": 6, "r": 3, "noise": noise},
         )  # fmt: skip
     if noise == 0.0:
-        yield _in_fractions()
+        yield Cases(
+            [(*sides(), {"z": ["1/3", "2/3", "2/3"], "item": 3, "tau": 1, "r": 1})],
+            quantity="squared cosine of what is found with z",
+            name="one step in fractions: z is not found",
+        )
 
 
 @statement(

@@ -7,6 +7,7 @@ import numpy as np
 from linrep.claims import Fact, statement
 from linrep.papers.perfedsi import _runs
 from linrep.papers.perfedsi._hypotheses import RUNS
+from linrep.papers.perfedsi.counterexamples.theoremc4 import sides
 from linrep.papers.perfedsi.lemma_c11 import CORRECTED, enumerated_rounds, in_fractions, promise
 
 
@@ -94,7 +95,7 @@ def theorem_c4(
         "with_p": with_p,
     }  # fmt: skip
     yield enumerated_rounds(budget, powers)
-    yield in_fractions(powers, rounds=2)
+    yield in_fractions(sides, powers, rounds=2)
     if orders:
         yield from _runs_of_c4(budget, rng, d_power)
     yield from _implied(rng, powers)

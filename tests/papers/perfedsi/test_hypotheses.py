@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import SAMPLING, START
 from linrep.problems import BiasedRegression, SideInformationCompletion
 from tests.papers.hypotheses import assuming, misjudged
+from tests.papers.perfedsi import exact as _exact
 
 PROBLEM = SideInformationCompletion.random(n=40, d=30, p=4, k=2, side="unit", rng=0)
 BIASED = BiasedRegression.random(n=20, d=5, p=3, noise=1.0, rng=0)
