@@ -46,3 +46,8 @@ def power_of(name, variable, sizes, values, predicted, *, at_most=False, strengt
 def start_of(state: State) -> Walks:
     """Return walks without steps."""
     return Walks(state, np.zeros((1, 0), dtype=int), 0.0)
+
+
+def whole(power):
+    """Return a power as a whole number, of which fractions stay fractions, where it is one."""
+    return int(power) if float(power).is_integer() else float(power)

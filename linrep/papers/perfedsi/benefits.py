@@ -12,6 +12,7 @@ from linrep.algorithms import imc
 from linrep.claims import Cases, Fact, Frequency, Readings, Trend, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.tables import curve
+from linrep.papers.perfedsi._enumeration import whole
 from linrep.papers.perfedsi._hypotheses import RANK, SMALL_RANK
 from linrep.papers.perfedsi._runs import along, cell, state_of, tuned_rounds
 from linrep.papers.perfedsi.counterexamples.benefit import sides
@@ -30,7 +31,7 @@ _EXACT = 1e-6
 
 def _power(p, power):
     """Return a square number to a power that is half of a whole one."""
-    return isqrt(p) ** round(2 * power)
+    return isqrt(p) ** whole(2 * power)
 
 
 def _sizes(k_power=1.5):
@@ -262,4 +263,5 @@ lower_bound.corrected(
     plain="The samples that Theorem 3.3 asks for are below (d + M) r when d k^(3/2) is at most M.",
     constants={"by_items": True},
     negative_control={"k_power": 1.0},
+    stronger={"k_power": -1},
 )

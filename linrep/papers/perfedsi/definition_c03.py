@@ -93,26 +93,61 @@ def _bounded(c_0, rng) -> Readings:
     )
 
 
-def _entailed(budget, rng, power):
+def _entailed(budget, rng, c_power, c_z_power, share_factor):
     """Yield searches whether Definition 3.1 makes U and E incoherent, with other constants."""
 
     def of_U(truth, U, V):
         found, share = needed(truth, U, V)
+        share *= share_factor / 2.0
         if share >= 0.9999:  # 1 - sqrt(share) would be rounding
             return None
-        floor = theory.norm_floor(found.norms, share)
-        return theory.incoherence(U), found.rows / floor**power
+        floor = theory.norm_floor(found.norms, share) * found.norms
+        return theory.incoherence(U), found.rows * found.norms**c_power / floor**2
 
     def of_E(truth, U, V):
         E = U @ V.T - truth.M
         if np.linalg.norm(E) < 1e-6 * np.linalg.norm(truth.M):
             return None
         c_z = theory.scaling(truth.Z).c_z
-        return theory.incoherence(E), c_z**power * event(truth, U, V).errors
+        return theory.incoherence(E), c_z**c_z_power * event(truth, U, V).errors
 
     for name, lhs_rhs in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
         shapes = budget(SHAPES[:2], SHAPES[1:])
-        yield searched(lhs_rhs, budget, rng, name=name, shapes=shapes, strength=PROVED)
+        yield searched(
+            lhs_rhs,
+            budget,
+            rng,
+            name=name,
+            shapes=shapes,
+            strength=PROVED,
+            known=list(_small_U()) if lhs_rhs is of_U else (),
+        )
+
+
+def _small_U():
+    """Yield shapes and numbers for `unpack`: U = (1 - sqrt(s)) U*/c and V = c V*, U* flat."""
+    for c, s in ((2.0, 0.0), (10.0, 0.0), (1.1, 0.2), (4.0, 0.5)):
+        Z, star_U, star_V = [1.0, 1.0, 1.0, -1.0], [0.5**0.5] * 2, [1.0, 0.0]
+        less = [-(s**0.5) / c * u for u in star_U]
+        x = np.array([0.0, *Z, *star_U, *star_V, *less, 0.0, 0.0, 1.0 / c])
+        yield SHAPES[1], x
+
+
+def _one_row(c_z_power):
+    """Yield the largest mu of an error that is unlike in one row, over its bound.
+
+    Z has the rows sqrt(c_z) (1, 1/c_z) and sqrt(c_z) (1, -1/c_z), E a column of equal entries and
+    beside it one entry in the first row, of the same norm; d is so large that all of its rows'
+    E z_m are of one size.
+    """
+    for c_z in (4.0, 64.0, 2.0**12, 2.0**20):
+        d = c_z**4
+        gram = np.array([[1.0, d**-0.5], [d**-0.5, 1.0]])  # of E's columns
+        mu_E = d * (1.0 / d + 1.0) / (2.0 * np.linalg.eigvalsh(gram)[-1])
+        first = d**-0.5 + 1.0 / c_z  # entry of E z_1, over sqrt(c_z)
+        square = (d - 1.0) / d + first**2
+        mu = d * max(first**2, 1.0 / d) / square
+        yield mu_E / (c_z**c_z_power * mu), 1.0, {"c_z": c_z, "d": d, "k": 2}
 
 
 def _unequal():
@@ -187,11 +222,15 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
     r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
     plain="With a small c_0 the event makes the server's U and its error incoherent, with "
     "different parameters.",
-    negative_control={"power": 1.0},
+    negative_control={"c_power": 1.0, "c_z_power": 1.0},
     corrects="perfedsi.definitionC3",
+    stronger={"c_power": -1, "c_z_power": -1, "share_factor": -1},
 )
-def definitionC3_corrected(budget, rng, *, power=2.0):
-    """Search both, at iterates that all clients share; the power is that of c and of c_z."""
-    yield from _entailed(budget, rng, power)
+def definitionC3_corrected(budget, rng, *, c_power=2.0, c_z_power=2.0, share_factor=2.0):
+    """Search both, at iterates that all clients share; powers are of c and c_z, 2 stands in s."""
+    yield from _entailed(budget, rng, c_power, c_z_power, share_factor)
+    yield Cases(
+        _one_row(c_z_power), quantity="lhs/rhs", name="E unlike in one row", strength=PROVED
+    )
     for name, ratio in (("least", min(_unequal())), ("largest", max(_unequal()))):
         yield Fact(f"{name} mu of C.3 over that of 3.1, U = U*/c, V = c V*, c from 1/6 to 6", ratio)

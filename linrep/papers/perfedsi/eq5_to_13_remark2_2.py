@@ -256,6 +256,7 @@ def _sampled(budget, rng, replacement, first=0.0) -> Mean:
     r" \mathbb E_t[U_{t+1}] = \frac1M\sum_m\mathbb E_t[U_{t,m,\tau}]",
     plain="Local steps follow the gradient up to a factor, the server the mean over all clients.",
     negative_control={"power": 2.0},
+    stronger={"power": 0},
 )
 def eq11_13(budget, rng, *, power=1.0, first=0.0):
     """Enumerate items, paths of items, and participants; the factor is d to a power, inverted.

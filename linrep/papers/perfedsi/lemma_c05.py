@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -12,6 +11,7 @@ from linrep.claims import Cases, Exponent, Fact, Readings, search, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.perfedsi import _instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi._terms import rounded
 from linrep.papers.perfedsi.counterexamples.lemmac5 import sides
 from linrep.theory import perfedsi as theory
 
@@ -141,17 +141,41 @@ def _searched(budget, rng, reading):
     )  # fmt: skip
 
 
-def _with_norms(budget, rng, bound, name, **options):
+def _with_norms(budget, rng, bound, name, *, region=(32.0, 1.0), **options):
     """Search bound(setting) L <= ||grad L||^2 where norms are at most c sqrt(sigma_1), L small."""
 
     def lhs_rhs(truth, U, V):
         setting = _instances.setting_of(truth, _instances.event(truth, U, V).norms)
         loss, slope = _instances.sizes(truth, U, V)
-        if not 1e-12 < 32.0 * setting.c_z * loss / setting.smallest**2 <= 1.0:
+        near, power = region
+        if not 1e-12 < near * setting.c_z**power * loss / setting.smallest**2 <= 1.0:
             return None
         return bound(setting) * loss, slope**2
 
     return _instances.searched(lhs_rhs, budget, rng, name=name, known=_FLATTEST, **options)
+
+
+def _corners(bound, near, near_power):
+    """Yield the bound over ||grad L||^2/L where it is sharp, in closed form, d = 2 and r = 1 or 2.
+
+    First U at an angle to U* with the sine 1/4, V = cos/c, L = 1/32. Then small errors with U = c
+    times a frame and V as small as the product allows. At last U = V = 0, where nothing moves.
+    """
+    for c in (1.0, 2.0**40):
+        if near / 32.0 <= 1.0:
+            sine, cosine = 0.25, np.sqrt(15.0) / 4.0
+            slope = (sine * cosine / c) ** 2  # in V nothing: U'(U cos - U*) = 0
+            at = theory.Setting(d=2, p=1, k=1, c=c)
+            yield bound(at) * sine**2 / 2.0 / slope, 1.0, {"c": c, "sine": sine}
+    for c, condition, c_z in product((1.0, 2.0**40), (1.0, 2.0**80), (1.0, 2.0**80)):
+        at = theory.Setting(d=2, p=2, k=2, smallest=1.0 / condition, c=c, c_z=c_z)
+        slope = 2.0 / (c_z * c**2 * condition**2)
+        yield rounded(bound(at) / slope), 1.0, {"c": c, "condition": condition, "c_z": c_z}
+    for c_z in (1.0, 2.0**9, 2.0**41, 2.0**81):  # L = 1/(2 c_z)
+        if near * c_z**near_power <= 2.0 * c_z:
+            yield np.inf, 1.0, {"U": 0, "V": 0, "c_z": c_z}
+        else:
+            yield 0.0, 1.0, {"U": 0, "V": 0, "c_z": c_z, "L": "too large"}
 
 
 def _at_the_limit(bound, rng):
@@ -310,18 +334,57 @@ def lemmaC5(budget, rng, *, power=1.0):
     "and without c_z.",
     negative_control={"power": 1.0},
     corrects="perfedsi.lemmaC5",
+    stronger={
+        "power": -1,
+        "c_z_power": -1,
+        "condition_power": -1,
+        "factor": 1,
+        "near": -1,
+        "near_power": -1,
+        "twice": 1,
+    },
 )
-def lemmaC5_corrected(budget, rng, *, power=2.0):
-    """Search both; the power is that of c. No other power does: the factor is at most 2."""
-    near = partial(theory.pl_constant_near, power=power)
+def lemmaC5_corrected(
+    budget,
+    rng,
+    *,
+    power=2.0,
+    c_z_power=1.0,
+    condition_power=1.0,
+    factor=1.125,
+    near=32.0,
+    near_power=1.0,
+    twice=2.0,
+):
+    """Search both; powers are those of c, c_z and kappa. No other do: the factor is at most 2.
+
+    L is at most sigma_r^2/(near c_z^near_power); `twice` stands in (20).
+    """
+
+    def bound(setting):
+        condition = setting.largest / setting.smallest
+        scale = setting.c_z ** (1.0 - c_z_power) * condition ** (1.0 - condition_power)
+        return factor / 1.125 * theory.pl_constant_near(setting, power=power) * scale
+
+    region = near, near_power
     yield Cases(
-        _at_the_limit(near, rng), quantity="bound L/|grad L|^2", name="norms at their limit",
+        _at_the_limit(bound, rng),
+        quantity="bound L/|grad L|^2",
+        name="norms at their limit",
         strength=PROVED,
-    )  # fmt: skip
+    )
     name = "norms bounded, L small, searched"
-    yield _with_norms(budget, rng, near, name, strength=PROVED)
-    yield _twentieth(budget, rng, 2.0, 0.0, "(20) with 2/M", strength=PROVED)
+    yield _with_norms(budget, rng, bound, name, region=region, strength=PROVED)
+    yield _twentieth(budget, rng, twice, 0.0, "(20) with 2/M", strength=PROVED)
     yield Cases(
-        _best(rng, power), quantity="|grad L|^2/L over sigma_r^2/(c_z c^2 sigma_1)",
-        name="the factor is at most 2", strength=PROVED,
-    )  # fmt: skip
+        _best(rng, power),
+        quantity="|grad L|^2/L over sigma_r^2/(c_z c^2 sigma_1)",
+        name="the factor is at most 2",
+        strength=PROVED,
+    )
+    yield Cases(
+        _corners(bound, *region),
+        quantity="bound L/|grad L|^2",
+        name="where it is sharp",
+        strength=PROVED,
+    )

@@ -170,6 +170,7 @@ def _reading(budget, rng, across, constant, least, name) -> Together:
     r" \beta^2 = c_z^2(32c^4 + 4)\sigma_1^2",
     plain="The gradient is Lipschitz where norms are at most c sqrt(sigma_1), with that beta.",
     negative_control={"across": 1.0, "own_lines": 1.0},
+    stronger={"across": -1, "constant": -1},
 )
 def lemmaC6(budget, rng, *, across=4.0, own_lines=8.0, constant=2.0):
     """Compare along scalars, search, and try (24), which has across c^4 on dU.
@@ -205,6 +206,7 @@ def lemmaC6(budget, rng, *, across=4.0, own_lines=8.0, constant=2.0):
     plain="The least Lipschitz constant of the gradient where norms are at most c sqrt(sigma_1),"
     " that serves all truths, is c_z sigma_1 (3 c^2 + 1).",
     negative_control={"factor": 0.97},
+    stronger={"factor": -1},
 )
 def lemmaC6_least_constant(budget, rng, *, factor=1.0):
     """Compare along scalars, which come as near as one likes in small steps, and search."""

@@ -193,4 +193,5 @@ lemma_c7.corrected(
     "(c^2 + mu_U), times eta^2 tau^2 k L.",
     constants={"factor": 2.0, "norm_power": 2.0, "loss_power": 1.0},
     negative_control={"norm_power": 0.0},
+    stronger={"factor": -1, "norm_power": -1, "loss_power": -1},
 )

@@ -121,7 +121,7 @@ def _in_fractions(factor, p_power) -> Readings:
         )  # the gradient, along U*
     start = e
     right = (Fraction(factor) * eta / d) ** 2 * c**6 * mu**3 * e**2 / 2
-    right *= Fraction(4) ** round(2 * p_power)  # the root of k
+    right *= Fraction(4) ** _enumeration.whole(2 * p_power)  # the root of k
     at = {"d": d, "M": 112, "k": k, "r": 1, "c": str(c), "mu": str(mu), "eta": str(eta)}
     parts = []
     for name, weight in (("factor d before the first term", 1), ("factor d before both terms", d)):
@@ -170,6 +170,7 @@ lemma_c8.corrected(
     "sqrt(L).",
     constants={"p_power": 1.5},
     negative_control={"p_power": 1.0},
+    stronger={"factor": -1, "p_power": -1},
 )
 
 

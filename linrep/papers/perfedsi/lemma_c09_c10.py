@@ -48,6 +48,7 @@ def _starts(budget, rng) -> Readings:
     plain="In the steps of a round, local gradients drift by at most tau times the drift of one "
     "step.",
     negative_control={"d_power": 2.0},
+    stronger={"factor": -1, "d_power": 1},
 )
 def lemma_c9(budget, rng, *, factor=6.0, d_power=1.0):
     """Follow the drift from s = 0 to tau; d_power is the power of 1/d."""
@@ -97,15 +98,15 @@ def _along_p(budget, rng, family, name) -> Exponent:
     return power_of(f"drift (clients {name})", "k", sides, needed, 1.5, at_most=True)
 
 
-def _sum_cases(walks, limits, tau_power, future):
+def _sum_cases(walks, limits, tau_power, future, factor=10.0):
     """Return lhs over rhs, and the setting."""
     unit = unit_of(walks.state, limits, walks.step_size)
     size, chance = walks.summed(limits, future=future)
     at = case_of(walks.state, limits, walks.step_size, tau=walks.steps)
-    return size / (10.0 * walks.steps**tau_power * unit), 1.0, {**at, "P(G)": chance}
+    return size / (factor * walks.steps**tau_power * unit), 1.0, {**at, "P(G)": chance}
 
 
-def _at_the_edge(tau_power, future) -> Cases:
+def _at_the_edge(tau_power, future, factor) -> Cases:
     """Follow the smallest steps from a state at V's limit."""
     cases = []
     for d in (2, 8):
@@ -114,7 +115,7 @@ def _at_the_edge(tau_power, future) -> Cases:
             for step_size in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
                 walks = Walks(state, sequences(d, 1), step_size)
                 if future or step_size <= short_step(state, limits, 1):
-                    cases.append(_sum_cases(walks, limits, tau_power, future))
+                    cases.append(_sum_cases(walks, limits, tau_power, future, factor))
     strength = "" if future else PROVED
     return Cases(cases, quantity="lhs/rhs", name="tau = 1, V at its limit", strength=strength)
 
@@ -157,23 +158,25 @@ def _many_steps(budget, rng, tau_power):
     "tau^2.",
     negative_control={"tau_power": 1.0, "orders": True},
 )
-def lemma_c10(budget, rng, *, tau_power=2.0, future=True, orders=True):
+def lemma_c10(budget, rng, *, tau_power=2.0, factor=10.0, future=True, orders=True):
     """Enumerate the sum; with `future` its event is that of the whole round, as printed.
 
     Without, steps are as short as the derivation has them; with orders tau goes up to 80.
     """
     strength = "" if future else PROVED
-    yield _at_the_edge(tau_power, future)
+    yield _at_the_edge(tau_power, future, factor)
     yield _in_fractions(future)
     cases = [
-        (*_sum_cases(walks, limits, tau_power, future), exact)
+        (*_sum_cases(walks, limits, tau_power, future, factor), exact)
         for walks, limits, exact in random_walks(budget, rng, 5, short=not future)
         if future or walks.step_size <= short_step(walks.state, limits, walks.steps)
     ]
     yield exact_cases(cases, name="random states", strength=strength)
     if orders:
         yield from _many_steps(budget, rng, tau_power)
-    yield Cases([(6.0 * np.sqrt(2.0), 10.0, {})], name="sqrt(2) 6 <= 10", strength=strength)
+    yield Cases(
+        [(6.0 * np.sqrt(2.0) / 2.0, factor, {})], name="sqrt(2) 6/2 <= 10", strength=strength
+    )
     yield largest_inexact(cases)
 
 
@@ -188,4 +191,5 @@ lemma_c10.corrected(
     "drift by at most of the order of eta tau^2.",
     constants={"future": False, "orders": False},
     negative_control={"tau_power": 1.0, "orders": True},
+    stronger={"tau_power": -1, "factor": -1},
 )

@@ -12,8 +12,8 @@ import numpy as np
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER
-from linrep.papers.perfedsi import _states
-from linrep.papers.perfedsi._enumeration import exact_cases, power_of, start_of
+from linrep.papers.perfedsi import _slowest, _states
+from linrep.papers.perfedsi._enumeration import exact_cases, power_of, start_of, whole
 from linrep.papers.perfedsi._hypotheses import ROUNDS
 from linrep.papers.perfedsi._states import plain
 from linrep.papers.perfedsi.counterexamples.lemmac11 import sides
@@ -41,12 +41,17 @@ def _start(state: State) -> Limits:
 
 def promise(setting, steps, powers, share=1.0):
     """Return a share of the largest step size, and the fall of L that is promised in a round."""
-    powers = dict(powers)
+    powers = {"rate": 0.5, "limit": 132.0} | dict(powers)
+    rate, limit = powers.pop("rate"), powers.pop("limit")
     step_size = share * theory.step_size_limit(
-        setting, steps, c_power=powers.pop("limit_power"),
+        setting,
+        steps,
+        c_power=powers.pop("limit_power"),
         condition_power=powers["condition_power"],
-    )  # fmt: skip
-    return step_size, theory.decrease(setting, step_size=step_size, local_steps=steps, **powers)
+    )
+    step_size *= 132.0 / float(limit)
+    fall = theory.decrease(setting, step_size=step_size, local_steps=steps, **powers)
+    return step_size, 2.0 * float(rate) * fall
 
 
 def _one_round(state, items, participants, share, powers, limits=None):
@@ -93,16 +98,17 @@ def start_readings(small, any_start, name, strength="") -> Readings:
             exact_cases(any_start, name="any c_0 (c_0 = r/2 allows U = 0, V = 0)"),
         ],
         name=name,
+        phrase="for some constants c_0, c",
     )
 
 
-def _near(state: State) -> bool:
-    """Return whether L <= sigma_r^2/(32 c_z^2)."""
+def _near(state: State, near: float) -> bool:
+    """Return whether L <= sigma_r^2/(near c_z^2)."""
     scale = theory.scaling(state.truth.Z).c_z
-    return state.loss <= (state.truth.singular_values[-1] / scale) ** 2 / 32.0
+    return state.loss <= (state.truth.singular_values[-1] / scale) ** 2 / near
 
 
-def _at_random(budget, rng, powers) -> Cases:
+def _at_random(budget, rng, powers, near) -> Cases:
     """Compare at random states near the truth, up to three steps and two participants."""
     cases = []
     for _ in range(budget(120, 1500, 6000)):
@@ -113,7 +119,7 @@ def _at_random(budget, rng, powers) -> Cases:
             side=rng.choice(["gaussian", "unit", "isometric"]), error=10.0 ** rng.uniform(-3, -0.5),
             tilt=2.0 ** rng.uniform(-4, 4), condition=10.0 ** rng.uniform(0, 1.5),
         )  # fmt: skip
-        if np.isfinite(theory.scaling(state.truth.Z).c_z) and _near(state):
+        if np.isfinite(theory.scaling(state.truth.Z).c_z) and _near(state, near):
             items = sequences(d, int(rng.integers(1, 4)))
             share = 10.0 ** rng.uniform(-2, 0)
             cases.append(_one_round(state, items, int(rng.integers(1, 3)), share, powers))
@@ -179,7 +185,7 @@ def in_fractions(sides, powers, *, rounds=1) -> Cases:
     They start from U = c U*, V = V*/c, with an error orthogonal to U*; singular values, c_z, k and
     r are 1, and with c = 32 nothing leaves the event.
     """
-    used = {name: _whole(powers[name]) for name in ("c_power", "limit_power")}
+    used = {name: whole(powers[name]) for name in ("c_power", "limit_power")}
     at = {"d": 16, "k": 1, "r": 1, "c": 32.032, "mu": 2048, "T": rounds, "C": 1, "tau": 1}
     return Cases(
         [(*sides(**used), at)],
@@ -189,12 +195,16 @@ def in_fractions(sides, powers, *, rounds=1) -> Cases:
     )
 
 
-def _whole(power):
-    """Return a power as a whole number, of which fractions stay fractions, where it is one."""
-    return int(power) if float(power).is_integer() else float(power)
-
-
 CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
+#: Which way these say more.
+STRONGER = {
+    "c_power": -1,
+    "condition_power": -1,
+    "limit_power": -1,
+    "c_z_power": -1,
+    "rate": 1,
+    "limit": -1,
+}
 
 
 def proof_of(powers) -> str:
@@ -214,21 +224,41 @@ def proof_of(powers) -> str:
     negative_control={"c_power": 0.0},
 )
 def lemma_c11(
-    budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0, c_z_power=3, orders=True
+    budget,
+    rng,
+    *,
+    c_power=1.0,
+    condition_power=0.0,
+    limit_power=5.0,
+    c_z_power=3.0,
+    rate=0.5,
+    limit=132.0,
+    near=32.0,
+    orders=True,
 ):
     """Enumerate a round; powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta.
 
-    With orders also how progress goes with c_z, d, eta and tau, of which (56) is a bound.
+    132 stands in eta, 32 in how near random states are to the truth. With orders also how progress
+    goes with c_z, d, eta and tau, of which (56) is a bound.
     """
     powers = {
-        "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
+        "c_power": c_power,
+        "condition_power": condition_power,
+        "limit_power": limit_power,
         "c_z_power": c_z_power,
-    }  # fmt: skip
+        "rate": rate,
+        "limit": limit,
+    }
     limits = _at_limits(powers, budget)
     yield start_readings(limits, _at_the_saddle(powers), "c_0", proof_of(powers))
     yield in_fractions(sides, powers)
-    yield _at_random(budget, rng, powers)
+    yield _at_random(budget, rng, powers, near)
     yield _at_the_edge(powers)
+    yield _slowest.corners(
+        lambda setting: promise(setting, 1, powers),
+        name="slowest rounds, in fractions",
+        strength=proof_of(powers),
+    )
     state, steps, taus = _states.alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
     along_d = [_measured(_states.alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
     if orders:
@@ -259,7 +289,8 @@ lemma_c11.corrected(
     plain="In each round near the truth, the loss decreases in expectation by a factor set by "
     "sigma_r^2/(c^2 sigma_1).",
     constants=CORRECTED | {"orders": False},
-    negative_control={"c_z_power": 0},
+    negative_control={"c_z_power": 0.0},
+    stronger=STRONGER | {"near": -1},
 )
 
 

@@ -29,6 +29,7 @@ _MEANS = ((50, 519), (500, 32))
     plain="Omniglot's 20 samples per character are all distributed, and clients have 519 or 32 "
     "training samples on average.",
     negative_control={"characters": 1600},
+    stronger={"characters": 0},
 )
 def table2(budget, rng, *, characters=_CHARACTERS):
     """Count: M/50 clients share an alphabet, each has all of its characters."""

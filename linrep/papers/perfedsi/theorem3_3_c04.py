@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Fact, statement
-from linrep.papers.perfedsi import _runs
+from linrep.claims import Cases, Fact, statement
+from linrep.papers.perfedsi import _runs, _slowest
 from linrep.papers.perfedsi._hypotheses import RUNS
 from linrep.papers.perfedsi.counterexamples.theoremc4 import sides
-from linrep.papers.perfedsi.lemma_c11 import CORRECTED, enumerated_rounds, in_fractions, promise
+from linrep.papers.perfedsi.lemma_c11 import (
+    CORRECTED,
+    STRONGER,
+    enumerated_rounds,
+    in_fractions,
+    promise,
+    proof_of,
+)
 
 
 def _implied(rng, powers):
@@ -82,6 +89,9 @@ def theorem_c4(
     c_power=1.0,
     condition_power=0.0,
     limit_power=5.0,
+    c_z_power=3.0,
+    rate=0.5,
+    limit=132.0,
     with_p=True,
     d_power=1.0,
     orders=True,
@@ -91,11 +101,28 @@ def theorem_c4(
     Powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta; with_p has k in the rate.
     """
     powers = {
-        "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
+        "c_power": c_power,
+        "condition_power": condition_power,
+        "limit_power": limit_power,
+        "c_z_power": c_z_power,
+        "rate": rate,
+        "limit": limit,
         "with_p": with_p,
-    }  # fmt: skip
+    }
     yield enumerated_rounds(budget, powers)
     yield in_fractions(sides, powers, rounds=2)
+
+    def one_step(setting):
+        return promise(setting, 1, powers)
+
+    proof = proof_of(powers)
+    yield _slowest.corners(one_step, rounds=2, name="slowest rounds, T = 2", strength=proof)
+    yield Cases(
+        [_slowest.many_rounds(one_step)],
+        quantity="promised over measured fall of L",
+        name="T = 16",
+        strength=proof,
+    )
     if orders:
         yield from _runs_of_c4(budget, rng, d_power)
     yield from _implied(rng, powers)
@@ -109,6 +136,7 @@ theorem_c4.corrected(
     plain="PerFedSI converges linearly near the truth, at a rate like sigma_r^2/(c^2 sigma_1).",
     constants=CORRECTED | {"with_p": False, "orders": False},
     negative_control={"c_power": 1.0, "condition_power": 0.0},
+    stronger=STRONGER,
 )
 
 
@@ -128,6 +156,7 @@ def _rounds_scaled(state, setting, rng) -> float:
     "near the truth (c_0 small).",
     hypotheses=RUNS,
     negative_control={"d_power": 0.5},
+    stronger={"d_power": -1, "p_power": -1},
 )
 def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):
     """Enumerate (6) from both kinds of starts; count rounds to 1e-6 at such steps, and at tuned.
