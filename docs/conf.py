@@ -5,12 +5,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import linrep
-from linrep.claims import claims, ledger
+from linrep.claims import claims, ledger, notes
 
 sys.path.insert(0, str(Path(__file__).with_name("_ext")))
 
-# The ledger as pages. What has not changed is left alone, so that it is not read again.
-for name, text in ledger.pages(claims(), ledger.recorded()).items():
+# The ledger and notes for authors as pages. What has not changed is left alone, so that it is not
+# read again.
+for name, text in {**ledger.pages(claims(), ledger.recorded()), **notes.pages()}.items():
     page = Path(__file__).parent / name
     page.parent.mkdir(exist_ok=True)
     if not page.is_file() or page.read_text("utf-8") != text:

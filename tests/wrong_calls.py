@@ -122,6 +122,11 @@ OWN = {
         "parts": [claims.Condition(True, name="one"), claims.Condition(True, name="two")]
     },
     "claims.Search": {"excess": -1.0},
+    "claims.search_instances": {
+        "sides": lambda x: (x, x + 1.0), "shapes": [{}],
+        "read": lambda reader, shape: reader.number(), "budget": claims.Budget(),
+        "rng": np.random.default_rng(0),
+    },
     "claims.Threshold": {
         "x": [1.0, 2.0, 4.0], "points": [(1.0, 0.9, 1.1), (2.0, 1.9, 2.1), (4.0, 3.9, 4.1)],
         "at_most": 2.0,

@@ -25,6 +25,7 @@ from linrep.claims.evidence import (
     VERDICTS,
     Evidence,
 )
+from linrep.claims.instances import Reader, search_instances
 from linrep.claims.intervals import everywhere
 from linrep.claims.measurements import (
     Cases,
@@ -69,6 +70,7 @@ __all__ = [
     "Measurement",
     "Missing",
     "Paired",
+    "Reader",
     "Readings",
     "Search",
     "Threshold",
@@ -83,6 +85,7 @@ __all__ = [
     "load_file",
     "proved",
     "search",
+    "search_instances",
     "select",
     "statement",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -23,6 +24,7 @@ from linrep._lib import atomic as files
 from linrep._lib import scripts
 from linrep._lib.suggest import unknown
 from linrep.claims.counterexamples import path_of
+from linrep.claims.evidence import FRACTIONS, INTERVALS, Evidence
 from linrep.claims.smtlib import Term, script
 
 #: In the folder of a paper: questions, and the file of what solvers have answered.
@@ -269,13 +271,15 @@ def checked_by(claim: str) -> dict[str, list[str]]:
     return steps
 
 
-def say_checked(claim: str) -> str:
+def say_checked(claim: str, recorded: Evidence | None = None) -> str:
     """Return who proves which steps of a claim's proof, in a line; "" where there are none.
 
     Parameters
     ----------
     claim : str
         An id.
+    recorded : Evidence, optional
+        Of the claim: with it also how many of its parts exact numbers prove.
     """
     by_step: dict[str, list[str]] = {}
     for solver, steps in checked_by(claim).items():
@@ -285,4 +289,20 @@ def say_checked(claim: str) -> str:
     for step, solvers in by_step.items():
         groups.setdefault(" and ".join(solvers), []).append(step.replace("_", " "))
     said = [f"{solvers} ({', '.join(steps)})" for solvers, steps in groups.items()]
-    return "; ".join(said + ["Python's fractions (counterexample)"] * path_of(claim).is_file())
+    said += ["Python's fractions (counterexample)"] * path_of(claim).is_file()
+    for tool, count in count_exact(recorded).items():
+        said.append(f"{tool} ({count} part{'s' * (count > 1)})")
+    return "; ".join(said)
+
+
+def count_exact(recorded: Evidence | None) -> dict[str, int]:
+    """Return how many parts of a claim are proved by exact numbers, by what computes them.
+
+    Parameters
+    ----------
+    recorded : Evidence or None
+        Of the claim.
+    """
+    counts = Counter(part.ground for part in recorded.parts) if recorded else Counter[str]()
+    tools = {"python-flint": counts[INTERVALS], "fractions": counts[FRACTIONS]}
+    return {tool: count for tool, count in tools.items() if count}

@@ -261,8 +261,16 @@ class Claim:
         ----------
         name : str
             A keyword argument of the check.
+
+        Raises
+        ------
+        ValueError
+            If the check has no such argument.
         """
-        return self.constants.get(name, inspect.signature(self.check).parameters[name].default)
+        parameters = inspect.signature(self.check).parameters
+        if name not in parameters:
+            raise ValueError(f"name must be one of {', '.join(list(parameters)[2:])}, got {name!r}")
+        return self.constants.get(name, parameters[name].default)
 
     def _is_changed_by(self, variant):
         """Tell whether a variant has other constants than the statement, whose derivation is."""

@@ -66,8 +66,8 @@ class Entry:
 
     @property
     def checked_by(self) -> str:
-        """Solvers that prove steps of its proof, "" where there are none."""
-        return "" if self.file else say_checked(self.claim.id)
+        """Solvers that prove steps of its proof, and what computes its exact numbers."""
+        return "" if self.file else say_checked(self.claim.id, self.recorded)
 
     @property
     def sensitivity(self) -> str:

@@ -27,6 +27,9 @@ STRENGTHS = PROVED, ENUMERATED, STATISTICAL, SEARCHED = (
     "proved", "enumerated exactly", "statistical", "searched",
 )  # fmt: skip
 
+#: What exact numbers can be.
+FRACTIONS, INTERVALS = "fractions", "intervals"
+
 #: Probability of a false verdict that the whole ledger is allowed, and the number of claims with a
 #: statistical measurement that it is shared among: what it has room for, not what it holds, so that
 #: a claim's verdict depends neither on the claims that are run nor on those that are added.
@@ -180,6 +183,8 @@ class Evidence:
         finite domain, statistical at a level, or searched. "" where it is undecided.
     reading : str
         Where the text can be read in several ways, which are the parts: the one that was taken.
+    ground : {"", "fractions", "intervals"}
+        What exact numbers a proved part rests on; "" for a derivation.
     phrase : str
         The paper's words that can be read so.
     printed_at : str
@@ -205,6 +210,7 @@ class Evidence:
     kinds: tuple[str, ...] = ()
     strength: str = ""
     reading: str = ""
+    ground: str = ""
     phrase: str = ""
     printed_at: str = ""
     measured_is: str = VALUE
@@ -261,7 +267,8 @@ class Evidence:
 
     def as_json(self) -> dict[str, Any]:
         """Return what a ledger holds of a part: plain values, None for what is not finite."""
-        return {
+        ground = {"ground": self.ground} if self.ground else {}
+        return ground | {
             "name": self.name,
             "verdict": self.verdict,
             "measured": _finite(self.measured),

@@ -15,7 +15,8 @@ import pandas as pd
 from linrep._lib import atomic as files
 from linrep._lib import scripts
 from linrep._lib.display import number as show
-from linrep.claims.certificates import checked_by
+from linrep.claims import sensitivity
+from linrep.claims.certificates import checked_by, count_exact
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import (
     FAILS,
@@ -233,7 +234,7 @@ def _page(paper, own, entries):
         kinds = ", ".join(entry.kinds)
         lines.append(
             f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
-            f"| {badge(entry.verdict)} | {entry.strength} | {_checked_by(name)} | {numbers} "
+            f"| {badge(entry.verdict)} | {entry.strength} | {_checked_by(entry)} | {numbers} "
             f"| {entry.n_trials} |"
         )
     for name, item in own.items():
@@ -241,10 +242,11 @@ def _page(paper, own, entries):
     return lines
 
 
-def _checked_by(name):
-    """Return what a verdict can be checked by: a derivation, and solvers on steps of the proof."""
-    solvers = [f"{solver} ({len(steps)})" for solver, steps in checked_by(name).items()]
-    return ", ".join(["derivation"] * (name in proofs()) + solvers)
+def _checked_by(entry):
+    """Return what a verdict can be checked by: a derivation, solvers, what computes exactly."""
+    solvers = [f"{solver} ({len(steps)})" for solver, steps in checked_by(entry.id).items()]
+    tools = [f"{tool} ({count})" for tool, count in count_exact(entry).items()]
+    return ", ".join(["derivation"] * (entry.id in proofs()) + solvers + tools)
 
 
 def _section(name, item, entry):
@@ -285,6 +287,8 @@ def _section(name, item, entry):
         ]
     if several := readings(entry):
         lines += ["", *(f"- {cell(line)}" for line in several)]
+    if noticed := sensitivity.say(item):
+        lines += ["", f"Sensitivity: {cell(noticed)}."]
     if most := largest_failure(entry):
         lines += ["", f"Largest failure: {cell(most)}."]
     if entry.facts:

@@ -14,7 +14,7 @@ from linrep._lib.validation import choice
 from linrep.claims import ledger
 from linrep.claims.claim import claims, paper_of, unknown
 from linrep.claims.entry import Entry, entry
-from linrep.claims.evidence import STRENGTHS, VERDICTS, tally
+from linrep.claims.evidence import HOLDS, STRENGTHS, VERDICTS, tally
 from linrep.claims.findings import SEVERITIES
 from linrep.claims.sections import unescaped
 
@@ -122,7 +122,11 @@ class Statements(Mapping[str, Entry]):
         return Statements([item.claim.id for item in matching])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per statement, indexed by id: place, verdict, what it says, why it fails."""
+        """Return a row per statement, indexed by id.
+
+        Place, verdict, strength, how many readings hold, how hypotheses differ from those printed,
+        what solvers check, the smallest changes noticed, what it says, why it fails.
+        """
         import pandas as pd
 
         rows = {
@@ -131,6 +135,10 @@ class Statements(Mapping[str, Entry]):
                 "place": item.claim.place,
                 "verdict": item.verdict,
                 "strength": item.strength,
+                "readings": _holding(item),
+                "hypotheses": ", ".join(_changes(item.claim)) or "as printed",
+                "checked_by": item.checked_by,
+                "sensitivity": item.sensitivity,
                 "severity": item.finding.severity if item.finding else "",
                 "plain": item.claim.plain,
                 "why": unescaped(item.finding.headline) if item.finding else "",
@@ -220,6 +228,17 @@ def _counts(entries):
         for paper, own in papers.items()
     ]  # fmt: skip
     return [["paper", *names, "corrected forms"], *rows]
+
+
+def _holding(item):
+    """Return how many readings of a statement hold, "" where there is one."""
+    found = item.recorded.readings if item.recorded else ()
+    return f"{sum(each['verdict'] == HOLDS for each in found)} of {len(found)}" if found else ""
+
+
+def _changes(claim):
+    """Return which hypotheses are not those printed, and how."""
+    return [f"{each.name} {each.change}" for each in claim.hypotheses if each.change]
 
 
 def _says(item):

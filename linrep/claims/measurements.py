@@ -22,7 +22,9 @@ from linrep._lib.arguments import checked
 from linrep.claims import decisions, pictures
 from linrep.claims.evidence import (
     FAILS,
+    FRACTIONS,
     HOLDS,
+    INTERVALS,
     PROVED,
     SEARCHED,
     STATISTICAL,
@@ -105,7 +107,8 @@ class Measurement:
             measured_is=self.measured_is,
             predicted_is=self.predicted_is,
             kinds=tuple(filter(None, [self.kind])),
-            strength=self._strength(decided.verdict),
+            strength=(strength := self._strength(decided.verdict)),
+            ground=self._ground() if strength == PROVED else "",
             printed_at=self.printed_at,
         )
 
@@ -133,15 +136,15 @@ class Measurement:
     def _strength(self, verdict):
         if verdict == UNDECIDED:
             return ""
-        if verdict == FAILS and self._has_exact_numbers():
+        if verdict == FAILS and self._ground():
             return PROVED
         derived = self.strength == PROVED and verdict == FAILS
         own = STATISTICAL if self.statistical else SEARCHED
         return own if derived else self.strength or own
 
-    def _has_exact_numbers(self):
-        """Tell whether what was measured has no rounding."""
-        return self.exact
+    def _ground(self):
+        """Return what makes the numbers exact, "" where they may be rounded."""
+        return INTERVALS if self.exact else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,9 +199,9 @@ class Cases(Measurement):
             counterexample={**worst, "left": float(left), "right": float(right)} if fails else None,
         )
 
-    def _has_exact_numbers(self):
+    def _ground(self):
         left, right, _ = max(self.cases, key=_difference)
-        return self.exact or _are_exact(left, right)
+        return FRACTIONS if _are_exact(left, right) else super()._ground()
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return left over right in order of size."""
@@ -311,8 +314,9 @@ class Condition(Measurement):
     _: KW_ONLY
     n_trials: int = 0
 
-    def _has_exact_numbers(self):
-        return self.exact or _are_exact(self.measured, self.claimed)
+    def _ground(self):
+        exact = _are_exact(self.measured, self.claimed)
+        return FRACTIONS if exact else super()._ground()
 
     def _decision(self, level):
         return decisions.condition(

@@ -1,16 +1,9 @@
-"""How small a change of a statement its check notices: versions that say more, and what becomes.
-
-Each constant that a claim names in `stronger` is moved so that the statement says more. The true
-statement that is sharp becomes false at once; a check that goes on accepting it has not looked
-where that shows, or the statement is not sharp.
-"""
+"""How small a change of its constants a claim's check notices, as recorded."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,156 +11,13 @@ from typing import Any
 from linrep._lib import atomic as files
 from linrep._lib import scripts
 from linrep._lib.arguments import checked
-from linrep.claims import solvers
-from linrep.claims.certificates import REFUTED as COUNTEREXAMPLE
-from linrep.claims.certificates import certificates
 from linrep.claims.claim import Claim, claims, paper_of
-from linrep.claims.evidence import FAILS, HOLDS, PROVED, UNDECIDED
-from linrep.claims.verify import stream
 
-#: By how much of itself a constant is moved.
-SHARES = (Fraction(1, 20), Fraction(1, 10), Fraction(1, 2))
 #: In the folder of a paper: what became of its statements' stronger versions.
 FILE = "sensitivity.json"
 #: What becomes of a version: it is refuted, it is proved true as well, or neither is known; of a
 #: statistical one also that it is no longer accepted.
 REFUTED, TRUE, ACCEPTED, DOUBTED = "refuted", "true", "accepted", "doubted"
-
-_SECONDS = 5.0  # for a solver
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """A version of a statement that says more.
-
-    Attributes
-    ----------
-    claim : str
-        Id of the statement.
-    constant : str
-        Name of what was moved.
-    share : Fraction
-        By how much of itself; of what is 0, by how much.
-    value : number
-        What it is now.
-    """
-
-    claim: str
-    constant: str
-    share: Fraction
-    value: Any
-
-
-def mutants(claim: Claim, shares: Iterable[Fraction] = SHARES) -> list[Mutant]:
-    """Return versions of a statement that say more: each of its constants moved.
-
-    Parameters
-    ----------
-    claim : Claim
-    shares : iterable of Fraction
-    """
-    shares = list(shares)
-    return [
-        Mutant(claim.id, name, share, _moved(claim.value_of(name), sign * share))
-        for name, direction in claim.stronger.items()
-        for share in shares
-        for sign in ([direction] if direction else (1, -1))
-    ]
-
-
-def weaker(claim: Claim, share: Fraction = SHARES[0]) -> list[Mutant]:
-    """Return versions of a statement that say less, which are true if it is.
-
-    Parameters
-    ----------
-    claim : Claim
-    share : Fraction
-    """
-    return [
-        Mutant(claim.id, name, share, _moved(claim.value_of(name), -direction * share))
-        for name, direction in claim.stronger.items()
-        if direction
-    ]
-
-
-def _moved(value, share):
-    """Return a number moved by a share of itself, 0 by the share; exact where it was."""
-    step = share * (abs(value) if value else 1)
-    return value + float(step) if isinstance(value, float) else Fraction(value) + step
-
-
-def try_mutant(mutant: Mutant, budget: str = "quick", seed: int = 0) -> str:
-    """Return what becomes of a version: "refuted", "true", "accepted" or "doubted".
-
-    Parameters
-    ----------
-    mutant : Mutant
-    budget, seed
-        Of the check; the streams are those of the statement.
-
-    Returns
-    -------
-    str
-        Refuted by the check, or by solvers on a family of examples; true by enclosing intervals
-        over the whole region; doubted where the check, which accepts the statement, is undecided.
-    """
-    if _refuted_by_solvers(mutant):
-        return REFUTED
-    claim = claims([paper_of(mutant.claim)])[mutant.claim]
-    changed = {mutant.constant: mutant.value}
-    found = claim.verify(budget, stream(mutant.claim, seed), **changed)
-    if found.verdict in (FAILS, UNDECIDED):
-        return REFUTED if found.verdict == FAILS else DOUBTED
-    return TRUE if found.verdict == HOLDS and found.strength == PROVED else ACCEPTED
-
-
-def _refuted_by_solvers(mutant):
-    """Tell whether a family of examples, of which the statement says something, refutes it."""
-    families = [
-        item
-        for item in certificates().values()
-        if item.claim == mutant.claim and item.instance and mutant.constant in item.constants
-    ]
-    if not families or not solvers.are_installed():
-        return False
-    questions = [item.smtlib(**{mutant.constant: mutant.value}) for item in families]
-    return any(
-        solvers.ask(name, question, _SECONDS) == COUNTEREXAMPLE
-        for question in questions
-        for name in solvers.SOLVERS
-    )
-
-
-def measure(
-    claim: Claim, budget: str = "quick", seed: int = 0, shares: Iterable[Fraction] = SHARES
-) -> dict[str, dict[str, Any]]:
-    """Try a statement's stronger versions, of each constant until one is refuted.
-
-    Parameters
-    ----------
-    claim : Claim
-    budget, seed, shares
-        As in :func:`try_mutant` and :func:`mutants`.
-
-    Returns
-    -------
-    dict
-        Of each constant its value and, by percent, what became of it.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    for mutant in mutants(claim, shares):
-        of = found.setdefault(
-            mutant.constant, {"value": str(claim.value_of(mutant.constant)), "moved": {}}
-        )
-        outcomes = of["moved"]
-        key = f"{float(100 * mutant.share):g}"
-        if REFUTED in (said for percent, said in outcomes.items() if percent != key):
-            continue
-        said = try_mutant(mutant, budget, seed)
-        # Of an identity both ways have to be noticed.
-        order = (REFUTED, TRUE, DOUBTED, ACCEPTED)
-        outcomes[key] = max(said, outcomes.get(key, said), key=order.index)
-    return found
 
 
 @cache
@@ -188,7 +38,7 @@ def record(found: Mapping[str, Mapping[str, Any]]) -> None:
     Parameters
     ----------
     found : mapping
-        Of each claim what :func:`measure` returns.
+        Of each claim what :func:`linrep.claims.mutants.measure` returns.
     """
     for paper in sorted(set(map(paper_of, found))):
         known = claims([paper])

@@ -34,6 +34,8 @@ _DIGITS = 12  # of the state of the code, in the name of a run directory
 _DECIDING = tuple(
     f"claims/{name}"
     for name in (
+        "certificates",
+        "counterexamples",
         "current",
         "decisions",
         "entry",
@@ -41,9 +43,13 @@ _DECIDING = tuple(
         "findings",
         "ledger",
         "lookup",
+        "mutants",
         "pictures",
         "proofs",
         "sections",
+        "sensitivity",
+        "smtlib",
+        "solvers",
         "verdict",
         "verify",
     )

@@ -31,8 +31,8 @@ def sensitivity(ids, budget, seed, record):
     with bad_input(ValueError):
         ids = names.match_spelling(ids, names.claims())
         names.check_claims(ids)
-    from linrep.claims import claims, ledger, select
-    from linrep.claims import sensitivity as measuring
+    from linrep.claims import claims, ledger, mutants, select
+    from linrep.claims import sensitivity as known
     from linrep.claims.evidence import HOLDS, MISPRINT
 
     entries = ledger.recorded()
@@ -43,13 +43,13 @@ def sensitivity(ids, budget, seed, record):
     ]
     if not chosen:
         raise BadInput("ID: none of these holds and names constants that can be moved")
-    found = {item.id: measuring.measure(item, budget, seed) for item in chosen}
+    found = {item.id: mutants.measure(item, budget, seed) for item in chosen}
     rows, noticed = [], 0
     for name, constants in found.items():
         for constant, of in constants.items():
             outcomes = ", ".join(f"{key} %: {said}" for key, said in of["moved"].items())
             rows.append([name, constant, of["value"], outcomes])
-            noticed += measuring.REFUTED in of["moved"].values()
+            noticed += known.REFUTED in of["moved"].values()
     table(["claim", "constant", "value", "moved by"], rows, left_columns=4)
     echo(
         f"{say_count(len(rows), 'constant')} of {say_count(len(found), 'claim')}: "
@@ -57,4 +57,4 @@ def sensitivity(ids, budget, seed, record):
     )
     if record:
         with bad_input(OSError):
-            measuring.record(found)
+            known.record(found)

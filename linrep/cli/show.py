@@ -39,13 +39,14 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
     required=True,
     shell_complete=completion.shown,
 )
+@click.option("--note", is_flag=True, help="A page for authors on what is wrong, in Markdown.")
 @click.option("-v", "--verbose", is_flag=True, help="With derivations and facts.")
 @RUNS_OPTION
 @SEED_OPTION
 @STORE_OPTION
 @LEDGER_OPTION
 @click.pass_context
-def show(context, ids, verbose, budget, seed, store, book_path):
+def show(context, ids, note, verbose, budget, seed, store, book_path):
     """Show a claim: the statement, its verdict and why; or a figure, an algorithm, a run.
 
     Claims by id or pattern, or those of a file: with the verdict of the run that `linrep verify`
@@ -64,7 +65,7 @@ def show(context, ids, verbose, budget, seed, store, book_path):
         if claims and not of_file:
             _check(claims)
     if not claims:
-        for name in ("budget", "seed", "store", "book_path"):
+        for name in ("note", "budget", "seed", "store", "book_path"):
             if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
                 raise BadInput(f"--{name.replace('book_path', 'ledger')} is for claims")
     first = True
@@ -76,6 +77,9 @@ def show(context, ids, verbose, budget, seed, store, book_path):
     if not claims:
         return
     chosen, file = choose(claims)
+    if note:
+        _notes(chosen)
+        return
     entries = read_ledger(file, book_path)
     from linrep.claims import ledger
     from linrep.claims.current import current
@@ -93,6 +97,18 @@ def show(context, ids, verbose, budget, seed, store, book_path):
             echo()
             _figure(item.id)
         first = False
+
+
+def _notes(chosen):
+    """Print what is wrong with claims, each finding once."""
+    from linrep.claims.findings import findings
+    from linrep.claims.notes import note
+
+    known = dict.fromkeys(findings()[item.id] for item in chosen if item.id in findings())
+    if not known:
+        raise BadInput("--note is for claims with a finding: linrep verify --list shows verdicts")
+    for finding in known:
+        echo(note(finding))
 
 
 def _kind(name):

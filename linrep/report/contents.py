@@ -14,7 +14,7 @@ from pathlib import Path
 import linrep
 from linrep._lib.progress import progress_bar
 from linrep._lib.validation import identifier
-from linrep.claims import BUDGETS, Claim, corrections
+from linrep.claims import BUDGETS, Claim, corrections, sensitivity
 from linrep.claims.certificates import say_checked
 from linrep.claims.current import current
 from linrep.claims.evidence import Result
@@ -140,7 +140,8 @@ def _entry(item, known, budget, seed, command, file):
         "corrected_by": tuple(other.id for other in corrections(item.id)),
         "finding": None if file else findings().get(item.id),
         "proof": None if file else proofs().get(item.id),
-        "checked_by": "" if file else say_checked(item.id),
+        "checked_by": "" if file else say_checked(item.id, known.result),
+        "sensitivity": "" if file else sensitivity.say(item),
     }
     if run is None:
         if recorded is not None:

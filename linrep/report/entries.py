@@ -38,9 +38,11 @@ class Entry:
     contradicts : bool
         Whether the run in the store has an outcome that the ledger's cannot be squared with.
     finding, proof : Finding, Section or None
+        Why it fails, if it does; what the verdict is derived from, if that is known.
     checked_by : str
         Solvers that prove steps of its proof, "" where there are none.
-        Why it fails, if it does; what the verdict is derived from, if that is known.
+    sensitivity : str
+        The smallest changes of its constants that the check notices.
     picture : Picture or None
         All evidence; only a stored run has it.
     chief : Picture or None
@@ -62,6 +64,7 @@ class Entry:
     finding: Finding | None = None
     proof: Section | None = None
     checked_by: str = ""
+    sensitivity: str = ""
     picture: pictures.Picture | None = None
     chief: pictures.Picture | None = None
     versions: str = ""

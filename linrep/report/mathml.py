@@ -52,7 +52,7 @@ _SCRIPT = (
 # are names: scaled_qr, lemma_A8.
 _SYMBOL = re.compile(
     rf"(?P<base>(?<![\w.])(?:{_NAMES}|dist|NC|[A-Za-z0-9]|[^\W_]+(?=\^))[*'~]?"
-    r"|(?:[α-ωΑ-Ω∇]|(?<=[α-ωΑ-Ω\d√])[A-Za-z])[*'~]?|[)|\]]|(?<=\S)(?=[_^]\{))"
+    r"|(?:[α-ωΑ-Ω∇]|(?<=[α-ωΑ-Ω\d√])[A-Za-z])[*'~]?|[)|\]‖]|(?<=\S)(?=[_^]\{))"
     rf"(?:_(?P<index>{_SCRIPT})(?:\^(?P<power>{_SCRIPT}))?|\^(?P<only>{_SCRIPT}))"
     r"(?:(?<=[})])|(?![A-Za-z0-9_]))"
     rf"|(?<![\w.])(?P<letter>(?:{_NAMES})[*'~]?)(?![\w])"

@@ -21,6 +21,7 @@ from linrep.claims import (
     Condition,
     Constant,
     Curve,
+    Evidence,
     Exponent,
     Fact,
     Frequency,
@@ -35,9 +36,11 @@ from linrep.claims import (
     Trend,
     Vacuous,
     decide,
+    everywhere,
     judge,
     search,
 )
+from linrep.claims.certificates import count_exact
 from linrep.claims.evidence import read_in_several_ways
 from linrep.claims.measurements import flat
 from linrep.claims.storage import plain, read
@@ -387,4 +390,16 @@ def test_a_form_printed_elsewhere_makes_a_failure_a_misprint():
     ],
 )
 def test_exact_numbers_prove_a_failure_and_a_derivation_does_not(failing, strength):
-    assert judge([failing]).strength == strength
+    (part,) = judge([failing]).parts
+    assert part.strength == strength
+    assert bool(part.ground) == (strength == "proved")
+
+
+def test_what_is_exact_is_counted_by_what_computed_it():
+    fractions = Condition(True, Fraction(1), Fraction(2), strength="proved", name="a")
+    intervals = everywhere(lambda x: x, lambda x: x + 1, {"x": (0, 1)}, name="b")
+    derived = Condition(True, 1.0, 2.0, strength="proved", name="c")
+    found = judge([fractions, intervals, derived])
+    assert count_exact(found) == {"python-flint": 1, "fractions": 1}
+    assert [part.ground for part in found.parts] == ["fractions", "intervals", ""]
+    assert Evidence.from_json(found.parts[1].as_json()).ground == "intervals"

@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from linrep.claims import Cases, Claim, claims, everywhere, ledger, sensitivity
+from linrep.claims import Cases, Claim, claims, everywhere, ledger, mutants, sensitivity
 from linrep.claims.evidence import HOLDS, MISPRINT
-from linrep.claims.sensitivity import Mutant, measure, mutants, try_mutant, weaker
+from linrep.claims.mutants import Mutant, measure, try_mutant, weaker
 from tests.tools import complaint
 
 
@@ -26,7 +26,7 @@ def claim(stronger, **options):
 
 
 def test_constants_are_moved_by_shares_of_themselves_and_exact_ones_stay_exact():
-    moved = mutants(claim({"factor": -1, "power": 1, "offset": -1, "used": 0}))
+    moved = mutants.mutants(claim({"factor": -1, "power": 1, "offset": -1, "used": 0}))
     values = {(each.constant, each.share): [] for each in moved}
     for each in moved:
         values[each.constant, each.share].append(each.value)
@@ -42,7 +42,7 @@ def test_constants_are_moved_by_shares_of_themselves_and_exact_ones_stay_exact()
 
 def test_the_smallest_change_that_is_noticed_is_found(monkeypatch):
     item = claim({"factor": -1, "used": -1})
-    monkeypatch.setattr(sensitivity, "claims", lambda papers: {item.id: item})
+    monkeypatch.setattr(mutants, "claims", lambda papers: {item.id: item})
     found = measure(item)
     assert found["factor"] == {"value": "4", "moved": {"5": "refuted"}}
     assert found["used"]["moved"] == {"5": "accepted", "10": "accepted", "50": "accepted"}
@@ -57,7 +57,7 @@ def test_intervals_prove_a_stronger_version(monkeypatch):
 
     item = Claim("a.intervals", "x^2 <= 2", check, control={"bound": Fraction(1, 2)},
                  stronger={"bound": -1, "other": 1})  # fmt: skip
-    monkeypatch.setattr(sensitivity, "claims", lambda papers: {item.id: item})
+    monkeypatch.setattr(mutants, "claims", lambda papers: {item.id: item})
     assert try_mutant(Mutant(item.id, "bound", Fraction(1, 20), Fraction(3, 2))) == "true"
     assert try_mutant(Mutant(item.id, "bound", Fraction(1, 20), Fraction(3, 4))) == "refuted"
 
@@ -99,3 +99,27 @@ def test_what_says_less_is_not_refuted():
             if try_mutant(moved) == "refuted":
                 wrong.append(f"{moved.claim}: {moved.constant} = {moved.value}")
     assert not wrong
+
+
+@pytest.mark.slow
+def test_what_is_recorded_comes_out_again():
+    """Of deterministic claims whose checks are short: the smallest change that was refuted is."""
+    entries, wrong = ledger.recorded(), []
+    for item in claims().values():
+        if entries[item.id].level > 0 or entries[item.id].seconds > 5.0:
+            continue
+        of = sensitivity.recorded(item.paper).get(item.id, {})
+        for moved in mutants.mutants(item):
+            said = of[moved.constant]["moved"].get(f"{float(100 * moved.share):g}")
+            # Of an identity one of both ways may be noticed alone.
+            one_way = said == "refuted" and item.stronger[moved.constant]
+            if one_way and try_mutant(moved) != "refuted":
+                wrong.append(f"{moved.claim}: {moved.constant} = {moved.value}")
+    assert not wrong
+
+
+def test_no_change_that_is_accepted_is_proved():
+    """A derivation is of the statement's own constants."""
+    known = claims()
+    item = known["pflmf.theorem1.corrected"]
+    assert item.verify("quick", 0, start=1.0).strength != "proved"

@@ -90,6 +90,7 @@ def test_what_cannot_be_converted_is_said():
     ("plain", "html"),
     [
         ("eta <= Delta^2/(16 lambda*_1^3)", "η ≤ Δ<sup>2</sup>/(16 λ*<sub>1</sub><sup>3</sup>)"),
+        ("‖F‖_F² ≤ k", "‖F‖<sub>F</sub><sup>2</sup> ≤ k"),
         ("sigma_min^2 > 0", "σ<sub>min</sub><sup>2</sup> &gt; 0"),
         ("delta'_k, 10^-6, rn^0.378.", "δ′<sub>k</sub>, 10<sup>−6</sup>, rn<sup>0.378</sup>."),
         ("lambda*_{k+1} and 1_G", "λ*<sub>k+1</sub> and 1<sub>G</sub>"),

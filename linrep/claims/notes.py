@@ -1,0 +1,110 @@
+"""For authors: what is wrong with a statement, on a page or two that stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from linrep.claims import counterexamples, ledger
+from linrep.claims.certificates import say_checked
+from linrep.claims.claim import Claim, claims, corrections
+from linrep.claims.evidence import Result
+from linrep.claims.findings import SEVERITIES, Finding, findings
+from linrep.claims.order import in_order
+
+
+def notes() -> dict[str, Finding]:
+    """Return the findings that change a conclusion, by the id of their first statement."""
+    return {
+        name: finding
+        for name, finding in findings().items()
+        if finding.severity == SEVERITIES[-1] and name == finding.ids[0]
+    }
+
+
+def note(finding: Finding) -> str:
+    """Return the page on a finding, in Markdown.
+
+    What the paper states, under which hypotheses, as printed and as checked; a counterexample; what
+    is unaffected and what holds instead; what an author could answer; how to check it.
+
+    Parameters
+    ----------
+    finding : Finding
+    """
+    known, recorded = claims({finding.ids[0].partition(".")[0]}), ledger.recorded()
+    stated = in_order(known[name] for name in finding.ids)
+    headline = finding.headline[:1].upper() + finding.headline[1:]
+    lines = [f"# {headline}", ""]
+    for item in stated:
+        lines += _statement(item, recorded)
+    lines += [*_hypotheses(stated), finding.text, ""]
+    lines += _examples(finding)
+    for item in (other for name in finding.ids for other in corrections(name)):
+        lines += [f"**Corrected statement** (`{item.id}`, {_verdict(item, recorded)}).", ""]
+        lines += [f"$${item.latex}$$", ""] if item.latex else [item.plain, ""]
+    check_it = f"`pip install linrep[all]`, then `linrep verify {' '.join(finding.ids)}`"
+    return "\n".join([*lines, f"Check it: {check_it}.", ""])
+
+
+def _statement(item: Claim, recorded: Mapping[str, Result]) -> Iterator[str]:
+    """Yield what the paper states, and the verdict."""
+    yield f"**{item.place}** (`{item.id}`, {_verdict(item, recorded)}). {item.plain}"
+    yield ""
+    if item.latex:
+        yield f"$${item.latex}$$"
+        yield ""
+
+
+def _hypotheses(stated) -> Iterator[str]:
+    """Yield the hypotheses, each once."""
+    known = dict.fromkeys(each for item in stated for each in item.hypotheses)
+    if known:
+        yield f"**Under** {'; '.join(map(str, known))}."
+        yield ""
+
+
+def _examples(finding: Finding) -> Iterator[str]:
+    """Yield which counterexamples are files, and by whom they were checked."""
+    for name, path in counterexamples.among(finding.ids).items():
+        left, right = counterexamples.evaluate(path)
+        file = "/".join(path.parts[-3:])
+        yield (
+            f"In fractions (`linrep/papers/{file}`): left side of `{name}` {float(left):.6g}, "
+            f"right side {float(right):.6g}."
+        )
+        yield ""
+    for name in finding.ids:
+        if said := say_checked(name):
+            yield f"`{name}` is checked by {said}."
+            yield ""
+
+
+def _verdict(item: Claim, recorded: Mapping[str, Result]) -> str:
+    found = recorded[item.id]
+    return ", ".join(filter(None, [found.verdict, found.strength]))
+
+
+def pages() -> dict[str, str]:
+    """Return the notes as pages of the documentation, by file name, and a page that lists them."""
+    listed = [
+        "# For authors",
+        "",
+        "Of each failure that changes a conclusion a page or two that stand alone, to print or to "
+        "send: what the paper states and under which hypotheses, a counterexample, what is "
+        "unaffected, what holds instead, and what an author could answer. `linrep show ID --note` "
+        "prints one.",
+        "",
+        "| statement | what is wrong |",
+        "| - | - |",
+    ]
+    made = {}
+    for name, finding in notes().items():
+        slug = ledger.anchor(name, "author")
+        paper = name.partition(".")[0]
+        text = note(finding).replace("](proofs.md)", f"](../proofs/{paper}.md)")
+        made[f"authors/{slug}.md"] = text.replace("](../../../docs/", "](../")
+        listed.append(f"| [`{name}`](authors/{slug}.md) | {ledger.cell(finding.headline)} |")
+    toctree = [f"authors/{Path(name).stem}" for name in made]
+    listed += ["", "```{toctree}", ":hidden:", "", *toctree, "```", ""]
+    return {"authors.md": "\n".join(listed), **made}

@@ -1,0 +1,72 @@
+"""Instances read off real numbers: what is read is counted, and reaches its ends."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linrep.claims import Budget, decide, search
+from linrep.claims.instances import Reader, search_instances
+
+NUMBERS = st.floats(-1e3, 1e3)
+
+
+class Pair(NamedTuple):
+    a: np.ndarray
+    b: np.ndarray
+
+
+def pair(reader, shape):
+    return Pair(reader.numbers(shape["n"]), reader.numbers(shape["n"]))
+
+
+def sides(at, factor):
+    return abs(at.a @ at.b), factor * np.linalg.norm(at.a) * np.linalg.norm(at.b)
+
+
+@pytest.mark.parametrize(("factor", "verdict"), [(0.9, "fails"), (1.0, "holds")])
+def test_a_search_is_that_over_flat_numbers(factor, verdict):
+    shapes = [{"n": 1}, {"n": 2}]
+
+    def flat(shape, x):
+        return sides(Pair(*np.split(x, 2)), factor)
+
+    budget = Budget("quick")
+    found = search_instances(
+        lambda at: sides(at, factor), shapes, pair, budget, np.random.default_rng(0)
+    )
+    same = search(flat, shapes, lambda shape: 2 * shape["n"], budget, np.random.default_rng(0))
+    assert decide(found).verdict == verdict
+    assert (found.excess, found.evaluations) == (same.excess, same.evaluations)
+    assert found.instance == same.instance
+
+
+@given(NUMBERS, NUMBERS, NUMBERS)
+def test_a_number_between_two_lies_there(x, low, width):
+    high = low + abs(width)
+    got = Reader(np.array([x])).between(low, high)
+    assert low - 1e-9 <= got <= high + 1e-9
+
+
+def test_ends_are_reached_and_numbers_counted():
+    assert [Reader(np.array([float(x)])).share() for x in (0, 1, 2)] == [1.0, 0.0, 1.0]
+    reader = Reader()
+    assert reader.numbers(2, 3).shape == (2, 3)
+    assert reader.number() == 1.0
+    assert reader.frame(4, 2).shape == (4, 2)
+    assert reader.count == 15
+    frame = Reader(np.random.default_rng(0).standard_normal(8)).frame(4, 2)
+    np.testing.assert_allclose(frame.T @ frame, np.eye(2), atol=1e-14)
+
+
+def test_what_is_none_is_left_out():
+    def positive(reader, shape):
+        x = reader.number()
+        return x if x > 0 else None
+
+    found = search_instances(
+        lambda x: (x, 2 * x), [{}], positive, Budget("quick"), np.random.default_rng(0)
+    )
+    assert decide(found).verdict == "holds"
