@@ -9,7 +9,7 @@ import numpy as np
 from linrep.algorithms import biases as methods
 from linrep.claims import Cases, Exponent, Fact, Identity, Mean, Together, statement
 from linrep.claims.deviations import identities, relative
-from linrep.papers.perfedsi._hypotheses import EXPLAINED
+from linrep.papers.perfedsi._hypotheses import EXPLAINED, NORMAL_NOISE
 from linrep.papers.perfedsi.counterexamples.appendixb import sides
 from linrep.problems import BiasedRegression, ClientData
 from linrep.theory import perfedsi as theory
@@ -101,7 +101,7 @@ def _risks(rng, replicates, samples, *, n=CLIENTS, sides=tuple(_SIDES)):
 @statement(
     "perfedsi.appendixB",
     place="Appendix B, (7)-(8)",
-    hypotheses=[EXPLAINED],
+    hypotheses=[EXPLAINED, NORMAL_NOISE],
     latex=r"\mathcal{E}_m=\tfrac12\|\theta-\theta_*\|^2+\tfrac12|b-b_{m,*}|^2;\quad n\to\infty:\ "
     r"(\hat\theta,\hat b)\to(\theta_*,\bar b_*),\ \mathcal{E}_m\to(b_{m,*}-\bar b_*)^2;\quad "
     r"\mathcal{E}_m\to0\text{ if }\exists\theta_2\,\forall m:\langle\theta_2,z_m\rangle=b_m",

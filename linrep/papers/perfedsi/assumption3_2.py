@@ -92,7 +92,7 @@ def assumption3_2(budget, rng, *, power=0.0):
             Constant(rows, ["k"], "c_z", by=[held], rng=rng, label="c_z", name=name)
             for rows, held, name in ((found, "ratio", "M/k fixed"), (few, "range", "M = 100"))
         ]
-        yield Readings(ways, name=f"{side}, c_z in k")
+        yield Readings(ways, name=f"{side}, c_z in k", phrase="constants")
         yield Constant(
             found, ["k"], "mu_z", by=["ratio"], rng=rng, label="mu_z", name=f"{side}, mu_z in k"
         )

@@ -68,6 +68,7 @@ def _against_local(k_power) -> Readings:
             Cases(whole, quantity="samples of a client", name="with log(1/eps) tau C"),
         ],
         name="samples below d",
+        phrase="O with a tilde",
     )
 
 
@@ -92,6 +93,8 @@ def _fewer_than_items(by_clients) -> Readings:
             Cases(printed, quantity="|D_m|", name="all rounds, as C.1 defines it"),
         ],
         name="|D_m| <= d, by the rounds stated",
+        phrase="D_m",
+        printed_elsewhere={"rounds that m takes part in": "Section 3, on average"},
     )
 
 
@@ -178,6 +181,7 @@ def _totals(by_items, k_power) -> Readings:
             Cases(some, quantity="d k^(3/2) r", name="at the smallest d that r << d allows"),
         ],
         name="d k^(3/2) r <= (d + M) r",
+        phrase="can improve",
     )
 
 

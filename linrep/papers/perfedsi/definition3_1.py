@@ -18,7 +18,7 @@ from linrep.claims import (
     Together,
     statement,
 )
-from linrep.claims.deviations import readings
+from linrep.claims.deviations import identities
 from linrep.claims.quantities import LOWER, UPPER
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
@@ -100,6 +100,8 @@ def _index() -> list[Readings]:
         Readings(
             [Cases(cases, quantity="conditions", name=name) for name, cases in found.items()],
             name=question,
+            phrase="the intersections over t' and s'",
+            printed_elsewhere={"t' from 0 to t - 1": "Table 1, in words"},
         )
         for question, found in (
             ("G_{t,s} asks nothing of steps after s", later),
@@ -121,7 +123,12 @@ def _units(rng) -> Readings:
         for name, other in zip(cases, (1.0, scaled.singular_values[0] ** -0.5), strict=True):
             sizes.setdefault(name, norm * other)
             cases[name].append((abs(norm * other / sizes[name] - 1.0), {"unit": unit}))
-    return readings(cases, 1e-10, name="A_{0,0} bounds norms by")
+    return Readings(
+        identities(cases, 1e-10),
+        name="A_{0,0} bounds norms by",
+        phrase="c sigma_1",
+        printed_elsewhere={"c sqrt(sigma_1)": "Definition 3.1, the other A_{t,s}"},
+    )
 
 
 def _likely(rows, most_mu, name) -> Together:

@@ -73,6 +73,8 @@ def _rows(rng) -> Readings:
             for name, given in cases.items()
         ],
         name="(35) from Definition 3.1",
+        phrase="the bound on rows of U",
+        printed_elsewhere={"rows of U bounded with r": "Definition C.3, (14)"},
     )
 
 
@@ -90,6 +92,7 @@ def _bounded(c_0, rng) -> Readings:
     return Readings(
         [Cases(cases, quantity="mu of U", name="with the same mu"), other],
         name=f"U, at c = {C}, mu = {MU}, c_0 = {c_0:g}",
+        phrase="incoherent",
     )
 
 
@@ -209,7 +212,7 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
             other.append((*sides(d, Fraction(d, 2)), at | {"candidate": d // 2}))
         same = Cases(own, quantity="mu of U", name="with the same mu")
         for_all = Cases(other, quantity="mu of U", name="with a mu for all d (8, 32, 128 tried)")
-        yield Readings([same, for_all], name="U, in fractions")
+        yield Readings([same, for_all], name="U, in fractions", phrase="incoherent")
     yield Fact("largest mu of U_t along runs, over d/r", in_U)
     yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi._hypotheses import WITHIN
 from linrep.papers.perfedsi._terms import Iterate, drawn_iterates, rounded, sharp_iterates
 from linrep.papers.perfedsi.counterexamples.eq44_50 import sides
 
@@ -82,7 +82,7 @@ def _in_fractions(factor, powers) -> list[Cases]:
     r" c\mu_z^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L},\quad |(e_i^\top E z_m)(e_i^\top UV^\top z_m)|"
     r" \le c^2\sigma_1\frac{\sqrt{kr\mu_E\mu_U\mu_z}}d\sqrt{\mathcal L_m}",
     plain="The terms of a local step's drift are bounded as in the proof of Lemma C.8.",
-    hypotheses=COMPLETION,
+    hypotheses=WITHIN,
     negative_control={"factor": 0.5},
 )
 def eq44_50(

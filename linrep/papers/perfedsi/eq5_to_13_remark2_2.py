@@ -9,11 +9,10 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Fact, Identity, Mean, Readings, statement
-from linrep.claims.deviations import readings, relative
+from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.perfedsi._hypotheses import SAMPLING
 from linrep.papers.perfedsi._rounds import Runs, walk
-from linrep.papers.perfedsi.counterexamples.eq5_eq10 import sides
 from linrep.papers.perfedsi.counterexamples.remark2_2_linear import sides as sides_of_ones
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -60,19 +59,20 @@ def _spans(budget, rng):
     latex=r"\mathcal L = \frac1M\sum_m\big\{\mathcal L_m = \sum_i (e_i^\top(UV^\top - M_*)z_m)^2"
     r"\big\} = \frac1{2M}\|(UV^\top - M_*)Z^\top\|_F^2, \quad L_* = M_* Z^\top",
     plain="The loss is a mean of the clients' squared errors, and half a squared Frobenius norm.",
-    negative_control={"weight": 0.25},
-    holds_with={"weight": 0.5},
+    negative_control={"half": 0.25},
+    stronger={"half": 0},
+    expected="misprint",
 )
-def eq5_eq10(budget, rng, *, weight=1.0):
-    """Sum squares entry by entry; weight is what stands before them in (5), 1/2 in (10)."""
+def eq5_eq10(budget, rng, *, half=0.5):
+    """Sum squares entry by entry; half is what stands before them in (10)."""
     first, second = [], []
-    product_of: dict[str, list] = {"M* = L* Z' (9)": [], "L* = M* Z' (Section 3)": []}
+    product_of: dict[str, list] = {"M* = L* Z' (9)": [], "L* = M* Z'": []}
     for truth, U, V, instance in _problems(budget, rng):
         loss = theory.loss_and_gradients(truth, U, V)[0]
         E = U @ V.T - truth.M  # each client's sum over the items of (e_i' E z_m)^2, one by one
         squares = np.array([sum(float(row @ z) ** 2 for row in E) for z in truth.Z])
-        first.append((relative(weight * squares.mean(), loss), instance))
-        second.append((relative(np.mean(0.5 * squares), loss), instance))
+        first.append((relative(squares.mean(), loss), instance))
+        second.append((relative(np.mean(half * squares), loss), instance))
         L = truth.entries(*(at.ravel() for at in np.indices((truth.d, truth.n)))).reshape(
             truth.d, truth.n
         )
@@ -81,14 +81,24 @@ def eq5_eq10(budget, rng, *, weight=1.0):
         ):
             fits = left.shape[1] == right.shape[0] and result.shape == (len(left), right.shape[1])
             product_of[name].append((relative(left @ right, result) if fits else np.inf, instance))
-    yield Identity(first, 1e-13, name="(5)")
-    yield Identity(second, 1e-13, name="(10)")
-    yield Cases(
-        [(*sides(Fraction(weight)), {"U": 2, "V": 1, "M*": 1, "z": 1, "M": 1})],
-        quantity="the first form of (5)", name="(5) in fractions: first form <= second",
-    )  # fmt: skip
-    yield readings(product_of, name="M* and L*")
-    yield readings(_spans(budget, rng), name="Z spans the")
+    yield Readings(
+        identities({"(5), no factor": first, "(10), one half": second}, 1e-13),
+        name="both forms of L",
+        phrase="L_m",
+        printed_elsewhere={"(10), one half": "(10)"},
+    )
+    yield Readings(
+        identities(product_of),
+        name="M* and L*",
+        phrase="M_* = L_* Z'",
+        printed_elsewhere={"L* = M* Z'": "Section 3"},
+    )
+    yield Readings(
+        identities(_spans(budget, rng)),
+        name="Z spans the",
+        phrase="the column space of L_*",
+        printed_elsewhere={"row space of L*": "Section 3, L_* = M_* Z'"},
+    )
 
 
 # (11)-(13)
@@ -257,6 +267,7 @@ def _sampled(budget, rng, replacement, first=0.0) -> Mean:
     plain="Local steps follow the gradient up to a factor, the server the mean over all clients.",
     negative_control={"power": 2.0},
     stronger={"power": 0},
+    expected="misprint",
 )
 def eq11_13(budget, rng, *, power=1.0, first=0.0):
     """Enumerate items, paths of items, and participants; the factor is d to a power, inverted.
@@ -264,17 +275,47 @@ def eq11_13(budget, rng, *, power=1.0, first=0.0):
     Rounds are drawn as well; `first` is the share of them that client 0 takes alone.
     """
     local, overall = _unbiased(budget, rng, power)
-    for found, name in ((_residuals(rng), "(12)'s residual"), (local, "E ghat is")):
+    elsewhere = {"VU' - M*'": "(42), transposed"}
+    for found, name, phrase, printed in (
+        (_residuals(rng), "(12)'s residual", "V U' - M_*", elsewhere),
+        (local, "E ghat is", "gradient descent steps on the local losses", {}),
+    ):
         parts = [
             Identity(deviations, 1e-12, name=reading, strength=PROVED)
             for reading, deviations in found.items()
         ]
-        yield Readings(parts, name=name)
+        yield Readings(parts, name=name, phrase=phrase, printed_elsewhere=printed)
     name = "d E ghat, averaged over clients, is the gradient of L"
     yield Identity(overall, name=name, strength=PROVED)
     yield Identity(_server(budget, rng), name="(13)", strength=PROVED)
     for replacement in (True, False):
         yield _sampled(budget, rng, replacement, first)
+
+
+@statement(
+    "perfedsi.assumptionC1.twice",
+    place="Appendix C.1, after Assumption C.1",
+    hypotheses=(SAMPLING,),
+    latex=r"P(\text{a client is drawn twice}) = 1 - \prod_{j<C}\Big(1 - \frac jM\Big) \le"
+    r" \frac{C(C - 1)}{2M} \to 0 \quad (M \to \infty)",
+    plain="That a client is drawn twice in a round is unlikely where C is a constant and M large.",
+    negative_control={"pairs": Fraction(1, 4)},
+    stronger={"pairs": -1},
+)
+def twice(budget, rng, *, pairs=Fraction(1, 2)):
+    """Compare the probability with C (C - 1)/(2 M) in fractions; it is no constant's otherwise."""
+    cases = []
+    for participants, clients in product(range(1, 41), (40, 100, 500, 10**4, 10**8)):
+        none = Fraction(1)
+        for j in range(participants):
+            none *= 1 - Fraction(j, clients)
+        bound = pairs * participants * (participants - 1) / clients
+        cases.append((1 - none, bound, {"C": participants, "M": clients}))
+    yield Cases(cases, quantity="probability", name="union bound", strength=PROVED)
+    for participants, clients in ((4, 20), (20, 100), (100, 500)):
+        chance = 1.0 - float(np.prod(1.0 - np.arange(participants) / clients))
+        at = {"C": participants, "M": clients}
+        yield Fact("probability that a client is drawn twice", chance, setting=at)
 
 
 # Remark 2.2
@@ -325,7 +366,7 @@ def remark2_2(budget, rng, *, without=0):
         Identity(found, 1e-10, quantity="root mean square of W - 1", name=name, strength=strength)
         for (name, found), strength in zip(cases.items(), (PROVED, ""), strict=True)
     )
-    yield Readings([whole, linear], name="Model 2: W = 1")
+    yield Readings([whole, linear], name="Model 2: W = 1", phrase="can learn a W")
     for name, left in most.items():
         yield Fact(f"largest root mean square of V'z - 1, Z {name}", left)
 

@@ -159,6 +159,8 @@ def eq61(budget, rng, *, root=False, items=1, factor=1.0):
     yield Readings(
         [Cases(cases, quantity="lhs/rhs", name=name) for name, cases in limits],
         name="second inequality, norms at their limit",
+        phrase="c sqrt(c_z) sigma_1 L",
+        printed_elsewhere={} if root else {"c sqrt(c_z sigma_1 L) as (60) uses it": "(60)"},
     )
     yield _searched_61(budget, rng, second, "second inequality, searched")
     if not root:

@@ -98,7 +98,9 @@ def figure3(budget, rng, *, per_client=FIGURE.per_client):
     for start in ("random", "near"):
         yield _straight(paths, start)
     yield Readings(
-        [most(table[run], ", ".join(run), expected=False) for run in RUNS[2:]], name="without Z"
+        [most(table[run], ", ".join(run), expected=False) for run in RUNS[2:]],
+        name="without Z",
+        phrase="without side information",
     )
     often = table[table["least"] >= K]
     if len(often):

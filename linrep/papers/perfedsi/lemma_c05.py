@@ -47,7 +47,11 @@ _REGIONS = {
     "gamma with c_z^3": (True, 1.0, 3.0),
     "root of gamma": (True, 0.5, 2.0),
     "root of gamma with c_z^3": (True, 0.5, 3.0),
-    "root of gamma with c_z^4": (True, 0.5, 4.0),
+}
+_ELSEWHERE = {
+    "gamma with c_z^3": "(56)",
+    "root of gamma": "(21)",
+    "root of gamma with c_z^3": "(21) and (56)",
 }
 _SEARCHED = ("orthonormal U*, V*", "scaled U*, V*", "root of gamma")
 
@@ -89,7 +93,9 @@ def _in_fractions() -> Readings:
         edge = gamma if power == 1.0 else Fraction(1, 2 ** int(c_z_power))
         at = {"d": 16, "k": 1, "r": 1, "gamma": str(gamma), "c": str(c), "c_z": c_z}
         parts.append(Cases([(*sides(edge, gamma, c_z), at)], quantity="gamma L", name=name))
-    return Readings(parts, name="region, in fractions")
+    return Readings(
+        parts, name="region, in fractions", phrase="gamma", printed_elsewhere=_ELSEWHERE
+    )
 
 
 def _edges(truth, U, V, orthonormal):
@@ -208,29 +214,30 @@ def _twentieth(budget, rng, factor, power, name, **options):
     return _instances.searched(lhs_rhs, budget, rng, name=name, **options)
 
 
-def _last_line(root, power):
+def _last_line(power):
     """Yield gamma against (20)'s factor of L where both alignments are as (21) says.
 
-    The squares of sigma_min(Y*'ZV) are sigma_r/c, M times that with the root; those of
-    sigma_min(U*'U) sigma_r/c, about which the text says nothing; sigma_min^2(Z) is M/c_z.
+    The squares of sigma_min(Y*'ZV) are sigma_r/c, and those of sigma_min(U*'U), about which the
+    text says nothing; sigma_min^2(Z) is M/c_z.
     """
     for n, c, c_z in product((1, 4, 20, 100), (1.0, 10.0), (1.0, 4.0, 100.0)):
         setting = theory.Setting(d=6, p=1, k=1, c=c, c_z=c_z)
         square = setting.smallest / c
-        factor = min(square * (n if root else 1), n / c_z * square / c_z**2) / n
+        factor = min(square, n / c_z * square / c_z**2) / n
         gamma = theory.pl_constant(setting, c_z_power=power)
         yield gamma * (1.0 - 1e-12), factor, {"M": n, "c": c, "c_z": c_z}
 
 
 def _last_lines() -> Readings:
-    """Return the step from (20) to the last line, for what (21) may mean."""
+    """Return the step from (20) to the last line, for what gamma may be."""
     return Readings(
         [
-            Cases(_last_line(root, power), quantity="gamma", name=f"{name}, c_z^{power}")
-            for root, name in ((False, "(21) as printed"), (True, "sqrt(M sigma_r/c)"))
+            Cases(_last_line(power), quantity="gamma", name=f"(21) as printed, c_z^{power}")
             for power in (2, 3)
         ],
         name="(20) gives the last line by (21)",
+        phrase="gamma",
+        printed_elsewhere={"(21) as printed, c_z^3": "(56)"},
     )
 
 
@@ -307,9 +314,14 @@ def lemmaC5(budget, rng, *, power=1.0):
     ]
     twenty = _twentieth(budget, rng, 1.0, -2.0, "(20)")
     slopes = _slopes(budget, rng, (power, 1.0, 0.0, 2.0))
-    yield Readings(region, name="region, families")
+    yield Readings(region, name="region, families", phrase="gamma", printed_elsewhere=_ELSEWHERE)
     yield _in_fractions()
-    yield Readings([_searched(budget, rng, name) for name in _SEARCHED], name="region, searched")
+    yield Readings(
+        [_searched(budget, rng, name) for name in _SEARCHED],
+        name="region, searched",
+        phrase="gamma",
+        printed_elsewhere={"root of gamma": "(21)"},
+    )
     yield Cases(
         _at_the_limit(theory.pl_constant, rng), quantity="gamma L/|grad L|^2",
         name="norms at their limit",

@@ -137,33 +137,21 @@ def _picture(cases):
 
 
 def _reading(budget, rng, across, constant, least, name) -> Together:
-    """Return (22), its constant and (24) for c from `least` on."""
+    """Return (22) and its constant for c from `least` on."""
     bound = partial(theory.smoothness, factor=2.0 * (12.0 + across), constant=2.0 * constant)
-    quartic, square = (
-        [case for case in _first_term(budget, across, constant, power) if case[2]["c"] >= least]
-        for power in (4, 2)
-    )
     return Together(
         [
             *_smooth(budget, rng, bound, least=least),
             _exact(across, constant, least),
             *([] if least else [_in_fractions(across, constant)]),
-            Readings(
-                [
-                    Cases(quartic, quantity="lhs/rhs", name="|Z|^4, as in the next display",
-                          strength=PROVED),
-                    Cases(square, quantity="lhs/rhs", name="|Z|^2 as printed"),
-                ],
-                name="(24)",
-            ),
         ],
         name=name,
-    )  # fmt: skip
+    )
 
 
 @statement(
     "perfedsi.lemmaC6",
-    place="Lemma C.6, (22)-(24)",
+    place="Lemma C.6, (22)",
     hypotheses=COMPLETION,
     latex=r"\|U_j\|, \|V_j\| \le c\sqrt{\sigma_1} \;\Rightarrow\; \|\nabla\mathcal L_1 -"
     r" \nabla\mathcal L_2\|_F^2 \le \frac{\beta^2}2(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2),\quad"
@@ -173,27 +161,59 @@ def _reading(budget, rng, across, constant, least, name) -> Together:
     stronger={"across": -1, "constant": -1},
 )
 def lemmaC6(budget, rng, *, across=4.0, own_lines=8.0, constant=2.0):
-    """Compare along scalars, search, and try (24), which has across c^4 on dU.
+    """Compare along scalars, and search; (24) has across c^4 on dU.
 
     The final constants are the sums over both gradients: 12 + across, and constant. Definition
     3.1's event, whose c this is, implies c >= 1 where anything moves: all L_m are at most cL, and L
     is their mean. The lemma itself does not say so. The line before the last of (24) has 8 c^4
     on dU, `own_lines`, and that is enough for any c.
     """
+    own = "any c > 0, with the 8 c^4 of (24)'s line before the last"
     yield Readings(
         [
             _reading(budget, rng, across, constant, 1.0, "c is that of the event, c >= 1"),
-            _reading(budget, rng, own_lines, constant, 0.0,
-                     "any c > 0, with the 8 c^4 of (24)'s line before the last"),
+            _reading(budget, rng, own_lines, constant, 0.0, own),
             _reading(budget, rng, across, constant, 0.0, "any c > 0, as printed"),
-        ]
-    )  # fmt: skip
+        ],
+        phrase="c",
+        printed_elsewhere={own: "(24), its last line but one"},
+    )
     roots = np.sort(_excess(across, constant).roots())
     if np.isreal(roots).all():
         yield Fact("least c^2 at which beta is too small", roots[0])
         yield Fact("largest c^2 at which beta is too small", roots[1])
     bound = partial(theory.smoothness, factor=2.0 * (12.0 + across), constant=2.0 * constant)
     yield Curve(_picture(_smooth_cases(budget, bound)))
+
+
+@statement(
+    "perfedsi.eq24",
+    place="Lemma C.6, (24)",
+    hypotheses=COMPLETION,
+    latex=r"\|(U_1V_1^\top - M_*)Z^\top ZV_1 - (U_2V_2^\top - M_*)Z^\top ZV_2\|_F^2 \le"
+    r" \|Z\|_2^2\big((12c^4 + 2)\sigma_1^2\|V_1 - V_2\|_F^2 + 4c^4\sigma_1^2"
+    r"\|U_1 - U_2\|_F^2\big), \quad c \ge 1",
+    plain="The first of the two terms of the gradient's change is bounded with the square of Z's "
+    "norm.",
+    negative_control={"across": 0.5},
+    stronger={"across": -1, "constant": -1},
+    expected="misprint",
+)
+def eq24(budget, rng, *, across=4.0, constant=2.0):
+    """Compare along scalars of c >= 1, in the direction that tries them hardest."""
+    quartic, square = (
+        [case for case in _first_term(budget, across, constant, power) if case[2]["c"] >= 1.0]
+        for power in (4, 2)
+    )
+    yield Readings(
+        [
+            Cases(square, quantity="lhs/rhs", name="|Z|^2 as printed"),
+            Cases(quartic, quantity="lhs/rhs", name="|Z|^4", strength=PROVED),
+        ],
+        name="(24)",
+        phrase="the square of |Z|",
+        printed_elsewhere={"|Z|^4": "the lines before it and the next display"},
+    )
 
 
 @statement(

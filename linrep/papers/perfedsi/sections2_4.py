@@ -10,7 +10,7 @@ import numpy as np
 from linrep.claims import Cases, Fact, Identity, Readings, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import ENUMERATED, PROVED
-from linrep.papers.perfedsi._hypotheses import EXPLAINED
+from linrep.papers.perfedsi._hypotheses import EXPLAINED, NORMAL_NOISE
 from linrep.problems import BiasedRegression
 from linrep.theory import perfedsi as theory
 
@@ -87,6 +87,7 @@ def eq3_bias(budget, rng, *, hidden=(False, True)):
             for name, layer in zip(("one layer", "a hidden layer as well"), hidden, strict=True)
         ],
         name="logits are sums",
+        phrase="a fully-connected NN with a final softmax layer",
     )  # fmt: skip
 
 
@@ -130,7 +131,7 @@ def _needed(Z, biases, d, noise, risk) -> list[int]:
 @statement(
     "perfedsi.remark2.1",
     place="Remark 2.1",
-    hypotheses=[EXPLAINED],
+    hypotheses=[EXPLAINED, NORMAL_NOISE],
     latex=r"m_\epsilon(\text{no local parameters}) \le m_\epsilon(\text{a local bias}) \le"
     r" m_\epsilon(\text{all local})",
     plain="The more parameters are local, the more samples per client are needed to learn them.",
