@@ -38,9 +38,14 @@ def power_of(name, variable, sizes, values, predicted, *, at_most=False, strengt
     """Return enumerated values, which have no noise, along a variable; and their power in it."""
     claimed = {"at_most" if at_most else "equals": predicted}
     return Exponent(
-        sizes, [[value] * 2 for value in values], **claimed, along=variable, of=name,
-        name=f"{name} in {variable}", strength=strength,
-    )  # fmt: skip
+        sizes,
+        [[value] * 2 for value in values],
+        **claimed,
+        along=variable,
+        of=name,
+        name=f"{name} in {variable}",
+        strength=strength,
+    )
 
 
 def start_of(state: State) -> Walks:

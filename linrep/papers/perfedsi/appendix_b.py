@@ -43,10 +43,16 @@ def _limit(rng, count, factor) -> Identity:
         printed = factor * (truth.biases - mean) ** 2
         place = int(np.argmax(np.abs(found - printed)))
         cases.append(
-            (abs(found[place] - printed[place]) / found.max(),
-             {"bias": float(truth.biases[place]), "mean bias": float(mean),
-              "definition": float(found[place]), "printed": float(printed[place])})
-        )  # fmt: skip
+            (
+                abs(found[place] - printed[place]) / found.max(),
+                {
+                    "bias": float(truth.biases[place]),
+                    "mean bias": float(mean),
+                    "definition": float(found[place]),
+                    "printed": float(printed[place]),
+                },
+            )
+        )
     return Identity(cases, 1e-12, name="limit of a client's excess risk")
 
 
@@ -58,9 +64,11 @@ def _solutions(rng, count) -> Together:
         truth = _drawn(rng, n=int(rng.integers(4, 30)))
         labels = corners @ truth.theta + truth.biases[:, None]
         data = ClientData(
-            np.tile(corners, (truth.n, 1)), labels.ravel(),
-            len(corners) * np.arange(truth.n + 1), truth=truth,
-        )  # fmt: skip
+            np.tile(corners, (truth.n, 1)),
+            labels.ravel(),
+            len(corners) * np.arange(truth.n + 1),
+            truth=truth,
+        )
         for side, biases in (
             ("one", np.full(truth.n, truth.biases.mean())),
             ("given", truth.biases),
@@ -121,8 +129,9 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
     yield _limit(rng, budget(20, 200), factor)
     yield Cases(  # two clients of biases 1 and -1: theta*, and the mean bias 0
         [(*sides(Fraction(factor)), {"biases": [1, -1], "mean bias": 0})],
-        quantity="printed limit of a client's risk", name="in fractions: limit <= definition",
-    )  # fmt: skip
+        quantity="printed limit of a client's risk",
+        name="in fractions: limit <= definition",
+    )
     yield _solutions(rng, budget(20, 200))
     measured: dict[str, list] = {side: [] for side in _SIDES}
     for m in samples:
@@ -130,21 +139,35 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
         for place, side in enumerate(_SIDES):
             measured[side].append(found[:, place])
             yield Mean(
-                found[:, place], equals=expected[place], quantity="mean excess risk",
-                name=f"{_SIDES[side]}, {m} samples per client", setting={"m": m, "side": side},
-            )  # fmt: skip
+                found[:, place],
+                equals=expected[place],
+                quantity="mean excess risk",
+                name=f"{_SIDES[side]}, {m} samples per client",
+                setting={"m": m, "side": side},
+            )
     large = [place for place, m in enumerate(samples) if m >= _LARGE]
     for side in ("given", "each"):
         yield Exponent(
-            [samples[place] for place in large], [measured[side][place] for place in large],
-            equals=power, statistic="mean", rng=rng, along="samples per client", of="excess risk",
+            [samples[place] for place in large],
+            [measured[side][place] for place in large],
+            equals=power,
+            statistic="mean",
+            rng=rng,
+            along="samples per client",
+            of="excess risk",
             name=f"{_SIDES[side]}: risk against samples",
-        )  # fmt: skip
+        )
     over = [_risks(rng, replicates, _FEW, n=n, sides=("given",))[0][:, 0] for n in clients]
     yield Exponent(
-        clients, over, equals=power, statistic="mean", rng=rng, along="clients", of="excess risk",
+        clients,
+        over,
+        equals=power,
+        statistic="mean",
+        rng=rng,
+        along="clients",
+        of="excess risk",
         name="side information: risk against clients",
-    )  # fmt: skip
+    )
     yield Fact(
         "theta's error where the label noise is x itself, of mean zero (d = 1)", _dependent(rng)
     )

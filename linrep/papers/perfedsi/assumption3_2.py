@@ -59,9 +59,14 @@ def _trace_argument(budget, rng, power):
         Z *= float(p) ** power / np.linalg.norm(Z, axis=1, keepdims=True)
         found = theory.scaling(Z).c_z
         bound = float(p) ** (1.0 - 2.0 * power)
-        yield min(bound, found) if np.isinf(found) else bound * (1.0 - 1e-12), found, {
-            "M": n, "k": p,
-        }  # fmt: skip
+        yield (
+            min(bound, found) if np.isinf(found) else bound * (1.0 - 1e-12),
+            found,
+            {
+                "M": n,
+                "k": p,
+            },
+        )
 
 
 def _gaussian_mu(M, k, share=0.95):
@@ -98,17 +103,19 @@ def assumption3_2(budget, rng, *, power=0.0):
         )
         medians[side] = few.groupby("k")["c_z"].median()
     yield Cases(
-        _trace_argument(budget, rng, power), quantity="k^(1 - 2 power)",
+        _trace_argument(budget, rng, power),
+        quantity="k^(1 - 2 power)",
         name="c_z of rows of one norm",
-    )  # fmt: skip
+    )
     if power == 0.0:
         yield Cases(
             [
                 (*sides(constant), {"k": 2 * constant, "candidate for c_z": constant})
                 for constant in (10, 10**3, 10**6)
             ],
-            quantity="least c_z of rows of norm 1", name="rows of norm 1: c_z is no constant",
-        )  # fmt: skip
+            quantity="least c_z of rows of norm 1",
+            name="rows of norm 1: c_z is no constant",
+        )
     for p in (4, 96):
         at = {"M": 100, "k": p}
         yield Fact("median c_z of Gaussian rows", medians["gaussian"][p], setting=at)

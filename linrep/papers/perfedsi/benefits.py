@@ -82,8 +82,16 @@ def _fewer_than_items(by_clients) -> Readings:
     for (d, n, p, k, much), (steps, participants) in product(_sizes(), _ROUNDS):
         limit = Fraction(n, _power(p, 1.5) * k * steps * participants) if by_clients else d
         logs = much * limit
-        at = {"d": d, "M": n, "k": p, "r": k, "tau": steps, "C": participants,
-              "log(1/eps)": float(logs), "much smaller": float(much)}  # fmt: skip
+        at = {
+            "d": d,
+            "M": n,
+            "k": p,
+            "r": k,
+            "tau": steps,
+            "C": participants,
+            "log(1/eps)": float(logs),
+            "much smaller": float(much),
+        }
         samples = _per_client(d, n, p, k, logs, steps, participants)
         drawn.append((samples, Fraction(d), at))
         printed.append((Fraction(_rounds(d, p, k, logs) * steps), Fraction(d), at))
@@ -103,25 +111,32 @@ def _measured_share(budget, rng, by_clients):
     setting = cell(n=30, d=512, p=2, k=1, side="isometric", tau=1)
     logs = float(_MUCH[0]) * (30 / 2**1.5 if by_clients else 512)
     count = budget(18, 40)
-    shares = np.array([
-        tuned_rounds(state_of(setting, rng), setting, rng) * logs / np.log(1e6) / 30 / 512
-        for _ in range(count)
-    ])  # fmt: skip
+    shares = np.array(
+        [
+            tuned_rounds(state_of(setting, rng), setting, rng) * logs / np.log(1e6) / 30 / 512
+            for _ in range(count)
+        ]
+    )
     yield Frequency(
-        int(np.sum(shares > 1.0)), count, 0.5, quantity="share of runs with |D_m| > d",
+        int(np.sum(shares > 1.0)),
+        count,
+        0.5,
+        quantity="share of runs with |D_m| > d",
         name="|D_m| <= d, measured",
         setting={"d": 512, "M": 30, "k": 2, "r": 1, "tau": 1, "C": 1, "log(1/eps)": logs},
-    )  # fmt: skip
+    )
     yield Fact("median of |D_m|/d, measured at d = 512", np.median(shares))
 
 
 def _along_sides(budget, rng):
     """Return rounds at tuned steps for k from 2 to 32, seeds in rows."""
     settings = [cell(p=value, k=1) for value in budget((2, 8, 32), (2, 4, 8, 16, 32))]
-    return np.array([
-        [tuned_rounds(state_of(setting, rng), setting, rng) for setting in settings]
-        for _ in range(budget(10, 30))
-    ])  # fmt: skip
+    return np.array(
+        [
+            [tuned_rounds(state_of(setting, rng), setting, rng) for setting in settings]
+            for _ in range(budget(10, 30))
+        ]
+    )
 
 
 @statement(
@@ -143,9 +158,15 @@ def benefit(budget, rng, *, k_power=1.5, by_clients=False):
     yield from _measured_share(budget, rng, by_clients)
     yield Trend(rounds, name="rounds grow with k")
     yield along(
-        "rounds", (50, 100, 200, 400), tuned_rounds, 0.0, budget(4, 160), rng, variable="M",
+        "rounds",
+        (50, 100, 200, 400),
+        tuned_rounds,
+        0.0,
+        budget(4, 160),
+        rng,
+        variable="M",
         settings=[cell(n=n) for n in (50, 100, 200, 400)],
-    )  # fmt: skip
+    )
     for place, k in ((0, 2), (-1, 32)):
         middle = np.median(rounds[:, place])
         yield Fact("median of the rounds at tuned steps", middle, setting={"k": k})
@@ -192,9 +213,14 @@ def _fewest(truth, order, with_side) -> int:
 
     def found(count):
         seen = Observations(
-            items[:count], clients[:count], values[:count], truth.Z if with_side else None,
-            n=truth.n, d=truth.d, truth=truth,
-        )  # fmt: skip
+            items[:count],
+            clients[:count],
+            values[:count],
+            truth.Z if with_side else None,
+            n=truth.n,
+            d=truth.d,
+            truth=truth,
+        )
         return imc.gauss_newton(seen, truth.k, iterations=15)["error"][-1] < _EXACT
 
     low, high = truth.k * truth.d - 1, len(items)
@@ -249,10 +275,14 @@ def lower_bound(budget, rng, *, by_items=False, k_power=1.5):
             setting={"d": d, "M": n},
         )
         yield curve(
-            panel=f"d = {d}, M = {n}, r = {k}", series="", x=[*sides, n], y=middle,
+            panel=f"d = {d}, M = {n}, r = {k}",
+            series="",
+            x=[*sides, n],
+            y=middle,
             predicted=[k * (d + p - k) for p in (*sides, n)],
-            xlabel="k (M: without)", ylabel="fewest entries; predicted: parameters",
-        )  # fmt: skip
+            xlabel="k (M: without)",
+            ylabel="fewest entries; predicted: parameters",
+        )
     setting = cell(n=64, d=64)
     rounds = tuned_rounds(state_of(setting, rng), setting, rng)
     yield Fact(

@@ -47,9 +47,12 @@ def _balanced(budget, rng, power) -> Search:
         return max(sizes) / min(sizes), bound
 
     return searched(
-        lhs_rhs, budget, rng, name="the server's norms are balanced if 2 c_z c c_0 < 1",
+        lhs_rhs,
+        budget,
+        rng,
+        name="the server's norms are balanced if 2 c_z c c_0 < 1",
         shapes=budget(SHAPES[:2], SHAPES[1:]),
-    )  # fmt: skip
+    )
 
 
 def _ratios(c_0, rng) -> Constant:
@@ -58,19 +61,31 @@ def _ratios(c_0, rng) -> Constant:
     found = pd.DataFrame(
         [
             {
-                "1/size": 1.0 / size, "d": d,
+                "1/size": 1.0 / size,
+                "d": d,
                 "constant": min(np.linalg.norm(V, 2) / np.linalg.norm(U, 2) for U, V in iterates),
             }
             for d, size, iterates in runs
         ]
-    )  # fmt: skip
+    )
     d, size, [(U, V), *_] = max(runs, key=lambda run: (-run[0], -run[1]))
     return Constant(
-        found, ["1/size"], by=["d"], rng=rng, label="|V|/|U|",
+        found,
+        ["1/size"],
+        by=["d"],
+        rng=rng,
+        label="|V|/|U|",
         name=f"norms are balanced at c = {C}, mu = {MU}, c_0 = {c_0:g}",
-        setting={"c": C, "c_0": c_0, "mu": MU, "d": d, "U": U.tolist(), "V": V.tolist(),
-                 "size": size},
-    )  # fmt: skip
+        setting={
+            "c": C,
+            "c_0": c_0,
+            "mu": MU,
+            "d": d,
+            "U": U.tolist(),
+            "V": V.tolist(),
+            "size": size,
+        },
+    )
 
 
 def _conditions(t, s, last, steps, first):
@@ -141,11 +156,16 @@ def _likely(rows, most_mu, name) -> Together:
         regular = (row["c"] <= CONSTANTS[-1]) & (row["mu"] <= most_mu)
         cells.append(
             Frequency(
-                int(np.sum(~regular)), len(regular), 1.0 - RARE, weight=1.0 / len(rows),
-                quantity="share of runs that are not regular", name=_design(row), measured_is=LOWER,
+                int(np.sum(~regular)),
+                len(regular),
+                1.0 - RARE,
+                weight=1.0 / len(rows),
+                quantity="share of runs that are not regular",
+                name=_design(row),
+                measured_is=LOWER,
                 setting={"where": f"{row['group']}, {row['cell']}", "c": CONSTANTS[-1]},
             )
-        )  # fmt: skip
+        )
     return Together(cells, name=name)
 
 
@@ -169,21 +189,28 @@ def _picture(rows):
         for mu, c in product((*INCOHERENCES, np.inf), CONSTANTS):
             found.append(
                 _point(
-                    (row["c"] <= c) & (row["mu"] <= mu), panel=panel, series=f"mu = {mu:g}", x=c,
-                    xlabel="c", ylabel="P(G)",
+                    (row["c"] <= c) & (row["mu"] <= mu),
+                    panel=panel,
+                    series=f"mu = {mu:g}",
+                    x=c,
+                    xlabel="c",
+                    ylabel="P(G)",
                 )
-            )  # fmt: skip
+            )
         if row.get("over rounds"):
             every, (c, mu) = row["over rounds"]
             for place in np.unique(np.geomspace(1, len(c), 12).astype(int)) - 1:
                 regular = (c[place] <= CONSTANTS[-1]) & (mu[place] <= INCOHERENCES[-1])
                 found.append(
                     _point(
-                        regular, panel=f"c = {CONSTANTS[-1]:g}, mu = {INCOHERENCES[-1]:g}",
-                        series=_design(row), x=float(place * every + 1), xlabel="rounds",
+                        regular,
+                        panel=f"c = {CONSTANTS[-1]:g}, mu = {INCOHERENCES[-1]:g}",
+                        series=_design(row),
+                        x=float(place * every + 1),
+                        xlabel="rounds",
                         ylabel="P(G)",
                     )
-                )  # fmt: skip
+                )
     return pd.DataFrame(found)
 
 
@@ -250,15 +277,17 @@ def definition3_1(budget, rng, *, c_0=0.5, power=2.0):
         mu = "any mu" if np.isinf(most) else f"mu = {most:g}"
         horizon = f"to L = {DECAY:g} L_0" if whole else f"{budget(20, 60)} rounds"
         yield _likely(
-            [row for row in decisive if row["whole"] == whole], most,
+            [row for row in decisive if row["whole"] == whole],
+            most,
             f"P(G) > {RARE:g} at c = {CONSTANTS[-1]:g}, {mu}, {horizon}",
-        )  # fmt: skip
+        )
     for name in ("c", "mu"):
         largest = max(row[name].max() for row in decisive)
         yield Fact(f"largest {name} that a run needs", largest, value_is=LOWER)
     yield Fact(
-        "median step size that Theorem C.4 allows at what runs need", _limit(decisive),
+        "median step size that Theorem C.4 allows at what runs need",
+        _limit(decisive),
         value_is=UPPER,
-    )  # fmt: skip
+    )
     yield Fact("largest difference of P(G) among readings of the event", _between_readings(runs))
     yield Curve(_picture(rows))

@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Cases, Constant, Fact, Identity, Readings, search, statement
+from linrep.claims import Cases, Constant, Fact, Identity, Readings, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.instances import search_instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.papers.perfedsi._regular import drawn_runs
@@ -23,16 +24,15 @@ def _ends(budget, rng, highest):
     """Yield searches for a mu outside of 1/r and d/r, and for frames below 1."""
     shapes = [{"d": 2, "r": 1}, {"d": 3, "r": 2}]
 
-    def bounded(name, lhs_rhs):
-        def of_matrix(shape, x):
-            A = x.reshape(shape["d"], shape["r"])
-            if np.linalg.matrix_rank(A) < shape["r"]:
-                return None
-            return lhs_rhs(A, shape["r"])
+    def bounded(name, sides_of):
+        def of_matrix(A):
+            full = np.linalg.matrix_rank(A) == A.shape[1]
+            return sides_of(A, A.shape[1]) if full else None
 
-        return search(
-            of_matrix, shapes, lambda shape: shape["d"] * shape["r"], budget, rng, name=name
-        )
+        def read(reader, shape):
+            return reader.numbers(shape["d"], shape["r"])
+
+        return search_instances(of_matrix, shapes, read, budget, rng, name=name)
 
     yield bounded("mu >= 1/r", lambda A, r: (1.0 / r, theory.incoherence(A)))
     yield bounded("mu <= d/r", lambda A, r: (theory.incoherence(A), highest * len(A) / r))
@@ -86,9 +86,13 @@ def _bounded(c_0, rng) -> Readings:
         rows.append({"size": size, "d": d, "constant": mu})
         cases.append((mu, MU, {"c": C, "c_0": c_0, "d": d, "U": iterates[0][0].tolist()}))
     other = Constant(
-        pd.DataFrame(rows), ["d"], by=["size"], rng=rng, name="with a mu for all d",
+        pd.DataFrame(rows),
+        ["d"],
+        by=["size"],
+        rng=rng,
+        name="with a mu for all d",
         label="mu of C.3",
-    )  # fmt: skip
+    )
     return Readings(
         [Cases(cases, quantity="mu of U", name="with the same mu"), other],
         name=f"U, at c = {C}, mu = {MU}, c_0 = {c_0:g}",
@@ -128,7 +132,7 @@ def _entailed(budget, rng, c_power, c_z_power, share_factor):
 
 
 def _small_U():
-    """Yield shapes and numbers for `unpack`: U = (1 - sqrt(s)) U*/c and V = c V*, U* flat."""
+    """Yield shapes and numbers for `read`: U = (1 - sqrt(s)) U*/c and V = c V*, U* flat."""
     for c, s in ((2.0, 0.0), (10.0, 0.0), (1.1, 0.2), (4.0, 0.5)):
         Z, star_U, star_V = [1.0, 1.0, 1.0, -1.0], [0.5**0.5] * 2, [1.0, 0.0]
         less = [-(s**0.5) / c * u for u in star_U]

@@ -19,9 +19,17 @@ from linrep.theory import perfedsi as theory
 
 # n, d, p, k, the last below all others; fewer clients than p, single items and clients too.
 _SHAPES = (
-    (7, 5, 3, 2), (5, 7, 3, 2), (3, 5, 7, 2), (20, 16, 4, 2), (4, 4, 4, 2), (6, 6, 3, 1),
-    (1, 4, 2, 1), (5, 1, 3, 1), (40, 3, 10, 3), (12, 30, 12, 5),
-)  # fmt: skip
+    (7, 5, 3, 2),
+    (5, 7, 3, 2),
+    (3, 5, 7, 2),
+    (20, 16, 4, 2),
+    (4, 4, 4, 2),
+    (6, 6, 3, 1),
+    (1, 4, 2, 1),
+    (5, 1, 3, 1),
+    (40, 3, 10, 3),
+    (12, 30, 12, 5),
+)
 
 
 def _problems(budget, rng):
@@ -197,9 +205,10 @@ def _all_rounds(truth, U, V, participants, local_steps, replacement, step_size):
     *_, last = walk(Runs.of([truth], [(U, V)]), who, items, step_size)
     ends = [end[0].reshape(n, len(paths), -1) for end in last]
     chosen = [
-        draw for draw in product(range(n), repeat=participants)
+        draw
+        for draw in product(range(n), repeat=participants)
         if replacement or len(set(draw)) == participants
-    ]  # fmt: skip
+    ]
     # One joint draw of paths after another: every participant has each path equally often.
     servers = []
     for end in ends:
@@ -224,9 +233,16 @@ def _server(budget, rng):
                 continue
             servers, clients = _all_rounds(truth, U, V, participants, local_steps, replacement, 0.3)
             gap = max(relative(*both) for both in zip(servers, clients, strict=True))
-            yield gap, {
-                "M": n, "d": d, "C": participants, "tau": local_steps, "replacement": replacement,
-            }  # fmt: skip
+            yield (
+                gap,
+                {
+                    "M": n,
+                    "d": d,
+                    "C": participants,
+                    "tau": local_steps,
+                    "replacement": replacement,
+                },
+            )
 
 
 def _sampled(budget, rng, replacement, first=0.0) -> Mean:
@@ -246,15 +262,24 @@ def _sampled(budget, rng, replacement, first=0.0) -> Mean:
     for seed in rng.integers(2**63, size=budget(1500, 6000)):
         biased = rng.random() < first
         trace = lr.perfedsi(
-            alone if biased else truth, step_size=0.1, rounds=1, local_steps=2,
-            participants=1 if biased else 2, replacement=replacement, start=(U, V), rng=seed,
-        )  # fmt: skip
+            alone if biased else truth,
+            step_size=0.1,
+            rounds=1,
+            local_steps=2,
+            participants=1 if biased else 2,
+            replacement=replacement,
+            start=(U, V),
+            rng=seed,
+        )
         moved = np.concatenate([trace.state[name].ravel() for name in "UV"])
         moves.append((moved - np.concatenate([U.ravel(), V.ravel()])) @ mean / (mean @ mean))
     return Mean(
-        moves, equals=1.0, quantity="mean move over E of (13)",
-        name=f"rounds drawn with{'' if replacement else 'out'} replacement", strength=PROVED,
-    )  # fmt: skip
+        moves,
+        equals=1.0,
+        quantity="mean move over E of (13)",
+        name=f"rounds drawn with{'' if replacement else 'out'} replacement",
+        strength=PROVED,
+    )
 
 
 @statement(
@@ -394,5 +419,6 @@ def remark2_2_linear(budget, rng, *, constant=False, without=0):
     if not constant:
         yield Cases(
             [(*sides_of_ones(), {"z": [1, 2] * 8, "V": "3/5"})],
-            quantity="least sum of (V'z - 1)^2", name="in fractions",
-        )  # fmt: skip
+            quantity="least sum of (V'z - 1)^2",
+            name="in fractions",
+        )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Exponent, Fact, Readings, search, statement
+from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.instances import search_instances
 from linrep.papers.perfedsi import _instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._terms import rounded
@@ -73,11 +75,21 @@ def _region(budget, rng, reading):
             U, V = _moved(truth, factors, size, rng)
             loss, slope = _instances.sizes(truth, U, V)
             clients = 0.5 * np.sum((truth.Z @ (U @ V.T - truth.M).T) ** 2, axis=1)
-            yield gamma * loss / slope**2, 1.0, {
-                "c": c, "c_z": c_z, "sigma_1": kappa * unit, "sigma_r": unit, "error": size,
-                "small": side, "gamma": gamma, "norms": _instances.event(truth, U, V).norms,
-                "max L_m/L": float(clients.max() / loss),
-            }  # fmt: skip
+            yield (
+                gamma * loss / slope**2,
+                1.0,
+                {
+                    "c": c,
+                    "c_z": c_z,
+                    "sigma_1": kappa * unit,
+                    "sigma_r": unit,
+                    "error": size,
+                    "small": side,
+                    "gamma": gamma,
+                    "norms": _instances.event(truth, U, V).norms,
+                    "max L_m/L": float(clients.max() / loss),
+                },
+            )
 
 
 def _in_fractions() -> Readings:
@@ -110,7 +122,7 @@ def _edges(truth, U, V, orthonormal):
 
 
 def _flat(c, c_z):
-    """Return numbers for `unpack` at d = p = 2: U of norm c, V* where Z is weakest."""
+    """Return numbers for `read` at d = p = 2: U of norm c, V* where Z is weakest."""
     Z = np.diag(np.sqrt([2.0 / c_z, 2.0 * c_z]))
     e_1, e_2 = np.eye(2)
     return np.concatenate([[3.0], Z.ravel(), e_1, e_1, e_2, np.zeros(2), [c]])
@@ -122,17 +134,28 @@ _FLATTEST = [
 ]
 
 
+class _InRegion(NamedTuple):
+    """A c of 1 or more, and an instance."""
+
+    c: float
+    instance: _instances.Instance | None
+
+    @classmethod
+    def read(cls, reader, shape):
+        """Return them, of numbers that are read."""
+        return cls(1.0 + min(abs(reader.number()), 99.0), _instances.read(reader, shape))
+
+
 def _searched(budget, rng, reading):
     """Search the region, V being scaled to its edge and U the other way; c is 1 or more."""
     orthonormal, power, c_z_power = _REGIONS[reading]
 
-    def lhs_rhs(shape, x):
-        instance = _instances.unpack(shape, x[1:])
+    def sides_of(at: _InRegion):
+        instance = at.instance
         if instance is None or _instances.relative_loss(*instance) < 1e-12:
             return None
         truth, U, V = instance
-        setting = _instances.setting_of(truth, 1.0 + min(abs(float(x[0])), 99.0))
-        gamma = theory.pl_constant(setting, c_z_power=c_z_power)
+        gamma = theory.pl_constant(_instances.setting_of(truth, at.c), c_z_power=c_z_power)
         in_U, in_V = _edges(truth, U, V, orthonormal)
         if min(in_U, in_V) == 0.0 or in_U * in_V < gamma ** (2.0 * power):
             return None
@@ -140,11 +163,15 @@ def _searched(budget, rng, reading):
         loss, slope = _instances.sizes(truth, U / scale, V * scale)
         return gamma * loss, slope**2
 
-    return search(
-        lhs_rhs, _instances.SHAPES[:2], lambda shape: _instances.length(shape) + 1, budget, rng,
+    return search_instances(
+        sides_of,
+        _instances.SHAPES[:2],
+        _InRegion.read,
+        budget,
+        rng,
         name=reading,
         known=[(shape, np.concatenate([[9.0], x])) for shape, x in _FLATTEST],
-    )  # fmt: skip
+    )
 
 
 def _with_norms(budget, rng, bound, name, *, region=(32.0, 1.0), **options):
@@ -190,9 +217,10 @@ def _at_the_limit(bound, rng):
     V is as small as the product allows then.
     """
     for c, (c_z, kappa), aligned in product(
-        (1.0, 2.0, 5.0, 20.0, 100.0), ((1.0, 1.0), (4.0, 1.0), (1.0, 10.0), (16.0, 100.0)),
+        (1.0, 2.0, 5.0, 20.0, 100.0),
+        ((1.0, 1.0), (4.0, 1.0), (1.0, 10.0), (16.0, 100.0)),
         (False, True),
-    ):  # fmt: skip
+    ):
         truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=aligned)
         flattest = _flattest(truth, *_instances.split(truth, c * np.sqrt(kappa), "U"))
         at = {"c": c, "c_z": c_z, "kappa": kappa}
@@ -269,9 +297,15 @@ def _best(rng, power):
     for c, (c_z, kappa) in product((1.0, 3.0, 30.0), ((1.0, 1.0), (4.0, 2.0), (16.0, 100.0))):
         truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=True)
         flattest = _flattest(truth, *_instances.split(truth, c * np.sqrt(kappa), "U"))
-        yield flattest * c_z * c**power * kappa, 2.0 * (1.0 + 1e-9), {
-            "c": c, "c_z": c_z, "kappa": kappa,
-        }  # fmt: skip
+        yield (
+            flattest * c_z * c**power * kappa,
+            2.0 * (1.0 + 1e-9),
+            {
+                "c": c,
+                "c_z": c_z,
+                "kappa": kappa,
+            },
+        )
 
 
 def _slopes(budget, rng, claimed) -> list[Exponent]:
@@ -289,10 +323,15 @@ def _slopes(budget, rng, claimed) -> list[Exponent]:
             samples.append(column)
         parts.append(
             Exponent(
-                values, samples, at_most=power, rng=rng, along=name,
-                of="largest L/|grad L|^2", name=f"L/|grad L|^2 in {name}",
+                values,
+                samples,
+                at_most=power,
+                rng=rng,
+                along=name,
+                of="largest L/|grad L|^2",
+                name=f"L/|grad L|^2 in {name}",
             )
-        )  # fmt: skip
+        )
     return parts
 
 
@@ -323,9 +362,10 @@ def lemmaC5(budget, rng, *, power=1.0):
         printed_elsewhere={"root of gamma": "(21)"},
     )
     yield Cases(
-        _at_the_limit(theory.pl_constant, rng), quantity="gamma L/|grad L|^2",
+        _at_the_limit(theory.pl_constant, rng),
+        quantity="gamma L/|grad L|^2",
         name="norms at their limit",
-    )  # fmt: skip
+    )
     yield _with_norms(budget, rng, theory.pl_constant, "norms bounded, L small, searched")
     yield twenty
     yield _last_lines()

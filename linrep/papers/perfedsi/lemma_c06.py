@@ -5,33 +5,44 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Cases, Curve, Fact, Identity, Readings, Together, search, statement
+from linrep.claims import Cases, Curve, Fact, Identity, Readings, Together, statement
 from linrep.claims.evidence import PROVED
+from linrep.claims.instances import search_instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
-from linrep.papers.perfedsi._instances import SHAPES, event, length, setting_of, unpack
+from linrep.papers.perfedsi._instances import SHAPES, event, read, setting_of
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
 
-def _two_points(shape, x):
-    """Return a truth and two iterates, and the least c that has both in the region."""
-    size = length(shape)
-    first = unpack(shape, x[:size])
-    if first is None:
+class _Points(NamedTuple):
+    """A truth, two iterates, the least c that has both in the region, their squared distance."""
+
+    truth: SideInformationCompletion
+    first: tuple
+    second: tuple
+    c: float
+    distance: float
+
+
+def _read_points(reader, shape) -> _Points | None:
+    """Return a truth and two iterates."""
+    found = read(reader, shape)
+    size = 10.0 ** -min(abs(reader.number()), 3.0)
+    in_U, in_V = (reader.numbers(shape[rows], shape["k"]) for rows in "dp")
+    if found is None:
         return None
-    truth, U1, V1 = first
-    moves = 10.0 ** -min(abs(float(x[size])), 3.0) * x[size + 1 :]
-    U2 = U1 + moves[: U1.size].reshape(U1.shape)
-    V2 = V1 + moves[U1.size :].reshape(V1.shape)
+    truth, U1, V1 = found
+    U2, V2 = U1 + size * in_U, V1 + size * in_V
     c = max(event(truth, U, V).norms for U, V in ((U1, V1), (U2, V2)))
     distance = np.sum((U1 - U2) ** 2) + np.sum((V1 - V2) ** 2)
     if distance < 1e-8 * max(np.sum(A**2) for A in (U1, U2, V1, V2)):
         return None  # rounding
-    return truth, (U1, V1), (U2, V2), c, float(distance)
+    return _Points(truth, (U1, V1), (U2, V2), c, float(distance))
 
 
 def _change(truth, first, second):
@@ -55,29 +66,31 @@ def _smooth_cases(budget, bound):
         size = np.array([[c * root]])
         second = (1.0 - step) * size
         right = 0.5 * bound(setting_of(truth, c)) ** 2 * 2.0 * (step * c * root) ** 2
-        yield _change(truth, (size, size), (second, second)) / right, 1.0, {
-            "c": c, "step": step, "sigma_1": root**2, "c_z": theory.scaling(truth.Z).c_z,
-        }  # fmt: skip
+        yield (
+            _change(truth, (size, size), (second, second)) / right,
+            1.0,
+            {
+                "c": c,
+                "step": step,
+                "sigma_1": root**2,
+                "c_z": theory.scaling(truth.Z).c_z,
+            },
+        )
 
 
 def _smooth(budget, rng, bound, name="(22)", *, least=0.0, strength=PROVED):
     """Yield (22) with a beta, for c from `least` on: scalars, and a search."""
 
-    def lhs_rhs(shape, x):
-        found = _two_points(shape, x)
-        if found is None:
-            return None
-        truth, first, second, c, distance = found
-        beta = bound(setting_of(truth, max(c, least)))
-        return _change(truth, first, second), 0.5 * beta**2 * distance
-
-    def twice(shape):
-        return length(shape) + 1 + (shape["d"] + shape["p"]) * shape["k"]
+    def sides(at: _Points):
+        beta = bound(setting_of(at.truth, max(at.c, least)))
+        return _change(at.truth, at.first, at.second), 0.5 * beta**2 * at.distance
 
     scalars = [case for case in _smooth_cases(budget, bound) if case[2]["c"] >= least]
     yield Cases(scalars, quantity="lhs/rhs", name=f"{name}, scalars", strength=strength)
     name = f"{name}, searched"
-    yield search(lhs_rhs, SHAPES[:2], twice, budget, rng, name=name, strength=strength)
+    yield search_instances(
+        sides, SHAPES[:2], _read_points, budget, rng, name=name, strength=strength
+    )
 
 
 def _in_fractions(across, constant) -> Cases:
@@ -130,10 +143,12 @@ def _picture(cases):
         .groupby(["step", "x"], as_index=False)["y"]
         .max()
         .assign(
-            panel="(22), scalars", xlabel="c", ylabel="left over right",
+            panel="(22), scalars",
+            xlabel="c",
+            ylabel="left over right",
             series=lambda found: [f"step {step:g}" for step in found["step"]],
         )
-    )  # fmt: skip
+    )
 
 
 def _reading(budget, rng, across, constant, least, name) -> Together:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Identity, Readings, Search, Together, search, statement
+from linrep.claims import Cases, Identity, Readings, Search, Together, statement
+from linrep.claims.instances import search_instances
 from linrep.papers.perfedsi import _enumeration
 from linrep.papers.perfedsi._drift import case_of, largest_step, random_walks, sizes_of, unit_of
 from linrep.papers.perfedsi._hypotheses import SHORT_STEPS, WITHIN
-from linrep.papers.perfedsi._states import SHAPES, aligned, alike, edge, from_numbers, numbers
+from linrep.papers.perfedsi._states import SHAPES, aligned, alike, edge, read
 from linrep.papers.perfedsi.counterexamples.lemmac8_indicators import sides
-from linrep.theory.perfedsi_rounds import Walks, sequences
+from linrep.theory.perfedsi_rounds import State, Walks, sequences
 
 _STEP = 1e-3
 _SIDES = (1, 2, 4, 8, 16)
@@ -62,15 +64,21 @@ def _along_p(budget, p_power):
         yield _enumeration.power_of(name, "k", sides_of_z, needed, p_power, at_most=True)
 
 
+class _Step(NamedTuple):
+    """A state, and how much shorter than the largest a step is, in powers of ten."""
+
+    shorter: float
+    state: State | None
+
+
 def _searched(budget, rng, factor, p_power) -> Search:
     """Search all states of small shapes for the first step."""
 
-    def lhs_rhs(shape, x):
-        state = from_numbers(shape, x[1:])
-        if state is None:
+    def sides(step: _Step):
+        if step.state is None:
             return None
-        start = _enumeration.start_of(state).limits()
-        step_size = largest_step(state, start) * 10.0 ** -abs(x[0])
+        state, start = step.state, _enumeration.start_of(step.state).limits()
+        step_size = largest_step(state, start) * 10.0 ** -abs(step.shorter)
         walks, limits = _first(state, step_size)
         right = factor * unit_of(state, limits, step_size, p_power)
         usable = limits.c < _enumeration.OVERFLOW and np.isfinite(right) and right > 0.0
@@ -80,14 +88,10 @@ def _searched(budget, rng, factor, p_power) -> Search:
             return None
         return float(sizes_of(walks, limits, 1).max() / right), 1.0
 
-    return search(
-        lhs_rhs,
-        SHAPES[: budget(2, 3)],
-        lambda shape: numbers(shape) + 1,
-        budget,
-        rng,
-        name="search",
-    )
+    def read_step(reader, shape):
+        return _Step(reader.number(), read(reader, shape))
+
+    return search_instances(sides, SHAPES[: budget(2, 3)], read_step, budget, rng, name="search")
 
 
 def _step_by_step(budget, rng, factor, p_power):
@@ -246,8 +250,9 @@ def indicators(budget, rng, *, norms=False, larger=False):
     if not norms:  # X = 1 and -1, both with probability 1/2; the smaller event is X = 1
         yield Cases(
             [(*sides(), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
-            quantity="|E X| on the smaller event", name="two values",
-        )  # fmt: skip
+            quantity="|E X| on the smaller event",
+            name="two values",
+        )
     yield Readings(
         [
             Identity(list(_products(future)), 1e-12, name=f"G of {event}")

@@ -63,9 +63,18 @@ def _one_round(state, items, participants, share, powers, limits=None):
     setting = state.setting(limits)
     step_size, promised = promise(setting, steps, powers, share)
     measured, chance = progress(Walks(state, items, step_size), limits, participants)
-    at = {**plain(state), "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
-          "mu": setting.mu, "c_z": setting.c_z, "P(G)": chance, "1 - E[L+]/L": measured,
-          "promised": promised}  # fmt: skip
+    at = {
+        **plain(state),
+        "step_size": step_size,
+        "tau": steps,
+        "C": participants,
+        "c": limits.c,
+        "mu": setting.mu,
+        "c_z": setting.c_z,
+        "P(G)": chance,
+        "1 - E[L+]/L": measured,
+        "promised": promised,
+    }
     exact = chance == 1.0 or participants == state.truth.n == 1
     return promised / measured if measured > 0.0 else np.inf, 1.0, at, exact
 
@@ -115,10 +124,16 @@ def _at_random(budget, rng, powers, near) -> Cases:
         p = int(rng.integers(1, 4))
         d = int(rng.choice([2, 3, 4]))
         state = _states.drawn(
-            rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
-            side=rng.choice(["gaussian", "unit", "isometric"]), error=10.0 ** rng.uniform(-3, -0.5),
-            tilt=2.0 ** rng.uniform(-4, 4), condition=10.0 ** rng.uniform(0, 1.5),
-        )  # fmt: skip
+            rng,
+            n=p + int(rng.integers(0, 3)),
+            d=d,
+            p=p,
+            k=int(rng.integers(1, min(d, p) + 1)),
+            side=rng.choice(["gaussian", "unit", "isometric"]),
+            error=10.0 ** rng.uniform(-3, -0.5),
+            tilt=2.0 ** rng.uniform(-4, 4),
+            condition=10.0 ** rng.uniform(0, 1.5),
+        )
         if np.isfinite(theory.scaling(state.truth.Z).c_z) and _near(state, near):
             items = sequences(d, int(rng.integers(1, 4)))
             share = 10.0 ** rng.uniform(-2, 0)
@@ -270,9 +285,10 @@ def lemma_c11(
     limit = theory.step_size_limit(state.setting(_start(state)), 1)
     yield Fact("fall of L in a round over eta tau/d, balanced", along_d[0] * _DIMENSIONS[0] / 1e-4)
     yield Fact(
-        "step size where progress ends, over the largest stated", _largest_useful(state) / limit,
+        "step size where progress ends, over the largest stated",
+        _largest_useful(state) / limit,
         value_is=LOWER,
-    )  # fmt: skip
+    )
     yield Fact("least power of c_z that suffices", _least_power(powers))
     yield Fact("(58)'s sum over s over tau |grad L|, tau = 3", _double_sum(state, 3))
 
@@ -319,9 +335,19 @@ def _some_rounds(state, steps, rounds, powers):
     measured, chance = progress_of_rounds(
         state, limits, sequences(state.truth.d, steps), step_size, rounds
     )
-    at = {**plain(state), "step_size": step_size, "tau": steps, "c": limits.c, "mu": setting.mu,
-          "c_z": setting.c_z, "L_0/sigma_r^2": state.loss / setting.smallest**2, "T": rounds,
-          "P(G)": chance, "1 - E[L_T]/L_0": measured, "promised": promised}  # fmt: skip
+    at = {
+        **plain(state),
+        "step_size": step_size,
+        "tau": steps,
+        "c": limits.c,
+        "mu": setting.mu,
+        "c_z": setting.c_z,
+        "L_0/sigma_r^2": state.loss / setting.smallest**2,
+        "T": rounds,
+        "P(G)": chance,
+        "1 - E[L_T]/L_0": measured,
+        "promised": promised,
+    }
     return promised / measured if measured > 0.0 else np.inf, 1.0, at, True
 
 

@@ -98,15 +98,21 @@ def privacy(budget, rng, *, noise=0.0):
         _, z, _ = _read(one)
         known = rng.standard_normal((30, 6))  # M*, of any kind
         errors = (
-            _error(z, one.z), _error(known @ z, known @ one.z), _error(_direction(five), five.z),
-        )  # fmt: skip
+            _error(z, one.z),
+            _error(known @ z, known @ one.z),
+            _error(_direction(five), five.z),
+        )
         for name, error in zip(found, errors, strict=True):
             found[name] += error < 0.1
     for name, times in found.items():
         yield Frequency(
-            times, count, 0.1, quantity="share of updates that give it away", name=name,
+            times,
+            count,
+            0.1,
+            quantity="share of updates that give it away",
+            name=name,
             setting={"d": 30, "M": 40, "k": 6, "r": 3, "noise": noise},
-        )  # fmt: skip
+        )
     if noise == 0.0:
         yield Cases(
             [(*sides(), {"z": ["1/3", "2/3", "2/3"], "item": 3, "tau": 1, "r": 1})],
@@ -129,9 +135,12 @@ def privacy(budget, rng, *, noise=0.0):
 def privacy_corrected(budget, rng, *, noise=0.0):
     """Reconstruct all of it, and the direction of z_m and the items from five steps."""
     cases: dict[str, list] = {
-        "item, tau = 1": [], "z_m, tau = 1": [], "rating, tau = 1": [],
-        "direction of z_m, tau = 5": [], "items, tau = 5": [],
-    }  # fmt: skip
+        "item, tau = 1": [],
+        "z_m, tau = 1": [],
+        "rating, tau = 1": [],
+        "direction of z_m, tau = 5": [],
+        "items, tau = 5": [],
+    }
     for _ in range(budget(50, 500)):
         one, five = (_noisy(_update(rng, steps), noise, rng) for steps in (1, 5))
         item, z, rating = _read(one)
@@ -139,12 +148,14 @@ def privacy_corrected(budget, rng, *, noise=0.0):
         for name, deviation in zip(
             cases,
             (
-                float(item != one.items[0]), _error(z, one.z),
+                float(item != one.items[0]),
+                _error(z, one.z),
                 _error(np.array([rating]), one.ratings) * min(1.0, abs(one.ratings[0])),
-                _error(_direction(five), five.z), float(set(seen) != set(five.items)),
+                _error(_direction(five), five.z),
+                float(set(seen) != set(five.items)),
             ),
             strict=True,
-        ):  # fmt: skip
+        ):
             cases[name].append((deviation, {"noise": noise}))
     for name, deviations in cases.items():
         yield Identity(deviations, 1e-6, name=name, strength=PROVED)
@@ -169,9 +180,11 @@ def remark_c2(budget, rng, *, on="V"):
     ]
     for noise, less, more in zip(_NOISES, errors, errors[1:], strict=False):
         yield Paired(
-            less, more, quantity="median ratio of the errors of z_m's direction",
+            less,
+            more,
+            quantity="median ratio of the errors of z_m's direction",
             name=f"noise {noise:g} of the move, against less",
-        )  # fmt: skip
+        )
     last = [_noisy(_update(rng), _NOISES[-1], rng) for _ in range(20)]
     # U's move of one step is e_i (V'z)': r of z_m's numbers, up to a factor, without noise.
     left = []

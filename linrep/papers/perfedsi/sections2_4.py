@@ -44,9 +44,11 @@ def table2(budget, rng, *, characters=_CHARACTERS):
         dealt, quantity="samples left", name="20 samples per character", strength=ENUMERATED
     )
     yield Cases(
-        means, quantity="difference of the means", name="training samples per client",
+        means,
+        quantity="difference of the means",
+        name="training samples per client",
         strength=ENUMERATED,
-    )  # fmt: skip
+    )
 
 
 def _mixed(hidden, rng) -> float:
@@ -80,15 +82,17 @@ def eq3_bias(budget, rng, *, hidden=(False, True)):
     yield Readings(
         [
             Identity(
-                [(_mixed(layer, rng), {}) for _ in range(count)], 1e-10,
-                quantity="mixed difference of logits", name=name,
+                [(_mixed(layer, rng), {}) for _ in range(count)],
+                1e-10,
+                quantity="mixed difference of logits",
+                name=name,
                 strength="" if layer else PROVED,
             )
             for name, layer in zip(("one layer", "a hidden layer as well"), hidden, strict=True)
         ],
         name="logits are sums",
         phrase="a fully-connected NN with a final softmax layer",
-    )  # fmt: skip
+    )
 
 
 @statement(

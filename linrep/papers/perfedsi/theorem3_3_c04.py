@@ -66,10 +66,16 @@ def _runs_of_c4(budget, rng, d_power):
         stable = name == "1/largest step"
         side = "gaussian" if stable else "isometric"
         yield _runs.along(
-            name, values, measures[name], power, few if stable else many, rng,
-            variable=variable, at_most=name.startswith("1/"),
+            name,
+            values,
+            measures[name],
+            power,
+            few if stable else many,
+            rng,
+            variable=variable,
+            at_most=name.startswith("1/"),
             settings=[_runs.cell(side=side, **{key: value}) for value in values],
-        )  # fmt: skip
+        )
 
 
 @statement(
@@ -156,7 +162,6 @@ def _rounds_scaled(state, setting, rng) -> float:
     "near the truth (c_0 small).",
     hypotheses=RUNS,
     negative_control={"d_power": 0.5},
-    stronger={"d_power": -1, "p_power": -1},
 )
 def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):
     """Enumerate (6) from both kinds of starts; count rounds to 1e-6 at such steps, and at tuned.
@@ -175,12 +180,24 @@ def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):
     yield enumerated_rounds(budget, CORRECTED | {"with_p": False})
     for key, name, values, power in (lines[0], *lines[3:]):
         yield _runs.along(
-            "rounds, eta like 1/(k^{3/2} r tau)", values, _rounds_scaled, power, runs, rng,
+            "rounds, eta like 1/(k^{3/2} r tau)",
+            values,
+            _rounds_scaled,
+            power,
+            runs,
+            rng,
             variable=name,
             settings=[_runs.cell(side="isometric", **{key: value}) for value in values],
-        )  # fmt: skip
+        )
     for key, name, values, power in lines[:3]:
         yield _runs.along(
-            "rounds, tuned eta", values, _runs.tuned_rounds, power, fewer, rng, variable=name,
-            at_most=True, settings=[_runs.cell(**{key: value}) for value in values],
-        )  # fmt: skip
+            "rounds, tuned eta",
+            values,
+            _runs.tuned_rounds,
+            power,
+            fewer,
+            rng,
+            variable=name,
+            at_most=True,
+            settings=[_runs.cell(**{key: value}) for value in values],
+        )
