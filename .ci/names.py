@@ -1,7 +1,8 @@
 """Write the lists of names that follow from the sources: `make names` runs it, a test compares.
 
 These are what `linrep` and `linrep.algorithms` offer of algorithms, and what the command line knows
-without loading anything: axes of algorithms, words that these may be, sizes of figures.
+without loading anything: axes of algorithms, words that these may be, sizes of figures; and the
+README's table of verdicts.
 """
 
 import json
@@ -13,11 +14,20 @@ from pathlib import Path
 
 from linrep import simulation
 from linrep._lib import scripts
+from linrep.claims import contents
 from linrep.figures import experiment
 from linrep.problems import completion, regression, samples
 from linrep.simulation.families import regression as models
 
 PACKAGE = Path(__file__).parents[1] / "linrep"
+README = PACKAGE.parent / "README.md"
+#: What the README's table has of each paper.
+PAPERS = {
+    "fedrep": "[FedRep](docs/fedrep.md), Collins et al., ICML 2021",
+    "flute": "[FLUTE](docs/flute.md), Liu et al., ICML 2024",
+    "perfedsi": "[PerFedSI](docs/perfedsi.md)",
+    "pflmf": "[pFL<sup>MF</sup>](docs/pflmf.md), Dadras et al., TMLR",
+}
 #: Offered as modules, since their names are those of others.
 MODULES = ("biases", "imc", "personalized")
 #: What they offer, `linrep` alone does.
@@ -41,7 +51,15 @@ def files():
         PACKAGE / "algorithms" / "__init__.py": algorithms(offered),
         PACKAGE / "__init__.pyi": stub(sorted(chain.from_iterable(offered.values()))),
         PACKAGE / "cli" / "names.json": json.dumps(known(), indent=1, ensure_ascii=False) + "\n",
+        README: readme(),
     }
+
+
+def readme():
+    """Return the README, in which the table of verdicts is written anew."""
+    text, lines = README.read_text("utf-8"), contents.table(PAPERS)
+    old = re.search(r"^\| paper \| statements .*?\n(?=\n)", text, re.DOTALL | re.MULTILINE)
+    return text.replace(old[0], "".join(f"{line}\n" for line in lines))
 
 
 def algorithms(offered):

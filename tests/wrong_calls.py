@@ -229,6 +229,7 @@ OWN = {
         "problem": CENTRES, "variance": 0.1, "new_U": PAIR[0], "curvature": 1.0, "square": 1.0,
         "path": pflmf_rounds.local_path(CHOSEN, CENTRES, *PAIR),
     },
+    "theory.requirements.standing": {"asked": 100.0, "needed": 20.0},
     "trace.Trace": {"algorithm": "mine", "state": {}, "metrics": {"x": np.ones(4)}},
     "problems.Preparation": {"following": PREPARATION, "X": DATA.X},
     "trace.columns": {"rows": [{"x": 1.0}]},

@@ -2,13 +2,15 @@
 
 ``{statements} PAPER`` makes the table of a paper's claims in its order, ``{figures} PAPER`` shows
 its figures, ``{failures}`` lists what fails by severity, ``{findings} PAPER`` explains it,
-``{derivations} PAPER`` has the proofs, ``{constants} CLAIM`` tables numbers of a claim, and
-``{gallery}`` shows the figures that it is given.
+``{derivations} PAPER`` has the proofs, ``{constants} CLAIM`` tables numbers of a claim, ``{asked}
+PAPER`` what theorems ask for and what is needed, ``{side-by-side} PAPER`` is the paper in its
+order, and ``{gallery}`` shows the figures it is given.
 """
 
 import ast
 import inspect
 import json
+import math
 import re
 import textwrap
 from pathlib import Path
@@ -19,7 +21,7 @@ from report_page import link
 from sphinx.util.docutils import SphinxDirective
 
 import linrep
-from linrep.claims import claims, corrections, ledger
+from linrep.claims import claims, contents, corrections, ledger
 from linrep.claims.certificates import say_checked
 from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import SEVERITIES, findings
@@ -27,6 +29,7 @@ from linrep.claims.grids import grids, title
 from linrep.claims.order import in_order
 from linrep.claims.sections import sections, unescaped
 from linrep.report.mathml import prose
+from linrep.theory import requirements
 
 ROOT = Path(linrep.__file__).parents[1]
 # Figures beyond the papers' own, and the claim that each is about.
@@ -131,31 +134,94 @@ PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf":
 class Verdicts(Markdown):
     """How many statements of each paper have which verdict, each number a link to their list.
 
-    Corrected forms, which no paper states, have a column of their own.
+    Statements on tables of networks are counted apart, and corrected forms, which no paper states.
     """
 
     def lines(self):
-        entries = ledger.recorded()
-        heads = [*map(ledger.badge, VERDICTS), "corrected forms"]
+        heads = [*map(ledger.badge, VERDICTS), "causes", "on networks", "corrected forms"]
         lines = [_row(["paper", *heads]), _row(["---", *["--:"] * len(heads)])]
         for paper, name in PAPERS.items():
-            found, corrected = (
-                [
-                    entries[item.id].verdict
-                    for item in claims().values()
-                    if item.paper == paper and bool(item.corrects) == other
-                ]
-                for other in (False, True)
-            )
-            counts = [
-                link(str(found.count(verdict)), paper=paper, form="printed", verdict=verdict)
-                if verdict in found
-                else "–"
-                for verdict in VERDICTS
-            ]
-            forms = link(ledger.holding(corrected), paper=paper, form="corrected")
-            lines.append(_row([f"[{name}]({paper}.md)", *counts, forms]))
+            found = contents.counts(paper)
+            cells = [_listed(found, paper, verdict) for verdict in VERDICTS]
+            forms = link(ledger.holding(found.corrected), paper=paper, form="corrected")
+            apart = ledger.holding(list(found.networks.elements()))
+            lines.append(_row([f"[{name}]({paper}.md)", *cells, str(found.causes), apart, forms]))
         return ["````{container} counts", "", *lines, "````"]
+
+
+def _listed(found, paper, verdict):
+    """Return how many statements have a verdict, as a link where the report lists so many."""
+    number = found.linear[verdict]
+    if not number:
+        return "–"
+    if found.networks[verdict]:
+        return str(number)
+    return link(str(number), paper=paper, form="printed", verdict=verdict)
+
+
+class SideBySide(Markdown):
+    """A paper in its order: a row for each item, with badges or why there is no claim."""
+
+    def lines(self, paper):
+        if paper not in contents.known():
+            return [f"The contents of {PAPERS[paper]} are not listed yet."]
+        own, recorded = contents.known()[paper], ledger.recorded()
+        found = contents.counts(paper)
+        heads = [*map(ledger.badge, VERDICTS), "causes"]
+        lines = [
+            f"{len(own)} displayed equations and sentences, "
+            f"{sum(not item.claims for item in own)} of them without a claim. Statements of the "
+            "paper by verdict:",
+            "",
+            "````{container} counts",
+            "",
+            _row(["", "statements", *heads]),
+            _row(["---", *["--:"] * (len(heads) + 1)]),
+        ]
+        for name, verdicts, causes in (
+            ("on its linear settings", found.linear, str(found.causes)),
+            ("on tables and figures of networks", found.networks, "–"),
+        ):
+            if verdicts:
+                cells = [str(verdicts[verdict] or "–") for verdict in VERDICTS]
+                lines.append(_row([name, str(verdicts.total()), *cells, causes]))
+        lines += ["````", "", "````{container} statements", ""]
+        lines += ["| place | what it says | verdict |", "| --- | --- | --- |"]
+        lines += [_side(item, recorded) for item in own]
+        return [*lines, "````"]
+
+
+def _side(item, recorded):
+    """Return the row of an item: its place, what it says, badges with strengths."""
+    found = [_judged(claim, recorded) for claim in item.known()]
+    if not found:
+        found = [f"[no claim]{{.strength}} {_outside_formulas(item.reason)}"]
+    says = _outside_formulas(item.says) + " (networks)" * item.networks
+    return _row([f"**{_cell(item.place)}**", says, "<br>".join(found)])
+
+
+def _judged(claim, recorded):
+    """Return the badges of a statement and of its corrected forms, linked to the ledger."""
+    texts = []
+    for item in (claim, *corrections(claim.id)):
+        result = recorded.get(item.id)
+        if result is None:
+            texts.append(f"unchecked `{item.id}`")
+            continue
+        strength = f" [{result.strength}]{{.strength}}" * bool(result.strength)
+        text = ledger.badge(result.verdict, ledger.anchor(item.id)) + strength
+        if item.id in findings():
+            text += f" ({_link('why', findings()[item.id])})"
+        texts.append(f"corrected: {text}" if item.corrects else text)
+    return ", ".join(texts)
+
+
+def _outside_formulas(text):
+    """Return text for a cell, in which formulas stay as they are but for the bars in them."""
+    parts = re.split(r"(\$[^$]+\$)", text)
+    return "".join(
+        part.replace("|", r"\vert ") if part.startswith("$") else _cell(part) for part in parts
+    )
 
 
 class Failures(Markdown):
@@ -347,6 +413,104 @@ class Constants(Markdown):
         return lines
 
 
+class Asked(Markdown):
+    """What a paper's theorems ask for, what is needed, and how the two compare, from the record."""
+
+    def lines(self, paper):
+        path = ROOT / "figures" / "theorems.asked.json"
+        found = json.loads(path.read_text("utf-8"))["result"]["summary"]["lines"]
+        groups = {}
+        for line in found:
+            if line["paper"] == PAPERS[paper]:
+                groups.setdefault((line["place"], line["quantity"]), []).append(line)
+        opened = any(_least_constant(paper, *group) for group in groups.items())
+        heads = ["statement", "setting", "asked", *["at the least c", "by the proof"] * opened,
+                 "needed", "ratio", ""]  # fmt: skip
+        rows = [_row(heads), _row(["---"] * 2 + ["--:"] * (len(heads) - 3) + ["---"])]
+        for (place, quantity), lines in groups.items():
+            least, first = _least_constant(paper, (place, quantity), lines), True
+            for line in lines:
+                cells = [
+                    f"{place}: {quantity}" * first,
+                    line["where"],
+                    *_asked(line, opened, least),
+                ]
+                rows.append(_row(_cell(cell).replace(" = ", "\u00a0=\u00a0") for cell in cells))
+                first = False
+        return ["````{container} constants", "", *rows, "````"]
+
+
+def _asked(line, opened, least):
+    """Return the cells of a line: what is asked for, with which constants, what is needed."""
+    asked, needed = (_number(line, key) for key in ("asked", "needed"))
+    at_least = line["bound"] == "at least"
+    share, standing = None, ""
+    if needed is not None:
+        share = asked / needed if at_least else needed / asked
+        standing = requirements.standing(asked, needed, at_least=at_least)
+    elif at_least and asked > requirements.POSSIBLE:
+        standing = "out of reach"
+    yield f"{'≥' if at_least else '≤'}\u00a0{_amount(asked)}"
+    if opened:
+        yield f"{_amount(least * asked)} (c\u00a0=\u00a0{_amount(least)})" if least else "–"
+        yield _amount(_number(line, "proof"))
+    ends = [_amount(_number(line, end)) for end in ("low", "high")]
+    yield _amount(needed) + f" [{ends[0]},\u00a0{ends[1]}]" * (ends[0] != ends[1])
+    yield _amount(share)
+    yield standing.replace(" ", "\u00a0")
+
+
+def _least_constant(paper, statement, lines):
+    """Return the smallest constant that is enough wherever it was measured; None without one.
+
+    At the settings of these lines, and at those of the ledger, where it has one.
+    """
+    if (paper, *statement) not in _OPEN:
+        return None
+    found = [_number(line, "needed") / _number(line, "asked") for line in lines]
+    name, pattern = _OPEN[paper, *statement]
+    entry = ledger.recorded().get(name)
+    texts = [f"{fact.name}: {fact.value}" for fact in entry.facts] if entry else []
+    texts += [part.sentence for part in entry.parts] if entry else []
+    found += [float(match[1]) for match in map(re.compile(pattern).search, texts) if match]
+    return max(found)
+
+
+#: Statements that leave a constant open, and where the ledger has how large it has to be.
+_NUMBER = r"([\d.]+(?:e-?\d+)?)"
+_OPEN = {
+    ("fedrep", "Theorem 1", "samples per client and round"): (
+        "fedrep.lemma6", rf"^c that suffices.*: {_NUMBER}$"
+    ),
+    ("fedrep", "(12)", "samples per client in all"): ("", "(?!)"),
+    ("fedrep", "Theorem 2", "samples per client of the start"): ("", "(?!)"),
+    ("flute", "Theorem 5.1", "samples per client"): (
+        "flute.theorem5.1.corrected", rf"the constant needed.*largest {_NUMBER}$"
+    ),
+}  # fmt: skip
+
+
+def _number(line, key):
+    """Return a recorded number, None where there is none."""
+    value = line.get(key, {}).get("value")
+    return None if value is None else float(value)
+
+
+def _amount(value):
+    """Return a number of samples, rounds or a step size to two digits."""
+    if value is None:
+        return "–"
+    if math.isinf(value):
+        return "∞"
+    if 1e-3 <= value < 1e5:
+        return f"{value:.2g}" if value < 100 else f"{float(f'{value:.2g}'):,.0f}"
+    digits, power = f"{value:.1e}".split("e")
+    return f"{digits}·10{str(int(power)).translate(_RAISED)}"
+
+
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
 class Figures(Markdown):
     def lines(self, paper):
         lines = []
@@ -413,7 +577,12 @@ def _figure_name(name):
     """Return whose figure it is, and which: "FedRep, Figure 3"."""
     paper, _, rest = name.partition(".")
     number = re.fullmatch(r"figure(\d+)", rest)
-    whose = {**PAPERS, "deep": "Networks", "literature": "Estimators of the literature"}[paper]
+    whose = {
+        **PAPERS,
+        "deep": "Networks",
+        "literature": "Estimators of the literature",
+        "theorems": "All papers",
+    }[paper]
     return f"{whose}, Figure {number[1]}" if number else whose
 
 
@@ -426,6 +595,8 @@ def setup(app):
         "statements": Statements,
         "verdicts": Verdicts,
         "failures": Failures,
+        "asked": Asked,
+        "side-by-side": SideBySide,
         "constants": Constants,
         "figures": Figures,
         "findings": Findings,

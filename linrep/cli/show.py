@@ -47,11 +47,11 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
 @LEDGER_OPTION
 @click.pass_context
 def show(context, ids, note, verbose, budget, seed, store, book_path):
-    """Show a claim: the statement, its verdict and why; or a figure, an algorithm, a run.
+    """Show a claim: the statement, its verdict and why; or a figure, an algorithm, a paper, a run.
 
     Claims by id or pattern, or those of a file: with the verdict of the run that `linrep verify`
     stored, or else the ledger's. Of a figure its sizes and its record, of an algorithm its axes, of
-    a run directory what it holds.
+    a paper what it states, in its order, of a run directory what it holds.
     """
     check_store(store)
     known = names.claims()
@@ -117,6 +117,8 @@ def _kind(name):
         return _run
     if name in names.AXES:
         return _algorithm
+    if name in names.papers():
+        return _contents
     return _figure if name in available() else None
 
 
@@ -352,6 +354,28 @@ def _algorithm(name):
     echo()
     _, lines = axis_section([name])
     print_listing(lines)
+    if name in names.papers():
+        _contents(name)
+
+
+def _contents(paper):
+    """Print what a paper states, in its order: verdicts, or why there is no claim."""
+    from linrep.claims import contents
+
+    with bad_input(ValueError):
+        own = contents.known().get(paper)
+        if own is None:
+            return
+        lines = [(item, contents.outcomes(item)) for item in own]
+    echo()
+    echo(Painted(wrap(own.title, "  "), "title"))
+    for item, found in lines:
+        echo()
+        echo(wrap(str(item), "  "))
+        for word, rest in found:
+            indent = " " * (_LABEL + 2)
+            text = wrap(f"{indent}{rest}", indent).removeprefix(indent)
+            echo("  ", verdict(word), " " * (_LABEL - len(word)), text)
 
 
 def _run(name):

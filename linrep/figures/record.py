@@ -11,7 +11,7 @@ Every number of a recorded summary says what makes it comparable, one of
 - ``of``: it is an end of the interval of that number, or its standard error (columns ``low``,
   ``high`` and ``sem`` after it), and varies with it.
 
-All of them together find a difference between two runs of the same sweep with probability 1 %.
+All of them together find a difference between two runs of the same sweep with probability 1.2 %.
 That is exact for means of normal replicates, and at most so for shares and orders; otherwise it is
 nominal: the median of replicates that fall into two clusters, or a mean of which one replicate in
 twenty makes up most, is outside in more than one of a hundred pairs of runs by itself. At 1 % over
@@ -35,10 +35,10 @@ from linrep.figures.counts import Counts, Order, Share, numbers
 
 Summary = Callable[[pd.DataFrame], pd.DataFrame]
 #: Probability that any number of the whole record is not matched by another run.
-LEVEL = 0.01
+LEVEL = 0.012
 #: So many numbers the whole record may have, ends of intervals not counted: figures are recorded
 #: one by one, each number at its share of the level.
-CAPACITY = 2000
+CAPACITY = 2400
 _EACH = LEVEL / CAPACITY
 #: Relative difference up to which numbers have the same digits.
 DIGITS = 1e-10

@@ -16,4 +16,6 @@ from . import perfedsi as perfedsi
 from . import perfedsi_rounds as perfedsi_rounds
 from . import pflmf as pflmf
 from . import pflmf_rounds as pflmf_rounds
+from . import requirements as requirements
 from . import sample_sizes as sample_sizes
+from .requirements import asked as asked

@@ -20,7 +20,8 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
-from linrep.claims import FAILS, HOLDS, UNDECIDED, VACUOUS, claims, findings, ledger
+from linrep.claims import HOLDS, UNDECIDED, VERDICTS, claims, findings, ledger
+from linrep.claims import contents as side_by_side
 from linrep.claims.quantities import LOWER
 from linrep.cli import main
 from tests.tools import quoted
@@ -397,26 +398,33 @@ def test_the_readme_names_extras_that_there_are():
 
 
 def test_the_readme_counts_as_the_ledger_does():
+    """Printed statements by verdict, on linear settings and on networks; corrected forms apart."""
     known, entries = claims(), ledger.recorded()
-    printed, corrected = {}, {}
-    for name, entry in entries.items():
-        form = corrected if known[name].corrects else printed
-        form.setdefault(known[name].paper, []).append(entry.verdict)
-    rows = re.findall(
-        r"^\| \[.*\]\(docs/(\w+)\.md\).*? \| ([\d |]+) \| ([^|]+) \|$", README, re.MULTILINE
+    rows = re.findall(r"^\| \[.*\]\(docs/(\w+)\.md\).*? \| ([\d |–a-z]+) \|$", README, re.MULTILINE)
+    assert [paper for paper, _ in rows] == list(
+        dict.fromkeys(each.paper for each in known.values())
     )
-    assert [paper for paper, *_ in rows] == list(printed)
-    for paper, cells, forms in rows:
-        own = printed[paper]
-        expected = [len(own), *(own.count(name) for name in (HOLDS, FAILS, VACUOUS, UNDECIDED))]
-        assert [int(cell) for cell in cells.split("|")] == expected, paper
-        assert forms == ledger.holding(corrected[paper])
-    total = sum(map(len, printed.values()))
-    of_tables = [name for name in entries if ".table" in name and not known[name].corrects]
-    tables = {".".join(name.split(".")[:2]) for name in of_tables}
-    assert tables == {"flute.table1", "perfedsi.table2", "pflmf.table1", "pflmf.table2"}
-    assert quoted([total, len(of_tables), 1, 1, 2, 2], README)
-    assert f"{sum(map(len, corrected.values()))} corrected" in README
+    for paper, cells in rows:
+        own = [entries[name] for name, item in known.items() if item.paper == paper]
+        printed = [entry.verdict for entry in own if not known[entry.id].corrects]
+        corrected = [entry.verdict for entry in own if known[entry.id].corrects]
+        total, *numbers, causes, networks, forms = (cell.strip() for cell in cells.split("|"))
+        apart = side_by_side.counts(paper).networks
+        assert networks == ledger.holding(list(apart.elements()))
+        assert int(total) == len(printed) - apart.total()
+        expected = [printed.count(verdict) - apart[verdict] for verdict in VERDICTS]
+        assert [int(number) for number in numbers] == expected, paper
+        wrong = {
+            finding.ids
+            for name, finding in findings.findings().items()
+            if name in known
+            and known[name].paper == paper
+            and not known[name].corrects
+            and name not in side_by_side.of_networks(paper)
+            and entries[name].verdict != HOLDS
+        }
+        assert int(causes) == len(wrong)
+        assert forms == ledger.holding(corrected)
 
 
 def test_the_changelog_counts_the_notebooks():

@@ -57,7 +57,7 @@ def test_a_figure_has_the_same_rows_for_one_and_two_workers():
 LONG = (
     "fedrep.figure1", "fedrep.figure3", "fedrep.figure7", "fedrep.sample_size", "fedrep.scaling",
     "flute.figure1", "literature.estimators", "perfedsi.figure3", "perfedsi.federated",
-    "perfedsi.phase", "pflmf.clusters",
+    "perfedsi.phase", "pflmf.clusters", "theorems.asked",
 )  # fmt: skip
 SHORT = ("fedrep.figure4", "flute.figure3")
 #: Claims about a figure, by the figure.

@@ -35,4 +35,5 @@ TINY = {
     "pflmf.clusters": {
         "m": (3, 6), "m_labels": (4, 8), "n": 6, "d": 4, "groups": 2, "classes": 3,
     },
+    "theorems.asked": {"goal": 0.3, "gradients": 0.1, "start": 0.6, "ranks": 3, "p": (1.0, 0.4)},
 }  # fmt: skip

@@ -236,7 +236,7 @@ def test_the_record_agrees_with_itself(name):
 
 
 def test_the_record_keeps_its_level_and_its_weight():
-    """Each number has its share of 1 %; one format of pictures, and rows that are not many."""
+    """Each number has its share of the level; one format of pictures, and not many rows."""
     folder, numbers = ROOT / "figures", 0
     for name in reproduction.recorded(folder):
         for _, _, entry in record._numbers(reproduction.read_record(folder, name)[0]["result"]):

@@ -1,0 +1,341 @@
+"""A paper side by side: in its order what it states, each line with a verdict or why there is none.
+
+Of each paper ``contents.toml``, beside its statements, has an ``[[item]]`` for every displayed
+equation and every sentence of mathematical content.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from textwrap import fill
+
+from linrep._lib import scripts
+from linrep._lib.arguments import checked
+from linrep._lib.display import badge, literal
+from linrep._lib.suggest import unknown
+from linrep.claims import formulas, ledger
+from linrep.claims.claim import Claim, claims, corrections
+from linrep.claims.evidence import HOLDS, VERDICTS, tally
+from linrep.claims.findings import findings
+
+#: In the folder of a paper.
+FILE = "contents.toml"
+#: Of papers whose name is not the id's: how it is written.
+NAMES = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf": "pFL^MF"}
+NO_CLAIM = "no claim"
+
+_WIDTH = 100  # characters of a line
+_KEYS = {"place": str, "says": str, "claims": list, "reason": str, "networks": bool}
+
+
+@dataclass(frozen=True)
+class Item:
+    """A displayed equation, or a sentence of mathematical content.
+
+    Attributes
+    ----------
+    place : str
+        Where it stands, such as "Section 4, (11)".
+    says : str
+        What it says, in a line; formulas between dollar signs.
+    claims : tuple of str
+        Ids of the statements that test it.
+    reason : str
+        Why there is none.
+    networks : bool
+        Whether it is about tables or figures of trained networks.
+    """
+
+    place: str
+    says: str
+    claims: tuple[str, ...] = ()
+    reason: str = ""
+    networks: bool = False
+
+    def __str__(self):
+        return f"{self.place}: {plain(self.says)}"
+
+    def known(self) -> list[Claim]:
+        """Return its statements, each once: those that the paper prints.
+
+        Raises
+        ------
+        ValueError
+            If there is none of an id.
+        """
+        own = claims({name.partition(".")[0] for name in self.claims})
+        for name in self.claims:
+            if name not in own:
+                hint = unknown(
+                    "no statement", name, own, otherwise="linrep verify --list lists them"
+                )
+                raise ValueError(f"{self.place}: {hint}")
+        printed = [own[own[name].corrects or name] for name in self.claims]
+        return list({item.id: item for item in printed}.values())
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How many of a paper's statements have which verdict.
+
+    Attributes
+    ----------
+    linear, networks : Counter
+        Of what the paper prints on its linear settings, and on tables and figures of networks.
+    causes : int
+        How many causes what does not hold of the former has: findings, of which one may be about
+        several statements.
+    corrected : tuple of str
+        Verdicts of corrected forms, which no paper prints.
+    """
+
+    linear: Counter[str]
+    networks: Counter[str]
+    causes: int
+    corrected: tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Contents:
+    """What a paper states, in its order; a notebook shows it.
+
+    Attributes
+    ----------
+    paper : str
+        Such as "fedrep".
+    items : tuple of Item
+    """
+
+    paper: str
+    items: tuple[Item, ...]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def title(self) -> str:
+        """How many items there are, how many have no claim, and the verdicts of the others."""
+        without = sum(not item.claims for item in self.items)
+        found = counts(self.paper)
+        texts = [f"{len(self)} equations and sentences, {without} without a claim"]
+        for noun, own in (
+            ("statement", found.linear), ("statement on tables of networks", found.networks),
+        ):  # fmt: skip
+            if own:
+                texts.append("".join(text for _, text in tally(_sorted(own), noun)))
+        return f"{NAMES.get(self.paper, self.paper)}: {'; '.join(texts)}"
+
+    def __str__(self):
+        lines = [fill(self.title, _WIDTH)]
+        for item in self.items:
+            lines += ["", fill(str(item), _WIDTH, subsequent_indent="  ")]
+            lines += [
+                fill(f"  {verdict:10} {rest}".rstrip(), _WIDTH, subsequent_indent=" " * 13)
+                for verdict, rest in outcomes(item)
+            ]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_markdown_(self):
+        lines = [literal(self.title), "", "| place | what it says | |", "| - | - | - |"]
+        for item in self.items:
+            found = "<br>".join(
+                f"{badge(verdict) if verdict in VERDICTS else verdict} {literal(rest)}"
+                for verdict, rest in outcomes(item)
+            )
+            says = item.says.replace("|", r"\|")
+            lines.append(f"| {literal(item.place)} | {says} | {found} |")
+        return "\n".join(lines)
+
+
+def outcomes(item: Item) -> list[tuple[str, str]]:
+    """Return what is known of an item: a verdict and the rest of the line, for each statement.
+
+    Parameters
+    ----------
+    item : Item
+        One without a claim has "no claim" and the reason.
+    """
+    if not item.claims:
+        return [(NO_CLAIM, item.reason)]
+    recorded, lines = ledger.recorded(), []
+    for claim in item.known():
+        for each in (claim, *corrections(claim.id)):
+            result = recorded.get(each.id)
+            verdict = "unchecked" if result is None else result.verdict
+            strength = result.strength if result else ""
+            about = f"corrected: {each.plain}" if each.corrects else ""
+            lines.append((verdict, " · ".join(filter(None, [strength, each.id, about]))))
+    return lines
+
+
+def plain(text: str) -> str:
+    """Return text with its formulas in plain letters.
+
+    Parameters
+    ----------
+    text : str
+        Formulas between dollar signs.
+    """
+    return re.sub(r"\$([^$]+)\$", lambda found: formulas.text(found[1]), text)
+
+
+def read(path: Path) -> Contents:
+    """Return the contents of a paper from their file.
+
+    Parameters
+    ----------
+    path : path
+        ``contents.toml`` in the folder of the paper.
+
+    Raises
+    ------
+    ValueError
+        If it is no such file; the message says which item is wrong, and how.
+    """
+    try:
+        found = tomllib.loads(path.read_text("utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path.name} of {path.parent.name} is no TOML: {error}") from None
+    items = found.pop("item", None)
+    if found or not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
+        raise ValueError(f"{path.name} of {path.parent.name} must hold [[item]] tables only")
+    return Contents(
+        path.parent.name,
+        tuple(_item(each, f"{path.parent.name}, item {n}") for n, each in enumerate(items, 1)),
+    )
+
+
+def _item(values, where):
+    """Return an item from a table of the file."""
+    where = f"{where} ({values.get('place', 'no place')})"
+    for key, value in values.items():
+        if key not in _KEYS:
+            raise ValueError(f"{where}: {unknown('no key', key, _KEYS)}")
+        if not isinstance(value, _KEYS[key]):
+            raise ValueError(f"{where}: {key} must be a {_KEYS[key].__name__}, got {value!r}")
+    for key in ("place", "says"):
+        if not values.get(key, "").strip():
+            raise ValueError(f"{where}: {key} is missing")
+    if values["says"].count("$") % 2:
+        raise ValueError(f"{where}: a formula of says is not closed by $")
+    ids = values.get("claims", [])
+    if not all(isinstance(name, str) for name in ids) or len(set(ids)) < len(ids):
+        raise ValueError(f"{where}: claims must be ids, each once, got {ids!r}")
+    if bool(ids) == bool(values.get("reason", "").strip()):
+        raise ValueError(f"{where}: either claims or the reason why there are none must be given")
+    return Item(
+        values["place"], values["says"], tuple(ids), values.get("reason", ""),
+        values.get("networks", False),
+    )  # fmt: skip
+
+
+@cache
+def known() -> dict[str, Contents]:
+    """Return the contents of the papers that have theirs listed, by paper."""
+    found = sorted(scripts.papers().glob(f"*/{FILE}"))
+    return {path.parent.name: read(path) for path in found}
+
+
+def contents(paper: str) -> Contents:
+    """Return what a paper states, in its order, with the verdicts.
+
+    Parameters
+    ----------
+    paper : str
+        Such as "fedrep".
+
+    Returns
+    -------
+    Contents
+        Printed, or shown by a notebook, it is the paper side by side with the ledger.
+
+    Raises
+    ------
+    ValueError
+        If the contents of no such paper are listed.
+    """
+    if paper not in known():
+        raise ValueError(unknown("no paper whose contents are listed", paper, known()))
+    return known()[paper]
+
+
+def of_networks(paper: str) -> set[str]:
+    """Return the ids of the statements that only items on networks are about.
+
+    Parameters
+    ----------
+    paper : str
+        One whose contents are not listed has none.
+    """
+    items = known()[paper].items if paper in known() else ()
+    there: dict[bool, set[str]] = {True: set(), False: set()}
+    for item in items:
+        there[item.networks] |= {claim.id for claim in item.known()}
+    return there[True] - there[False]
+
+
+def counts(paper: str) -> Counts:
+    """Return how many of a paper's statements have which recorded verdict.
+
+    Parameters
+    ----------
+    paper : str
+    """
+    recorded, apart = ledger.recorded(), of_networks(paper)
+    own = [item for item in claims([paper]).values() if item.id in recorded]
+    printed = [item.id for item in own if not item.corrects]
+    linear = [name for name in printed if name not in apart]
+    wrong = (findings().get(name) for name in linear if recorded[name].verdict != HOLDS)
+    return Counts(
+        Counter(recorded[name].verdict for name in linear),
+        Counter(recorded[name].verdict for name in printed if name in apart),
+        len({id(finding) for finding in wrong if finding}),
+        tuple(recorded[item.id].verdict for item in own if item.corrects),
+    )
+
+
+def _sorted(found):
+    return {name: found[name] for name in (*VERDICTS, "unchecked") if found[name]}
+
+
+#: Heads of the columns of verdicts.
+HEADS = {"holds": "hold", "misprint": "misprints", "fails": "fail"}
+
+
+def table(names: dict[str, str]) -> list[str]:
+    """Return the counts of papers as a table of Markdown.
+
+    Parameters
+    ----------
+    names : dict of str
+        What stands in the first column, by paper.
+    """
+    heads = [
+        "paper", "statements", *(HEADS.get(name, name) for name in VERDICTS), "causes",
+        "on networks", "corrected forms",
+    ]  # fmt: skip
+    lines = [heads, ["---", *["--:"] * (len(heads) - 1)]]
+    for paper, name in names.items():
+        found = counts(paper)
+        apart = ledger.holding(list(found.networks.elements()))
+        lines.append(
+            [
+                name, str(found.linear.total()), *(str(found.linear[each]) for each in VERDICTS),
+                str(found.causes), apart, ledger.holding(found.corrected),
+            ]
+        )  # fmt: skip
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+checked(globals(), nan=False)

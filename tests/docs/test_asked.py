@@ -1,0 +1,84 @@
+"""The page on what theorems ask for says what the record has."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from linrep.papers.flute.settings import STEP_SIZE
+from tests.docs.test_documentation import DOCS, ROOT
+
+PAGE = (DOCS / "asked.md").read_text("utf-8")
+LINES = json.loads((ROOT / "figures" / "theorems.asked.json").read_text("utf-8"))["result"][
+    "summary"
+]["lines"]
+TABLE = pd.DataFrame(
+    {key: value["value"] if isinstance(value, dict) else value for key, value in line.items()}
+    for line in LINES
+)
+SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
+
+
+def rows(paper, quantity, place=None):
+    own = TABLE[(TABLE["paper"] == paper) & (TABLE["quantity"] == quantity)]
+    return own if place is None else own[own["place"] == place]
+
+
+def powers(low, high):
+    """Tell whether the page names both ends of a range as powers of ten."""
+    text = re.sub(r"10([⁰¹²³⁴⁵⁶⁷⁸⁹⁻]+)", lambda at: f"1e{at[1].translate(SUPERSCRIPTS)}", PAGE)
+    ends = (f"1e{int(np.floor(np.log10(end) + 0.35))}" for end in (low, high))
+    return re.search(r"{}\s+to\s+{}\b".format(*ends), text) is not None
+
+
+def test_fedrep_asks_for_what_the_page_says():
+    own = rows("FedRep", "samples per client and round")
+    ratio = own["asked"] / own["needed"]
+    few = own["where"].str.startswith("Figure 3")
+    assert f"is {ratio[~few].min():.0f} to {ratio[~few].max():.0f} times" in PAGE
+    assert own["asked"][~few].min() > 20  # d of the paper's figures, at most
+    assert powers(own["asked"][few].min(), own["asked"][few].max())
+    assert {own["needed"][few].min(), own["needed"][few].max()} == {3.0, 5.0}
+    assert (own["proof"] > 1e6).all()
+
+
+def test_flute_asks_for_what_the_page_says():
+    own = rows("FLUTE", "samples per client")
+    ratio = own["asked"] / own["needed"]
+    assert powers(ratio.min(), ratio.max())
+    steps = STEP_SIZE / rows("FLUTE", "step size")["asked"]
+    low, high = (f"{float(f'{end:.2g}'):,.0f}" for end in (steps.min(), steps.max()))
+    assert f"is {low} to {high} times" in PAGE
+    beyond = own["asked"] > 1e15
+    assert (beyond == ~own["where"].str.endswith("k = 2")).all()
+    assert (rows("FLUTE", "rounds")["asked"] > 1e6).all()
+
+
+def test_perfedsi_asks_for_what_the_page_says():
+    steps = rows("PerFedSI", "step size")
+    assert (np.abs(np.log10(steps["asked"]) + 11) < 0.75).all()
+    assert (steps["needed"] > 1).all()
+    assert (rows("PerFedSI", "rounds")["asked"] > 1e15).all()
+
+
+def test_pflmf_asks_for_what_the_page_says():
+    own = rows("pFL^MF", "rounds").set_index("where")
+    ratio = own["asked"] / own["needed"]
+    assert abs(ratio["Figure 1, p = 1"] - 4) < 0.1
+    assert (ratio[["Figure 1, p = 0.2", "Figure 1, p = 0.1"]] < 1).all()
+
+
+def test_the_ledger_has_the_constants_that_the_table_takes(monkeypatch):
+    pytest.importorskip("sphinx")
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    import claim_pages
+
+    text = "\n".join(claim_pages.Asked.lines(None, "flute"))
+    own = rows("FLUTE", "samples per client")
+    assert f"c\u00a0=\u00a0{claim_pages._amount((own['needed'] / own['asked']).max())})" not in text
+    text = "\n".join(claim_pages.Asked.lines(None, "fedrep"))
+    own = rows("FedRep", "samples per client and round")
+    least = claim_pages._amount((own["needed"] / own["asked"]).max())
+    assert f"(c\u00a0=\u00a0{least})" not in text

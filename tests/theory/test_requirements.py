@@ -1,0 +1,159 @@
+"""What theorems ask for, beside formulas written out and beside the statements themselves."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linrep as lr
+from linrep.theory import asked, fedrep, flute_samples, perfedsi, pflmf, requirements
+from linrep.theory.flute import Spectrum, step_size_limits
+from tests.reference import requirements as naive
+from tests.tools import close, complaint
+
+WHOLE = lr.SharedRepresentation.random(n=12, d=9, k=2, rng=0)
+SPECTRUM = Spectrum([3.0, 2.0, 0.5], 6, 4, 2, 0.3)
+
+
+def row(rows, place, quantity, source=None):
+    """Return the one row of a place and a quantity."""
+    (found,) = (
+        each
+        for each in rows
+        if (each.place, each.quantity) == (place, quantity) and source in (None, each.source)
+    )
+    return found
+
+
+def test_fedrep_asks_for_what_theorem_1_prints():
+    rows = asked(WHOLE, tolerance=0.05, initial_distance=0.4, participants=6, constant=3.0)
+    kappa = fedrep.condition(WHOLE, 6)
+    found = row(rows, "Theorem 1", "samples per client and round", "given")
+    close(found.asked / (naive.fedrep_samples(9, 2, 6, kappa, 0.4, 3.0)), 1.0, 1e-12)
+    proof = row(rows, "Theorem 1", "samples per client and round", "proof")
+    close(
+        proof.asked / (naive.fedrep_samples(9, 2, 6, kappa, 0.4, naive.fedrep_proof(33))),
+        1.0,
+        1e-12,
+    )
+    step = row(rows, "Theorem 1", "step size")
+    assert step.bound == "at most"
+    close(step.asked / (1 / (4 * WHOLE.sigma_max(6) ** 2)), 1.0, 1e-12)
+    factor = fedrep.contraction(WHOLE.sigma_min(6), step_size=step.asked, initial_distance=0.4)
+    T = row(rows, "(11)", "rounds").asked
+    assert 0.4 * factor**T <= 0.05 * (1 + 1e-9) < 0.4 * factor ** (T - 1)
+    total = row(rows, "(12)", "samples per client in all", "given").asked
+    close(total / (3.0 * kappa**4 * 4 * (9 / 6 + 2 * math.log(6)) * math.log(20)), 1.0, 1e-12)
+    start = row(rows, "Theorem 2", "samples per client of the start")
+    smallest = WHOLE.sigma_min() / math.sqrt(2)
+    close(start.asked / (3.0 * WHOLE.condition**2 * 18 / (smallest**2 * 12)), 1.0, 1e-12)
+
+
+def test_clients_that_do_not_span_ask_for_infinitely_many_samples():
+    rows = asked(WHOLE, participants=1)
+    found = row(rows, "Theorem 1", "samples per client and round", "given")
+    assert found.asked == math.inf
+    assert not found.possible
+
+
+@given(st.integers(1, 2), st.floats(0.01, 0.5), st.floats(0.05, 1.0))
+def test_flute_asks_for_what_its_theorem_and_its_proof_have(k, tolerance, share):
+    spectrum = Spectrum([3.0, 2.0, 0.5], 6, 4, k, 0.3)
+    eta = share * step_size_limits(spectrum)["theorem_5_1"]
+    rows = asked(spectrum, tolerance=tolerance, step_size=eta, failure=0.1, constant=2.0)
+    found = row(rows, "Theorem 5.1", "samples per client", "given").asked
+    printed = flute_samples.theorem_5_1(
+        spectrum, tolerance, step_size=eta, failure=0.1, constant=2.0
+    )
+    close(found / float(printed), 1.0, 1e-12)
+    t = row(rows, "Theorem 5.1", "rounds", "proof").asked
+    proof = row(rows, "Theorem 5.1", "samples per client", "proof").asked
+    by_hand = naive.flute_proof([3.0, 2.0, 0.5, 0.0], k, 6, 0.3, eta, t, 0.1 / t, 1 / 144)
+    close(proof / by_hand, 1.0, 1e-9)
+    assert proof > found
+    # After these rounds the bound of the proof is the tolerance.
+    gap = 2 * (spectrum.singular_values[k - 1] - spectrum.singular_values[k])
+    left = 1600 * 9 * math.sqrt(k / 6) / (eta * gap**2) * (1 - eta * gap / 16) ** t
+    close(left / tolerance, 1.0, 1e-8)
+
+
+@given(st.floats(1.0, 1.2), st.floats(1.0, 1.3), st.integers(1, 3), st.floats(0.8, 0.99))
+def test_perfedsi_asks_for_the_rounds_that_its_factor_takes(c, mu, tau, tolerance):
+    setting = perfedsi.Setting(3, 1, 1, 1.2, 1.0, c, mu, 1.1)
+    rows = asked(setting, tolerance=tolerance, local_steps=tau)
+    for place, corrected in (("Theorem C.4", False), ("Theorem C.4, corrected", True)):
+        eta = naive.perfedsi_step(1.2, 1.0, c, mu, 1.1, 1, 1, tau, corrected=corrected)
+        close(row(rows, place, "step size").asked / eta, 1.0, 1e-12)
+        factor = naive.perfedsi_factor(eta, tau, 1.2, 1.0, c, 1.1, 3, 1, corrected=corrected)
+        T = naive.rounds_of_a_factor(factor, tolerance, before=1)
+        assert T - 1 - 1e-6 <= row(rows, place, "rounds").asked <= T * (1 + 1e-9)
+    printed = row(rows, "Theorem C.4", "rounds").asked
+    close(printed / (perfedsi.rounds(setting, tolerance, local_steps=tau, with_p=True)), 1.0, 1e-12)
+
+
+@given(
+    st.floats(0.1, 10.0), st.floats(0.1, 10.0), st.floats(0.05, 0.95), st.floats(0.01, 0.9),
+    st.sampled_from([0.0, 0.1, 3.0]),
+)  # fmt: skip
+def test_pflmf_asks_for_the_rounds_after_which_its_bounds_are_met(L, gap, share, tolerance, sigma):
+    setting = pflmf.Setting(0.5, 2, 0.5 * share / L, L, L, noise=sigma)
+    rows = asked(setting, tolerance=tolerance, gap=gap)
+    goal = tolerance * L * gap
+    T = row(rows, "Theorem 1", "rounds").asked
+    if math.isfinite(T):
+        close(naive.pflmf_bound(gap, L, setting.step_size, T, sigma) / goal, 1.0, 1e-9)
+    else:  # what the noise leaves
+        assert naive.pflmf_bound(gap, L, setting.step_size, 1e300, sigma) >= goal * (1 - 1e-9)
+    T = row(rows, "Corollary 2", "rounds").asked
+    close(naive.pflmf_corollary(gap, L, T, sigma) / goal, 1.0, 1e-9)
+
+
+def test_a_step_that_the_theorem_does_not_allow_has_no_rounds():
+    rows = asked(pflmf.Setting(0.5, 2, 1.0, 1.0, 1.0))
+    assert [each.quantity for each in rows if each.place == "Theorem 1"] == ["step size"]
+
+
+@pytest.mark.parametrize(
+    ("amounts", "at_least", "expected"),
+    [
+        ((5.0, 10.0), True, "too little"),
+        ((10.0, 10.0), True, "tight"),
+        ((100.0, 10.0), True, "tight"),
+        ((101.0, 10.0), True, "loose"),
+        ((1e15, 10.0), True, "loose"),
+        ((1.1e15, 10.0), True, "out of reach"),
+        ((np.inf, np.inf), True, "out of reach"),
+        ((0.1, 1.0), False, "tight"),
+        ((1e-20, 1.0), False, "loose"),
+        ((2.0, 1.0), False, "too little"),
+    ],
+)
+def test_standing(amounts, at_least, expected):
+    assert requirements.standing(*amounts, at_least=at_least) == expected
+
+
+def test_rows_make_a_table():
+    table = pd.DataFrame(asked(SPECTRUM))
+    assert set(table["paper"]) == {"FLUTE"}
+    assert table["function"].str.startswith(("flute.", "flute_samples.")).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: asked(SPECTRUM, participants=3), ("participants", "Spectrum")),
+        (lambda: asked(WHOLE, gap=1.0), ("gap", "SharedRepresentation")),
+        (lambda: asked(WHOLE, tolerance=1.0), ("tolerance",)),
+        (lambda: asked(WHOLE, participants=13), ("participants",)),
+        (lambda: asked(SPECTRUM, constant=0.0), ("constant",)),
+        (lambda: asked(pflmf.Setting(0.5, 2, 0.1, 1.0, 1.0), gap=0.0), ("gap",)),
+        (lambda: requirements.standing(0.0, 1.0), ("asked",)),
+        (lambda: requirements.standing(1.0, -1.0), ("needed",)),
+    ],
+)
+def test_complaints(call, words):
+    with complaint(ValueError, *words):
+        call()
