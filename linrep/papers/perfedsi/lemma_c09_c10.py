@@ -178,7 +178,7 @@ def lemma_c10(budget, rng, *, tau_power=2.0, factor=10.0, future=True, orders=Tr
         if future or walks.step_size <= short_step(walks.state, limits, walks.steps)
     ]
     yield exact_cases(cases, name="random states", strength=strength)
-    if orders:
+    if orders or tau_power != 2.0:  # the derivation has the square alone
         yield from _many_steps(budget, rng, tau_power)
     # By Lemma C.9 for all steps; s steps drift s/tau times as far, which sums up to half.
     bound = 6.0 * np.sqrt(2.0) / (1.0 if future else 2.0)
