@@ -107,7 +107,7 @@ def _decided(item, unit):
         return replace(whole, parts=several, name=item.name, printed_at=item.printed_at)
     if isinstance(item, Readings):
         best = _best([_decided(part, unit) for part in item.parts], item.name)
-        return replace(best, phrase=item.phrase)
+        return replace(best, phrase=item.phrase, printed_at=item.printed_at)
     return item.decide(unit * item.weight if item.statistical else 0.0)
 
 
@@ -116,7 +116,7 @@ def _best(readings, name):
 
     What fails however the sentence is read, and holds in a form printed elsewhere, is a misprint.
     """
-    order = (HOLDS, VACUOUS, UNDECIDED, FAILS)
+    order = (HOLDS, MISPRINT, VACUOUS, UNDECIDED, FAILS)
     chief = min(readings, key=lambda each: (bool(each.printed_at), order.index(each.verdict)))
     elsewhere = [each for each in readings if each.printed_at and each.verdict == HOLDS]
     verdict = chief.verdict

@@ -522,7 +522,7 @@ def step_size_limit(
 
 def decrease(
     setting: Setting, *, step_size: float, local_steps: int, with_p: bool = False,
-    c_z_power: int = 3, c_power: float = 1.0, condition_power: float = 0.0,
+    c_z_power: float = 3.0, c_power: float = 1.0, condition_power: float = 0.0,
 ) -> float:  # fmt: skip
     r"""Return :math:`\frac12\eta\tau\,\sigma_k/(c\,c_z^3\,d)`, by what share L falls in a round.
 

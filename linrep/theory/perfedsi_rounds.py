@@ -25,6 +25,8 @@ from linrep.problems.completion import SideInformationCompletion
 from linrep.problems.random import RNGLike, generator
 from linrep.theory import perfedsi as theory
 
+_AWAY = 1e100  # numbers of a walk that diverges are cut off there
+
 Values = NDArray[np.float64]
 Items = NDArray[np.int64]
 
@@ -231,10 +233,11 @@ class Walks:
     def _regularity(self, U, V):
         """Return what every client and walk asks of the constants, arrays of shape (n, N)."""
         truth = self.state.truth
+        # Walks that run away ask for constants beyond all others, whatever they are.
+        U, V = (np.swapaxes(A, 0, 1).clip(-_AWAY, _AWAY) for A in (U, V))
         constants = theory.local_regularity(
-            truth.U, truth.V, truth.Z, truth.singular_values, np.swapaxes(U, 0, 1),
-            np.swapaxes(V, 0, 1), loss=self.loss, c_0=np.inf,
-        )  # fmt: skip
+            truth.U, truth.V, truth.Z, truth.singular_values, U, V, loss=self.loss, c_0=np.inf
+        )
         return theory.Regularity(*(values.T for values in constants))
 
     def _heads(self, V):
@@ -341,7 +344,9 @@ class Walks:
         is_kept = self.kept(limits, s)
         chance = float(np.prod(is_kept.mean(axis=1)))
         drifts = [
-            self.mean(values, is_kept) - weight * chance * gradient
+            # Walks that diverged have left the event.
+            self.mean(np.where(is_kept[..., None, None], values, 0.0), is_kept)
+            - weight * chance * gradient
             for values, gradient in zip(self.gradients(s), self.state.gradients, strict=True)
         ]
         return drifts[0], drifts[1], chance

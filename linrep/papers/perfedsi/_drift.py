@@ -27,8 +27,13 @@ def sizes_of(walks, limits, s, weight=1.0) -> np.ndarray:
 
 def case_of(state, limits, step_size, **further) -> dict:
     """Return plain values of a case."""
-    return {**plain(state), "step_size": step_size, "c": limits.c,
-            "mu": state.setting(limits).mu, **further}  # fmt: skip
+    return {
+        **plain(state),
+        "step_size": step_size,
+        "c": limits.c,
+        "mu": state.setting(limits).mu,
+        **further,
+    }
 
 
 def largest_step(state, limits) -> float:
@@ -56,10 +61,15 @@ def random_walks(budget, rng, most_steps, beyond=0.0, *, short=False):
         p = int(rng.integers(1, 5))
         d = int(rng.choice([2, 4, 8]))
         state = drawn(
-            rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
-            error=10.0 ** rng.uniform(-3, 0), tilt=2.0 ** rng.uniform(-2, 2),
+            rng,
+            n=p + int(rng.integers(0, 3)),
+            d=d,
+            p=p,
+            k=int(rng.integers(1, min(d, p) + 1)),
+            error=10.0 ** rng.uniform(-3, 0),
+            tilt=2.0 ** rng.uniform(-2, 2),
             condition=10.0 ** rng.uniform(0, 1),
-        )  # fmt: skip
+        )
         items = items_for(d, int(rng.integers(1, most_steps + 1)), budget(300, 520), rng)
         start = Walks(state, items[:1], 0.0).limits()
         step_size = largest_step(state, start)

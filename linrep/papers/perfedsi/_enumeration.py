@@ -38,11 +38,21 @@ def power_of(name, variable, sizes, values, predicted, *, at_most=False, strengt
     """Return enumerated values, which have no noise, along a variable; and their power in it."""
     claimed = {"at_most" if at_most else "equals": predicted}
     return Exponent(
-        sizes, [[value] * 2 for value in values], **claimed, along=variable, of=name,
-        name=f"{name} in {variable}", strength=strength,
-    )  # fmt: skip
+        sizes,
+        [[value] * 2 for value in values],
+        **claimed,
+        along=variable,
+        of=name,
+        name=f"{name} in {variable}",
+        strength=strength,
+    )
 
 
 def start_of(state: State) -> Walks:
     """Return walks without steps."""
     return Walks(state, np.zeros((1, 0), dtype=int), 0.0)
+
+
+def whole(power):
+    """Return a power as a whole number, of which fractions stay fractions, where it is one."""
+    return int(power) if float(power).is_integer() else float(power)

@@ -1,13 +1,14 @@
-"""Instances that searches walk through: a truth and an iterate for every list of numbers."""
+"""Instances that searches walk through: a truth and an iterate, read off real numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from linrep.claims import Search, search
+from linrep.claims import Search
+from linrep.claims.instances import Reader, search_instances
 from linrep.claims.measurements import Array
 from linrep.papers.perfedsi._rounds import Runs, play
 from linrep.problems import SideInformationCompletion
@@ -22,43 +23,43 @@ SHAPES = (
 )
 
 
-def length(shape: Mapping[str, int]) -> int:
-    """Return how many numbers an instance takes."""
-    n, d, p, k = (shape[name] for name in "ndpk")
-    return n * p + 2 * (d + p) * k + k * k + 1
+class Instance(NamedTuple):
+    """A truth and an iterate of the server."""
+
+    truth: SideInformationCompletion
+    U: Array
+    V: Array
 
 
-def unpack(
-    shape: Mapping[str, int], x: NDArray[np.float64]
-) -> tuple[SideInformationCompletion, Array, Array] | None:
-    """Return a truth, U and V; None if M* has a lower rank or Z dependent columns.
+def read(reader: Reader, shape: Mapping[str, int]) -> Instance | None:
+    """Return an instance; None if M* has a lower rank or Z dependent columns.
 
-    U is U* G, V is V* inv(G'), each with an error 10^-|x_0| times a matrix: the product is as near
-    to M* as x_0 says, whatever G does to the factors' sizes.
+    U is U* G, V is V* inv(G'), each with an error 10^-|x| times a matrix, x the first number: the
+    product is as near to M* as it says, whatever G does to the factors' sizes.
     """
     n, d, p, k = (shape[name] for name in "ndpk")
-    sizes = ((n, p), (d, k), (p, k), (d, k), (p, k), (k, k))
-    ends = np.cumsum([rows * columns for rows, columns in sizes])[:-1]
-    Z, star_U, star_V, in_U, in_V, G = (
-        block.reshape(size) for block, size in zip(np.split(x[1:], ends), sizes, strict=True)
-    )
-    if not np.isfinite(x).all() or np.abs(x).max() > 1e6:
+    size = reader.number()
+    Z, star_U, star_V, in_U, in_V, G = blocks = [
+        reader.numbers(*sizes) for sizes in ((n, p), (d, k), (p, k), (d, k), (p, k), (k, k))
+    ]
+    if not np.isfinite(size) or not all(np.isfinite(block).all() for block in blocks):
+        return None
+    if max(abs(size), *(np.abs(block).max() for block in blocks)) > 1e6:
         return None
     if n < p or not all(map(_conditioned, (Z, G, star_U, star_V))):
         return None
-    near = 10.0 ** -min(abs(float(x[0])), 8.0)
+    near = 10.0 ** -min(abs(size), 8.0)
     U, V = star_U @ G + near * in_U, star_V @ np.linalg.inv(G.T) + near * in_V
-    return SideInformationCompletion(star_U, star_V, Z), U, V
+    return Instance(SideInformationCompletion(star_U, star_V, Z), U, V)
 
 
-def searched(lhs_rhs, budget, rng, *, name: str, shapes=SHAPES, **options) -> Search:
-    """Search all truths and iterates for lhs_rhs(truth, U, V), lhs and rhs or None."""
+def searched(sides, budget, rng, *, name: str, shapes=SHAPES, **options) -> Search:
+    """Search all truths and iterates for sides(truth, U, V), lhs and rhs or None."""
 
-    def of_numbers(shape, x):
-        instance = unpack(shape, x)
-        return None if instance is None else lhs_rhs(*instance)
+    def of_instance(instance):
+        return sides(*instance)
 
-    return search(of_numbers, shapes, length, budget, rng, name=name, **options)
+    return search_instances(of_instance, shapes, read, budget, rng, name=name, **options)
 
 
 def _conditioned(A):
@@ -123,9 +124,14 @@ def split(truth, gamma, side):
     """Return factors of M*: gamma times V*'s frame and the rest, or the other way round."""
     left, values, right = np.linalg.svd(truth.M, full_matrices=False)
     left, values, right = left[:, : truth.k], values[: truth.k], right[: truth.k].T
-    return (left * values / gamma, right * gamma) if side == "V" else (
-        left * gamma, right * values / gamma,
-    )  # fmt: skip
+    return (
+        (left * values / gamma, right * gamma)
+        if side == "V"
+        else (
+            left * gamma,
+            right * values / gamma,
+        )
+    )
 
 
 #: Constants of the event that iterates below satisfy.
@@ -157,9 +163,13 @@ def vanishing_runs(c_0):
             runs, iterates = Runs.of([truth], [(U, V)]), [(U, V)]
             for rounds in range(3):
                 runs, needs = play(
-                    runs, np.random.default_rng(rounds), rounds=1, participants=2, local_steps=2,
+                    runs,
+                    np.random.default_rng(rounds),
+                    rounds=1,
+                    participants=2,
+                    local_steps=2,
                     step_size=size * theory.step_size_limit(setting, 2) / d,
-                )  # fmt: skip
+                )
                 loss = needs.loss * np.maximum(1.0, needs.level / c_0)
                 within = max(needs.norms.max(), loss.max()) <= C
                 if not within or max(needs.rows.max(), needs.errors.max()) > MU:

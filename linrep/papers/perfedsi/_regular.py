@@ -85,21 +85,30 @@ def played(budget, rng):
         truths, runs = drawn_runs(side, d, n, kind, count, rng)
         first = runs.losses()
         needs, count = _followed(
-            runs, rng, rounds=rounds, every=every, step_size=_STEPS[side],
-            participants=_PARTICIPANTS, local_steps=tau,
-        )  # fmt: skip
+            runs,
+            rng,
+            rounds=rounds,
+            every=every,
+            step_size=_STEPS[side],
+            participants=_PARTICIPANTS,
+            local_steps=tau,
+        )
         wide = _constants(needs, literal=False, steps=tau)
         horizon = f"{count} rounds" + ("" if rounds else f", to L = {DECAY:g} L_0")
         rows.append(
             {
                 "group": f"{side}, {kind}" + ("" if rounds else f", to L = {DECAY:g} L_0"),
-                "cell": f"d = {d}, M = {n}, tau = {tau}, {horizon}", "whole": not rounds,
-                "c": wide[0], "mu": wide[1], "truths": truths, "tau": tau,
+                "cell": f"d = {d}, M = {n}, tau = {tau}, {horizon}",
+                "whole": not rounds,
+                "c": wide[0],
+                "mu": wide[1],
+                "truths": truths,
+                "tau": tau,
                 "literal": _constants(needs, literal=True, steps=tau),
                 "tight": _constants(needs, literal=False, steps=tau, c_0=first),
                 "over rounds": None if rounds else (every, _running(needs, tau)),
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -125,16 +134,25 @@ def flown(budget, rng):
                 break
             # Of the server's iterate, which all clients share: one walker is enough for U, V.
             found = theory.local_regularity(
-                now.star_U, now.star_V, now.Z, now.values,
+                now.star_U,
+                now.star_V,
+                now.Z,
+                now.values,
                 *(np.repeat(A[:, None], n, axis=1) for A in (now.U, now.V)),
-                loss=loss, c_0=np.inf,
-            ).worst()  # fmt: skip
+                loss=loss,
+                c_0=np.inf,
+            ).worst()
             c = np.where(going, np.maximum(c, np.maximum(found.norms, found.loss)), c)
             mu = np.where(going, np.maximum(mu, np.maximum(found.rows, found.errors)), mu)
         rows.append(
             {
-                "group": f"small steps, {side}, to L = {DECAY:g} L_0", "cell": f"d = {d}, M = {n}",
-                "c": c, "mu": mu, "whole": True, "truths": truths, "tau": 1,
+                "group": f"small steps, {side}, to L = {DECAY:g} L_0",
+                "cell": f"d = {d}, M = {n}",
+                "c": c,
+                "mu": mu,
+                "whole": True,
+                "truths": truths,
+                "tau": 1,
             }
-        )  # fmt: skip
+        )
     return rows

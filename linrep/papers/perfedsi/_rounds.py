@@ -113,9 +113,15 @@ class Needs(NamedTuple):
 
 
 def play(
-    runs: Runs, rng: np.random.Generator, *, rounds: int, step_size: float, participants: int,
-    local_steps: int, every: int = 1,
-) -> tuple[Runs, Needs]:  # fmt: skip
+    runs: Runs,
+    rng: np.random.Generator,
+    *,
+    rounds: int,
+    step_size: float,
+    participants: int,
+    local_steps: int,
+    every: int = 1,
+) -> tuple[Runs, Needs]:
     """Run so many rounds; return where they end, and what all local iterates need, c_0 infinite.
 
     Needs are those of every so many rounds; in the others only participants walk.

@@ -40,9 +40,15 @@ def decay(state, setting, step_size, rng) -> float:
     unit = _PREDICTED_RATE * step_size * setting["tau"] / setting["d"]
     stops = [max(1, int(0.5 * _FOLDS / unit)), max(2, int(1.5 * _FOLDS / unit))]
     trace = lr.perfedsi(
-        state.truth, step_size=step_size, rounds=stops[1], local_steps=setting["tau"],
-        participants=setting["C"], start=(state.U, state.V), record=stops, rng=rng,
-    )  # fmt: skip
+        state.truth,
+        step_size=step_size,
+        rounds=stops[1],
+        local_steps=setting["tau"],
+        participants=setting["C"],
+        start=(state.U, state.V),
+        record=stops,
+        rng=rng,
+    )
     if trace.stop_reason == "diverged":
         return -np.inf
     first, last = trace["population_risk"][1:]
@@ -70,9 +76,15 @@ def largest_step(state, setting, rng) -> float:
         growth = []
         for seed in seeds:
             trace = lr.perfedsi(
-                state.truth, step_size=step_size, rounds=rounds, local_steps=setting["tau"],
-                participants=setting["C"], start=(U, V), record=[rounds], rng=seed,
-            )  # fmt: skip
+                state.truth,
+                step_size=step_size,
+                rounds=rounds,
+                local_steps=setting["tau"],
+                participants=setting["C"],
+                start=(U, V),
+                record=[rounds],
+                rng=seed,
+            )
             if trace.stop_reason == "diverged":
                 return False
             first, last = trace["population_risk"]
@@ -99,9 +111,17 @@ def tuned_rounds(state, setting, rng) -> float:
 
 
 def along(
-    name: str, values, measure: Callable[..., float], predicted, runs, rng, *,
-    variable: str, at_most=False, settings=None,
-) -> Exponent:  # fmt: skip
+    name: str,
+    values,
+    measure: Callable[..., float],
+    predicted,
+    runs,
+    rng,
+    *,
+    variable: str,
+    at_most=False,
+    settings=None,
+) -> Exponent:
     """Measure along a variable, on fresh problems.
 
     ``measure(state, setting, rng)``; settings are the centre's with the variable changed.
@@ -127,8 +147,14 @@ def measured_limits(state, setting, step_size, rng, segments=10) -> Limits:
             break
         found.append(start_of(now).limits())
         trace = lr.perfedsi(
-            state.truth, step_size=step_size, rounds=rounds, local_steps=setting["tau"],
-            participants=setting["C"], start=(U, V), record=[rounds], rng=rng,
-        )  # fmt: skip
+            state.truth,
+            step_size=step_size,
+            rounds=rounds,
+            local_steps=setting["tau"],
+            participants=setting["C"],
+            start=(U, V),
+            record=[rounds],
+            rng=rng,
+        )
         U, V = trace.state["U"], trace.state["V"]
     return Limits(*(max(column) for column in zip(*found, strict=True)))

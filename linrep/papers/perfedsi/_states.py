@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import hadamard
 
+from linrep.claims.instances import Reader
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import Limits, State
@@ -35,9 +36,15 @@ def alike(p: int, d: int, *, size: float = 1.0, error: float = 0.01, on_side: bo
 
 
 def unbalanced(
-    c: float, condition: float, *, d: int = 8, k: int = 2, p: int = 4, c_z: float = 1.0,
+    c: float,
+    condition: float,
+    *,
+    d: int = 8,
+    k: int = 2,
+    p: int = 4,
+    c_z: float = 1.0,
     error: float = 1e-3,
-) -> State:  # fmt: skip
+) -> State:
     """Return a state with M*'s smallest direction as weak in U as V's norm c allows.
 
     The error is in V, outside of its range, and moves along that direction of U only: gradients
@@ -98,23 +105,21 @@ def edge(d: int, *, c: float = 1.0, error: float = 0.01) -> tuple[State, Limits]
     return State(truth, size / c * u, c * np.eye(1)), Limits(c * (1.0 + 1e-12), 1.1, 2.0)
 
 
-def from_numbers(shape, x) -> State | None:
+def read(reader: Reader, shape) -> State | None:
     """Return the state that real numbers stand for, None if side information is dependent."""
     n, d, p, k = (shape[name] for name in "ndpk")
-    Z, stars, side, U, V = np.split(x, np.cumsum([n * p, d * k, p * k, d * k]))
-    Z = Z.reshape(n, p)
+    Z, stars, side, U, V = (
+        reader.numbers(*sizes) for sizes in ((n, p), (d, k), (p, k), (d, k), (p, k))
+    )
     if not np.isfinite(theory.scaling(Z).c_z):
         return None
-    truth = SideInformationCompletion(stars.reshape(d, k), side.reshape(p, k), Z)
-    state = State(truth, U.reshape(d, k), V.reshape(p, k))
+    truth = SideInformationCompletion(stars, side, Z)
+    state = State(truth, U, V)
     return state if truth.singular_values[-1] > 0.0 and state.loss > 0.0 else None
 
 
-def numbers(shape) -> int:
-    """Return how many real numbers it takes."""
-    n, d, p, k = (shape[name] for name in "ndpk")
-    return n * p + 2 * k * (d + p)
-
-
-SHAPES = ({"n": 1, "d": 2, "p": 1, "k": 1}, {"n": 2, "d": 2, "p": 2, "k": 1},
-          {"n": 3, "d": 3, "p": 2, "k": 2})  # fmt: skip
+SHAPES = (
+    {"n": 1, "d": 2, "p": 1, "k": 1},
+    {"n": 2, "d": 2, "p": 2, "k": 1},
+    {"n": 3, "d": 3, "p": 2, "k": 2},
+)

@@ -9,7 +9,8 @@ import numpy as np
 from linrep.algorithms import biases as methods
 from linrep.claims import Cases, Exponent, Fact, Identity, Mean, Together, statement
 from linrep.claims.deviations import identities, relative
-from linrep.papers.perfedsi._hypotheses import EXPLAINED
+from linrep.papers.perfedsi._hypotheses import EXPLAINED, NORMAL_NOISE
+from linrep.papers.perfedsi.counterexamples.appendixb import sides
 from linrep.problems import BiasedRegression, ClientData
 from linrep.theory import perfedsi as theory
 
@@ -42,10 +43,16 @@ def _limit(rng, count, factor) -> Identity:
         printed = factor * (truth.biases - mean) ** 2
         place = int(np.argmax(np.abs(found - printed)))
         cases.append(
-            (abs(found[place] - printed[place]) / found.max(),
-             {"bias": float(truth.biases[place]), "mean bias": float(mean),
-              "definition": float(found[place]), "printed": float(printed[place])})
-        )  # fmt: skip
+            (
+                abs(found[place] - printed[place]) / found.max(),
+                {
+                    "bias": float(truth.biases[place]),
+                    "mean bias": float(mean),
+                    "definition": float(found[place]),
+                    "printed": float(printed[place]),
+                },
+            )
+        )
     return Identity(cases, 1e-12, name="limit of a client's excess risk")
 
 
@@ -57,9 +64,11 @@ def _solutions(rng, count) -> Together:
         truth = _drawn(rng, n=int(rng.integers(4, 30)))
         labels = corners @ truth.theta + truth.biases[:, None]
         data = ClientData(
-            np.tile(corners, (truth.n, 1)), labels.ravel(),
-            len(corners) * np.arange(truth.n + 1), truth=truth,
-        )  # fmt: skip
+            np.tile(corners, (truth.n, 1)),
+            labels.ravel(),
+            len(corners) * np.arange(truth.n + 1),
+            truth=truth,
+        )
         for side, biases in (
             ("one", np.full(truth.n, truth.biases.mean())),
             ("given", truth.biases),
@@ -100,7 +109,7 @@ def _risks(rng, replicates, samples, *, n=CLIENTS, sides=tuple(_SIDES)):
 @statement(
     "perfedsi.appendixB",
     place="Appendix B, (7)-(8)",
-    hypotheses=[EXPLAINED],
+    hypotheses=[EXPLAINED, NORMAL_NOISE],
     latex=r"\mathcal{E}_m=\tfrac12\|\theta-\theta_*\|^2+\tfrac12|b-b_{m,*}|^2;\quad n\to\infty:\ "
     r"(\hat\theta,\hat b)\to(\theta_*,\bar b_*),\ \mathcal{E}_m\to(b_{m,*}-\bar b_*)^2;\quad "
     r"\mathcal{E}_m\to0\text{ if }\exists\theta_2\,\forall m:\langle\theta_2,z_m\rangle=b_m",
@@ -119,9 +128,10 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
     clients = budget(_MANY[::2], _MANY)
     yield _limit(rng, budget(20, 200), factor)
     yield Cases(  # two clients of biases 1 and -1: theta*, and the mean bias 0
-        [(Fraction(factor) * 1, Fraction(1, 2), {"biases": [1, -1], "mean bias": 0})],
-        quantity="printed limit of a client's risk", name="in fractions: limit <= definition",
-    )  # fmt: skip
+        [(*sides(Fraction(factor)), {"biases": [1, -1], "mean bias": 0})],
+        quantity="printed limit of a client's risk",
+        name="in fractions: limit <= definition",
+    )
     yield _solutions(rng, budget(20, 200))
     measured: dict[str, list] = {side: [] for side in _SIDES}
     for m in samples:
@@ -129,21 +139,35 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
         for place, side in enumerate(_SIDES):
             measured[side].append(found[:, place])
             yield Mean(
-                found[:, place], equals=expected[place], quantity="mean excess risk",
-                name=f"{_SIDES[side]}, {m} samples per client", setting={"m": m, "side": side},
-            )  # fmt: skip
+                found[:, place],
+                equals=expected[place],
+                quantity="mean excess risk",
+                name=f"{_SIDES[side]}, {m} samples per client",
+                setting={"m": m, "side": side},
+            )
     large = [place for place, m in enumerate(samples) if m >= _LARGE]
     for side in ("given", "each"):
         yield Exponent(
-            [samples[place] for place in large], [measured[side][place] for place in large],
-            equals=power, statistic="mean", rng=rng, along="samples per client", of="excess risk",
+            [samples[place] for place in large],
+            [measured[side][place] for place in large],
+            equals=power,
+            statistic="mean",
+            rng=rng,
+            along="samples per client",
+            of="excess risk",
             name=f"{_SIDES[side]}: risk against samples",
-        )  # fmt: skip
+        )
     over = [_risks(rng, replicates, _FEW, n=n, sides=("given",))[0][:, 0] for n in clients]
     yield Exponent(
-        clients, over, equals=power, statistic="mean", rng=rng, along="clients", of="excess risk",
+        clients,
+        over,
+        equals=power,
+        statistic="mean",
+        rng=rng,
+        along="clients",
+        of="excess risk",
         name="side information: risk against clients",
-    )  # fmt: skip
+    )
     yield Fact(
         "theta's error where the label noise is x itself, of mean zero (d = 1)", _dependent(rng)
     )

@@ -12,8 +12,11 @@ from linrep.algorithms import imc
 from linrep.claims import Cases, Fact, Frequency, Readings, Trend, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.tables import curve
+from linrep.papers.perfedsi._enumeration import whole
 from linrep.papers.perfedsi._hypotheses import RANK, SMALL_RANK
 from linrep.papers.perfedsi._runs import along, cell, state_of, tuned_rounds
+from linrep.papers.perfedsi.counterexamples.benefit import sides
+from linrep.papers.perfedsi.counterexamples.lower_bound import sides as sides_of_totals
 from linrep.problems import Observations, SideInformationCompletion
 
 #: What "much smaller than" is read as, one after another.
@@ -28,7 +31,7 @@ _EXACT = 1e-6
 
 def _power(p, power):
     """Return a square number to a power that is half of a whole one."""
-    return isqrt(p) ** round(2 * power)
+    return isqrt(p) ** whole(2 * power)
 
 
 def _sizes(k_power=1.5):
@@ -65,6 +68,7 @@ def _against_local(k_power) -> Readings:
             Cases(whole, quantity="samples of a client", name="with log(1/eps) tau C"),
         ],
         name="samples below d",
+        phrase="O with a tilde",
     )
 
 
@@ -73,12 +77,21 @@ def _fewer_than_items(by_clients) -> Readings:
 
     log(1/eps) is much smaller than d, as printed, or by_clients than M/(k^(3/2) r tau C).
     """
-    drawn, printed = [], []
+    at = {"d": 1000, "M": 100, "k": 4, "r": 1, "tau": 1, "C": 1, "log(1/eps)": 100.0}
+    drawn, printed = ([], []) if by_clients else ([(*sides(), at)], [])
     for (d, n, p, k, much), (steps, participants) in product(_sizes(), _ROUNDS):
         limit = Fraction(n, _power(p, 1.5) * k * steps * participants) if by_clients else d
         logs = much * limit
-        at = {"d": d, "M": n, "k": p, "r": k, "tau": steps, "C": participants,
-              "log(1/eps)": float(logs), "much smaller": float(much)}  # fmt: skip
+        at = {
+            "d": d,
+            "M": n,
+            "k": p,
+            "r": k,
+            "tau": steps,
+            "C": participants,
+            "log(1/eps)": float(logs),
+            "much smaller": float(much),
+        }
         samples = _per_client(d, n, p, k, logs, steps, participants)
         drawn.append((samples, Fraction(d), at))
         printed.append((Fraction(_rounds(d, p, k, logs) * steps), Fraction(d), at))
@@ -88,6 +101,8 @@ def _fewer_than_items(by_clients) -> Readings:
             Cases(printed, quantity="|D_m|", name="all rounds, as C.1 defines it"),
         ],
         name="|D_m| <= d, by the rounds stated",
+        phrase="D_m",
+        printed_elsewhere={"rounds that m takes part in": "Section 3, on average"},
     )
 
 
@@ -96,25 +111,32 @@ def _measured_share(budget, rng, by_clients):
     setting = cell(n=30, d=512, p=2, k=1, side="isometric", tau=1)
     logs = float(_MUCH[0]) * (30 / 2**1.5 if by_clients else 512)
     count = budget(18, 40)
-    shares = np.array([
-        tuned_rounds(state_of(setting, rng), setting, rng) * logs / np.log(1e6) / 30 / 512
-        for _ in range(count)
-    ])  # fmt: skip
+    shares = np.array(
+        [
+            tuned_rounds(state_of(setting, rng), setting, rng) * logs / np.log(1e6) / 30 / 512
+            for _ in range(count)
+        ]
+    )
     yield Frequency(
-        int(np.sum(shares > 1.0)), count, 0.5, quantity="share of runs with |D_m| > d",
+        int(np.sum(shares > 1.0)),
+        count,
+        0.5,
+        quantity="share of runs with |D_m| > d",
         name="|D_m| <= d, measured",
         setting={"d": 512, "M": 30, "k": 2, "r": 1, "tau": 1, "C": 1, "log(1/eps)": logs},
-    )  # fmt: skip
+    )
     yield Fact("median of |D_m|/d, measured at d = 512", np.median(shares))
 
 
 def _along_sides(budget, rng):
     """Return rounds at tuned steps for k from 2 to 32, seeds in rows."""
     settings = [cell(p=value, k=1) for value in budget((2, 8, 32), (2, 4, 8, 16, 32))]
-    return np.array([
-        [tuned_rounds(state_of(setting, rng), setting, rng) for setting in settings]
-        for _ in range(budget(10, 30))
-    ])  # fmt: skip
+    return np.array(
+        [
+            [tuned_rounds(state_of(setting, rng), setting, rng) for setting in settings]
+            for _ in range(budget(10, 30))
+        ]
+    )
 
 
 @statement(
@@ -136,9 +158,15 @@ def benefit(budget, rng, *, k_power=1.5, by_clients=False):
     yield from _measured_share(budget, rng, by_clients)
     yield Trend(rounds, name="rounds grow with k")
     yield along(
-        "rounds", (50, 100, 200, 400), tuned_rounds, 0.0, budget(4, 160), rng, variable="M",
+        "rounds",
+        (50, 100, 200, 400),
+        tuned_rounds,
+        0.0,
+        budget(4, 160),
+        rng,
+        variable="M",
         settings=[cell(n=n) for n in (50, 100, 200, 400)],
-    )  # fmt: skip
+    )
     for place, k in ((0, 2), (-1, 32)):
         middle = np.median(rounds[:, place])
         yield Fact("median of the rounds at tuned steps", middle, setting={"k": k})
@@ -164,10 +192,8 @@ def _totals(by_items, k_power) -> Readings:
             if d == smallest:
                 some.append(found)
     if not by_items:  # numbers that are easily compared
-        d = n = 1000
-        root = Fraction(11)  # below 5^(3/2), in favour of the statement
-        at = {"d": d, "M": n, "k": 5, "r": 1, "much smaller": 0.0112}
-        every.append((d * root, Fraction(d + n), at))
+        at = {"d": 20, "M": 10_000, "k": 100, "r": 2, "much smaller": 0.1}
+        some.append((*sides_of_totals(), at))
     strength = PROVED if by_items else ""
     condition = f"whenever {'d ' if by_items else ''}k^(3/2) {'<=' if by_items else '<<'} M"
     return Readings(
@@ -176,6 +202,7 @@ def _totals(by_items, k_power) -> Readings:
             Cases(some, quantity="d k^(3/2) r", name="at the smallest d that r << d allows"),
         ],
         name="d k^(3/2) r <= (d + M) r",
+        phrase="can improve",
     )
 
 
@@ -186,9 +213,14 @@ def _fewest(truth, order, with_side) -> int:
 
     def found(count):
         seen = Observations(
-            items[:count], clients[:count], values[:count], truth.Z if with_side else None,
-            n=truth.n, d=truth.d, truth=truth,
-        )  # fmt: skip
+            items[:count],
+            clients[:count],
+            values[:count],
+            truth.Z if with_side else None,
+            n=truth.n,
+            d=truth.d,
+            truth=truth,
+        )
         return imc.gauss_newton(seen, truth.k, iterations=15)["error"][-1] < _EXACT
 
     low, high = truth.k * truth.d - 1, len(items)
@@ -243,10 +275,14 @@ def lower_bound(budget, rng, *, by_items=False, k_power=1.5):
             setting={"d": d, "M": n},
         )
         yield curve(
-            panel=f"d = {d}, M = {n}, r = {k}", series="", x=[*sides, n], y=middle,
+            panel=f"d = {d}, M = {n}, r = {k}",
+            series="",
+            x=[*sides, n],
+            y=middle,
             predicted=[k * (d + p - k) for p in (*sides, n)],
-            xlabel="k (M: without)", ylabel="fewest entries; predicted: parameters",
-        )  # fmt: skip
+            xlabel="k (M: without)",
+            ylabel="fewest entries; predicted: parameters",
+        )
     setting = cell(n=64, d=64)
     rounds = tuned_rounds(state_of(setting, rng), setting, rng)
     yield Fact(
@@ -261,4 +297,5 @@ lower_bound.corrected(
     plain="The samples that Theorem 3.3 asks for are below (d + M) r when d k^(3/2) is at most M.",
     constants={"by_items": True},
     negative_control={"k_power": 1.0},
+    stronger={"k_power": -1},
 )

@@ -67,3 +67,8 @@ def participants(C, first, second):
     # first is E||y||^2 and second ||E y||^2.
     given = [C >= 1, second >= 0, second <= first]
     return given, first / C + (1 - 1 / C) * second <= first / C + second
+
+
+@certificate("perfedsi.eq52.corrected", "3 x + x^2 <= 3 for 0 <= x <= 3/4")
+def remainder(x, *, allowed=Q(3, 4)):
+    return [x >= 0, x <= allowed], 3 * x + x**2 <= 3

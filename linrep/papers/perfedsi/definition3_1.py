@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -19,13 +18,13 @@ from linrep.claims import (
     Together,
     statement,
 )
-from linrep.claims.deviations import readings
+from linrep.claims.deviations import identities
 from linrep.claims.quantities import LOWER, UPPER
-from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.papers.perfedsi._regular import DECAY, K, P, flown, played
 from linrep.papers.perfedsi._rounds import start
+from linrep.papers.perfedsi.counterexamples.definition3_1 import sides
 from linrep.problems import SideInformationCompletion
 from linrep.stats import proportion_interval
 from linrep.theory import perfedsi as theory
@@ -48,9 +47,12 @@ def _balanced(budget, rng, power) -> Search:
         return max(sizes) / min(sizes), bound
 
     return searched(
-        lhs_rhs, budget, rng, name="the server's norms are balanced if 2 c_z c c_0 < 1",
+        lhs_rhs,
+        budget,
+        rng,
+        name="the server's norms are balanced if 2 c_z c c_0 < 1",
         shapes=budget(SHAPES[:2], SHAPES[1:]),
-    )  # fmt: skip
+    )
 
 
 def _ratios(c_0, rng) -> Constant:
@@ -59,34 +61,31 @@ def _ratios(c_0, rng) -> Constant:
     found = pd.DataFrame(
         [
             {
-                "1/size": 1.0 / size, "d": d,
+                "1/size": 1.0 / size,
+                "d": d,
                 "constant": min(np.linalg.norm(V, 2) / np.linalg.norm(U, 2) for U, V in iterates),
             }
             for d, size, iterates in runs
         ]
-    )  # fmt: skip
+    )
     d, size, [(U, V), *_] = max(runs, key=lambda run: (-run[0], -run[1]))
     return Constant(
-        found, ["1/size"], by=["d"], rng=rng, label="|V|/|U|",
+        found,
+        ["1/size"],
+        by=["d"],
+        rng=rng,
+        label="|V|/|U|",
         name=f"norms are balanced at c = {C}, mu = {MU}, c_0 = {c_0:g}",
-        setting={"c": C, "c_0": c_0, "mu": MU, "d": d, "U": U.tolist(), "V": V.tolist(),
-                 "size": size},
-    )  # fmt: skip
-
-
-def _in_fractions() -> Cases:
-    """Compare ||V||/||U|| in the event with c = 1.01, mu = 1.1, c_0 = 1/2 with candidates.
-
-    All local iterates of a round are in the event; the least ratio of them is taken.
-    """
-    cases = []
-    for bound in (10, 10**3, 10**6):
-        size = Fraction(1, 2 * bound)
-        state, limits, ends = _exact.small_rounds(size)
-        squares = [(V @ V) / (U @ U) for U, V in ((state.U, state.V), *ends)]
-        at = state.plain() | {"c": str(limits.c), "mu": str(limits.mu), "c_0": str(limits.c_0)}
-        cases.append((min(squares), Fraction(bound) ** 2, at | {"candidate": bound}))
-    return Cases(cases, quantity="(|V|/|U|)^2", name="norms are balanced, in fractions")
+        setting={
+            "c": C,
+            "c_0": c_0,
+            "mu": MU,
+            "d": d,
+            "U": U.tolist(),
+            "V": V.tolist(),
+            "size": size,
+        },
+    )
 
 
 def _conditions(t, s, last, steps, first):
@@ -116,6 +115,8 @@ def _index() -> list[Readings]:
         Readings(
             [Cases(cases, quantity="conditions", name=name) for name, cases in found.items()],
             name=question,
+            phrase="the intersections over t' and s'",
+            printed_elsewhere={"t' from 0 to t - 1": "Table 1, in words"},
         )
         for question, found in (
             ("G_{t,s} asks nothing of steps after s", later),
@@ -137,7 +138,12 @@ def _units(rng) -> Readings:
         for name, other in zip(cases, (1.0, scaled.singular_values[0] ** -0.5), strict=True):
             sizes.setdefault(name, norm * other)
             cases[name].append((abs(norm * other / sizes[name] - 1.0), {"unit": unit}))
-    return readings(cases, 1e-10, name="A_{0,0} bounds norms by")
+    return Readings(
+        identities(cases, 1e-10),
+        name="A_{0,0} bounds norms by",
+        phrase="c sigma_1",
+        printed_elsewhere={"c sqrt(sigma_1)": "Definition 3.1, the other A_{t,s}"},
+    )
 
 
 def _likely(rows, most_mu, name) -> Together:
@@ -150,11 +156,16 @@ def _likely(rows, most_mu, name) -> Together:
         regular = (row["c"] <= CONSTANTS[-1]) & (row["mu"] <= most_mu)
         cells.append(
             Frequency(
-                int(np.sum(~regular)), len(regular), 1.0 - RARE, weight=1.0 / len(rows),
-                quantity="share of runs that are not regular", name=_design(row), measured_is=LOWER,
+                int(np.sum(~regular)),
+                len(regular),
+                1.0 - RARE,
+                weight=1.0 / len(rows),
+                quantity="share of runs that are not regular",
+                name=_design(row),
+                measured_is=LOWER,
                 setting={"where": f"{row['group']}, {row['cell']}", "c": CONSTANTS[-1]},
             )
-        )  # fmt: skip
+        )
     return Together(cells, name=name)
 
 
@@ -178,21 +189,28 @@ def _picture(rows):
         for mu, c in product((*INCOHERENCES, np.inf), CONSTANTS):
             found.append(
                 _point(
-                    (row["c"] <= c) & (row["mu"] <= mu), panel=panel, series=f"mu = {mu:g}", x=c,
-                    xlabel="c", ylabel="P(G)",
+                    (row["c"] <= c) & (row["mu"] <= mu),
+                    panel=panel,
+                    series=f"mu = {mu:g}",
+                    x=c,
+                    xlabel="c",
+                    ylabel="P(G)",
                 )
-            )  # fmt: skip
+            )
         if row.get("over rounds"):
             every, (c, mu) = row["over rounds"]
             for place in np.unique(np.geomspace(1, len(c), 12).astype(int)) - 1:
                 regular = (c[place] <= CONSTANTS[-1]) & (mu[place] <= INCOHERENCES[-1])
                 found.append(
                     _point(
-                        regular, panel=f"c = {CONSTANTS[-1]:g}, mu = {INCOHERENCES[-1]:g}",
-                        series=_design(row), x=float(place * every + 1), xlabel="rounds",
+                        regular,
+                        panel=f"c = {CONSTANTS[-1]:g}, mu = {INCOHERENCES[-1]:g}",
+                        series=_design(row),
+                        x=float(place * every + 1),
+                        xlabel="rounds",
                         ylabel="P(G)",
                     )
-                )  # fmt: skip
+                )
     return pd.DataFrame(found)
 
 
@@ -244,7 +262,12 @@ def definition3_1(budget, rng, *, c_0=0.5, power=2.0):
     rows = [*runs, *flown(budget, rng)]
     yield _ratios(c_0, rng)
     if c_0 == 0.5:
-        yield _in_fractions()
+        at = {"c": "101/100", "mu": "11/10", "c_0": "1/2", "d": 16, "M": 2, "k": 2, "r": 1}
+        yield Cases(
+            [(*sides(bound), at | {"candidate": bound}) for bound in (10, 10**3, 10**6)],
+            quantity="(|V|/|U|)^2",
+            name="norms are balanced, in fractions",
+        )
     yield from _index()
     yield _balanced(budget, rng, power)
     yield _units(rng)
@@ -254,15 +277,17 @@ def definition3_1(budget, rng, *, c_0=0.5, power=2.0):
         mu = "any mu" if np.isinf(most) else f"mu = {most:g}"
         horizon = f"to L = {DECAY:g} L_0" if whole else f"{budget(20, 60)} rounds"
         yield _likely(
-            [row for row in decisive if row["whole"] == whole], most,
+            [row for row in decisive if row["whole"] == whole],
+            most,
             f"P(G) > {RARE:g} at c = {CONSTANTS[-1]:g}, {mu}, {horizon}",
-        )  # fmt: skip
+        )
     for name in ("c", "mu"):
         largest = max(row[name].max() for row in decisive)
         yield Fact(f"largest {name} that a run needs", largest, value_is=LOWER)
     yield Fact(
-        "median step size that Theorem C.4 allows at what runs need", _limit(decisive),
+        "median step size that Theorem C.4 allows at what runs need",
+        _limit(decisive),
         value_is=UPPER,
-    )  # fmt: skip
+    )
     yield Fact("largest difference of P(G) among readings of the event", _between_readings(runs))
     yield Curve(_picture(rows))

@@ -8,13 +8,14 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Cases, Constant, Fact, Identity, Readings, search, statement
+from linrep.claims import Cases, Constant, Fact, Identity, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact
+from linrep.claims.instances import search_instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
 from linrep.papers.perfedsi._regular import drawn_runs
 from linrep.papers.perfedsi._rounds import play
+from linrep.papers.perfedsi.counterexamples.definitionc3 import sides
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -23,16 +24,15 @@ def _ends(budget, rng, highest):
     """Yield searches for a mu outside of 1/r and d/r, and for frames below 1."""
     shapes = [{"d": 2, "r": 1}, {"d": 3, "r": 2}]
 
-    def bounded(name, lhs_rhs):
-        def of_matrix(shape, x):
-            A = x.reshape(shape["d"], shape["r"])
-            if np.linalg.matrix_rank(A) < shape["r"]:
-                return None
-            return lhs_rhs(A, shape["r"])
+    def bounded(name, sides_of):
+        def of_matrix(A):
+            full = np.linalg.matrix_rank(A) == A.shape[1]
+            return sides_of(A, A.shape[1]) if full else None
 
-        return search(
-            of_matrix, shapes, lambda shape: shape["d"] * shape["r"], budget, rng, name=name
-        )
+        def read(reader, shape):
+            return reader.numbers(shape["d"], shape["r"])
+
+        return search_instances(of_matrix, shapes, read, budget, rng, name=name)
 
     yield bounded("mu >= 1/r", lambda A, r: (1.0 / r, theory.incoherence(A)))
     yield bounded("mu <= d/r", lambda A, r: (theory.incoherence(A), highest * len(A) / r))
@@ -73,6 +73,8 @@ def _rows(rng) -> Readings:
             for name, given in cases.items()
         ],
         name="(35) from Definition 3.1",
+        phrase="the bound on rows of U",
+        printed_elsewhere={"rows of U bounded with r": "Definition C.3, (14)"},
     )
 
 
@@ -84,56 +86,75 @@ def _bounded(c_0, rng) -> Readings:
         rows.append({"size": size, "d": d, "constant": mu})
         cases.append((mu, MU, {"c": C, "c_0": c_0, "d": d, "U": iterates[0][0].tolist()}))
     other = Constant(
-        pd.DataFrame(rows), ["d"], by=["size"], rng=rng, name="with a mu for all d",
+        pd.DataFrame(rows),
+        ["d"],
+        by=["size"],
+        rng=rng,
+        name="with a mu for all d",
         label="mu of C.3",
-    )  # fmt: skip
+    )
     return Readings(
         [Cases(cases, quantity="mu of U", name="with the same mu"), other],
         name=f"U, at c = {C}, mu = {MU}, c_0 = {c_0:g}",
+        phrase="incoherent",
     )
 
 
-def _in_fractions() -> Readings:
-    """Compare U's mu with the event's own, and with candidates that are to do for all d.
-
-    It is d max_i U_i^2/||U||^2, the least one in a round of which all iterates are in the event.
-    """
-    own, other = [], []
-    for d in (16, 64, 256):
-        state, limits, ends = _exact.small_rounds(Fraction(1, 10**4), d)
-        mu = min(d * max(U**2) / (U @ U) for U, _ in ((state.U, state.V), *ends[:: d // 4]))
-        at = {"d": d, "M": state.clients, "c": str(limits.c), "c_0": str(limits.c_0)}
-        own.append((mu, limits.mu, at))
-        other.append((mu, Fraction(d, 2), at | {"candidate": d // 2}))
-    return Readings(
-        [
-            Cases(own, quantity="mu of U", name="with the same mu"),
-            Cases(other, quantity="mu of U", name="with a mu for all d (8, 32, 128 tried)"),
-        ],
-        name="U, in fractions",
-    )
-
-
-def _entailed(budget, rng, power):
+def _entailed(budget, rng, c_power, c_z_power, share_factor):
     """Yield searches whether Definition 3.1 makes U and E incoherent, with other constants."""
 
     def of_U(truth, U, V):
         found, share = needed(truth, U, V)
+        share *= share_factor / 2.0
         if share >= 0.9999:  # 1 - sqrt(share) would be rounding
             return None
-        floor = theory.norm_floor(found.norms, share)
-        return theory.incoherence(U), found.rows / floor**power
+        floor = theory.norm_floor(found.norms, share) * found.norms
+        return theory.incoherence(U), found.rows * found.norms**c_power / floor**2
 
     def of_E(truth, U, V):
         E = U @ V.T - truth.M
         if np.linalg.norm(E) < 1e-6 * np.linalg.norm(truth.M):
             return None
         c_z = theory.scaling(truth.Z).c_z
-        return theory.incoherence(E), c_z**power * event(truth, U, V).errors
+        return theory.incoherence(E), c_z**c_z_power * event(truth, U, V).errors
 
     for name, lhs_rhs in (("U has mu over floor^2", of_U), ("E has c_z^2 mu", of_E)):
         shapes = budget(SHAPES[:2], SHAPES[1:])
-        yield searched(lhs_rhs, budget, rng, name=name, shapes=shapes, strength=PROVED)
+        yield searched(
+            lhs_rhs,
+            budget,
+            rng,
+            name=name,
+            shapes=shapes,
+            strength=PROVED,
+            known=list(_small_U()) if lhs_rhs is of_U else (),
+        )
+
+
+def _small_U():
+    """Yield shapes and numbers for `read`: U = (1 - sqrt(s)) U*/c and V = c V*, U* flat."""
+    for c, s in ((2.0, 0.0), (10.0, 0.0), (1.1, 0.2), (4.0, 0.5)):
+        Z, star_U, star_V = [1.0, 1.0, 1.0, -1.0], [0.5**0.5] * 2, [1.0, 0.0]
+        less = [-(s**0.5) / c * u for u in star_U]
+        x = np.array([0.0, *Z, *star_U, *star_V, *less, 0.0, 0.0, 1.0 / c])
+        yield SHAPES[1], x
+
+
+def _one_row(c_z_power):
+    """Yield the largest mu of an error that is unlike in one row, over its bound.
+
+    Z has the rows sqrt(c_z) (1, 1/c_z) and sqrt(c_z) (1, -1/c_z), E a column of equal entries and
+    beside it one entry in the first row, of the same norm; d is so large that all of its rows'
+    E z_m are of one size.
+    """
+    for c_z in (4.0, 64.0, 2.0**12, 2.0**20):
+        d = c_z**4
+        gram = np.array([[1.0, d**-0.5], [d**-0.5, 1.0]])  # of E's columns
+        mu_E = d * (1.0 / d + 1.0) / (2.0 * np.linalg.eigvalsh(gram)[-1])
+        first = d**-0.5 + 1.0 / c_z  # entry of E z_1, over sqrt(c_z)
+        square = (d - 1.0) / d + first**2
+        mu = d * max(first**2, 1.0 / d) / square
+        yield mu_E / (c_z**c_z_power * mu), 1.0, {"c_z": c_z, "d": d, "k": 2}
 
 
 def _unequal():
@@ -188,7 +209,14 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
     yield _rows(rng)
     yield _bounded(c_0, rng)
     if c_0 == 0.5:
-        yield _in_fractions()
+        own, other = [], []
+        for d in (16, 64, 256):
+            at = {"d": d, "c": "101/100", "mu": "11/10", "c_0": "1/2"}
+            own.append((*sides(d), at))
+            other.append((*sides(d, Fraction(d, 2)), at | {"candidate": d // 2}))
+        same = Cases(own, quantity="mu of U", name="with the same mu")
+        for_all = Cases(other, quantity="mu of U", name="with a mu for all d (8, 32, 128 tried)")
+        yield Readings([same, for_all], name="U, in fractions", phrase="incoherent")
     yield Fact("largest mu of U_t along runs, over d/r", in_U)
     yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
 
@@ -201,11 +229,15 @@ def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
     r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
     plain="With a small c_0 the event makes the server's U and its error incoherent, with "
     "different parameters.",
-    negative_control={"power": 1.0},
+    negative_control={"c_power": 1.0, "c_z_power": 1.0},
     corrects="perfedsi.definitionC3",
+    stronger={"c_power": -1, "c_z_power": -1, "share_factor": -1},
 )
-def definitionC3_corrected(budget, rng, *, power=2.0):
-    """Search both, at iterates that all clients share; the power is that of c and of c_z."""
-    yield from _entailed(budget, rng, power)
+def definitionC3_corrected(budget, rng, *, c_power=2.0, c_z_power=2.0, share_factor=2.0):
+    """Search both, at iterates that all clients share; powers are of c and c_z, 2 stands in s."""
+    yield from _entailed(budget, rng, c_power, c_z_power, share_factor)
+    yield Cases(
+        _one_row(c_z_power), quantity="lhs/rhs", name="E unlike in one row", strength=PROVED
+    )
     for name, ratio in (("least", min(_unequal())), ("largest", max(_unequal()))):
         yield Fact(f"{name} mu of C.3 over that of 3.1, U = U*/c, V = c V*, c from 1/6 to 6", ratio)

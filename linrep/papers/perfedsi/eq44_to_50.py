@@ -1,4 +1,4 @@
-"""(44) to (50): the terms of a step's drift, in the proof of Lemma C.8."""
+"""(44) to (46) and the display after (47): first terms of a step's drift, in Lemma C.8's proof."""
 
 from __future__ import annotations
 
@@ -8,86 +8,71 @@ import numpy as np
 
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact
-from linrep.papers.perfedsi._hypotheses import COMPLETION
-from linrep.papers.perfedsi._states import drawn
-from linrep.theory import perfedsi as theory
-from linrep.theory.perfedsi_rounds import Walks
+from linrep.papers.perfedsi._hypotheses import WITHIN
+from linrep.papers.perfedsi._terms import Iterate, drawn_iterates, rounded, sharp_iterates
+from linrep.papers.perfedsi.counterexamples.eq44_50 import sides
 
 NAMES = ("(44)", "(45)", "(46)", "between (47) and (48)")
 
 
-def terms(truth, U, V) -> list[float]:
+def terms(at: Iterate) -> list[float]:
     """Return d times the means of (44) to (46) over items and clients, eta left out, in norm.
 
     And the largest |x_i u_i'v| of a client over the root of its loss, of the display after (47).
     """
-    E, star = U @ V.T - truth.M, truth.M
+    U = at.U
     sums = [np.zeros(U.shape) for _ in range(3)]
     largest = 0.0
-    for z in truth.Z:
-        x, v = E @ z, V.T @ z
-        sums[0] += (z @ z) * np.outer(star @ z, U.T @ x)
+    for share, z, x, v in at.clients:
+        sums[0] += share * (z @ z) * np.outer(at.star @ z, U.T @ x)
         # U H' z z' V has U'x in the place of the item's row.
-        sums[1] += (z @ z) * np.outer(U @ (U.T @ x), v)
-        sums[2] += np.outer(x, v) * (v @ v)
+        sums[1] += share * (z @ z) * np.outer(U @ (U.T @ x), v)
+        sums[2] += share * np.outer(x, v) * (v @ v)
         if x @ x > 0.0:
             largest = max(largest, float(np.max(np.abs(x * (U @ v))) / np.sqrt(0.5 * x @ x)))
-    return [float(np.linalg.norm(each)) / truth.n for each in sums] + [largest]
+    return [float(np.linalg.norm(each)) for each in sums] + [largest]
 
 
-def bounds(setting, loss, mu_z, root) -> list[float]:
-    """Return the right sides; with root they have the root of 2c, and of 2 in the last one.
-
-    Of the last the printed c^2 is c then.
-    """
-    s = setting
-    unit = (s.p * s.largest) ** 1.5 * np.sqrt((2.0 * s.c if root else 1.0) * loss)
-    last = s.largest * np.sqrt(s.p * s.k) * s.mu**1.5 / s.d
-    last *= s.c * np.sqrt(2.0) if root else s.c**2
-    mus = mu_z**1.5, s.mu**1.5
-    return [s.c * mus[0] * unit, s.c**3 * mus[1] * unit, s.c**3 * mus[1] * unit, last]
+def bounds(at, *, two, loss_power, first_power, c_power, last_power, k_power, mu_power):
+    """Return the right sides; two c^loss_power L is under the root of the first three."""
+    d, k, r = at.sizes
+    top = float(np.linalg.norm(at.star, 2))
+    unit = k**k_power * top**1.5 * np.sqrt(two * at.c**loss_power * at.loss)
+    last = top * np.sqrt(two * k * r * at.mu_E * at.mu_U * at.mu_z) * at.c**last_power / d
+    third = at.c**c_power * at.mu**mu_power * unit
+    return [at.c**first_power * at.mu_z**mu_power * unit, third, third, last]
 
 
-def _random(budget, rng, root, factor):
-    """Yield cases at random states of the server, at least c and mu."""
-    for _ in range(budget(60, 1000)):
-        p, d = int(rng.integers(1, 5)), int(rng.choice([2, 4, 8]))
-        state = drawn(
-            rng, n=p + int(rng.integers(0, 4)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
-            error=10.0 ** rng.uniform(-3, 0), tilt=2.0 ** rng.uniform(-2, 2),
-        )  # fmt: skip
-        setting = state.setting(Walks(state, np.zeros((1, 0), dtype=int), 0.0).limits())
-        mu_z = theory.scaling(state.truth.Z).mu_z
-        found = terms(state.truth, state.U, state.V)
-        for name, left, right in zip(
-            NAMES, found, bounds(setting, state.loss, mu_z, root), strict=True
-        ):
-            yield name, left / (factor * right), 1.0, {"c": setting.c, "k": p, "d": d}
+def _compared(iterates, factor, powers):
+    """Return cases by display."""
+    found: dict[str, list] = {name: [] for name in NAMES}
+    for at in iterates:
+        both = zip(terms(at), bounds(at, **powers), strict=True)
+        for name, (left, right) in zip(NAMES, both, strict=True):
+            found[name].append((rounded(left / (factor * right)), 1.0, at.plain()))
+    return found
 
 
-def _in_fractions(root, factor) -> list[Cases]:
+def _in_fractions(factor, powers) -> list[Cases]:
     """Compare squares at V = V*, U = c U* with c a little above 1, c_z = mu_z = sigma_1 = 1."""
-    state = _exact.of_sides(Fraction(1), error=Fraction(1, 1000))
-    U, V, d = state.U, state.V, len(state.U)
-    c = Fraction(1001, 1000)  # of U
-    x, loss = state.errors(U, V)[0], state.loss()
-    mu = d * max(U**2)
-    more = 2 * c if root else Fraction(1)
+    e, d, two = Fraction(1, 1000), 16, Fraction(powers["two"])
+    c = 1 + e  # of U, whose mu is its square; and mu_E = 1
+    two_c = two * c ** int(powers["loss_power"])
     pairs = (
-        (sum((state.star_U * (U @ x)) ** 2), c**2 * more * loss),
-        (sum((U * (U @ x)) ** 2), c**6 * mu**3 * more * loss),
-        (x @ x, c**6 * mu**3 * more * loss),
-        (max(x**2 * U**2), mu / d**2 * loss * (2 * c**2 if root else c**4)),
+        (sides()[0], sides()[1] * two_c),
+        ((c**2 * e) ** 2, c**12 * two_c * e**2 / 2),
+        (e**2, c**12 * two_c * e**2 / 2),
+        ((c * e) ** 2 / d**2, two * c ** (2 * int(powers["last_power"]) + 2) * e**2 / 2 / d**2),
     )
+    instance = {"d": d, "M": 1, "k": 1, "r": 1, "c": str(c), "mu": str(c**2)}
     return [
         Cases(
-            [(left, Fraction(factor) ** 2 * right, state.plain() | {"c": str(c), "mu": str(mu)})],
-            quantity="square of the term", name=f"{name} in fractions",
-            strength=PROVED if root else "",
+            [(left, Fraction(factor) ** 2 * right, instance)],
+            quantity="square of the term",
+            name=f"{name} in fractions",
         )
         for name, (left, right) in zip(NAMES, pairs, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 @statement(
@@ -97,19 +82,45 @@ def _in_fractions(root, factor) -> list[Cases]:
     r" c\mu_z^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L},\quad |(e_i^\top E z_m)(e_i^\top UV^\top z_m)|"
     r" \le c^2\sigma_1\frac{\sqrt{kr\mu_E\mu_U\mu_z}}d\sqrt{\mathcal L_m}",
     plain="The terms of a local step's drift are bounded as in the proof of Lemma C.8.",
-    hypotheses=COMPLETION,
+    hypotheses=WITHIN,
     negative_control={"factor": 0.5},
 )
-def eq44_50(budget, rng, *, root=False, factor=1.0):
-    """Compare at iterates of the server; ||E z||^2 is 2 L_m, and L_m at most c L."""
-    found: dict[str, list] = {name: [] for name in NAMES}
-    for name, *case in _random(budget, rng, root, factor):
-        found[name].append(case)
-    yield from _in_fractions(root, factor)
-    for name, cases in found.items():
-        yield Cases(
-            cases, quantity="lhs/rhs", name=f"{name}, random", strength=PROVED if root else ""
-        )
+def eq44_50(
+    budget,
+    rng,
+    *,
+    two=1.0,
+    loss_power=0.0,
+    first_power=1.0,
+    c_power=3.0,
+    last_power=2.0,
+    k_power=1.5,
+    mu_power=1.5,
+    factor=1.0,
+):
+    """Compare at iterates of the server, and after a step; ||E z||^2 is 2 L_m, L_m at most c L.
+
+    Powers are of c in L_m <= c L, in (44), in (45) and (46) and in the last display, of k and mu.
+    """
+    powers = {
+        "two": two,
+        "loss_power": loss_power,
+        "first_power": first_power,
+        "c_power": c_power,
+        "last_power": last_power,
+        "k_power": k_power,
+        "mu_power": mu_power,
+    }
+    strength = PROVED if (two, loss_power, last_power) == (2.0, 1.0, 1.0) else ""
+    random = _compared(drawn_iterates(budget, rng), factor, powers)
+    if not strength:
+        yield from _in_fractions(factor, powers)
+    for way, found in (
+        ("random", random),
+        ("where it is sharp", _compared(sharp_iterates(), factor, powers)),
+    ):
+        for name, cases in found.items():
+            yield Cases(cases, quantity="lhs/rhs", name=f"{name}, {way}", strength=strength)
 
 
 eq44_50.corrected(
@@ -118,7 +129,16 @@ eq44_50.corrected(
     r" c\mu_z^{3/2}\sigma_1^{3/2}\sqrt{2c\mathcal L},\quad |(e_i^\top E z_m)(e_i^\top UV^\top z_m)|"
     r" \le c\sigma_1\frac{\sqrt{2kr\mu_E\mu_U\mu_z}}d\sqrt{\mathcal L_m}",
     plain="With sqrt(2 c L) for sqrt(L), as ||E z||^2 is 2 L_m and L_m at most c L, the terms of "
-    "a local step's drift are bounded as in the proof of Lemma C.8.",
-    constants={"root": True},
+    "a local step's drift are bounded as in the proof of Lemma C.8; both bounds are attained.",
+    constants={"two": 2.0, "loss_power": 1.0, "last_power": 1.0},
     negative_control={"factor": 0.5},
+    stronger={
+        "two": -1,
+        "loss_power": -1,
+        "first_power": -1,
+        "c_power": -1,
+        "last_power": -1,
+        "k_power": -1,
+        "mu_power": -1,
+    },
 )

@@ -9,19 +9,27 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Fact, Identity, Mean, Readings, statement
-from linrep.claims.deviations import readings, relative
+from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import SAMPLING
 from linrep.papers.perfedsi._rounds import Runs, walk
+from linrep.papers.perfedsi.counterexamples.remark2_2_linear import sides as sides_of_ones
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
 # n, d, p, k, the last below all others; fewer clients than p, single items and clients too.
 _SHAPES = (
-    (7, 5, 3, 2), (5, 7, 3, 2), (3, 5, 7, 2), (20, 16, 4, 2), (4, 4, 4, 2), (6, 6, 3, 1),
-    (1, 4, 2, 1), (5, 1, 3, 1), (40, 3, 10, 3), (12, 30, 12, 5),
-)  # fmt: skip
+    (7, 5, 3, 2),
+    (5, 7, 3, 2),
+    (3, 5, 7, 2),
+    (20, 16, 4, 2),
+    (4, 4, 4, 2),
+    (6, 6, 3, 1),
+    (1, 4, 2, 1),
+    (5, 1, 3, 1),
+    (40, 3, 10, 3),
+    (12, 30, 12, 5),
+)
 
 
 def _problems(budget, rng):
@@ -59,19 +67,20 @@ def _spans(budget, rng):
     latex=r"\mathcal L = \frac1M\sum_m\big\{\mathcal L_m = \sum_i (e_i^\top(UV^\top - M_*)z_m)^2"
     r"\big\} = \frac1{2M}\|(UV^\top - M_*)Z^\top\|_F^2, \quad L_* = M_* Z^\top",
     plain="The loss is a mean of the clients' squared errors, and half a squared Frobenius norm.",
-    negative_control={"weight": 0.25},
-    holds_with={"weight": 0.5},
+    negative_control={"half": 0.25},
+    stronger={"half": 0},
+    expected="misprint",
 )
-def eq5_eq10(budget, rng, *, weight=1.0):
-    """Sum squares entry by entry; weight is what stands before them in (5), 1/2 in (10)."""
+def eq5_eq10(budget, rng, *, half=0.5):
+    """Sum squares entry by entry; half is what stands before them in (10)."""
     first, second = [], []
-    product_of: dict[str, list] = {"M* = L* Z' (9)": [], "L* = M* Z' (Section 3)": []}
+    product_of: dict[str, list] = {"M* = L* Z' (9)": [], "L* = M* Z'": []}
     for truth, U, V, instance in _problems(budget, rng):
         loss = theory.loss_and_gradients(truth, U, V)[0]
         E = U @ V.T - truth.M  # each client's sum over the items of (e_i' E z_m)^2, one by one
         squares = np.array([sum(float(row @ z) ** 2 for row in E) for z in truth.Z])
-        first.append((relative(weight * squares.mean(), loss), instance))
-        second.append((relative(np.mean(0.5 * squares), loss), instance))
+        first.append((relative(squares.mean(), loss), instance))
+        second.append((relative(np.mean(half * squares), loss), instance))
         L = truth.entries(*(at.ravel() for at in np.indices((truth.d, truth.n)))).reshape(
             truth.d, truth.n
         )
@@ -80,16 +89,24 @@ def eq5_eq10(budget, rng, *, weight=1.0):
         ):
             fits = left.shape[1] == right.shape[0] and result.shape == (len(left), right.shape[1])
             product_of[name].append((relative(left @ right, result) if fits else np.inf, instance))
-    yield Identity(first, 1e-13, name="(5)")
-    yield Identity(second, 1e-13, name="(10)")
-    state = _exact.of_sides(Fraction(1))
-    squares = 2 * state.losses(state.U, state.V)
-    yield Cases(
-        [(Fraction(weight) * sum(squares) / len(squares), state.loss(), state.plain())],
-        quantity="the first form of (5)", name="(5) in fractions: first form <= second",
-    )  # fmt: skip
-    yield readings(product_of, name="M* and L*")
-    yield readings(_spans(budget, rng), name="Z spans the")
+    yield Readings(
+        identities({"(5), no factor": first, "(10), one half": second}, 1e-13),
+        name="both forms of L",
+        phrase="L_m",
+        printed_elsewhere={"(10), one half": "(10)"},
+    )
+    yield Readings(
+        identities(product_of),
+        name="M* and L*",
+        phrase="M_* = L_* Z'",
+        printed_elsewhere={"L* = M* Z'": "Section 3"},
+    )
+    yield Readings(
+        identities(_spans(budget, rng)),
+        name="Z spans the",
+        phrase="the column space of L_*",
+        printed_elsewhere={"row space of L*": "Section 3, L_* = M_* Z'"},
+    )
 
 
 # (11)-(13)
@@ -188,9 +205,10 @@ def _all_rounds(truth, U, V, participants, local_steps, replacement, step_size):
     *_, last = walk(Runs.of([truth], [(U, V)]), who, items, step_size)
     ends = [end[0].reshape(n, len(paths), -1) for end in last]
     chosen = [
-        draw for draw in product(range(n), repeat=participants)
+        draw
+        for draw in product(range(n), repeat=participants)
         if replacement or len(set(draw)) == participants
-    ]  # fmt: skip
+    ]
     # One joint draw of paths after another: every participant has each path equally often.
     servers = []
     for end in ends:
@@ -215,9 +233,16 @@ def _server(budget, rng):
                 continue
             servers, clients = _all_rounds(truth, U, V, participants, local_steps, replacement, 0.3)
             gap = max(relative(*both) for both in zip(servers, clients, strict=True))
-            yield gap, {
-                "M": n, "d": d, "C": participants, "tau": local_steps, "replacement": replacement,
-            }  # fmt: skip
+            yield (
+                gap,
+                {
+                    "M": n,
+                    "d": d,
+                    "C": participants,
+                    "tau": local_steps,
+                    "replacement": replacement,
+                },
+            )
 
 
 def _sampled(budget, rng, replacement, first=0.0) -> Mean:
@@ -237,15 +262,24 @@ def _sampled(budget, rng, replacement, first=0.0) -> Mean:
     for seed in rng.integers(2**63, size=budget(1500, 6000)):
         biased = rng.random() < first
         trace = lr.perfedsi(
-            alone if biased else truth, step_size=0.1, rounds=1, local_steps=2,
-            participants=1 if biased else 2, replacement=replacement, start=(U, V), rng=seed,
-        )  # fmt: skip
+            alone if biased else truth,
+            step_size=0.1,
+            rounds=1,
+            local_steps=2,
+            participants=1 if biased else 2,
+            replacement=replacement,
+            start=(U, V),
+            rng=seed,
+        )
         moved = np.concatenate([trace.state[name].ravel() for name in "UV"])
         moves.append((moved - np.concatenate([U.ravel(), V.ravel()])) @ mean / (mean @ mean))
     return Mean(
-        moves, equals=1.0, quantity="mean move over E of (13)",
-        name=f"rounds drawn with{'' if replacement else 'out'} replacement", strength=PROVED,
-    )  # fmt: skip
+        moves,
+        equals=1.0,
+        quantity="mean move over E of (13)",
+        name=f"rounds drawn with{'' if replacement else 'out'} replacement",
+        strength=PROVED,
+    )
 
 
 @statement(
@@ -257,6 +291,8 @@ def _sampled(budget, rng, replacement, first=0.0) -> Mean:
     r" \mathbb E_t[U_{t+1}] = \frac1M\sum_m\mathbb E_t[U_{t,m,\tau}]",
     plain="Local steps follow the gradient up to a factor, the server the mean over all clients.",
     negative_control={"power": 2.0},
+    stronger={"power": 0},
+    expected="misprint",
 )
 def eq11_13(budget, rng, *, power=1.0, first=0.0):
     """Enumerate items, paths of items, and participants; the factor is d to a power, inverted.
@@ -264,17 +300,47 @@ def eq11_13(budget, rng, *, power=1.0, first=0.0):
     Rounds are drawn as well; `first` is the share of them that client 0 takes alone.
     """
     local, overall = _unbiased(budget, rng, power)
-    for found, name in ((_residuals(rng), "(12)'s residual"), (local, "E ghat is")):
+    elsewhere = {"VU' - M*'": "(42), transposed"}
+    for found, name, phrase, printed in (
+        (_residuals(rng), "(12)'s residual", "V U' - M_*", elsewhere),
+        (local, "E ghat is", "gradient descent steps on the local losses", {}),
+    ):
         parts = [
             Identity(deviations, 1e-12, name=reading, strength=PROVED)
             for reading, deviations in found.items()
         ]
-        yield Readings(parts, name=name)
+        yield Readings(parts, name=name, phrase=phrase, printed_elsewhere=printed)
     name = "d E ghat, averaged over clients, is the gradient of L"
     yield Identity(overall, name=name, strength=PROVED)
     yield Identity(_server(budget, rng), name="(13)", strength=PROVED)
     for replacement in (True, False):
         yield _sampled(budget, rng, replacement, first)
+
+
+@statement(
+    "perfedsi.assumptionC1.twice",
+    place="Appendix C.1, after Assumption C.1",
+    hypotheses=(SAMPLING,),
+    latex=r"P(\text{a client is drawn twice}) = 1 - \prod_{j<C}\Big(1 - \frac jM\Big) \le"
+    r" \frac{C(C - 1)}{2M} \to 0 \quad (M \to \infty)",
+    plain="That a client is drawn twice in a round is unlikely where C is a constant and M large.",
+    negative_control={"pairs": Fraction(1, 4)},
+    stronger={"pairs": -1},
+)
+def twice(budget, rng, *, pairs=Fraction(1, 2)):
+    """Compare the probability with C (C - 1)/(2 M) in fractions; it is no constant's otherwise."""
+    cases = []
+    for participants, clients in product(range(1, 41), (40, 100, 500, 10**4, 10**8)):
+        none = Fraction(1)
+        for j in range(participants):
+            none *= 1 - Fraction(j, clients)
+        bound = pairs * participants * (participants - 1) / clients
+        cases.append((1 - none, bound, {"C": participants, "M": clients}))
+    yield Cases(cases, quantity="probability", name="union bound", strength=PROVED)
+    for participants, clients in ((4, 20), (20, 100), (100, 500)):
+        chance = 1.0 - float(np.prod(1.0 - np.arange(participants) / clients))
+        at = {"C": participants, "M": clients}
+        yield Fact("probability that a client is drawn twice", chance, setting=at)
 
 
 # Remark 2.2
@@ -325,7 +391,7 @@ def remark2_2(budget, rng, *, without=0):
         Identity(found, 1e-10, quantity="root mean square of W - 1", name=name, strength=strength)
         for (name, found), strength in zip(cases.items(), (PROVED, ""), strict=True)
     )
-    yield Readings([whole, linear], name="Model 2: W = 1")
+    yield Readings([whole, linear], name="Model 2: W = 1", phrase="can learn a W")
     for name, left in most.items():
         yield Fact(f"largest root mean square of V'z - 1, Z {name}", left)
 
@@ -339,10 +405,7 @@ def remark2_2(budget, rng, *, without=0):
     holds_with={"constant": True},
 )
 def remark2_2_linear(budget, rng, *, constant=False, without=0):
-    """Solve for V'z = 1; with a constant, z has an entry 1, but for so many clients without.
-
-    Exactly: of sixteen rows of Z half are 1, half are 2.
-    """
+    """Solve for V'z = 1; with a constant, z has an entry 1, but for so many clients without."""
     cases = []
     for Z, instance in _designs(budget, rng):
         if constant:
@@ -354,10 +417,8 @@ def remark2_2_linear(budget, rng, *, constant=False, without=0):
         cases, 1e-10, quantity="root mean square of W - 1", name="1 is in the columns of Z"
     )
     if not constant:
-        z = _exact.fractions([1, 2] * 8)
-        ones = _exact.fractions([1] * 16)
-        left = ones @ ones - (z @ ones) ** 2 / (z @ z)
         yield Cases(
-            [(left, Fraction(0), {"z": [1, 2] * 8, "V": float((z @ ones) / (z @ z))})],
-            quantity="least sum of (V'z - 1)^2", name="in fractions",
-        )  # fmt: skip
+            [(*sides_of_ones(), {"z": [1, 2] * 8, "V": "3/5"})],
+            quantity="least sum of (V'z - 1)^2",
+            name="in fractions",
+        )

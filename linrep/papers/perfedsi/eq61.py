@@ -8,8 +8,9 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Identity, Readings, statement
-from linrep.papers.perfedsi import _exact, _instances
+from linrep.papers.perfedsi import _instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi.counterexamples.eq61 import sides
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -38,10 +39,18 @@ def _limits(bound):
         needs = _instances.event(truth, U, V)
         found = needs.norms
         right = float(bound(_instances.setting_of(truth, found), loss))
-        yield slope * (1.0 - 1e-12) / right, 1.0, {
-            "c": found, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss,
-            "max L_m/L": needs.loss * unit**2 / loss,
-        }  # fmt: skip
+        yield (
+            slope * (1.0 - 1e-12) / right,
+            1.0,
+            {
+                "c": found,
+                "error": error,
+                "sigma_1": unit,
+                "c_z": c_z,
+                "L": loss,
+                "max L_m/L": needs.loss * unit**2 / loss,
+            },
+        )
 
 
 def _searched_61(budget, rng, bound, name):
@@ -73,9 +82,14 @@ def _growth(budget, rng, predicted) -> Exponent:
             samples[place].append(slope)
         losses.append(column)
     return Exponent(
-        np.median(losses, axis=0), samples, equals=predicted, rng=rng, along="L", of="|grad L|",
+        np.median(losses, axis=0),
+        samples,
+        equals=predicted,
+        rng=rng,
+        along="L",
+        of="|grad L|",
         name="power of L in |grad L|",
-    )  # fmt: skip
+    )
 
 
 def _units(bound):
@@ -91,9 +105,12 @@ def _units(bound):
 def _plugged(drift):
     """Yield the steps of (62), with drift for 10, over c, c_z, mu >= 1."""
     for c, c_z, mu, (p, k), d in product(
-        np.geomspace(1.0, 1e3, 7).tolist(), (1.0, 2.0, 1e3), (1.0, 10.0, 1e3),
-        ((1, 1), (2, 1), (4, 2), (50, 50)), (1, 4, 1000),
-    ):  # fmt: skip
+        np.geomspace(1.0, 1e3, 7).tolist(),
+        (1.0, 2.0, 1e3),
+        (1.0, 10.0, 1e3),
+        ((1, 1), (2, 1), (4, 2), (50, 50)),
+        (1, 4, 1000),
+    ):
         s = theory.Setting(d=d, p=p, k=k, c=c, mu=mu, c_z=c_z)
         at = {"c": c, "c_z": c_z, "mu": mu, "k": p, "r": k, "d": d}
         beta = c_z * (6.0 * c**2 + 2.0)
@@ -115,21 +132,18 @@ def _second_moments(lowest):
         s = theory.Setting(d=d, p=max(2, k), k=k, c=c, mu=mu)
         both = theory.second_moments(s, step_size=1.0, local_steps=1, participants=C, loss=1.0)
         right = s.p * s.k / s.d * s.c * s.mu**2
-        yield 0.5 * float(sum(both)) * (1.0 - 1e-12), right, {
-            "d": d, "r": k, "c": c, "mu": mu, "C": C, "ratio": 0.5 * float(sum(both)) / right,
-        }  # fmt: skip
-
-
-def _in_fractions(factor, root) -> Cases:
-    """Compare the squares of (61)'s sides at V = V*, U = U*/2 and nearer, c = 1."""
-    cases = []
-    for error in (Fraction(-1, 2), Fraction(-1, 100), Fraction(-1, 10**4)):
-        state = _exact.of_sides(Fraction(1), error=error)
-        in_U, in_V = state.gradient()
-        loss = state.loss()
-        right = 4 * loss if root else loss**2
-        cases.append((in_U @ in_U + in_V @ in_V, Fraction(factor) ** 2 * right, state.plain()))
-    return Cases(cases, quantity="|grad L|^2", name="squares in fractions, c = 1")
+        yield (
+            0.5 * float(sum(both)) * (1.0 - 1e-12),
+            right,
+            {
+                "d": d,
+                "r": k,
+                "c": c,
+                "mu": mu,
+                "C": C,
+                "ratio": 0.5 * float(sum(both)) / right,
+            },
+        )
 
 
 @statement(
@@ -170,15 +184,27 @@ def eq61(budget, rng, *, root=False, items=1, factor=1.0):
     yield Readings(
         [Cases(cases, quantity="lhs/rhs", name=name) for name, cases in limits],
         name="second inequality, norms at their limit",
+        phrase="c sqrt(c_z) sigma_1 L",
+        printed_elsewhere={} if root else {"c sqrt(c_z sigma_1 L) as (60) uses it": "(60)"},
     )
     yield _searched_61(budget, rng, second, "second inequality, searched")
-    yield _in_fractions(factor, root)
+    if not root:
+        yield Cases(
+            [
+                (left, Fraction(factor) ** 2 * right, {"error": str(error)})
+                for error in (Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**4))
+                for left, right in [sides(error)]
+            ],
+            quantity="|grad L|^2",
+            name="squares in fractions, c = 1",
+        )
     yield _growth(budget, rng, 0.5 if root else 1.0)
     yield Identity(_units(bound), 1e-9, name="the same in every unit of M*")
     yield Cases(
-        _second_moments(items), quantity="lhs of (60)'s last term",
+        _second_moments(items),
+        quantity="lhs of (60)'s last term",
         name=f"Lemma C.7 gives (60)'s last term, d >= {items}",
-    )  # fmt: skip
+    )
     yield Cases(_plugged(10.0), quantity="lhs/rhs", name="(62) for c, c_z, mu >= 1")
     yield Fact("largest |grad L| over c sqrt(c_z sigma_1 L)", max(case[0] for case in half))
     yield Fact(

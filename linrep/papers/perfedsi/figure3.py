@@ -25,15 +25,23 @@ D, P, K = FIGURE.d, FIGURE.p, FIGURE.k
 MODELS = {"Z": "side", "one-hot": "one-hot", "global model": "one model"}
 #: Other choices of what is open, the product of step size, local steps and rounds held.
 VARIED: tuple[dict[str, Any], ...] = (
-    {"step_size": 0.1, "rounds": 60_000}, {"step_size": 1.0, "rounds": 6_000},
-    {"local_steps": 1, "rounds": 100_000}, {"local_steps": 20, "rounds": 5_000},
-    {"participants": 1}, {"participants": 20},
-)  # fmt: skip
+    {"step_size": 0.1, "rounds": 60_000},
+    {"step_size": 1.0, "rounds": 6_000},
+    {"local_steps": 1, "rounds": 100_000},
+    {"local_steps": 20, "rounds": 5_000},
+    {"participants": 1},
+    {"participants": 20},
+)
 SUCCESS = 1e-3  # of the loss over that of the start
 FLOOR = 1e-24  # from which on rounding is seen
 RECORDS = 40
-RUNS = (("Z", "random"), ("Z", "near"), ("one-hot", "random"), ("one-hot", "near"),
-        ("global model", "random"))  # fmt: skip
+RUNS = (
+    ("Z", "random"),
+    ("Z", "near"),
+    ("one-hot", "random"),
+    ("one-hot", "near"),
+    ("global model", "random"),
+)
 
 
 def instance(seed: int, per_client: int = FIGURE.per_client) -> lr.Observations:
@@ -54,9 +62,13 @@ def losses(seen, model, start, seed, *, records=1, **changes) -> np.ndarray:
     """
     figure = FIGURE.changed(changes)
     trace = figure.descend(
-        seen, MODELS[model], start, near=np.random.default_rng([seed, 1]), seed=seed,
+        seen,
+        MODELS[model],
+        start,
+        near=np.random.default_rng([seed, 1]),
+        seed=seed,
         record=figure.rounds // records,
-    )  # fmt: skip
+    )
     found = np.full(records + 1, np.inf)  # where it diverged
     found[: len(trace["error"])] = (trace["error"] / trace["error"][0]) ** 2
     return found
@@ -66,9 +78,13 @@ def most(successes, name, *, expected=True, setting=None) -> Frequency:
     """Return the part that more than half of the runs succeed, or fail."""
     wins, count = int(np.sum(successes)), len(successes)
     return Frequency(
-        count - wins if expected else wins, count, 0.5, name=name, setting=setting or {},
+        count - wins if expected else wins,
+        count,
+        0.5,
+        name=name,
+        setting=setting or {},
         quantity="share of runs that fail" if expected else "share of runs that succeed",
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -98,7 +114,9 @@ def figure3(budget, rng, *, per_client=FIGURE.per_client):
     for start in ("random", "near"):
         yield _straight(paths, start)
     yield Readings(
-        [most(table[run], ", ".join(run), expected=False) for run in RUNS[2:]], name="without Z"
+        [most(table[run], ", ".join(run), expected=False) for run in RUNS[2:]],
+        name="without Z",
+        phrase="without side information",
     )
     often = table[table["least"] >= K]
     if len(often):
@@ -125,9 +143,11 @@ def _straight(paths, start) -> Paired:
             found.append(float(np.sum((logs - np.polyval(np.polyfit(x, logs, 1), x)) ** 2)))
     # Where no run converges a single "never" leaves it undecided, and levels as they are.
     return Paired(
-        linear or [np.inf], power or [np.inf], quantity="median ratio of squared residuals",
+        linear or [np.inf],
+        power or [np.inf],
+        quantity="median ratio of squared residuals",
         name=f"log L linear in t, {start}",
-    )  # fmt: skip
+    )
 
 
 def _varied(rng, count):
@@ -152,12 +172,16 @@ def _curves(paths) -> pd.DataFrame:
         middle = np.median([path for own, path in paths if own == run], axis=0)[kept]
         frames.append(
             pd.DataFrame(
-                {"panel": f"{run[1]} start", "series": run[0],
-                 "x": kept * (FIGURE.rounds // RECORDS),
-                 "y": np.maximum(middle, FLOOR), "xlabel": "rounds",
-                 "ylabel": "median loss over the start's"}
+                {
+                    "panel": f"{run[1]} start",
+                    "series": run[0],
+                    "x": kept * (FIGURE.rounds // RECORDS),
+                    "y": np.maximum(middle, FLOOR),
+                    "xlabel": "rounds",
+                    "ylabel": "median loss over the start's",
+                }
             )
-        )  # fmt: skip
+        )
     return pd.concat(frames, ignore_index=True)
 
 
@@ -184,9 +208,13 @@ def whatsoever(
         best = int(np.argmin(ends))
         example = {"start": start, "seed": seeds[best], "loss over start's": float(ends[best])}
         yield Frequency(
-            int(np.sum(ends < SUCCESS)), count, allowed, quantity="share of runs that converge",
-            name=f"{start} start", setting=example,
-        )  # fmt: skip
+            int(np.sum(ends < SUCCESS)),
+            count,
+            allowed,
+            quantity="share of runs that converge",
+            name=f"{start} start",
+            setting=example,
+        )
 
 
 @statement(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Exponent, Fact, Readings, search, statement
+from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact, _instances
+from linrep.claims.instances import search_instances
+from linrep.papers.perfedsi import _instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi._terms import rounded
+from linrep.papers.perfedsi.counterexamples.lemmac5 import sides
 from linrep.theory import perfedsi as theory
 
 
@@ -46,7 +49,11 @@ _REGIONS = {
     "gamma with c_z^3": (True, 1.0, 3.0),
     "root of gamma": (True, 0.5, 2.0),
     "root of gamma with c_z^3": (True, 0.5, 3.0),
-    "root of gamma with c_z^4": (True, 0.5, 4.0),
+}
+_ELSEWHERE = {
+    "gamma with c_z^3": "(56)",
+    "root of gamma": "(21)",
+    "root of gamma with c_z^3": "(21) and (56)",
 }
 _SEARCHED = ("orthonormal U*, V*", "scaled U*, V*", "root of gamma")
 
@@ -68,11 +75,21 @@ def _region(budget, rng, reading):
             U, V = _moved(truth, factors, size, rng)
             loss, slope = _instances.sizes(truth, U, V)
             clients = 0.5 * np.sum((truth.Z @ (U @ V.T - truth.M).T) ** 2, axis=1)
-            yield gamma * loss / slope**2, 1.0, {
-                "c": c, "c_z": c_z, "sigma_1": kappa * unit, "sigma_r": unit, "error": size,
-                "small": side, "gamma": gamma, "norms": _instances.event(truth, U, V).norms,
-                "max L_m/L": float(clients.max() / loss),
-            }  # fmt: skip
+            yield (
+                gamma * loss / slope**2,
+                1.0,
+                {
+                    "c": c,
+                    "c_z": c_z,
+                    "sigma_1": kappa * unit,
+                    "sigma_r": unit,
+                    "error": size,
+                    "small": side,
+                    "gamma": gamma,
+                    "norms": _instances.event(truth, U, V).norms,
+                    "max L_m/L": float(clients.max() / loss),
+                },
+            )
 
 
 def _in_fractions() -> Readings:
@@ -83,15 +100,14 @@ def _in_fractions() -> Readings:
     """
     parts = []
     for name, (_, power, c_z_power) in _REGIONS.items():
-        c, c_z = (Fraction(10), 1) if power == 1.0 else (Fraction(1), 4)
-        gamma = 1 / (c * Fraction(c_z) ** int(c_z_power))
+        c, c_z = (10, 1) if power == 1.0 else (1, 4)
+        gamma = Fraction(1, c * c_z ** int(c_z_power))
         edge = gamma if power == 1.0 else Fraction(1, 2 ** int(c_z_power))
-        state = _exact.of_items(1 / edge, error=Fraction(1, 1000), z=Fraction(1, int(c_z**0.5)))
-        in_U, in_V = state.gradient()
-        at = state.plain() | {"gamma": str(gamma), "c": str(c), "c_z": c_z}
-        left, right = gamma * state.loss(), in_U @ in_U + (in_V @ in_V)
-        parts.append(Cases([(left, right, at)], quantity="gamma L", name=name))
-    return Readings(parts, name="region, in fractions")
+        at = {"d": 16, "k": 1, "r": 1, "gamma": str(gamma), "c": str(c), "c_z": c_z}
+        parts.append(Cases([(*sides(edge, gamma, c_z), at)], quantity="gamma L", name=name))
+    return Readings(
+        parts, name="region, in fractions", phrase="gamma", printed_elsewhere=_ELSEWHERE
+    )
 
 
 def _edges(truth, U, V, orthonormal):
@@ -106,7 +122,7 @@ def _edges(truth, U, V, orthonormal):
 
 
 def _flat(c, c_z):
-    """Return numbers for `unpack` at d = p = 2: U of norm c, V* where Z is weakest."""
+    """Return numbers for `read` at d = p = 2: U of norm c, V* where Z is weakest."""
     Z = np.diag(np.sqrt([2.0 / c_z, 2.0 * c_z]))
     e_1, e_2 = np.eye(2)
     return np.concatenate([[3.0], Z.ravel(), e_1, e_1, e_2, np.zeros(2), [c]])
@@ -118,17 +134,28 @@ _FLATTEST = [
 ]
 
 
+class _InRegion(NamedTuple):
+    """A c of 1 or more, and an instance."""
+
+    c: float
+    instance: _instances.Instance | None
+
+    @classmethod
+    def read(cls, reader, shape):
+        """Return them, of numbers that are read."""
+        return cls(1.0 + min(abs(reader.number()), 99.0), _instances.read(reader, shape))
+
+
 def _searched(budget, rng, reading):
     """Search the region, V being scaled to its edge and U the other way; c is 1 or more."""
     orthonormal, power, c_z_power = _REGIONS[reading]
 
-    def lhs_rhs(shape, x):
-        instance = _instances.unpack(shape, x[1:])
+    def sides_of(at: _InRegion):
+        instance = at.instance
         if instance is None or _instances.relative_loss(*instance) < 1e-12:
             return None
         truth, U, V = instance
-        setting = _instances.setting_of(truth, 1.0 + min(abs(float(x[0])), 99.0))
-        gamma = theory.pl_constant(setting, c_z_power=c_z_power)
+        gamma = theory.pl_constant(_instances.setting_of(truth, at.c), c_z_power=c_z_power)
         in_U, in_V = _edges(truth, U, V, orthonormal)
         if min(in_U, in_V) == 0.0 or in_U * in_V < gamma ** (2.0 * power):
             return None
@@ -136,24 +163,52 @@ def _searched(budget, rng, reading):
         loss, slope = _instances.sizes(truth, U / scale, V * scale)
         return gamma * loss, slope**2
 
-    return search(
-        lhs_rhs, _instances.SHAPES[:2], lambda shape: _instances.length(shape) + 1, budget, rng,
+    return search_instances(
+        sides_of,
+        _instances.SHAPES[:2],
+        _InRegion.read,
+        budget,
+        rng,
         name=reading,
         known=[(shape, np.concatenate([[9.0], x])) for shape, x in _FLATTEST],
-    )  # fmt: skip
+    )
 
 
-def _with_norms(budget, rng, bound, name, **options):
+def _with_norms(budget, rng, bound, name, *, region=(32.0, 1.0), **options):
     """Search bound(setting) L <= ||grad L||^2 where norms are at most c sqrt(sigma_1), L small."""
 
     def lhs_rhs(truth, U, V):
         setting = _instances.setting_of(truth, _instances.event(truth, U, V).norms)
         loss, slope = _instances.sizes(truth, U, V)
-        if not 1e-12 < 32.0 * setting.c_z * loss / setting.smallest**2 <= 1.0:
+        near, power = region
+        if not 1e-12 < near * setting.c_z**power * loss / setting.smallest**2 <= 1.0:
             return None
         return bound(setting) * loss, slope**2
 
     return _instances.searched(lhs_rhs, budget, rng, name=name, known=_FLATTEST, **options)
+
+
+def _corners(bound, near, near_power):
+    """Yield the bound over ||grad L||^2/L where it is sharp, in closed form, d = 2 and r = 1 or 2.
+
+    First U at an angle to U* with the sine 1/4, V = cos/c, L = 1/32. Then small errors with U = c
+    times a frame and V as small as the product allows. At last U = V = 0, where nothing moves.
+    """
+    for c in (1.0, 2.0**40):
+        if near / 32.0 <= 1.0:
+            sine, cosine = 0.25, np.sqrt(15.0) / 4.0
+            slope = (sine * cosine / c) ** 2  # in V nothing: U'(U cos - U*) = 0
+            at = theory.Setting(d=2, p=1, k=1, c=c)
+            yield bound(at) * sine**2 / 2.0 / slope, 1.0, {"c": c, "sine": sine}
+    for c, condition, c_z in product((1.0, 2.0**40), (1.0, 2.0**80), (1.0, 2.0**80)):
+        at = theory.Setting(d=2, p=2, k=2, smallest=1.0 / condition, c=c, c_z=c_z)
+        slope = 2.0 / (c_z * c**2 * condition**2)
+        yield rounded(bound(at) / slope), 1.0, {"c": c, "condition": condition, "c_z": c_z}
+    for c_z in (1.0, 2.0**9, 2.0**41, 2.0**81):  # L = 1/(2 c_z)
+        if near * c_z**near_power <= 2.0 * c_z:
+            yield np.inf, 1.0, {"U": 0, "V": 0, "c_z": c_z}
+        else:
+            yield 0.0, 1.0, {"U": 0, "V": 0, "c_z": c_z, "L": "too large"}
 
 
 def _at_the_limit(bound, rng):
@@ -162,9 +217,10 @@ def _at_the_limit(bound, rng):
     V is as small as the product allows then.
     """
     for c, (c_z, kappa), aligned in product(
-        (1.0, 2.0, 5.0, 20.0, 100.0), ((1.0, 1.0), (4.0, 1.0), (1.0, 10.0), (16.0, 100.0)),
+        (1.0, 2.0, 5.0, 20.0, 100.0),
+        ((1.0, 1.0), (4.0, 1.0), (1.0, 10.0), (16.0, 100.0)),
         (False, True),
-    ):  # fmt: skip
+    ):
         truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=aligned)
         flattest = _flattest(truth, *_instances.split(truth, c * np.sqrt(kappa), "U"))
         at = {"c": c, "c_z": c_z, "kappa": kappa}
@@ -186,29 +242,30 @@ def _twentieth(budget, rng, factor, power, name, **options):
     return _instances.searched(lhs_rhs, budget, rng, name=name, **options)
 
 
-def _last_line(root, power):
+def _last_line(power):
     """Yield gamma against (20)'s factor of L where both alignments are as (21) says.
 
-    The squares of sigma_min(Y*'ZV) are sigma_r/c, M times that with the root; those of
-    sigma_min(U*'U) sigma_r/c, about which the text says nothing; sigma_min^2(Z) is M/c_z.
+    The squares of sigma_min(Y*'ZV) are sigma_r/c, and those of sigma_min(U*'U), about which the
+    text says nothing; sigma_min^2(Z) is M/c_z.
     """
     for n, c, c_z in product((1, 4, 20, 100), (1.0, 10.0), (1.0, 4.0, 100.0)):
         setting = theory.Setting(d=6, p=1, k=1, c=c, c_z=c_z)
         square = setting.smallest / c
-        factor = min(square * (n if root else 1), n / c_z * square / c_z**2) / n
+        factor = min(square, n / c_z * square / c_z**2) / n
         gamma = theory.pl_constant(setting, c_z_power=power)
         yield gamma * (1.0 - 1e-12), factor, {"M": n, "c": c, "c_z": c_z}
 
 
 def _last_lines() -> Readings:
-    """Return the step from (20) to the last line, for what (21) may mean."""
+    """Return the step from (20) to the last line, for what gamma may be."""
     return Readings(
         [
-            Cases(_last_line(root, power), quantity="gamma", name=f"{name}, c_z^{power}")
-            for root, name in ((False, "(21) as printed"), (True, "sqrt(M sigma_r/c)"))
+            Cases(_last_line(power), quantity="gamma", name=f"(21) as printed, c_z^{power}")
             for power in (2, 3)
         ],
         name="(20) gives the last line by (21)",
+        phrase="gamma",
+        printed_elsewhere={"(21) as printed, c_z^3": "(56)"},
     )
 
 
@@ -240,9 +297,15 @@ def _best(rng, power):
     for c, (c_z, kappa) in product((1.0, 3.0, 30.0), ((1.0, 1.0), (4.0, 2.0), (16.0, 100.0))):
         truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=True)
         flattest = _flattest(truth, *_instances.split(truth, c * np.sqrt(kappa), "U"))
-        yield flattest * c_z * c**power * kappa, 2.0 * (1.0 + 1e-9), {
-            "c": c, "c_z": c_z, "kappa": kappa,
-        }  # fmt: skip
+        yield (
+            flattest * c_z * c**power * kappa,
+            2.0 * (1.0 + 1e-9),
+            {
+                "c": c,
+                "c_z": c_z,
+                "kappa": kappa,
+            },
+        )
 
 
 def _slopes(budget, rng, claimed) -> list[Exponent]:
@@ -260,10 +323,15 @@ def _slopes(budget, rng, claimed) -> list[Exponent]:
             samples.append(column)
         parts.append(
             Exponent(
-                values, samples, at_most=power, rng=rng, along=name,
-                of="largest L/|grad L|^2", name=f"L/|grad L|^2 in {name}",
+                values,
+                samples,
+                at_most=power,
+                rng=rng,
+                along=name,
+                of="largest L/|grad L|^2",
+                name=f"L/|grad L|^2 in {name}",
             )
-        )  # fmt: skip
+        )
     return parts
 
 
@@ -285,13 +353,19 @@ def lemmaC5(budget, rng, *, power=1.0):
     ]
     twenty = _twentieth(budget, rng, 1.0, -2.0, "(20)")
     slopes = _slopes(budget, rng, (power, 1.0, 0.0, 2.0))
-    yield Readings(region, name="region, families")
+    yield Readings(region, name="region, families", phrase="gamma", printed_elsewhere=_ELSEWHERE)
     yield _in_fractions()
-    yield Readings([_searched(budget, rng, name) for name in _SEARCHED], name="region, searched")
+    yield Readings(
+        [_searched(budget, rng, name) for name in _SEARCHED],
+        name="region, searched",
+        phrase="gamma",
+        printed_elsewhere={"root of gamma": "(21)"},
+    )
     yield Cases(
-        _at_the_limit(theory.pl_constant, rng), quantity="gamma L/|grad L|^2",
+        _at_the_limit(theory.pl_constant, rng),
+        quantity="gamma L/|grad L|^2",
         name="norms at their limit",
-    )  # fmt: skip
+    )
     yield _with_norms(budget, rng, theory.pl_constant, "norms bounded, L small, searched")
     yield twenty
     yield _last_lines()
@@ -312,18 +386,57 @@ def lemmaC5(budget, rng, *, power=1.0):
     "and without c_z.",
     negative_control={"power": 1.0},
     corrects="perfedsi.lemmaC5",
+    stronger={
+        "power": -1,
+        "c_z_power": -1,
+        "condition_power": -1,
+        "factor": 1,
+        "near": -1,
+        "near_power": -1,
+        "twice": 1,
+    },
 )
-def lemmaC5_corrected(budget, rng, *, power=2.0):
-    """Search both; the power is that of c. No other power does: the factor is at most 2."""
-    near = partial(theory.pl_constant_near, power=power)
+def lemmaC5_corrected(
+    budget,
+    rng,
+    *,
+    power=2.0,
+    c_z_power=1.0,
+    condition_power=1.0,
+    factor=1.125,
+    near=32.0,
+    near_power=1.0,
+    twice=2.0,
+):
+    """Search both; powers are those of c, c_z and kappa. No other do: the factor is at most 2.
+
+    L is at most sigma_r^2/(near c_z^near_power); `twice` stands in (20).
+    """
+
+    def bound(setting):
+        condition = setting.largest / setting.smallest
+        scale = setting.c_z ** (1.0 - c_z_power) * condition ** (1.0 - condition_power)
+        return factor / 1.125 * theory.pl_constant_near(setting, power=power) * scale
+
+    region = near, near_power
     yield Cases(
-        _at_the_limit(near, rng), quantity="bound L/|grad L|^2", name="norms at their limit",
+        _at_the_limit(bound, rng),
+        quantity="bound L/|grad L|^2",
+        name="norms at their limit",
         strength=PROVED,
-    )  # fmt: skip
+    )
     name = "norms bounded, L small, searched"
-    yield _with_norms(budget, rng, near, name, strength=PROVED)
-    yield _twentieth(budget, rng, 2.0, 0.0, "(20) with 2/M", strength=PROVED)
+    yield _with_norms(budget, rng, bound, name, region=region, strength=PROVED)
+    yield _twentieth(budget, rng, twice, 0.0, "(20) with 2/M", strength=PROVED)
     yield Cases(
-        _best(rng, power), quantity="|grad L|^2/L over sigma_r^2/(c_z c^2 sigma_1)",
-        name="the factor is at most 2", strength=PROVED,
-    )  # fmt: skip
+        _best(rng, power),
+        quantity="|grad L|^2/L over sigma_r^2/(c_z c^2 sigma_1)",
+        name="the factor is at most 2",
+        strength=PROVED,
+    )
+    yield Cases(
+        _corners(bound, *region),
+        quantity="bound L/|grad L|^2",
+        name="where it is sharp",
+        strength=PROVED,
+    )

@@ -5,34 +5,44 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import partial
 from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from linrep.claims import Cases, Curve, Fact, Identity, Readings, Together, search, statement
+from linrep.claims import Cases, Curve, Fact, Identity, Readings, Together, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi._exact import FRAME, ONE, Exact, fractions
+from linrep.claims.instances import search_instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
-from linrep.papers.perfedsi._instances import SHAPES, event, length, setting_of, unpack
+from linrep.papers.perfedsi._instances import SHAPES, event, read, setting_of
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
 
-def _two_points(shape, x):
-    """Return a truth and two iterates, and the least c that has both in the region."""
-    size = length(shape)
-    first = unpack(shape, x[:size])
-    if first is None:
+class _Points(NamedTuple):
+    """A truth, two iterates, the least c that has both in the region, their squared distance."""
+
+    truth: SideInformationCompletion
+    first: tuple
+    second: tuple
+    c: float
+    distance: float
+
+
+def _read_points(reader, shape) -> _Points | None:
+    """Return a truth and two iterates."""
+    found = read(reader, shape)
+    size = 10.0 ** -min(abs(reader.number()), 3.0)
+    in_U, in_V = (reader.numbers(shape[rows], shape["k"]) for rows in "dp")
+    if found is None:
         return None
-    truth, U1, V1 = first
-    moves = 10.0 ** -min(abs(float(x[size])), 3.0) * x[size + 1 :]
-    U2 = U1 + moves[: U1.size].reshape(U1.shape)
-    V2 = V1 + moves[U1.size :].reshape(V1.shape)
+    truth, U1, V1 = found
+    U2, V2 = U1 + size * in_U, V1 + size * in_V
     c = max(event(truth, U, V).norms for U, V in ((U1, V1), (U2, V2)))
     distance = np.sum((U1 - U2) ** 2) + np.sum((V1 - V2) ** 2)
     if distance < 1e-8 * max(np.sum(A**2) for A in (U1, U2, V1, V2)):
         return None  # rounding
-    return truth, (U1, V1), (U2, V2), c, float(distance)
+    return _Points(truth, (U1, V1), (U2, V2), c, float(distance))
 
 
 def _change(truth, first, second):
@@ -56,40 +66,42 @@ def _smooth_cases(budget, bound):
         size = np.array([[c * root]])
         second = (1.0 - step) * size
         right = 0.5 * bound(setting_of(truth, c)) ** 2 * 2.0 * (step * c * root) ** 2
-        yield _change(truth, (size, size), (second, second)) / right, 1.0, {
-            "c": c, "step": step, "sigma_1": root**2, "c_z": theory.scaling(truth.Z).c_z,
-        }  # fmt: skip
+        yield (
+            _change(truth, (size, size), (second, second)) / right,
+            1.0,
+            {
+                "c": c,
+                "step": step,
+                "sigma_1": root**2,
+                "c_z": theory.scaling(truth.Z).c_z,
+            },
+        )
 
 
 def _smooth(budget, rng, bound, name="(22)", *, least=0.0, strength=PROVED):
     """Yield (22) with a beta, for c from `least` on: scalars, and a search."""
 
-    def lhs_rhs(shape, x):
-        found = _two_points(shape, x)
-        if found is None:
-            return None
-        truth, first, second, c, distance = found
-        beta = bound(setting_of(truth, max(c, least)))
-        return _change(truth, first, second), 0.5 * beta**2 * distance
-
-    def twice(shape):
-        return length(shape) + 1 + (shape["d"] + shape["p"]) * shape["k"]
+    def sides(at: _Points):
+        beta = bound(setting_of(at.truth, max(at.c, least)))
+        return _change(at.truth, at.first, at.second), 0.5 * beta**2 * at.distance
 
     scalars = [case for case in _smooth_cases(budget, bound) if case[2]["c"] >= least]
     yield Cases(scalars, quantity="lhs/rhs", name=f"{name}, scalars", strength=strength)
     name = f"{name}, searched"
-    yield search(lhs_rhs, SHAPES[:2], twice, budget, rng, name=name, strength=strength)
+    yield search_instances(
+        sides, SHAPES[:2], _read_points, budget, rng, name=name, strength=strength
+    )
 
 
 def _in_fractions(across, constant) -> Cases:
-    """Compare both sides of (22) at U = c u, V = -c, M* = u and a step of 1/1000 towards 0."""
+    """Compare both sides of (22) at U = c, V = -c, M* = 1 and a step of 1/1000 towards 0.
+
+    Both gradients are c (c^2 + 1) in size.
+    """
     c, step = Fraction(31, 50), Fraction(1, 1000)
-    Z = fractions([[1]])
-    points = [Exact(FRAME, ONE, Z, size * FRAME, -size * ONE) for size in (c, c - step)]
-    (one, also), (other, too) = (point.gradient() for point in points)
-    left = sum((one - other) ** 2) + sum((also - too) ** 2)
+    left = 2 * ((c**3 + c) - ((c - step) ** 3 + c - step)) ** 2
     right = ((12 + Fraction(across)) * c**4 + Fraction(constant)) * 2 * step**2
-    at = points[0].plain() | {"c": str(c), "step": str(step)}
+    at = {"c": str(c), "step": str(step), "d": 1, "k": 1, "r": 1}
     return Cases([(left, right, at)], quantity="change of the gradient", name="(22) in fractions")
 
 
@@ -131,69 +143,92 @@ def _picture(cases):
         .groupby(["step", "x"], as_index=False)["y"]
         .max()
         .assign(
-            panel="(22), scalars", xlabel="c", ylabel="left over right",
+            panel="(22), scalars",
+            xlabel="c",
+            ylabel="left over right",
             series=lambda found: [f"step {step:g}" for step in found["step"]],
         )
-    )  # fmt: skip
+    )
 
 
 def _reading(budget, rng, across, constant, least, name) -> Together:
-    """Return (22), its constant and (24) for c from `least` on."""
+    """Return (22) and its constant for c from `least` on."""
     bound = partial(theory.smoothness, factor=2.0 * (12.0 + across), constant=2.0 * constant)
-    quartic, square = (
-        [case for case in _first_term(budget, across, constant, power) if case[2]["c"] >= least]
-        for power in (4, 2)
-    )
     return Together(
         [
             *_smooth(budget, rng, bound, least=least),
             _exact(across, constant, least),
             *([] if least else [_in_fractions(across, constant)]),
-            Readings(
-                [
-                    Cases(quartic, quantity="lhs/rhs", name="|Z|^4, as in the next display",
-                          strength=PROVED),
-                    Cases(square, quantity="lhs/rhs", name="|Z|^2 as printed"),
-                ],
-                name="(24)",
-            ),
         ],
         name=name,
-    )  # fmt: skip
+    )
 
 
 @statement(
     "perfedsi.lemmaC6",
-    place="Lemma C.6, (22)-(24)",
+    place="Lemma C.6, (22)",
     hypotheses=COMPLETION,
     latex=r"\|U_j\|, \|V_j\| \le c\sqrt{\sigma_1} \;\Rightarrow\; \|\nabla\mathcal L_1 -"
     r" \nabla\mathcal L_2\|_F^2 \le \frac{\beta^2}2(\|U_1 - U_2\|_F^2 + \|V_1 - V_2\|_F^2),\quad"
     r" \beta^2 = c_z^2(32c^4 + 4)\sigma_1^2",
     plain="The gradient is Lipschitz where norms are at most c sqrt(sigma_1), with that beta.",
     negative_control={"across": 1.0, "own_lines": 1.0},
+    stronger={"across": -1, "constant": -1},
 )
 def lemmaC6(budget, rng, *, across=4.0, own_lines=8.0, constant=2.0):
-    """Compare along scalars, search, and try (24), which has across c^4 on dU.
+    """Compare along scalars, and search; (24) has across c^4 on dU.
 
     The final constants are the sums over both gradients: 12 + across, and constant. Definition
     3.1's event, whose c this is, implies c >= 1 where anything moves: all L_m are at most cL, and L
     is their mean. The lemma itself does not say so. The line before the last of (24) has 8 c^4
     on dU, `own_lines`, and that is enough for any c.
     """
+    own = "any c > 0, with the 8 c^4 of (24)'s line before the last"
     yield Readings(
         [
             _reading(budget, rng, across, constant, 1.0, "c is that of the event, c >= 1"),
-            _reading(budget, rng, own_lines, constant, 0.0,
-                     "any c > 0, with the 8 c^4 of (24)'s line before the last"),
+            _reading(budget, rng, own_lines, constant, 0.0, own),
             _reading(budget, rng, across, constant, 0.0, "any c > 0, as printed"),
-        ]
-    )  # fmt: skip
+        ],
+        phrase="c",
+        printed_elsewhere={own: "(24), its last line but one"},
+    )
     roots = np.sort(_excess(across, constant).roots())
     if np.isreal(roots).all():
         yield Fact("least c^2 at which beta is too small", roots[0])
         yield Fact("largest c^2 at which beta is too small", roots[1])
     bound = partial(theory.smoothness, factor=2.0 * (12.0 + across), constant=2.0 * constant)
     yield Curve(_picture(_smooth_cases(budget, bound)))
+
+
+@statement(
+    "perfedsi.eq24",
+    place="Lemma C.6, (24)",
+    hypotheses=COMPLETION,
+    latex=r"\|(U_1V_1^\top - M_*)Z^\top ZV_1 - (U_2V_2^\top - M_*)Z^\top ZV_2\|_F^2 \le"
+    r" \|Z\|_2^2\big((12c^4 + 2)\sigma_1^2\|V_1 - V_2\|_F^2 + 4c^4\sigma_1^2"
+    r"\|U_1 - U_2\|_F^2\big), \quad c \ge 1",
+    plain="The first of the two terms of the gradient's change is bounded with the square of Z's "
+    "norm.",
+    negative_control={"across": 0.5},
+    stronger={"across": -1, "constant": -1},
+    expected="misprint",
+)
+def eq24(budget, rng, *, across=4.0, constant=2.0):
+    """Compare along scalars of c >= 1, in the direction that tries them hardest."""
+    quartic, square = (
+        [case for case in _first_term(budget, across, constant, power) if case[2]["c"] >= 1.0]
+        for power in (4, 2)
+    )
+    yield Readings(
+        [
+            Cases(square, quantity="lhs/rhs", name="|Z|^2 as printed"),
+            Cases(quartic, quantity="lhs/rhs", name="|Z|^4", strength=PROVED),
+        ],
+        name="(24)",
+        phrase="the square of |Z|",
+        printed_elsewhere={"|Z|^4": "the lines before it and the next display"},
+    )
 
 
 @statement(
@@ -206,6 +241,7 @@ def lemmaC6(budget, rng, *, across=4.0, own_lines=8.0, constant=2.0):
     plain="The least Lipschitz constant of the gradient where norms are at most c sqrt(sigma_1),"
     " that serves all truths, is c_z sigma_1 (3 c^2 + 1).",
     negative_control={"factor": 0.97},
+    stronger={"factor": -1},
 )
 def lemmaC6_least_constant(budget, rng, *, factor=1.0):
     """Compare along scalars, which come as near as one likes in small steps, and search."""

@@ -7,11 +7,13 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Exponent, Fact, Search, search, statement
+from linrep.claims import Cases, Exponent, Fact, Search, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _enumeration, _exact
+from linrep.claims.instances import search_instances
+from linrep.papers.perfedsi import _enumeration
 from linrep.papers.perfedsi._hypotheses import ROUNDS
-from linrep.papers.perfedsi._states import SHAPES, alike, drawn, from_numbers, numbers, plain
+from linrep.papers.perfedsi._states import SHAPES, alike, drawn, plain, read
+from linrep.papers.perfedsi.counterexamples.lemmac7 import sides
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import State, Walks, sequences
 
@@ -32,12 +34,24 @@ def _ratios(state: State, items, step_size, participants, quantile=1.0, **powers
         return None
     *found, chance = walks.moments(limits, participants)
     bounds = theory.second_moments(
-        state.setting(limits), step_size=step_size, local_steps=items.shape[1],
-        participants=participants, loss=state.loss, mu_z=theory.scaling(state.truth.Z).mu_z,
-        mu_U=limits.rows, **powers,
-    )  # fmt: skip
-    at = {**plain(state), "step_size": step_size, "C": participants, "c": limits.c,
-          "mu_U": limits.rows, "P(G)": chance, "tau": items.shape[1]}  # fmt: skip
+        state.setting(limits),
+        step_size=step_size,
+        local_steps=items.shape[1],
+        participants=participants,
+        loss=state.loss,
+        mu_z=theory.scaling(state.truth.Z).mu_z,
+        mu_U=limits.rows,
+        **powers,
+    )
+    at = {
+        **plain(state),
+        "step_size": step_size,
+        "C": participants,
+        "c": limits.c,
+        "mu_U": limits.rows,
+        "P(G)": chance,
+        "tau": items.shape[1],
+    }
     return [float(left / right) for left, right in zip(found, bounds, strict=True)], at
 
 
@@ -58,15 +72,24 @@ def _at_random(budget, rng, powers) -> list:
     for _ in range(budget(60, 1000, 5000)):
         n, d, p = int(rng.integers(1, 5)), int(rng.integers(2, 6)), int(rng.integers(1, 4))
         state = drawn(
-            rng, n=max(n, p), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
-            error=10.0 ** rng.uniform(-3, 0.5), tilt=2.0 ** rng.uniform(-3, 3),
-        )  # fmt: skip
+            rng,
+            n=max(n, p),
+            d=d,
+            p=p,
+            k=int(rng.integers(1, min(d, p) + 1)),
+            error=10.0 ** rng.uniform(-3, 0.5),
+            tilt=2.0 ** rng.uniform(-3, 3),
+        )
         items = _enumeration.items_for(d, int(rng.integers(1, 6)), 300, rng)
         participants = int(rng.integers(1, 9))
         found = _ratios(
-            state, items, 10.0 ** rng.uniform(-4, 0), participants,
-            rng.choice([1.0, 0.9, 0.7]), **powers,
-        )  # fmt: skip
+            state,
+            items,
+            10.0 ** rng.uniform(-4, 0),
+            participants,
+            rng.choice([1.0, 0.9, 0.7]),
+            **powers,
+        )
         if found is not None:
             alone = state.truth.n == participants == 1
             sure = len(items) == d ** items.shape[1] and (alone or found[1]["P(G)"] == 1.0)
@@ -77,15 +100,12 @@ def _at_random(budget, rng, powers) -> list:
 def _searched(budget, rng, powers, strength) -> Search:
     """Search all states of small shapes, tau = 1."""
 
-    def lhs_rhs(shape, x):
-        state = from_numbers(shape, x)
-        if state is None:
-            return None
-        found = _ratios(state, sequences(shape["d"], 1), _STEP, 2, **powers)
+    def sides_of(state):
+        found = _ratios(state, sequences(state.truth.d, 1), _STEP, 2, **powers)
         return None if found is None else (max(found[0]), 1.0)
 
     shapes = SHAPES[: budget(2, 3)]
-    return search(lhs_rhs, shapes, numbers, budget, rng, name="search", strength=strength)
+    return search_instances(sides_of, shapes, read, budget, rng, name="search", strength=strength)
 
 
 def _slope(place, variable, sizes, predicted, state_of, strength) -> Exponent:
@@ -108,9 +128,11 @@ def _inside(rng, strength, factor, norm_power, loss_power):
     square = float(np.linalg.norm(state.V, 2) ** 2)
     at = {"c": limits.c, "|V|^2": square, "sigma_1": 1.0}
     yield Cases(
-        [(square, limits.c**norm_power, at)], quantity="|V|^2", strength=strength,
+        [(square, limits.c**norm_power, at)],
+        quantity="|V|^2",
+        strength=strength,
         name=f"|V|^2 <= c^{norm_power:g} sigma_1",
-    )  # fmt: skip
+    )
     mixed = drawn(rng, n=4, d=4, p=2, k=1)
     walks = Walks(mixed, sequences(4, 1), _STEP)
     losses, c = walks.regularity[0].loss[:, 0] * mixed.loss, walks.limits().c
@@ -121,12 +143,16 @@ def _inside(rng, strength, factor, norm_power, loss_power):
             (square, factor * loss * (1.0 + 1e-9), {"|E z|^2": square, "L_m": loss})
             for square, loss in zip(squares, losses, strict=True)
         ],
-        quantity="|E z_m|^2", strength=strength, name=f"|E z_m|^2 <= {factor:g} L_m",
-    )  # fmt: skip
+        quantity="|E z_m|^2",
+        strength=strength,
+        name=f"|E z_m|^2 <= {factor:g} L_m",
+    )
     yield Cases(
         [(loss, c**loss_power * mixed.loss, {"L_m": loss, "L": mixed.loss}) for loss in losses],
-        quantity="L_m", strength=strength, name=f"L_m <= c^{loss_power:g} L",
-    )  # fmt: skip
+        quantity="L_m",
+        strength=strength,
+        name=f"L_m <= c^{loss_power:g} L",
+    )
 
 
 def _in_fractions(strength, factor, norm_power, loss_power) -> Cases:
@@ -134,19 +160,14 @@ def _in_fractions(strength, factor, norm_power, loss_power) -> Cases:
 
     c is a power of 4: its powers that are halves of whole ones are rational.
     """
-    c, eta = Fraction(4), Fraction(1, 1000)
-    state = _exact.of_sides(c)
-    limits = _exact.Limits(c, Fraction(2))
-    (found,) = state.round(eta, limits)
-    d = len(found)
-    moves = [sum((U - state.U) ** 2) * kept for U, _, kept in found]
-    right = Fraction(factor) * Fraction(2) ** round(2 * (norm_power + loss_power))
-    right *= eta**2 * (Fraction(1, d) + Fraction(1, d**2)) * state.loss()
-    at = state.plain() | {"c": 4, "eta": str(eta), "P(G)": sum(k for *_, k in found) / d}
+    at = {"d": 16, "k": 1, "r": 1, "c": 4, "mu": 2, "eta": "1/1000", "P(G)": 1}
+    bound = sides(Fraction(factor), Fraction(norm_power + loss_power))
     return Cases(
-        [(sum(moves) / d, right, at)], quantity="E|U+ - U|^2", name="U, in fractions, c = 4",
+        [(*bound, at)],
+        quantity="E|U+ - U|^2",
+        name="U, in fractions, c = 4",
         strength=strength,
-    )  # fmt: skip
+    )
 
 
 def _needed(on_side) -> tuple[float, float]:
@@ -199,4 +220,5 @@ lemma_c7.corrected(
     "(c^2 + mu_U), times eta^2 tau^2 k L.",
     constants={"factor": 2.0, "norm_power": 2.0, "loss_power": 1.0},
     negative_control={"norm_power": 0.0},
+    stronger={"factor": -1, "norm_power": -1, "loss_power": -1},
 )

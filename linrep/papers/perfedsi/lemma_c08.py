@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Identity, Readings, Search, search, statement
-from linrep.papers.perfedsi import _enumeration, _exact
+from linrep.claims import Cases, Identity, Readings, Search, Together, statement
+from linrep.claims.instances import search_instances
+from linrep.papers.perfedsi import _enumeration
 from linrep.papers.perfedsi._drift import case_of, largest_step, random_walks, sizes_of, unit_of
-from linrep.papers.perfedsi._hypotheses import COMPLETION
-from linrep.papers.perfedsi._states import SHAPES, aligned, alike, edge, from_numbers, numbers
-from linrep.theory.perfedsi_rounds import Walks, sequences
+from linrep.papers.perfedsi._hypotheses import SHORT_STEPS, WITHIN
+from linrep.papers.perfedsi._states import SHAPES, aligned, alike, edge, read
+from linrep.papers.perfedsi.counterexamples.lemmac8_indicators import sides
+from linrep.theory.perfedsi_rounds import State, Walks, sequences
 
 _STEP = 1e-3
 _SIDES = (1, 2, 4, 8, 16)
@@ -31,43 +35,50 @@ def _first_size(state, step_size) -> float:
     return float(sizes_of(walks, limits, 1).max())
 
 
-def _along_p(budget, factor, p_power):
-    """Yield what the first step needs as side information grows, against the bound.
+def _first_steps(budget, factor, p_power, weights) -> Cases:
+    """Compare the first step with the bound as side information grows.
 
-    In both readings: d before one term of a_{t,s}, or before both.
+    Weights are those of the server's gradient in a_{t,s}: 1 as in (43), d as printed.
     """
-    first: list = []
-    both: list = []
-    lines, sides = [], _SIDES[: budget(4, 5)]
+    cases = []
+    for family, p in product((alike, aligned), _SIDES[: budget(4, 5)]):
+        state = family(p, 8)
+        walks, limits = _first(state)
+        unit, at = unit_of(state, limits, _STEP, 0.0), case_of(state, limits, _STEP)
+        grown = sizes_of(walks, limits, 1, weights) - sizes_of(walks, limits, 0, weights)
+        cases.append((grown.max() / unit / (factor * p**p_power), 1.0, at))
+    name = "first step, k from 1 on"
+    return Cases(cases, quantity="lhs/rhs", name=name)
+
+
+def _along_p(budget, p_power):
+    """Yield what the first step needs as side information grows."""
+    sides_of_z = _SIDES[: budget(4, 5)]
     for name, family in (("all alike", alike), ("along the truth", aligned)):
         needed = []
-        for p in sides:
-            state = family(p, 8)
-            walks, limits = _first(state)
-            unit, at = unit_of(state, limits, _STEP, 0.0), case_of(state, limits, _STEP)
+        for p in sides_of_z:
+            walks, limits = _first(state := family(p, 8))
+            unit = unit_of(state, limits, _STEP, 0.0)
             needed.append(sizes_of(walks, limits, 1).max() / unit)
-            grown = sizes_of(walks, limits, 1, 8.0) - sizes_of(walks, limits, 0, 8.0)
-            first.append((needed[-1] / (factor * p**p_power), 1.0, at))
-            both.append((grown.max() / unit / (factor * p**p_power), 1.0, at))
         name = f"drift (clients {name})"
-        lines.append(_enumeration.power_of(name, "k", sides, needed, p_power, at_most=True))
-    found = [
-        Cases(first, quantity="lhs/rhs", name="factor d before the first term"),
-        Cases(both, quantity="lhs/rhs", name="factor d before both terms"),
-    ]
-    yield Readings(found, name="first step, k from 1 on")
-    yield from lines
+        yield _enumeration.power_of(name, "k", sides_of_z, needed, p_power, at_most=True)
+
+
+class _Step(NamedTuple):
+    """A state, and how much shorter than the largest a step is, in powers of ten."""
+
+    shorter: float
+    state: State | None
 
 
 def _searched(budget, rng, factor, p_power) -> Search:
     """Search all states of small shapes for the first step."""
 
-    def lhs_rhs(shape, x):
-        state = from_numbers(shape, x[1:])
-        if state is None:
+    def sides(step: _Step):
+        if step.state is None:
             return None
-        start = _enumeration.start_of(state).limits()
-        step_size = largest_step(state, start) * 10.0 ** -abs(x[0])
+        state, start = step.state, _enumeration.start_of(step.state).limits()
+        step_size = largest_step(state, start) * 10.0 ** -abs(step.shorter)
         walks, limits = _first(state, step_size)
         right = factor * unit_of(state, limits, step_size, p_power)
         usable = limits.c < _enumeration.OVERFLOW and np.isfinite(right) and right > 0.0
@@ -77,90 +88,100 @@ def _searched(budget, rng, factor, p_power) -> Search:
             return None
         return float(sizes_of(walks, limits, 1).max() / right), 1.0
 
-    return search(
-        lhs_rhs,
-        SHAPES[: budget(2, 3)],
-        lambda shape: numbers(shape) + 1,
-        budget,
-        rng,
-        name="search",
-    )
+    def read_step(reader, shape):
+        return _Step(reader.number(), read(reader, shape))
+
+    return search_instances(sides, SHAPES[: budget(2, 3)], read_step, budget, rng, name="search")
 
 
 def _step_by_step(budget, rng, factor, p_power):
-    """Return a_{s+1} - a_s over its bound along random walks, d before one term or both."""
-    first: list = []
-    both: list = []
+    """Return a_{s+1} - a_s over its bound along random walks."""
+    found: list = []
     for walks, limits, exact in random_walks(budget, rng, 5):
         right = factor * unit_of(walks.state, limits, walks.step_size, p_power)
-        for weight, cases in ((1.0, first), (walks.state.truth.d, both)):
-            sizes = np.array([sizes_of(walks, limits, s, weight) for s in range(walks.steps + 1)])
-            growth = np.diff(sizes, axis=0).max(axis=1)
-            cases += [
-                (value / right, 1.0, case_of(walks.state, limits, walks.step_size, s=s), exact)
-                for s, value in enumerate(growth.tolist())
-            ]
-    return first, both
+        sizes = np.array([sizes_of(walks, limits, s) for s in range(walks.steps + 1)])
+        found += [
+            (value / right, 1.0, case_of(walks.state, limits, walks.step_size, s=s), exact)
+            for s, value in enumerate(np.diff(sizes, axis=0).max(axis=1).tolist())
+        ]
+    return found
 
 
-def _in_fractions(factor, p_power) -> Readings:
+def _in_fractions(factor, p_power, weight) -> Cases:
     """Enumerate the first step with 16 directions of side information, all clients regular.
 
-    Squares of both sides are compared. d stands before one term of a_{t,s}, or before both: then
-    a_0 is (d - 1)|grad L|, and all matrices are multiples of U*.
+    Squares of both sides are compared. All matrices are multiples of U*; the weight is that of the
+    server's gradient, 1 or d.
     """
-    state, eta = _exact.many_sides(), Fraction(1, 1000)
-    limits = _exact.Limits(Fraction(102, 100), Fraction(12, 10))
-    walks = list(state.round(eta, limits))
-    d, k = len(state.U), len(state.V)
-    unit = _exact.FRAME
-    start = state.gradient()[0] @ unit
-    ends = [
-        state.gradients(m, U, V)[0] @ unit * kept
-        for m, walk in enumerate(walks)
-        for U, V, kept in walk
-    ]
-    end = sum(ends) / len(ends)
-    right = (Fraction(factor) * eta / d) ** 2 * limits.c**6 * limits.mu**3 * state.loss()
-    right *= Fraction(4) ** round(2 * p_power)  # the root of k
-    assert k == 16
-    at = state.plain() | {"eta": str(eta), "c": str(limits.c), "mu": str(limits.mu)}
-    parts = []
-    for name, weight in (("factor d before the first term", 1), ("factor d before both terms", d)):
-        growth = abs(end - weight * start) - abs(start - weight * start)
-        left = max(growth, Fraction(0)) ** 2
-        parts.append(Cases([(left, right, at)], quantity="square of the growth", name=name))
-    return Readings(parts, name="first step, k = 16, in fractions")
+    d, k, eta, e = 16, 16, Fraction(1, 1000), Fraction(1, 100)
+    c, mu = Fraction(102, 100), Fraction(12, 10)
+    U, star, end = (1 + e) / 4, Fraction(1, 4), Fraction(0)  # every row; V'z = 1 for all z
+    for item in range(d):
+        v = 1 - eta * (U - star) * U * k  # V'z after a step
+        rows = [U - eta * (U - star) * (row == item) for row in range(d)]
+        # The gradient along U*.
+        end += sum(((u * v - star) * v for u in rows), Fraction(0)) / 4 / d
+    right = (Fraction(factor) * eta / d) ** 2 * c**6 * mu**3 * e**2 / 2
+    right *= Fraction(4) ** _enumeration.whole(2 * p_power)  # the root of k
+    at = {"d": d, "M": 112, "k": k, "r": 1, "c": str(c), "mu": str(mu), "eta": str(eta)}
+    growth = abs(end - weight * e) - abs(e - weight * e)
+    left = max(growth, Fraction(0)) ** 2
+    name = "first step, k = 16, in fractions"
+    return Cases([(left, right, at)], quantity="square of the growth", name=name)
+
+
+def _all_steps(budget, rng, factor, p_power):
+    """Yield the bound's parts, a_{t,s} with (43)'s factor."""
+    yield _first_steps(budget, factor, p_power, 1.0)
+    yield from _along_p(budget, p_power)
+    yield _in_fractions(factor, p_power, 1)
+    yield _searched(budget, rng, factor, p_power)
+    found = _step_by_step(budget, rng, factor, p_power)
+    yield _enumeration.exact_cases(found, name="random states, up to five steps")
+    along_d = [_first_size(alike(4, d), _STEP) for d in _DIMENSIONS]
+    yield _enumeration.power_of("drift", "d", _DIMENSIONS, along_d, -1.0)
+    along_eta = [_first_size(alike(4, 8), step) for step in _STEPS]
+    yield _enumeration.power_of("drift", "eta", _STEPS, along_eta, 1.0)
 
 
 @statement(
     "perfedsi.lemmaC8",
-    place="Lemma C.8, (39)-(52)",
-    hypotheses=COMPLETION,
+    place="Lemma C.8, (39)-(43) and (52)",
+    hypotheses=SHORT_STEPS,
     latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
     plain="A local step makes the gradients drift by at most of the order of (eta/d) sqrt(L), "
     "whatever k is.",
     negative_control={"p_power": 1.0},
+    stronger={"factor": -1, "p_power": -1},
+    expected="misprint",
 )
-def lemma_c8(budget, rng, *, factor=6.0, p_power=0.0):
-    """Enumerate the drift step by step; p_power is the power of k, 3/2 at the proof's end."""
-    yield from _along_p(budget, factor, p_power)
-    yield _in_fractions(factor, p_power)
-    yield _searched(budget, rng, factor, p_power)
-    first, both = _step_by_step(budget, rng, factor, p_power)
+def lemma_c8(budget, rng, *, factor=6.0, p_power=1.5, printed=True):
+    """Enumerate the drift step by step; p_power is the power of k, 3/2 at the proof's end.
+
+    As printed there is no k, and d stands before both terms of a_{t,s}; (43) has it before one.
+    """
+    whole = list(_all_steps(budget, rng, factor, p_power))
+    if not printed:
+        yield from whole
+        return
+    forms = [
+        Together(
+            [_first_steps(budget, factor, 0.0, weight), _in_fractions(factor, 0.0, of_start)],
+            name=name,
+        )
+        for name, weight, of_start in (
+            ("as printed", 8.0, 16),  # d items
+            ("with (43)'s factor d", 1.0, 1),
+        )
+    ]
+    with_k = "with (43)'s factor d and k^(3/2)"
     yield Readings(
-        [
-            _enumeration.exact_cases(first, name="factor d before the first term"),
-            _enumeration.exact_cases(both, name="factor d before both terms"),
-        ],
-        name="random states, up to five steps",
+        [*forms, Together(whole, name=with_k)],
+        name="increments",
+        phrase="a_{t,s}; 6 eta/d",
+        printed_elsewhere={"with (43)'s factor d": "(43)", with_k: "(43) and (52), (53)"},
     )
-    along_d = [_first_size(alike(4, d), _STEP) for d in _DIMENSIONS]
-    yield _enumeration.power_of("drift", "d", _DIMENSIONS, along_d, -1.0)
-    along_eta = [_first_size(alike(4, 8), step) for step in _STEPS]
-    yield _enumeration.power_of("drift", "eta", _STEPS, along_eta, 1.0)
-    yield _enumeration.largest_inexact(first)
 
 
 lemma_c8.corrected(
@@ -170,8 +191,9 @@ lemma_c8.corrected(
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
     plain="A local step makes the gradients drift by at most of the order of k^(3/2) (eta/d) "
     "sqrt(L).",
-    constants={"p_power": 1.5},
+    constants={"printed": False},
     negative_control={"p_power": 1.0},
+    stronger={"factor": -1, "p_power": -1},
 )
 
 
@@ -202,7 +224,7 @@ def _products(future):
 @statement(
     "perfedsi.lemmaC8.indicators",
     place="Lemma C.8, from (43) on; (54); (28)",
-    hypotheses=COMPLETION,
+    hypotheses=WITHIN,
     latex=r"\|E[X 1_{\mathcal G_{t,s+1}}]\|_F \le \|E[X 1_{\mathcal G_{t,s}}]\|_F"
     r" \ (1_{\mathcal G_{t,s+1}} \le 1_{\mathcal G_{t,s}}); \quad"
     r" E[e e^\top 1_{\mathcal G}] = \tfrac1d E[1_{\mathcal G}] I",
@@ -227,13 +249,15 @@ def indicators(budget, rng, *, norms=False, larger=False):
     yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
     if not norms:  # X = 1 and -1, both with probability 1/2; the smaller event is X = 1
         yield Cases(
-            [(Fraction(1, 2), Fraction(0), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
-            quantity="|E X| on the smaller event", name="two values",
-        )  # fmt: skip
+            [(*sides(), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
+            quantity="|E X| on the smaller event",
+            name="two values",
+        )
     yield Readings(
         [
             Identity(list(_products(future)), 1e-12, name=f"G of {event}")
             for future, event in ((0, "the steps before e"), (1, "e's step as well"))
         ],
         name="items are uniform on G",
+        phrase="G_{t,s}",
     )

@@ -5,7 +5,6 @@ Steps are tiny there: what a round gains is computed from what it changes.
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -13,10 +12,11 @@ import numpy as np
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER
-from linrep.papers.perfedsi import _exact, _states
-from linrep.papers.perfedsi._enumeration import exact_cases, power_of, start_of
+from linrep.papers.perfedsi import _slowest, _states
+from linrep.papers.perfedsi._enumeration import exact_cases, power_of, start_of, whole
 from linrep.papers.perfedsi._hypotheses import ROUNDS
 from linrep.papers.perfedsi._states import plain
+from linrep.papers.perfedsi.counterexamples.lemmac11 import sides
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import (
     Limits,
@@ -41,12 +41,17 @@ def _start(state: State) -> Limits:
 
 def promise(setting, steps, powers, share=1.0):
     """Return a share of the largest step size, and the fall of L that is promised in a round."""
-    powers = dict(powers)
+    powers = {"rate": 0.5, "limit": 132.0} | dict(powers)
+    rate, limit = powers.pop("rate"), powers.pop("limit")
     step_size = share * theory.step_size_limit(
-        setting, steps, c_power=powers.pop("limit_power"),
+        setting,
+        steps,
+        c_power=powers.pop("limit_power"),
         condition_power=powers["condition_power"],
-    )  # fmt: skip
-    return step_size, theory.decrease(setting, step_size=step_size, local_steps=steps, **powers)
+    )
+    step_size *= 132.0 / float(limit)
+    fall = theory.decrease(setting, step_size=step_size, local_steps=steps, **powers)
+    return step_size, 2.0 * float(rate) * fall
 
 
 def _one_round(state, items, participants, share, powers, limits=None):
@@ -58,9 +63,18 @@ def _one_round(state, items, participants, share, powers, limits=None):
     setting = state.setting(limits)
     step_size, promised = promise(setting, steps, powers, share)
     measured, chance = progress(Walks(state, items, step_size), limits, participants)
-    at = {**plain(state), "step_size": step_size, "tau": steps, "C": participants, "c": limits.c,
-          "mu": setting.mu, "c_z": setting.c_z, "P(G)": chance, "1 - E[L+]/L": measured,
-          "promised": promised}  # fmt: skip
+    at = {
+        **plain(state),
+        "step_size": step_size,
+        "tau": steps,
+        "C": participants,
+        "c": limits.c,
+        "mu": setting.mu,
+        "c_z": setting.c_z,
+        "P(G)": chance,
+        "1 - E[L+]/L": measured,
+        "promised": promised,
+    }
     exact = chance == 1.0 or participants == state.truth.n == 1
     return promised / measured if measured > 0.0 else np.inf, 1.0, at, exact
 
@@ -93,27 +107,34 @@ def start_readings(small, any_start, name, strength="") -> Readings:
             exact_cases(any_start, name="any c_0 (c_0 = r/2 allows U = 0, V = 0)"),
         ],
         name=name,
+        phrase="for some constants c_0, c",
     )
 
 
-def _near(state: State) -> bool:
-    """Return whether L <= sigma_r^2/(32 c_z^2)."""
+def _near(state: State, near: float) -> bool:
+    """Return whether L <= sigma_r^2/(near c_z^2)."""
     scale = theory.scaling(state.truth.Z).c_z
-    return state.loss <= (state.truth.singular_values[-1] / scale) ** 2 / 32.0
+    return state.loss <= (state.truth.singular_values[-1] / scale) ** 2 / near
 
 
-def _at_random(budget, rng, powers) -> Cases:
+def _at_random(budget, rng, powers, near) -> Cases:
     """Compare at random states near the truth, up to three steps and two participants."""
     cases = []
     for _ in range(budget(120, 1500, 6000)):
         p = int(rng.integers(1, 4))
         d = int(rng.choice([2, 3, 4]))
         state = _states.drawn(
-            rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
-            side=rng.choice(["gaussian", "unit", "isometric"]), error=10.0 ** rng.uniform(-3, -0.5),
-            tilt=2.0 ** rng.uniform(-4, 4), condition=10.0 ** rng.uniform(0, 1.5),
-        )  # fmt: skip
-        if np.isfinite(theory.scaling(state.truth.Z).c_z) and _near(state):
+            rng,
+            n=p + int(rng.integers(0, 3)),
+            d=d,
+            p=p,
+            k=int(rng.integers(1, min(d, p) + 1)),
+            side=rng.choice(["gaussian", "unit", "isometric"]),
+            error=10.0 ** rng.uniform(-3, -0.5),
+            tilt=2.0 ** rng.uniform(-4, 4),
+            condition=10.0 ** rng.uniform(0, 1.5),
+        )
+        if np.isfinite(theory.scaling(state.truth.Z).c_z) and _near(state, near):
             items = sequences(d, int(rng.integers(1, 4)))
             share = 10.0 ** rng.uniform(-2, 0)
             cases.append(_one_round(state, items, int(rng.integers(1, 3)), share, powers))
@@ -173,47 +194,32 @@ def _double_sum(state, tau) -> float:
     return float(total / (tau * np.linalg.norm([np.linalg.norm(part) for part in state.gradients])))
 
 
-def in_fractions(powers, *, rounds=1) -> Cases:
-    """Enumerate rounds of one step from U = c U*, V = V*/c, with an error orthogonal to U*.
+def in_fractions(sides, powers, *, rounds=1) -> Cases:
+    """Compare the promised fall of the loss with that of rounds enumerated without rounding.
 
-    Singular values, c_z, k and r are 1 (and so is k in the rate), and with c = 32 nothing leaves
-    the event. L is about 1e-8. Rounds are enumerated over items, all clients being alike; the
-    power of the factor is 1 for a round and T - 1 for T of them.
+    They start from U = c U*, V = V*/c, with an error orthogonal to U*; singular values, c_z, k and
+    r are 1, and with c = 32 nothing leaves the event.
     """
-    c = Fraction(32)
-    state = _exact.of_items(c)
-    limits = _exact.Limits(c * Fraction(1001, 1000), 2 * c**2)
-    eta = 1 / (132 * limits.mu**2 * limits.c ** round(powers["limit_power"]))
-    fall = eta / (2 * limits.c ** round(powers["c_power"]) * len(state.U))
-    ends, count, regular = [(state.U, state.V)], len(state.U), True
-    for _ in range(rounds):
-        following = []
-        for U, V in ends:
-            level = state.loss(U, V)
-            regular = regular and state.regular(0, U, V, limits, level)
-            for item in range(count):
-                end = state.step(0, item, eta, U, V)
-                regular = regular and state.regular(0, *end, limits, level)
-                following.append(end)
-        ends = following
-    left = sum((state.loss(U, V) for U, V in ends), Fraction(0)) / len(ends)
-    start = state.loss()
-    at = state.plain() | {
-        "eta": float(eta), "c": float(limits.c), "mu": float(limits.mu), "T": rounds, "C": 1,
-        "tau": 1, "P(G)": float(regular), "1 - E[L_T]/L_0": float(1 - left / start),
-    }  # fmt: skip
-    right = (1 - fall) ** max(1, rounds - 1) * start
-    if not regular:
-        raise RuntimeError("a walk leaves the event, which was to be sure")
+    used = {name: whole(powers[name]) for name in ("c_power", "limit_power")}
+    at = {"d": 16, "k": 1, "r": 1, "c": 32.032, "mu": 2048, "T": rounds, "C": 1, "tau": 1}
     return Cases(
-        [(left, right, at)],
-        quantity="E[L]",
+        [(*sides(**used), at)],
+        quantity="promised fall of the loss",
         name=f"{rounds} round(s) in fractions, c = 32",
         strength=proof_of(powers),
     )
 
 
 CORRECTED = {"c_power": 2.0, "condition_power": 1.0, "limit_power": 7.0}
+#: Which way these say more.
+STRONGER = {
+    "c_power": -1,
+    "condition_power": -1,
+    "limit_power": -1,
+    "c_z_power": -1,
+    "rate": 1,
+    "limit": -1,
+}
 
 
 def proof_of(powers) -> str:
@@ -233,21 +239,41 @@ def proof_of(powers) -> str:
     negative_control={"c_power": 0.0},
 )
 def lemma_c11(
-    budget, rng, *, c_power=1.0, condition_power=0.0, limit_power=5.0, c_z_power=3, orders=True
+    budget,
+    rng,
+    *,
+    c_power=1.0,
+    condition_power=0.0,
+    limit_power=5.0,
+    c_z_power=3.0,
+    rate=0.5,
+    limit=132.0,
+    near=32.0,
+    orders=True,
 ):
     """Enumerate a round; powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta.
 
-    With orders also how progress goes with c_z, d, eta and tau, of which (56) is a bound.
+    132 stands in eta, 32 in how near random states are to the truth. With orders also how progress
+    goes with c_z, d, eta and tau, of which (56) is a bound.
     """
     powers = {
-        "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
+        "c_power": c_power,
+        "condition_power": condition_power,
+        "limit_power": limit_power,
         "c_z_power": c_z_power,
-    }  # fmt: skip
+        "rate": rate,
+        "limit": limit,
+    }
     limits = _at_limits(powers, budget)
     yield start_readings(limits, _at_the_saddle(powers), "c_0", proof_of(powers))
-    yield in_fractions(powers)
-    yield _at_random(budget, rng, powers)
+    yield in_fractions(sides, powers)
+    yield _at_random(budget, rng, powers, near)
     yield _at_the_edge(powers)
+    yield _slowest.corners(
+        lambda setting: promise(setting, 1, powers),
+        name="slowest rounds, in fractions",
+        strength=proof_of(powers),
+    )
     state, steps, taus = _states.alike(4, 8), (1e-6, 1e-5, 1e-4, 1e-3), (1, 2, 3)
     along_d = [_measured(_states.alike(4, d), 1e-4, 1) for d in _DIMENSIONS]
     if orders:
@@ -259,9 +285,10 @@ def lemma_c11(
     limit = theory.step_size_limit(state.setting(_start(state)), 1)
     yield Fact("fall of L in a round over eta tau/d, balanced", along_d[0] * _DIMENSIONS[0] / 1e-4)
     yield Fact(
-        "step size where progress ends, over the largest stated", _largest_useful(state) / limit,
+        "step size where progress ends, over the largest stated",
+        _largest_useful(state) / limit,
         value_is=LOWER,
-    )  # fmt: skip
+    )
     yield Fact("least power of c_z that suffices", _least_power(powers))
     yield Fact("(58)'s sum over s over tau |grad L|, tau = 3", _double_sum(state, 3))
 
@@ -278,7 +305,8 @@ lemma_c11.corrected(
     plain="In each round near the truth, the loss decreases in expectation by a factor set by "
     "sigma_r^2/(c^2 sigma_1).",
     constants=CORRECTED | {"orders": False},
-    negative_control={"c_z_power": 0},
+    negative_control={"c_z_power": 0.0},
+    stronger=STRONGER | {"near": -1},
 )
 
 
@@ -307,9 +335,19 @@ def _some_rounds(state, steps, rounds, powers):
     measured, chance = progress_of_rounds(
         state, limits, sequences(state.truth.d, steps), step_size, rounds
     )
-    at = {**plain(state), "step_size": step_size, "tau": steps, "c": limits.c, "mu": setting.mu,
-          "c_z": setting.c_z, "L_0/sigma_r^2": state.loss / setting.smallest**2, "T": rounds,
-          "P(G)": chance, "1 - E[L_T]/L_0": measured, "promised": promised}  # fmt: skip
+    at = {
+        **plain(state),
+        "step_size": step_size,
+        "tau": steps,
+        "c": limits.c,
+        "mu": setting.mu,
+        "c_z": setting.c_z,
+        "L_0/sigma_r^2": state.loss / setting.smallest**2,
+        "T": rounds,
+        "P(G)": chance,
+        "1 - E[L_T]/L_0": measured,
+        "promised": promised,
+    }
     return promised / measured if measured > 0.0 else np.inf, 1.0, at, True
 
 

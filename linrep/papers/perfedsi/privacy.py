@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
 from linrep.claims import Cases, Fact, Frequency, Identity, Paired, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.perfedsi import _exact
 from linrep.papers.perfedsi._hypotheses import NORMALIZED
+from linrep.papers.perfedsi.counterexamples.privacy import sides
 from linrep.problems import SideInformationCompletion
 
 _STEP = 0.1
@@ -75,26 +74,6 @@ def _error(found, expected) -> float:
     return min(float(np.linalg.norm(found - sign * expected)) for sign in (1.0, -1.0)) / size
 
 
-def _in_fractions() -> Cases:
-    """Reconstruct side information (1, 2, 2)/3 and a rating of one step, without rounding.
-
-    z is unknown up to a factor, as a norm need not be rational: squared sines are compared, which
-    are 0 where the direction is found.
-    """
-    z = _exact.fractions([1, 2, 2]) / 3
-    star_V, V = _exact.fractions([1, 0, 0]), _exact.fractions([1, 1, 2]) / 2
-    state = _exact.Exact(_exact.FRAME, star_V, z[None], _exact.FRAME.copy(), V)
-    after_U, after_V = state.step(0, 3, Fraction(1, 10))
-    (item,) = (place for place, move in enumerate(after_U - state.U) if move)
-    found = (V - after_V) * 10 / state.U[item]  # rho z
-    cosine = (found @ z) ** 2 / ((found @ found) * (z @ z))
-    at = {"z": ["1/3", "2/3", "2/3"], "item": item, "squared cosine": str(cosine)}
-    return Cases(
-        [(cosine, Fraction(99, 100), at)], quantity="squared cosine of what is found with z",
-        name="one step in fractions: z is not found",
-    )  # fmt: skip
-
-
 @statement(
     "perfedsi.privacy",
     place="Section 2, last sentence; Section 3",
@@ -119,17 +98,27 @@ def privacy(budget, rng, *, noise=0.0):
         _, z, _ = _read(one)
         known = rng.standard_normal((30, 6))  # M*, of any kind
         errors = (
-            _error(z, one.z), _error(known @ z, known @ one.z), _error(_direction(five), five.z),
-        )  # fmt: skip
+            _error(z, one.z),
+            _error(known @ z, known @ one.z),
+            _error(_direction(five), five.z),
+        )
         for name, error in zip(found, errors, strict=True):
             found[name] += error < 0.1
     for name, times in found.items():
         yield Frequency(
-            times, count, 0.1, quantity="share of updates that give it away", name=name,
+            times,
+            count,
+            0.1,
+            quantity="share of updates that give it away",
+            name=name,
             setting={"d": 30, "M": 40, "k": 6, "r": 3, "noise": noise},
-        )  # fmt: skip
+        )
     if noise == 0.0:
-        yield _in_fractions()
+        yield Cases(
+            [(*sides(), {"z": ["1/3", "2/3", "2/3"], "item": 3, "tau": 1, "r": 1})],
+            quantity="squared cosine of what is found with z",
+            name="one step in fractions: z is not found",
+        )
 
 
 @statement(
@@ -146,9 +135,12 @@ def privacy(budget, rng, *, noise=0.0):
 def privacy_corrected(budget, rng, *, noise=0.0):
     """Reconstruct all of it, and the direction of z_m and the items from five steps."""
     cases: dict[str, list] = {
-        "item, tau = 1": [], "z_m, tau = 1": [], "rating, tau = 1": [],
-        "direction of z_m, tau = 5": [], "items, tau = 5": [],
-    }  # fmt: skip
+        "item, tau = 1": [],
+        "z_m, tau = 1": [],
+        "rating, tau = 1": [],
+        "direction of z_m, tau = 5": [],
+        "items, tau = 5": [],
+    }
     for _ in range(budget(50, 500)):
         one, five = (_noisy(_update(rng, steps), noise, rng) for steps in (1, 5))
         item, z, rating = _read(one)
@@ -156,12 +148,14 @@ def privacy_corrected(budget, rng, *, noise=0.0):
         for name, deviation in zip(
             cases,
             (
-                float(item != one.items[0]), _error(z, one.z),
+                float(item != one.items[0]),
+                _error(z, one.z),
                 _error(np.array([rating]), one.ratings) * min(1.0, abs(one.ratings[0])),
-                _error(_direction(five), five.z), float(set(seen) != set(five.items)),
+                _error(_direction(five), five.z),
+                float(set(seen) != set(five.items)),
             ),
             strict=True,
-        ):  # fmt: skip
+        ):
             cases[name].append((deviation, {"noise": noise}))
     for name, deviations in cases.items():
         yield Identity(deviations, 1e-6, name=name, strength=PROVED)
@@ -186,9 +180,11 @@ def remark_c2(budget, rng, *, on="V"):
     ]
     for noise, less, more in zip(_NOISES, errors, errors[1:], strict=False):
         yield Paired(
-            less, more, quantity="median ratio of the errors of z_m's direction",
+            less,
+            more,
+            quantity="median ratio of the errors of z_m's direction",
             name=f"noise {noise:g} of the move, against less",
-        )  # fmt: skip
+        )
     last = [_noisy(_update(rng), _NOISES[-1], rng) for _ in range(20)]
     # U's move of one step is e_i (V'z)': r of z_m's numbers, up to a factor, without noise.
     left = []

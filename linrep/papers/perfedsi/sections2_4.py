@@ -10,7 +10,7 @@ import numpy as np
 from linrep.claims import Cases, Fact, Identity, Readings, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import ENUMERATED, PROVED
-from linrep.papers.perfedsi._hypotheses import EXPLAINED
+from linrep.papers.perfedsi._hypotheses import EXPLAINED, NORMAL_NOISE
 from linrep.problems import BiasedRegression
 from linrep.theory import perfedsi as theory
 
@@ -29,6 +29,7 @@ _MEANS = ((50, 519), (500, 32))
     plain="Omniglot's 20 samples per character are all distributed, and clients have 519 or 32 "
     "training samples on average.",
     negative_control={"characters": 1600},
+    stronger={"characters": 0},
 )
 def table2(budget, rng, *, characters=_CHARACTERS):
     """Count: M/50 clients share an alphabet, each has all of its characters."""
@@ -43,9 +44,11 @@ def table2(budget, rng, *, characters=_CHARACTERS):
         dealt, quantity="samples left", name="20 samples per character", strength=ENUMERATED
     )
     yield Cases(
-        means, quantity="difference of the means", name="training samples per client",
+        means,
+        quantity="difference of the means",
+        name="training samples per client",
         strength=ENUMERATED,
-    )  # fmt: skip
+    )
 
 
 def _mixed(hidden, rng) -> float:
@@ -79,14 +82,17 @@ def eq3_bias(budget, rng, *, hidden=(False, True)):
     yield Readings(
         [
             Identity(
-                [(_mixed(layer, rng), {}) for _ in range(count)], 1e-10,
-                quantity="mixed difference of logits", name=name,
+                [(_mixed(layer, rng), {}) for _ in range(count)],
+                1e-10,
+                quantity="mixed difference of logits",
+                name=name,
                 strength="" if layer else PROVED,
             )
             for name, layer in zip(("one layer", "a hidden layer as well"), hidden, strict=True)
         ],
         name="logits are sums",
-    )  # fmt: skip
+        phrase="a fully-connected NN with a final softmax layer",
+    )
 
 
 @statement(
@@ -129,7 +135,7 @@ def _needed(Z, biases, d, noise, risk) -> list[int]:
 @statement(
     "perfedsi.remark2.1",
     place="Remark 2.1",
-    hypotheses=[EXPLAINED],
+    hypotheses=[EXPLAINED, NORMAL_NOISE],
     latex=r"m_\epsilon(\text{no local parameters}) \le m_\epsilon(\text{a local bias}) \le"
     r" m_\epsilon(\text{all local})",
     plain="The more parameters are local, the more samples per client are needed to learn them.",

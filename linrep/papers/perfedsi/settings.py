@@ -84,10 +84,16 @@ class Figure3(Sizes):
                 )
             }
         return lr.perfedsi(
-            view(seen, model), k=1 if model == "one model" else self.k, rounds=self.rounds,
-            step_size=self.step_size, local_steps=self.local_steps,
-            participants=self.participants, record=record, rng=seed, **options,
-        )  # fmt: skip
+            view(seen, model),
+            k=1 if model == "one model" else self.k,
+            rounds=self.rounds,
+            step_size=self.step_size,
+            local_steps=self.local_steps,
+            participants=self.participants,
+            record=record,
+            rng=seed,
+            **options,
+        )
 
 
 def view(seen: lr.Observations, model: str) -> lr.Observations:

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Fact, statement
-from linrep.papers.perfedsi import _runs
+from linrep.claims import Cases, Fact, statement
+from linrep.papers.perfedsi import _runs, _slowest
 from linrep.papers.perfedsi._hypotheses import RUNS
-from linrep.papers.perfedsi.lemma_c11 import CORRECTED, enumerated_rounds, in_fractions, promise
+from linrep.papers.perfedsi.counterexamples.theoremc4 import sides
+from linrep.papers.perfedsi.lemma_c11 import (
+    CORRECTED,
+    STRONGER,
+    enumerated_rounds,
+    in_fractions,
+    promise,
+    proof_of,
+)
 
 
 def _implied(rng, powers):
@@ -58,10 +66,16 @@ def _runs_of_c4(budget, rng, d_power):
         stable = name == "1/largest step"
         side = "gaussian" if stable else "isometric"
         yield _runs.along(
-            name, values, measures[name], power, few if stable else many, rng,
-            variable=variable, at_most=name.startswith("1/"),
+            name,
+            values,
+            measures[name],
+            power,
+            few if stable else many,
+            rng,
+            variable=variable,
+            at_most=name.startswith("1/"),
             settings=[_runs.cell(side=side, **{key: value}) for value in values],
-        )  # fmt: skip
+        )
 
 
 @statement(
@@ -81,6 +95,9 @@ def theorem_c4(
     c_power=1.0,
     condition_power=0.0,
     limit_power=5.0,
+    c_z_power=3.0,
+    rate=0.5,
+    limit=132.0,
     with_p=True,
     d_power=1.0,
     orders=True,
@@ -90,11 +107,28 @@ def theorem_c4(
     Powers are those of 1/c and sigma_r/sigma_1, and of 1/c in eta; with_p has k in the rate.
     """
     powers = {
-        "c_power": c_power, "condition_power": condition_power, "limit_power": limit_power,
+        "c_power": c_power,
+        "condition_power": condition_power,
+        "limit_power": limit_power,
+        "c_z_power": c_z_power,
+        "rate": rate,
+        "limit": limit,
         "with_p": with_p,
-    }  # fmt: skip
+    }
     yield enumerated_rounds(budget, powers)
-    yield in_fractions(powers, rounds=2)
+    yield in_fractions(sides, powers, rounds=2)
+
+    def one_step(setting):
+        return promise(setting, 1, powers)
+
+    proof = proof_of(powers)
+    yield _slowest.corners(one_step, rounds=2, name="slowest rounds, T = 2", strength=proof)
+    yield Cases(
+        [_slowest.many_rounds(one_step)],
+        quantity="promised over measured fall of L",
+        name="T = 16",
+        strength=proof,
+    )
     if orders:
         yield from _runs_of_c4(budget, rng, d_power)
     yield from _implied(rng, powers)
@@ -108,6 +142,7 @@ theorem_c4.corrected(
     plain="PerFedSI converges linearly near the truth, at a rate like sigma_r^2/(c^2 sigma_1).",
     constants=CORRECTED | {"with_p": False, "orders": False},
     negative_control={"c_power": 1.0, "condition_power": 0.0},
+    stronger=STRONGER,
 )
 
 
@@ -145,12 +180,24 @@ def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):
     yield enumerated_rounds(budget, CORRECTED | {"with_p": False})
     for key, name, values, power in (lines[0], *lines[3:]):
         yield _runs.along(
-            "rounds, eta like 1/(k^{3/2} r tau)", values, _rounds_scaled, power, runs, rng,
+            "rounds, eta like 1/(k^{3/2} r tau)",
+            values,
+            _rounds_scaled,
+            power,
+            runs,
+            rng,
             variable=name,
             settings=[_runs.cell(side="isometric", **{key: value}) for value in values],
-        )  # fmt: skip
+        )
     for key, name, values, power in lines[:3]:
         yield _runs.along(
-            "rounds, tuned eta", values, _runs.tuned_rounds, power, fewer, rng, variable=name,
-            at_most=True, settings=[_runs.cell(**{key: value}) for value in values],
-        )  # fmt: skip
+            "rounds, tuned eta",
+            values,
+            _runs.tuned_rounds,
+            power,
+            fewer,
+            rng,
+            variable=name,
+            at_most=True,
+            settings=[_runs.cell(**{key: value}) for value in values],
+        )

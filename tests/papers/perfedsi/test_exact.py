@@ -5,11 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from linrep.papers.perfedsi import _exact, privacy
-from linrep.papers.perfedsi.eq63_64 import _stuck
+from linrep.papers.perfedsi import privacy
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import Limits, State, Walks, sequences
+from tests.papers.perfedsi import exact as _exact
 
 STATES = (
     (_exact.of_sides(Fraction(4)), 4, 2),
@@ -17,7 +17,7 @@ STATES = (
     (_exact.edge(), 1, Fraction(11, 10)),
     (_exact.many_sides(), Fraction(102, 100), Fraction(12, 10)),
     (_exact.small_items(Fraction(1, 100)), Fraction(101, 100), Fraction(11, 10)),
-    (_stuck()[0], 1, 3),
+    (_exact.stuck()[0], 1, 3),
 )
 
 

@@ -1,19 +1,26 @@
 import numpy as np
 import pytest
 
+from linrep.claims.instances import Reader
 from linrep.papers.perfedsi import _instances as instances
 from linrep.papers.perfedsi.lemma_c05 import _flattest
 from linrep.theory import perfedsi as theory
 
 
+def _length(shape):
+    reader = Reader()
+    instances.read(reader, shape)
+    return reader.count
+
+
 @pytest.mark.parametrize("shape", instances.SHAPES)
 def test_numbers_make_factors_near_the_truth(shape, fresh_rng):
-    x = fresh_rng.standard_normal(instances.length(shape))
+    x = fresh_rng.standard_normal(_length(shape))
     x[0] = 8.0
-    truth, U, V = instances.unpack(shape, x)
+    truth, U, V = instances.read(Reader(x), shape)
     assert U.shape == (shape["d"], shape["k"])
     np.testing.assert_allclose(U @ V.T, truth.M, atol=1e-4)
-    assert instances.unpack(shape, np.zeros_like(x)) is None
+    assert instances.read(Reader(np.zeros_like(x)), shape) is None
 
 
 def test_needs_are_those_of_all_clients(fresh_rng):

@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from linrep.papers.perfedsi import _slowest, eq44_to_50, eq47_to_52
 from linrep.papers.perfedsi._states import edge, unbalanced
+from linrep.papers.perfedsi._terms import after_a_step, sharp_iterates
+from linrep.papers.perfedsi.definition_c03 import _one_row
+from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
-from linrep.theory.perfedsi_rounds import Walks, sequences
+from linrep.theory.perfedsi_rounds import State, Walks, progress, sequences
 
 # M, d, k, r: fewer items than directions, single ones, and r = k = d among them.
 SHAPES = ((6, 5, 3, 2), (3, 4, 3, 3), (7, 3, 5, 2), (9, 4, 1, 1), (4, 1, 2, 1), (1, 3, 1, 1))
@@ -480,3 +484,100 @@ def test_lemmac10_corrected():
         in_U, in_V, chance = walks.drift(limits, s_)
         assert s_ == 0 or chance < 1.0
         assert max(norm(in_U), norm(in_V)) <= (6.0 * s_ * eta / 4 + 1e-12) * unit
+
+
+def test_eq47_51_corrected():
+    """By matrices; then the families at which bounds are attained, and the ones of others."""
+    found = [max(ratios) for ratios in zip(*map(_higher_order, sharp_iterates()), strict=True)]
+    np.testing.assert_allclose(found, 1.0, rtol=0.01)
+    for name, of in (("terms", eq44_to_50), ("terms", eq47_to_52)):
+        at = next(iter(sharp_iterates()))
+        assert len(getattr(of, name)(at)) == len(of.NAMES)
+
+
+def _higher_order(at):
+    powers = {"two": 2, "loss_power": 1, "c_power": 2, "mu_power": 2, "mu_U_power": 0.5}
+    right = eq47_to_52.bounds(at, **powers, cube_power=1)
+    means = [np.zeros(at.U.shape) for _ in range(4)]
+    d = len(at.U)
+    for share, z, x, v in at.clients:
+        zz = np.outer(z, z)
+        for i, e in enumerate(np.eye(d)):
+            G, H = np.outer(e * x[i], v), x[i] * np.outer(z, at.U[i])
+            for mean, product_of in zip(
+                means,
+                (G @ H.T @ zz @ at.V, G @ at.V.T @ zz @ H, at.U @ H.T @ zz @ H, G @ H.T @ zz @ H),
+                strict=True,
+            ):
+                mean += share * product_of
+    sizes = [norm(mean) for mean in means]
+    np.testing.assert_allclose(
+        sizes, [eq47_to_52.terms(at)[place] / 1.0 for place in (0, 1, 2, 4)], rtol=1e-9
+    )
+    return [size / right[place] for size, place in zip(sizes, (0, 1, 2, 4), strict=True)]
+
+
+def test_an_iterate_after_a_step_is_that():
+    """Of (11) and (12), with all constants that it names."""
+    for side in ("U", "V", "both"):
+        at = after_a_step(4.0, 3, 2.0, side)
+        loss = sum(share * (x @ x) / 2 for share, _, x, _ in at.clients)
+        assert loss / at.loss == pytest.approx(4.0, rel=0.01)
+        assert at.c == pytest.approx(4.0, rel=0.01)
+        assert at.mu_z == pytest.approx(max(z @ z for z in at.Z) / 3)
+        assert max(norm(at.U, 2), norm(at.V, 2)) <= at.c * ROOM
+
+
+def test_eq52_corrected():
+    x = sp.symbols("x", nonnegative=True)
+    eta, root, k, r, mu, d = sp.symbols("eta root k r mu d", positive=True)
+    unit = eta * k ** sp.Rational(3, 2) * mu ** sp.Rational(3, 2) * root / d
+    terms = 3 * eta**2 * k**2 * sp.sqrt(r) * mu**3 * root**2 / d**2
+    terms += eta**3 * k ** sp.Rational(5, 2) * r * mu ** sp.Rational(9, 2) * root**3 / d**3
+    ratio = eta * sp.sqrt(k * r) * mu ** sp.Rational(3, 2) * root
+    assert sp.simplify(terms / unit - (3 * ratio / d + ratio**2 / d**2)) == 0
+    assert (3 * x + x**2).subs(x, sp.Rational(3, 4)) < 3
+
+
+def test_assumptionc1_twice():
+    for clients, participants in ((3, 2), (4, 3), (5, 3)):
+        draws = list(product(range(clients), repeat=participants))
+        share = Fraction(sum(len(set(draw)) < participants for draw in draws), len(draws))
+        none = Fraction(1)
+        for j in range(participants):
+            none *= 1 - Fraction(j, clients)
+        assert share == 1 - none <= Fraction(participants * (participants - 1), 2 * clients)
+
+
+@pytest.mark.parametrize("c_z", [2.0, 4.0])
+def test_an_error_unlike_in_one_row(c_z):
+    """The closed form of definitionC3.corrected, by its matrices."""
+    d = int(c_z**4)
+    cases = {at["c_z"]: ratio for ratio, _, at in _one_row(2.0)}
+    E = np.column_stack([np.full(d, d**-0.5), np.eye(d)[0]])
+    Z = np.sqrt(c_z) * np.array([[1.0, 1.0 / c_z], [1.0, -1.0 / c_z]])
+    x = E @ Z.T
+    mu = (d * (x**2).max(axis=0) / (x**2).sum(axis=0)).max()
+    assert theory.scaling(Z).c_z == pytest.approx(c_z)
+    ratio = theory.incoherence(E) / (c_z**2 * mu)
+    assert ratio == pytest.approx(cases.get(c_z, ratio))
+    assert ratio <= 1.0
+
+
+@pytest.mark.parametrize("c", [1, 3])
+def test_the_slowest_rounds(c):
+    """One of them by another enumeration, and how near the corners of Lemma C.5 are."""
+    at = _slowest.Slow(c, 4, 4)
+    weak = 0.25
+    U, V = (np.array(A, dtype=float) for A in _slowest._start(at))
+    Z = np.array(_slowest._CLIENTS) * [1.0, 1.0, 0.5]
+    truth = SideInformationCompletion(np.diag([1.0, weak]), np.eye(3, 2), Z.astype(float))
+    state = State(truth, U, V)
+    walks = Walks(state, sequences(2, 1), 1e-7)
+    fall, chance = progress(walks, walks.limits())
+    found = _slowest.falls(at, lambda setting: (1e-7, fall))[0]
+    assert chance == 1.0
+    assert found == pytest.approx(1.0, rel=1e-6)
+    loss, in_U, in_V = theory.loss_and_gradients(truth, U, V)
+    slope = 2.0 * weak**2 / (4.0 * c**2)
+    assert (norm(in_U) ** 2 + norm(in_V) ** 2) / loss == pytest.approx(slope, rel=1e-2)

@@ -1,4 +1,4 @@
-"""Counterexamples of rank 1 in fractions: a round enumerated without rounding.
+"""A round enumerated without rounding, for rank 1: what counterexamples are compared with.
 
 Largest and least singular value of M* are 1. Items are a square number, so that frames of equal
 entries are rational; rank 1 is small against items and clients.
@@ -166,3 +166,14 @@ def small_rounds(size: Fraction, d: int = ITEMS) -> tuple[Exact, Limits, list]:
     if not all(kept for walk in walks for *_, kept in walk):
         raise RuntimeError("a walk leaves the event, which was to be sure")
     return state, limits, [(U, V) for walk in walks for U, V, _ in walk]
+
+
+def stuck() -> tuple[Exact, Limits]:
+    """Return a state with V at its limit from which items do not move, or lead out of the event.
+
+    Half of the items have no error; the others have one that makes V larger.
+    """
+    low, high, size = 39599, 40399, 40001  # low^2 + high^2 = 2 size^2: M* has norm 1
+    star = fractions([low, high] * (ITEMS // 2)) / (4 * size)
+    U = Fraction(low, size) * FRAME
+    return Exact(star, ONE, fractions([[1]]), U, ONE, 20), Limits(Fraction(1), Fraction(3))

@@ -1,0 +1,25 @@
+"""Lemma C.10 for one step of M = 20 clients, all alike, from V = 1 at its limit c = 1.
+
+d = 16, z = 1: every other item makes V larger, and so leads out of the event, mu = 11/10.
+"""
+
+from fractions import Fraction
+
+
+def sides(future: int = 1) -> tuple[Fraction, Fraction]:
+    """Return the squares of both sides; without `future` the event is that of the round's start."""
+    d, clients, eta, V = 16, 20, Fraction(1, 10**9), Fraction(1)
+    mu, size, error = Fraction(11, 10), Fraction(9999, 10001), Fraction(200, 10001)
+    row = size / 4
+    star = [row - error * (-1) ** i / 4 for i in range(d)]  # of norm 1
+    x = [row - s for s in star]
+    squares = sum(y * y for y in x)
+    assert d * row**2 <= mu
+    assert d * max(y * y for y in x) <= mu * squares
+    kept = [V - eta * y * row <= 1 or not future for y in x]
+    share = Fraction(sum(kept), d)
+    # d times an item's gradient, in the mean over the items, less the gradient.
+    in_U = [y * keep - share * y for y, keep in zip(x, kept, strict=True)]
+    in_V = sum(y * row * keep - share * y * row for y, keep in zip(x, kept, strict=True))
+    left = share ** (2 * (clients - 1)) * (sum(y * y for y in in_U) + in_V**2)
+    return left, (10 * eta / d) ** 2 * mu**3 * squares / 2
