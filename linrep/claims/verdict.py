@@ -103,10 +103,11 @@ def _decided(item, unit):
     if isinstance(item, Together):
         parts = [_decided(part, unit) for part in item.parts]
         several = tuple(part for part in parts if read_in_several_ways(part))
-        return replace(combine(parts), parts=several, name=item.name)
+        whole = combine(parts)
+        return replace(whole, parts=several, name=item.name, printed_at=item.printed_at)
     if isinstance(item, Readings):
         best = _best([_decided(part, unit) for part in item.parts], item.name)
-        return replace(best, phrase=item.phrase)
+        return replace(best, phrase=item.phrase, printed_at=item.printed_at)
     return item.decide(unit * item.weight if item.statistical else 0.0)
 
 
