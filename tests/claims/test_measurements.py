@@ -407,3 +407,12 @@ def test_what_is_exact_is_counted_by_what_computed_it():
     assert count_exact(found) == {"python-flint": 1, "fractions": 1}
     assert [part.ground for part in found.parts] == ["fractions", "intervals", ""]
     assert Evidence.from_json(found.parts[1].as_json()).ground == "intervals"
+
+
+def test_a_group_that_is_printed_elsewhere_makes_a_misprint():
+    """Also where readings are groups, or are read in several ways themselves."""
+    wrong, right = Cases([(2.0, 1.0, {})], name="wrong"), Cases([(0.0, 1.0, {})], name="right")
+    for group in (Together, Readings):
+        parts = [replace(wrong, name="own"), group([right], name="other")]
+        found = judge([Readings(parts, name="form", printed_elsewhere={"other": "(2)"})])
+        assert found.verdict == MISPRINT

@@ -21,9 +21,14 @@ FAILURE = 0.05  # t delta
 NOISE = "bound on R over the one needed"
 
 
-def limit_of(place: str):
-    """Return the step size that a statement allows, as a function of the spectrum."""
-    return lambda spectrum: step_size_limits(spectrum)[place]
+def limit_of(place: str, step=1.0):
+    """Return the step size that a statement allows, times a factor, as of the spectrum."""
+    return lambda spectrum: float(step) * step_size_limits(spectrum)[place]
+
+
+def fewer(samples, asked=1.0):
+    """Return a share of the samples that a statement asks for, as a function of what they are."""
+    return lambda *given, **options: float(asked) * samples(*given, **options)
 
 
 def anything(spectrum):
@@ -81,9 +86,16 @@ class Trial(NamedTuple):
     def share(self, spectrum, m, runs, rng, *, steps=1, fresh=False):
         """Return how many of so many runs on m samples leave it."""
         kept = stays(
-            spectrum, self.start(spectrum), m, limit_of(self.place)(spectrum), runs, rng,
-            inside=lambda state: self.inside(spectrum, state), steps=steps, fresh=fresh,
-        )  # fmt: skip
+            spectrum,
+            self.start(spectrum),
+            m,
+            limit_of(self.place)(spectrum),
+            runs,
+            rng,
+            inside=lambda state: self.inside(spectrum, state),
+            steps=steps,
+            fresh=fresh,
+        )
         return int(np.sum(~kept))
 
     def size(self, spectrum, constant, steps=1):
@@ -106,10 +118,13 @@ class Trial(NamedTuple):
                 where = {**setting, "c_1": constant, "N": m, "steps": steps, "fresh": fresh}
                 parts.append(
                     Frequency(
-                        out, runs, 2.0 * FAILURE, setting=where,
+                        out,
+                        runs,
+                        2.0 * FAILURE,
+                        setting=where,
                         weight=weight / len(cases) / len(kinds),
                     )
-                )  # fmt: skip
+                )
         return Together(parts, name=name)
 
     def exits_by_constant(self, cases, budget, rng, *, name):
@@ -119,9 +134,12 @@ class Trial(NamedTuple):
         """
         readings = [
             self.exits(
-                [(*case, constant) for case in given], budget, rng, name=f"c_1 = {constant:g}",
+                [(*case, constant) for case in given],
+                budget,
+                rng,
+                name=f"c_1 = {constant:g}",
                 weight=1.0 / len(cases),
             )
             for constant, given in cases.items()
-        ]  # fmt: skip
-        return Readings(readings, name=name)
+        ]
+        return Readings(readings, name=name, phrase="for some constant c_1")

@@ -27,9 +27,11 @@ def compressed(truth, m, rng) -> ClientData:
     labels += truth.noise * rng.standard_normal((n, rows))
     scale = np.sqrt(rows / m)
     return ClientData(
-        (scale * factor).reshape(-1, d), (scale * labels).ravel(), np.arange(n + 1) * rows,
+        (scale * factor).reshape(-1, d),
+        (scale * labels).ravel(),
+        np.arange(n + 1) * rows,
         truth=truth,
-    )  # fmt: skip
+    )
 
 
 def largest_step(spectrum) -> float:
@@ -50,9 +52,14 @@ def floor(truth, k: int, m: int, rng, *, share=1.0, rounds=40_000, tolerance=1e-
     """
     best = truth.best(k)
     trace = lr.flute(
-        compressed(truth, m, rng), k=k, start=(best.B, best.W), step_size=share * step_size(truth),
-        rounds=rounds, record=[rounds], tolerance=tolerance,
-    )  # fmt: skip
+        compressed(truth, m, rng),
+        k=k,
+        start=(best.B, best.W),
+        step_size=share * step_size(truth),
+        rounds=rounds,
+        record=[rounds],
+        tolerance=tolerance,
+    )
     return float(trace["client_error"][-1])
 
 

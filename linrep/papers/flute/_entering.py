@@ -13,14 +13,7 @@ from numpy.typing import ArrayLike
 from linrep.algorithms.flute import gaussian_start
 from linrep.papers.flute import _common
 from linrep.problems import ClientData, LowRankRegression
-from linrep.theory.flute import (
-    Spectrum,
-    claim_A3,
-    entry_time,
-    exponent,
-    sizes,
-    step_size_limits,
-)
+from linrep.theory.flute import Spectrum, claim_A3, entry_time, exponent, sizes, step_size_limits
 from linrep.theory.flute_lift import iterate, lift
 
 #: Largest step sizes in dispute, both in Lemma A.5.

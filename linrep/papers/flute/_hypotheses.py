@@ -14,22 +14,45 @@ def _has_gap(problem, _):
     return bool(positive[0] > (1.0 + 1e-12) * positive[-1])
 
 
+def _is_normal(problem, _):
+    return problem.design == "gaussian"
+
+
 GAP = Hypothesis(
     "Delta > 0",
     "lambda_k > lambda_{k+1} > 0 for the rank k that is learned, so for some k",
     _has_gap,
+    printed="Delta > 0 throughout the analysis",
+    change="narrower",
 )
 SUB_GAUSSIAN = Hypothesis(
     "sub-Gaussian x",
     "x has mean 0, covariance I and E exp(v'x) <= exp(|v|^2/2)",
     lambda problem, participants: problem.design in _DESIGNS,
+    printed="a sub-Gaussian distribution with mean 0 and covariance I",
+    change="narrower",
+)
+GAUSSIAN = Hypothesis(
+    "Gaussian x",
+    "x is normal with mean 0 and covariance I, the noise of the labels is normal",
+    _is_normal,
+    printed="a sub-Gaussian distribution with mean 0 and covariance I",
+    change="narrower",
+)
+SYNTHETIC = Hypothesis(
+    "synthetic data",
+    "x is normal with mean 0 and covariance I, the noise of the labels is normal",
+    _is_normal,
 )
 FULL = Hypothesis(
     "full participation",
     "all clients take part in every round",
     lambda problem, participants: participants == problem.n,
 )
-#: What statements on samples assume, those on the population map, and those on runs on samples.
+#: What statements on samples assume, those on the population map, and those on runs on samples;
+#: what their checks draw where that is normal; and the data of the figures.
 SAMPLED = (SUB_GAUSSIAN, FULL)
 POPULATION = (GAP, FULL)
 ASSUMPTIONS = (GAP, SUB_GAUSSIAN, FULL)
+DRAWN = (GAP, GAUSSIAN, FULL)
+FIGURES = (SYNTHETIC, FULL)

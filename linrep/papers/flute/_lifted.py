@@ -79,14 +79,19 @@ CONVENTIONS = {
     "half losses, summed (A.1)": lambda n: {"step_size": 1.0},
     "losses, summed (5), eta_l = eta/2": lambda n: {"loss": "full", "step_size": 0.5},
     "losses, summed (5), eta = 2 eta_l = 2 eta_r, gammas doubled": lambda n: {
-        "loss": "full", "step_size": 0.5, "regularizer_step_size": 0.5,
-        "gamma1": 0.5, "gamma2": 0.25,
+        "loss": "full",
+        "step_size": 0.5,
+        "regularizer_step_size": 0.5,
+        "gamma1": 0.5,
+        "gamma2": 0.25,
     },
     "losses averaged (4), eta_l = n eta/2": lambda n: {
-        "loss": "full", "aggregate": "mean", "step_size": 0.5 * n,
+        "loss": "full",
+        "aggregate": "mean",
+        "step_size": 0.5 * n,
     },
     "half losses averaged, eta_l = n eta": lambda n: {"aggregate": "mean", "step_size": 1.0 * n},
-}  # fmt: skip
+}
 #: Settings as printed, eta_l = eta_r = eta, gamma1 = 1/4, gamma2 = 1/8, that do not.
 PRINTED = {
     "(5) as printed": {"loss": "full"},

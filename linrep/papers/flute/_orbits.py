@@ -71,9 +71,12 @@ def runs_below(runs, measure, bound, name, label):
         size = measure(orbit)
         size = np.where(size > ENOUGH, size, 0.0)
         setting = {
-            "singular values": spectrum.singular_values.tolist(), "n": spectrum.n,
-            "d": spectrum.d, "k": spectrum.k, "eta": orbit.step_size,
-        }  # fmt: skip
+            "singular values": spectrum.singular_values.tolist(),
+            "n": spectrum.n,
+            "d": spectrum.d,
+            "k": spectrum.k,
+            "eta": orbit.step_size,
+        }
         for used, Theta in zip(size / allowed, orbit.Theta, strict=True):
             worst = int(np.argmax(used))
             where = {**setting, "t": int(orbit.t[worst]), "Theta^0": Theta[0].tolist()}
@@ -87,10 +90,11 @@ def runs_below(runs, measure, bound, name, label):
                         "series": series,
                         "x": np.maximum(orbit.t * orbit.step_size * spectrum.gap, 0.01),
                         "y": np.maximum(y, ENOUGH),
-                        "xlabel": r"$t\eta\Delta$", "ylabel": label,
+                        "xlabel": r"$t\eta\Delta$",
+                        "ylabel": label,
                     }
                 )
-            )  # fmt: skip
+            )
     yield Cases(cases, name=name, quantity="share of the bound")
     yield Curve(pd.concat(rows, ignore_index=True))
 
@@ -107,16 +111,21 @@ def samples_below(budget, rng, samples, measure, bound, name):
         start = corner(spectrum, last=0.25 * spectrum.gap, rest=spectrum.last - 0.5 * spectrum.gap)
         for fresh in (False, True):
             count = bound_violations(
-                spectrum, start, m, eta, runs, rng, steps=steps, fresh=fresh,
+                spectrum,
+                start,
+                m,
+                eta,
+                runs,
+                rng,
+                steps=steps,
+                fresh=fresh,
                 measure=lambda state, spectrum=spectrum: measure(state, spectrum),
                 bound=lambda t, spectrum=spectrum, eta=eta: bound(spectrum, eta, t),
-            )  # fmt: skip
+            )
             where = {"k": k, "Delta": ratio, "noise": noise, "N": m, "steps": steps, "fresh": fresh}
             parts.append(
-                Frequency(
-                    count, runs, 2.0 * FAILURE, setting=where, weight=1.0 / len(cases) / 2,
-                )
-            )  # fmt: skip
+                Frequency(count, runs, 2.0 * FAILURE, setting=where, weight=1.0 / len(cases) / 2)
+            )
     return Together(parts, name=name)
 
 

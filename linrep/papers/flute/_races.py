@@ -16,10 +16,15 @@ import pandas as pd
 
 from linrep.claims.tables import draw_seeds
 from linrep.papers.flute import settings
-from linrep.papers.flute.settings import NOISE, STEPS, TIE
+from linrep.papers.flute.settings import NOISE, TIE
 
 FIGURE = settings.Figure1()
 D, EPOCHS = FIGURE.d, 800
+#: Readings of FedRep's step size.
+STEPS = {
+    "own": "FedRep's own step",
+    "same": "FLUTE's step, summed",
+}
 NOISES = (NOISE, 0.3)
 RANKS = FIGURE.k
 #: Numbers M of clients and N of samples.
@@ -95,7 +100,7 @@ class Races:
         return trace[what][-1]
 
 
-def list_variants(starts, heads=("exact",), steps=STEPS):
+def list_variants(starts, heads=("exact",), steps=tuple(STEPS)):
     """Return FedRep's variants with each of these starts, solvers of the heads and step sizes."""
     return tuple(product(starts, heads, steps))
 
@@ -108,11 +113,17 @@ def race(rng, count, models, n, m, k, *, others, epochs=EPOCHS, noise=NOISE):
     given = not isinstance(count, int)
     runs = [
         _run(
-            models, n, m, k, np.random.default_rng([seed, m, k] if given else [seed, n, m, k]),
-            others, epochs, noise,
+            models,
+            n,
+            m,
+            k,
+            np.random.default_rng([seed, m, k] if given else [seed, n, m, k]),
+            others,
+            epochs,
+            noise,
         )
         for seed in (count if given else draw_seeds(rng, count))
-    ]  # fmt: skip
+    ]
     name = f"M = {n}, N = {m}, k = {k}"
     return Races(name if noise == NOISE else f"{name}, noise {noise:g}", k, runs)
 

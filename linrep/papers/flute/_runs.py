@@ -19,9 +19,12 @@ from linrep.theory.flute_lift import lift
 def truth_of(spectrum: Spectrum, rng) -> LowRankRegression:
     """Return a ground truth with this spectrum and random singular vectors."""
     return LowRankRegression.random(
-        n=spectrum.n, d=spectrum.d, singular_values=spectrum.singular_values,
-        noise=spectrum.noise, rng=rng,
-    )  # fmt: skip
+        n=spectrum.n,
+        d=spectrum.d,
+        singular_values=spectrum.singular_values,
+        noise=spectrum.noise,
+        rng=rng,
+    )
 
 
 def draw_moments(truth: LowRankRegression, m: float, runs: int, rng) -> Array:
@@ -55,7 +58,7 @@ def noise(truth: LowRankRegression, Theta: Array, moments: Array, step_size: flo
 
 def _followed(
     spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng, *, steps, fresh
-) -> Iterator[tuple[int, Array]]:  # fmt: skip
+) -> Iterator[tuple[int, Array]]:
     """Yield the number of each step and the iterates after it, (runs, ...); set to 0 they stay."""
     truth = truth_of(spectrum, rng)
     state = np.broadcast_to(Theta, (runs, *Theta.shape))
@@ -68,9 +71,17 @@ def _followed(
 
 
 def stays(
-    spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng, *,
-    inside, steps: int, fresh: bool,
-) -> Array:  # fmt: skip
+    spectrum: Spectrum,
+    Theta: Array,
+    m: float,
+    step_size: float,
+    runs: int,
+    rng,
+    *,
+    inside,
+    steps: int,
+    fresh: bool,
+) -> Array:
     """Tell of each run whether all of so many steps end inside, a test of (runs, ...) iterates."""
     kept = np.ones(runs, dtype=bool)
     following = _followed(spectrum, Theta, m, step_size, runs, rng, steps=steps, fresh=fresh)
@@ -81,9 +92,18 @@ def stays(
 
 
 def bound_violations(
-    spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng, *,
-    measure, bound, steps: int, fresh: bool,
-) -> int:  # fmt: skip
+    spectrum: Spectrum,
+    Theta: Array,
+    m: float,
+    step_size: float,
+    runs: int,
+    rng,
+    *,
+    measure,
+    bound,
+    steps: int,
+    fresh: bool,
+) -> int:
     """Count the runs that exceed a bound after some step, while in R until then.
 
     ``measure(states)`` is what is bounded, by ``bound(t)`` after t steps.

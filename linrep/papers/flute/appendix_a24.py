@@ -20,6 +20,7 @@ from linrep.problems import LowRankRegression
     r" 400\kappa\sqrt k\rho^{t-T_{\mathcal R}} = c_4\kappa\sqrt k\rho^t",
     plain="A rotation, Cauchy-Schwarz and the rounds before R turn the bound on Theta into (8).",
     negative_control={"root": 0.6},
+    stronger={"root": 1},
 )
 def appendix(budget, rng, *, root=0.5):
     """Compare both errors at random states of all shapes, and the constants in fractions."""

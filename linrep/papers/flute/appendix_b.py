@@ -8,10 +8,11 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
-from linrep.claims import Cases, Fact, Identity, proved, statement
-from linrep.claims.deviations import identities, readings, relative
+from linrep.claims import Cases, Fact, Identity, Readings, proved, statement
+from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import UPPER
+from linrep.papers.flute.counterexamples import nc as printed
 from linrep.problems.subspace import random_frame
 
 EXACT = 1e-12
@@ -89,15 +90,15 @@ def _squared_norms(equation, power):
     cases = []
     for m in range(3, 11):
         for own in range(2, m):
-            classes = Fraction(m if equation == "(60)" else own)
-            entries = own * (1 - 1 / classes) ** 2 + own * (own - 1) / classes**2
-            square = entries / (classes - 1) ** round(2 * power)
+            square = printed.square(own, m if equation == "(60)" else own, Fraction(power))
             where = {"m": m, "m'": own, "square of the norm": str(square)}
             cases.append((abs(square - 1), Fraction(0), where))
     return Cases(
-        cases, name=f"{equation}: norm 1 of the right side, exactly",
-        quantity="square of the norm, off 1 by", strength=PROVED,
-    )  # fmt: skip
+        cases,
+        name=f"{equation}: norm 1 of the right side, exactly",
+        quantity="square of the norm, off 1 by",
+        strength=PROVED,
+    )
 
 
 @statement(
@@ -151,9 +152,13 @@ def nc(budget, rng, *, power=0.5, equations=("(60)", "(57)")):
     yield from identities(cases, EXACT)
     yield _definition(rng)
     yield _figure2()
-    yield readings(hot, EXACT, name="'one-hot' u")
+    yield Readings(
+        identities(hot, EXACT), name="'one-hot' u", phrase="u_i is an m-dimensional one-hot vector"
+    )
     if "(60)" in equations:
-        yield readings(left, EXACT, name="left side of (60)")
+        yield Readings(
+            identities(left, EXACT), name="left side of (60)", phrase="H_i'H_i/|H_i'H_i|_F"
+        )
 
 
 def _least_penalty(T, k, rng, steps):
@@ -172,9 +177,12 @@ def _least_penalty(T, k, rng, steps):
 
     start = rng.standard_normal(k * m)
     found = minimize(
-        function, start, jac=True, method="L-BFGS-B",
+        function,
+        start,
+        jac=True,
+        method="L-BFGS-B",
         options={"maxiter": steps, "ftol": 0.0, "gtol": 1e-12},
-    )  # fmt: skip
+    )
     return np.sqrt(max(found.fun, 0.0))
 
 
@@ -236,16 +244,19 @@ def _minimize(clients, m, decay, rng):
 
     ends = [
         minimize(
-            function, rng.standard_normal(F_size + H_size + M * own), jac=True, method="L-BFGS-B",
+            function,
+            rng.standard_normal(F_size + H_size + M * own),
+            jac=True,
+            method="L-BFGS-B",
             options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 1e-10},
         )
         for _ in range(3)
-    ]  # fmt: skip
+    ]
     x = min(ends, key=lambda end: end.fun).x
     return x[:F_size].reshape(k, m), x[F_size : F_size + H_size].reshape(M, k, own)
 
 
-def _minima(budget, rng):
+def _minima(budget, rng, threshold):
     """Yield how far heads at minima of (54) are from (57), and cosines at Figure 2's."""
     cases, cosines = [], {}
     for m, own in ((3, 2), (4, 2), (4, 3), (5, 2), (5, 4))[: budget(3, 5)]:
@@ -267,9 +278,28 @@ def _minima(budget, rng):
                     f @ H[:, 0] / np.linalg.norm(f) / np.linalg.norm(H[:, 0])
                 ),
             }
+    cases += _near_threshold(budget, rng, threshold)
     yield Identity(cases, 1e-6, name="(57) at the minimum, for one and for all sets of classes")
     for between, cosine in cosines.items():
         yield Fact(f"cosine at Figure 2's minimum, {between}", cosine)
+
+
+def _near_threshold(budget, rng, threshold):
+    """Return deviations from (57) at 98 % of the largest lambda_1 = lambda_2 that is allowed.
+
+    Beyond it heads are 0 at the minimum, and have no angles.
+    """
+    cases = []
+    for m, own in ((3, 2), (4, 3))[: budget(1, 2)]:
+        several = [list(chosen) for chosen in combinations(range(m), own)]
+        for clients, ratio in (([several[0]], 1.0), (several, m * (own - 1) / (own * (m - 1)))):
+            decay = 0.98 * float(threshold * ratio / (4.0 * own)) ** 0.5
+            _, heads = _minimize(clients, m, decay, rng)
+            where = {"m": m, "m'": own, "clients": len(clients), "lambda_1, lambda_2": decay}
+            for H in heads:
+                error = relative(_normalized(H), _target(np.ones(own), own))
+                cases.append((error if np.linalg.norm(H) > 1e-3 else np.inf, where))
+    return cases
 
 
 @statement(
@@ -282,9 +312,10 @@ def _minima(budget, rng):
     plain="Heads satisfy (57) also at the minimum over all clients, and NC_i as printed does not "
     "reach 0.",
     negative_control={"count": 2.1},
+    stronger={"count": 0, "threshold": 1},
     corrects="flute.nc",
 )
-def nc_corrected(budget, rng, *, count=2.0):
+def nc_corrected(budget, rng, *, count=2.0, threshold=1.0):
     """Differentiate (54), minimize it with free features, and descend on NC_i as printed."""
     sizes, attained, never = [], [], []
     for mask, own in _masks(budget, rng):
@@ -298,15 +329,18 @@ def nc_corrected(budget, rng, *, count=2.0):
         attained.append((abs(found - (1.0 - size)), where))
         if own < m and m <= budget(6, 10):
             never.append((1.0 - size, _least_penalty(T, m, rng, 2000) + 1e-9, where))
-    minima = list(_minima(budget, rng))
+    minima = list(_minima(budget, rng, threshold))
     yield Identity(sizes, EXACT, name="norm of the right side of (60)", strength=PROVED)
     yield Identity(
         attained, EXACT, name="least NC_i, attained where H'H is a multiple of it", strength=PROVED
     )
     yield Cases(
-        never, quantity="least NC_i", name="least NC_i, by descent", strength=PROVED,
+        never,
+        quantity="least NC_i",
+        name="least NC_i, by descent",
+        strength=PROVED,
         predicted_is=UPPER,
-    )  # fmt: skip
+    )
     yield proved(_column_sums(budget, rng))
     for item in minima:
         yield item if isinstance(item, Fact) else proved(item)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
@@ -12,19 +10,15 @@ from linrep.claims import Cases, Fact, Identity, search, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.flute import _common, _entering
 from linrep.papers.flute._hypotheses import POPULATION
-from linrep.theory.flute import (
-    balance_needed,
-    entry_time,
-    exponent,
-    sizes,
-    step_size_limits,
-)
+from linrep.papers.flute.counterexamples import eq18 as one_step
+from linrep.papers.flute.counterexamples import lemmaa5_display as exact_start
+from linrep.theory.flute import balance_needed, entry_time, exponent, sizes, step_size_limits
 
 ROUNDING = 1e-9
 #: Units of Phi: lambda*_1 from 2e-6 to 8e6, on both sides of 1.
 _UNITS = 10.0 ** np.arange(-6.0, 7.0)
 
-# Claim A.3.
+# What Lemma A.5 takes from Claim A.3.
 
 
 def _kappa_below_one(budget, rng):
@@ -37,9 +31,13 @@ def _kappa_below_one(budget, rng):
         return exponent(spectrum, eta), 1.0
 
     found = search(
-        lhs_rhs, _common.SEARCH_SHAPES, lambda shape: _common.spectrum_length(shape) + 1, budget,
-        rng, name="kappa < 1",
-    )  # fmt: skip
+        lhs_rhs,
+        _common.SEARCH_SHAPES,
+        lambda shape: _common.spectrum_length(shape) + 1,
+        budget,
+        rng,
+        name="kappa < 1",
+    )
     return replace(found, strength=PROVED)
 
 
@@ -58,7 +56,7 @@ def _on_the_boundary(first_power, budget):
                 yield where, spectrum, eta, _entering.two_sizes(leading, rest, spectrum)
 
 
-def _needed_at_each_scale(first_power, budget):
+def _needed_at_each_scale(first_power, factor, budget):
     """Compare what the condition allows with what the proof of Lemma A.5 needs, for all s."""
     cases: dict[str, list] = {"lambda*_1 > 1": [], "lambda*_1 <= 1": []}
     for setting, spectrum, eta, Theta in _on_the_boundary(first_power, budget):
@@ -66,9 +64,9 @@ def _needed_at_each_scale(first_power, budget):
         for s in _UNITS:
             other = _common.scaled(spectrum, Theta, eta, s)
             # What is allowed at s, in the unit of s.
-            rest = np.exp(0.5 * float(_entering.balance(
-                _entering.two_sizes(np.sqrt(s) * leading, 1.0, spectrum), *other[::2], first_power,
-            )))  # fmt: skip
+            probe = _entering.two_sizes(np.sqrt(s) * leading, 1.0, spectrum)
+            margin = float(_entering.balance(probe, *other[::2], first_power))
+            rest = np.exp(0.5 * (margin + np.log(factor)))
             largest = _entering.two_sizes(np.sqrt(s) * leading, rest, spectrum)
             over = -float(balance_needed(largest, other.spectrum, other.step_size))
             where = {**setting, "s": float(s), "sigma_res": float(rest)}
@@ -76,38 +74,29 @@ def _needed_at_each_scale(first_power, budget):
             cases[name].append((float(np.exp(over)), 1.0 + ROUNDING, where))
     return [
         Cases(
-            found, name=f"what Lemma A.5 needs, {name}", strength=PROVED,
+            found,
+            name=f"what Lemma A.5 needs, {name}",
+            strength=PROVED,
             quantity="sigma_1^2(Theta_res) allowed over that needed",
         )
         for name, found in cases.items()
-    ]  # fmt: skip
+    ]
 
 
 def _exact(first_power):
-    """Yield an exact start, kappa being 2/3 and lambda*_1 = 4: what the proof needs of it.
-
-    (1 + eta lambda*_2/2 + eta Delta/8) = u^2 and 1 + (eta/2)(lambda*_1 - Delta/2) = u^3, where
-    u = 65/64. The rest has 9/10 of the size allowed, up to rounding to a fraction.
-    """
-    u, first = Fraction(65, 64), 4
-    x = 2 * (u**3 - 1) + 4 * u**2 * (u - 1)  # eta lambda*_1, below 1/6
-    gap = 8 * u**2 * (u - 1) / x * first
-    leading = Fraction(1, 10)
-    # c_1^3 = Delta^2/2^7, of which 4^(3 first_power) is a power of 2.
-    allowed = gap**2 / 2**7 * leading**5 * Fraction(2) ** round(6 * first_power)
-    square = Fraction(round(0.9e6 * float(allowed) ** (1 / 3)), 10**6)
-    if square**3 > allowed:
-        raise ArithmeticError("the start is not one of Claim A.3")
-    needed = gap**3 * leading**3 / (8**3 * 8)  # (Delta sigma_k/(8 sqrt(lambda*_1)))^3
-    where: dict[str, Any] = {
-        "lambda*": [first, str(first - gap)], "eta": str(x / first), "kappa": "2/3",
-        "sigma_k": str(leading), "sigma_1^2(Theta_res)": str(square),
-    }  # fmt: skip
-    case: Any = (gap / (4 * leading**2) * square**3, needed, where)
-    yield Cases(
-        [case], strength=PROVED,
-        name="exact start, lambda*_1 = 4", quantity="both sides of what Lemma A.5 needs, cubed",
-    )  # fmt: skip
+    """Compare both sides, cubed, at an exact start, kappa being 2/3 and lambda*_1 = 4."""
+    where = {
+        "lambda*": [exact_start.FIRST, str(exact_start.FIRST - exact_start.GAP)],
+        "kappa": "2/3",
+        "eta": str(exact_start.STEP / exact_start.FIRST),
+        "sigma_k": str(exact_start.SIGMA),
+    }
+    return Cases(
+        [(*exact_start.sides(first_power), where)],
+        name="exact start, lambda*_1 = 4",
+        quantity="both sides of what Lemma A.5 needs, cubed",
+        strength=PROVED,
+    )
 
 
 def _same_in_every_unit(first_power, budget):
@@ -121,9 +110,12 @@ def _same_in_every_unit(first_power, budget):
             )
             cases.append((abs(moved), {**setting, "s": float(s), "margin at s": moved}))
     return Identity(
-        cases, ROUNDING, name="membership for s = 1e-6 ... 1e6", strength=PROVED,
+        cases,
+        ROUNDING,
+        name="membership for s = 1e-6 ... 1e6",
+        strength=PROVED,
         quantity="shift of the log margin",
-    )  # fmt: skip
+    )
 
 
 def _growth_until_entry(budget):
@@ -150,8 +142,8 @@ def _small_steps(budget):
 
 
 @statement(
-    "flute.claimA3",
-    place="Claim A.3",
+    "flute.lemmaA5.display",
+    place="Lemma A.5, second display of its proof",
     latex=r"\sigma_1^2(\Theta_{res}^0) \le c_1\sigma_k(\Theta_k^0)^{1+\kappa},\; c_1 ="
     r" \tfrac{\Delta^{1-\kappa/2}}{2^{3-\kappa}},\; \kappa ="
     r" \tfrac{\log(1+\eta\lambda^*_{k+1}/2+\eta\Delta/8)}"
@@ -162,18 +154,18 @@ def _small_steps(budget):
     hypotheses=POPULATION,
     negative_control={"first_power": 0.5},
 )
-def claimA3(budget, rng, *, first_power=0.0):
+def lemmaA5_display(budget, rng, *, first_power=0.0, factor=1.0):
     """Check kappa, what the proof of Lemma A.5 draws from the claim, and changes of unit."""
-    yield from _needed_at_each_scale(first_power, budget)
-    yield from _exact(first_power)
+    yield from _needed_at_each_scale(first_power, factor, budget)
+    yield _exact(first_power)
     yield _same_in_every_unit(first_power, budget)
     yield _kappa_below_one(budget, rng)
     yield _small_steps(budget)
     yield _growth_until_entry(budget)
 
 
-claimA3.corrected(
-    "flute.claimA3.corrected",
+lemmaA5_display.corrected(
+    "flute.lemmaA5.display.corrected",
     latex=r"\sigma_1^2(\Theta_{res}^0) \le \tfrac{c_1}{\sqrt{\lambda^*_1}}"
     r"\sigma_k(\Theta_k^0)^{1+\kappa} \;\Leftrightarrow\;"
     r" \big(\tfrac{\Delta}{4\sigma_k^2}\big)^{\kappa/2}\sigma_1^2(\Theta_{res}^0) \le"
@@ -181,6 +173,7 @@ claimA3.corrected(
     plain="With c_1 over sqrt(lambda*_1) Claim A.3 is what Lemma A.5 needs, in every unit.",
     constants={"first_power": -0.5},
     negative_control={"first_power": 0.5},
+    stronger={"first_power": 0, "factor": 1},
 )
 
 
@@ -206,32 +199,6 @@ def _loss_needed(start: _entering.Start):
     return float(np.max(0.5 * spectrum.last - growth / start.step_size) / spectrum.gap)
 
 
-def _exact_step(first_power, loss):
-    """Yield one step from an exact start, k = 1: lambda* = 2s, s, eta = 1/(12 s), s = 10^8.
-
-    a^2 = sigma_k^2 = s/400 and the rest's is b^2 = 9s/16, by Claim A.3 as printed: the square of
-    the rest may be a^2 sqrt(Delta)/4 at least, as kappa < 1. With c_1/sqrt(lambda*_1) it may be
-    a Delta/(8 sqrt(lambda*_1)) at most.
-    """
-    s, a = 10**8, 500
-    eta, gap = Fraction(1, 12 * s), s
-    if first_power < 0:
-        square = Fraction(a * gap, 8 * 14143)  # 14143^2 > 2 s; kappa = 0 allows the most
-    else:
-        square = Fraction(9 * s, 16)
-        if square > Fraction(a**2 * 10**4, 4):
-            raise ArithmeticError("the start is not one of Claim A.3")
-    growth = 1 + eta / 2 * (2 * s - a**2 - square)
-    claimed = 1 + eta * s - Fraction(loss) * eta * gap
-    where = {"s": s, "lambda*": [2 * s, s], "eta": "1/(12 s)", "sigma_k": a,
-             "sigma_1^2(Theta_res)": str(square), "t": 1}  # fmt: skip
-    case: Any = (claimed, growth, where)
-    yield Cases(
-        [case], name="one exact step, k = 1, s = 10^8",
-        quantity="growth claimed, and found",
-    )  # fmt: skip
-
-
 def _search_growth(budget, rng, first_power, loss):
     def lhs_rhs(shape, x):
         start = _entering.read_start(shape, x, first_power=first_power, least_gap=0.2)
@@ -239,9 +206,13 @@ def _search_growth(budget, rng, first_power, loss):
         return None if needed is None else (needed, loss)
 
     return search(
-        lhs_rhs, budget(_common.SEARCH_SHAPES[2:3], _common.SEARCH_SHAPES[1:6:2]),
-        _entering.start_length, budget, rng, name="search, any s and k",
-    )  # fmt: skip
+        lhs_rhs,
+        budget(_common.SEARCH_SHAPES[2:3], _common.SEARCH_SHAPES[1:6:2]),
+        _entering.start_length,
+        budget,
+        rng,
+        name="search, any s and k",
+    )
 
 
 def _family_growth(budget, first_power, loss):
@@ -264,9 +235,13 @@ def _gaussian_growth(budget, rng, first_power, loss):
     """Check random starts with the largest alpha that Claim A.3 allows, or less."""
     cases = []
     for setting, start in _entering.random_starts(
-        budget(3, 12), rng, first_power, (1.0, 1e6), shapes=("d < n",),
+        budget(3, 12),
+        rng,
+        first_power,
+        (1.0, 1e6),
+        shapes=("d < n",),
         names=("gap", "even", "third 0.3"),
-    ):  # fmt: skip
+    ):
         needed = _loss_needed(start)
         if needed is not None:
             cases.append((needed, loss + ROUNDING, {**setting, **start.plain()}))
@@ -305,10 +280,15 @@ _EQ18 = (
     plain="From starts of Claim A.3, sigma_k(Theta_k) grows at its rate until T_R.",
     hypotheses=POPULATION,
     negative_control={"loss": 0.0},
+    stronger={"loss": -1, "first_power": 1},
 )
 def eq18(budget, rng, *, first_power=0.0, loss=0.25):
     """Follow the population map from starts that Claim A.3 allows, eta up to 1/(6 lambda*_1)."""
-    yield from _exact_step(first_power, loss)
+    yield Cases(
+        [(*one_step.sides(loss, first_power < 0), one_step.INSTANCE)],
+        name="one exact step, k = 1, s = 10^8",
+        quantity="growth claimed, and found",
+    )
     yield _family_growth(budget, first_power, loss)
     yield _gaussian_growth(budget, rng, first_power, loss)
     yield _search_growth(budget, rng, first_power, loss)

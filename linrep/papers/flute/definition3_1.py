@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from linrep.claims import Cases, Identity, Readings, statement
-from linrep.claims.evidence import PROVED
+from linrep.claims import Cases, Identity, statement
+from linrep.claims.evidence import FAILS, PROVED
+from linrep.papers.flute.counterexamples import local_span as other_column
 from linrep.problems import LowRankRegression
 
 SIZES = ((3, 3), (5, 3), (3, 5), (6, 6))  # d, n
@@ -22,8 +23,9 @@ DESCENT = 1e-6
     r" \iff r \le k",
     plain="The linear problem is under-parameterized exactly if the rank of Phi is above k.",
     negative_control={"spare": 1},
+    stronger={"nearest": 1},
 )
-def definition(budget, rng, *, spare=0):
+def definition(budget, rng, *, spare=0, nearest=1.0):
     """Measure how far the best model of rank k is from Phi, for all k and ranks r."""
     fits, misses = [], []
     for d, n in SIZES:
@@ -37,7 +39,9 @@ def definition(budget, rng, *, spare=0):
                     if k + spare >= r:
                         fits.append((float(left / values[0]), where))
                     else:
-                        misses.append((float(values[r - 1]), float(left) * (1 + 1e-9), where))
+                        misses.append(
+                            (float(nearest * values[r - 1]), float(left) * (1 + 1e-9), where)
+                        )
     yield Identity(fits, 1e-12, name="r <= k: BW = Phi", strength=PROVED)
     yield Cases(
         misses, quantity="lambda_r", name="r > k: none nearer than lambda_r", strength=PROVED
@@ -66,14 +70,36 @@ def _local(phi, k, rng):
     place="Section 4.1, locally optimized representations",
     latex=r"k \ge r:\ \mathrm{span}(B_i^\diamond) \subseteq \mathrm{span}(B^*)\ \forall i;"
     r" \qquad k < r:\ \mathrm{span}(B_i^\diamond) \not\subset \mathrm{span}(B^*) \text{ possible}",
-    plain="Representations that clients fit alone lie in the span of the best one if k >= r.",
+    plain="Representations that clients fit alone lie in the span of the best one if k >= r, and "
+    "may not if k < r.",
+    expected=FAILS,
     negative_control={"missing": 1},
 )
-def local_span(budget, rng, *, missing=0):
-    """Fit each client's model alone, by minimizers of each kind that the text can mean.
+def local_span(budget, rng, *, missing=0, least=False):
+    """Take a minimizer whose second column is its own, or fit those of least norm.
 
     For k >= 2 a minimizer's other columns may be anything, for k > r those of B* as well.
     """
+    yield (
+        _kept(budget, rng, missing)
+        if least
+        else Cases(
+            [(*other_column.sides(), other_column.INSTANCE)],
+            name="k >= r: every minimizer",
+            quantity="square of what e_3 has outside the span of B*",
+        )
+    )
+    # Phi = diag(2, 1), k = 1: B* = e_1, client 2's model is e_2.
+    yield Cases(
+        [(Fraction(0), Fraction(1), {"Phi": [[2, 0], [0, 1]], "k": 1, "client": 2})],
+        name="k < r: possible",
+        strength=PROVED,
+        quantity="square of what B_2 has outside the span of B*",
+    )
+
+
+def _kept(budget, rng, missing):
+    """Fit each client's model alone, by the minimizers of least norm."""
     kept = []
     for d, n in SIZES:
         for _ in range(budget(2, 10)):
@@ -85,23 +111,21 @@ def local_span(budget, rng, *, missing=0):
             for i in range(n):
                 where = {"d": d, "n": n, "r": r, "k": k, "client": i}
                 kept.append((_outside(_local(truth.Phi[:, i], k, rng), basis), where))
-    one, none = Fraction(1), Fraction(0)
-    # Phi = [e_1 e_2], d = 3, k = r = 2: B_1 = [e_1 e_3] and w_1 = (1, 0) fit client 1.
-    free = {"Phi": [[1, 0], [0, 1], [0, 0]], "k": 2, "B_1": [[1, 0], [0, 0], [0, 1]], "w_1": [1, 0]}
-    yield Readings(
-        [
-            Identity(
-                kept, DESCENT, name="minimizers of least norm",
-                quantity="share outside the span of B*", strength=PROVED,
-            ),
-            Cases(
-                [(one, none, free)], name="every minimizer",
-                quantity="square of what e_3 has outside the span of B*", strength=PROVED,
-            ),
-        ], name="k >= r",
-    )  # fmt: skip
-    # Phi = diag(2, 1), k = 1: B* = e_1, client 2's model is e_2.
-    yield Cases(
-        [(none, one, {"Phi": [[2, 0], [0, 1]], "k": 1, "client": 2})], name="k < r: possible",
-        quantity="square of what B_2 has outside the span of B*", strength=PROVED,
-    )  # fmt: skip
+    return Identity(
+        kept,
+        DESCENT,
+        name="k >= r: minimizers of least norm",
+        quantity="share outside the span of B*",
+        strength=PROVED,
+    )
+
+
+local_span.corrected(
+    "flute.local_span.corrected",
+    latex=r"k \ge r:\ \mathrm{span}(B_i^\diamond) \subseteq \mathrm{span}(B^*)\ \forall i, \quad"
+    r" B_i^\diamond \text{ of least norm}; \qquad k < r:\ \not\subset \text{ possible}",
+    plain="Representations of least norm that clients fit alone lie in the span of the best one if "
+    "k >= r.",
+    constants={"least": True},
+    negative_control={"missing": 1},
+)

@@ -7,8 +7,10 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, statement
+import linrep as lr
+from linrep.claims import Cases, Fact, Identity, Mean, statement
 from linrep.claims.evidence import ENUMERATED, PROVED
+from linrep.papers.flute._hypotheses import FULL, GAUSSIAN
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift
 
@@ -41,6 +43,7 @@ def _mean_square(d, samples):
     plain="At the optimum, gradients still differ from those of the population, unless Phi is "
     "fitted exactly.",
     negative_control={"dof": 0},
+    stronger={"dof": 0},
 )
 def discrepancy(budget, rng, *, dof=1):
     """Take its mean square over all samples of signs, exactly, and its value where Phi is fitted.
@@ -55,9 +58,11 @@ def discrepancy(budget, rng, *, dof=1):
         where = {"Phi": MODELS, "d": d, "N": samples}
         means.append((abs(found[d, samples] - claimed), Fraction(0), where))
     yield Cases(
-        means, name="mean square, k < r", quantity="off (d - 1)/N sum |w_i|^2 |e_i|^2 by",
+        means,
+        name="mean square, k < r",
+        quantity="off (d - 1)/N sum |w_i|^2 |e_i|^2 by",
         strength=ENUMERATED,
-    )  # fmt: skip
+    )
     fitted = []
     for _ in range(budget(20, 100)):
         d, n = (int(side) for side in rng.integers(2, 7, 2))
@@ -70,3 +75,40 @@ def discrepancy(budget, rng, *, dof=1):
         fitted.append((float(np.abs(Q).max()), {"d": d, "n": n, "k": r, "r": r}))
     yield Identity(fitted, 1e-11, name="0 at the optimum, k = r, no noise", strength=PROVED)
     yield Fact("mean square with N = 1 over that with N = 2", float(found[2, 1] / found[2, 2]))
+
+
+@statement(
+    "flute.discrepancy.rate",
+    place="Section 5.2, challenges of the analysis",
+    latex=r"k = r,\ \sigma = 0:\quad \Big\|\sum_i\big(I - \tfrac{X_iX_i^\top}N\big)(B^tw_i^t -"
+    r" \phi_i)w_i^{t\top}\Big\| \propto \|B^tW^t - \Phi\|",
+    plain="Where Phi has rank k and labels have no noise, the gradient discrepancy decays at a "
+    "rate comparable to that of the error.",
+    hypotheses=(GAUSSIAN, FULL),
+    negative_control={"power": 2.0},
+    stronger={"power": 0},
+)
+def decay(budget, rng, *, power=1.0):
+    """Follow both along runs on fixed samples; compared is the power of the error in each run."""
+    d, n, k, m = 6, 8, 2, 60
+    powers = []
+    for _ in range(budget(12, 60)):
+        truth = LowRankRegression.random(n=n, d=d, singular_values=(1.0, 0.7), noise=0.0, rng=rng)
+        data = truth.draw(m, rng=rng)
+
+        def measure(B, W, data=data, truth=truth):
+            Q, _ = flute_lift.discrepancy(data, truth.Phi, B, W, 1.0)
+            off = np.linalg.norm(B @ W.T - truth.Phi)
+            return {"Q": float(np.linalg.norm(Q)), "off": float(off)}
+
+        trace = lr.flute(data, k=k, step_size=0.1, rounds=4000, record=20, measure=measure, rng=rng)
+        between = (trace["off"] <= 1e-2) & (trace["off"] >= 1e-9)
+        Q, off = (np.log(trace[name][between]) for name in ("Q", "off"))
+        powers.append(float(np.polyfit(off, Q, 1)[0]))
+    yield Mean(
+        powers,
+        at_least=float(power) - 0.05,
+        at_most=float(power) + 0.05,
+        quantity="power of the error in the discrepancy",
+        name="k = r, no noise",
+    )

@@ -10,7 +10,8 @@ import numpy as np
 from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Fact, Frequency, Identity, proved, search, statement
 from linrep.papers.flute import _common, _entering
-from linrep.papers.flute._hypotheses import ASSUMPTIONS, POPULATION
+from linrep.papers.flute._hypotheses import DRAWN, POPULATION
+from linrep.papers.flute.counterexamples import eq19_display as printed
 from linrep.theory.flute import Spectrum, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
 from linrep.theory.flute_samples import discrepancy_bound, lemma_A13, lemma_A17
@@ -33,11 +34,11 @@ class _Block(_common.Point):
         return self.step_size * self.spectrum.gap
 
 
-def _read_block(shape, x, whole):
+def _read_block(shape, x, whole, step=1.0):
     """Return a Theta_k with sigma_1^2 <= whole * lambda*_1 = whole and sigma_k^2 <= Delta/4."""
     k, reader = shape["k"], _common.Reader(x)
     spectrum = _common.read_spectrum(shape, reader)
-    eta = step_size_limits(spectrum)["lemma_A5_proof"] * reader.between(0.1, 1.0)
+    eta = step * step_size_limits(spectrum)["lemma_A5_proof"] * reader.between(0.1, 1.0)
     least = 0.5 * np.sqrt(spectrum.gap) * reader.between(1e-5, 1.0, logarithmic=True)
     others = [reader.between(least, np.sqrt(whole)) for _ in range(k - 1)]
     left, right = reader.frame(k, k), reader.frame(k, k)
@@ -65,19 +66,23 @@ def _rest_term(block):
     return 0.5 * block.step_size * np.linalg.norm(block.Theta, 2) * square
 
 
-def _search_19(budget, rng, whole, loss):
+def _search_19(budget, rng, whole, loss, step):
     """Search for violations of (19); compared is what it loses, in eta Delta sigma_k."""
 
     def lhs_rhs(shape, x):
-        block = _read_block(shape, x, whole)
+        block = _read_block(shape, x, whole, step)
         after = np.linalg.svd(_moved(block), compute_uv=False)[-1] - _rest_term(block)
         lost = 1.0 + 0.5 * block.step_size * block.spectrum.last - after / block.leading
         return lost / block.unit, loss
 
     return search(
-        lhs_rhs, _common.SEARCH_SHAPES[:: budget(2, 1)], _block_length, budget, rng,
+        lhs_rhs,
+        _common.SEARCH_SHAPES[:: budget(2, 1)],
+        _block_length,
+        budget,
+        rng,
         name=f"sigma_1^2(Theta) <= {whole:g} lambda*_1",
-    )  # fmt: skip
+    )
 
 
 _EQ19 = (
@@ -97,11 +102,12 @@ _EQ19 = (
     "Delta/288.",
     hypotheses=POPULATION,
     negative_control={"loss": 50.0 / 288.0},
+    stronger={"loss": -1, "step": 1},
 )
-def eq19(budget, rng, *, loss=71.0 / 288.0):
+def eq19(budget, rng, *, loss=71.0 / 288.0, step=1.0):
     """Search with sigma_1^2(Theta) <= lambda*_1, as in Claim A.3, and 2 lambda*_1, as in R_s."""
     for whole in (2.0, 1.0):
-        found = proved(_search_19(budget, rng, whole, loss))
+        found = proved(_search_19(budget, rng, whole, loss, step))
         yield found
         yield Fact(f"largest loss for {found.name}", loss * found.tightest, "eta Delta")
 
@@ -129,12 +135,16 @@ def _decomposition(budget, rng):
         return 1 + (bound - base) / unit, 1 + (after - base) / unit
 
     return search(
-        _common.confirmed(lhs_rhs), _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget,
-        rng, name="first line",
-    )  # fmt: skip
+        _common.confirmed(lhs_rhs),
+        _common.SEARCH_SHAPES[:: budget(3, 2)],
+        _block_length,
+        budget,
+        rng,
+        name="first line",
+    )
 
 
-def _implication(budget, rng, middle, tail):
+def _implication(budget, rng, middle, tail, loss):
     """Search for (eta, Delta, lambda*) where the last line of the display is less than (19)."""
 
     def lhs_rhs(shape, x):
@@ -144,24 +154,23 @@ def _implication(budget, rng, middle, tail):
         eta = gap**2 / 18.0 * reader.between(1e-6, 1.0, logarithmic=True)
         # Expanded, as what is compared is small: what each side loses, in eta Delta.
         p, q = 0.5 * eta, 0.5 * eta * last  # eta^2 lambda_1^2/2 = p eta
-        lost = (
-            p * (1.0 + q) * (1.0 - middle * eta * gap) / gap + middle * (1.0 + q) + tail
-        )  # fmt: skip
-        return lost, 71.0 / 288.0
+        lost = p * (1.0 + q) * (1.0 - middle * eta * gap) / gap + middle * (1.0 + q) + tail
+        return lost, loss
 
     return search(
         lhs_rhs, [{"variables": 3}], lambda shape: 3, budget, rng, name="last line implies (19)"
     )
 
 
-def _exact_implication(middle, tail):
+def _exact_implication(middle, tail, loss):
     """Compare the display's last line with (19) in fractions, lambda*_1 = lambda*_k = Delta."""
-    cases = []
-    for eta in (Fraction(1, 18), Fraction(1, 1800)):
-        last = (1 - eta**2 / 2) * (1 + eta / 2) * (1 - Fraction(middle) * eta)
-        last -= Fraction(tail) * eta
-        where = {"lambda*_1 = lambda*_k = Delta": 1, "eta": str(eta)}
-        cases.append((1 + eta / 2 - Fraction(71, 288) * eta, last, where))
+    cases = [
+        (
+            *printed.sides(eta, middle, tail, loss),
+            {"lambda*_1 = lambda*_k = Delta": 1, "eta": str(eta)},
+        )
+        for eta in (Fraction(1, 18), Fraction(1, 1800))
+    ]
     return Cases(cases, name="last line implies (19), exactly", quantity="(19), and the last line")
 
 
@@ -170,16 +179,23 @@ def _kept_small(budget, rng):
 
     def lhs_rhs(shape, x):
         point = _common.read_point(
-            shape, x, limit=lambda s: step_size_limits(s)["lemma_A5"],
-            smallest=lambda s: 1e-6 * s.gap, largest=lambda s: s.first,
-        )  # fmt: skip
+            shape,
+            x,
+            limit=lambda s: step_size_limits(s)["lemma_A5"],
+            smallest=lambda s: 1e-6 * s.gap,
+            largest=lambda s: s.first,
+        )
         after = sizes(_common.step(point.Theta, point.spectrum, point.step_size)).whole
         return after, math.sqrt(point.spectrum.first)
 
     return search(
-        lhs_rhs, _common.SEARCH_SHAPES[:: budget(3, 2)], _common.point_length, budget, rng,
+        lhs_rhs,
+        _common.SEARCH_SHAPES[:: budget(3, 2)],
+        _common.point_length,
+        budget,
+        rng,
         name="sigma_1^2(Theta) <= lambda*_1 is kept",
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -192,7 +208,7 @@ def _kept_small(budget, rng):
     hypotheses=POPULATION,
     negative_control={"middle": 0.5},
 )
-def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
+def eq19_display(budget, rng, *, middle=0.25, tail=0.125, loss=Fraction(71, 288)):
     """Search for violations of each step of the display, with what its hypotheses give."""
 
     def mixed(block):
@@ -205,7 +221,7 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
     def rest(block):
         return _rest_term(block), tail * block.unit * block.leading
 
-    yield _exact_implication(middle, tail)
+    yield _exact_implication(middle, tail, loss)
     yield _kept_small(budget, rng)
     yield _decomposition(budget, rng)
     for name, lhs_rhs in (
@@ -218,9 +234,9 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125):
             return lhs_rhs(_read_block(shape, x, 1.0))
 
         yield search(
-            of_block, _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name,
-        )  # fmt: skip
-    yield _implication(budget, rng, middle, tail)
+            of_block, _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name
+        )
+    yield _implication(budget, rng, float(middle), float(tail), float(loss))
 
 
 eq19_display.corrected(
@@ -232,6 +248,7 @@ eq19_display.corrected(
     "(19).",
     constants={"middle": 0.125, "tail": 0.0625},
     negative_control={"tail": 0.05},
+    stronger={"middle": -1, "tail": -1, "loss": -1},
 )
 
 
@@ -246,9 +263,12 @@ def _search_rest(budget, rng, share):
 
     def lhs_rhs(shape, x):
         point = _common.read_point(
-            shape, x, limit=lambda s: step_size_limits(s)["lemma_A17"],
-            smallest=lambda s: 1e-12 * s.gap, rest=lambda s: 2.0 * s.first,
-        )  # fmt: skip
+            shape,
+            x,
+            limit=lambda s: step_size_limits(s)["lemma_A17"],
+            smallest=lambda s: 1e-12 * s.gap,
+            rest=lambda s: 2.0 * s.first,
+        )
         before = sizes(point.Theta).rest
         if before < 1e-3:
             return None
@@ -258,9 +278,13 @@ def _search_rest(budget, rng, share):
         return growth + 2.0, 2.0 + 0.5 * point.spectrum.next + share * point.spectrum.gap
 
     return search(
-        lhs_rhs, _common.SEARCH_SHAPES[1 : budget(4, None) : budget(2, 1)], _common.point_length,
-        budget, rng, name="R = 0, without the eighth of Delta",
-    )  # fmt: skip
+        lhs_rhs,
+        _common.SEARCH_SHAPES[1 : budget(4, None) : budget(2, 1)],
+        _common.point_length,
+        budget,
+        rng,
+        name="R = 0, without the eighth of Delta",
+    )
 
 
 def _starts_for_noise(budget, rng, spectrum):
@@ -334,9 +358,14 @@ def _runs(spectrum, alpha, samples, trials, rng, share):
         rest = float(sizes(alpha * unit).rest)
         data = _entering.compressed(truth, samples(rest, steps), rng)
         trace = flute(
-            data, k=spectrum.k, step_size=eta, rounds=steps, start=lower(truth, alpha * unit),
-            record=max(1, steps // 8), spectrum=True,
-        )  # fmt: skip
+            data,
+            k=spectrum.k,
+            step_size=eta,
+            rounds=steps,
+            start=lower(truth, alpha * unit),
+            record=max(1, steps // 8),
+            spectrum=True,
+        )
         bound = np.log(rest) + trace.recorded * rate
         bad += bool(np.any(np.log(trace["sigma_res"]) > bound + ROUNDING))
     return bad, trials
@@ -350,8 +379,9 @@ def _runs(spectrum, alpha, samples, trials, rng, share):
     r" \big(1+\tfrac{\eta\lambda^*_{k+1}}2+\tfrac{\eta\Delta}8\big)^\tau\sigma_1(\Theta_{res}^0)",
     plain="In each step the norm of the remainder grows at most by the factor 1 + eta "
     "lambda*_{k+1}/2 + eta Delta/8.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     negative_control={"share": 0.1},
+    stronger={"share": -1},
 )
 def lemmaA17(budget, rng, *, share=0.125):
     """Search steps without noise, iterate with the largest noise, and run on data at (47).
@@ -370,15 +400,19 @@ def lemmaA17(budget, rng, *, share=0.125):
     usual = _common.spectra(shapes=("d < n",), names=("gap", "flat"), ranks=budget((2,), (1, 2, 3)))
     yield _search_rest(budget, rng, min(share, share - 0.125))
     yield Cases(
-        _noisy_cases(budget, rng, share, usual), name="largest noise, along Theta_res",
+        _noisy_cases(budget, rng, share, usual),
+        name="largest noise, along Theta_res",
         quantity="sigma_1(Theta_res) over its bound",
-    )  # fmt: skip
+    )
     yield _constant_96()
     yield _same_samples()
     yield Frequency(
-        bad, trials, 0.25, name="data, N as (47)",
+        bad,
+        trials,
+        0.25,
+        name="data, N as (47)",
         setting={"singular values": spectrum.singular_values.tolist(), "k": 2, "alpha": alpha},
-    )  # fmt: skip
+    )
     square = Spectrum(np.array([1.0, 0.9]), 2, 2, 2)
     worst = max(case[0] for case in _noisy_cases(budget, rng, share, [({}, square)], 20))
     yield Fact("largest sigma_1(Theta_res) over its bound at k = n = d, 20 steps", worst)

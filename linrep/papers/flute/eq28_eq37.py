@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, search, statement
+from linrep.claims import Cases, Fact, search_instances, statement
 from linrep.claims.evidence import PROVED
+from linrep.papers.flute.counterexamples import eq28 as printed
 from linrep.theory.flute import Spectrum, sizes
 from linrep.theory.flute_lift import product_error
 
@@ -20,18 +22,18 @@ def _grid(top):
     return [*small, *(top * Fraction(part, 60) for part in range(1, 61))]
 
 
-def _links(top, divisor):
+def _links(top, divisor, rate):
     """Yield each link of (28) and (29), as (left, right, instance) over x up to a top."""
-    half, three = Fraction(1, 2), Fraction(3, 2)
+    half = Fraction(1, 2)
     first, second, ends, text, widest = [], [], [], [], []
     for x in _grid(top):
         where = {"x": str(x)}
-        ratio = (three - x / 8) / (three + x / 8)
-        linear, square = 1 - x / Fraction(divisor), (1 - x / 16) ** 2
+        ratio, linear = printed.sides(x, divisor)
+        square = (1 - rate * x) ** 2
         first.append((ratio, linear, where))
         second.append((linear, square, where))
         ends.append((ratio, square, where))
-        text.append((linear, 1 - x / 16, where))
+        text.append((linear, 1 - rate * x, where))
         for part in range(-10, 11):
             a = half * Fraction(part, 10)
             widest.append(((1 - x / 8 + a) / (1 + x / 8 + a), ratio, where | {"a": str(a)}))
@@ -51,10 +53,10 @@ def _links(top, divisor):
     "eta Delta/16)^2, the square of the rate.",
     negative_control={"divisor": 5},
 )
-def eq28(budget, rng, *, divisor=6):
+def eq28(budget, rng, *, divisor=6, rate=Fraction(1, 16)):
     """Compare lhs and rhs of every link in exact fractions, for x up to 1/36 and up to 1."""
     for top in (Fraction(1, 36), Fraction(1)):
-        for name, cases in _links(top, divisor):
+        for name, cases in _links(top, divisor, rate):
             yield Cases(cases, name=f"{name}, x up to {top}", strength=PROVED)
 
 
@@ -66,35 +68,41 @@ eq28.corrected(
     "eta Delta/16)^2, the square of the rate.",
     constants={"divisor": 7},
     negative_control={"divisor": 9},
+    stronger={"divisor": -1, "rate": 1},
 )
 
 
 # (37)
 
 
-def _theta(shape, x):
-    """Return a lifted iterate with sigma_1 at most sqrt(2 lambda*_1), and the spectrum.
+class _State(NamedTuple):
+    """A lifted iterate and the spectrum."""
 
-    The first entry sets how much of that bound is used.
-    """
-    size, k = shape["size"], shape["k"]
-    values, entries = np.abs(x[1 : 1 + size]), x[1 + size :]
-    spectrum = Spectrum(values, n=size, d=size, k=k)
-    Theta = entries.reshape(2 * size, k)
-    largest = np.linalg.norm(Theta, 2)
-    if spectrum.first <= 0.0 or largest == 0.0:
-        return None
-    allowed = np.sqrt(2.0 * spectrum.first) * min(1.0, abs(x[0]))
-    return Theta * (allowed / largest), spectrum
+    Theta: Any
+    spectrum: Spectrum
 
+    @classmethod
+    def read(cls, reader, shape):
+        """Return one with sigma_1 at most sqrt(2 lambda*_1), of which the first number is a share.
 
-def _both_sides(instance, factor):
-    Theta, spectrum = instance
-    k = spectrum.k
-    D = Theta[:k] @ Theta[:k].T - np.diag(spectrum.eigenvalues[:k])
-    bound = np.sqrt(k) * np.linalg.norm(D, 2)
-    bound += factor * np.sqrt(k * spectrum.first) * sizes(Theta).rest
-    return float(product_error(Theta, spectrum)), float(bound)
+        None where it would be 0.
+        """
+        size, k = shape["size"], shape["k"]
+        share, values = abs(reader.number()), np.abs(reader.numbers(size))
+        Theta, spectrum = reader.numbers(2 * size, k), Spectrum(values, n=size, d=size, k=k)
+        largest = np.linalg.norm(Theta, 2)
+        if spectrum.first <= 0.0 or largest == 0.0:
+            return None
+        allowed = np.sqrt(2.0 * spectrum.first) * min(1.0, share)
+        return cls(Theta * (allowed / largest), spectrum)
+
+    def sides(self, factor):
+        """Return both sides of (37), with a factor of the second term."""
+        Theta, spectrum, k = *self, self.spectrum.k
+        D = Theta[:k] @ Theta[:k].T - np.diag(spectrum.eigenvalues[:k])
+        bound = np.sqrt(k) * np.linalg.norm(D, 2)
+        bound += factor * np.sqrt(k * spectrum.first) * sizes(Theta).rest
+        return float(product_error(Theta, spectrum)), float(bound)
 
 
 @statement(
@@ -105,18 +113,14 @@ def _both_sides(instance, factor):
     r"\|\Theta_{\mathrm{res}}\|",
     plain="The error of Theta is bounded by those of its leading block and of the remainder.",
     negative_control={"factor": 1.7},
+    stronger={"factor": -1},
 )
 def eq37(budget, rng, *, factor=2.0):
     """Search over all Theta so small, and try those whose rest is as large as the leading rows."""
-
-    def lhs_rhs(shape, x):
-        instance = _theta(shape, x)
-        return None if instance is None else _both_sides(instance, factor)
-
-    yield search(
-        lhs_rhs,
+    yield search_instances(
+        lambda state: state.sides(factor),
         [{"size": size, "k": k} for size, k in ((1, 1), (2, 1), (3, 2), (4, 3))],
-        lambda shape: 1 + shape["size"] * (1 + 2 * shape["k"]),
+        _State.read,
         budget,
         rng,
         name="search",
@@ -130,7 +134,7 @@ def eq37(budget, rng, *, factor=2.0):
             Theta = np.zeros((4 * k, k))
             Theta[:k] = np.sqrt(spectrum.first) * np.eye(k)
             Theta[k : 2 * k] = share * Theta[:k]
-            left, right = _both_sides((Theta, spectrum), factor)
+            left, right = _State(Theta, spectrum).sides(factor)
             even.append((left * (1.0 - 1e-12), right, {"k": k, "rest over leading rows": share}))
             needed.append(factor * left / right)
     yield Cases(even, name="D = 0 and rows of one length", strength=PROVED)

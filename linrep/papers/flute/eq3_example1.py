@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, proved, statement
-from linrep.claims.deviations import identities, readings, relative
+from linrep.claims import Cases, Fact, Readings, proved, statement
+from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.papers.flute._lifted import EXACT
 from linrep.problems import LowRankRegression
@@ -51,6 +51,7 @@ def _decomposition_error(X, Phi, k, factor):
     r" BW = \Phi\ (k \ge r)",
     plain="The best model of rank k is the truncated decomposition of the truth.",
     negative_control={"factor": 0.99},
+    stronger={"factor": 0},
 )
 def eq3(budget, rng, *, factor=1.0):
     """Descend from random starts, with a gap, with rank to spare, and without a gap.
@@ -64,9 +65,12 @@ def eq3(budget, rng, *, factor=1.0):
         "no gap": ((1.0, 1.0, 1.0, 0.1), (2.0, 1.0, 1.0, 0.3), (1.0, 0.5, 0.5, 0.5)),
     }
     parts: dict[str, list] = {
-        "gap: Phi_k": [], "gap: sum of the squares left": [], "k = r: Phi": [],
-        "k > r: value 0": [], "no gap: some truncated decomposition": [],
-    }  # fmt: skip
+        "gap: Phi_k": [],
+        "gap: sum of the squares left": [],
+        "k = r: Phi": [],
+        "k > r: value 0": [],
+        "no gap: some truncated decomposition": [],
+    }
     spread = []
     for kind, several in spectra.items():
         for values in several:
@@ -113,13 +117,16 @@ def eq3(budget, rng, *, factor=1.0):
     r" B = \sum_i u_i\sqrt{\lambda_i/M}",
     plain="Which direction averaged representations favour depends on the scaling of the heads.",
     negative_control={"power": 0.4},
+    stronger={"power": 0},
 )
 def example1(budget, rng, *, power=0.5):
     """Average representations that fit each client exactly, and measure their angle to u_1."""
     names = (
-        "w = lambda: B", "w = lambda: cos = 1/sqrt(M)", "w = sqrt(lambda/M): B",
+        "w = lambda: B",
+        "w = lambda: cos = 1/sqrt(M)",
+        "w = sqrt(lambda/M): B",
         "w = sqrt(lambda/M): cos = sqrt(lambda_1/sum)",
-    )  # fmt: skip
+    )
     parts: dict[str, list] = {name: [] for name in names}
     target: dict[str, list] = {"lambda_1 u_1 in column 1, zeros elsewhere": [], "u_1 lambda_1": []}
     heavier, unitary, equal = [], [], []
@@ -155,10 +162,16 @@ def example1(budget, rng, *, power=0.5):
             heavier.append((cosines[0], cosines[1], where))
             equal.append(cosines[2] > cosines[1])
     yield from map(proved, identities(parts, EXACT))
-    yield proved(readings(target, EXACT, name="B*W* = u_1 lambda_1"))
+    yield proved(
+        Readings(
+            identities(target, EXACT), name="B*W* = u_1 lambda_1", phrase="B*W* = u_1 lambda_1"
+        )
+    )
     yield Cases(
-        heavier, quantity="cosine to u_1", name="u_1 weighted more with w = sqrt(lambda/M)",
+        heavier,
+        quantity="cosine to u_1",
+        name="u_1 weighted more with w = sqrt(lambda/M)",
         strength=PROVED,
-    )  # fmt: skip
+    )
     yield Fact("share of cases with a unitary U, all having M < d", float(np.mean(unitary)))
     yield Fact("share of cases in which equal heads weight u_1 still more", float(np.mean(equal)))

@@ -33,6 +33,7 @@ def _rates(B, W):
     r" of } BW \text{ uniformly}",
     plain="Minimizing term (I) alone increases all k singular values of BW, uniformly.",
     negative_control={"growth": 2.1},
+    stronger={"growth": 1},
 )
 def term1(budget, rng, *, growth=2.0):
     """Measure the rates of singular values along the gradient of (I), in units of 2 gamma_1."""
@@ -67,18 +68,25 @@ def term1(budget, rng, *, growth=2.0):
                 [
                     Identity(rates, 1e-5, name="rates", strength=PROVED),
                     Cases(
-                        grows, quantity="claimed rate of a singular value", name="at least twice"
-                        " its square", strength=PROVED,
+                        grows,
+                        quantity="claimed rate of a singular value",
+                        name="at least twice its square",
+                        strength=PROVED,
                     ),
-                ], name="every one grows",
+                ],
+                name="every one grows",
             ),
             *(
                 Cases(
-                    [(abs(pair[0] - pair[1]), Fraction(0), where)], name=f"by one {name}",
-                    quantity=f"difference of the {name}s", strength=PROVED,
+                    [(abs(pair[0] - pair[1]), Fraction(0), where)],
+                    name=f"by one {name}",
+                    quantity=f"difference of the {name}s",
+                    strength=PROVED,
                 )
                 for name, pair in (("factor", factors), ("amount", amounts))
             ),
-        ], name="enlargement",
-    )  # fmt: skip
+        ],
+        name="enlargement",
+        phrase="a uniform enlargement of all k singular values",
+    )
     yield Fact("factor of 2 over that of 1 in a step", float(factors[0] / factors[1]))

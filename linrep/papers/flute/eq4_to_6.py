@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, proved, statement
-from linrep.claims.deviations import identities, readings
-from linrep.claims.evidence import PROVED
+from linrep.claims import Cases, Fact, Identity, Readings, proved, statement
+from linrep.claims.deviations import identities
+from linrep.claims.evidence import MISPRINT, PROVED
 from linrep.papers.flute._hypotheses import FULL
 from linrep.papers.flute._lifted import (
     CONVENTIONS,
@@ -20,6 +19,7 @@ from linrep.papers.flute._lifted import (
     draw_case,
     in_units,
 )
+from linrep.papers.flute.counterexamples import eq5_6 as smallest
 
 # (4): the objective
 
@@ -60,6 +60,8 @@ def _gradients(function, B, W):
     r" + \|WW^\top\|_F^2) = \gamma_2\|B^\top B - WW^\top\|_F^2",
     plain="With gamma_1 = 2 gamma_2 both terms are the usual penalty on imbalance.",
     negative_control={"ratio": 2.001},
+    expected=MISPRINT,
+    stronger={"ratio": 0},
 )
 def eq4(budget, rng, *, ratio=2.0):
     """Compare values and gradients on random shapes and sizes, and the readings of lambda_2."""
@@ -85,7 +87,14 @@ def eq4(budget, rng, *, ratio=2.0):
         best = case.truth.best(B.shape[1])
         found = _regularizer(best.B, best.W, ratio * gamma2, gamma2)
         flat.append((abs(found) / (gamma2 * best.singular_values[0] ** 2), where))
-    yield proved(readings(printed, 1e-13, name="value"))
+    yield proved(
+        Readings(
+            identities(printed, 1e-13),
+            name="value",
+            phrase="gamma_1 = 2 lambda_2",
+            printed_elsewhere={"gamma_1 = 2 gamma_2": "Theorem 5.1, Appendix C.1"},
+        )
+    )
     yield Identity(gradients, 1e-13, name="gradients", strength=PROVED)
     yield Identity(flat, 1e-12, name="0 at balanced factors", strength=PROVED)
 
@@ -132,12 +141,13 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125):
     factors = []
     displays: dict[str, dict[str, list]] = {
         "sign of the regularizer's step in W": {
-            "+ (first display of W)": [], "- (display of W V)": [],
+            "+ (first display of W)": [],
+            "- (display of W V)": [],
         },
         "(6) differentiated": {"at index t - 1": [], "at the server's averages": []},
         "display of U'B": {"W^t twice": [], "W^(t-1) and W^t": []},
         "lines for B and w_i": {"with X_i E_i": [], "without it, as the second ones": []},
-    }  # fmt: skip
+    }
     for _ in range(budget(15, 50, 400)):
         case = draw_case(rng, SHAPES[rng.integers(3)])
         printed, appendix = _printed_step(case, gamma1, gamma2, loss), _appendix_step(case)
@@ -150,10 +160,18 @@ def eq5_6(budget, rng, *, loss=1.0, gamma1=0.25, gamma2=0.125):
         for name, found in _displays(case, gamma1, gamma2, loss).items():
             for reading, error in zip(displays[name], found, strict=True):
                 displays[name][reading].append((error, case.settings))
-    yield _smallest_case(loss)
+    printed, appendix = smallest.changes(loss)
+    where = {**smallest.INSTANCE, "change of B in (5)": str(printed), "in A.1": str(appendix)}
+    yield Cases(
+        [(*smallest.sides(loss), where)],
+        name="one client, one sample",
+        quantity="difference of both changes",
+    )
     yield from identities(parts, EXACT)
     for name, found in displays.items():
-        yield readings(found, EXACT, name=name)
+        yield Readings(
+            identities(found, EXACT), name=name, phrase="two displays of Appendix A.1 that differ"
+        )
     yield Fact("data step of (5) over that of A.1", np.median(factors))
 
 
@@ -189,26 +207,6 @@ def _displays(case, gamma1, gamma2, loss):
     }
 
 
-def _smallest_case(loss):
-    """Compare the changes of B for one client, N = d = k = 1, x = B = w = eta = 1 and y = 0."""
-    one, loss = Fraction(1), Fraction(loss)
-
-    def value(B):
-        return loss * (B * one - 0) ** 2
-
-    # The loss is a square in B: a difference over 2 is its derivative.
-    printed = -(value(one + 1) - value(one - 1)) / 2
-    appendix = -one * (one * one - 0) * one
-    where = {
-        "one client, N = d = k": 1, "x, B, w, eta": 1, "y": 0,
-        "change of B in (5)": str(printed), "in A.1": str(appendix),
-    }  # fmt: skip
-    return Cases(
-        [(abs(printed - appendix), Fraction(0), where)], name="one client, one sample",
-        quantity="difference of both changes", strength=PROVED,
-    )  # fmt: skip
-
-
 def _random_settings(rng, off, share):
     """Return settings of a round and how far they are from those that (13) needs.
 
@@ -236,6 +234,7 @@ def _random_settings(rng, off, share):
     plain="With weight c of the losses a round is (13) if and only if gamma_1 = 2 gamma_2 and 4 "
     "gamma_1 eta_r = 2 c eta_l = eta.",
     negative_control={"share": 1.01},
+    stronger={"share": 0},
     corrects="flute.eq5-6",
 )
 def eq5_6_corrected(budget, rng, *, share=1.0):

@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep.claims import Fact, Paired, statement
 from linrep.claims.tables import draw_seeds
-from linrep.papers.flute._hypotheses import SAMPLED
+from linrep.papers.flute._hypotheses import FIGURES
 from linrep.papers.flute._races import FIGURE, NOISES, race
 from linrep.papers.flute.settings import NOISE, TIE
 
@@ -21,7 +21,7 @@ SHOWN = (20, 4)  # m, k
     latex=r"M < M' \implies \mathrm{error}(M) > \mathrm{error}(M')",
     plain="Singular values of the models fixed: with more clients (M = 15, 30) FLUTE's error is "
     "smaller.",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     negative_control={"smaller": FEW},
 )
 def clients(budget, rng, *, smaller=MANY):
@@ -39,11 +39,13 @@ def clients(budget, rng, *, smaller=MANY):
             one, other = (many, few) if smaller == MANY else (few, many)
             for what in ("truth_error", "client_error"):
                 yield Paired(
-                    one.last("FLUTE", what), other.last("FLUTE", what), tie=TIE,
+                    one.last("FLUTE", what),
+                    other.last("FLUTE", what),
+                    tie=TIE,
                     quantity="median ratio of last errors",
                     name=f"{what}, k = {k}, N = {m}, noise {noise:.2g}",
                     setting={"k": k, "m": m, "measure": what, "noise": noise},
-                )  # fmt: skip
+                )
             if (m, k) == SHOWN and noise == NOISE:
                 for n, found in ((FEW, few), (MANY, many)):
                     middle = float(np.median(found.last("FLUTE", "normalized")))

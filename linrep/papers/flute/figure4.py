@@ -8,7 +8,7 @@ import pandas as pd
 import linrep as lr
 from linrep.claims import Fact, Frequency, Paired, statement
 from linrep.claims.tables import draw_seeds
-from linrep.papers.flute._hypotheses import SAMPLED
+from linrep.papers.flute._hypotheses import FIGURES
 from linrep.papers.flute._races import NOISES, draw_truth
 from linrep.papers.flute.settings import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4
 
@@ -22,7 +22,7 @@ FIGURE = Figure4()
     r"\mathrm{error}(\gamma_1 = \tfrac23\gamma_2)",
     plain="M = 10, k = 6, N = 8, 9, 10, 1200 epochs: gamma_1 = gamma_2 ends at a smaller error "
     "than gamma_1 = 2 gamma_2 and gamma_1 = (2/3) gamma_2, gamma_1 = 1/4 or gamma_2 = 1/8 held.",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     negative_control={"best": 2.0},
 )
 def figure4(budget, rng, *, best=1.0):
@@ -46,11 +46,13 @@ def figure4(budget, rng, *, best=1.0):
                 for other in RATIOS:
                     if other != best:
                         yield Paired(
-                            errors[best], errors[other], tie=TIE,
+                            errors[best],
+                            errors[other],
+                            tie=TIE,
                             quantity="median ratio of last errors",
                             name=f"{what}, N = {m}, noise {noise:.2g}: {best:.2g} vs {other:.2g}",
                             setting={"m": m, "noise": noise, "ratio": best, "other": other},
-                        )  # fmt: skip
+                        )
         for sizes, shares in best_of_all.items():
             name = f"share of runs with gamma_1 = gamma_2 best, {what}, {sizes}"
             yield Fact(name, float(np.mean(shares)))
@@ -78,7 +80,7 @@ EXCESSES = (1.05, 1.1, 1.2, 1.3, 1.4, 1.5)
     plain="Figure 4's setting, gamma_2 = 1/8, N = 8 to 11: more than half of the runs diverge "
     "within 5000 epochs if gamma_1 is 1.05 to 1.5 times 2 gamma_2, at most a quarter if it equals "
     "it.",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     negative_control={"ratios": (1.0,)},
 )
 def divergence(budget, rng, *, ratios=EXCESSES):
@@ -94,14 +96,21 @@ def divergence(budget, rng, *, ratios=EXCESSES):
                 diverged[ratio] += _diverges(data, ratio, seed)
         for ratio in ratios:
             yield Frequency(
-                count - diverged[ratio], count, 0.5, quantity="share of runs that do not diverge",
+                count - diverged[ratio],
+                count,
+                0.5,
+                quantity="share of runs that do not diverge",
                 name=f"N = {m}, gamma_1 = {ratio:g} * 2 gamma_2 diverges",
                 setting={"m": m, "ratio": ratio},
-            )  # fmt: skip
+            )
         yield Frequency(
-            diverged[1.0], count, 0.25, quantity="share of runs that diverge",
-            name=f"N = {m}, gamma_1 = 2 gamma_2 does not", setting={"m": m, "ratio": 1.0},
-        )  # fmt: skip
+            diverged[1.0],
+            count,
+            0.25,
+            quantity="share of runs that diverge",
+            name=f"N = {m}, gamma_1 = 2 gamma_2 does not",
+            setting={"m": m, "ratio": 1.0},
+        )
         yield Fact(
             "gamma_1/(2 gamma_2) from which the objective is unbounded, median",
             float(np.median(thresholds)),
@@ -126,7 +135,13 @@ def _diverges(data, ratio, seed):
     """Tell whether FLUTE leaves the finite numbers, or ends 100 times Phi_k away from it."""
     rounds = 5000
     trace = lr.flute(
-        data, k=FIGURE.k, step_size=STEP_SIZE, rounds=rounds, gamma1=0.25 * ratio, gamma2=0.125,
-        record=rounds, rng=seed,
-    )  # fmt: skip
+        data,
+        k=FIGURE.k,
+        step_size=STEP_SIZE,
+        rounds=rounds,
+        gamma1=0.25 * ratio,
+        gamma2=0.125,
+        record=rounds,
+        rng=seed,
+    )
     return trace.stop_reason == "diverged" or bool(trace["error"][-1] > 100.0)

@@ -1,9 +1,9 @@
 """Section 7.1 and Appendix C.1, Figures 1 and 3: FLUTE against FedRep; settings are in _races.
 
 One rule for all sentences: what the paper leaves open is a reading of each of them. These are
-FedRep's step size, FLUTE's for the sum of the gradients or one of its own; whether a sentence is
-about every M, N and k or about the whole grid; and, where speeds are compared, how near to its
-last error a run has to be. Heads are exact, the noise has variance 0.3.
+FedRep's step size, FLUTE's for the sum of the gradients, or one of its own; whether a
+sentence is about every M, N and k or about the whole grid; and, where speeds are compared, how near
+to its last error a run has to be. Heads are exact, the noise has variance 0.3.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pandas as pd
 
 from linrep.claims import Curve, Fact, Paired, Readings, Together, Trend, statement
 from linrep.claims.tables import medians
-from linrep.papers.flute._hypotheses import SAMPLED
+from linrep.papers.flute._hypotheses import FIGURES
 from linrep.papers.flute._races import (
     EPOCH_TIE,
     EXPLAINED,
@@ -25,11 +25,12 @@ from linrep.papers.flute._races import (
     NOISES,
     RANKS,
     SIZES,
+    STEPS,
     list_variants,
     named,
     race,
 )
-from linrep.papers.flute.settings import HEADS, STEPS, TIE
+from linrep.papers.flute.settings import HEADS, TIE
 
 
 @statement(
@@ -37,7 +38,7 @@ from linrep.papers.flute.settings import HEADS, STEPS, TIE
     place="Section 7.1; Figure 1",
     latex=r"\mathrm{error}_{\text{FedRep}}(t) < \mathrm{error}_{\text{FLUTE}}(t) \quad (t \le 10)",
     plain="After 10 epochs FedRep, which starts from the data's moments, has the smaller error.",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     negative_control={"ahead": "FLUTE"},
 )
 def figure1_early(budget, rng, *, ahead="FedRep"):
@@ -54,16 +55,16 @@ def figure1_early(budget, rng, *, ahead="FedRep"):
                         pair = found.last(name), found.last("FLUTE")
                         solver = name.removeprefix("FedRep, ").removesuffix(" step")
                         yield Paired(
-                            *(pair if ahead == "FedRep" else pair[::-1]), tie=TIE,
+                            *(pair if ahead == "FedRep" else pair[::-1]),
+                            tie=TIE,
                             quantity="median ratio of errors after 10 epochs",
-                            name=f"{models}, {found.name}: {solver}", setting=found.setting(name),
-                        )  # fmt: skip
+                            name=f"{models}, {found.name}: {solver}",
+                            setting=found.setting(name),
+                        )
 
 
 FIGURE1 = "Section 7.1; Figure 1"
 FIGURE3 = "Section 7.1 and Appendix C.1; Figure 3"
-#: Readings of FedRep's step size.
-_STEP = {"own": "FedRep's own step", "same": "FLUTE's step, summed"}
 
 
 def _grid(budget, rng, models, seeds, more, *, starts=("moments",), ranks=RANKS):
@@ -82,24 +83,32 @@ def _scopes(races, smaller, larger, step, *, few, tie, quantity):
     pairs = [(found, smaller(found), larger(found)) for found in races]
     cells = [
         Paired(
-            one, other, tie=tie, quantity=quantity, name=found.name,
-            setting={"sizes": found.name, "step": step}, weight=1.0 / len(pairs),
+            one,
+            other,
+            tie=tie,
+            quantity=quantity,
+            name=found.name,
+            setting={"sizes": found.name, "step": step},
+            weight=1.0 / len(pairs),
         )
         for found, one, other in pairs
-    ]  # fmt: skip
+    ]
     whole = [np.concatenate([pair[place][:few] for pair in pairs]) for place in (1, 2)]
     return [
-        Together(cells, name=f"{_STEP[step]}, every M, N and k"),
+        Together(cells, name=f"{STEPS[step]}, every M, N and k"),
         Paired(
-            *whole, tie=tie, quantity=quantity, name=f"{_STEP[step]}, whole grid",
+            *whole,
+            tie=tie,
+            quantity=quantity,
+            name=f"{STEPS[step]}, whole grid",
             setting={"step": step},
         ),
-    ]  # fmt: skip
+    ]
 
 
 _EVENTUALLY: dict[str, Any] = {
     "latex": r"\mathrm{error}_{\text{FLUTE}}(T) < \mathrm{error}_{\text{FedRep}}(T)",
-    "hypotheses": SAMPLED,
+    "hypotheses": FIGURES,
     "negative_control": {"share": 0.5},
 }
 
@@ -112,10 +121,14 @@ def eventually(budget, rng, *, models, share=1.0):
     for step in STEPS:
         name = named("moments", "exact", step)
         readings += _scopes(
-            races, lambda found: found.last("FLUTE"),
-            lambda found, name=name: share * found.last(name), step,
-            few=few, tie=TIE, quantity="median ratio of last errors",
-        )  # fmt: skip
+            races,
+            lambda found: found.last("FLUTE"),
+            lambda found, name=name: share * found.last(name),
+            step,
+            few=few,
+            tie=TIE,
+            quantity="median ratio of last errors",
+        )
         ratios = np.concatenate(
             [found.last("FLUTE")[:few] / found.last(name)[:few] for found in races]
         )
@@ -123,7 +136,7 @@ def eventually(budget, rng, *, models, share=1.0):
             f"share of runs in which FLUTE ends lower, {step}", float(np.mean(ratios < 1 - TIE))
         )
         yield Fact(f"share of runs that tie, {step}", float(np.mean(np.abs(ratios - 1) <= TIE)))
-    yield Readings(readings, name="after 800 epochs")
+    yield Readings(readings, name="after 800 epochs", phrase="FLUTE eventually outperforms FedRep")
     for found in races:
         yield Curve(found.curves(models))
 
@@ -154,7 +167,7 @@ statement(
     plain="Independent normal models: FLUTE ends below FedRep where samples are few and k is large "
     "(N = 12, k = 8); with N = 20 the median over M and k is within 2 %, at either step size.",
     corrects="flute.figure1",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     negative_control={"share": 0.7},
 )
 def where_it_ends_lower(budget, rng, *, share=1.0):
@@ -165,8 +178,9 @@ def where_it_ends_lower(budget, rng, *, share=1.0):
     lower = [race(rng, budget(40, 100, 400), "Figure 1", n, few, 8, others=others) for n in clients]
     ties = [
         race(rng, budget(40, 40, 200), "Figure 1", n, many, k, others=others)
-        for n in clients for k in budget((2,), RANKS)
-    ]  # fmt: skip
+        for n in clients
+        for k in budget((2,), RANKS)
+    ]
     for step in STEPS:
         name = named("moments", "exact", step)
         for races, m, ranks, tie in ((lower, few, "k = 8", TIE), (ties, many, "any k", 0.02)):
@@ -175,9 +189,13 @@ def where_it_ends_lower(budget, rng, *, share=1.0):
                 for each, factor in (("FLUTE", 1.0), (name, share))
             ]
             yield Paired(
-                *pair, tie=tie, same=races is ties, quantity="median ratio of last errors",
-                name=f"N = {m}, {ranks}, {_STEP[step]}", setting={"m": m, "step": step},
-            )  # fmt: skip
+                *pair,
+                tie=tie,
+                same=races is ties,
+                quantity="median ratio of last errors",
+                name=f"N = {m}, {ranks}, {STEPS[step]}",
+                setting={"m": m, "step": step},
+            )
 
 
 # How fast.
@@ -190,7 +208,7 @@ def where_it_ends_lower(budget, rng, *, share=1.0):
     r" \sum_{t \le 100}\mathrm{error}_{\text{FedRep}}(t)",
     plain="Independent normal models: FedRep(RI), from FLUTE's random start, has larger errors "
     "than FedRep at equal epochs, up to epoch 100, so that FLUTE overtakes it sooner.",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     negative_control={"share": 0.8},
 )
 def figure1_random_start(budget, rng, *, share=1.0):
@@ -198,21 +216,34 @@ def figure1_random_start(budget, rng, *, share=1.0):
     few = budget(40, 30, 150)
     races = list(
         _grid(
-            budget, rng, "Figure 1", few, budget(50, 60, 300), starts=("moments", "random"),
+            budget,
+            rng,
+            "Figure 1",
+            few,
+            budget(50, 60, 300),
+            starts=("moments", "random"),
             ranks=budget((4,), RANKS),
         )
-    )  # fmt: skip
+    )
     readings: list[Any] = []
     for step in STEPS:
         steady, random = (named(start, "exact", step) for start in ("moments", "random"))
         readings += _scopes(
-            races, lambda found, name=steady: found.early(name),
-            lambda found, name=random: share * found.early(name), step,
-            few=few, tie=TIE, quantity="median ratio of mean errors up to epoch 100",
-        )  # fmt: skip
+            races,
+            lambda found, name=steady: found.early(name),
+            lambda found, name=random: share * found.early(name),
+            step,
+            few=few,
+            tie=TIE,
+            quantity="median ratio of mean errors up to epoch 100",
+        )
         ahead = [np.mean(found.ahead(random) < found.ahead(steady)) for found in races]
         yield Fact(f"share of runs in which FLUTE passes FedRep(RI) first, {step}", np.mean(ahead))
-    yield Readings(readings, name="up to epoch 100")
+    yield Readings(
+        readings,
+        name="up to epoch 100",
+        phrase="when FedRep is randomly initialized, FLUTE outperforms it in much fewer iterations",
+    )
     for found in races:
         yield Curve(found.curves("Figure 1"))
 
@@ -223,35 +254,39 @@ def figure1_random_start(budget, rng, *, share=1.0):
     latex=r"c\,\mathrm{epochs}_{\text{FLUTE}} < \mathrm{epochs}_{\text{FedRep(RI)}},\quad c = 1",
     plain="Independent normal models: FLUTE takes fewer epochs than FedRep(RI) to 90 % or to 99 % "
     "of the error that each explains.",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     negative_control={"factor": 20.0},
 )
 def random_start_speed(budget, rng, *, factor=1.0):
     """Compare epochs to a share of the explained error, that of no model less the last one."""
     few = budget(30, 65, 150)
     races = list(
-        _grid(
-            budget, rng, "Figure 1", few, few, starts=("random",), ranks=budget((2,), RANKS),
-        )
-    )  # fmt: skip
+        _grid(budget, rng, "Figure 1", few, few, starts=("random",), ranks=budget((2,), RANKS))
+    )
     readings: list[Any] = []
     for share in EXPLAINED:
         for step in STEPS:
             name = named("random", "exact", step)
             found = _scopes(
-                races, lambda found, share=share: factor * found.near("FLUTE", share),
-                lambda found, share=share, name=name: found.near(name, share), step,
-                few=few, tie=EPOCH_TIE, quantity="median ratio of epochs",
-            )  # fmt: skip
+                races,
+                lambda found, share=share: factor * found.near("FLUTE", share),
+                lambda found, share=share, name=name: found.near(name, share),
+                step,
+                few=few,
+                tie=EPOCH_TIE,
+                quantity="median ratio of epochs",
+            )
             readings += [replace(each, name=f"{share:.0%}, {each.name}") for each in found]
-    yield Readings(readings, name="epochs")
+    yield Readings(
+        readings, name="epochs", phrase="FLUTE outperforms FedRep(RI) in much fewer iterations"
+    )
 
 
 _GAP: dict[str, Any] = {
     "latex": r"k < k' \implies \left|\log\frac{\mathrm{epochs}_{\text{FedRep}}(k)}"
     r"{\mathrm{epochs}_{\text{FLUTE}}(k)}\right| > \left|\log\frac{\mathrm{epochs}_{\text{FedRep}}"
     r"(k')}{\mathrm{epochs}_{\text{FLUTE}}(k')}\right|",
-    "hypotheses": SAMPLED,
+    "hypotheses": FIGURES,
     "negative_control": {"of": "FLUTE"},
 }
 
@@ -272,22 +307,25 @@ def gap(budget, rng, *, models, of=""):
     """Compare gaps of epochs along k, whole grid."""
     measures = {"ratio": _ratio, "difference": _difference}
     followed = [
-        (f"{name}, {share:.0%}, {_STEP[step]}", named("moments", "exact", step), measure, share)
-        for share in EXPLAINED for step in STEPS
+        (f"{name}, {share:.0%}, {STEPS[step]}", named("moments", "exact", step), measure, share)
+        for share in EXPLAINED
+        for step in STEPS
         for name, measure in ({"epochs": _own_epochs} if of else measures).items()
-    ]  # fmt: skip
+    ]
     races = _blocks(budget, rng, models, budget(45, 75, 150))
     rows: list[pd.DataFrame] = []
     yield Readings(
         [
             Trend(
-                -_along_k(races, models, name, method, measure, share, rows), name=name,
+                -_along_k(races, models, name, method, measure, share, rows),
+                name=name,
                 setting={"method": method},
             )
             for name, method, measure, share in followed
         ],
         name="along k",
-    )  # fmt: skip
+        phrase="the gap between the convergence rates narrows as k increases",
+    )
     yield Curve(medians(rows))
 
 
@@ -379,15 +417,23 @@ def small_k(budget, rng, *, models, sign=1.0, factor=1.0, gains=tuple(_GAINS)):
             along = _along_k(blocks, models, f"{label}, {step}", method, gain, share, rows)
             at_two = [
                 Paired(
-                    np.ones(len(found.runs)), factor * gain(found, method, share) ** sign, tie=tie,
-                    quantity="one over the median gain", name=found.name,
-                    setting={"sizes": found.name, "step": step}, weight=1.0 / len(small),
+                    np.ones(len(found.runs)),
+                    factor * gain(found, method, share) ** sign,
+                    tie=tie,
+                    quantity="one over the median gain",
+                    name=found.name,
+                    setting={"sizes": found.name, "step": step},
+                    weight=1.0 / len(small),
                 )
                 for found in small
-            ]  # fmt: skip
+            ]
             trend = Trend(-sign * along, name="along k", setting={"step": step})
-            readings.append(Together([trend, *at_two], name=f"{label}, {_STEP[step]}"))
-    yield Readings(readings, name="gain")
+            readings.append(Together([trend, *at_two], name=f"{label}, {STEPS[step]}"))
+    yield Readings(
+        readings,
+        name="gain",
+        phrase="the performance gain of FLUTE is more pronounced where k is relatively small",
+    )
     yield Curve(medians(rows))
 
 
@@ -397,7 +443,7 @@ statement(
     latex=_GAIN,
     plain="Independent normal models: FLUTE has a gain over FedRep at k = 2, in epochs or in the "
     "last error, and it shrinks as k grows.",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     constants={"models": "Figure 1"},
     negative_control={"factor": 0.01},
 )(small_k)
@@ -407,7 +453,7 @@ statement(
     latex=_GAIN,
     plain="Models of decaying spectrum: FLUTE has a gain over FedRep at k = 2, in epochs or in "
     "the last error, and it shrinks as k grows.",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     constants={"models": "Figure 3"},
     negative_control={"factor": 0.2},
 )(small_k)
@@ -419,7 +465,7 @@ statement(
     plain="Independent normal models: at k = 2 FedRep takes fewer epochs to 99 % of the error that "
     "it explains than FLUTE, and its lead falls as k grows.",
     corrects="flute.figure1.small_k",
-    hypotheses=SAMPLED,
+    hypotheses=FIGURES,
     constants={"models": "Figure 1", "sign": -1.0, "gains": ("speed to 99%",)},
     negative_control={"sign": 1.0, "factor": 0.5},
 )(small_k)

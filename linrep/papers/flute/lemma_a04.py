@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Frequency, Together, statement
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import FAILS, PROVED
 from linrep.claims.quantities import UPPER
 from linrep.papers.flute import _entering
 from linrep.papers.flute._common import spectra
 from linrep.papers.flute._hypotheses import GAP
+from linrep.papers.flute.counterexamples import lemmaa4_proof, lemmaa4_range, lemmaa4_scale
 from linrep.theory import flute as theory
 from linrep.theory.flute import Spectrum, step_size_limits
 from linrep.theory.flute_lift import iterate, product_error
@@ -67,11 +68,16 @@ def _shares(name, spectrum, eta, draws):
     """Return what the picture of P(Claim A.3) against alpha is drawn from."""
     powers = np.arange(4, 33, 4)
     inside = [_entering.satisfied(draws, spectrum, eta, -p * math.log(10.0)) for p in powers]
-    return pd.DataFrame({
-        "panel": "", "series": name, "x": 10.0 ** -powers.astype(float),
-        "y": [float(np.mean(each)) for each in inside],
-        "xlabel": r"$\alpha$", "ylabel": "share of draws in Claim A.3",
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "panel": "",
+            "series": name,
+            "x": 10.0 ** -powers.astype(float),
+            "y": [float(np.mean(each)) for each in inside],
+            "xlabel": r"$\alpha$",
+            "ylabel": "share of draws in Claim A.3",
+        }
+    )
 
 
 @statement(
@@ -96,10 +102,16 @@ def lemmaA4(budget, rng, *, excess=0.0):
             log_alpha = explicit_scale(spectrum, eta, failure)
             group.append(
                 _at(
-                    log_alpha, spectrum, eta, draws, failure, setting=setting, name=name,
+                    log_alpha,
+                    spectrum,
+                    eta,
+                    draws,
+                    failure,
+                    setting=setting,
+                    name=name,
                     excess=excess,
                 )
-            )  # fmt: skip
+            )
         kappa = theory.exponent(spectrum, eta)
         tables.append(_shares(f"{name}, kappa = {kappa:.3f}", spectrum, eta, draws))
         largest.append(float(np.median(_entering.log_scale(draws, spectrum, eta))))
@@ -125,11 +137,16 @@ def _least(budget, rng, alpha_power, k_power):
         least = np.linalg.svd(draws, compute_uv=False)[:, -1]
         for alpha in (0.1 / k, *_SMALL):
             bound = alpha**alpha_power * failure * k**k_power
-            parts.append(Frequency(
-                int(np.sum(alpha * least < bound)), len(draws), failure,
-                weight=1.0 / (len(ranks) * (1 + len(_SMALL))), name=f"k = {k}, alpha {alpha:g}",
-                setting={"k": k, "alpha": alpha, "bound": bound},
-            ))  # fmt: skip
+            parts.append(
+                Frequency(
+                    int(np.sum(alpha * least < bound)),
+                    len(draws),
+                    failure,
+                    weight=1.0 / (len(ranks) * (1 + len(_SMALL))),
+                    name=f"k = {k}, alpha {alpha:g}",
+                    setting={"k": k, "alpha": alpha, "bound": bound},
+                )
+            )
     return Together(parts, name="sigma_k(Theta_k)")
 
 
@@ -141,29 +158,29 @@ def _rest(budget, rng, alpha_power):
         rest = theory.sizes(_entering.gaussian_lifts(spectrum, budget(60, 400), rng)).rest
         for alpha in (0.1 / spectrum.size, *_SMALL):
             bound = alpha**alpha_power * _width(spectrum, failure)
-            parts.append(Frequency(
-                int(np.sum(alpha * rest > bound)), len(rest), failure,
-                weight=1.0 / (len(shapes) * (1 + len(_SMALL))),
-                name=f"n = {n}, d = {d}, k = {k}, alpha {alpha:g}",
-                setting={"n": n, "d": d, "k": k, "alpha": alpha, "bound": bound},
-            ))  # fmt: skip
+            parts.append(
+                Frequency(
+                    int(np.sum(alpha * rest > bound)),
+                    len(rest),
+                    failure,
+                    weight=1.0 / (len(shapes) * (1 + len(_SMALL))),
+                    name=f"n = {n}, d = {d}, k = {k}, alpha {alpha:g}",
+                    setting={"n": n, "d": d, "k": k, "alpha": alpha, "bound": bound},
+                )
+            )
     return Together(parts, name="sigma_1(Theta_res)")
 
 
 def _rest_exactly(alpha_power):
-    """Compare the probability that the display claims with a bound on the true one, exactly.
-
-    n = d = 2, alpha = 10^-4, delta' = 1/2. The density of |g|, g normal, is at most 2/sqrt(2 pi) <
-    4/5, and an entry of Theta_res^0 is alpha g: it is at most alpha^p w with probability 4/5
-    alpha^(p - 1) w at most, w being 2 sqrt(2) + sqrt(2 log 4) < 9/2.
-    """
-    power = Fraction(1, 10 ** round(4 * (alpha_power - 1.0)))
-    most = min(Fraction(1), Fraction(4, 5) * power * Fraction(9, 2))
+    """Compare the probability that the display claims with a bound on the true one, exactly."""
     where = {"n": 2, "d": 2, "alpha": 1e-4, "delta'": 0.5, "power of alpha": alpha_power}
     return Cases(
-        [(Fraction(1, 2), most, where)], name="sigma_1(Theta_res), a bound on the probability",
-        quantity="probability claimed", strength=PROVED, predicted_is=UPPER,
-    )  # fmt: skip
+        [(*lemmaa4_proof.sides(alpha_power), where)],
+        predicted_is=UPPER,
+        strength=PROVED,
+        name="sigma_1(Theta_res), a bound on the probability",
+        quantity="probability claimed",
+    )
 
 
 def _width(spectrum, failure):
@@ -188,10 +205,18 @@ def _at_allowed_scale(budget, rng, alpha_power, k_power):
         # Four events are left out of the claim, each of probability delta'.
         log_alpha = _allowed_scale(spectrum, eta, 0.25 * failure, alpha_power, k_power)
         draws = _entering.gaussian_lifts(spectrum, budget(150, 1000), rng)
-        parts.append(_at(
-            log_alpha, spectrum, eta, draws, failure, weight=1.0 / len(cases), setting=setting,
-            name=", ".join(f"{value:.2g}" for value in spectrum.singular_values),
-        ))  # fmt: skip
+        parts.append(
+            _at(
+                log_alpha,
+                spectrum,
+                eta,
+                draws,
+                failure,
+                weight=1.0 / len(cases),
+                setting=setting,
+                name=", ".join(f"{value:.2g}" for value in spectrum.singular_values),
+            )
+        )
     return Together(parts, name="Claim A.3 at the alpha of the displays")
 
 
@@ -222,6 +247,7 @@ lemmaA4_proof.corrected(
     plain="From a start of scale alpha the k-th singular value of its first k rows is at least of"
     " order alpha/sqrt(k), and the norm of the others at most of order alpha.",
     constants={"alpha_power": 1.0, "k_power": -0.5},
+    stronger={"alpha_power": 0, "k_power": 1},
     negative_control={"k_power": 0.5},
 )
 
@@ -238,17 +264,14 @@ def _runs_from(scale, k_draws, spectrum, rng):
 
 
 def _small_unit():
-    """Compare 1 - delta with a bound on the probability of Claim A.3, exactly, for a small Phi.
-
-    d = 2, alpha = 1/20, lambda*_1 = 10^-6: Claim A.3 wants sigma_1^2(Theta^0) <= lambda*_1, so that
-    an entry alpha g of Theta^0 is at most 10^-3. Its density is as above.
-    """
-    most = Fraction(4, 5) * Fraction(1, 1000) * 20
+    """Compare 1 - delta with a bound on the probability of Claim A.3, exactly, for a small Phi."""
     where = {"d": 2, "alpha": 0.05, "lambda*_1": 1e-6, "delta": 0.5}
     return Cases(
-        [(Fraction(1, 2), most, where)], name="a small Phi, a bound on the probability",
-        quantity="probability claimed", strength=PROVED, predicted_is=UPPER,
-    )  # fmt: skip
+        [(*lemmaa4_scale.sides(), where)],
+        name="a small Phi, a bound on the probability",
+        quantity="probability claimed",
+        predicted_is=UPPER,
+    )
 
 
 @statement(
@@ -271,9 +294,14 @@ def lemmaA4_scale(budget, rng, *, share=0.0):
         for name, eta in steps.items():
             small = share * explicit_scale(spectrum, eta, failure)
             yield _at(
-                min(math.log(0.1 / spectrum.d), small), spectrum, eta, draws, failure,
-                setting=setting, name=f"n = {spectrum.n}, k = {spectrum.k}, step size of {name}",
-            )  # fmt: skip
+                min(math.log(0.1 / spectrum.d), small),
+                spectrum,
+                eta,
+                draws,
+                failure,
+                setting=setting,
+                name=f"n = {spectrum.n}, k = {spectrum.k}, step size of {name}",
+            )
             largest.append(float(np.median(_entering.log_scale(draws, spectrum, eta))))
         reached += _runs_from(0.1, budget(2, 10), spectrum, rng)
     if not share:
@@ -290,5 +318,29 @@ lemmaA4_scale.corrected(
     r"\sqrt{2\log(4/\delta)} \;\Rightarrow\; \Pr[\text{Claim A.3}] \ge 1-\delta",
     plain="An alpha computed from the spectrum, eta and delta is small enough for Claim A.3.",
     constants={"share": 1.0},
+    stronger={"share": -1},
     negative_control={"share": 0.5},
 )
+
+
+@statement(
+    "flute.lemmaA4.range",
+    place="Lemma A.4, range of delta",
+    latex=r"\delta \in [0, 1]:\ \exists\,\alpha > 0:\ \Pr[\text{Claim A.3}] \ge 1-\delta",
+    plain="For any delta from 0 on a small enough random start satisfies Claim A.3 with "
+    "probability 1 - delta.",
+    hypotheses=(GAP,),
+    negative_control={"delta": 0},
+    holds_with={"delta": Fraction(1, 1000)},
+    expected=FAILS,
+)
+def lemmaA4_range(budget, rng, *, delta=0):
+    """Bound the probability of Claim A.3 from above, exactly, at several alpha, lambda*_1 = 1.
+
+    It is below 1 for every alpha > 0; for delta > 0 the lemma is another claim.
+    """
+    cases = [
+        (*lemmaa4_range.sides(delta, inverse), {"alpha": f"1/{inverse}", "delta": str(delta)})
+        for inverse in (10, 20, 40)
+    ]
+    yield Cases(cases, quantity="probability claimed", predicted_is=UPPER, name="lambda*_1 = 1")

@@ -4,37 +4,27 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from linrep.algorithms.flute import flute
-from linrep.claims import (
-    Cases,
-    Condition,
-    Curve,
-    Fact,
-    Frequency,
-    Identity,
-    Readings,
-    statement,
-)
-from linrep.claims.evidence import PROVED
+from linrep.claims import Cases, Condition, Curve, Fact, Frequency, Identity, statement
+from linrep.claims.evidence import FAILS
 from linrep.claims.quantities import LOWER, UPPER, VALUE
 from linrep.claims.slopes import log_slope
 from linrep.papers.flute import _entering
 from linrep.papers.flute._common import SCALES, SINGULAR_VALUES, scaled_spectrum, spectra
-from linrep.papers.flute._hypotheses import ASSUMPTIONS, POPULATION
+from linrep.papers.flute._hypotheses import DRAWN, POPULATION
+from linrep.papers.flute.counterexamples import lemmaa5 as one_step
+from linrep.papers.flute.counterexamples import tr as hit
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lift, lower
 from linrep.theory.flute_samples import lemma_A5, lemma_A5_proof, lemma_A17
 
-NOISY: dict[str, Any] = {
-    "singular values": [1.0], "n": 60, "d": 60, "k": 1, "noise/sqrt(N)": 0.35,
-}  # fmt: skip
+NOISY: dict[str, Any] = {"singular values": [1.0], "n": 60, "d": 60, "k": 1, "noise/sqrt(N)": 0.35}
 LONGEST = 10  # times T_R: how long a run is followed at most
 _DELAY = "hitting time over the ceiling of T_R"
 
@@ -59,23 +49,28 @@ def _timed(cases, name) -> Cases:
 # (16) by itself.
 
 
-def _with_claim_A3(budget, rng, share, first_power, name):
+def _with_claim_A3(budget, rng, share, first_power):
     """Time starts in Claim A.3: random ones, and those with k = 1 on its boundary, in units s."""
     starts = _entering.random_starts(
-        budget(3, 10), rng, first_power, ranks=budget((1, 2), (1, 2, 3)),
+        budget(3, 10),
+        rng,
+        first_power,
+        ranks=budget((1, 2), (1, 2, 3)),
         shapes=budget(("d < n",), ("d < n", "d = n", "d > n")),
-    )  # fmt: skip
+    )
     boundary = _entering.boundary_family(
-        (0.3, 0.5, 0.7, 0.9), SCALES[::3], budget((0.9, 1e-2), (0.9, 0.1, 1e-2, 1e-6)),
+        (0.3, 0.5, 0.7, 0.9),
+        SCALES[::3],
+        budget((0.9, 1e-2), (0.9, 0.1, 1e-2, 1e-6)),
         first_power=first_power,
-    )  # fmt: skip
+    )
     timed = [*starts, *(({"limit of eta": limit}, start) for limit, start in boundary)]
     cases = [
         (_delay(start, share), 1.0, {**setting, **start.plain()})
         for setting, start in timed
         if _entering.expected_time(start) > 0.0  # else it starts with sigma_k^2 = Delta/4
     ]
-    return _timed(cases, name)
+    return _timed(cases, "starts in Claim A.3")
 
 
 def _in_the_limit(budget, rng):
@@ -122,27 +117,28 @@ def _without_claim_A3(budget, rng):
     r"{2\log(1+\frac\eta2(\lambda^*_k-\Delta/2))}",
     plain="From starts of Claim A.3, T_R is an upper bound on the time to the region.",
     negative_control={"share": 0.9},
+    expected=FAILS,
 )
-def TR(budget, rng, *, share=1.0):
-    """Time population runs with Claim A.3, as printed or corrected, as alpha -> 0, and without it.
+def TR(budget, rng, *, share=1.0, first_power=0.0):
+    """Time population runs from starts of Claim A.3, as alpha -> 0, and without it.
 
     T_R is a constant only with respect to T and N: it grows without bound as alpha -> 0.
     """
-    yield Readings(
-        [
-            _with_claim_A3(budget, rng, share, power, name)
-            for name, power in (("c_1/sqrt(lambda*_1) in Claim A.3", -0.5), ("as printed", 0.0))
-        ],
-        name="starts in Claim A.3",
+    yield Cases(
+        [(*hit.sides(first_power < 0), hit.INSTANCE)],
+        name="one exact step, k = 1, s = 10^8",
+        quantity="Delta/4, and sigma_k^2",
     )
+    yield _with_claim_A3(budget, rng, share, first_power)
     yield _in_the_limit(budget, rng)
     late = _without_claim_A3(budget, rng)
     yield Curve(
         late.assign(
-            panel="without Claim A.3", xlabel=r"$\alpha$",
+            panel="without Claim A.3",
+            xlabel=r"$\alpha$",
             ylabel=r"hitting time over $\lceil T_R\rceil$",
         )
-    )  # fmt: skip
+    )
     large = late.loc[late["x"] == late["x"].max(), "y"]
     yield Fact("share of starts without Claim A.3 that are late, alpha = 0.1", np.mean(large > 1.0))
     longest = late["y"].max()
@@ -153,6 +149,19 @@ def TR(budget, rng, *, share=1.0):
     for alpha in (1e-2, 1e-32):
         median = float(np.median(entry_time(alpha * leading, spectrum, eta)))
         yield Fact(f"median T_R at alpha = {alpha:g}", median, "steps")
+
+
+TR.corrected(
+    "flute.TR.corrected",
+    latex=r"\sigma_1^2(\Theta_{res}^0) \le \tfrac{c_1}{\sqrt{\lambda^*_1}}"
+    r"\sigma_k(\Theta_k^0)^{1+\kappa} \;\Rightarrow\; \min\{t: \sigma_k^2(\Theta_k^t) \ge"
+    r" \tfrac\Delta4\} \le \lceil T_{\mathcal R}\rceil",
+    plain="From starts of Claim A.3 with c_1 over sqrt(lambda*_1), T_R, rounded up, is an upper "
+    "bound on the time to the region.",
+    constants={"first_power": -0.5},
+    negative_control={"share": 0.9},
+    stronger={"share": -1, "first_power": 1},
+)
 
 
 # Lemma A.5.
@@ -170,11 +179,16 @@ def _boundary_hits(budget, first_power):
         whole += delay <= 1.0 and delay * math.ceil(expected) > expected
         cases.append((delay, 1.0, {**start.plain(), "limit of eta": name, "T_R": expected}))
         ratio = start.spectrum.singular_values[1] / start.spectrum.singular_values[0]
-        rows.append({
-            "panel": f"step size of the {name}", "series": f"lambda_2/lambda_1 = {ratio:g}",
-            "x": start.s, "y": delay, "xlabel": "s",
-            "ylabel": r"hitting time over $\lceil T_R\rceil$",
-        })  # fmt: skip
+        rows.append(
+            {
+                "panel": f"step size of the {name}",
+                "series": f"lambda_2/lambda_1 = {ratio:g}",
+                "x": start.s,
+                "y": delay,
+                "xlabel": "s",
+                "ylabel": r"hitting time over $\lceil T_R\rceil$",
+            }
+        )
     yield _timed(cases, "R = 0, k = 1, boundary of Claim A.3, s = 1 ... 1e6")
     points = pd.DataFrame(rows).groupby(
         ["panel", "series", "x", "xlabel", "ylabel"], as_index=False
@@ -186,32 +200,17 @@ def _boundary_hits(budget, first_power):
     yield Fact("starts that are late by T_R, not by its ceiling", whole)
 
 
-def _exact_hit(first_power):
-    """Yield an exact start, k = 1: lambda* = 2s, s, eta = 1/(12 s), s = 10^8, T_R between 0 and 1.
-
-    sigma_k^2 = 0.2401 s. The square of the rest, 1.44 s, is at most sigma_k^2 sqrt(Delta)/4, which
-    Claim A.3 as printed allows, as kappa < 1; with c_1/sqrt(lambda*_1) that is divided by 14143.
-    """
-    s, a = 10**8, 4900
-    square = Fraction(144 * s, 100)
-    allowed = Fraction(a**2 * 10**4, 4)
-    if first_power < 0:
-        square = allowed / 14143
-    if square > allowed:
-        raise ArithmeticError("the start is not one of Claim A.3")
-    after = a * (1 + Fraction(1, 24 * s) * (2 * s - a**2 - square))
-    where = {"s": s, "lambda*": [2 * s, s], "eta": "1/(12 s)", "sigma_k": a,
-             "sigma_1^2(Theta_res)": str(square), "t": 1}  # fmt: skip
-    case: Any = (Fraction(s, 4), max(Fraction(a**2), after**2), where)
-    yield Cases([case], name="one exact step, k = 1, s = 10^8", quantity="Delta/4, and sigma_k^2")
-
-
 def _random_hits(budget, rng, first_power):
     """Time random starts at the largest alpha of Claim A.3, in two units."""
     starts = _entering.random_starts(
-        budget(4, 10), rng, first_power, (1.0, 1e6), ranks=budget((2,), (1, 2, 3)),
-        shapes=("d < n",), names=("gap", "even", "third 0.3"),
-    )  # fmt: skip
+        budget(4, 10),
+        rng,
+        first_power,
+        (1.0, 1e6),
+        ranks=budget((2,), (1, 2, 3)),
+        shapes=("d < n",),
+        names=("gap", "even", "third 0.3"),
+    )
     cases = [
         (_delay(start), 1.0, {**setting, **start.plain()})
         for setting, start in starts
@@ -224,9 +223,11 @@ def _largest_noise_hits(budget):
     """Time the same starts with R as large as the proof lets it be, against Theta_k."""
     cases = []
     for name, start in _entering.boundary_family(
-        (0.3, 0.5, 0.7, 0.9), [1.0], budget((0.9, 1e-2), (0.9, 0.5, 0.1, 1e-2, 1e-4)),
+        (0.3, 0.5, 0.7, 0.9),
+        [1.0],
+        budget((0.9, 1e-2), (0.9, 0.5, 0.1, 1e-2, 1e-4)),
         first_power=-0.5,
-    ):  # fmt: skip
+    ):
         R = np.zeros_like(start.Theta)
         R[0] = -start.step_size * start.spectrum.gap * start.Theta[0] / 288.0
         cases.append((_delay(start, R=R), 1.0, {**start.plain(), "limit of eta": name}))
@@ -237,10 +238,12 @@ def samples_needed(spectrum, leading, rest, failure, proof):
     """Return N of (17), or what the proof uses: that of (47) and with sigma_k(Theta_k)."""
     if not proof:
         return float(lemma_A5(spectrum, rest, failure=failure))
-    return float(max(
-        lemma_A5_proof(spectrum, leading, failure=failure),
-        lemma_A17(spectrum, rest, failure=failure),
-    ))  # fmt: skip
+    return float(
+        max(
+            lemma_A5_proof(spectrum, leading, failure=failure),
+            lemma_A17(spectrum, rest, failure=failure),
+        )
+    )
 
 
 def same_samples(proof):
@@ -283,10 +286,15 @@ def noisy_runs(trials, rng, proof, first_power, arrived) -> Frequency:
         truth = LowRankRegression(Phi + added)
         B, W = lower(_entering.diagonal_truth(clean), Theta)
         trace = flute(
-            truth, k=1, step_size=eta, rounds=steps, batches="population", start=(B, W),
+            truth,
+            k=1,
+            step_size=eta,
+            rounds=steps,
+            batches="population",
+            start=(B, W),
             record=max(1, steps // 16),
             measure=lambda B, W: sizes(lift(_entering.diagonal_truth(clean), B, W))._asdict(),
-        )  # fmt: skip
+        )
         late += not bool(np.any(arrived(trace, clean)))
     return Frequency(late, trials, 0.25, name="label noise, at the N asked for", setting=NOISY)
 
@@ -297,13 +305,22 @@ def _final_errors(budget, rng):
     truth, alphas = _entering.diagonal_truth(spectrum), (1e-1, 1e-3, 1e-6, 1e-9, 1e-12)
     errors = [
         [
-            float(flute(
-                truth, k=2, m=400, step_size=0.05, rounds=4000, scale=alpha, record=4000, rng=seed
-            )["error"][-1])
+            float(
+                flute(
+                    truth,
+                    k=2,
+                    m=400,
+                    step_size=0.05,
+                    rounds=4000,
+                    scale=alpha,
+                    record=4000,
+                    rng=seed,
+                )["error"][-1]
+            )
             for seed in range(budget(2, 6))
         ]
         for alpha in alphas
-    ]  # fmt: skip
+    ]
     return log_slope(alphas, errors, rng=rng)
 
 
@@ -330,17 +347,22 @@ def _certain_miss(first_power):
         length = a**2 + b**2
         a, b, t = a + eta / 2 * a * (2 - length), b + eta / 2 * b * (1 - length), t + 1
     return Condition(
-        not (within and late), float(largest.upper()), 0.25, n_trials=t, strength=PROVED,
+        not (within and late),
+        float(largest.upper()),
+        0.25,
+        n_trials=t,
+        exact=True,
         measured_is=UPPER,
-        name="R = 0, a start in intervals", quantity="largest sigma_k^2(Theta_k)/s by T_R",
+        name="R = 0, a start in intervals",
+        quantity="largest sigma_k^2(Theta_k)/s by T_R",
         setting={"singular values": [1e6, 5e5], "k": 1, "Theta/sqrt(s)": [0.05, 0.7, 0.0, 0.0]},
-    )  # fmt: skip
+    )
 
 
 @statement(
     "flute.lemmaA5",
     place="Lemma A.5, (17)",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \text{Claim A.3},\; \sqrt N \ge \max\Big\{"
     r"\tfrac{\ell}{\sqrt{c_1}}, \tfrac{3456\,\ell}{\sigma_1(\Theta_{res}^0)\Delta\sqrt{c_1}}\Big\}"
     r" \;\Rightarrow\; \Pr\big[\exists t \in [0, T_{\mathcal R}]: \sigma_k(\Theta_k^t) \ge"
@@ -350,14 +372,21 @@ def _certain_miss(first_power):
 )
 def lemmaA5(budget, rng, *, first_power=0.0, proof=False):
     """Time runs from starts at the boundary of Claim A.3, and with noise, at the N asked for."""
-    yield from _exact_hit(first_power)
+    yield Cases(
+        [(*one_step.sides(first_power < 0), one_step.INSTANCE)],
+        name="one exact step, k = 1, s = 10^8",
+        quantity="Delta/4, and sigma_k^2",
+    )
     yield from _boundary_hits(budget, first_power)
     yield _random_hits(budget, rng, first_power)
     yield same_samples(proof)
     yield noisy_runs(
-        budget(45, 100), rng, proof, first_power,
+        budget(45, 100),
+        rng,
+        proof,
+        first_power,
         lambda trace, spectrum: trace["leading"] ** 2 >= 0.25 * spectrum.gap,
-    )  # fmt: skip
+    )
     if proof:
         yield _largest_noise_hits(budget)
     else:
@@ -376,5 +405,6 @@ lemmaA5.corrected(
     plain="sigma_k(Theta_k) is large enough by T_R, rounded up, with c_1/sqrt(lambda*_1) in Claim "
     "A.3 and N in proportion to lambda*_1 S^2/sigma_k^2.",
     constants={"first_power": -0.5, "proof": True},
+    stronger={"first_power": 1},
     negative_control={"proof": False},
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -19,8 +18,9 @@ from linrep.papers.flute._common import (
     singular_values,
     step,
 )
-from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.papers.flute._hypotheses import DRAWN
 from linrep.papers.flute._runs import corner
+from linrep.papers.flute.counterexamples import lemmaa6 as signs
 from linrep.theory import flute_samples
 from linrep.theory.flute import region
 
@@ -44,24 +44,15 @@ def _from_top(samples):
 
 
 def _signs(constant):
-    """Compare the least probability of leaving in one step with 2 delta, exactly, for any c_1.
-
-    n = 2, d = k = 1, Phi = (1/2, 0): lambda*_1 = Delta = 1. B = 1 and w = (1, 0) are in R_s, with
-    sigma_1^2(Theta) = 2. Samples x and labels' noises are signs, the noises times sigma = N. At an
-    odd N, a mean m of N signs is positive with probability 1/2, and then at least 1/N. As x^2 = 1,
-    B and w_1 become 1 - eta/2 + eta sigma m, which is above 1: so sigma_1^2 is above 2.
-    """
-    failure, log = Fraction(1, 100), Fraction(461, 100)  # log 100 is less
-    N = math.ceil(288 * (2 + log) / Fraction(constant))  # for max(d, n) = 2
-    N += 1 - N % 2
-    positive = Fraction(sum(math.comb(N, j) for j in range((N + 1) // 2, N + 1)), 2**N)
-    smallest = N * Fraction(1, N)  # sigma m
-    left = positive if smallest > Fraction(1, 2) else Fraction(0)
+    """Compare the least probability of leaving in one step with 2 delta, exactly, for any c_1."""
+    N = signs.samples(constant)
     where = {"n": 2, "d": 1, "k": 1, "c_1": float(constant), "N": N, "sigma": N, "delta": 0.01}
     return Cases(
-        [(left, 2 * failure, where)], name=f"one step on signs, c_1 = {float(constant):g}",
-        quantity="probability of leaving", strength=PROVED, measured_is=LOWER,
-    )  # fmt: skip
+        [(*signs.sides(constant), where)],
+        name=f"one step on signs, c_1 = {float(constant):g}",
+        quantity="probability of leaving",
+        measured_is=LOWER,
+    )
 
 
 def _noisy(noises):
@@ -87,12 +78,13 @@ _STAYS = (
 @statement(
     "flute.lemmaA6",
     place="Lemma A.6",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     latex=_A6 + r"\sqrt N \ge \tfrac{12\sqrt2}{\sqrt{c_1}}\sqrt{dk + k\log\tfrac1\delta}" + _STAYS,
     plain="Theta stays below sqrt(2 lambda*_1), with enough samples whatever the noise.",
     negative_control={"drop": 1.0},
+    stronger={"drop": 1, "limit": 1, "asked": -1},
 )
-def lemma_A6(budget, rng, *, drop=0.5, samples=flute_samples.lemma_A6):
+def lemma_A6(budget, rng, *, drop=0.5, limit=1.0, asked=1.0, samples=flute_samples.lemma_A6):
     """Search R_s up to the step size's limit; start runs on samples at the boundary."""
 
     def lhs_rhs(spectrum, eta, Theta):
@@ -101,28 +93,39 @@ def lemma_A6(budget, rng, *, drop=0.5, samples=flute_samples.lemma_A6):
         return after, min(first, np.sqrt(2 * spectrum.first) * (1 - drop * eta * spectrum.first))
 
     yield searched_region(
-        lhs_rhs, budget, rng, limit=_checks.limit_of("lemma_A6"), shapes=_checks.shapes(budget),
-        smallest=_checks.anything, name="without noise",
-    )  # fmt: skip
+        lhs_rhs,
+        budget,
+        rng,
+        limit=_checks.limit_of("lemma_A6", limit),
+        shapes=_checks.shapes(budget),
+        smallest=_checks.anything,
+        name="without noise",
+    )
     # The first bound is monotone up to (2 + q)/(3 q), with lambda*_1 = 1 and q = eta.
-    shares = [Fraction(2 * i, 5 * 50) for i in range(1, 51)]
+    shares = [Fraction(limit) * Fraction(2 * i, 5 * 50) for i in range(1, 51)]
     yield Cases(
         [(2.0, float((2 + q) / (3 * q)), {"eta lambda*_1": float(q)}) for q in shares],
-        name="monotone on [0, sqrt(2 lambda*_1)]", quantity="sigma_1^2(Theta)/lambda*_1",
-    )  # fmt: skip
+        name="monotone on [0, sqrt(2 lambda*_1)]",
+        quantity="sigma_1^2(Theta)/lambda*_1",
+    )
     # Each c_1 is outgrown by some noise; a smaller one asks for more samples.
     noises = {1.0: _checks.NOISES, 1e-2: (0.0, 500.0), 1e-4: (0.0, 5000.0)}
     yield _from_top(samples).exits_by_constant(
-        {constant: list(_noisy(given)) for constant, given in noises.items()}, budget, rng,
+        {constant: list(_noisy(given)) for constant, given in noises.items()},
+        budget,
+        rng,
         name="stays on samples, for some c_1",
-    )  # fmt: skip
+    )
     if samples is flute_samples.lemma_A6:
         for constant in (Fraction(1), Fraction(1, 4)):
             yield _signs(constant)
     yield _checks.noise_bounds(
-        samples, lambda s, eta: np.sqrt(0.5) * eta * s.first**1.5, "lemma_A6", _checks.NOISES,
+        _checks.fewer(samples, asked),
+        lambda s, eta: np.sqrt(0.5) * eta * s.first**1.5,
+        "lemma_A6",
+        _checks.NOISES,
         "samples give the bound on R",
-    )  # fmt: skip
+    )
 
 
 lemma_A6.corrected(
@@ -150,15 +153,16 @@ def _from_full_rest(samples):
 @statement(
     "flute.lemmaA7",
     place="Lemma A.7, (20), (21)",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     latex=r"\eta \le \tfrac{1}{6\lambda_1^*},\ \Theta \in \mathcal R_s:\ \sigma_1(\Theta_{res}^+)"
     r" \le \sqrt{\lambda_k^* - \tfrac\Delta2}\,\big(1 - \tfrac{\eta\Delta}4\big) + \sigma_1(R);"
     r"\quad \sqrt N \ge \max\Big\{\tfrac{\ell}{\sqrt{c_1}}, \tfrac{48\sqrt{\lambda_1^*}S\ell}"
     r"{\Delta\sqrt{c_1(\lambda_k^* - \Delta/2)}}\Big\} \Rightarrow \text{stays},\ 1 - 2t\delta",
     plain="The remainder of Theta stays below sqrt(lambda*_k - Delta/2).",
     negative_control={"drop": 0.5},
+    stronger={"drop": 1, "limit": 1, "asked": -1},
 )
-def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7):
+def lemma_A7(budget, rng, *, drop=0.25, limit=1.0, asked=1.0):
     """Search R_s; check the side inequality and the constant 48; run on samples from the boundary.
 
     The proof also uses sigma_1(Theta) <= sqrt(2 lambda*_1) at every step, hence Lemma A.6.
@@ -170,9 +174,14 @@ def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7):
         return after, full * (1 - drop * eta * spectrum.gap)
 
     yield searched_region(
-        lhs_rhs, budget, rng, limit=_checks.limit_of("lemma_A7"), shapes=_checks.shapes(budget),
-        smallest=_checks.anything, name="(20), without noise",
-    )  # fmt: skip
+        lhs_rhs,
+        budget,
+        rng,
+        limit=_checks.limit_of("lemma_A7", limit),
+        shapes=_checks.shapes(budget),
+        smallest=_checks.anything,
+        name="(20), without noise",
+    )
     # lambda*_1 = 1, lambda*_k = a, lambda*_k+1 = b: the bound is monotone up to (2 + q b)/(3 q).
     grid = [(Fraction(i, 20), Fraction(j, 20)) for i in range(1, 21) for j in range(i)]
     eta, monotone = Fraction(1, 6), []
@@ -185,20 +194,26 @@ def lemma_A7(budget, rng, *, drop=0.25, samples=flute_samples.lemma_A7):
             monotone.append((float((a + b) / 2), top, {**where, "eta": float(q)}))
     yield Cases(monotone, name="1/(6 lambda*_1) <= 2/(3 lambda*_k + lambda*_k+1), monotone")
     yield _checks.noise_bounds(
-        samples, lambda s, eta: 0.25 * eta * s.gap * np.sqrt(s.last - 0.5 * s.gap), "lemma_A7",
-        _checks.NOISES, "(21): 48 gives the bound on R",
-    )  # fmt: skip
+        _checks.fewer(flute_samples.lemma_A7, asked),
+        lambda s, eta: 0.25 * eta * s.gap * np.sqrt(s.last - 0.5 * s.gap),
+        "lemma_A7",
+        _checks.NOISES,
+        "(21): 48 gives the bound on R",
+    )
     cases = [
-        ({"n": n, "d": d, "k": k, "noise / lambda*_1": noise, "Delta / lambda*_1": ratio},
-         _checks.flat_spectrum(d, k, noise, n=n, ratio=ratio), 1.0)
+        (
+            {"n": n, "d": d, "k": k, "noise / lambda*_1": noise, "Delta / lambda*_1": ratio},
+            _checks.flat_spectrum(d, k, noise, n=n, ratio=ratio),
+            1.0,
+        )
         for n, d, k, ratio in ((5, 5, 1, 0.4), (5, 5, 1, 0.05), (10, 5, 2, 0.4), (5, 20, 2, 0.9))
         for noise in (0.0, 50.0)
-    ]  # fmt: skip
-    yield _from_full_rest(samples).exits(
+    ]
+    yield _from_full_rest(flute_samples.lemma_A7).exits(
         cases, budget, rng, steps=budget(5, 20), name="stays on samples, c_1 = 1"
     )
     shares = [
-        samples(spectrum) / needed(spectrum)
+        flute_samples.lemma_A7(spectrum) / needed(spectrum)
         for _, spectrum in _checks.cases_in_units(_checks.NOISES)
         for needed in (_with_noise, flute_samples.lemma_A6)
     ]
@@ -250,9 +265,11 @@ def _splits(budget, rng):
     for shape in SEARCH_SHAPES:
         for _ in range(budget(10, 50)):
             spectrum, eta, before = read_point(
-                shape, rng.standard_normal(point_length(shape)), rest=_everything,
+                shape,
+                rng.standard_normal(point_length(shape)),
+                rest=_everything,
                 limit=_checks.limit_of("lemma_A15"),
-            )  # fmt: skip
+            )
             Theta, k = step(before, spectrum, eta), spectrum.k
             rest, scale = Theta[k:], np.linalg.norm(Theta)
             total = sum(part for part, _ in _thirds(spectrum, eta, Theta))
@@ -272,8 +289,9 @@ def _splits(budget, rng):
     plain="In a step the remainder of Theta grows at most as if all its directions were the worst "
     "one.",
     negative_control={"leading": 1.5},
+    stronger={"leading": 1, "limit": 1},
 )
-def lemma_A15(budget, rng, *, leading=1.0):
+def lemma_A15(budget, rng, *, leading=1.0, limit=1.0):
     """Search for violations of the lemma and of its three summands.
 
     R only adds its norm.
@@ -294,9 +312,15 @@ def lemma_A15(budget, rng, *, leading=1.0):
 
     def search(lhs_rhs, name, sizes):
         return searched_region(
-            lhs_rhs, budget, rng, limit=_checks.limit_of("lemma_A15"), shapes=sizes, name=name,
-            smallest=_checks.anything, rest=_everything,
-        )  # fmt: skip
+            lhs_rhs,
+            budget,
+            rng,
+            limit=_checks.limit_of("lemma_A15", limit),
+            shapes=sizes,
+            name=name,
+            smallest=_checks.anything,
+            rest=_everything,
+        )
 
     splits = list(_splits(budget, rng))
     yield proved(search(whole, "the lemma", _checks.shapes(budget)))

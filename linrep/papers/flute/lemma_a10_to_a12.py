@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 
 from linrep.claims import Cases, Fact, statement
 from linrep.papers.flute import _orbits
-from linrep.papers.flute._checks import NOISES, cases_in_units, limit_of, thin
+from linrep.papers.flute._checks import NOISES, cases_in_units, fewer, limit_of, thin
 from linrep.papers.flute._common import searched_region, singular_values, step
-from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.papers.flute._hypotheses import DRAWN
 from linrep.theory import flute, flute_samples
 from linrep.theory.flute import step_size_limits
 from linrep.theory.flute_lift import product_error
@@ -30,9 +29,12 @@ def _links():
                 for weak in (gap / 4, Fraction(1), Fraction(2)):  # sigma_k^2(Theta_k)
                     y = below + gap / 8 - size - weak
                     z = eta * (last - gap / 2 - size - weak)
-                    where = {"lambda*_k": float(last), "Delta": float(gap),
-                             "sigma_1^2(Theta_res)": float(size),
-                             "sigma_k^2(Theta_k)": float(weak)}  # fmt: skip
+                    where = {
+                        "lambda*_k": float(last),
+                        "Delta": float(gap),
+                        "sigma_1^2(Theta_res)": float(size),
+                        "sigma_k^2(Theta_k)": float(weak),
+                    }
                     for place, left, right in (
                         ("(24), square", y**2, 16),
                         ("(24)", (1 + eta / 2 * y) ** 2, 1 + eta * y + x / 4),
@@ -46,10 +48,17 @@ def _links():
                         yield left, right, {"place": place, **where}
 
 
+def _printed_26():
+    """Return how often (26) holds with sigma_k, as printed, in place of sigma_k^2."""
+    gaps = np.array([spectrum.gap for _, spectrum in cases_in_units()])
+    printed = np.mean(gaps**2 / 128 <= gaps / 8 * (gaps / 4) ** 2)
+    return Fact("share of spectra and units with (26) as printed", float(printed))
+
+
 @statement(
     "flute.lemmaA10",
     place="Lemma A.10, (22)-(29)",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     latex=r"\eta \le \tfrac{\Delta^2}{36\lambda_1^{*3}},\ \Theta \in \mathcal R,\ R = 0:\ \rho^+"
     r" \le (1 - \tfrac{\eta\Delta}{16})^2\rho,\ \rho = \tfrac{\sigma_1^2(\Theta_{res})}"
     r"{\sigma_k^2(\Theta_k)}; \quad \sqrt N \ge c\,\ell\max\Big\{1, \tfrac{\sqrt{\lambda_1^*}S}"
@@ -58,8 +67,9 @@ def _links():
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
     plain="Within R the remainder of Theta shrinks by the factor 1 - eta Delta/16 per step.",
     negative_control={"rate": 0.6},
+    stronger={"rate": 1, "limit": 1, "asked": -1},
 )
-def lemma_A10(budget, rng, *, rate=1 / 16):
+def lemma_A10(budget, rng, *, rate=1 / 16, limit=1.0, asked=1.0):
     """Search R for the slowest step, follow runs without noise and on samples.
 
     (26) is read with sigma_k^2, as R has it. Of (28) and (29) the ends are compared.
@@ -82,31 +92,42 @@ def lemma_A10(budget, rng, *, rate=1 / 16):
     shrinking = {}
     for name, pair in (("one step", slowest), ("one step, worst R that (22) allows", disturbed)):
         found = searched_region(
-            pair, budget, rng, limit=limit_of(_orbits.PLACE), shapes=_orbits.few(budget), name=name
+            pair,
+            budget,
+            rng,
+            limit=limit_of(_orbits.PLACE, limit),
+            shapes=_orbits.few(budget),
+            name=name,
         )
         shrinking[name] = 2.0 * rate / found.tightest
         yield found
     yield from _orbits.runs_below(
-        _orbits.orbits(budget, rng), lambda orbit: flute.sizes(orbit.Theta).rest, bound,
-        "R = 0", r"$\sigma_1(\Theta_{res})$",
-    )  # fmt: skip
+        _orbits.orbits(budget, rng),
+        lambda orbit: flute.sizes(orbit.Theta).rest,
+        bound,
+        "R = 0",
+        r"$\sigma_1(\Theta_{res})$",
+    )
     yield Cases(_links(), name="(23) to (29)")
     yield _orbits.noise_bounds_in_time(
-        flute_samples.lemma_A10,
+        fewer(flute_samples.lemma_A10, asked),
         lambda s, eta, t: np.minimum(
             np.sqrt(s.first) * flute.decay(s, eta, t + 1.0) * eta * s.gap / 16.0,
             eta * s.gap**2 / (512.0 * np.sqrt(s.first)),
-        ), "(22): 192 and 6144 bound R",
-    )  # fmt: skip
+        ),
+        "(22): 192 and 6144 bound R",
+    )
     yield _orbits.samples_below(
-        budget, rng, flute_samples.lemma_A10, lambda state, spectrum: flute.sizes(state).rest,
-        bound, "on samples, c_1 = 1",
-    )  # fmt: skip
+        budget,
+        rng,
+        flute_samples.lemma_A10,
+        lambda state, spectrum: flute.sizes(state).rest,
+        bound,
+        "on samples, c_1 = 1",
+    )
     for name, slow in shrinking.items():
         yield Fact(f"least 1 - rho^+/rho found, {name}", slow, "eta Delta")
-    gaps = np.array([spectrum.gap for _, spectrum in cases_in_units()])
-    printed = np.mean(gaps**2 / 128 <= gaps / 8 * (gaps / 4) ** 2)
-    yield Fact("share of spectra and units with (26) as printed", float(printed))
+    yield _printed_26()
 
 
 # Lemma A.11: the leading rows.
@@ -135,10 +156,31 @@ def _sums(limit, constant):
         yield 3 + limit, constant, {"place": "3 + 130", "x": float(x)}
 
 
+def _reference(spectrum, eta, t):
+    """Return sigma_D^(t + 1)."""
+    amplitude = spectrum.first**2 / (eta * spectrum.gap**2)
+    return np.minimum(3 * spectrum.first, amplitude * flute.decay(spectrum, eta, t + 1.0))
+
+
+def _size(spectrum, eta, t):
+    """Return what R_k is to be at most."""
+    return _reference(spectrum, eta, t) * eta * spectrum.gap / (96 * np.sqrt(spectrum.first))
+
+
+def _arithmetic(given):
+    """Yield the inequalities about (32) and (33)."""
+    for where, s, eta, t in given:
+        R, unit = _size(s, eta, t), _reference(s, eta, t) * eta * s.gap
+        whole = 2 * 2 * np.sqrt(s.first) * R + R**2
+        yield eta * s.gap**2 / s.first, 1.0, {"place": "lambda*_1 >= eta Delta^2", **where}
+        yield float(R**2 / (unit / 48)), 1.0, {"place": "(32)", **where}
+        yield float(whole / (unit / 16)), 1.0 + 1e-12, {"place": "below (32)", **where}
+
+
 @statement(
     "flute.lemmaA11",
     place="Lemma A.11, (30)-(33)",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     latex=r"D = \Theta_k\Theta_k^\top - \tilde\Lambda_k,\ \eta \le \tfrac{\Delta^2}"
     r"{36\lambda_1^{*3}},\ \Theta \in \mathcal R,\ R = 0:\ \|D^+\| \le (1 - \tfrac{\eta\Delta}8)"
     r"\|D\| + \sigma_1^2(\Theta_{res}); \quad \sqrt N \ge \tfrac{1152\lambda_1^*S\ell}"
@@ -146,8 +188,9 @@ def _sums(limit, constant):
     r"{\eta\Delta^2}\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
     plain="Within R the leading rows approach the learned eigenvalues linearly.",
     negative_control={"contraction": 0.5},
+    stronger={"contraction": 1, "constant": -1, "rate": 1, "limit": 1, "asked": -1},
 )
-def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16):
+def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200.0, rate=1 / 16, limit=1.0, asked=1.0):
     """Search R for the slowest step; check the constants; follow runs, also on samples."""
 
     def slowest(spectrum, eta, Theta):
@@ -159,49 +202,38 @@ def lemma_A11(budget, rng, *, contraction=1 / 8, constant=200, rate=1 / 16):
     def far(spectrum, eta, Theta):
         return _excess(Theta, spectrum), 3 * spectrum.first
 
-    def reference(spectrum, eta, t):
-        amplitude = spectrum.first**2 / (eta * spectrum.gap**2)
-        return np.minimum(3 * spectrum.first, amplitude * flute.decay(spectrum, eta, t + 1.0))
-
-    def size(spectrum, eta, t):
-        return reference(spectrum, eta, t) * eta * spectrum.gap / (96 * np.sqrt(spectrum.first))
-
     bound = _orbits.at_rate(lambda s, eta, t: constant / 200 * flute.leading_bound(s, eta, t), rate)
     given = [
         (where | {"t": t}, spectrum, step_size_limits(spectrum)[_orbits.PLACE], t)
-        for where, spectrum in cases_in_units() for t in _orbits.ROUNDS
-    ]  # fmt: skip
-    arithmetic: list[Any] = list(_sums(130, constant))
-    for where, s, eta, t in given:
-        R = size(s, eta, t)
-        whole = 2 * 2 * np.sqrt(s.first) * R + R**2
-        arithmetic += [
-            (eta * s.gap**2 / s.first, 1.0, {"place": "lambda*_1 >= eta Delta^2", **where}),
-            (float(R**2 / (reference(s, eta, t) * eta * s.gap / 48)), 1.0,
-             {"place": "(32)", **where}),
-            (float(whole / (reference(s, eta, t) * eta * s.gap / 16)), 1.0 + 1e-12,
-             {"place": "below (32)", **where}),
-        ]  # fmt: skip
+        for where, spectrum in cases_in_units()
+        for t in _orbits.ROUNDS
+    ]
     for pair, shapes, name in (
         (slowest, _orbits.few(budget), "one step"),
         (far, budget(_orbits.SHAPES[:1], _orbits.SHAPES), "D at most 3 lambda*_1"),
     ):
         yield searched_region(
-            pair, budget, rng, limit=limit_of(_orbits.PLACE), shapes=shapes, name=name
+            pair, budget, rng, limit=limit_of(_orbits.PLACE, limit), shapes=shapes, name=name
         )
     yield from _orbits.runs_below(
-        _orbits.orbits(budget, rng), lambda orbit: _excesses(orbit.Theta, orbit.spectrum), bound,
-        "R = 0", r"$\|D\|$",
-    )  # fmt: skip
-    yield Cases(arithmetic, name="(32), (33)")
-    yield _orbits.noise_bounds_in_time(flute_samples.lemma_A11, size, "(31): 1152 bounds R")
+        _orbits.orbits(budget, rng),
+        lambda orbit: _excesses(orbit.Theta, orbit.spectrum),
+        bound,
+        "R = 0",
+        r"$\|D\|$",
+    )
+    yield Cases([*_sums(130, constant), *_arithmetic(given)], name="(32), (33)")
+    yield _orbits.noise_bounds_in_time(
+        fewer(flute_samples.lemma_A11, asked), _size, "(31): 1152 bounds R"
+    )
     yield _orbits.samples_below(
         budget, rng, flute_samples.lemma_A11, _excesses, bound, "on samples, c_1 = 1"
     )
     ratio = max(
         flute_samples.lemma_A10(s, eta, t) / flute_samples.lemma_A11(s, eta, t)
-        for _, s, eta, t in given if t < 1000
-    )  # fmt: skip
+        for _, s, eta, t in given
+        if t < 1000
+    )
     yield Fact("samples of Lemma A.10, which the proof uses, over those of (31)", float(ratio))
 
 
@@ -218,12 +250,14 @@ def _implied():
                 continue
             for place, needed in (
                 ("Lemma A.7", flute_samples.lemma_A7(s)),
-                ("Lemma A.6, corrected", flute_samples.lemma_A13(
-                    s, 8.0 * np.sqrt(2.0) * s.first**1.5 / s.gap)),
+                (
+                    "Lemma A.6, corrected",
+                    flute_samples.lemma_A13(s, 8.0 * np.sqrt(2.0) * s.first**1.5 / s.gap),
+                ),
                 ("Lemma A.8, corrected", flute_samples.lemma_A13_second(s)),
                 ("Lemma A.10", flute_samples.lemma_A10(s, eta, t)),
                 ("(31)", flute_samples.lemma_A11(s, eta, t)),
-            ):  # fmt: skip
+            ):
                 yield float(needed / given), 1.0 + 1e-9, {"place": place, **where, "t": t}
         first, second = s.first**1.5 / np.sqrt(s.gap), s.first**2 / (eta * s.gap**2)
         both = 200.0 * second + 2.0 * np.sqrt(s.first) * np.sqrt(8.0 / s.gap) * s.first
@@ -234,7 +268,7 @@ def _implied():
 @statement(
     "flute.propositionA12",
     place="Proposition A.12, (34)-(37)",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     latex=r"\Theta^0 \in \mathcal R,\ \eta \le \tfrac{\Delta^2}{36\lambda_1^{*3}},\ \sqrt N \ge"
     r" \tfrac{\ell}{\sqrt{c_1}}\max\Big\{1, \tfrac{1152S}{\kappa^t\Delta},"
     r" \tfrac{6144\lambda_1^*S}{\Delta^2}\Big\} \Rightarrow \|\Theta\Theta^\top -"
@@ -242,14 +276,18 @@ def _implied():
     r"\,\big(1 - \tfrac{\eta\Delta}{16}\big)^t",
     plain="From R, Theta Theta' converges linearly to the best of rank k.",
     negative_control={"rate": 1.0},
+    stronger={"constant": -1, "rate": 1},
 )
-def proposition_A12(budget, rng, *, constant=400, rate=1 / 16):
+def proposition_A12(budget, rng, *, constant=400.0, rate=1 / 16):
     """Follow runs without noise and on samples; check what (34) is to imply, in several units."""
     bound = _orbits.at_rate(lambda s, eta, t: constant / 400 * flute.product_bound(s, eta, t), rate)
     yield from _orbits.runs_below(
-        _orbits.orbits(budget, rng), lambda orbit: product_error(orbit.Theta, orbit.spectrum),
-        bound, "R = 0", r"$\|\Theta\Theta'-\Lambda_k\|_F$",
-    )  # fmt: skip
+        _orbits.orbits(budget, rng),
+        lambda orbit: product_error(orbit.Theta, orbit.spectrum),
+        bound,
+        "R = 0",
+        r"$\|\Theta\Theta'-\Lambda_k\|_F$",
+    )
     yield Cases(_implied(), name="(34) implies (31) and Lemmas A.6 to A.8 and A.10")
     yield _orbits.samples_below(
         budget, rng, flute_samples.proposition_A12, product_error, bound, "on samples, c_1 = 1"

@@ -28,14 +28,16 @@ _CENTRES = (
 # noise from where it is the lesser term to where it is all. The bound is a sum and a maximum.
 _LINES: tuple[dict[str, tuple[float, ...]], ...] = (
     {
-        "d": (10, 20, 40, 80), "n": (20, 40, 80, 160), "k": (1, 2, 4, 8),
+        "d": (10, 20, 40, 80),
+        "n": (20, 40, 80, 160),
+        "k": (1, 2, 4, 8),
         "ratio": (1.0, 4.0, 16.0, 64.0),
     },
     {"d": (20, 40, 80, 160), "n": (10, 20, 40, 80), "noise": (0.1, 1.0, 10.0, 100.0, 1000.0)},
     {"d": (20, 40, 80), "n": (10, 20, 40, 80), "k": (1, 2, 4, 8), "noise": (30, 300, 3000)},
     {"ratio": (1.0, 2.0)},
     {"noise": (0.0, 1.0, 100.0)},
-)  # fmt: skip
+)
 _KINDS = {
     "independent": "(B, W) independent of the samples",
     "sought": "(B, W) sought for the samples",
@@ -189,9 +191,14 @@ def _along_run(sampling, spectrum, rng) -> float:
         return {}
 
     lr.flute(
-        sampling.data, k=spectrum.k, step_size=0.25 * step_size(sampling.truth), rounds=200,
-        record=25, measure=measure, rng=rng,
-    )  # fmt: skip
+        sampling.data,
+        k=spectrum.k,
+        step_size=0.25 * step_size(sampling.truth),
+        rounds=200,
+        record=25,
+        measure=measure,
+        rng=rng,
+    )
     return max(sizes)
 
 
@@ -233,6 +240,7 @@ _ENOUGH = (
     constants={"heads": True},
     hypotheses=SAMPLED,
     negative_control={"share": 0.01},
+    stronger={"share": -1},
 )
 @statement(
     "flute.lemmaA13",
@@ -244,6 +252,7 @@ _ENOUGH = (
     "in R_s.",
     hypotheses=SAMPLED,
     negative_control={"share": 0.01},
+    stronger={"share": -1},
 )
 def discrepancy(budget, rng, *, heads=False, share=1.0):
     """Compare ‖Q‖ or ‖Q~‖ with what the samples certify for all of R_s, and that with the bound.
@@ -256,15 +265,20 @@ def discrepancy(budget, rng, *, heads=False, share=1.0):
             (row.pop("share"), 1.0 + 1e-9, {**row, "of bound": row["of bound"]})
             for row in found.to_dict("records")
         ],
-        name="each way to choose (B, W)", quantity="norm over what the samples certify",
+        name="each way to choose (B, W)",
+        quantity="norm over what the samples certify",
         strength=PROVED,
-    )  # fmt: skip
+    )
     certified = np.array(list(_certified(heads, budget, rng)))
     yield Frequency(
-        int(np.sum(certified > share)), certified.size, 2.0 * FAILURE, name="all of R_s",
+        int(np.sum(certified > share)),
+        certified.size,
+        2.0 * FAILURE,
+        name="all of R_s",
         quantity="share of draws whose certified bound is above the claimed one",
-        setting={"c_1": "1/144", "share of the bound": share}, strength=PROVED,
-    )  # fmt: skip
+        setting={"c_1": "1/144", "share of the bound": share},
+        strength=PROVED,
+    )
     yield Identity(_arithmetic(), 1e-12, name="192 and 6144 from 6 sqrt(2)", strength=PROVED)
     yield Fact("largest certified bound over the claimed one, c_1 = 1/144", certified.max())
     for kind, largest in found.groupby("kind")["of bound"].max().items():

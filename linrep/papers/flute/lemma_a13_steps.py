@@ -10,16 +10,17 @@ import numpy as np
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER, VALUE
+from linrep.papers.flute.counterexamples import lemmaa13_steps as net
 from linrep.problems import LowRankRegression
 from linrep.theory import flute_lift
 
-LOG_9 = Fraction(21972, 10000)  # from below
 LOG_2 = Fraction(6932, 10000)  # from above
 #: What the left sides that contain them are.
 _TYPES = {
-    "A.13: nets and probability": LOWER, "A.14: nets and probability": LOWER,
+    "A.13: nets and probability": LOWER,
+    "A.14: nets and probability": LOWER,
     "both: delta/2 and c_1 = min(c_2, c_3)/2": UPPER,
-}  # fmt: skip
+}
 
 
 def _sizes(budget, rng):
@@ -46,12 +47,18 @@ def _sizes(budget, rng):
             ("|B|^2 <= 2 lambda*_1", np.linalg.norm(B, 2) ** 2, whole_norm),
             ("|W|^2 <= 2 lambda*_1", np.linalg.norm(W, 2) ** 2, whole_norm),
             ("sum (c_i c_w)^2 <= 2 lambda*_1 |BW - Phi|_F^2", heads**2 * whole, 2.0 * whole),
-            ("2 lambda*_1 |BW - Phi|_F^2 <= 4 lambda*_1 (k lambda*_1^2 + E)", 2.0 * whole,
-             4.0 * (k + E)),
+            (
+                "2 lambda*_1 |BW - Phi|_F^2 <= 4 lambda*_1 (k lambda*_1^2 + E)",
+                2.0 * whole,
+                4.0 * (k + E),
+            ),
             ("c_i c_w <= 3 sqrt(2) lambda*_1^1.5", heads * error.max(), 3.0 * np.sqrt(2.0)),
-            ("c_i c_B <= 3 sqrt(2) lambda*_1^1.5", np.linalg.norm(B, 2) * error.max(),
-             3.0 * np.sqrt(2.0)),
-        ):  # fmt: skip
+            (
+                "c_i c_B <= 3 sqrt(2) lambda*_1^1.5",
+                np.linalg.norm(B, 2) * error.max(),
+                3.0 * np.sqrt(2.0),
+            ),
+        ):
             yield place, float(left), float(right) * (1.0 + 1e-12), where
 
 
@@ -62,14 +69,14 @@ def _arithmetic(side, scale):
         if k > min(d, M):
             continue
         where = {"d": d, "k": k, "M": M, "log(1/delta)": int(ell)}
-        larger = max(d, M)
         yield (
             "A.13: its condition makes s^2 at most 18 lambda*_1 (k lambda*_1^2 + E)",
-            ell + 6 * d, ell + side * d, where,
-        )  # fmt: skip
-        yield "A.13: nets and probability", ell + (d + k) * LOG_9, ell + 6 * d, where
-        exponent = (ell + 6 * larger) * (Fraction(scale, 4) if scale == 1 else Fraction(scale, 18))
-        yield "A.14: nets and probability", ell + (M + k) * LOG_9, exponent, where
+            ell + 6 * d,
+            ell + side * d,
+            where,
+        )
+        yield "A.13: nets and probability", ell + (d + k) * net.LOG_9, ell + 6 * d, where
+        yield "A.14: nets and probability", *net.sides(d, k, M, ell, scale), where
         yield "A.13: A_1 with c_2 = c_2'/6", 72 * (ell + 6 * d), 72 * 6 * (ell + d), where
         yield "A.13: A_2 with c_3 = c_3'/24", 8 * (ell + 6 * d), 72 * 24 * (ell + d), where
         yield "both: delta/2 and c_1 = min(c_2, c_3)/2", ell + LOG_2 + d, 2 * (ell + d), where
@@ -107,5 +114,6 @@ steps.corrected(
     plain="With 6 in place of 2 in the side condition, and the 18 of Lemma A.13 in A.14, the "
     "steps of both lemmas' proofs are valid.",
     constants={"side": 6, "scale": 18},
+    stronger={"side": -1, "scale": -1},
     negative_control={"scale": 9},
 )

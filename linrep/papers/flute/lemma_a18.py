@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, proved, search, statement
+from linrep.claims import Cases, Fact, proved, search_instances, statement
 from linrep.claims.deviations import identities
 from linrep.claims.evidence import PROVED
 from linrep.papers.flute._lifted import EXACT, SHAPES, draw_case
+from linrep.papers.flute.counterexamples import lemmaa18_proof as step
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum
 from linrep.theory.flute_lift import lift, product_error
@@ -30,6 +31,7 @@ def _terms(truth, k, B, W):
     r" + 2\|BW - \Phi_k\|_F^2",
     plain="The error of Theta splits into those of BB', W'W and, twice, BW.",
     negative_control={"weight": 1.9},
+    stronger={"weight": 0},
 )
 def theta_decomposition(budget, rng, *, weight=2.0):
     """Compare lhs and rhs at random states and near the optimum, in all shapes."""
@@ -52,10 +54,27 @@ def theta_decomposition(budget, rng, *, weight=2.0):
     yield from map(proved, identities(parts, EXACT))
 
 
-def _both_sides(truth, k, B, W, constant):
-    left = np.linalg.norm(B @ W.T - truth.best(k).Phi)
-    error = product_error(lift(truth, B, W), Spectrum.of(truth, k))
-    return float(left), float(constant * error)
+class _State(NamedTuple):
+    """A truth, a rank, and factors whose heads are rows of W."""
+
+    truth: LowRankRegression
+    B: Any
+    W: Any
+
+    @classmethod
+    def read(cls, reader, shape):
+        """Return one with a diagonal truth."""
+        d, n, k = shape["d"], shape["n"], shape["k"]
+        values = np.abs(reader.numbers(min(d, n)))
+        truth = LowRankRegression(np.eye(d, min(d, n)) * values @ np.eye(min(d, n), n))
+        return cls(truth, reader.numbers(d, k), reader.numbers(n, k))
+
+    def sides(self, constant):
+        """Return the error of BW, and a constant times that of Theta."""
+        k = self.B.shape[1]
+        left = np.linalg.norm(self.B @ self.W.T - self.truth.best(k).Phi)
+        error = product_error(lift(*self), Spectrum.of(self.truth, k))
+        return float(left), float(constant * error)
 
 
 @statement(
@@ -65,48 +84,30 @@ def _both_sides(truth, k, B, W, constant):
     r" \|BW - \mathrm{diag}(\Lambda_k, 0)\|_F \le \delta",
     plain="The error of BW is at most that of Theta.",
     negative_control={"constant": 0.7},
+    stronger={"constant": -1},
 )
 def lemmaA18(budget, rng, *, constant=1.0):
     """Search for states whose models are further off, and try heads of the wrong sign."""
-
-    def lhs_rhs(shape, x):
-        d, n, k = shape["d"], shape["n"], shape["k"]
-        values, rest = np.abs(x[: min(d, n)]), x[min(d, n) :]
-        truth = LowRankRegression(np.eye(d, min(d, n)) * values @ np.eye(min(d, n), n))
-        B, W = rest[: d * k].reshape(d, k), rest[d * k :].reshape(n, k)
-        return _both_sides(truth, k, B, W, constant)
-
     sizes = (1, 1, 1), (2, 2, 1), (2, 3, 2), (4, 3, 3)
-    yield search(
-        lhs_rhs, [{"d": d, "n": n, "k": k} for d, n, k in sizes],
-        lambda s: min(s["d"], s["n"]) + (s["d"] + s["n"]) * s["k"], budget, rng, name="search",
+    yield search_instances(
+        lambda state: state.sides(constant),
+        [{"d": d, "n": n, "k": k} for d, n, k in sizes],
+        _State.read,
+        budget,
+        rng,
+        name="search",
         strength=PROVED,
-    )  # fmt: skip
+    )
     opposite, used = [], []
     for _ in range(budget(10, 40, 200)):
         shape = SHAPES[rng.integers(3)]
         case = draw_case(rng, shape)
-        k, best = case.B.shape[1], case.truth.best(case.B.shape[1])
-        left, right = _both_sides(case.truth, k, best.B, -best.W, constant)
+        best = case.truth.best(case.B.shape[1])
+        left, right = _State(case.truth, best.B, -best.W).sides(constant)
         used.append(left / right * constant)
         opposite.append((left * (1.0 - EXACT), right, case.settings))
     yield Cases(opposite, name="heads of the wrong sign", strength=PROVED)
     yield Fact("largest error of BW over that of Theta, heads of the wrong sign", max(used))
-
-
-def _smallest_step():
-    """Return the squares of both sides for d = 2, k = 1, Lambda_1 = 1, B = (1, 0)', W = (1, 1)."""
-    B, W = (Fraction(1), Fraction(0)), (Fraction(1), Fraction(1))
-    X = [[B[i] * W[j] - (i == j == 0) for j in range(2)] for i in range(2)]
-    places = [(i, j) for i in range(2) for j in range(2)]
-    doubled = sum((X[i][j] + X[j][i]) ** 2 for i, j in places)
-    twice = 4 * sum(X[i][j] ** 2 for i, j in places)
-    where = {"B": [1, 0], "W": [1, 1], "Lambda_1": 1}
-    return Cases(
-        [(twice, doubled, where)],
-        name="squares at integers: 4|X|^2 at most |X + X'|^2",
-        strength=PROVED,
-    )
 
 
 @statement(
@@ -121,18 +122,24 @@ def _smallest_step():
 def lemmaA18_step(budget, rng, *, directions=("at least", "at most")):
     """Search for matrices X = BW - diag on which either half of the equation is violated."""
     if "at least" in directions:
-        yield _smallest_step()
+        yield Cases(
+            [(*step.sides(), {"B": [1, 0], "W": [1, 1], "Lambda_1": 1})],
+            name="squares at integers: 4|X|^2 at most |X + X'|^2",
+        )
     for direction in directions:
 
-        def lhs_rhs(shape, x, direction=direction):
-            X = x.reshape(shape["d"], shape["d"])
+        def sides(X, direction=direction):
             doubled, twice = float(np.linalg.norm(X + X.T)), float(2.0 * np.linalg.norm(X))
             return (twice, doubled) if direction == "at least" else (doubled, twice)
 
-        yield search(
-            lhs_rhs, [{"d": d} for d in (1, 2, 3)], lambda shape: shape["d"] ** 2,
-            budget, rng, name=f"|X + X'| {direction} 2|X|",
-        )  # fmt: skip
+        yield search_instances(
+            sides,
+            [{"d": d} for d in (1, 2, 3)],
+            lambda reader, shape: reader.numbers(shape["d"], shape["d"]),
+            budget,
+            rng,
+            name=f"|X + X'| {direction} 2|X|",
+        )
 
 
 statement(
@@ -144,5 +151,6 @@ statement(
     "symmetric.",
     constants={"constant": 1.0 / 2.0**0.5},
     negative_control={"constant": 1.0 / 1.43},
+    stronger={"constant": -1},
     corrects="flute.lemmaA18.proof",
 )(lemmaA18.check)

@@ -15,7 +15,7 @@ from linrep.algorithms.local import fit_heads
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import identities
 from linrep.claims.quantities import UPPER
-from linrep.papers.flute._hypotheses import SAMPLED
+from linrep.papers.flute._hypotheses import FULL, GAUSSIAN
 from linrep.papers.flute._lifted import SHAPES, draw_case
 from linrep.problems import LowRankRegression
 from linrep.problems.subspace import orthonormalize
@@ -88,9 +88,12 @@ def _least(data, start, gamma2, ratio):
 
     options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 1e-11, "maxcor": 30}
     end = minimize(
-        function, np.concatenate([B.ravel(), W.ravel()]), jac=True, method="L-BFGS-B",
+        function,
+        np.concatenate([B.ravel(), W.ravel()]),
+        jac=True,
+        method="L-BFGS-B",
         options=options,
-    )  # fmt: skip
+    )
     return float(end.fun), end.x[: sizes[0]].reshape(B.shape), end.x[sizes[0] :].reshape(W.shape)
 
 
@@ -141,19 +144,27 @@ _CONVENTIONS: tuple[dict, ...] = (
 def _limits(budget, rng, ratio):
     """Return lists of cases by part, and by how much FLUTE and FedRep end above the least value."""
     parts: dict[str, list] = {
-        "least values of (2) and (4)": [], "(2) at the models that minimize (4)": [],
-        "balanced minimizers of (2) stay": [], "FLUTE's limits are balanced": [],
+        "least values of (2) and (4)": [],
+        "(2) at the models that minimize (4)": [],
+        "balanced minimizers of (2) stay": [],
+        "FLUTE's limits are balanced": [],
         "FLUTE's limits are stationary for (2)": [],
-    }  # fmt: skip
+    }
     above: dict[str, list] = {"FLUTE": [], "FedRep": []}
     gammas = {"gamma1": ratio * _GAMMA2, "gamma2": _GAMMA2}
     for _ in range(budget(4, 30, 200)):
         data, k, where = _samples(rng)
         B, W = gaussian_start(data.n, data.d, k, 0.1, rng)
         trace = flute(
-            data, k=k, start=(B, W), step_size=0.05, rounds=100_000, record=100_000,
-            tolerance=1e-11, **gammas,
-        )  # fmt: skip
+            data,
+            k=k,
+            start=(B, W),
+            step_size=0.05,
+            rounds=100_000,
+            record=100_000,
+            tolerance=1e-11,
+            **gammas,
+        )
         limit = trace.state["B"], trace.state["W"]
         known = replace(data, truth=data.truth.representation(k))
         frame = fedrep(known, k=k, start=orthonormalize(B), rounds=budget(3000, 30_000)).state["B"]
@@ -214,8 +225,9 @@ def _truncations(budget, rng, ratio):
     latex=r"\gamma_1 = 2\gamma_2:\quad \min (4) = \min (2),\quad \text{the same } BW;\quad"
     r" \nabla(4) = 0 \iff \nabla(2) = 0 \text{ and } B^\top B = WW^\top",
     plain="With gamma_1 = 2 gamma_2 the regularizer changes no minimum, it only balances factors.",
-    hypotheses=SAMPLED,
+    hypotheses=(GAUSSIAN, FULL),
     negative_control={"ratio": 1.95},
+    stronger={"ratio": 0},
 )
 def same_minimisers(budget, rng, *, ratio=2.0):
     """Rebalance factors, minimize both objectives, and compare where FLUTE and FedRep end.

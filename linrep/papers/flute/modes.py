@@ -155,6 +155,7 @@ def _leading_modes(spectrum, eta, rng):
     plain="Near the optimum the slowest deviation shrinks by 1 - eta Delta/2 per step.",
     hypotheses=POPULATION,
     negative_control={"share": 0.49},
+    stronger={"share": 0},
 )
 def local_rate(budget, rng, *, share=0.5):
     """Compare spectra of the derivative at all fixed points, and late decays of each mode."""
@@ -175,10 +176,10 @@ def local_rate(budget, rng, *, share=0.5):
             name=f"late decay, {panel}",
         )
     yield Curve(
-        table[["panel", "series", "x", "y", "predicted"]].sort_values("x").assign(
-            series="", xlabel="-log factor, predicted", ylabel="-log factor, found"
-        )
-    )  # fmt: skip
+        table[["panel", "series", "x", "y", "predicted"]]
+        .sort_values("x")
+        .assign(series="", xlabel="-log factor, predicted", ylabel="-log factor, found")
+    )
     yield Fact("fixed points besides the optimum", len(others))
     attracting = sum(not grows for *_, best, grows in found if not best)
     yield Fact("fixed points besides the optimum that attract", attracting)

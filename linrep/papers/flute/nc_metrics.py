@@ -47,9 +47,12 @@ def nc_metrics(budget, rng, *, sign=1.0):
         differences = np.array([one - other for one, other in pairs])
         against = int(np.sum(sign * differences[:, 0] * differences[:, 1] < 0.0))
         yield Frequency(
-            against, trials, 0.5, name=f"m = {m}, m' = {own}, k = {k}",
+            against,
+            trials,
+            0.5,
+            name=f"m = {m}, m' = {own}, k = {k}",
             quantity="share of pairs in opposite order",
-        )  # fmt: skip
+        )
     for m, own, _ in SETTINGS:
         mask = (np.arange(m) < own).astype(float)
         apart = np.linalg.norm(_target(mask, own) - _target(mask, m))

@@ -10,8 +10,12 @@ from scipy.optimize import minimize
 
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import relative
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import FAILS, PROVED
 from linrep.papers.flute.appendix_b import _normalized, _target
+from linrep.papers.flute.counterexamples import observationb2 as unequal
+from linrep.papers.flute.counterexamples import observationb3 as simplex
+from linrep.papers.flute.counterexamples import observationb3_minimizer as without_class
+from linrep.problems.subspace import random_frame
 
 DESCENT = 1e-6
 
@@ -29,9 +33,7 @@ def _minimum(clients, m, copies, decay, rng, *, every=False):
     ends = np.cumsum([0, *(int(np.prod(shape)) for shape in shapes)])
 
     def split(x):
-        return [
-            x[a:b].reshape(shape) for (a, b), shape in zip(pairwise(ends), shapes, strict=True)
-        ]  # fmt: skip
+        return [x[a:b].reshape(shape) for (a, b), shape in zip(pairwise(ends), shapes, strict=True)]
 
     def features(means, apart, i):
         return means[:, clients[i], None] + apart[i] - apart[i].mean(axis=2, keepdims=True)
@@ -65,12 +67,16 @@ def _minimum(clients, m, copies, decay, rng, *, every=False):
     found = min(
         (
             minimize(
-                function, rng.standard_normal(ends[-1]), jac=True, method="L-BFGS-B",
+                function,
+                rng.standard_normal(ends[-1]),
+                jac=True,
+                method="L-BFGS-B",
                 options={"maxiter": 20_000, "maxfun": 40_000, "ftol": 0.0, "gtol": 1e-11},
             )
             for _ in range(3)
-        ), key=lambda end: end.fun,
-    )  # fmt: skip
+        ),
+        key=lambda end: end.fun,
+    )
     means, apart, H, _ = split(found.x)
     return np.array([features(means, apart, i) for i in range(M)]), H
 
@@ -87,66 +93,69 @@ def _within(F):
 @statement(
     "flute.observationB2",
     place="Observation B.2, (55)-(57)",
-    latex=r"|\mathcal D_i^c| \text{ equal},\ 4m'\lambda_1\lambda_2 < 1:\quad f_{B^*}(x_1) ="
-    r" f_{B^*}(x_2),\quad \cos(f_{B^*}(x), h^*_{i,c}) = 1,\quad (57)",
-    plain="For a client that trains alone with classes of equal size, features collapse to class "
-    "means, and heads to a simplex.",
+    latex=r"(B^*, H^*_i) \text{ optimal for (54)} \Rightarrow f_{B^*}(x_1) = f_{B^*}(x_2),\quad"
+    r" \cos(f_{B^*}(x), h^*_{i,c}) = 1,\quad (57)",
+    plain="For a client that trains alone, features collapse to class means, and heads to a "
+    "simplex, each parallel to its class's feature.",
     negative_control={"classes": 1},
+    expected=FAILS,
 )
-def observation_B2(budget, rng, *, classes=0):
-    """Minimize (54) of a client with several samples of each class; all its classes as large.
+def observation_B2(budget, rng, *, classes=0, equal=False, threshold=1.0):
+    """Minimize (54) of a client with as many samples of each class, or compute what is left.
 
     `classes` are those that (57) has beyond the client's. Where penalties are so large that heads
     are 0 at the minimum, they have no angles.
     """
+    if not equal:
+        where = {"m = m'": 3, "shares of the classes": list(map(str, unequal.SHARES))}
+        yield Cases(
+            [(*unequal.sides(), where)],
+            name="(54)-(57) together, classes of unequal size",
+            quantity="slope along h_2 - h_3 that is left",
+        )
     within, aligned, gram = [], [], []
     for m, own in ((3, 2), (3, 3), (4, 3), (5, 4))[: budget(3, 4)]:
-        decay = (float(rng.uniform(0.002, 0.02)), float(rng.uniform(0.002, 0.02)))
-        F, H = (each[0] for each in _minimum([list(range(own))], m, 2, decay, rng))
-        where = {"m": m, "m'": own, "lambda_1": decay[0], "lambda_2": decay[1]}
-        within.append((_within(F), where))
-        aligned += [
-            (1.0 - _cosine(F[:, c, r], H[:, c]), where) for c in range(own) for r in range(2)
-        ]
-        mask = (np.arange(m) < own).astype(float)
-        gram.append((relative(_normalized(H), _target(mask, own + classes)), where))
+        small = float(rng.uniform(0.002, 0.02)), float(rng.uniform(0.002, 0.02))
+        # The largest allowed, nearly: 4 m' lambda_1 lambda_2 < 1.
+        large = (0.98 * float(threshold / (4.0 * own)) ** 0.5,) * 2
+        for decay in (small, large):
+            F, H = (each[0] for each in _minimum([list(range(own))], m, 2, decay, rng))
+            where = {"m": m, "m'": own, "lambda_1": decay[0], "lambda_2": decay[1]}
+            if np.linalg.norm(H) < 1e-3:
+                gram.append((np.inf, where))
+                continue
+            within.append((_within(F), where))
+            aligned += [
+                (1.0 - _cosine(F[:, c, r], H[:, c]), where) for c in range(own) for r in range(2)
+            ]
+            mask = (np.arange(m) < own).astype(float)
+            gram.append((relative(_normalized(H), _target(mask, own + classes)), where))
     yield Identity(within, DESCENT, name="(55)", strength=PROVED)
     yield Identity(aligned, DESCENT, name="(56)", quantity="1 - cosine", strength=PROVED)
     yield Identity(gram, DESCENT, name="(57)", strength=PROVED)
 
 
+observation_B2.corrected(
+    "flute.observationB2.corrected",
+    latex=r"|\mathcal D_i^c| \text{ equal},\ 4m'\lambda_1\lambda_2 < 1:\quad f_{B^*}(x_1) ="
+    r" f_{B^*}(x_2),\quad \cos(f_{B^*}(x), h^*_{i,c}) = 1,\quad (57)",
+    plain="For a client that trains alone with classes of equal size and small penalties, features "
+    "collapse to class means, and heads to a simplex, each parallel to its class's feature.",
+    constants={"equal": True},
+    negative_control={"classes": 1},
+    stronger={"threshold": 1},
+)
+
+
 def _exactly():
-    """Return (59) at Figure 2's setting, in fractions: features are a simplex of three classes.
-
-    A client's head is a multiple of its class's feature minus the mean of its two.
-    """
-    third = Fraction(1, 3)
-    f = [[(i == c) - third for i in range(3)] for c in range(3)]
-
-    def inner(a, b):
-        return sum(x * y for x, y in zip(a, b, strict=True))
-
-    def head(c, other):
-        return [(x - y) / 2 for x, y in zip(f[c], f[other], strict=True)]
-
-    def square_of_cosine(a, b):
-        return inner(a, b) ** 2 / (inner(a, a) * inner(b, b))
-
-    with_feature = square_of_cosine(f[0], head(0, 1))
-    between = square_of_cosine(head(0, 1), head(0, 2))
+    """Yield (59) at Figure 2's setting, in fractions: features are a simplex of three classes."""
     where = {"M": 3, "m": 3, "m'": 2, "classes": [[0, 1], [0, 2], [1, 2]]}
-    return [
-        Cases(
-            [(Fraction(1), found, where)],
-            name=name,
-            quantity="square of the cosine claimed",
-            strength=PROVED,
-        )
-        for found, name in (
-            (with_feature, "(59): a feature and its head"),
-            (between, "two clients' heads of one class, in the text"),
-        )
-    ]  # fmt: skip
+    claimed, found = simplex.sides()
+    for name, square in (
+        ("(59): a feature and its head", found),
+        ("two clients' heads of one class, in the text", simplex.between_heads()),
+    ):
+        yield Cases([(claimed, square, where)], name=name, quantity="square of the cosine claimed")
 
 
 @statement(
@@ -175,12 +184,17 @@ def observation_B3(budget, rng, *, parts=("(58)", "(59)", "all classes at every 
         whole, heads = _minimum([[0, 1, 2]] * 2, 3, 2, decay, rng)
         same = [
             (1.0 - shrink * _cosine(whole[i, :, c, r], heads[i][:, c]), {"m": 3, "m'": 3})
-            for i in range(2) for c in range(3) for r in range(2)
-        ]  # fmt: skip
+            for i in range(2)
+            for c in range(3)
+            for r in range(2)
+        ]
         yield Identity(
-            same, DESCENT, name="(59) where every client has all classes", quantity="1 - cosine",
+            same,
+            DESCENT,
+            name="(59) where every client has all classes",
+            quantity="1 - cosine",
             strength=PROVED,
-        )  # fmt: skip
+        )
     yield Fact("cosine of a feature and its head, Figure 2", _cosine(F[0, :, 0, 0], H[0][:, 0]))
     yield Fact("cosine of two clients' heads of a class, Figure 2", _cosine(H[0][:, 0], H[1][:, 0]))
     F, H = _minimum(clients, 3, 1, decay, rng, every=True)
@@ -189,3 +203,62 @@ def observation_B3(budget, rng, *, parts=("(58)", "(59)", "all classes at every 
         ("two clients' heads of a class", (H[0][:, 0], H[1][:, 0])),
     ):
         yield Fact(f"cosine of {name}, no biases, all classes in every loss", _cosine(*pair))
+
+
+@statement(
+    "flute.observationB2.clients",
+    place="Appendix B.3, after Observation B.2",
+    latex=r"(B^*, H_i^*) \text{ optimal for all } i:\quad x \in \mathcal D_1^c,\ x' \in"
+    r" \mathcal D_2^c,\ f_{B^*}(x) \ne f_{B^*}(x') \text{ possible}",
+    plain="Where one representation is optimal for each client alone, it may map samples of one "
+    "class at two clients to different points.",
+    negative_control={"stretch": 1.1},
+    stronger={"stretch": 0},
+)
+def apart(budget, rng, *, stretch=1.0):
+    """Turn features and heads of one of two clients, whose loss does not notice."""
+    own, same, far = [[0, 1]], [], []
+    for _ in range(budget(3, 20)):
+        F, H = (each[0] for each in _minimum(own, 2, 2, (0.01, 0.01), rng))
+        turn = random_frame(2, 2, rng)
+        features, heads = turn @ F.reshape(2, -1), float(stretch) * turn @ H
+        logits = [A.T @ B for A, B in ((H, F.reshape(2, -1)), (heads, features))]
+        sizes = [np.sum(A**2) for A in (F, H, features, heads)]
+        error = np.abs(logits[0] - logits[1]).max() + abs(sum(sizes[:2]) - sum(sizes[2:]))
+        where = {"rotation": turn.tolist()}
+        same.append((float(error), where))
+        far.append((0.0, float(np.linalg.norm(features[:, 0] - F[:, 0, 0])), where))
+    yield Identity(same, 1e-12, name="logits and penalties", strength=PROVED)
+    quarter = {"f": [1, 0], "turned": [0, 1]}
+    yield Cases(
+        [(Fraction(0), Fraction(2), quarter), *far],
+        name="features apart",
+        quantity="distance claimed to be possible, from below",
+        strength=PROVED,
+    )
+
+
+@statement(
+    "flute.observationB3.minimizer",
+    place="Observation B.3, its global optimizer",
+    latex=r"m' < m:\quad \exists\,(B^*, H^*, b^*) \text{ that minimizes (54)}",
+    plain="With classes that a client lacks, (54) has a global optimizer.",
+    negative_control={"lacking": 1},
+    holds_with={"lacking": 0},
+    expected=FAILS,
+)
+def minimizer(budget, rng, *, lacking=1):
+    """Lower the bias of a class that the client lacks, which is not penalized.
+
+    The probability of the right class rises for all its samples, whatever the other numbers are:
+    the least value is not attained. With `lacking` 0 there is no such class.
+    """
+    cases = [
+        (*without_class.sides(own, others, lacking), {"own": own, "others": others})
+        for own, others in ((2, 1), (1, 1), (10, 3))
+    ]
+    yield Cases(
+        cases,
+        name="bias of a lacking class, lower by log 2",
+        quantity="probability of the right class that is reached",
+    )

@@ -11,7 +11,7 @@ from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Fact, Frequency, Vacuous, statement
 from linrep.papers.flute import _entering
 from linrep.papers.flute._common import scaled, spectra
-from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.papers.flute._hypotheses import DRAWN
 from linrep.papers.flute.lemma_a05 import noisy_runs, same_samples, samples_needed
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
@@ -45,9 +45,14 @@ def _run(spectrum, place, s, samples, share, first_power, unit, rng):
     truth = _entering.diagonal_truth(other.spectrum)
     m = max(samples(other.spectrum, leading, rest, failure), truth.d)
     trace = flute(
-        _entering.compressed(truth, m, rng), k=spectrum.k, step_size=other.step_size, rounds=steps,
-        start=lower(truth, Theta), record=max(1, steps // RECORDS), spectrum=True,
-    )  # fmt: skip
+        _entering.compressed(truth, m, rng),
+        k=spectrum.k,
+        step_size=other.step_size,
+        rounds=steps,
+        start=lower(truth, Theta),
+        record=max(1, steps // RECORDS),
+        spectrum=True,
+    )
     inside = _in_region(trace["sigma_1"], trace["sigma_k"], trace["sigma_res"], other.spectrum)
     return bool(np.any(inside))
 
@@ -71,9 +76,12 @@ def _arrivals(budget, rng, share, first_power, proof):
                     for unit in units
                 )
         yield Frequency(
-            late, trials, 0.25, name=f"data, s = {s:g}",
+            late,
+            trials,
+            0.25,
+            name=f"data, s = {s:g}",
             setting={**setting, "s": s, "noise": "0 or s/2", "t delta": 0.25},
-        )  # fmt: skip
+        )
 
 
 def _possible(budget, rng):
@@ -126,7 +134,7 @@ def _samples_that_do(budget, rng):
 @statement(
     "flute.propositionA2",
     place="Proposition A.2",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     latex=r"\eta \le \tfrac1{6\lambda^*_1},\; \alpha \text{ sufficiently small},\; N \text{ as"
     r" (17)} \;\Rightarrow\; \Pr[\exists t \le T_{\mathcal R}: \Theta^t \in \mathcal R] \ge"
     r" 1-ct\delta",
@@ -140,11 +148,14 @@ def propositionA2(budget, rng, *, share=1.0, first_power=0.0, proof=False):
     yield from _arrivals(budget, rng, share, first_power, proof)
     yield same_samples(proof)
     yield noisy_runs(
-        budget(45, 100), rng, proof, first_power,
+        budget(45, 100),
+        rng,
+        proof,
+        first_power,
         lambda trace, spectrum: _in_region(
             trace["whole"], trace["leading"], trace["rest"], spectrum
         ),
-    )  # fmt: skip
+    )
     if proof:
         yield from _possible(budget, rng)
         enough, asked = _samples_that_do(budget, rng)

@@ -37,9 +37,15 @@ def _run(kind, scale, rng):
     start = gaussian_start(truth.n, truth.d, k, scale, rng)
     rounds = int(np.ceil(40.0 / (0.5 * eta * spectrum.gap)))
     trace = flute(
-        truth, k=k, step_size=eta, rounds=rounds, batches="population", start=start, record=rounds,
+        truth,
+        k=k,
+        step_size=eta,
+        rounds=rounds,
+        batches="population",
+        start=start,
+        record=rounds,
         tolerance=1e-10,
-    )  # fmt: skip
+    )
     reached = trace["error"][-1] if trace.stop_reason != "diverged" else np.inf
     return float(reached), float(np.linalg.norm(start[0] @ start[1].T, 2) / (spectrum.last / 2.0))
 
@@ -56,9 +62,14 @@ def _above_the_least(models, n, m, k, rng):
     data = draw_truth(models, n, NOISE, rng).draw(m, rng=rng)
     start = settings.random_start(n, data.d, k, rng)
     trace = flute(
-        data, k=k, step_size=settings.STEP_SIZE, rounds=20_000, record=20_000, start=start,
+        data,
+        k=k,
+        step_size=settings.STEP_SIZE,
+        rounds=20_000,
+        record=20_000,
+        start=start,
         tolerance=1e-9,
-    )  # fmt: skip
+    )
     B, W = trace.state["B"], trace.state["W"]
     fit = empirical_risk_minimizer(data, k, restarts=4, starts=[B], rng=rng)
     samples = map(data.client, range(n))
@@ -102,15 +113,21 @@ def remark4_1(budget, rng, *, scale=1e-2, allowed=0.1):
             Frequency(missed, len(above), allowed, name=name, weight=0.5, measured_is=LOWER)
         )
         yield Fact(
-            f"share of runs above the least training loss, {models}", missed / len(above),
-            value_is=LOWER, setting={"M": n, "N": m, "k": k},
-        )  # fmt: skip
+            f"share of runs above the least training loss, {models}",
+            missed / len(above),
+            value_is=LOWER,
+            setting={"M": n, "N": m, "k": k},
+        )
     yield Readings(
         [Together(population, name="infinitely many samples"), Together(data, name="on data")],
         name="global minimum",
+        phrase="FLUTE converges to the global minimum",
     )
     yield Frequency(
-        sum(size > 1.0 for size in sizes), len(sizes), allowed, setting=where,
+        sum(size > 1.0 for size in sizes),
+        len(sizes),
+        allowed,
+        setting=where,
         name="sigma_1(B0 W0) above lambda_k",
-    )  # fmt: skip
+    )
     yield Fact("largest sigma_1(B0 W0)", max(sizes), "lambda_k")

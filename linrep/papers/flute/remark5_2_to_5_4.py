@@ -6,20 +6,11 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.claims import (
-    Constant,
-    Exponent,
-    Fact,
-    Identity,
-    Readings,
-    Together,
-    Trend,
-    statement,
-)
+from linrep.claims import Constant, Exponent, Fact, Identity, Readings, Together, Trend, statement
 from linrep.claims.slopes import log_slope
 from linrep.claims.tables import curve
 from linrep.papers.flute._data import compressed, floor, step_size, truth_of
-from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.papers.flute._hypotheses import DRAWN
 from linrep.problems.subspace import random_frame
 from linrep.theory import flute, flute_samples
 
@@ -64,11 +55,16 @@ def _over_claim(budget, rng, noise, per_client, speedup) -> pd.DataFrame:
             truth = truth_of(values, n, d, rng, noise=noise, per_client=per_client)
             kept = m * floor(truth, k, m, rng) ** 2
             # Lines have one variable each; the sizes that a line holds fixed say which it is.
-            rows.append({
-                "M": n if line == "M" else 0, "d": d if line == "d" else 0,
-                "M = d": n if line == "M = d" else 0, "kept": kept,
-                "constant": kept * n**speedup / max(d, n), "n": n,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "M": n if line == "M" else 0,
+                    "d": d if line == "d" else 0,
+                    "M = d": n if line == "M = d" else 0,
+                    "kept": kept,
+                    "constant": kept * n**speedup / max(d, n),
+                    "n": n,
+                }
+            )
     return pd.DataFrame(rows)
 
 
@@ -79,7 +75,7 @@ def _over_claim(budget, rng, noise, per_client, speedup) -> pd.DataFrame:
     r" \text{ over } \frac d{\epsilon^2} \text{ for } d > M,\ \text{independent of } M"
     r" \text{ for } d < M",
     plain="Each client needs M times fewer samples than alone, until M reaches d.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     negative_control={"speedup": 1.5},
 )
 def remark_5_2(budget, rng, *, speedup=1.0):
@@ -97,26 +93,66 @@ def remark_5_2(budget, rng, *, speedup=1.0):
             setting = f"{name}, noise {noise:g}"
             parts.append(
                 Constant(
-                    rows, ("M", "d", "M = d"), quantile=0.5, rng=rng, name=setting,
+                    rows,
+                    ("M", "d", "M = d"),
+                    quantile=0.5,
+                    rng=rng,
+                    name=setting,
                     label=r"$N\epsilon^2M/\max(d, M)$",
                 )
-            )  # fmt: skip
+            )
             above = [group["kept"] for _, group in rows[rows["M"] > 8].groupby("M")]
             below = _drawn(
-                (1.0, 0.3), 1, few, lambda n: (n, d, 10**6), budget(8, 40), rng,
-                per_client=per_client, noise=noise,
-            )  # fmt: skip
+                (1.0, 0.3),
+                1,
+                few,
+                lambda n: (n, d, 10**6),
+                budget(8, 40),
+                rng,
+                per_client=per_client,
+                noise=noise,
+            )
             powers = log_slope(few, below, rng=rng), log_slope((16, 32, 64, 128), above, rng=rng)
             yield Fact(
                 f"powers of M in N epsilon^2 for M < d and M > d, {setting}",
                 f"{powers[0].value:.2f} and {powers[1].value:.2f}",
             )
         readings.append(Together(parts, name=name))
-    yield Readings(readings, name="samples")
+    yield Readings(readings, name="samples", phrase="a linear speedup in terms of M")
     for name, per_client in _CONVENTIONS:
         asked = [_asked(n, d, per_client) for n in few]
         slope = np.polyfit(np.log(few), np.log(asked), 1)[0]
         yield Fact(f"power of M in N of Theorem 5.1, M < d, {name}", slope)
+
+
+def _power_asked(power):
+    """Compare the power of lambda*_1/Delta in N of Theorem 5.1, at the largest step size."""
+    ratios, asked = np.array([2.0, 4.0, 8.0, 16.0]), []
+    for ratio in ratios:  # lambda*_1/Delta, the first k singular values being 1
+        spectrum = flute.Spectrum(np.array([1.0, 1.0, 1.0 - 1.0 / ratio]), 20, 10, 2, 1.0)
+        eta = flute.step_size_limits(spectrum)["theorem_5_1"]
+        size = flute_samples.theorem_5_1(spectrum, 0.01, step_size=eta)
+        asked.append(size / spectrum.noise_scale_of_section5**2)
+    bends = np.diff(np.log(asked)) / np.diff(np.log(ratios))
+    return Identity(
+        [(abs(bend / power - 1.0), {"exponent": bend, "claimed": power}) for bend in bends],
+        1e-9,
+        name="power of lambda_1/Delta in Theorem 5.1",
+    )
+
+
+def _as_kappa(rng, power):
+    """Compare that power of lambda*_1/Delta with kappa, for Phi of rank k."""
+    identities = []
+    for _ in range(20):
+        k, n, d = 3, 12, 8
+        W = rng.standard_normal((n, k)) @ np.diag(10.0 ** rng.uniform(-1.0, 1.0, k))
+        spectrum = flute.Spectrum.of(lr.LowRankRegression(random_frame(d, k, rng) @ W.T), k)
+        sigma = np.linalg.eigvalsh(W.T @ W)
+        ratio, kappa = spectrum.first / spectrum.gap, sigma[-1] / sigma[0]
+        deviation = ratio**power / kappa ** (0.5 * power) - 1.0
+        identities.append((abs(deviation), {"kappa": kappa, "ratio": ratio}))
+    return Identity(identities, 1e-9, name="(lambda*_1/Delta)^10 = kappa^5")
 
 
 @statement(
@@ -128,8 +164,9 @@ def remark_5_2(budget, rng, *, speedup=1.0):
     r" \frac{\sigma_1(W^{*\top}W^*)}{\sigma_k(W^{*\top}W^*)}",
     plain="The samples needed grow at most like (lambda*_1/Delta)^10, which is kappa^5 where Phi "
     "has rank k.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     negative_control={"power": 8.0},
+    stronger={"power": 0},
 )
 def remark_5_3(budget, rng, *, power=10.0):
     """Check the algebra, and measure how N epsilon^2 grows with lambda_1/Delta and with kappa.
@@ -138,52 +175,45 @@ def remark_5_3(budget, rng, *, power=10.0):
     10 is that of eta like Delta^2. For k > r, Delta = 0 and nothing is claimed.
     """
     runs = budget(12, 40)
-    ratios = np.array([2.0, 4.0, 8.0, 16.0])
-    asked, identities = [], []
-    for ratio in ratios:  # lambda*_1/Delta, the first k singular values being 1
-        spectrum = flute.Spectrum(np.array([1.0, 1.0, 1.0 - 1.0 / ratio]), 20, 10, 2, 1.0)
-        eta = flute.step_size_limits(spectrum)["theorem_5_1"]
-        size = flute_samples.theorem_5_1(spectrum, 0.01, step_size=eta)
-        asked.append(size / spectrum.noise_scale_of_section5**2)
-    bends = np.diff(np.log(asked)) / np.diff(np.log(ratios))
-    yield Identity(
-        [(abs(bend / power - 1.0), {"exponent": bend, "claimed": power}) for bend in bends], 1e-9,
-        name="power of lambda_1/Delta in Theorem 5.1",
-    )  # fmt: skip
-    for _ in range(20):
-        k, n, d = 3, 12, 8
-        W = rng.standard_normal((n, k)) @ np.diag(10.0 ** rng.uniform(-1.0, 1.0, k))
-        truth = lr.LowRankRegression(random_frame(d, k, rng) @ W.T)
-        spectrum = flute.Spectrum.of(truth, k)
-        sigma = np.linalg.eigvalsh(W.T @ W)
-        kappa = sigma[-1] / sigma[0]
-        deviation = (spectrum.first / spectrum.gap) ** power / kappa ** (0.5 * power) - 1.0
-        identities.append(
-            (abs(deviation), {"kappa": kappa, "ratio": spectrum.first / spectrum.gap})
-        )
-    yield Identity(identities, 1e-9, name="(lambda*_1/Delta)^10 = kappa^5")
+    yield _power_asked(power)
+    yield _as_kappa(rng, power)
     x = np.array([4.0, 8.0, 16.0, 32.0])
     for noise in (0.0, 1.0):
         samples = [
             _drawn(
-                (1.0, 1.0, 1.0 - 1.0 / ratio), 2, (0,), lambda _: (6, 6, 10**7), runs, rng,
+                (1.0, 1.0, 1.0 - 1.0 / ratio),
+                2,
+                (0,),
+                lambda _: (6, 6, 10**7),
+                runs,
+                rng,
                 noise=noise,
             )[0]
             for ratio in x
-        ]  # fmt: skip
+        ]
         yield Exponent(
-            x, samples, at_most=6.0, rng=rng, along=r"$\lambda^*_1/\Delta$", of=r"$N\epsilon^2$",
+            x,
+            samples,
+            at_most=6.0,
+            rng=rng,
+            along=r"$\lambda^*_1/\Delta$",
+            of=r"$N\epsilon^2$",
             name=f"samples in 1/Delta, noise {noise:g}",
-        )  # fmt: skip
+        )
     kappas = np.array([4.0, 16.0, 64.0, 256.0])
     samples = [
         _drawn((1.0, kappa**-0.5), 2, (0,), lambda _: (20, 10, 10**7), runs, rng, noise=1.0)[0]
         for kappa in kappas
     ]
     yield Exponent(
-        kappas, samples, at_most=5.0, rng=rng, along=r"$\kappa$", of=r"$N\epsilon^2$",
+        kappas,
+        samples,
+        at_most=5.0,
+        rng=rng,
+        along=r"$\kappa$",
+        of=r"$N\epsilon^2$",
         name="samples in kappa, k = r",
-    )  # fmt: skip
+    )
 
 
 @statement(
@@ -192,7 +222,7 @@ def remark_5_3(budget, rng, *, power=10.0):
     latex=r"\tfrac1M\sum_i\|Bw_i - B^*w_i^*\| \text{ small} \Rightarrow N \text{ large for every"
     r" client, not only } MN",
     plain="Each client needs many samples, not only all clients together.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     negative_control={"power": 1.0},
 )
 def remark_5_4(budget, rng, *, power=0.5):
@@ -225,13 +255,24 @@ def remark_5_4(budget, rng, *, power=0.5):
     settled = errors([(int(4 * total // m), m) for m in large], 0.5, budget(6, 60))
     yield Trend(-np.transpose(fixed), name="error falls with N at fixed MN")
     yield Exponent(
-        large, settled, equals=-power, margin=0.15, rng=rng, along="N",
-        of="error (7), relative", name=f"error in N >= {large[0]} at fixed MN",
-    )  # fmt: skip
+        large,
+        settled,
+        equals=-power,
+        margin=0.15,
+        rng=rng,
+        along="N",
+        of="error (7), relative",
+        name=f"error in N >= {large[0]} at fixed MN",
+    )
     yield Exponent(
-        clients, more, equals=0.0, rng=rng, along="M", of="error (7), relative",
+        clients,
+        more,
+        equals=0.0,
+        rng=rng,
+        along="M",
+        of="error (7), relative",
         name="error in M at fixed N",
-    )  # fmt: skip
+    )
     yield curve(
         panel=f"MN = {total}",
         series="",
@@ -250,7 +291,12 @@ def _small(values, k, m, d, n, rng) -> float:
     """Return the distance to U_k after a run from a random start on few samples."""
     truth = truth_of(values, n, d, rng, noise=0.5, per_client=True)
     trace = lr.flute(
-        compressed(truth, m, rng), k=k, step_size=0.5 * step_size(truth), rounds=2500,
-        record=[2500], tolerance=1e-7, rng=rng,
-    )  # fmt: skip
+        compressed(truth, m, rng),
+        k=k,
+        step_size=0.5 * step_size(truth),
+        rounds=2500,
+        record=[2500],
+        tolerance=1e-7,
+        rng=rng,
+    )
     return float(trace["distance"][-1])

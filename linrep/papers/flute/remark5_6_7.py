@@ -9,7 +9,7 @@ from linrep.claims import Exponent, Fact, Mean, Trend, statement
 from linrep.claims.slopes import log_slope
 from linrep.claims.tables import curve
 from linrep.papers.flute._data import compressed, floor, truth_of
-from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.papers.flute._hypotheses import DRAWN
 from linrep.theory.flute import Spectrum
 
 _SIZES = (10**5, 10**6, 10**7, 10**8, 10**9)
@@ -38,9 +38,14 @@ def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
             return {}
 
         trace = lr.flute(
-            compressed(truth, m, rng), k=1, step_size=eta, rounds=int(60.0 / unit), start=start,
-            record=int(0.8 / unit), measure=measure,
-        )  # fmt: skip
+            compressed(truth, m, rng),
+            k=1,
+            step_size=eta,
+            rounds=int(60.0 / unit),
+            start=start,
+            record=int(0.8 / unit),
+            measure=measure,
+        )
         with np.errstate(divide="ignore"):
             left = np.log([np.linalg.norm(product - products[-1]) for product in products])
         target = np.log(np.linalg.norm(products[-1] - best.Phi))
@@ -57,7 +62,7 @@ def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
     latex=r"N \propto \kappa_T^{-2} = \Big(1 - \frac{\eta\Delta}{16}\Big)^{-2T}:\ \text{the number"
     r" of samples grows exponentially in } T",
     plain="The samples needed grow exponentially with the number of rounds.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     negative_control={"power": 1.0},
 )
 def remark_5_6(budget, rng, *, power=2.0):
@@ -74,24 +79,40 @@ def remark_5_6(budget, rng, *, power=2.0):
         rounds, floors = found[:, 0], found[:, 1]
         name = f"Delta {gap:g}, eta {0.5 * share:g}"  # lambda*_1 = 2
         yield Exponent(
-            _SIZES, list(floors.T), equals=-1.0 / power, margin=0.15, rng=rng, along="N",
-            of="floor", name=f"floor, {name}",
-        )  # fmt: skip
+            _SIZES,
+            list(floors.T),
+            equals=-1.0 / power,
+            margin=0.15,
+            rng=rng,
+            along="N",
+            of="floor",
+            name=f"floor, {name}",
+        )
         ratios.append(1.0 + 2.0 * (rounds @ [1, 0, -2, 0, 1]) / (rounds @ [-1, 0, 0, 0, 1]).mean())
         yield Mean(
-            np.polyfit(logs, rounds.T, 1)[0], at_most=16.0 / power, name=f"rounds to it, {name}",
-            quantity="rounds to the floor per log N", unit="1/(eta Delta)",
-        )  # fmt: skip
+            np.polyfit(logs, rounds.T, 1)[0],
+            at_most=16.0 / power,
+            name=f"rounds to it, {name}",
+            quantity="rounds to the floor per log N",
+            unit="1/(eta Delta)",
+        )
         yield curve(
-            panel=f"rounds to it, {name}", series="", x=_SIZES, y=rounds.mean(axis=0),
-            predicted=logs - logs[0] + rounds[:, 0].mean(), xlabel="N",
+            panel=f"rounds to it, {name}",
+            series="",
+            x=_SIZES,
+            y=rounds.mean(axis=0),
+            predicted=logs - logs[0] + rounds[:, 0].mean(),
+            xlabel="N",
             ylabel=r"$\eta\Delta$ times rounds",
-        )  # fmt: skip
+        )
     # Linear in log N: the last two decades take as many rounds as the first two.
     yield Mean(
-        np.concatenate(ratios), at_least=0.75, at_most=1.25,
-        quantity="rounds of two decades over those of others", name="last decades over first",
-    )  # fmt: skip
+        np.concatenate(ratios),
+        at_least=0.75,
+        at_most=1.25,
+        quantity="rounds of two decades over those of others",
+        name="last decades over first",
+    )
 
 
 _GAPS = (0.1, 0.2, 0.4, 0.8)
@@ -117,8 +138,9 @@ def _late_rate(gap, eta, rng) -> float:
     latex=r"\Delta \downarrow:\ \text{more samples and slower convergence, } 1 - \eta\Delta/16;"
     r"\quad |\hat\sigma_k - \sigma_k|, |\hat\sigma_{k+1} - \sigma_{k+1}| \le \Delta/2",
     plain="A smaller gap takes more samples and more rounds.",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=DRAWN,
     negative_control={"power": 2.0},
+    stronger={"power": 0},
 )
 def remark_5_7(budget, rng, *, power=1.0):
     """Follow the rate and the error kept in Delta, at fixed eta and at eta like Delta^2.
@@ -135,20 +157,27 @@ def remark_5_7(budget, rng, *, power=1.0):
             for gap, eta in zip(_GAPS, steps, strict=True)
         ]
         yield Exponent(
-            _GAPS, rates, equals=power + further, rng=rng, along=r"$\Delta$", of="decay per round",
+            _GAPS,
+            rates,
+            equals=power + further,
+            rng=rng,
+            along=r"$\Delta$",
+            of="decay per round",
             name=f"rate in Delta, {name}",
-        )  # fmt: skip
+        )
     gaps = _GAPS[::-1]
     kept = {
-        noise: np.array([
+        noise: np.array(
             [
-                floor(truth_of((1.0, 1.0 - 0.5 * gap), 6, 6, rng, noise=noise), 1, 10**5, rng)
-                for gap in gaps
+                [
+                    floor(truth_of((1.0, 1.0 - 0.5 * gap), 6, 6, rng, noise=noise), 1, 10**5, rng)
+                    for gap in gaps
+                ]
+                for _ in range(budget(20, 40))
             ]
-            for _ in range(budget(20, 40))
-        ])
+        )
         for noise in (0.0, 1.0)
-    }  # fmt: skip
+    }
     for noise, errors in kept.items():
         yield Trend(errors, name=f"error kept as Delta shrinks, noise {noise:g}")
     for noise, errors in kept.items():

@@ -16,6 +16,7 @@ from linrep.claims.evidence import PROVED
     plain="Estimates within Delta/2 preserve the order of the k-th and the next singular value, "
     "and less accurate ones may not.",
     negative_control={"share": Fraction(6, 10)},
+    stronger={"share": 0},
 )
 def accuracy(budget, rng, *, share=Fraction(1, 2)):
     """Move both values towards each other as far as allowed, and by 1 % more, exactly.
@@ -37,8 +38,10 @@ def accuracy(budget, rng, *, share=Fraction(1, 2)):
         [
             Cases(cases, name=name, quantity="estimate of sigma_k+1", strength=PROVED)
             for name, cases in parts.items()
-        ], name="order kept",
-    )  # fmt: skip
+        ],
+        name="order kept",
+        phrase="to distinguish sigma_k and sigma_{k+1}, Delta/2 accurate",
+    )
     yield Cases(
         beyond, name="order lost with more", quantity="estimate of sigma_k", strength=PROVED
     )

@@ -6,7 +6,8 @@ from fractions import Fraction
 
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
-from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.papers.flute._hypotheses import GAP
+from linrep.papers.flute.counterexamples import lemmaa11_second_case as printed
 
 
 def _grid(rounds):
@@ -21,13 +22,14 @@ def _grid(rounds):
 @statement(
     "flute.lemmaA10.second_case",
     place="Lemma A.10, second case",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=(GAP,),
     latex=r"\sigma_1^2(\Theta_{res}^{t+1}) \le \tfrac{8\lambda_1^*}\Delta(\sigma_{ref}^{t+1})^2"
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1-t')} \le \tfrac{8\lambda_1^{*2}}\Delta"
     r"\big(1 - \tfrac{\eta\Delta}{16}\big)^{2(t+1)}",
     plain="Once the remainder is below its reference, it stays below the bound of Lemma A.10 "
     "until step t + 1.",
     negative_control={"rate": Fraction(1, 10)},
+    stronger={"rate": 1},
 )
 def lemma_A10(budget, rng, *, rate=Fraction(1, 16)):
     """Compare the lines in units of lambda*_1, from the ratio that a step gives, exactly.
@@ -45,15 +47,17 @@ def lemma_A10(budget, rng, *, rate=Fraction(1, 16)):
         )
         third.append((decay ** (2 * (2 * t + 2 - before)), decay ** (2 * (t + 1)), where))
     for cases, name in (
-        (first, "steps after t'"), (second, "reference put in"), (third, "the lemma's bound"),
-    ):  # fmt: skip
+        (first, "steps after t'"),
+        (second, "reference put in"),
+        (third, "the lemma's bound"),
+    ):
         yield Cases(cases, name=name, strength=PROVED)
 
 
 @statement(
     "flute.lemmaA11.second_case",
     place="Lemma A.11, second case",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=(GAP,),
     latex=r"\frac{\sigma_1(D^{t+1})}{(1 - \eta\Delta/16)^{t+1-t'}} \le"
     r" \frac{200\lambda_1^{*2}}{\eta\Delta^2} \;\Rightarrow\; \sigma_1(D^{t+1}) \le"
     r" \frac{200\lambda_1^{*2}}{\eta\Delta^2}\big(1 - \tfrac{\eta\Delta}{16}\big)^{t+1}",
@@ -67,15 +71,15 @@ def lemma_A11(budget, rng, *, powers=False, constant=200):
     """
     cases = []
     for x, t, before in _grid((0, 1, 5, 40, 200, 1000)):
-        y, steps = x / 16, t + 1 - before
+        where = {"eta Delta": str(x), "t": t, "t'": before}
         if powers:
+            y, steps = x / 16, t + 1 - before
             # 8 x sum of (1 - y)^(t + tau) over tau from t' to t.
             series = 8 * x * (1 - y) ** (t + before) * (1 - (1 - y) ** steps) / y
-            left = (1 - y) ** (steps + t + 1) + series
+            left = ((1 - y) ** (steps + t + 1) + series) / (1 - y) ** (t + 1)
+            cases.append((left, Fraction(constant), where))
         else:
-            left = constant * (1 - y) ** steps
-        where = {"eta Delta": str(x), "t": t, "t'": before}
-        cases.append((left / (1 - y) ** (t + 1), Fraction(constant), where))
+            cases.append((*printed.sides(x, t, before, constant), where))
     yield Cases(
         cases,
         name="D after the second case",
@@ -93,4 +97,5 @@ lemma_A11.corrected(
     "bound.",
     constants={"powers": True},
     negative_control={"constant": 100},
+    stronger={"constant": -1},
 )

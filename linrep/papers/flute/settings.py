@@ -113,9 +113,14 @@ def fedrep(
         if HEADS[head] is not None:
             options["head_step_size"] = STEP_SIZE
     return lr.fedrep(
-        data, k=k, rounds=epochs, start=random if start == "random" else "moments",
-        local_steps=HEADS[head], record=record, **options,
-    )  # fmt: skip
+        data,
+        k=k,
+        rounds=epochs,
+        start=random if start == "random" else "moments",
+        local_steps=HEADS[head],
+        record=record,
+        **options,
+    )
 
 
 @dataclass(frozen=True)
@@ -139,8 +144,9 @@ class Figure1(Sizes):
 class Figure4(Sizes):
     """Figure 4: weights of FLUTE's regularizer."""
 
-    m: tuple[int, ...] = size((8, 9, 10, 11), "Samples per client, N: a column each.",
-                              quick=(8, 11), most=6)  # fmt: skip
+    m: tuple[int, ...] = size(
+        (8, 9, 10, 11), "Samples per client, N: a column each.", quick=(8, 11), most=6
+    )
     n: int = size(10, "Clients, M.")
     d: int = size(10, "Dimension.")
     k: int = size(6, "Rank that is fitted.")
@@ -165,9 +171,15 @@ class Figure4(Sizes):
         """
         gamma1, gamma2 = HELD[held](ratio)
         return lr.flute(
-            data, k=self.k, step_size=STEP_SIZE, rounds=self.epochs, gamma1=gamma1, gamma2=gamma2,
-            record=record, rng=seed,
-        )  # fmt: skip
+            data,
+            k=self.k,
+            step_size=STEP_SIZE,
+            rounds=self.epochs,
+            gamma1=gamma1,
+            gamma2=gamma2,
+            record=record,
+            rng=seed,
+        )
 
 
 def _ranks(sizes, k):

@@ -7,9 +7,11 @@ import pandas as pd
 
 import linrep as lr
 from linrep.claims import Cases, Constant, Exponent, Fact, Frequency, statement
+from linrep.claims.quantities import UPPER
 from linrep.claims.tables import table
 from linrep.papers.flute import _data
-from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.papers.flute._hypotheses import ASSUMPTIONS, DRAWN
+from linrep.papers.flute.counterexamples import theorem5_1 as small
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum
 
@@ -17,9 +19,11 @@ FAILURE = 0.2  # delta
 _VALUES, _RANK = (1.0, 0.9, 0.3, 0.1), 2
 #: More spectra, with their ranks: a small gap, one model that leads, next to flat ones.
 _OTHERS = (
-    ((1.0, 0.9, 0.7, 0.5), 3), ((1.0, 0.2, 0.1), 1), ((1.0, 0.8, 0.2, 0.15), 2),
+    ((1.0, 0.9, 0.7, 0.5), 3),
+    ((1.0, 0.2, 0.1), 1),
+    ((1.0, 0.8, 0.2, 0.15), 2),
     ((1.0, 1.0, 0.4), 2),
-)  # fmt: skip
+)
 _SCALES = (1e-6, 1e-4, 1e-2, 1.0, 1e3, 1e6)
 _SHAPES = ((10, 10), (40, 5), (5, 40))
 _PROOF = 1600.0  # c' of the proof: 400, and 4 for lambda*_1^2 in place of lambda_1^2
@@ -33,9 +37,15 @@ def _population_run(scale, n, d, alpha, rng, longer=1.0, values=_VALUES, k=_RANK
     t = flute_samples.theorem_5_1_rounds(spectrum, tolerance, step_size=eta, constant=_PROOF)
     rounds = int(np.ceil(longer * t))
     trace = lr.flute(
-        truth, k=k, batches="population", step_size=eta, scale=alpha, rounds=rounds,
-        record=[rounds], rng=rng,
-    )  # fmt: skip
+        truth,
+        k=k,
+        batches="population",
+        step_size=eta,
+        scale=alpha,
+        rounds=rounds,
+        record=[rounds],
+        rng=rng,
+    )
     kept = trace.stop_reason != "diverged"
     return float(trace["client_error"][-1]) if kept else np.inf, tolerance, rounds
 
@@ -50,8 +60,9 @@ def _start(budget, rng, unit) -> Cases:
     ]
     settings += [
         (scale, 10, 8, *other)
-        for other in budget(_OTHERS[1:2], _OTHERS) for scale in budget((1.0,), (1e-6, 1.0, 1e6))
-    ]  # fmt: skip
+        for other in budget(_OTHERS[1:2], _OTHERS)
+        for scale in budget((1.0,), (1e-6, 1.0, 1e6))
+    ]
     for scale, n, d, values, k in settings:
         alpha = np.sqrt(scale) / (10.0 * max(n, d)) if unit else 1.0 / (10.0 * d)
         # More draws of the start, and once for longer.
@@ -60,15 +71,21 @@ def _start(budget, rng, unit) -> Cases:
                 scale, n, d, alpha, rng, longer, values=values, k=k
             )
             where = {
-                "singular values": [scale * value for value in values], "k": k,
-                "n": n, "d": d, "alpha": alpha, "rounds": rounds,
-                "error": error if np.isfinite(error) else "diverged", "epsilon": tolerance,
-            }  # fmt: skip
+                "singular values": [scale * value for value in values],
+                "k": k,
+                "n": n,
+                "d": d,
+                "alpha": alpha,
+                "rounds": rounds,
+                "error": error if np.isfinite(error) else "diverged",
+                "epsilon": tolerance,
+            }
             cases.append((error / tolerance, 1.0, where))
     return Cases(
-        cases, quantity="error over epsilon after the rounds asked for",
+        cases,
+        quantity="error over epsilon after the rounds asked for",
         name="largest alpha, N = oo",
-    )  # fmt: skip
+    )
 
 
 def _on_samples(budget, rng, noise) -> Frequency:
@@ -81,22 +98,33 @@ def _on_samples(budget, rng, noise) -> Frequency:
         m = flute_samples.theorem_5_1(spectrum, tolerance, step_size=eta, failure=FAILURE)
         t = flute_samples.theorem_5_1_rounds(spectrum, tolerance, step_size=eta, constant=_PROOF)
         trace = lr.flute(
-            _data.compressed(truth, int(np.ceil(m)), rng), k=_RANK, step_size=eta,
-            scale=1.0 / (10.0 * d), rounds=int(np.ceil(t)), record=int(np.ceil(t)), rng=rng,
-        )  # fmt: skip
+            _data.compressed(truth, int(np.ceil(m)), rng),
+            k=_RANK,
+            step_size=eta,
+            scale=1.0 / (10.0 * d),
+            rounds=int(np.ceil(t)),
+            record=int(np.ceil(t)),
+            rng=rng,
+        )
         missed += not trace["client_error"][-1] <= tolerance
     return Frequency(
-        missed, runs, FAILURE, name=f"on samples from the start on, c = 1, noise {noise:g}",
+        missed,
+        runs,
+        FAILURE,
+        name=f"on samples from the start on, c = 1, noise {noise:g}",
         setting={"singular values": list(_VALUES), "k": _RANK, "n": n, "d": d, "noise": noise},
-    )  # fmt: skip
+    )
 
 
 _VARIABLES = ("m", "n", "d", "k", "relative")
 # Each variable towards its extreme; relative is lambda*_1/Delta.
 _LINES: dict[str, tuple[float, ...]] = {
-    "m": (1e4, 1e6, 1e8), "n": (16, 64, 256), "d": (16, 32, 64), "k": (1, 2, 4),
+    "m": (1e4, 1e6, 1e8),
+    "n": (16, 64, 256),
+    "d": (16, 32, 64),
+    "k": (1, 2, 4),
     "relative": (1.25, 5.0, 20.0),
-}  # fmt: skip
+}
 
 
 def _constants(budget, rng, clients) -> pd.DataFrame:
@@ -107,9 +135,11 @@ def _constants(budget, rng, clients) -> pd.DataFrame:
         truth, spectrum = _data.relative_truth(setting, rng)
         m = int(setting["m"])
         asked = flute_samples.theorem_5_1(
-            spectrum, _data.floor(truth, spectrum.k, m, rng),
-            step_size=_data.largest_step(spectrum), failure=FAILURE,
-        )  # fmt: skip
+            spectrum,
+            _data.floor(truth, spectrum.k, m, rng),
+            step_size=_data.largest_step(spectrum),
+            failure=FAILURE,
+        )
         return m * (truth.n / 16.0) ** (clients - 1.0) / asked
 
     return table(_data.towards_extremes(centre, _LINES), draw, budget(10, 300, 600))
@@ -137,9 +167,14 @@ def _floor_along(variable, sizes, power, exact, noise, budget, rng) -> Exponent:
         samples.append([_data.floor(truth, 3, m, rng) for truth in truths])
     claimed = {"equals": power} if exact else {"at_most": power}
     return Exponent(
-        sizes, samples, rng=rng, along=variable, of="error (7) kept",
-        name=f"error kept in {variable}, noise {noise:g}", **claimed,
-    )  # fmt: skip
+        sizes,
+        samples,
+        rng=rng,
+        along=variable,
+        of="error (7) kept",
+        name=f"error kept in {variable}, noise {noise:g}",
+        **claimed,
+    )
 
 
 _SAMPLES = (
@@ -164,13 +199,25 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
 
     In several units of Phi (unit: alpha in them); clients is the power of M.
     """
+    if not unit:
+        yield Cases(
+            [(*small.sides(), small.INSTANCE)],
+            name="d = M = k = 1, Phi = 10^-6, signs",
+            quantity="probability claimed",
+            predicted_is=UPPER,
+        )
     yield _start(budget, rng, unit)
     for noise in (0.0, 1.0):
         yield _on_samples(budget, rng, noise)
     yield Constant(
-        _constants(budget, rng, clients), _VARIABLES, by=("noise",), rng=rng,
-        quantile=1.0 - FAILURE, name="samples", label=r"N over the bound at c = 1",
-    )  # fmt: skip
+        _constants(budget, rng, clients),
+        _VARIABLES,
+        by=("noise",),
+        rng=rng,
+        quantile=1.0 - FAILURE,
+        name="samples",
+        label=r"N over the bound at c = 1",
+    )
     for line in _ALONG:
         for noise in (0.0, 1.0):
             yield _floor_along(*line, noise, budget, rng)
@@ -184,6 +231,7 @@ theorem_5_1.corrected(
     + _SAMPLES,
     plain="From starts with alpha <= sqrt(lambda_1)/(10 max(d, M)), N of order max(d, M)/(M eps^2) "
     "is enough.",
+    hypotheses=DRAWN,
     constants={"unit": True},
     negative_control={"clients": 2.5},
 )

@@ -63,6 +63,7 @@ def _late_errors(truth, draw, m, runs, rng):
     plain="From the round of Theorem 5.1 on, the error stays of order 1/sqrt(N), also for sub-"
     "Gaussian samples.",
     negative_control={"power": -0.75},
+    stronger={"power": -1},
 )
 def all_rounds(budget, rng, *, power=-0.5):
     """Measure the largest error from the theorem's round on, along N, for several distributions."""
@@ -72,7 +73,13 @@ def all_rounds(budget, rng, *, power=-0.5):
         pairs = [_late_errors(truth, DRAWS[name], m, budget(16, 40), rng) for m in SIZES]
         growth += [ratio for _, kept in pairs for ratio in kept]
         yield Exponent(
-            SIZES, [errors for errors, _ in pairs], at_most=power, along="N", name=name,
-            of="largest error of later rounds", rng=rng, statistic="mean",
-        )  # fmt: skip
+            SIZES,
+            [errors for errors, _ in pairs],
+            at_most=power,
+            along="N",
+            name=name,
+            of="largest error of later rounds",
+            rng=rng,
+            statistic="mean",
+        )
     yield Fact("largest error of later rounds over that of the first", max(growth))

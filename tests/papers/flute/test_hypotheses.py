@@ -10,6 +10,8 @@ EQUAL = LowRankRegression.random(n=6, d=5, singular_values=[1.0, 1.0, 1.0], rng=
 VIOLATIONS = {
     "Delta > 0": (EQUAL, 6),
     "sub-Gaussian x": (replace(PROBLEM, design="student_t"), 6),
+    "Gaussian x": (replace(PROBLEM, design="rademacher"), 6),
+    "synthetic data": (replace(PROBLEM, design="rademacher"), 6),
     "full participation": (PROBLEM, 5),
 }
 ASSUMING = assuming("flute")

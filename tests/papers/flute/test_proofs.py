@@ -406,7 +406,7 @@ def test_nc_corrected(rng):
                        - sp.exp(-s / (K - 1))) == 0  # fmt: skip
 
 
-def test_observationb2(rng):
+def test_observationb2_corrected(rng):
     for K in (2, 3, 5):
         H, b = rng.standard_normal((4, K)), rng.standard_normal(K)
         for _ in range(20):
@@ -441,7 +441,7 @@ def test_definition3_1(rng):
             )
 
 
-def test_local_span(rng):
+def test_local_span_corrected(rng):
     for d, _, k in shapes(rng):
         phi, w = rng.standard_normal(d), rng.standard_normal(k)
         B = np.outer(phi, w) / (w @ w)
@@ -607,7 +607,7 @@ def test_lemmaa13_steps_corrected(rng):
             assert s / np.sqrt(18 * q) >= s**2 / (18 * q) - 1e-12
 
 
-def test_claima3_corrected():
+def test_lemmaa5_display_corrected():
     eta, below, gap, sigma, first, s = sp.symbols("eta l Delta sigma l1 s", positive=True)
     slow, fast = 1 + eta / 2 * (below + gap / 4), 1 + eta / 2 * (below + gap / 2)
     assert sp.expand(fast - slow - eta * gap / 8) == 0
@@ -761,3 +761,15 @@ def test_the_exact_start_of_claim_a3_is_one():
     assert 1 + eta / 2 * (first - gap / 2) == u**3  # so that kappa = 2/3
     assert eta <= Fraction(1, 6 * first)
     assert 0 < after < first
+
+
+def test_lemmaa16_norm_corrected(rng):
+    """The second summand is largest at both limits."""
+    for gap in (0.2, 0.7, 1.0):
+        eta = gap**2 / 16
+        for _ in range(20):
+            Theta = rng.standard_normal((2, 2))
+            Theta *= np.sqrt(2.0) / np.linalg.norm(Theta, 2)
+            values = np.array([[1.0], [rng.uniform(gap, 1.0)]])
+            assert np.linalg.norm(eta / 2 * values * Theta, 2) <= np.sqrt(2.0) / 32 + ATOL
+    assert 1 / 16 / 2 * np.sqrt(2.0) == pytest.approx(np.sqrt(2.0) / 32)

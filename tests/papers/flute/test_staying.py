@@ -90,7 +90,7 @@ def test_a_step_commutes_with_the_scale_covariance():
 
 def test_pairs_are_steps_of_the_map():
     rng = np.random.default_rng(0)
-    found = lemma_a16._pairs(rng.random((8, 20)), 0.5)
+    found = lemma_a16._pairs(rng.random((8, 20)), 0.5, 1.0)
     for i in range(20):
         one = {name: float(values[i]) for name, values in found.items()}
         leading = lemma_a16._rotation(one["angle"]) * np.sqrt([one["a"], one["e"]])
