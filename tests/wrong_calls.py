@@ -119,7 +119,8 @@ OWN = {
     "claims.Mean": {"samples": [1.0, 2.0], "equals": 1.0},
     "claims.Paired": {"smaller": [1.0, 2.0], "larger": [2.0, 3.0]},
     "claims.Readings": {
-        "parts": [claims.Condition(True, name="one"), claims.Condition(True, name="two")]
+        "parts": [claims.Condition(True, name="one"), claims.Condition(True, name="two")],
+        "phrase": "it",
     },
     "claims.Search": {"excess": -1.0},
     "claims.search_instances": {

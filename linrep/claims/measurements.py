@@ -401,7 +401,7 @@ class Readings(Measurement):
     parts : sequence of Measurement
         One per reading, named after it.
     phrase : str
-        The paper's words that can be read in several ways.
+        The paper's words that can be read in several ways; needed where the sentence itself can.
     printed_elsewhere : mapping of str to str
         Of readings that are another form than the sentence's own: where the paper prints it. If
         only these hold, the sentence is a misprint. A form that is printed nowhere is no reading
@@ -428,8 +428,14 @@ class Readings(Measurement):
                     f"{_of(self)}: printed_elsewhere must say of readings, {', '.join(names)}, "
                     f"where they are printed, got {name!r}: {place!r}"
                 )
-        if set(names) <= set(self.printed_elsewhere):
+        own = set(names) - set(self.printed_elsewhere)
+        if not own:
             raise ValueError(f"{_of(self)}: one reading must be of the sentence itself")
+        if len(own) > 1 and not self.phrase:
+            raise ValueError(
+                f"{_of(self)}: phrase must have the paper's words that can be read as "
+                + ", ".join(name for name in names if name in own)
+            )
         parts = [
             replace(part, printed_at=self.printed_elsewhere.get(part.name, part.printed_at))
             for part in self.parts

@@ -58,3 +58,14 @@ def test_a_side_that_was_rounded_is_refused(tmp_path):
     path.write_text("def sides():\n    return .5, 0\n")
     with complaint(TypeError, "0.5"):
         counterexamples.evaluate(path)
+
+
+def test_every_failure_that_is_proved_has_a_file_or_is_enclosed():
+    wrong = [
+        name
+        for name, entry in ledger.recorded().items()
+        if (entry.verdict, entry.strength) == (FAILS, PROVED)
+        and name not in FILES
+        and not any(part.ground == INTERVALS for part in entry.parts if part.verdict == FAILS)
+    ]
+    assert wrong == []

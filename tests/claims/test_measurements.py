@@ -75,7 +75,9 @@ def one_of_each(rng):
         "constant": Constant(rows, ["n"], rng=rng),
         "condition": Condition(True, 1.0, 1.0),
         "together": Together([Cases([(0.0, 1.0, {})]), Frequency(0, 10_000, 0.1, weight=0.5)]),
-        "readings": Readings([Cases([(2.0, 1.0, {})], name="one"), Condition(True, name="other")]),
+        "readings": Readings(
+            [Cases([(2.0, 1.0, {})], name="one"), Condition(True, name="other")], phrase="it"
+        ),
     }
 
 
@@ -218,7 +220,7 @@ def test_facts_and_curves_survive_storage():
         (Condition(False, setting={"x": 1}), FAILS),
         (Vacuous(1e12, 1e9, "more rounds than can be"), VACUOUS),
         (Missing("every run left the ball", "a larger ball"), UNDECIDED),
-        (Readings([Condition(False, name="a"), Condition(False, name="b")]), FAILS),
+        (Readings([Condition(False, name="a"), Condition(False, name="b")], phrase="it"), FAILS),
         (Together([Condition(True), Condition(False)]), FAILS),
     ],
 )
@@ -263,13 +265,14 @@ OFTEN, RARELY = Frequency(90, 100, 0.1), Frequency(0, 10_000, 0.1)
                         Cases([TRUE], name="a"),
                         Cases([TRUE], strength="proved", name="b"),
                         replace(OFTEN, name="c"),
-                    ]
+                    ],
+                    phrase="it",
                 )
             ],
             "proved",
         ),
         (
-            [Readings([Cases([EXACTLY_FALSE], name="a"), replace(OFTEN, name="b")])],
+            [Readings([Cases([EXACTLY_FALSE], name="a"), replace(OFTEN, name="b")], phrase="it")],
             "statistical",
         ),
         ([Vacuous(1.0, 0.5, "why", strength="proved"), Cases([TRUE])], "proved"),
@@ -306,8 +309,8 @@ def test_readings_have_names():
 
 
 def test_the_reading_that_was_taken_is_known_at_any_depth():
-    first = Readings([Cases([FALSE], name="a"), Cases([TRUE], name="b")], name="this")
-    second = Readings([Cases([FALSE], name="c"), Cases([FALSE], name="d")], name="that")
+    first = Readings([Cases([FALSE], name="a"), Cases([TRUE], name="b")], name="this", phrase="x")
+    second = Readings([Cases([FALSE], name="c"), Cases([FALSE], name="d")], name="that", phrase="y")
     found = read_in_several_ways(judge([Cases([TRUE]), first, Together([second, RARELY])]))
     taken = {item.name: (item.reading, [part.name for part in item.parts]) for item in found}
     assert taken == {"this": ("b", ["a", "b"]), "that": ("c", ["c", "d"])}

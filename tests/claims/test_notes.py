@@ -26,3 +26,8 @@ def test_it_has_the_statement_the_reason_and_how_to_check(name):
     assert finding.text in text
     assert f"linrep verify {name}" in text
     assert len(text.split()) <= WORDS
+
+
+def test_an_author_can_answer():
+    answer = "**An author could answer**"
+    assert [name for name in notes() if answer not in notes()[name].text] == []
