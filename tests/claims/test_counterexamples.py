@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from linrep.claims import claims, counterexamples, ledger
-from linrep.claims.evidence import FAILS
+from linrep.claims.evidence import FAILS, INTERVALS, PROVED
 from tests.tools import complaint
 
 FILES = counterexamples.among(claims())
