@@ -114,14 +114,17 @@ def _decided(item, unit):
 def _best(readings, name):
     """Put readings together: it fails only if all of them do.
 
-    What fails however the sentence is read, and holds in a form printed elsewhere, is a misprint.
+    What fails however the sentence is read, and holds in a form printed elsewhere, is a misprint;
+    while that form is undecided, so is the sentence.
     """
     order = (HOLDS, MISPRINT, VACUOUS, UNDECIDED, FAILS)
     chief = min(readings, key=lambda each: (bool(each.printed_at), order.index(each.verdict)))
-    elsewhere = [each for each in readings if each.printed_at and each.verdict == HOLDS]
+    elsewhere = [each for each in readings if each.printed_at]
     verdict = chief.verdict
     if verdict == FAILS and elsewhere:
-        chief, verdict = elsewhere[0], MISPRINT
+        best = min(elsewhere, key=lambda each: order.index(each.verdict))
+        if best.verdict in (HOLDS, UNDECIDED):
+            chief, verdict = best, MISPRINT if best.verdict == HOLDS else UNDECIDED
     counts = Counter(reading.verdict for reading in readings if reading is not chief)
     others = ", ".join(text for _, text in counted(counts))
     others = (

@@ -372,6 +372,11 @@ def test_a_form_printed_elsewhere_makes_a_failure_a_misprint():
         printed_elsewhere={"with the bar": "Theorem A.1"},
     )
     assert judge([holding]).verdict == HOLDS
+    unclear = Readings(
+        [reading("as stated", 2.0), Missing(name="with the bar", needed="more")],
+        printed_elsewhere={"with the bar": "Theorem A.1"},
+    )
+    assert (judge([unclear]).verdict, judge([unclear]).needed) == (UNDECIDED, "more")
     assert judge([both, Cases([(2.0, 1.0, {})], name="another")]).verdict == FAILS
     assert judge([both, Cases([(0.5, 1.0, {})], name="another")]).verdict == MISPRINT
     groups = [
