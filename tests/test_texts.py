@@ -12,6 +12,7 @@ READERS = {
     "linrep._lib.provenance": "the system's description of the processor",
     "linrep._lib.validation": "names that people give",
     "linrep.claims.formulas": "formulas of papers",
+    "linrep.claims.contents": "sentences with formulas that people write",
     "linrep.claims.lookup": "what people search for",
     "linrep.claims.order": "where papers state what",
     "linrep.cli.axes": "docstrings",

@@ -17,7 +17,8 @@ MODULES = (
     "linrep.figures.experiment", "linrep.kernels", "linrep.figures.plotting", "linrep.problems",
     "linrep.problems.personal", "linrep.report", "linrep.simulation.selection", "linrep.simulation",
     "linrep.stats", "linrep.problems.subspace", "linrep.sweeps", "linrep.theory", "linrep.trace",
-    *(f"linrep.theory.{name}" for name in linrep.theory.__all__),
+    *(f"linrep.theory.{name}" for name in linrep.theory.__all__ if name != "asked"),
+    "linrep.theory.requirements",
 )  # fmt: skip
 
 

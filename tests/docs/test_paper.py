@@ -35,7 +35,7 @@ def counts(paper=None, corrected=False):
 
 def test_verdicts_are_those_of_the_ledger():
     found = counts()
-    verdicts = ("holds", "fails", "vacuous", "undecided")
+    verdicts = ("holds", "misprint", "fails", "vacuous", "undecided")
     assert quoted([found.total(), *(found[verdict] for verdict in verdicts)], TEXT)
     forms = counts(corrected=True)
     assert quoted([forms.total(), forms["holds"]], TEXT)

@@ -1,6 +1,7 @@
 """Every derivation has a test of its steps, and every proved verdict a derivation."""
 
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 
 import pytest
@@ -50,7 +51,7 @@ def test_what_is_proved_has_a_derivation():
 def test_what_a_derivation_covers_is_proved_in_all_its_parts():
     parts = [Identity([(0.0, {})], name="one"), Cases([(0.0, 1.0, {})], name="two")]
     assert decide(proved(parts[0])).strength == PROVED
-    for group in (Together, Readings):
+    for group in (Together, partial(Readings, phrase="it")):
         assert [part.strength for part in proved(group(parts)).parts] == [PROVED, PROVED]
         found = [part.strength for part in proved(group(parts), but=["two"]).parts]
         assert found == [PROVED, ""]

@@ -58,7 +58,7 @@ def test_step_is_that_of_the_clients(rng):
 
 def test_a_reading_that_fits_is_found():
     cases = {"one": [(0.5, {})], "two": [(1e-15, {})], "three": [(np.inf, {})]}
-    decided = judge([readings(cases, name="(15)")])
+    decided = judge([readings(cases, name="(15)", phrase="it")])
     assert decided.verdict == "holds"
     assert decided.measured == 1e-15
     (found,) = decided.parts
