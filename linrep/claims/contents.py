@@ -127,11 +127,10 @@ class Contents:
         without = sum(not item.claims for item in self.items)
         found = counts(self.paper)
         texts = [f"{len(self)} equations and sentences, {without} without a claim"]
-        for noun, own in (
-            ("statement", found.linear), ("statement on tables of networks", found.networks),
-        ):  # fmt: skip
+        for about, own in (("", found.linear), ("on tables of networks ", found.networks)):
             if own:
-                texts.append("".join(text for _, text in tally(_sorted(own), noun)))
+                said = "".join(text for _, text in tally(_sorted(own), "statement"))
+                texts.append(f"{about}{said}")
         return f"{NAMES.get(self.paper, self.paper)}: {'; '.join(texts)}"
 
     def __str__(self):

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from linrep.algorithms.flute import flute
-from linrep.claims import Cases, Fact, Frequency, Vacuous, statement
+from linrep.claims import Fact, Frequency, statement
+from linrep.claims.feasibility import within_reach
 from linrep.papers.flute import _entering
 from linrep.papers.flute._common import scaled, spectra
 from linrep.papers.flute._hypotheses import DRAWN
@@ -17,7 +18,6 @@ from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lower
 
 RECORDS = 8
-POSSIBLE = 1e12  # samples per client, at most
 
 
 def _in_region(whole, leading, rest, spectrum):
@@ -104,13 +104,7 @@ def _possible(budget, rng):
             small = samples_needed(spectrum, 1e-9 * leading, 1e-9 * rest, 0.2, True)
             powers = math.log10(small) - 2.0 * (9.0 + float(log_alpha) / math.log(10.0))
             found.append((powers, {**setting, "step_size": eta}))
-    least, setting = min(found, key=lambda pair: pair[0])
-    common: dict = {"name": "samples that can exist, c_1 = 1", "quantity": "log10 of the least N"}
-    most = math.log10(POSSIBLE)
-    if least > most:
-        yield Vacuous(least, most, f"N is 10^{least:.0f} at least", setting=setting, **common)
-    else:
-        yield Cases([(least, most, setting)], **common)
+    yield within_reach(found, name="samples that can exist, c_1 = 1", of="samples per client")
     yield Fact("log10 of the largest N over the spectra", max(power for power, _ in found))
 
 
