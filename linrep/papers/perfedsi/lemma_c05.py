@@ -209,6 +209,27 @@ def _corners(bound, near, near_power):
             yield np.inf, 1.0, {"U": 0, "V": 0, "c_z": c_z}
         else:
             yield 0.0, 1.0, {"U": 0, "V": 0, "c_z": c_z, "L": "too large"}
+    yield from _unbalanced(bound, near, near_power)
+
+
+def _unbalanced(bound, near, near_power):
+    """Yield the bound over ||grad L||^2/L at a loss that the region just allows, c below 1, r = 1.
+
+    Side information has the squared singular values c_z and 1/c_z.
+    """
+    c_z = 6352 / 597
+    second_moment = np.diag([c_z, 1.0 / c_z])
+    U = np.array([[803 / 1178], [-848 / 1159]])
+    V = np.array([[-898 / 1009], [-347 / 761]])
+    truth = np.outer([1524 / 1865, -1306 / 1489], [-23 / 31, -938 / 1507])
+    error = (U @ V.T - truth) @ second_moment
+    loss = 0.5 * np.sum(error * (U @ V.T - truth))
+    slope = np.sum((error @ V) ** 2) + np.sum((error.T @ U) ** 2)
+    size = np.linalg.norm(truth, 2)
+    c = max(np.linalg.norm(U), np.linalg.norm(V)) / np.sqrt(size)
+    if near * c_z**near_power * loss <= size**2:
+        at = theory.Setting(d=2, p=2, k=1, largest=size, smallest=size, c=c, c_z=c_z)
+        yield bound(at) * loss / slope, 1.0, {"c": c, "c_z": c_z, "L": loss}
 
 
 def _at_the_limit(bound, rng):

@@ -79,9 +79,9 @@ def mixed(block: str, coupled: int) -> Fraction:
     negative_control={"coupled": 0},
 )
 def separable(budget, rng, *, coupled=1):
-    """Take mixed second differences of psi, in fractions, for |x|^2/2 and with coordinates coupled.
+    """Take mixed second differences of psi, in fractions, for x'x/2 and with coordinates coupled.
 
-    For |x|^2/2, and whenever f_i is a sum over coordinates, psi is a sum over rows of U.
+    For x'x/2, and whenever f_i is a sum over coordinates, psi is a sum over rows of U.
     """
     heads = [(abs(mixed("v_i", c)), Fraction(0), {"coupled": c}) for c in (0, coupled)]
     yield Cases(heads, name="v_i", quantity="|mixed difference|", strength=PROVED)
