@@ -225,8 +225,8 @@ def _unbalanced(bound, near, near_power):
     error = (U @ V.T - truth) @ second_moment
     loss = 0.5 * np.sum(error * (U @ V.T - truth))
     slope = np.sum((error @ V) ** 2) + np.sum((error.T @ U) ** 2)
-    size = np.linalg.norm(truth, 2)
-    c = max(np.linalg.norm(U), np.linalg.norm(V)) / np.sqrt(size)
+    size = float(np.linalg.norm(truth, 2))
+    c = float(max(np.linalg.norm(U), np.linalg.norm(V)) / np.sqrt(size))
     if near * c_z**near_power * loss <= size**2:
         at = theory.Setting(d=2, p=2, k=1, largest=size, smallest=size, c=c, c_z=c_z)
         yield bound(at) * loss / slope, 1.0, {"c": c, "c_z": c_z, "L": loss}
