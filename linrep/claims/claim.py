@@ -68,9 +68,9 @@ class Hypothesis:
         ``test(problem, participants) -> bool``.
     printed : str
         What the paper has in its place, in short; "" where that says the same.
-    change : {"", "narrower", "mended"}
-        What was done to it: narrower where a check covers part of what the paper allows, mended
-        where nothing, or nothing of interest, is as the paper has it.
+    change : {"", "narrower", "corrected"}
+        What was done to it: narrower where a check covers part of what the paper allows,
+        corrected where nothing, or nothing of interest, is as the paper has it.
     """
 
     name: str
@@ -80,8 +80,8 @@ class Hypothesis:
     change: str = ""
 
     def __post_init__(self):
-        if self.change not in ("", "narrower", "mended"):
-            raise ValueError(f"change must be narrower, mended or empty, got {self.change!r}")
+        if self.change not in ("", "narrower", "corrected"):
+            raise ValueError(f"change must be narrower, corrected or empty, got {self.change!r}")
         if self.change and not self.printed:
             raise ValueError(f"{self.name}: printed must have the paper's words, as they differ")
 

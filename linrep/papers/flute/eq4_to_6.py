@@ -92,7 +92,7 @@ def eq4(budget, rng, *, ratio=2.0):
             identities(printed, 1e-13),
             name="value",
             phrase="gamma_1 = 2 lambda_2",
-            printed_elsewhere={"gamma_1 = 2 gamma_2": "Theorem 5.1, Appendix C.1"},
+            printed_elsewhere={"gamma_1 = 2 gamma_2": "Appendix C.1"},
         )
     )
     yield Identity(gradients, 1e-13, name="gradients", strength=PROVED)

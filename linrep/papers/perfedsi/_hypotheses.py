@@ -85,7 +85,7 @@ EVENT = Hypothesis(
     "all conditions of A_{t,s}, also at A_{0,0}; the rank in the place of tau; rounds before t",
     lambda problem, participants: True,
     printed="c sigma_1 in A_{0,0}, tau in the bound on rows, t' from 1 to t",
-    change="mended",
+    change="corrected",
 )
 STEP = Hypothesis(
     "Lemma C.8, step size",
@@ -93,7 +93,7 @@ STEP = Hypothesis(
     # Of the algorithm, not of the problem.
     lambda problem, participants: True,
     printed="eta <= c' sigma_r/(sqrt(k r) mu^(3/2)), in the proof alone",
-    change="mended",
+    change="corrected",
 )
 #: Of what is stated about gradients and drift, about rounds, and about runs.
 COMPLETION = (RANK, ASSUMPTION_3_2)

@@ -26,7 +26,7 @@ SMOOTH = Hypothesis(
     # Then local_smoothness has constants on every ball.
     lambda problem, participants: bool(np.isfinite(problem.smoothness).all()),
     printed="there exist constants such that for all U_1, U_2 and V_1, V_2",
-    change="mended",
+    change="corrected",
 )
 BOUNDED = Hypothesis(
     "lower bound",

@@ -297,7 +297,15 @@ def _growing_exactly() -> Readings:
     found: dict[str, list] = {"V^t on the right": [], "V_k on the right": []}
     for p in (Fraction(1, 10), Fraction(1, 2)):
         left, later, start = growing.squares(p)
-        at = {"F": "-(uv)^2/2", "u": 1, "v": 1, "p": str(p), "K": 2, "eta": "1/4", "k": 1}
+        at = {
+            "F": "-(uv)^2/2",
+            "u": 1,
+            "v": 1,
+            "p": str(p),
+            "K": 2,
+            "eta": str(growing.ETA),
+            "k": 1,
+        }
         for cases, square in zip(found.values(), (start, later), strict=True):
             cases.append((left / (p * square), Fraction(1), at))
     return Readings(

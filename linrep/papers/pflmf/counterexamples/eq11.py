@@ -2,13 +2,16 @@
 
 from fractions import Fraction
 
+ETA = Fraction(1, 20)
+
 
 def squares(p: Fraction = Fraction(1, 2)) -> tuple[Fraction, Fraction, Fraction]:
-    """Return E|D grad(V_1)|^2, E|grad(V_1)|^2 and |grad(V_0)|^2; eta = 1/4, eta_v = p eta/K.
+    """Return E|D grad(V_1)|^2, E|grad(V_1)|^2 and |grad(V_0)|^2; eta_v = p eta/K.
 
-    A participant's v grows by the factor 1 + eta_v, and its gradient -v as well.
+    A participant's v grows by the factor 1 + eta_v, and its gradient -v as well. The second
+    derivatives v^2, u^2 and 2 u v of F have the norm 4 at most there, and eta is below 1/(2L).
     """
-    grown = (1 + p * Fraction(1, 4) / 2) ** 2
+    grown = (1 + p * ETA / 2) ** 2
     return p * grown, p * grown + 1 - p, Fraction(1)
 
 
