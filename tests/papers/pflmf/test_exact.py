@@ -91,7 +91,7 @@ def test_counterexamples_to_displays_are_rounds(masked):
 
 def test_the_counterexample_to_eq11_is_a_round():
     p, one = Fraction(1, 3), Fraction(1)
-    r = _exact.exact_round(_exact.Scalar((-1,), (0,), (0,)), one, [one], p, 2, one / 4, one)
+    r = _exact.exact_round(_exact.Scalar((-1,), (0,), (0,)), one, [one], p, 2, eq11.ETA, one)
     assert eq11.squares(p) == (r.masked[1], r.steps[1], r.steps[0])
 
 
