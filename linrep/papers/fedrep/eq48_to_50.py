@@ -110,13 +110,17 @@ eq50.corrected(
 @statement(
     "fedrep.lemma5.conditioning",
     place="the last display of the proof of Lemma 5",
-    latex=r"P(A \mid \mathcal E^c) \le e^{-110 d} \implies P(A) \le e^{-110 d} + P(\mathcal E^c)",
-    plain="P(A) is at most P(A | complement of E) plus the probability of that complement, where "
-    "rows are long.",
+    latex=r"P(A \mid \mathcal E^c) \le P(A \mid \mathcal E^c) + P(\mathcal E^c), \quad "
+    r"P(A \mid \mathcal E^c) \le e^{-110 d} \implies P(A) \le e^{-110 d} + P(\mathcal E^c)",
+    plain="P(A | not E) <= P(A | not E) + P(not E), which is printed and true of all events, "
+    "completes the proof: it leaves P(A) <= P(A | not E) + P(not E).",
     negative_control={"slack": Fraction(-1, 10)},
 )
 def conditioning(budget, rng, *, given=("complement", "event"), slack=Fraction(0)):
-    """Enumerate probabilities of A and E in tenths: P(A) <= P(A | .) + P(complement of E)."""
+    """Enumerate probabilities of A and E in tenths: P(A) <= P(A | .) + P(complement of E).
+
+    The printed inequality has P(A | .) on its left; the proof needs P(A), Lemma 5's own event.
+    """
     parts = [
         Cases(_tenths(which, slack), name=which, quantity="P(A)", strength=PROVED)
         for which in given
@@ -124,16 +128,18 @@ def conditioning(budget, rng, *, given=("complement", "event"), slack=Fraction(0
     if len(parts) == 1:
         yield from parts
         return
+    printed = _tenths("complement", slack, printed=True)
+    yield Cases(printed, name="as printed", quantity="P(A | complement of E)", strength=PROVED)
     yield Readings(
         parts,
-        name="given",
+        name="what it leaves of P(A), given",
         phrase="P(... | complement of E)",
         printed_elsewhere={"event": "the display before, with 9^(d+k)"},
     )
 
 
-def _tenths(given, slack):
-    """Return P(A) and its bound for all A and E whose probabilities are tenths."""
+def _tenths(given, slack, *, printed=False):
+    """Return P(A), or P(A | .), and its bound for all A and E whose probabilities are tenths."""
     tenth = Fraction(1, 10)
     cases = []
     for inside, outside, rest in product(range(11), repeat=3):  # A and E, A without E, E without A
@@ -143,9 +149,10 @@ def _tenths(given, slack):
         both, size = (inside, event) if given == "event" else (outside, 1 - event)
         if size == 0:
             continue
-        right = tenth * both / size + 1 - event + slack
+        share = tenth * both / size
+        left = share if printed else tenth * (inside + outside)
         where = {"P(A and E)": str(tenth * inside), "P(A)": str(tenth * (inside + outside))}
-        cases.append((tenth * (inside + outside), right, {**where, "P(E)": str(event)}))
+        cases.append((left, share + 1 - event + slack, {**where, "P(E)": str(event)}))
     return cases
 
 

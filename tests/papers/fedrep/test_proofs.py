@@ -400,6 +400,23 @@ def test_lemma4_probability(rng):
         assert np.mean(values < np.sqrt(m) - np.sqrt(k) - t) <= np.exp(-(t**2) / 2.0)
 
 
+def test_fedhelps(rng):
+    for n, d, k in ((2, 3, 1), (4, 7, 2), (6, 9, 3), (1, 5, 1)):
+        unknowns = n * k + k * (d - k)
+        W, B = rng.standard_normal((n, k)), frame(d, k, rng)
+        ranks = []
+        for m in range(d + 1):
+            X = rng.standard_normal((n, m, d))
+            # <x_ij, B w_i> changes by <x_ij, B dw_i> + <x_ij, dB w_i>.
+            heads = [np.kron(np.eye(n)[i], X[i] @ B) for i in range(n)]
+            frames = [np.kron(X[i], W[i]) for i in range(n)]
+            slope = np.hstack([np.vstack(heads), np.vstack(frames)])
+            ranks.append(np.linalg.matrix_rank(slope) if m else 0)
+            assert ranks[-1] <= min(n * m, unknowns)
+        assert ranks[-1] == unknowns  # with d samples each
+        assert unknowns / n >= k * d / n or n < k
+
+
 def test_lemma5_eq48(rng):
     for n, m, d, k in SHAPES:
         at = Round(n, m, d, k, rng)
