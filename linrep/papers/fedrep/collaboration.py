@@ -20,7 +20,6 @@ from linrep.claims import (
     Fact,
     Frequency,
     Mean,
-    Readings,
     Threshold,
     Together,
     statement,
@@ -28,7 +27,7 @@ from linrep.claims import (
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import draw_seeds
-from linrep.papers.fedrep._common import GAUSSIAN, instance
+from linrep.papers.fedrep._common import GAUSSIAN, instance, read_as
 from linrep.papers.fedrep._runs import fewest_samples
 from linrep.stats import TransitionPoint, transition_point
 from linrep.theory.expectations import least_squares_error, new_client_error
@@ -144,10 +143,7 @@ def single_client(budget, rng, *, rates=("d/n + log n", "d"), power=1):
     lines = {"n": (n, [_alone(size, 40, rng) for size in n])}
     lines["d"] = d, [_alone(16, size, rng) for size in d]
     parts = [Together(_alone_against(rate, float(power), lines, rng), name=rate) for rate in rates]
-    if len(parts) == 1:
-        yield from parts
-        return
-    yield Readings(
+    yield read_as(
         parts,
         name="rate",
         phrase="for a single client with no collaboration",

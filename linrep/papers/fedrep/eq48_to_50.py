@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Readings, everywhere, proved, statement
+from linrep.claims import Cases, everywhere, proved, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import misprinted, sensing
+from linrep.papers.fedrep._common import by_name, misprinted, read_as, sensing
 from linrep.papers.fedrep.counterexamples.lemma5_eq50 import matrix
 
 
@@ -26,8 +26,17 @@ from linrep.papers.fedrep.counterexamples.lemma5_eq50 import matrix
 )
 def eq48(budget, rng, *, share=1.0):
     """Compare both displays with the operators; the first is printed in two ways."""
-    first: dict[str, list] = {"Q outside the sum": [], "printed, Q inside the sum, rn > 1": []}
-    second: dict[str, list] = {"sums to rn": [], "printed, i from 1 to n, r < 1": []}
+    found = by_name(_sums(budget, rng, share))
+    inside, beyond = "printed, Q inside the sum, rn > 1", "printed, i from 1 to n, r < 1"
+    for name, place, form, printed in (
+        ("(48), first line", "second line of (48)", "Q outside the sum", inside),
+        ("(49)", "(50)", "sums to rn", beyond),
+    ):
+        item = misprinted({key: found[key] for key in (form, printed)}, place, name=name)
+        yield proved(item, but=[printed])
+
+
+def _sums(budget, rng, share):
     for rn, n, m, d, k in ((1, 3, 2, 3, 1), (3, 7, 4, 5, 2), (2, 4, 1, 6, 4), (6, 8, 9, 4, 4)):
         where = {"rn": rn, "n": n, "m": m, "d": d, "k": k}
         for _ in range(budget(2, 10, 50)):
@@ -35,23 +44,16 @@ def eq48(budget, rng, *, share=1.0):
             W, A = rng.standard_normal((rn, k)), sensing(X)
             error = (A.T @ (A @ Q.ravel())).reshape(rn, d) / m - Q
             terms = np.einsum("ijd,id,ije->ije", X, Q, X)  # <x_ij, q_i> x_ij
-            outside = share * terms.sum(axis=1) / m - Q
-            first["Q outside the sum"].append((relative(outside, error), where))
+            yield "Q outside the sum", relative(share * terms.sum(axis=1) / m - Q, error), where
             if rn > 1:
                 inside = terms.sum(axis=1) / m - rn * Q
-                first["printed, Q inside the sum, rn > 1"].append((relative(inside, error), where))
+                yield "printed, Q inside the sum, rn > 1", relative(inside, error), where
             summed = sum(
                 np.outer(share * terms[i, j] - Q[i], W[i]) for i in range(rn) for j in range(m)
             )
-            error = relative(summed / (rn * m), error.T @ W / rn)
-            second["sums to rn"].append((error, where))
+            yield "sums to rn", relative(summed / (rn * m), error.T @ W / rn), where
             # Q and W have rn rows: there are none of the clients left over.
-            second["printed, i from 1 to n, r < 1"].append((np.inf, where))
-    found = [
-        misprinted(first, "second line of (48)", name="(48), first line"),
-        misprinted(second, "(50)", name="(49)"),
-    ]
-    yield from (proved(item, but=[*list(first)[1:], *list(second)[1:]]) for item in found)
+            yield "printed, i from 1 to n, r < 1", np.inf, where
 
 
 def net(d, rng=None):
@@ -121,17 +123,14 @@ def conditioning(budget, rng, *, given=("complement", "event"), slack=Fraction(0
 
     The printed inequality has P(A | .) on its left; the proof needs P(A), Lemma 5's own event.
     """
-    parts = [
-        Cases(_tenths(which, slack), name=which, quantity="P(A)", strength=PROVED)
-        for which in given
-    ]
-    if len(parts) == 1:
-        yield from parts
-        return
-    printed = _tenths("complement", slack, printed=True)
-    yield Cases(printed, name="as printed", quantity="P(A | complement of E)", strength=PROVED)
-    yield Readings(
-        parts,
+    if len(given) > 1:
+        printed = _tenths("complement", slack, printed=True)
+        yield Cases(printed, name="as printed", quantity="P(A | complement of E)", strength=PROVED)
+    yield read_as(
+        [
+            Cases(_tenths(which, slack), name=which, quantity="P(A)", strength=PROVED)
+            for which in given
+        ],
         name="what it leaves of P(A), given",
         phrase="P(... | complement of E)",
         printed_elsewhere={"event": "the display before, with 9^(d+k)"},

@@ -187,7 +187,7 @@ def theorem1(
 def theorem1_probability(budget, rng, *, constant=10.0):
     """Count violations, and compare with what is left to them.
 
-    At rn = 1 the bound is 1 - T, trivial: it is not at every size, so that the claim is not vacuous.
+    At rn = 1 the bound is 1 - T, trivial. It is not at every size: the claim is not vacuous.
     """
     for rn, k, d in ((2, 1, 20), (20, 2, 200), (200, 4, 20)):
         allowed = float(failure_probability(ROUNDS, d, k, rn))
