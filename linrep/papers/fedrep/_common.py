@@ -164,10 +164,7 @@ def misprinted(deviations, place, tolerance=1e-12, *, name):
     """Return a display as it is printed, and first in the form that the paper has at a place."""
     right = next(iter(deviations))
     return Readings(
-        identities(deviations, tolerance),
-        name=name,
-        phrase=name,
-        printed_elsewhere={right: place},
+        identities(deviations, tolerance), name=name, phrase=name, printed_elsewhere={right: place}
     )
 
 

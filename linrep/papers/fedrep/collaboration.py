@@ -14,16 +14,7 @@ from typing import Any
 import numpy as np
 
 import linrep as lr
-from linrep.claims import (
-    Cases,
-    Exponent,
-    Fact,
-    Frequency,
-    Mean,
-    Threshold,
-    Together,
-    statement,
-)
+from linrep.claims import Cases, Exponent, Fact, Frequency, Mean, Threshold, Together, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import draw_seeds

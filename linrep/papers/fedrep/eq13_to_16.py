@@ -62,10 +62,7 @@ _ADJOINTS = (
     "printed, applied to A(M)",
 )
 _FACTORS = ("QR of B-bar^(t+1)", "printed, of B-bar^t")
-_INDICES = {
-    "p = 1 ... k": lambda k: range(1, k + 1),
-    "printed, p = 0 ... k - 1": range,
-}
+_INDICES = {"p = 1 ... k": lambda k: range(1, k + 1), "printed, p = 0 ... k - 1": range}
 
 
 def _rows(budget, rng, factor, order):

@@ -25,9 +25,7 @@ from linrep.papers.fedrep.settings import (
 FIGURE = Figure3()
 #: Multiples of the theorem's step size among which each method is given its best.
 MULTIPLES = (1.0, 2.0, 4.0, 8.0)
-_FIGURE3: dict[str, Any] = {
-    "place": "Figure 3; Section 5.1",
-}
+_FIGURE3: dict[str, Any] = {"place": "Figure 3; Section 5.1"}
 _SETTING = "d = 10, k = 2, m = 5, r = 0.1, n = 10, 20, 100, 1000"
 
 

@@ -9,16 +9,7 @@ import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from linrep.claims import (
-    Cases,
-    Exponent,
-    Fact,
-    Mean,
-    Missing,
-    Together,
-    everywhere,
-    statement,
-)
+from linrep.claims import Cases, Exponent, Fact, Mean, Missing, Together, everywhere, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER
 from linrep.claims.tables import cells
