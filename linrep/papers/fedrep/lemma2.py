@@ -25,6 +25,7 @@ from linrep.papers.fedrep._common import (
 from linrep.papers.fedrep._concentration import (
     CLIENTS,
     RANKS,
+    SHARP,
     constants,
     delta,
     in_m,
@@ -70,12 +71,12 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
             settings += cells({"m": m, "rn": rn}, k=RANKS)
     for k in budget((1,), (1, 8)):  # no more samples than the heads need
         settings += cells({"m": k, "k": k}, rn=CLIENTS) + cells({"m": k + 1, "k": k}, rn=CLIENTS)
-    huge = [1e4, 1e7, 1e10]
+    huge = [1e4, 1e9, 1e14]
     large = []
     for rn in budget((2, 50), (2, 500)):
         for k in budget((1, 4), (1, 8)):
             large += cells({"k": k, "rn": rn}, m=huge)
-    repeats = budget(20, 500, 1500)
+    repeats = budget(100, 500, 1500)
 
     def sampled(rn, m, k, design):
         smallest, *_ = sampled_sides(design, rn, m, k, 0.5, "equal", rng)
@@ -91,25 +92,12 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
         rng,
     )
     gaps = [1.0 - _smallest_eigenvalues(50, int(m), 4, runs, rng) for m in huge]
+    of = "1 - sigma_min"
     yield Exponent(
-        huge,
-        gaps,
-        equals=-m_power,
-        rng=rng,
-        along="m",
-        of="1 - sigma_min",
-        name="1 - sigma_min in m",
+        huge, gaps, equals=-m_power, margin=SHARP, rng=rng, along="m", of=of, name=f"{of} in m"
     )
     gaps = [1.0 - _smallest_eigenvalues(50, 10**10, k, runs, rng) for k in RANKS]
-    yield Exponent(
-        RANKS,
-        gaps,
-        at_most=k_power,
-        rng=rng,
-        along="k",
-        of="1 - sigma_min",
-        name="1 - sigma_min in k",
-    )
+    yield Exponent(RANKS, gaps, at_most=k_power, rng=rng, along="k", of=of, name=f"{of} in k")
     yield from in_m(lambda smallest: 1.0 - smallest, 0, m_power, rng, budget(60, 250, 1000))
 
 
