@@ -82,7 +82,8 @@ def _rows(budget, rng, sign):
                 yield name, relative(value + sign * F, heads) / condition, where
         for n, m, d, k in ((6, 3, 10, 4), (6, 1, 8, 3)):
             truth, B = instance(n, d, k, rng)
-            error = _least_change(truth, B, *batch_of(truth, m, rng), sign)
+            X, y = batch_of(truth, m, rng)
+            error = _least_change(truth, B, X, y, sign)
             where = {"n": n, "m": m, "d": d, "k": k}
             yield "m < k, pseudo-inverse: the minimizer nearest to B' B* w*", error, where
 

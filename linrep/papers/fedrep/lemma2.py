@@ -208,7 +208,8 @@ def _blocks(budget, rng, scale):
             form = scale * (z.ravel() @ G @ z.ravel())
             yield "quadratic form", relative(form, own), where
             pair = [np.linalg.svd(each, compute_uv=False)[..., -1].min() for each in (G, blocks)]
-            yield "least singular value, an equality", relative(*pair, size.max()), where
+            error = relative(pair[0], pair[1], size.max())
+            yield "least singular value, an equality", error, where
             v = X @ B / np.sqrt(m)
             yield "(28)", relative(np.einsum("ijp,ijq->ipq", v, v), blocks, size.max()), where
 
