@@ -126,7 +126,7 @@ _MEANINGS = {
     "statement": "The statement is false as printed.",
     "proof step": "A step of the proof does not follow; the statement itself stands.",
     "constant": "A constant or a condition is too small or too large.",
-    "misprint": "Obvious, and nothing rests on it.",
+    "slip": "Obvious, and nothing rests on it.",
 }
 PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf": "pFL^MF"}
 

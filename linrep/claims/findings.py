@@ -16,7 +16,7 @@ from linrep.claims.sections import sections
 PATHS = tuple(sorted(scripts.papers().glob("*/findings.md")))
 
 #: What a failure concerns, from the least to the gravest.
-SEVERITIES = ("misprint", "constant", "proof step", "statement", "conclusion")
+SEVERITIES = ("slip", "constant", "proof step", "statement", "conclusion")
 
 _SEVERITY = "Severity: "  # begins the line below a heading, which a full stop ends
 

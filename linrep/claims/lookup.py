@@ -74,7 +74,7 @@ class Statements(Mapping[str, Entry]):
             Such as "fedrep".
         verdict : {"holds", "misprint", "fails", "vacuous", "undecided"}, optional
             As it is recorded.
-        severity : {"misprint", "constant", "proof step", "statement", "conclusion"}, optional
+        severity : {"slip", "constant", "proof step", "statement", "conclusion"}, optional
             What a failure concerns.
         strength : {"proved", "enumerated exactly", "statistical", "searched"}, optional
             How firmly the verdict stands.

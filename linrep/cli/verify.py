@@ -71,7 +71,7 @@ def _options(command):
     "--severity",
     "severities",
     multiple=True,
-    type=click.Choice(["misprint", "constant", "proof step", "statement", "conclusion"]),
+    type=click.Choice(["slip", "constant", "proof step", "statement", "conclusion"]),
     help="Only claims whose failure concerns this.",
 )
 @click.option(

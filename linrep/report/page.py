@@ -44,7 +44,7 @@ STEPS = {
     "statement": "the statement is false as printed",
     "proof step": "a step of the proof is wrong, the statement itself stands",
     "constant": "a constant is wrong",
-    "misprint": "obvious, and nothing rests on it",
+    "slip": "obvious, and nothing rests on it",
 }
 #: As a paper prints it, or not.
 FORMS = ("printed", "corrected")

@@ -6,8 +6,9 @@ from itertools import combinations
 
 import numpy as np
 
-from linrep.claims import Hypothesis, Readings
+from linrep.claims import Cases, Hypothesis, Identity, Readings
 from linrep.claims.deviations import identities
+from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
 from linrep.kernels.designs import draw_covariates
 from linrep.problems import SharedRepresentation
@@ -135,14 +136,35 @@ def covariates(design, size, d, rng):
     return X
 
 
+def by_name(rows):
+    """Return rows that begin with a name by that name, without it."""
+    groups: dict[str, list] = {}
+    for name, *row in rows:
+        groups.setdefault(name, []).append(tuple(row))
+    return groups
+
+
+def derived(rows, tolerance=1e-12):
+    """Return what a derivation proves, display by display: first identities, then inequalities.
+
+    A row is a name with a deviation and its instance, or with lhs, rhs and their instance.
+    """
+    groups = by_name(rows)
+    exact = [name for name, found in groups.items() if len(found[0]) == 2]
+    found = [Identity(groups.pop(name), tolerance, name=name, strength=PROVED) for name in exact]
+    return found + [Cases(cases, name=name, strength=PROVED) for name, cases in groups.items()]
+
+
+def read_as(parts, **words):
+    """Return the readings of a sentence; one alone as it is, of a corrected statement."""
+    return parts[0] if len(parts) == 1 else Readings(parts, **words)
+
+
 def misprinted(deviations, place, tolerance=1e-12, *, name):
     """Return a display as it is printed, and first in the form that the paper has at a place."""
     right = next(iter(deviations))
     return Readings(
-        identities(deviations, tolerance),
-        name=name,
-        phrase=name,
-        printed_elsewhere={right: place},
+        identities(deviations, tolerance), name=name, phrase=name, printed_elsewhere={right: place}
     )
 
 

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, proved, search_instances, statement
-from linrep.claims.deviations import identities, relative
+from linrep.claims import Cases, Fact, Identity, search_instances, statement
+from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.measurements import Array
-from linrep.papers.fedrep import _common
+from linrep.papers.fedrep._common import (
+    DESIGNS,
+    SUB_GAUSSIAN,
+    batch_of,
+    by_name,
+    exact_heads,
+    head_errors,
+    instance,
+)
 from linrep.problems.subspace import distance, orthonormalize
 from linrep.theory.fedrep_limits import population_bound
-
-_NAMES = (
-    "S B = 0",
-    "Q B = -F",
-    "R'R",
-    "m <= k: B stays",
-    "span depends on the span alone",
-    "split batch: Q B = -F",
-    "split batch: span depends on the span alone",
-)
 
 
 @statement(
@@ -33,66 +32,79 @@ _NAMES = (
     plain="On the batch of the exact heads R'R is I plus a positive semidefinite matrix.",
     stronger={"sign": 0, "longest": -1, "gain": 1},
     negative_control={"sign": -1.0},
-    hypotheses=(_common.SUB_GAUSSIAN,),
+    hypotheses=(SUB_GAUSSIAN,),
 )
 def extra_identities(budget, rng, *, sign=1.0, longest=1.0, gain=1.0):
     """Take rounds on the heads' batch and on a second one, for m from 1 to 20 k."""
-    parts: dict[str, list] = {name: [] for name in _NAMES}
-    norms = []
-    split_longest, split_moves, split_leak = 0.0, 0.0, 0.0
-    for _ in range(budget(2, 15, 150)):
-        for n, d, k in ((6, 9, 2), (12, 15, 4), (5, 4, 1), (3, 12, 3)):
-            for m in (1, k, k + 1, 2 * k + 1, 20 * k):
-                design = _common.DESIGNS[rng.integers(len(_common.DESIGNS))]
-                where = {"n": n, "m": m, "d": d, "k": k, "design": design}
-                truth, B = _common.instance(n, d, k, rng, design=design)
-                X, y = _common.batch_of(truth, m, rng)
-                eta = 10.0 ** rng.uniform(-2.0, 1.0) / truth.sigma_max() ** 2
-                W = _common.exact_heads(X, y, B)
-                squares = np.linalg.svd(X @ B, compute_uv=False) ** 2
-                small = squares[:, min(m, k) - 1]
-                if (small < 1e-6 * squares[:, 0]).any():
-                    continue  # a batch in which samples nearly repeat each other
-                condition = float((np.linalg.norm(X, 2, axis=(1, 2)) ** 2 / small).max())
-                Q, S, new = _step(truth, B, W, X, eta)
-                scale = max(1.0, float(np.abs(S).max()))
-                heads_size = max(1.0, float(np.abs(W).max()))
-                leak = np.abs(S @ B).max() / (scale * heads_size * condition)
-                parts["S B = 0"].append((float(leak), where))
-                second = _common.batch_of(truth, m, rng)[0]
-                _, other, moved = _step(truth, B, W, second, eta)
-                split_leak = max(split_leak, float(np.abs(other @ B).max() / np.abs(other).max()))
-                if m >= k:
-                    error = relative(Q @ B, -_common.head_errors(truth, B, X), 1.0) / condition
-                    parts["Q B = -F"].append((error, where))
-                    parts["split batch: Q B = -F"].append((error, where))
-                if m <= k:
-                    stays = distance(new, B) / (max(1.0, eta) * condition * heads_size)
-                    parts["m <= k: B stays"].append((stays, where))
-                    if m == k:
-                        split_moves = max(split_moves, distance(moved, B))
-                predicted = np.eye(k) + sign * (eta / n) ** 2 * W.T @ S @ S.T @ W
-                error = relative(new.T @ new, predicted) / (condition * max(1.0, eta) * heads_size)
-                parts["R'R"].append((error, where))
-                inverse = 1.0 / np.linalg.svd(new, compute_uv=False)[-1]
-                norms.append((float(inverse), longest + 1e-9, where))
-                smallest = float(np.linalg.eigvalsh(moved.T @ moved)[0])
-                split_longest = max(split_longest, smallest**-0.5)
-                scale = condition * max(1.0, heads_size**2 * eta)
-                turned = B @ orthonormalize(rng.standard_normal((k, k)))
-                heads = _common.exact_heads(X, y, turned)
-                for name, own, target in (
-                    ("span depends on the span alone", X, new),
-                    ("split batch: span depends on the span alone", second, moved),
-                ):
-                    again = _step(truth, turned, heads, own, eta)[2]
-                    parts[name].append((_apart(again, target) / scale, where))
-    yield from map(proved, identities(parts))
-    yield Cases(norms, name="|R^-1| <= 1", quantity="|R^-1|", strength=PROVED)
+    found = by_name(_rows(budget, rng, sign, longest))
+    second = {name: [value for value, _ in found.pop(name)] for name in _SECOND}
+    for name in _NAMES:
+        yield Identity(found[name], name=name, strength=PROVED)
+    yield Cases(found["|R^-1| <= 1"], name="|R^-1| <= 1", quantity="|R^-1|", strength=PROVED)
     yield _population(budget, rng, gain)
-    yield Fact("largest |R^-1| on a second batch", split_longest)
-    yield Fact("largest |S B| over |S| on a second batch", split_leak)
-    yield Fact("largest distance that B moves with m = k on a second batch", split_moves)
+    for name, values in second.items():
+        yield Fact(name, max(values))
+
+
+_NAMES = (
+    "S B = 0",
+    "Q B = -F",
+    "R'R",
+    "m <= k: B stays",
+    "span depends on the span alone",
+    "split batch: Q B = -F",
+    "split batch: span depends on the span alone",
+)
+_SECOND = (
+    "largest |R^-1| on a second batch",
+    "largest |S B| over |S| on a second batch",
+    "largest distance that B moves with m = k on a second batch",
+)
+
+
+def _rows(budget, rng, sign, longest):
+    """Yield deviations, and what is to be at most what, of rounds on one batch and on two."""
+    shapes = ((6, 9, 2), (12, 15, 4), (5, 4, 1), (3, 12, 3))
+    for _, (n, d, k) in product(range(budget(2, 15, 150)), shapes):
+        for m in (1, k, k + 1, 2 * k + 1, 20 * k):
+            design = DESIGNS[rng.integers(len(DESIGNS))]
+            where = {"n": n, "m": m, "d": d, "k": k, "design": design}
+            truth, B = instance(n, d, k, rng, design=design)
+            X, y = batch_of(truth, m, rng)
+            eta = 10.0 ** rng.uniform(-2.0, 1.0) / truth.sigma_max() ** 2
+            W = exact_heads(X, y, B)
+            squares = np.linalg.svd(X @ B, compute_uv=False) ** 2
+            small = squares[:, min(m, k) - 1]
+            if (small < 1e-6 * squares[:, 0]).any():
+                continue  # a batch in which samples nearly repeat each other
+            condition = float((np.linalg.norm(X, 2, axis=(1, 2)) ** 2 / small).max())
+            Q, S, new = _step(truth, B, W, X, eta)
+            scale, size = max(1.0, float(np.abs(S).max())), max(1.0, float(np.abs(W).max()))
+            yield "S B = 0", float(np.abs(S @ B).max() / (scale * size * condition)), where
+            second = batch_of(truth, m, rng)[0]
+            _, other, moved = _step(truth, B, W, second, eta)
+            yield _SECOND[1], float(np.abs(other @ B).max() / np.abs(other).max()), where
+            if m >= k:
+                error = relative(Q @ B, -head_errors(truth, B, X), 1.0) / condition
+                yield "Q B = -F", error, where
+                yield "split batch: Q B = -F", error, where
+            if m <= k:
+                stays = distance(new, B) / (max(1.0, eta) * condition * size)
+                yield "m <= k: B stays", stays, where
+                if m == k:
+                    yield _SECOND[2], distance(moved, B), where
+            predicted = np.eye(k) + sign * (eta / n) ** 2 * W.T @ S @ S.T @ W
+            error = relative(new.T @ new, predicted) / (condition * max(1.0, eta) * size)
+            yield "R'R", error, where
+            inverse = 1.0 / np.linalg.svd(new, compute_uv=False)[-1]
+            yield "|R^-1| <= 1", float(inverse), longest + 1e-9, where
+            yield _SECOND[0], float(np.linalg.eigvalsh(moved.T @ moved)[0]) ** -0.5, where
+            scale = condition * max(1.0, size**2 * eta)
+            turned = B @ orthonormalize(rng.standard_normal((k, k)))
+            heads = exact_heads(X, y, turned)
+            for name, own, target in ((_NAMES[4], X, new), (_NAMES[6], second, moved)):
+                again = _step(truth, turned, heads, own, eta)[2]
+                yield name, _apart(again, target) / scale, where
 
 
 def _apart(matrix, other):

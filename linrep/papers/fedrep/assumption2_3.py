@@ -14,12 +14,7 @@ import linrep as lr
 from linrep.claims import Cases, Curve, Fact, Identity, proved, search_instances, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import (
-    DIVERSE,
-    NORMALIZED,
-    instance,
-    read_heads,
-)
+from linrep.papers.fedrep._common import DIVERSE, NORMALIZED, instance, read_heads
 from linrep.papers.fedrep.counterexamples import a1_w
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance
@@ -232,10 +227,7 @@ def heads_of_appendix_corrected(budget, rng, *, power=2.0):
             where = {"n": n, "k": k, "m": m, "c": float(c), "eta": eta}
             runs = [
                 lr.fedrep(problem, m=m, rounds=10, start=0.5, step_size=step, rng=seed)
-                for problem, step in (
-                    (truth, eta),
-                    (truth.with_heads(c * truth.W), eta / c**power),
-                )
+                for problem, step in ((truth, eta), (truth.with_heads(c * truth.W), eta / c**power))
             ]
             if c != 1.0:
                 spans.append((distance(*(run.state["B"] for run in runs)), where))

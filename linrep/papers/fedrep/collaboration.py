@@ -6,6 +6,7 @@ noise, and the mean error of least squares where they are not. Covariates are Ga
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,20 +14,11 @@ from typing import Any
 import numpy as np
 
 import linrep as lr
-from linrep.claims import (
-    Cases,
-    Exponent,
-    Fact,
-    Frequency,
-    Mean,
-    Readings,
-    Threshold,
-    Together,
-    statement,
-)
+from linrep.claims import Cases, Exponent, Fact, Frequency, Mean, Threshold, Together, statement
+from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import draw_seeds
-from linrep.papers.fedrep._common import GAUSSIAN, instance
+from linrep.papers.fedrep._common import GAUSSIAN, instance, read_as
 from linrep.papers.fedrep._runs import fewest_samples
 from linrep.stats import TransitionPoint, transition_point
 from linrep.theory.expectations import least_squares_error, new_client_error
@@ -110,6 +102,8 @@ def fedhelps(budget, rng, *, shared_power=1, local_power=1, head_power=1):
     ]
     for line in lines:
         yield _threshold(*line, rng)
+    yield _counted("local", local_power)
+    yield _counted("new client", head_power)
     curves = [*along_d, *along_n]
     yield from _counting(curves)
     yield Cases(
@@ -140,10 +134,7 @@ def single_client(budget, rng, *, rates=("d/n + log n", "d"), power=1):
     lines = {"n": (n, [_alone(size, 40, rng) for size in n])}
     lines["d"] = d, [_alone(16, size, rng) for size in d]
     parts = [Together(_alone_against(rate, float(power), lines, rng), name=rate) for rate in rates]
-    if len(parts) == 1:
-        yield from parts
-        return
-    yield Readings(
+    yield read_as(
         parts,
         name="rate",
         phrase="for a single client with no collaboration",
@@ -165,6 +156,8 @@ def _alone_against(rate, power, lines, rng):
             name="no constant up to 1000 will do",
             predicted_is=UPPER,
         )
+    if rate == "d":
+        yield _counted("alone", power)
 
 
 def _large_both(bits, constant=1000):
@@ -175,6 +168,21 @@ def _large_both(bits, constant=1000):
     d = n = 2**bits
     where = {"d": d, "n": n, "constant": constant}
     return Fraction(d), constant * (Fraction(d, n) + bits), where
+
+
+def _counted(who, power, *, suffices=True, bits=400):
+    """Return samples by counting unknowns, 2^bits, against 1000 times their power, and vice versa.
+
+    A label is one equation: with one sample fewer than unknowns almost every model has others with
+    the same labels. Independent samples determine one model: they suffice.
+    """
+    unknowns, exponent = Fraction(2**bits), bits * Fraction(power)
+    where = {"unknowns of a client": f"2^{bits}", "constant": 1000}
+    cases = [(unknowns, 1000 * Fraction(2) ** math.ceil(exponent), where)]
+    if suffices:
+        cases.append((Fraction(2) ** math.floor(exponent), 1000 * unknowns, where))
+    name = f"{who}, by counting equations"
+    return Cases(cases, name=name, quantity="samples", strength=PROVED)
 
 
 single_client.corrected(
@@ -205,7 +213,10 @@ def _fitted(x, y):
     negative_control={"ratio_power": 2.0},
 )
 def theta(budget, rng, *, ratio_power=1.0, log_power=1.0):
-    """Follow the samples that a client spends along d >> n, and along log n for n >> d."""
+    """Follow the samples that a client spends along d >> n, and along log n for n >> d.
+
+    By counting it needs 1/n of the unknowns at least, which is above k d/n.
+    """
     runs, k, d = budget(5, 8, 20), 2, (2000, 8000, 32000)
     n = budget((100, 400, 1600), (100, 700, 5000), (100, 1000, 10**4, 10**5))
     crowd = np.array(n, dtype=float)
@@ -221,6 +232,7 @@ def theta(budget, rng, *, ratio_power=1.0, log_power=1.0):
             of="samples per client to 1e-3 of the distance", name=f"samples along {name}",
             setting={"k": k, "(n, d)": cells},
         )  # fmt: skip
+    yield _counted("federation", ratio_power, suffices=False)
     truth = lr.SharedRepresentation.random(n=8, d=8, k=k, condition=1.0, rng=rng)
     factor = limiting_contraction(truth, step_size=0.25, m=k + 1)
     yield Fact("factor of a round with infinitely many clients, m = k + 1", factor)

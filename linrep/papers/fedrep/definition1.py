@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import numpy as np
 from scipy.linalg import null_space, subspace_angles
 
-from linrep.claims import Fact, proved, statement
-from linrep.claims.deviations import identities, relative
+from linrep.claims import Fact, statement
+from linrep.claims.deviations import relative
+from linrep.papers.fedrep._common import derived
 from linrep.problems.subspace import distance, frame_at_distance, orthonormalize, random_frame
 
 
@@ -23,8 +22,13 @@ from linrep.problems.subspace import distance, frame_at_distance, orthonormalize
 )
 def definition1(budget, rng, *, power=1):
     """Compare the distance with angles, projectors and (10) itself, for equal and other ranks."""
-    parts: defaultdict[str, list] = defaultdict(list)
-    smallest_gap = 1.0
+    rows = list(_rows(budget, rng, power))
+    yield from derived(row[:3] for row in rows)
+    nearest = min(down for *_, down in (row for row in rows if len(row) > 3))
+    yield Fact("smallest dist of spans of unequal dimensions, from the larger", nearest)
+
+
+def _rows(budget, rng, power):
     for trial in range(budget(60, 200, 2000)):
         d = int(rng.integers(1, 41))
         k = int(rng.integers(1, d + 1))
@@ -34,18 +38,17 @@ def definition1(budget, rng, *, power=1):
             where["sine"] = 10.0 ** rng.uniform(-12.0, 0.0)
             other = frame_at_distance(one, where["sine"], rng=rng)
         found = distance(one, other) ** power
-        sine = float(np.sin(subspace_angles(one, other)).max())
-        parts["sine of the largest angle"].append((relative(found, sine, 1.0), where))
-        parts["(10) as printed"].append((relative(found, _printed(one, other), 1.0), where))
-        parts["symmetry"].append((relative(found, distance(other, one) ** power, 1.0), where))
-        gap = np.linalg.norm(one @ one.T - other @ other.T, 2)
-        parts["projectors"].append((relative(found, gap, 1.0), where))
         change = rng.standard_normal((k, k))
+        gap = np.linalg.norm(one @ one.T - other @ other.T, 2)
+        sine = float(np.sin(subspace_angles(one, other)).max())
         turned = distance(one @ change, other) ** power
-        error = relative(turned, found, 1.0) / np.linalg.cond(change)
-        parts["invariance"].append((error, where))
         smallest = np.linalg.svd(other.T @ one, compute_uv=False)[-1] ** 2
-        parts["(68) is an equality"].append((relative(smallest, 1.0 - found**2, 1.0), where))
+        yield "sine of the largest angle", relative(found, sine, 1.0), where
+        yield "(10) as printed", relative(found, _printed(one, other), 1.0), where
+        yield "symmetry", relative(found, distance(other, one) ** power, 1.0), where
+        yield "projectors", relative(found, gap, 1.0), where
+        yield "invariance", relative(turned, found, 1.0) / np.linalg.cond(change), where
+        yield "(68) is an equality", relative(smallest, 1.0 - found**2, 1.0), where
         if k == 1:
             continue
         # (10) asks for spans alone: bases of k columns that span fewer dimensions.
@@ -54,20 +57,16 @@ def definition1(budget, rng, *, power=1):
         wide = also @ rng.standard_normal((rank, k))
         gap = _printed(thin, wide) ** power - _printed(wide, thin) ** power
         values = np.linalg.svd(wide, compute_uv=False)
-        scale = max(np.linalg.cond(thin), values[0] / values[rank - 1])
-        error = abs(gap) / scale
-        parts["rank-deficient, equal ranks: symmetry"].append((error, {**where, "rank": rank}))
+        error = abs(gap) / max(np.linalg.cond(thin), values[0] / values[rank - 1])
+        yield "rank-deficient, equal ranks: symmetry", error, {**where, "rank": rank}
         small = orthonormalize(other[:, :fewer])
         where = {"d": d, "k1": k, "k2": fewer}
         up, down = _printed(small, one) ** power, _printed(one, small) ** power
-        parts["unequal ranks: 1 from the smaller"].append((abs(up - 1.0), where))
         angle = float(np.sin(subspace_angles(one, small)).max())
-        parts["unequal ranks: angle from the larger"].append((relative(down, angle, 1.0), where))
         gap = np.linalg.norm(one @ one.T - small @ small.T, 2)
-        parts["unequal ranks: projectors give the larger"].append((abs(gap - max(up, down)), where))
-        smallest_gap = min(smallest_gap, down)
-    yield from map(proved, identities(parts))
-    yield Fact("smallest dist of spans of unequal dimensions, from the larger", smallest_gap)
+        yield "unequal ranks: 1 from the smaller", abs(up - 1.0), where
+        yield "unequal ranks: angle from the larger", relative(down, angle, 1.0), where, down
+        yield "unequal ranks: projectors give the larger", abs(gap - max(up, down)), where
 
 
 def _printed(B1, B2):

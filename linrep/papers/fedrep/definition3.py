@@ -7,13 +7,7 @@ import numpy as np
 from linrep.claims import Fact, Identity, proved, search_instances, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import (
-    DIVERSE,
-    NORMALIZED,
-    instance,
-    misprinted,
-    read_heads,
-)
+from linrep.papers.fedrep._common import DIVERSE, NORMALIZED, instance, misprinted, read_heads
 
 
 @statement(

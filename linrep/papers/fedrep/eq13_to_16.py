@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
-from linrep.claims import Readings, proved, statement
-from linrep.claims.deviations import identities, relative
+from linrep.claims import Identity, proved, statement
+from linrep.claims.deviations import readings, relative
+from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import (
     DESIGNS,
     batch_of,
+    by_name,
     exact_heads,
     instance,
     misprinted,
@@ -34,63 +36,70 @@ from linrep.problems.subspace import distance, orthonormalize
 )
 def eq13_16(budget, rng, *, factor=1.0, display="(13)-(15)", order="columns"):
     """Compare Algorithm 2, client by client, with the operator form, or with one display of it."""
-    names = ("(13) is (7)", "(14)", "adjoint", "(41): A*A/m has rows Pi^i q_i")
-    plain: dict[str, list] = {name: [] for name in names}
-    step: dict[str, list] = {
-        "adjoint a -> sum a_ij A_ij": [],
-        "printed M -> sum <A_ij, M> A_ij, taken as all of A'A": [],
-        "printed, applied to A(M)": [],
-    }
-    index: dict[str, list] = {"QR of B-bar^(t+1)": [], "printed, of B-bar^t": []}
-    places: dict[str, list] = {"p = 1 ... k": [], "printed, p = 0 ... k - 1": []}
+    found = by_name(_rows(budget, rng, factor, order))
+    if display == "(13)-(15)":
+        for name in ("(13) is (7)", "(14)", "adjoint", "(41): A*A/m has rows Pi^i q_i"):
+            yield Identity(found[name], name=name, strength=PROVED)
+        item = readings(
+            {name: found[name] for name in _ADJOINTS},
+            name="(15)",
+            phrase="the adjoint operator of A^t, i.e.",
+        )
+        yield proved(item, but=_ADJOINTS[1:])
+        return
+    names, place = {
+        "(16)": (_FACTORS, "Algorithm 2"),
+        "(27)": (list(_INDICES), "above (21), all p in [k]"),
+    }[display]
+    item = misprinted({name: found[name] for name in names}, place, name=display)
+    yield proved(item, but=names[1:])
+
+
+#: The readings of the adjoint in (15), of (16), and of the index set of (27), by k.
+_ADJOINTS = (
+    "adjoint a -> sum a_ij A_ij",
+    "printed M -> sum <A_ij, M> A_ij, taken as all of A'A",
+    "printed, applied to A(M)",
+)
+_FACTORS = ("QR of B-bar^(t+1)", "printed, of B-bar^t")
+_INDICES = {"p = 1 ... k": lambda k: range(1, k + 1), "printed, p = 0 ... k - 1": range}
+
+
+def _rows(budget, rng, factor, order):
     # In the second setting m = d, so that the printed adjoint can be applied to A(M).
     settings = [(5, 9, 12, 2, 5), (5, 8, 8, 3, 2), (6, 12, 10, 4, 4), (4, 6, 7, 1, 1)]
-    for n, m, d, k, rn in settings:
-        for design in budget(("gaussian", "uniform"), DESIGNS):
-            where = {"n": n, "m": m, "d": d, "k": k, "rn": rn, "design": design}
-            truth, B = instance(n, d, k, rng, design=design)
-            eta = 0.25 / truth.sigma_max() ** 2
-            previous = B
-            W = rng.standard_normal((n, k))
-            plain["(13) is (7)"].append((_loss_deviation(truth, B, W, m, rn, rng, factor), where))
-            for _ in range(5):
-                chosen = np.sort(rng.permutation(n)[:rn])
-                X, y = batch_of(truth, m, rng, chosen)
-                A, heads = sensing(X), exact_heads(X, y, B)
-                condition = np.linalg.cond(X @ B).max()
-                stacked = A @ np.kron(np.eye(rn), B)
-                W = np.linalg.lstsq(stacked, y.ravel(), rcond=None)[0].reshape(rn, k)
-                plain["(14)"].append((relative(W, heads) / condition, where))
-                Q = W @ B.T - truth.W[chosen] @ truth.B.T
-                a, M = rng.standard_normal(rn * m), rng.standard_normal((rn, d))
-                pair = (A @ M.ravel()) @ a, M.ravel() @ (A.T @ a)
-                plain["adjoint"].append((relative(*pair, 1.0), where))
-                rows = np.einsum("ide,ie->id", moments(X), Q)
-                composed = (A.T @ (A @ Q.ravel())).reshape(rn, d)
-                plain["(41): A*A/m has rows Pi^i q_i"].append((relative(composed / m, rows), where))
-                stepped = _clients_step(X, y, B, heads, eta)
-                size = relative(stepped, B)
-                for reading, S in _adjoints(X, A, Q):
-                    operator = B - factor * eta / (rn * m) * S.T @ W
-                    error = relative(operator, stepped) / condition / min(1.0, size)
-                    step[reading].append((error, where))
-                new = orthonormalize(stepped)
-                operator = B - factor * eta / (rn * m) * composed.T @ W
-                index["QR of B-bar^(t+1)"].append((distance(operator, new), where))
-                index["printed, of B-bar^t"].append((distance(previous, new), where))
-                B, previous = new, stepped
-            for reading, error in _index_sets(truth.W[:rn], order):
-                places[reading].append((error, where))
-    found = {
-        "(13)-(15)": [
-            *identities(plain),
-            Readings(identities(step), name="(15)", phrase="the adjoint operator of A^t, i.e."),
-        ],
-        "(16)": [misprinted(index, "Algorithm 2", name="(16)")],
-        "(27)": [misprinted(places, "above (21), all p in [k]", name="(27)")],
-    }[display]
-    others = [*list(step)[1:], *list(index)[1:], *list(places)[1:]]
-    yield from (proved(item, but=others) for item in found)
+    for (n, m, d, k, rn), design in product(settings, budget(("gaussian", "uniform"), DESIGNS)):
+        where = {"n": n, "m": m, "d": d, "k": k, "rn": rn, "design": design}
+        truth, B = instance(n, d, k, rng, design=design)
+        eta = 0.25 / truth.sigma_max() ** 2
+        previous, W = B, rng.standard_normal((n, k))
+        yield "(13) is (7)", _loss_deviation(truth, B, W, m, rn, rng, factor), where
+        for _ in range(5):
+            chosen = np.sort(rng.permutation(n)[:rn])
+            X, y = batch_of(truth, m, rng, chosen)
+            A, heads = sensing(X), exact_heads(X, y, B)
+            condition = np.linalg.cond(X @ B).max()
+            stacked = A @ np.kron(np.eye(rn), B)
+            W = np.linalg.lstsq(stacked, y.ravel(), rcond=None)[0].reshape(rn, k)
+            yield "(14)", relative(W, heads) / condition, where
+            Q = W @ B.T - truth.W[chosen] @ truth.B.T
+            a, M = rng.standard_normal(rn * m), rng.standard_normal((rn, d))
+            yield "adjoint", relative((A @ M.ravel()) @ a, M.ravel() @ (A.T @ a), 1.0), where
+            rows = np.einsum("ide,ie->id", moments(X), Q)
+            composed = (A.T @ (A @ Q.ravel())).reshape(rn, d)
+            yield "(41): A*A/m has rows Pi^i q_i", relative(composed / m, rows), where
+            stepped = _clients_step(X, y, B, heads, eta)
+            size = relative(stepped, B)
+            for name, S in zip(_ADJOINTS, _adjoints(X, A, Q), strict=False):
+                operator = B - factor * eta / (rn * m) * S.T @ W
+                yield name, relative(operator, stepped) / condition / min(1.0, size), where
+            new = orthonormalize(stepped)
+            operator = B - factor * eta / (rn * m) * composed.T @ W
+            yield _FACTORS[0], distance(operator, new), where
+            yield _FACTORS[1], distance(previous, new), where
+            B, previous = new, stepped
+        for name, indices in _INDICES.items():
+            yield name, _of_indices(truth.W[:rn], order, indices(k)), where
 
 
 eq16 = statement(
@@ -138,28 +147,20 @@ def _loss_deviation(truth, B, W, m, rn, rng, factor):
 
 
 def _adjoints(X, A, Q):
-    """Yield each reading of the adjoint in (15) with what it makes of Q."""
+    """Yield what each reading of the adjoint in (15) makes of Q; the last one asks for m = d."""
     rn, m, d = X.shape
     values = A @ Q.ravel()
-    yield "adjoint a -> sum a_ij A_ij", np.einsum("im,imd->id", values.reshape(rn, m), X)
-    total = sum(value * row for value, row in zip(values, A, strict=True))
-    yield "printed M -> sum <A_ij, M> A_ij, taken as all of A'A", total.reshape(rn, d)
+    yield np.einsum("im,imd->id", values.reshape(rn, m), X)
+    yield sum(value * row for value, row in zip(values, A, strict=True)).reshape(rn, d)
     if m == d:
-        yield "printed, applied to A(M)", (A.T @ (A @ values)).reshape(rn, d)
+        yield (A.T @ (A @ values)).reshape(rn, d)
 
 
-def _index_sets(W, order):
-    """Yield each reading of the index set of (27) and how far its vector is from w_i."""
-    rn, k = W.shape
+def _of_indices(W, order, indices):
+    """Return how far the vectors of an index set of (27) are from the w_i."""
+    rn = len(W)
     stacked = (W.T if order == "columns" else W).ravel()  # below each other
-    sets = {
-        "p = 1 ... k": range(1, k + 1),
-        "printed, p = 0 ... k - 1": range(k),
-    }
-    for reading, indices in sets.items():
-        errors = []
-        for i in range(1, rn + 1):
-            places = [(p - 1) * rn + i - 1 for p in indices]
-            outside = min(places) < 0
-            errors.append(np.inf if outside else relative(stacked[places], W[i - 1]))
-        yield reading, max(errors)
+    if min(indices) < 1:
+        return np.inf
+    places = [[(p - 1) * rn + i for p in indices] for i in range(rn)]
+    return max(relative(stacked[row], w) for row, w in zip(places, W, strict=True))

@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, everywhere, proved, statement
-from linrep.claims.deviations import identities, relative
+from linrep.claims import Cases, everywhere, statement
+from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of, instance, moments
+from linrep.papers.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of, derived, instance, moments
 
 
 @statement(
@@ -29,7 +29,23 @@ from linrep.papers.fedrep._common import DESIGNS, SUB_GAUSSIAN, batch_of, instan
 )
 def eq33_39(budget, rng, *, constant=118, left=111):
     """Compare (33) on batches, (37) in fractions, and exponents in interval arithmetic."""
-    parts: dict[str, list] = {"(33)": [], "mean at covariance I": []}
+    yield from derived(_rows(budget, rng))
+    exact = [
+        (*pair, {"epsilon": str(e)})
+        for e in (Fraction(step, 20) for step in range(1, 61))
+        for s in [max(e, e**2)]
+        for pair in ((min(s**2, s), e**2), (e**2, min(s**2, s)))
+    ]
+    yield Cases(exact, name="(37)", strength=PROVED)
+    yield _nets(constant, left)
+    union = [
+        (Fraction(rn), Fraction(rn) ** (k**2), {"rn": rn, "k": k})
+        for rn, k in product((2, 3, 50, 1000), (1, 2, 5))
+    ]
+    yield Cases(union, name="all clients", quantity="rn", strength=PROVED)
+
+
+def _rows(budget, rng):
     for n, m, d, k in ((1, 1, 2, 1), (3, 4, 7, 2), (5, 9, 6, 5), (4, 3, 9, 4)):
         for _ in range(budget(3, 20)):
             design = DESIGNS[rng.integers(len(DESIGNS))]
@@ -39,22 +55,8 @@ def eq33_39(budget, rng, *, constant=118, left=111):
             Pi, D = moments(X), B.T @ truth.B
             lacking = B @ D - truth.B
             H = B.T @ Pi @ B @ D - B.T @ Pi @ truth.B
-            parts["(33)"].append((relative(H, B.T @ Pi @ lacking, np.abs(Pi).max()), where))
-            parts["mean at covariance I"].append((float(np.abs(B.T @ lacking).max()), where))
-    yield from map(proved, identities(parts))
-    exact = []
-    for step in range(1, 61):
-        e = Fraction(step, 20)
-        s = max(e, e**2)
-        for one, other in ((min(s**2, s), e**2), (e**2, min(s**2, s))):
-            exact.append((one, other, {"epsilon": str(e)}))
-    yield Cases(exact, name="(37)", strength=PROVED)
-    yield _nets(constant, left)
-    union = [
-        (Fraction(rn), Fraction(rn) ** (k**2), {"rn": rn, "k": k})
-        for rn, k in product((2, 3, 50, 1000), (1, 2, 5))
-    ]
-    yield Cases(union, name="all clients", quantity="rn", strength=PROVED)
+            yield "(33)", relative(H, B.T @ Pi @ lacking, np.abs(Pi).max()), where
+            yield "mean at covariance I", float(np.abs(B.T @ lacking).max()), where
 
 
 def _nets(constant, left):

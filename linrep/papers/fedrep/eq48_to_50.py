@@ -7,10 +7,10 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Readings, everywhere, proved, statement
+from linrep.claims import Cases, everywhere, proved, statement
 from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import misprinted, sensing
+from linrep.papers.fedrep._common import by_name, misprinted, read_as, sensing
 from linrep.papers.fedrep.counterexamples.lemma5_eq50 import matrix
 
 
@@ -26,8 +26,17 @@ from linrep.papers.fedrep.counterexamples.lemma5_eq50 import matrix
 )
 def eq48(budget, rng, *, share=1.0):
     """Compare both displays with the operators; the first is printed in two ways."""
-    first: dict[str, list] = {"Q outside the sum": [], "printed, Q inside the sum, rn > 1": []}
-    second: dict[str, list] = {"sums to rn": [], "printed, i from 1 to n, r < 1": []}
+    found = by_name(_sums(budget, rng, share))
+    inside, beyond = "printed, Q inside the sum, rn > 1", "printed, i from 1 to n, r < 1"
+    for name, place, form, printed in (
+        ("(48), first line", "second line of (48)", "Q outside the sum", inside),
+        ("(49)", "(50)", "sums to rn", beyond),
+    ):
+        item = misprinted({key: found[key] for key in (form, printed)}, place, name=name)
+        yield proved(item, but=[printed])
+
+
+def _sums(budget, rng, share):
     for rn, n, m, d, k in ((1, 3, 2, 3, 1), (3, 7, 4, 5, 2), (2, 4, 1, 6, 4), (6, 8, 9, 4, 4)):
         where = {"rn": rn, "n": n, "m": m, "d": d, "k": k}
         for _ in range(budget(2, 10, 50)):
@@ -35,23 +44,16 @@ def eq48(budget, rng, *, share=1.0):
             W, A = rng.standard_normal((rn, k)), sensing(X)
             error = (A.T @ (A @ Q.ravel())).reshape(rn, d) / m - Q
             terms = np.einsum("ijd,id,ije->ije", X, Q, X)  # <x_ij, q_i> x_ij
-            outside = share * terms.sum(axis=1) / m - Q
-            first["Q outside the sum"].append((relative(outside, error), where))
+            yield "Q outside the sum", relative(share * terms.sum(axis=1) / m - Q, error), where
             if rn > 1:
                 inside = terms.sum(axis=1) / m - rn * Q
-                first["printed, Q inside the sum, rn > 1"].append((relative(inside, error), where))
+                yield "printed, Q inside the sum, rn > 1", relative(inside, error), where
             summed = sum(
                 np.outer(share * terms[i, j] - Q[i], W[i]) for i in range(rn) for j in range(m)
             )
-            error = relative(summed / (rn * m), error.T @ W / rn)
-            second["sums to rn"].append((error, where))
+            yield "sums to rn", relative(summed / (rn * m), error.T @ W / rn), where
             # Q and W have rn rows: there are none of the clients left over.
-            second["printed, i from 1 to n, r < 1"].append((np.inf, where))
-    found = [
-        misprinted(first, "second line of (48)", name="(48), first line"),
-        misprinted(second, "(50)", name="(49)"),
-    ]
-    yield from (proved(item, but=[*list(first)[1:], *list(second)[1:]]) for item in found)
+            yield "printed, i from 1 to n, r < 1", np.inf, where
 
 
 def net(d, rng=None):
@@ -110,30 +112,33 @@ eq50.corrected(
 @statement(
     "fedrep.lemma5.conditioning",
     place="the last display of the proof of Lemma 5",
-    latex=r"P(A \mid \mathcal E^c) \le e^{-110 d} \implies P(A) \le e^{-110 d} + P(\mathcal E^c)",
-    plain="P(A) is at most P(A | complement of E) plus the probability of that complement, where "
-    "rows are long.",
+    latex=r"P(A \mid \mathcal E^c) \le P(A \mid \mathcal E^c) + P(\mathcal E^c), \quad "
+    r"P(A \mid \mathcal E^c) \le e^{-110 d} \implies P(A) \le e^{-110 d} + P(\mathcal E^c)",
+    plain="P(A | not E) <= P(A | not E) + P(not E), which is printed and true of all events, "
+    "completes the proof: it leaves P(A) <= P(A | not E) + P(not E).",
     negative_control={"slack": Fraction(-1, 10)},
 )
 def conditioning(budget, rng, *, given=("complement", "event"), slack=Fraction(0)):
-    """Enumerate probabilities of A and E in tenths: P(A) <= P(A | .) + P(complement of E)."""
-    parts = [
-        Cases(_tenths(which, slack), name=which, quantity="P(A)", strength=PROVED)
-        for which in given
-    ]
-    if len(parts) == 1:
-        yield from parts
-        return
-    yield Readings(
-        parts,
-        name="given",
+    """Enumerate probabilities of A and E in tenths: P(A) <= P(A | .) + P(complement of E).
+
+    The printed inequality has P(A | .) on its left; the proof needs P(A), Lemma 5's own event.
+    """
+    if len(given) > 1:
+        printed = _tenths("complement", slack, printed=True)
+        yield Cases(printed, name="as printed", quantity="P(A | complement of E)", strength=PROVED)
+    yield read_as(
+        [
+            Cases(_tenths(which, slack), name=which, quantity="P(A)", strength=PROVED)
+            for which in given
+        ],
+        name="what it leaves of P(A), given",
         phrase="P(... | complement of E)",
         printed_elsewhere={"event": "the display before, with 9^(d+k)"},
     )
 
 
-def _tenths(given, slack):
-    """Return P(A) and its bound for all A and E whose probabilities are tenths."""
+def _tenths(given, slack, *, printed=False):
+    """Return P(A), or P(A | .), and its bound for all A and E whose probabilities are tenths."""
     tenth = Fraction(1, 10)
     cases = []
     for inside, outside, rest in product(range(11), repeat=3):  # A and E, A without E, E without A
@@ -143,9 +148,10 @@ def _tenths(given, slack):
         both, size = (inside, event) if given == "event" else (outside, 1 - event)
         if size == 0:
             continue
-        right = tenth * both / size + 1 - event + slack
+        share = tenth * both / size
+        left = share if printed else tenth * (inside + outside)
         where = {"P(A and E)": str(tenth * inside), "P(A)": str(tenth * (inside + outside))}
-        cases.append((tenth * (inside + outside), right, {**where, "P(E)": str(event)}))
+        cases.append((left, share + 1 - event + slack, {**where, "P(E)": str(event)}))
     return cases
 
 

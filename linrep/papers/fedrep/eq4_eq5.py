@@ -6,10 +6,10 @@ import numpy as np
 from scipy.linalg import null_space
 from scipy.optimize import minimize
 
-from linrep.claims import Fact, Identity, Mean, Together, proved, statement
-from linrep.claims.deviations import identities, relative
+from linrep.claims import Fact, Mean, Together, statement
+from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, instance
+from linrep.papers.fedrep._common import DESIGNS, SUB_GAUSSIAN, covariates, derived, instance
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance, orthonormalize, random_frame
 from linrep.theory.fedrep import best_single_model
@@ -56,7 +56,11 @@ def ours(budget, rng, *, factor=0.5):
         ]
         name = f"loss, {design}" if design in DESIGNS else "loss with E xx' in place of I"
         yield Together(means, name=name)
-    fits, spans, lost = [], [], []
+    yield from derived(_fits(budget, rng), 1e-10)
+    yield Fact("largest loss over the printed one, with another E xx'", float(excess.max()))
+
+
+def _fits(budget, rng):
     for _ in range(budget(10, 40, 200)):
         k = int(rng.integers(1, 6))
         n, d = int(rng.integers(k, 4 * k + 2)), int(rng.integers(k + 1, 25))
@@ -64,19 +68,14 @@ def ours(budget, rng, *, factor=0.5):
         where = {"n": n, "d": d, "k": k, "condition": condition}
         truth, _ = instance(n, d, k, rng, condition=condition)
         B, W = _minimize_alternately(truth.theta, rng.standard_normal((d, k)))
-        fits.append((relative(W @ B.T, truth.theta) / condition, where))
+        yield "minimizers fit every client", relative(W @ B.T, truth.theta) / condition, where
         left = np.linalg.svd(truth.theta.T, full_matrices=False)[0][:, :k]
         for frame in (left, B):
-            spans.append((distance(frame, truth.B) / condition, where))
+            error = distance(frame, truth.B) / condition
+            yield "heads that span R^k: col(B*) from the minimizer", error, where
         if k > 1:
-            lost.append((_best_and_far(truth, rng), where))
-    found = [
-        Identity(fits, 1e-10, name="minimizers fit every client"),
-        Identity(spans, 1e-10, name="heads that span R^k: col(B*) from the minimizer"),
-        Identity(lost, 1e-10, name="heads that span k - 1 dimensions: one at distance 1"),
-    ]
-    yield from map(proved, found)
-    yield Fact("largest loss over the printed one, with another E xx'", float(excess.max()))
+            name = "heads that span k - 1 dimensions: one at distance 1"
+            yield name, _best_and_far(truth, rng), where
 
 
 def _minimize_alternately(theta, B):
@@ -110,14 +109,14 @@ def _best_and_far(truth, rng):
 )
 def global_model(budget, rng, *, factor=0.5):
     """Minimize (5) by BFGS, expand it around its minimum, and build far minimizers."""
-    parts: dict[str, list] = {
-        "BFGS: minimum": [],
-        "BFGS: |Bw - mean|^2/2 over the minimum": [],
-        "objective = minimum + |Bw - mean|^2/2": [],
-        "heads c times as far from their mean: minimum c^2 times as large": [],
-    }
-    far: list = []
-    near: list = []
+    yield from derived(_minima(budget, rng, factor), 1e-6)
+
+
+def _minima(budget, rng, factor):
+    """Yield deviations of minima of (5) from what is printed, by name.
+
+    |Bw - mean| is squared, as the objective sees it: flat of fourth order around B = 0, w = 0.
+    """
     for d, k, n in ((5, 1, 4), (6, 2, 5), (9, 3, 7), (4, 3, 8)):
         for centred in (False, True):
             where = {"d": d, "k": k, "n": n, "mean head is 0": centred}
@@ -128,33 +127,24 @@ def global_model(budget, rng, *, factor=0.5):
             lowest *= factor / 0.5
             for _ in range(budget(2, 10, 50)):
                 B, w, value = _bfgs(theta, k, rng)
-                parts["BFGS: minimum"].append((relative(value, lowest), where))
-                # Squared, as the objective sees it: it is flat of fourth order around B = 0, w = 0.
+                yield "BFGS: minimum", relative(value, lowest), where
                 error = 0.5 * float(np.sum((B @ w - model) ** 2)) / lowest
-                parts["BFGS: |Bw - mean|^2/2 over the minimum"].append((error, where))
+                yield "BFGS: |Bw - mean|^2/2 over the minimum", error, where
                 B, w = rng.standard_normal((d, k)), rng.standard_normal(k)
                 value = 0.5 * np.mean(np.sum((B @ w - theta) ** 2, axis=1))
                 expanded = lowest + factor * np.sum((B @ w - model) ** 2)
-                error = relative(expanded, value)
-                parts["objective = minimum + |Bw - mean|^2/2"].append((error, where))
+                yield "objective = minimum + |Bw - mean|^2/2", relative(expanded, value), where
             c, mean = 10.0 ** rng.uniform(-1.0, 1.0), truth.W.mean(axis=0)
             _, wider = best_single_model((mean + c * (truth.W - mean)) @ truth.B.T)
             name = "heads c times as far from their mean: minimum c^2 times as large"
-            parts[name].append((relative(wider * factor / 0.5, c**2 * lowest), where))
+            yield name, relative(wider * factor / 0.5, c**2 * lowest), where
             B, w = _far_minimizer(truth, model, centred)
             value = 0.5 * np.mean(np.sum((B @ w - theta) ** 2, axis=1))
-            apart = distance(B, truth.B)
-            excess = relative(value, lowest)
+            apart, excess = distance(B, truth.B), relative(value, lowest)
             if k > 1 or centred:
-                far.append((max(excess, abs(1.0 - apart)), where))
+                yield "k > 1: a minimizer at distance 1", max(excess, abs(1.0 - apart)), where
             else:
-                near.append((max(excess, apart), where))
-    found = [
-        *identities(parts, 1e-6),
-        Identity(far, 1e-6, name="k > 1: a minimizer at distance 1"),
-        Identity(near, 1e-6, name="k = 1, mean head not 0: B spans B*"),
-    ]
-    yield from map(proved, found)
+                yield "k = 1, mean head not 0: B spans B*", max(excess, apart), where
 
 
 def _bfgs(theta, k, rng):

@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import null_space
 
-from linrep.claims import Cases, Readings, everywhere, proved, statement
-from linrep.claims.deviations import identities, relative
-from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import DESIGNS, batch_of, exact_heads, instance, moments
+from linrep.claims import everywhere, statement
+from linrep.claims.deviations import relative
+from linrep.papers.fedrep._common import (
+    DESIGNS,
+    batch_of,
+    derived,
+    exact_heads,
+    instance,
+    moments,
+    read_as,
+)
 from linrep.problems.subspace import distance
 
 
@@ -26,9 +33,10 @@ from linrep.problems.subspace import distance
 )
 def eq53_60(budget, rng, *, sign=-1.0, bound=1.0):
     """Compare lhs and rhs on rounds of any size; signs of the error, and any heads as well."""
-    names = ("(53)", "(54)", "(55)", "dist is the norm of (55)")
-    parts: dict[str, list] = {name: [] for name in names}
-    bounds: dict[str, list] = {"(56)": [], "(58)": [], "(60)": []}
+    yield from derived(_rows(budget, rng, sign, bound), 1e-9)
+
+
+def _rows(budget, rng, sign, bound):
     for n, m, d, k in ((1, 3, 2, 1), (4, 6, 7, 2), (6, 2, 9, 3), (8, 20, 6, 4), (3, 1, 5, 2)):
         for _ in range(budget(4, 20, 100)):
             design = DESIGNS[rng.integers(len(DESIGNS))]
@@ -48,27 +56,23 @@ def eq53_60(budget, rng, *, sign=-1.0, bound=1.0):
             error = sign * eta / n * (S - Q).T @ W
             shrunk = np.eye(k) - eta / n * W.T @ W
             scale = 1.0 + eta * np.abs(S).max() * np.abs(W).max() + eta * np.abs(W).max() ** 2
-            parts["(53)"].append((relative(B - eta / n * Q.T @ W + error, new, scale), where))
+            yield "(53)", relative(B - eta / n * Q.T @ W + error, new, scale), where
             step = outside @ B @ shrunk + outside @ error
-            parts["(54)"].append((relative(step, outside @ new, scale), where))
+            yield "(54)", relative(step, outside @ new, scale), where
             size, far = np.linalg.norm(inverse, 2), distance(B, truth.B)
             frame = outside @ (new @ inverse)
-            parts["(55)"].append((relative(step @ inverse, frame, scale * size), where))
+            yield "(55)", relative(step @ inverse, frame, scale * size), where
             after = distance(new, truth.B)
             norm = np.linalg.norm(step @ inverse, 2)
-            parts["dist is the norm of (55)"].append((relative(norm, after, scale * size), where))
+            yield "dist is the norm of (55)", relative(norm, after, scale * size), where
             first = np.linalg.norm(outside @ B @ shrunk, 2) * size
             second = np.linalg.norm(outside @ error, 2) * size
-            slack = 1e-9 * scale * size
-            bounds["(56)"].append((float(after), float(bound * (first + second) + slack), where))
-            bounds["(58)"].append(
-                (float(second), float(bound * np.linalg.norm(error, 2) * size + slack), where)
-            )
-            right = far * np.linalg.norm(shrunk, 2) * size
-            bounds["(60)"].append((float(first), float(bound * right + slack), where))
-    yield from map(proved, identities(parts, 1e-9))
-    for name, cases in bounds.items():
-        yield Cases(cases, name=name, strength=PROVED)
+            for name, left, right in (
+                ("(56)", after, first + second),
+                ("(58)", second, np.linalg.norm(error, 2) * size),
+                ("(60)", first, far * np.linalg.norm(shrunk, 2) * size),
+            ):
+                yield name, float(left), float(bound * right + 1e-9 * scale * size), where
 
 
 @statement(
@@ -96,10 +100,7 @@ def eq59(budget, rng, *, allowed=("d", "d and k^2 log(rn)")):
         )
         for name in allowed
     ]
-    if len(parts) == 1:
-        yield from parts
-        return
-    yield Readings(
+    yield read_as(
         parts,
         name="probability of (59)",
         phrase="with probability at least 1 - e^(-110d) by Lemma 5",

@@ -132,7 +132,10 @@ def _joined(at):
     negative_control={"cross": 0.5},
 )
 def eq67(budget, rng, *, factor=4.0, cross=2.0):
-    """Search over W*, angles, step sizes and F at its limit; no use is made of (64)'s condition."""
+    """Search over W*, angles, step sizes and F at its limit; no use is made of (64)'s condition.
+
+    (67) is true with 1 in place of 2 as well.
+    """
     shapes = [{"n": 1, "k": 1}, {"n": 2, "k": 2}, {"n": 4, "k": 2}, {"n": 5, "k": 4}]
 
     def largest(at):

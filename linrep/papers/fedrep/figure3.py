@@ -25,9 +25,7 @@ from linrep.papers.fedrep.settings import (
 FIGURE = Figure3()
 #: Multiples of the theorem's step size among which each method is given its best.
 MULTIPLES = (1.0, 2.0, 4.0, 8.0)
-_FIGURE3: dict[str, Any] = {
-    "place": "Figure 3; Section 5.1",
-}
+_FIGURE3: dict[str, Any] = {"place": "Figure 3; Section 5.1"}
 _SETTING = "d = 10, k = 2, m = 5, r = 0.1, n = 10, 20, 100, 1000"
 
 
@@ -135,39 +133,27 @@ def compare_rounds(budget, rng, *, steps, pairs):
         yield Curve(round_table(rounds, name))
 
 
-def _fastest(steps, plain):
-    return statement(
-        f"fedrep.figure3.fastest.{steps}",
-        latex=r"\text{rounds}_{\text{FedRep}} < \text{rounds}_{\text{10GD-GD}},\ "
-        r"\text{rounds}_{\text{GD-GD}}",
-        plain=f"{plain}: FedRep takes the fewest rounds.",
-        hypotheses=[DIVERSE],
-        constants={"steps": steps, "pairs": _FASTEST},
-        negative_control={"pairs": (("GD-GD", "FedRep"),)},
-        **_FIGURE3,
-    )(compare_rounds)
-
-
-def _more_steps(steps, plain):
-    return statement(
-        f"fedrep.figure3.head_steps.{steps}",
-        latex=r"\text{rounds}_{\text{10GD-GD}} < \text{rounds}_{\text{GD-GD}}",
-        plain=f"{plain}: ten head steps take fewer rounds than one.",
-        hypotheses=[DIVERSE],
-        constants={"steps": steps, "pairs": _MORE_STEPS},
-        negative_control={"pairs": (("GD-GD", "FedRep"),)},
-        **_FIGURE3,
-    )(compare_rounds)
-
-
 _SIZES = "d = 10, k = 2, m = 5, r = 0.1"
-_NOTEBOOK = f"{_SIZES}, n = 100, 1000, the authors' step sizes for each method"
-_ONE = f"{_SIZES}, n = 20, 100, 1000, the theorem's step size for all methods"
-_BEST = f"{_SIZES}, n = 20, 100, 1000, each method's best step size, which the paper does not take"
-for each in (_fastest, _more_steps):
-    each("published", _NOTEBOOK)
-    each("common", _ONE)
-    each("tuned", _BEST)
+_STEPS = {
+    "published": "n = 100, 1000, the authors' step sizes for each method",
+    "common": "n = 20, 100, 1000, the theorem's step size for all methods",
+    "tuned": "n = 20, 100, 1000, each method's best step size, which the paper does not take",
+}
+_ROUNDS = r"\text{rounds}_{\text{%s}}"
+for _name, _pairs, _first, _words in (
+    ("fastest", _FASTEST, "FedRep", "FedRep takes the fewest rounds"),
+    ("head_steps", _MORE_STEPS, "10GD-GD", "ten head steps take fewer rounds than one"),
+):
+    for _steps, _which in _STEPS.items():
+        statement(
+            f"fedrep.figure3.{_name}.{_steps}",
+            latex=f"{_ROUNDS % _first} < " + r",\ ".join(_ROUNDS % other for _, other in _pairs),
+            plain=f"{_SIZES}, {_which}: {_words}.",
+            hypotheses=[DIVERSE],
+            constants={"steps": _steps, "pairs": _pairs},
+            negative_control={"pairs": (("GD-GD", "FedRep"),)},
+            **_FIGURE3,
+        )(compare_rounds)
 
 
 def _best_steps(counts, rng, methods):

@@ -15,9 +15,7 @@ from linrep.papers.fedrep.settings import CONVENTIONS, Figure4, models_on, squar
 from linrep.problems.subspace import distance
 from linrep.theory.expectations import least_squares_error
 
-_FIGURE4: dict[str, Any] = {
-    "place": "Figure 4; Section 5.1",
-}
+_FIGURE4: dict[str, Any] = {"place": "Figure 4; Section 5.1"}
 FIGURE = Figure4()
 #: A model counts as accurate if its error is below this share of that of the zero model.
 ACCURATE = 0.25

@@ -89,9 +89,7 @@ def _two_directions(power, factor):
     where = {"eigenvalues of G": [1.0, 0.01], "first error": [1.0, 100.0], "updates": allowed}
     case: Any = (left if allowed == 1 else Fraction(0), epsilon, where)
     return Cases(
-        [case],
-        name="two directions, in fractions",
-        quantity="share of the loss that is left",
+        [case], name="two directions, in fractions", quantity="share of the loss that is left"
     )
 
 

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from linrep.claims import Identity, proved, statement
-from linrep.claims.deviations import identities, relative
-from linrep.papers.fedrep import _common
+from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep._common import (
+    DESIGNS,
+    batch_of,
+    by_name,
+    exact_heads,
+    head_errors,
+    instance,
+    misprinted,
+    moments,
+    sensing,
+)
 
 
 @statement(
@@ -20,63 +33,59 @@ from linrep.papers.fedrep import _common
 )
 def lemma1(budget, rng, *, sign=-1.0, misprints=False):
     """Compare least-squares heads with (17) and its proof's block matrices, or with (20), (21)."""
-    names = ("rows (27)", "block matrices (19), (22)", "normal equations (18)")
-    parts: dict[str, list] = {name: [] for name in names}
-    product: dict[str, list] = {
-        "(17), W* B*' B": [],
-        "(21) as printed, W* B* B'": [],
-    }
-    columns: dict[str, list] = {
-        "sum of w_q* <b_q*, b_p>": [],
-        "(20) as printed, the sum of w_q* b_p*' times b_q": [],
-    }
-    short: list = []
+    found = by_name(_rows(budget, rng, sign))
+    wanted = (
+        ("(21)", "(17)", "(17), W* B*' B", "(21) as printed, W* B* B'"),
+        ("(20)", "the line before, in (20)", *_SUMS),
+    )
+    if misprints:
+        for name, place, form, printed in wanted:
+            pair = {key: found[key] for key in (form, printed)}
+            yield proved(misprinted(pair, place, 1e-10, name=name), but=[printed])
+        return
+    for name in ("rows (27)", "block matrices (19), (22)", "normal equations (18)"):
+        yield Identity(found[name], 1e-10, name=name, strength=PROVED)
+    yield Identity(found["(17), W* B*' B"], 1e-10, name="(17)", strength=PROVED)
+    name = "m < k, pseudo-inverse: the minimizer nearest to B' B* w*"
+    yield Identity(found[name], 1e-10, name=name, strength=PROVED)
+
+
+#: The readings of (20).
+_SUMS = "sum of w_q* <b_q*, b_p>", "(20) as printed, the sum of w_q* b_p*' times b_q"
+
+
+def _rows(budget, rng, sign):
     # In the last setting d = k, so that the shapes of (21) fit.
     shapes = [(7, 6, 9, 2), (20, 12, 15, 3), (5, 9, 12, 4), (4, 8, 6, 1), (6, 9, 3, 3)]
     for _ in range(budget(1, 5, 50)):
-        for n, m, d, k in shapes:
-            for design in _common.DESIGNS:
-                where = {"n": n, "m": m, "d": d, "k": k, "design": design}
-                truth, B = _common.instance(n, d, k, rng, design=design)
-                X, y = _common.batch_of(truth, m, rng)
-                condition = np.linalg.cond(B.T @ _common.moments(X) @ B).max()
-                if condition > 1e8:
-                    continue  # Rademacher signs can make G^i singular
-                heads, F = _common.exact_heads(X, y, B), _common.head_errors(truth, B, X)
-                found = truth.W @ truth.B.T @ B + sign * F
-                parts["rows (27)"].append((relative(found, heads) / condition, where))
-                blocks = _blocks(X, B, truth)
-                vector = truth.W.T.ravel()
-                stacked = np.linalg.solve(blocks[0], (blocks[0] @ blocks[2] - blocks[1]) @ vector)
-                error = relative(stacked.reshape(k, n).T, F, 1.0)
-                parts["block matrices (19), (22)"].append((error / condition, where))
-                pair = blocks[0] @ heads.T.ravel(), blocks[1] @ vector
-                parts["normal equations (18)"].append((relative(*pair) / condition, where))
-                product["(17), W* B*' B"].append((relative(found, heads) / condition, where))
-                if d == k:
-                    printed = relative(truth.W @ truth.B @ B.T + sign * F, heads)
-                    product["(21) as printed, W* B* B'"].append((printed, where))
-                else:
-                    product["(21) as printed, W* B* B'"].append((np.inf, where))
-                for reading, value in _columns(truth, B):
-                    error = relative(value + sign * F, heads) / condition
-                    columns[reading].append((error, where))
+        for (n, m, d, k), design in product(shapes, DESIGNS):
+            where = {"n": n, "m": m, "d": d, "k": k, "design": design}
+            truth, B = instance(n, d, k, rng, design=design)
+            X, y = batch_of(truth, m, rng)
+            condition = np.linalg.cond(B.T @ moments(X) @ B).max()
+            if condition > 1e8:
+                continue  # Rademacher signs can make G^i singular
+            heads, F = exact_heads(X, y, B), head_errors(truth, B, X)
+            found = truth.W @ truth.B.T @ B + sign * F
+            yield "rows (27)", relative(found, heads) / condition, where
+            G, C, D = _blocks(X, B, truth)
+            vector = truth.W.T.ravel()
+            stacked = np.linalg.solve(G, (G @ D - C) @ vector).reshape(k, n).T
+            yield "block matrices (19), (22)", relative(stacked, F, 1.0) / condition, where
+            pair = G @ heads.T.ravel(), C @ vector
+            yield "normal equations (18)", relative(*pair) / condition, where
+            yield "(17), W* B*' B", relative(found, heads) / condition, where
+            fits = d == k
+            printed = relative(truth.W @ truth.B @ B.T + sign * F, heads) if fits else np.inf
+            yield "(21) as printed, W* B* B'", printed, where
+            for name, value in zip(_SUMS, _columns(truth, B), strict=True):
+                yield name, relative(value + sign * F, heads) / condition, where
         for n, m, d, k in ((6, 3, 10, 4), (6, 1, 8, 3)):
-            truth, B = _common.instance(n, d, k, rng)
-            X, y = _common.batch_of(truth, m, rng)
-            short.append((_least_change(truth, B, X, y, sign), {"n": n, "m": m, "d": d, "k": k}))
-    found = [
-        *identities(parts, 1e-10),
-        Identity(product["(17), W* B*' B"], 1e-10, name="(17)"),
-        Identity(short, 1e-10, name="m < k, pseudo-inverse: the minimizer nearest to B' B* w*"),
-    ]
-    if misprints:
-        found = [
-            _common.misprinted(product, "(17)", 1e-10, name="(21)"),
-            _common.misprinted(columns, "the line before, in (20)", 1e-10, name="(20)"),
-        ]
-    others = {*list(product)[1:], *list(columns)[1:]}
-    yield from (proved(item, but=others) for item in found)
+            truth, B = instance(n, d, k, rng)
+            X, y = batch_of(truth, m, rng)
+            error = _least_change(truth, B, X, y, sign)
+            where = {"n": n, "m": m, "d": d, "k": k}
+            yield "m < k, pseudo-inverse: the minimizer nearest to B' B* w*", error, where
 
 
 displays = statement(
@@ -94,7 +103,7 @@ displays = statement(
 def _blocks(X, B, truth):
     """Return G, C, D of (19): rnk x rnk, block (p, q) diagonal over the clients."""
     n, k = truth.W.shape
-    A = _common.sensing(X).reshape(n, -1, n, X.shape[2])
+    A = sensing(X).reshape(n, -1, n, X.shape[2])
     m = A.shape[1]
     images = np.einsum("imcd,dp->pcim", A, B)  # A_ij b_p, a vector over clients c
     targets = np.einsum("imcd,dp->pcim", A, truth.B)
@@ -104,15 +113,13 @@ def _blocks(X, B, truth):
 
 
 def _columns(truth, B):
-    """Yield each reading of (20) with W* B*' B, column by column."""
+    """Return each reading of (20) with W* B*' B, column by column."""
     k = B.shape[1]
     good, printed = np.zeros_like(truth.W), np.zeros_like(truth.W)
-    for p in range(k):
-        for q in range(k):
-            good[:, p] += truth.W[:, q] * (truth.B[:, q] @ B[:, p])
-            printed[:, p] += truth.W[:, q] * (truth.B[:, p] @ B[:, q])
-    yield "sum of w_q* <b_q*, b_p>", good
-    yield "(20) as printed, the sum of w_q* b_p*' times b_q", printed
+    for p, q in product(range(k), repeat=2):
+        good[:, p] += truth.W[:, q] * (truth.B[:, q] @ B[:, p])
+        printed[:, p] += truth.W[:, q] * (truth.B[:, p] @ B[:, q])
+    return good, printed
 
 
 def _least_change(truth, B, X, y, sign):

@@ -7,15 +7,25 @@ from itertools import product
 import numpy as np
 from scipy.stats import chi2
 
-from linrep.claims import Cases, Exponent, everywhere, proved, statement
-from linrep.claims.deviations import identities, relative
+from linrep.claims import Cases, Exponent, everywhere, statement
+from linrep.claims.deviations import relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import cells
-from linrep.papers.fedrep._common import ASSUMPTIONS, GAUSSIAN, batch_of, instance, moments, sensing
+from linrep.papers.fedrep._common import (
+    ASSUMPTIONS,
+    GAUSSIAN,
+    batch_of,
+    by_name,
+    derived,
+    instance,
+    moments,
+    sensing,
+)
 from linrep.papers.fedrep._concentration import (
     CLIENTS,
     RANKS,
+    SHARP,
     constants,
     delta,
     in_m,
@@ -61,12 +71,12 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
             settings += cells({"m": m, "rn": rn}, k=RANKS)
     for k in budget((1,), (1, 8)):  # no more samples than the heads need
         settings += cells({"m": k, "k": k}, rn=CLIENTS) + cells({"m": k + 1, "k": k}, rn=CLIENTS)
-    huge = [1e4, 1e7, 1e10]
+    huge = [1e4, 1e9, 1e14]
     large = []
     for rn in budget((2, 50), (2, 500)):
         for k in budget((1, 4), (1, 8)):
             large += cells({"k": k, "rn": rn}, m=huge)
-    repeats = budget(20, 500, 1500)
+    repeats = budget(100, 500, 1500)
 
     def sampled(rn, m, k, design):
         smallest, *_ = sampled_sides(design, rn, m, k, 0.5, "equal", rng)
@@ -82,25 +92,12 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
         rng,
     )
     gaps = [1.0 - _smallest_eigenvalues(50, int(m), 4, runs, rng) for m in huge]
+    of = "1 - sigma_min"
     yield Exponent(
-        huge,
-        gaps,
-        equals=-m_power,
-        rng=rng,
-        along="m",
-        of="1 - sigma_min",
-        name="1 - sigma_min in m",
+        huge, gaps, equals=-m_power, margin=SHARP, rng=rng, along="m", of=of, name=f"{of} in m"
     )
     gaps = [1.0 - _smallest_eigenvalues(50, 10**10, k, runs, rng) for k in RANKS]
-    yield Exponent(
-        RANKS,
-        gaps,
-        at_most=k_power,
-        rng=rng,
-        along="k",
-        of="1 - sigma_min",
-        name="1 - sigma_min in k",
-    )
+    yield Exponent(RANKS, gaps, at_most=k_power, rng=rng, along="k", of=of, name=f"{of} in k")
     yield from in_m(lambda smallest: 1.0 - smallest, 0, m_power, rng, budget(60, 250, 1000))
 
 
@@ -128,20 +125,7 @@ def lemma2_eq31(
     `rank_power` is that of k in the middle term, None without one; `least` bounds k^2 log(rn) in
     (31) from below.
     """
-    steps: dict[str, list] = {"first": [], "second": [], "both": [], "(32)": []}
-    for k in (1, 2, 3, 4, 8, 16):
-        for rn in (2, 3, 5, 50, 500, 30_000):
-            where, root = {"k": k, "rn": rn}, np.sqrt(np.log(rn))
-            exact = k * (coefficient * k * root - 1.0) ** 2
-            last = end * k**3 * root**2
-            steps["(32)"].append((left * k**3 * root**2, last - root**2, where))
-            if (k * root) ** 2 < least:
-                continue
-            steps["both"].append((last, exact, where))
-            if rank_power is not None:
-                middle = k * (coefficient * k**rank_power * root - 1.0) ** 2
-                steps["first"].append((middle, exact, where))
-                steps["second"].append((last, middle, where))
+    steps = by_name(_exponents(coefficient, rank_power, least, end, left))
     if rank_power is not None:
         yield Cases(steps["first"], name="first inequality", strength=PROVED)
         yield Cases(steps["second"], name="second inequality")
@@ -149,6 +133,21 @@ def lemma2_eq31(
     # What is below holds by the derivation wherever k^2 log(rn) is at least 1.
     yield Cases(steps["both"], name="(31) from end to end", strength=PROVED if least >= 1.0 else "")
     yield Cases(steps["(32)"], name="(32)", strength=PROVED)
+
+
+def _exponents(coefficient, rank_power, least, end, left):
+    for k, rn in product((1, 2, 3, 4, 8, 16), (2, 3, 5, 50, 500, 30_000)):
+        where, root = {"k": k, "rn": rn}, np.sqrt(np.log(rn))
+        exact = k * (coefficient * k * root - 1.0) ** 2
+        last = end * k**3 * root**2
+        yield "(32)", left * k**3 * root**2, last - root**2, where
+        if (k * root) ** 2 < least:
+            continue
+        yield "both", last, exact, where
+        if rank_power is not None:
+            middle = k * (coefficient * k**rank_power * root - 1.0) ** 2
+            yield "first", middle, exact, where
+            yield "second", last, middle, where
 
 
 def _second_in_intervals(k, rn, coefficient, rank_power):
@@ -192,8 +191,10 @@ lemma2_eq31.corrected(
 )
 def lemma2_blocks(budget, rng, *, scale=1.0):
     """Compare G of (19), built of the sensing matrices, with the clients' blocks."""
-    names = ("quadratic form", "least singular value, an equality", "(28)")
-    parts: dict[str, list] = {name: [] for name in names}
+    yield from derived(_blocks(budget, rng, scale))
+
+
+def _blocks(budget, rng, scale):
     for n, m, d, k in ((1, 2, 3, 1), (3, 5, 6, 2), (4, 2, 7, 3), (4, 8, 4, 4)):
         for _ in range(budget(3, 20)):
             truth, B = instance(n, d, k, rng)
@@ -205,14 +206,12 @@ def lemma2_blocks(budget, rng, *, scale=1.0):
             own = np.einsum("pi,ipq,qi->", z, blocks, z)
             where, size = {"n": n, "m": m, "d": d, "k": k}, np.linalg.norm(blocks, 2, axis=(1, 2))
             form = scale * (z.ravel() @ G @ z.ravel())
-            parts["quadratic form"].append((relative(form, own), where))
+            yield "quadratic form", relative(form, own), where
             pair = [np.linalg.svd(each, compute_uv=False)[..., -1].min() for each in (G, blocks)]
             error = relative(pair[0], pair[1], size.max())
-            parts["least singular value, an equality"].append((error, where))
+            yield "least singular value, an equality", error, where
             v = X @ B / np.sqrt(m)
-            summed = np.einsum("ijp,ijq->ipq", v, v)
-            parts["(28)"].append((relative(summed, blocks, size.max()), where))
-    yield from map(proved, identities(parts))
+            yield "(28)", relative(np.einsum("ijp,ijq->ipq", v, v), blocks, size.max()), where
 
 
 @statement(

@@ -9,16 +9,7 @@ import pandas as pd
 from scipy.special import gammaln
 from scipy.stats import norm
 
-from linrep.claims import (
-    Cases,
-    Exponent,
-    Fact,
-    Mean,
-    Missing,
-    Together,
-    everywhere,
-    statement,
-)
+from linrep.claims import Cases, Exponent, Fact, Mean, Missing, Together, everywhere, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER
 from linrep.claims.tables import cells
@@ -27,6 +18,7 @@ from linrep.papers.fedrep._common import ASSUMPTIONS, GAUSSIAN_ASSUMPTIONS, inst
 from linrep.papers.fedrep._concentration import (
     CLIENTS,
     RANKS,
+    SHARP,
     constants,
     delta,
     in_m,
@@ -117,7 +109,7 @@ def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0):
     )
     runs = budget(100, 400, 2000)
     W = sphere_heads(50, 4, rng)
-    sizes, distances = [100, 1000, 10_000], [0.01, 0.1, 1.0]
+    sizes, distances = [10**3, 10**7, 10**11], [1e-8, 1e-4, 1.0]
     in_sizes = [[draw(_norms(W, 0.5, "equal"), m, 4) for _ in range(runs)] for m in sizes]
     near = [[draw(_norms(W, s, "equal"), 100, 4) for _ in range(runs)] for s in distances]
     in_ranks = [
@@ -126,8 +118,8 @@ def lemma3(budget, rng, *, k_power=1.5, m_power=0.5, distance_power=1.0):
         for V in [sphere_heads(500, k, rng)]
     ]
     for x, samples, along, claimed in (
-        (sizes, in_sizes, "m", {"equals": -m_power}),
-        (distances, near, "dist", {"equals": distance_power}),
+        (sizes, in_sizes, "m", {"equals": -m_power, "margin": SHARP}),
+        (distances, near, "dist", {"equals": distance_power, "margin": SHARP}),
         (RANKS, in_ranks, "k", {"at_most": k_power}),
     ):
         of = "left side over ||W*||" if along == "k" else "left side"
@@ -303,6 +295,14 @@ def lemma4(budget, rng, *, k_power=1.5, m_power=0.5):
             name=f"law of ||f_i||^2 at m = k + {extra}, where it has no mean",
             setting={"k": 3, "m": 3 + extra},
         )
+    W, sizes = sphere_heads(50, 4, rng), [10**3, 10**7, 10**11]
+    samples = [
+        [draw(_norms(W, 0.5, "equal"), m, 4) for _ in range(budget(100, 400, 2000))] for m in sizes
+    ]
+    yield Exponent(
+        sizes, samples, equals=-m_power, margin=SHARP, rng=rng, along="m", of="||F||_F",
+        name="||F||_F in m",
+    )  # fmt: skip
     yield from in_m(lambda left: left, 2, m_power, rng, budget(60, 250, 1000))
     smallest = _relative_errors(1000, 6, 1, rng).min()
     yield Fact(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
@@ -36,8 +37,8 @@ def _excess(step, m, d, distance, powers, bias: Array | float = 0.0):
     return left / (k**k_power * d**d_power / (rn * m) ** size_power * distance)
 
 
-def _along_clients(budget, rng, split, powers, *, centred=False):
-    """Return tables of Lemma 5's constant along rn at fixed m, and along m = sqrt(rn)."""
+def _along_clients(budget, rng, label, powers, *, split=False, centred=False):
+    """Yield Lemma 5's constant along rn at fixed m, and along m = sqrt(rn): bounded in both."""
 
     def one(rn, m, d, k, distance, angles):
         W, (C, Phi) = sphere_heads(rn, k, rng), tilt(k, distance, angles)
@@ -48,32 +49,20 @@ def _along_clients(budget, rng, split, powers, *, centred=False):
             bias[: len(blocks)] = blocks
         return _excess(step, m, d, distance, powers, bias)
 
-    short, long = [], []
-    for place, (m, d, k) in enumerate(_FIXED_M[: budget(2, 7)]):
-        distance, angles = _TILTS[place % len(_TILTS)]
-        base = {"m": m, "d": d, "k": k, "distance": distance, "angles": angles}
-        if place in budget((), (0, 2)):
-            long += cells(base, rn=[100, 1700, 30_000])
-        else:
-            short += cells(base, rn=[100, 550, 3000])
-    fixed = table(short, one, budget(500, 1600, 5000))
-    if long:
-        fixed = pd.concat([fixed, table(long, one, budget(0, 600, 2000))])
+    names = ["m", "d", "k", "distance", "angles"]
+    sizes = zip(_FIXED_M[: budget(2, 7)], cycle(_TILTS))
+    settings = [dict(zip(names, (*size, *tilted), strict=True)) for size, tilted in sizes]
+    far = [settings[place] for place in budget((), (0, 2))]
+    near = [setting for setting in settings if setting not in far]
+    fixed = [table(cells(each, rn=[100, 550, 3000]), one, budget(500, 1600, 5000)) for each in near]
+    fixed += [table(cells(each, rn=[100, 1700, 30_000]), one, budget(0, 600, 2000)) for each in far]
     path = [
         {"rn": rn, "m": int(np.sqrt(rn)), "d": 4, "k": 1, "distance": 0.5, "angles": "equal"}
         for rn in budget([400, 2500, 10_000], [400, 3600, 32_400])
     ]
-    return fixed, table(path, one, budget(250, 500, 3000))
-
-
-_LINE = ["m", "d", "k", "distance", "angles"]
-
-
-def _in_clients(tables, label, rng):
-    """Yield the constant on both tables of _along_clients, which has to stay bounded in rn."""
-    fixed, path = tables
-    yield Constant(fixed, ["rn"], by=_LINE, name="fixed m", rng=rng, label=label)
-    yield Constant(path, ["rn"], name="m = sqrt(rn)", rng=rng, label=label)
+    along = table(path, one, budget(250, 500, 3000))
+    yield Constant(pd.concat(fixed), ["rn"], by=names, name="fixed m", rng=rng, label=label)
+    yield Constant(along, ["rn"], name="m = sqrt(rn)", rng=rng, label=label)
 
 
 def _means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
@@ -116,7 +105,7 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     """
     split, powers = batches == "split", (k_power, d_power, size_power)
     label = "c that Lemma 5 needs"
-    yield from _in_clients(_along_clients(budget, rng, split, powers), label, rng)
+    yield from _along_clients(budget, rng, label, powers, split=split)
 
     def sampled(rn, m, d, k, design):
         truth, B = instance(rn, d, k, rng, distance=0.5, design=design)
@@ -167,16 +156,18 @@ def _first_gains(budget, rng):
     """Yield by how much a first round gains on one batch and on two, with rn = 1000."""
     m, k = 6, 2
     for batches, name in (("gram", "one batch"), ("gram_split", "two batches")):
-        gains = []
-        for _ in range(budget(10, 40)):
-            truth = lr.SharedRepresentation.random(n=1000, d=20, k=k, rng=rng)
-            trace = lr.fedrep(truth, m=m, rounds=1, start=0.05, batches=batches, rng=rng)
-            before, after = trace["distance"]
-            step = float(step_size_limit(truth.sigma_max())) * truth.sigma_min() ** 2
-            gains.append((1.0 - after / before) / step)
-        share = float(np.mean(gains))
-        yield Fact(f"(1 - dist_1/dist_0)/(eta sigma_min^2) on {name}, rn = 1000", share)
+        share = np.mean([_gain(m, k, batches, rng) for _ in range(budget(10, 40))])
+        yield Fact(f"(1 - dist_1/dist_0)/(eta sigma_min^2) on {name}, rn = 1000", float(share))
     yield Fact("1 - k/m there", 1.0 - k / m)
+
+
+def _gain(m, k, batches, rng):
+    truth = lr.SharedRepresentation.random(n=1000, d=20, k=k, rng=rng)
+    trace = lr.fedrep(truth, m=m, rounds=1, start=0.05, batches=batches, rng=rng)
+    before, after = trace["distance"]
+    return (1.0 - after / before) / (
+        float(step_size_limit(truth.sigma_max())) * truth.sigma_min() ** 2
+    )
 
 
 lemma5.corrected(
@@ -207,8 +198,8 @@ lemma5.corrected(
 )
 def lemma5_same_batch(budget, rng, *, share=1.0):
     """Compare the summands' means with the formula; follow the constant once it is taken off."""
-    tables = _along_clients(budget, rng, False, (1.0, 0.5, 0.5), centred=True)
-    yield from _in_clients(tables, "c needed beside the mean", rng)
+    label = "c needed beside the mean"
+    yield from _along_clients(budget, rng, label, (1.0, 0.5, 0.5), centred=True)
     for k, m in ((1, 16), (4, 24)):
         C, Phi = tilt(k, 0.5)
         # W with W'W = rn I stands for heads uniform on their sphere.

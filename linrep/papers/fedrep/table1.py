@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from linrep.claims import Cases, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
+from linrep.papers.fedrep._common import read_as
 
 #: Clients and classes per client: three of CIFAR10, two of CIFAR100, Sent140, FEMNIST.
 COLUMNS = ((100, 2), (100, 5), (1000, 2), (100, 5), (100, 20), (183, 2), (150, 3))
@@ -120,9 +121,5 @@ def partition(budget, rng, *, classes=(25, 5)):
         )
         for S in classes
     ]
-    if len(parts) == 1:
-        yield from parts
-        return
-    yield Readings(
-        parts, name="partition", phrase="(100, 25)", printed_elsewhere={"S = 5": "Table 1"}
-    )
+    elsewhere = {"S = 5": "Table 1"}
+    yield read_as(parts, name="partition", phrase="(100, 25)", printed_elsewhere=elsewhere)

@@ -23,13 +23,7 @@ from linrep.claims import (
     statement,
 )
 from linrep.claims.evidence import PROVED
-from linrep.papers.fedrep._common import (
-    ASSUMPTIONS,
-    DESIGNS,
-    DIVERSE,
-    NORMAL,
-    NORMALIZED,
-)
+from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, DIVERSE, NORMAL, NORMALIZED
 from linrep.papers.fedrep.counterexamples import init_remark as signs_in_r3
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.problems.subspace import distance, random_frame
@@ -133,12 +127,7 @@ def theorem2(budget, rng, *, power=1.0):
     skewed = _measured(_skewed_heads(budget), budget(1.2e7, 1e9, 2e10), runs, power, rng)
     constants = [
         Constant(
-            rows,
-            variables,
-            quantile=0.5,
-            rng=rng,
-            name=name,
-            label="median of distance over bound",
+            rows, variables, quantile=0.5, rng=rng, name=name, label="median of distance over bound"
         )
         for rows, variables, name in (
             (table, COLUMNS[:4], "one constant"),

@@ -12,7 +12,7 @@ from scipy.linalg import null_space
 from scipy.stats import chi2, norm
 
 from linrep.claims import everywhere
-from linrep.papers.fedrep import head_cost, table1
+from linrep.papers.fedrep import eq85, head_cost, lemma2, table1
 from linrep.papers.fedrep.eq48_to_50 import net
 
 RNG_SEED = 0
@@ -400,6 +400,23 @@ def test_lemma4_probability(rng):
         assert np.mean(values < np.sqrt(m) - np.sqrt(k) - t) <= np.exp(-(t**2) / 2.0)
 
 
+def test_fedhelps(rng):
+    for n, d, k in ((2, 3, 1), (4, 7, 2), (6, 9, 3), (1, 5, 1)):
+        unknowns = n * k + k * (d - k)
+        W, B = rng.standard_normal((n, k)), frame(d, k, rng)
+        ranks = []
+        for m in range(d + 1):
+            X = rng.standard_normal((n, m, d))
+            # <x_ij, B w_i> changes by <x_ij, B dw_i> + <x_ij, dB w_i>.
+            heads = [np.kron(np.eye(n)[i], X[i] @ B) for i in range(n)]
+            frames = [np.kron(X[i], W[i]) for i in range(n)]
+            slope = np.hstack([np.vstack(heads), np.vstack(frames)])
+            ranks.append(np.linalg.matrix_rank(slope) if m else 0)
+            assert ranks[-1] <= min(n * m, unknowns)
+        assert ranks[-1] == unknowns  # with d samples each
+        assert unknowns / n >= k * d / n or n < k
+
+
 def test_lemma5_eq48(rng):
     for n, m, d, k in SHAPES:
         at = Round(n, m, d, k, rng)
@@ -703,3 +720,22 @@ def test_table1_top():
     ranks = 1 + (table > own).sum(axis=0)
     assert ranks.tolist() == [2, 1, 1, 2, 2, 1, 1]
     assert (table.max(axis=0) - own).tolist() == [209, 0, 0, 19, 24, 0, 0]
+
+
+def test_what_is_not_sharp(rng):
+    """The constants of the findings' last section."""
+    assert all(left <= right for left, right, _ in eq85._conclusion(Fraction(1, 6), Fraction(2, 3)))
+    rows = list(lemma2._exponents(12.0, None, 1.0, 121.0, 120.0))
+    assert all(left <= right + 1e-9 for name, left, right, _ in rows if name == "(32)")
+    angle = 2.0 * np.arcsin(0.125)
+    for _ in range(200):
+        M = rng.standard_normal((2, 2)) @ np.diag([1.0, rng.uniform()])
+        assert norm2(M) * np.cos(2.0 * angle) <= (net(2, rng) @ M @ net(2, rng).T).max() + 1e-12
+    assert 1.0 / np.cos(2.0 * angle) < 1.141
+    for _ in range(200):
+        W, angles = rng.standard_normal((4, 2)), rng.uniform(0.0, np.pi / 2, 2)
+        sines, ratio = np.sin(angles), rng.uniform(0.0, 1.0)
+        F = rng.standard_normal((4, 2))
+        F *= ratio * norm2(W) * sines.max() / norm2(F)
+        lowest = least(W) ** 2 * (1.0 - sines.max() ** 2) - ratio * norm2(W) ** 2
+        assert least(W * np.cos(angles) - F) ** 2 >= lowest - 1e-9
