@@ -28,7 +28,6 @@ from linrep.theory._clients import require_gaussian
 
 Values = NDArray[np.float64]
 STARTS = ("moments", "truncated")
-SAMPLES = 1_000_000
 _TRUNCATION = 36.0  # as linrep.truncated_start by default
 _CLOSE = 1e-9  # relative distance from the ends of the interval of s
 
@@ -58,7 +57,7 @@ def spectral_start(
     *,
     m: int,
     kind: str = "moments",
-    samples: int = SAMPLES,
+    repetitions: int = 1,
     rng: RNGLike = None,
 ) -> SpectralLimit:
     """Return the limit of a spectral start as d and the number of clients grow together.
@@ -71,8 +70,10 @@ def spectral_start(
         Samples of each of its n clients.
     kind : {"moments", "truncated"}
         :func:`linrep.moments_start` or :func:`linrep.truncated_start`.
-    samples : int, default 1000000
-        At least so many samples are drawn for the truncated start's law of labels.
+    repetitions : int, default 1
+        How often each client's labels are drawn for their law. With one, the largest weights are
+        those that n clients have, and what is returned is the prediction for this n, random like
+        the run's own labels; with many it is the limit of many clients with such heads.
     rng : optional
         Anything `numpy.random.default_rng` takes.
 
@@ -88,23 +89,22 @@ def spectral_start(
     Notes
     -----
     The moments start weighs a sample by its squared label, which has no bound: with d/(nm) fixed
-    and n growing, the largest labels take over, and the distance goes to 1. What is returned is for
-    the n at hand, from one draw of nm labels, and random itself. Hence n m has to grow like
-    d log(nm): the logarithm of FedRep's Theorem 2 cannot be left out for this start. The truncated
-    start has a limit.
+    and n growing, the largest labels take over, and the distance goes to 1. Hence n m has to grow
+    like d log(nm): the logarithm of FedRep's Theorem 2 cannot be left out for this start. The
+    truncated start's weights are bounded, and it has a limit; but labels of six root mean squares
+    are so rare that a few hundred clients do not see it.
     """
     require_gaussian(truth, "the limit")
     m = check.integer("m", m, minimum=1)
-    samples = check.integer("samples", samples, minimum=1)
+    repetitions = check.integer("repetitions", repetitions, minimum=1)
     rng = generator(rng)
     check.choice("kind", kind, STARTS)
     n, k = truth.n, truth.k
+    Z, y = _draw(truth, repetitions, m, rng)
     if kind == "moments":
-        Z, y = _draw(truth, 1, m, rng)
-        weights, factors = y.ravel() ** 2, (y[:, :, None] * Z).reshape(n * m, k)
+        weights, factors = y.ravel() ** 2, (y[:, :, None] * Z).reshape(-1, k)
         ratio = (truth.d - k) / (n * m)
     else:
-        Z, y = _draw(truth, -(-samples // (n * m)), m, rng)
         mean_square = np.mean(np.sum(truth.W**2, axis=1)) + truth.noise**2
         y = np.where(y**2 <= _TRUNCATION * mean_square, y, 0.0)
         weights = np.einsum("im,im->i", y, y) / m**2
