@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -219,7 +220,7 @@ def anil(
     rounds = check.integer("rounds", rounds, minimum=0)
     particles = check.integer("particles", particles, minimum=1)
     rng = generator(rng)
-    C, E = _start(truth, m, check.real("start", start, minimum=0.0, maximum=1.0), rng)
+    C, E = _start(truth, m, start, rng)
     true_heads = _repeated(truth.W, particles)
     scale, head = np.eye(k) / np.sqrt(alpha), np.zeros(k)  # B = Q scale
     states = [E]
@@ -327,15 +328,14 @@ def advance(
     C, E, R : ndarray, shape (k, k)
         R upper triangular.
     """
-    C = check.array("C", C, (None, None))
-    E = check.array("E", E, C.shape)
-    A = check.array("inside", inside, C.shape)
-    X = check.array("outside", outside, C.shape)
-    N = check.array("fluctuation", fluctuation, C.shape)
-    K = A - C @ X
-    left = K.T @ E @ K + N
-    top = C.T @ A + outside_gram(C, E) @ X
-    R = np.linalg.cholesky(top.T @ top + left).T
+    inner = check.array("C", C, (None, None))
+    A = check.array("inside", inside, inner.shape)
+    X = check.array("outside", outside, inner.shape)
+    K = A - inner @ X
+    left = K.T @ check.array("E", E, inner.shape) @ K
+    left = left + check.array("fluctuation", fluctuation, inner.shape)
+    top = inner.T @ A + outside_gram(C, E) @ X
+    R = np.linalg.cholesky(top.T @ top + left).T.astype(float)
     inverse = np.linalg.inv(R)
     left = inverse.T @ left @ inverse
     return (top @ inverse).T, (left + left.T) / 2.0, R
@@ -360,12 +360,14 @@ def same_gradient(
     noise : float, default 0
         Standard deviation of the labels' noise.
     """
-    W, q = _residuals(W, P, noise)
-    n, k = W.shape
+    heads, q = _residuals(W, P, noise)
+    n, k = heads.shape
     m = check.integer("m", m, minimum=k + 2)
-    C = check.array("C", C, (k, k))
-    power = C @ ((W * q[:, None]).T @ W / n) @ C.T + np.mean(q**2) / (m - k - 1.0) * np.eye(k)
-    outside = -(1.0 - k / m) * (W.T @ W / n) @ C.T
+    inner = check.array("C", C, (k, k))
+    power = inner @ ((heads * q[:, None]).T @ heads / n) @ inner.T + np.mean(q**2) / (
+        m - k - 1.0
+    ) * np.eye(k)
+    outside = -(1.0 - k / m) * (heads.T @ heads / n) @ inner.T
     return Gradient(np.zeros((k, k)), outside, (m - k) / m**2 * power)
 
 
@@ -387,17 +389,17 @@ def split_gradient(
     m : int
         At least k + 4: with fewer samples errors have no fourth moment.
     """
-    W, q = _residuals(W, P, noise)
-    n, k = W.shape
+    heads, q = _residuals(W, P, noise)
+    n, k = heads.shape
     m = check.integer("m", m, minimum=k + 4)
-    C = check.array("C", C, (k, k))
+    inner = check.array("C", C, (k, k))
     nu = m - k
     a = 1.0 / (nu - 1.0)
     b = (m - 1.0) / (nu * (nu - 1.0) * (nu - 3.0))
     t = (k * (nu - 2.0) + 2.0) / (nu * (nu - 1.0) * (nu - 3.0))
-    power = (1.0 + k * a) * (C @ ((W * q[:, None]).T @ W / n) @ C.T)
+    power = (1.0 + k * a) * (inner @ ((heads * q[:, None]).T @ heads / n) @ inner.T)
     power += np.mean(q**2) * (a + t + 2.0 * b) * np.eye(k)
-    return Gradient(np.mean(q) * a * np.eye(k), -(W.T @ W / n) @ C.T, power / m)
+    return Gradient(np.mean(q) * a * np.eye(k), -(heads.T @ heads / n) @ inner.T, power / m)
 
 
 def _residuals(W, P, noise):
@@ -463,8 +465,12 @@ def _start(truth, m, start, rng):
         if np.abs(C @ C.T + E - np.eye(k)).max() > 1e-8:
             raise ValueError("start must be a pair (C, E) with E = I - CC'")
         return C, E
-    cosine = np.sqrt(squared_cosine("start", start))
-    return cosine * np.eye(k), float(start) ** 2 * np.eye(k)
+    if not isinstance(start, Real):
+        raise TypeError(
+            f"start must be a distance, a name or a pair (C, E), got {type(start).__name__}"
+        )
+    sine = check.real("start", start, minimum=0.0, maximum=1.0)
+    return np.sqrt(squared_cosine("start", sine)) * np.eye(k), sine**2 * np.eye(k)
 
 
 def _curve(states, C):
