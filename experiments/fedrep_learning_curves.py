@@ -27,10 +27,6 @@ from linrep.theory import fedrep as theory
 from linrep.theory.asymptotics import isotropic
 
 CURVE = {"part": "curve", "n": 100, "d": 20, "k": 2, "m": 10, "start": 0.5, "step": 0.25}
-#: Near the truth, with heads of equal norm: the standard deviation of a run is known.
-NEAR = {"part": "known", "n": 1000, "d": 1000, "k": 2, "m": 10, "start": 0.01, "step": 0.5}
-#: From afar, with normal heads; the step is in units of their largest curvature.
-FAR = {**NEAR, "part": "measured", "start": 0.7}
 LIMIT = 4.0  # standard deviations of a single run
 
 
@@ -42,38 +38,51 @@ def setting(common, **changed):
     )
 
 
-def settings():
-    """Return the settings at which runs are compared with the limit."""
-    both = [setting(NEAR, n=n, d=n) for n in (20, 50, 100, 300, 3000, 50000)]
-    both += [setting(NEAR, d=d) for d in (100, 500, 2000, 4000)]
-    both += [setting(NEAR, k=k, m=k + 8) for k in (1, 4, 8)]
-    both += [setting(NEAR, step=step) for step in (0.25, 1.0)]
-    both += [setting(NEAR, m=m) for m in (4, 5, 40)]
-    both += [setting(FAR, n=n, d=n) for n in (50, 300, 20000)]
-    both += [setting(FAR, d=d) for d in (100, 4000)]
-    both += [setting(FAR, k=k, m=k + 8) for k in (1, 8)]
-    both += [setting(FAR, noise=noise) for noise in (0.3, 1.0)]
-    both += [setting(FAR, participation=r) for r in (0.5, 0.1)]
-    both += [setting(FAR, batches="split"), setting(FAR, batches="split", noise=0.5)]
-    both += [setting(FAR, local_steps=tau) for tau in (1, 5)]
-    both += [setting(FAR, start=start) for start in (0.3, 0.95)]
-    both += [setting(FAR, start="truncated", n=400, d=d) for d in (40, 200)]
-    outside = FAR | {"part": "outside"}
-    both += [setting(outside, n=20, d=10, participation=r) for r in (0.1, 0.5)]
-    both += [setting(outside, n=200, d=d, design="rademacher") for d in (4, 50, 200)]
-    return both
+def settings(n):
+    """Return the settings at which runs are compared with the limit.
+
+    Near the truth, with heads of equal norm, the standard deviation of a run is known; from afar,
+    with normal heads and the step in units of their largest curvature, it is measured.
+    """
+
+    def of(share):
+        return max(round(share * n), 1)
+
+    near = {"part": "known", "n": n, "d": n, "k": 2, "m": 10, "start": 0.01, "step": 0.5}
+    far = {**near, "part": "measured", "start": 0.7}
+    outside = {**far, "part": "outside"}
+    return [
+        *(setting(near, n=of(x), d=of(x)) for x in (0.02, 0.05, 0.1, 0.3, 3, 50)),
+        *(setting(near, d=of(x)) for x in (0.1, 0.5, 2, 4)),
+        *(setting(near, k=k, m=k + 8) for k in (1, 4, 8)),
+        *(setting(near, step=step) for step in (0.25, 1.0)),
+        *(setting(near, m=m) for m in (4, 5, 40)),
+        *(setting(far, n=of(x), d=of(x)) for x in (0.05, 0.3, 20)),
+        *(setting(far, d=of(x)) for x in (0.1, 4)),
+        *(setting(far, k=k, m=k + 8) for k in (1, 8)),
+        *(setting(far, noise=noise) for noise in (0.3, 1.0)),
+        *(setting(far, participation=r) for r in (0.5, 0.1)),
+        setting(far, batches="split"),
+        setting(far, batches="split", noise=0.5),
+        *(setting(far, local_steps=tau) for tau in (1, 5)),
+        *(setting(far, start=start) for start in (0.3, 0.95)),
+        *(setting(far, start="truncated", n=of(0.4), d=of(x)) for x in (0.04, 0.2)),
+        *(setting(outside, n=of(0.02), d=of(0.01), participation=r) for r in (0.1, 0.5)),
+        *(setting(outside, n=of(0.2), d=d, design="rademacher") for d in (4, of(0.05), of(0.2))),
+    ]
 
 
 @dataclass(frozen=True)
 class LearningCurves(Sizes):
     """How far runs are followed."""
 
+    n: int = size(1000, "Clients and dimensions where neither is varied.", minimum=400)
     rounds: int = size(20, "Rounds after which runs are compared with the limit.", quick=10)
     curve: int = size(110, "Rounds of the curves.", quick=30)
 
 
 def cells(sizes):
-    return Grid.of([CURVE, *settings()])
+    return Grid.of([CURVE, *settings(sizes.n)])
 
 
 def heads(cell, rng):
@@ -149,18 +158,18 @@ def replicate(cell, rng, **sizes):
     return pd.DataFrame({"round": [chosen.rounds], "sine": [found], "limit": [expected]})
 
 
-def deviations(rows):
+def deviations(rows, sizes):
     """Return for each setting the mean of log(sine/limit), and a single run's deviation."""
     lines = []
-    for cell in settings():
+    for cell in settings(sizes.n):
         own = rows[rows["label"] == cell["label"]]
         own = own[own["part"] == cell["part"]]
         logs = np.log(own["sine"] / own["limit"])
         measured = float(logs.std(ddof=1))
         known = measured
         if cell["part"] == "known":
-            sizes = (cell["n"], cell["d"], cell["k"], cell["m"], cell["step"])
-            known = isotropic.fluctuation(*sizes, rounds=int(own["round"].iloc[0]))
+            numbers = (cell["n"], cell["d"], cell["k"], cell["m"], cell["step"])
+            known = isotropic.fluctuation(*numbers, rounds=int(own["round"].iloc[0]))
         mean, low, high = map(float, mean_interval(logs))
         lines.append((cell["part"], cell["label"], mean, low, high, measured, known))
     names = ["part", "setting", "difference", "low", "high", "measured sd", "sd"]
@@ -173,7 +182,7 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 5.6))
     left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.1))
     _draw_curves(left, rows[rows["part"] == "curve"], sizes.curve)
-    _draw_deviations(right, deviations(rows))
+    _draw_deviations(right, deviations(rows, sizes))
     return figure
 
 
@@ -218,18 +227,18 @@ def _draw_deviations(ax, table):
 
 def summary(rows, sizes):
     """Mean log ratio of runs and limit, its interval, and the deviation of a single run."""
-    table = deviations(rows)
+    table = deviations(rows, sizes)
     return table.set_index(["part", "setting"])
 
 
 def caption(rows, replicates, sizes):
     return f"""
-        FedRep with exact heads, or {" and ".join(("1", "5"))} head steps, on fresh Gaussian
+        FedRep with exact heads, or 1 and 5 head steps, on fresh Gaussian
         batches, {replicates} replicates. Left: heads of norm √k in all directions alike, η = 1/4;
         no parameter is fitted. Right: mean and 95 % interval of log(run/limit) after
         {sizes.rounds} rounds, over the standard deviation of a single run; shaded ±{LIMIT:g}. Blue:
-        n = d = 1000, k = 2, m = 10, heads as on the left, η = 1/2, start at distance 0.01, but for
-        what a line says. Green: normal heads, η = 1/(2λ_max), start at distance 0.7. Red: few
+        n = d = {sizes.n}, k = 2, m = 10, heads as on the left, η = 1/2, start at distance 0.01, but
+        for what a line says. Green: normal heads, η = 1/(2λ_max), start at distance 0.7. Red: few
         participants, and covariates that are signs.
     """
 
