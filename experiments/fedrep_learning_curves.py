@@ -117,6 +117,7 @@ def limit(cell, truth, rounds, rng):
         participation=cell.get("participation", 1.0),
         batches=cell.get("batches", "same"),
         local_steps=cell.get("local_steps"),
+        particles=10 * truth.n,
         rng=rng,
     )
     return np.sqrt(curve.squared_chordal / truth.k)

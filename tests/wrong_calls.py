@@ -211,7 +211,7 @@ OWN = {
         "C": np.sqrt(0.75) * np.eye(2), "E": 0.25 * np.eye(2), "P": 0.25 * np.eye(2),
         "inside": np.eye(2), "outside": 0.1 * np.eye(2), "fluctuation": 0.01 * np.eye(2), "m": 8,
         "inner_step_size": 0.5, "step_size": 0.1, "rounds": 2, "start": 0.5, "particles": 20,
-        "gamma": 1.0, "step": 0.2, "kurtosis": 3.0, "noise": 0.1,
+        "gamma": 1.0, "step": 0.2, "kurtosis": 3.0, "noise": 0.1, "goal": 0.1,
     },
     "theory.flute.Spectrum": {"singular_values": [3.0, 2.0, 0.5], "truth": LOW_RANK},
     "theory.flute_lift.lower": {"Theta": flute_lift.lift(LOW_RANK, *PAIR)},

@@ -236,3 +236,13 @@ def test_what_has_no_limit_is_refused():
     other = lr.SharedRepresentation(np.eye(4)[:, :2], truth.W, design="uniform")
     with complaint(ValueError, "gaussian"):
         asymptotics.fedrep(other, m=9, **options)
+
+
+def test_samples_that_are_enough_are_as_few_as_can_be():
+    settings = {"start": 0.5, "goal": 0.01, "rounds": 30}
+    found = isotropic.sufficient_samples(2, 8.0, 0.4, **settings)
+    for m, enough in ((int(found), False), (int(found) + 1, True)):
+        last = isotropic.distances(2, m, 8.0, 0.4, start=0.5, rounds=30)[-1]
+        assert (last <= 0.01) == enough
+    assert isotropic.sufficient_samples(2, 8.0, 0.01, **settings) == np.inf
+    assert isotropic.sufficient_samples(2, 0.0, 1.0, **settings) == 4.0

@@ -19,6 +19,7 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 
 Values = NDArray[np.float64]
+_MANY = 10**9  # samples per client: as good as infinitely many
 
 
 class BestStep(NamedTuple):
@@ -202,6 +203,53 @@ def distances(
         e = s * (1.0 - a * mu * c) ** 2 + scale * (c * (kappa * s + snr) + head_error)
         squares[t + 1] = e / (e + c * (1.0 + a * mu * s) ** 2)
     return np.sqrt(squares)
+
+
+def sufficient_samples(
+    k: int,
+    gamma: float,
+    step: float,
+    *,
+    start: float,
+    goal: float,
+    rounds: int,
+    noise: float = 0.0,
+    kurtosis: float | None = None,
+) -> float:
+    """Return the samples per client and round with which the limit reaches a distance in time.
+
+    Parameters
+    ----------
+    k, gamma, step, noise, kurtosis
+        As for :func:`distances`.
+    start, goal : float
+        Distances, goal below start.
+    rounds : int
+
+    Returns
+    -------
+    float
+        Where the last distance as a function of m, interpolated between whole numbers on
+        logarithmic axes, crosses the goal; at least k + 2. Infinite where no m is enough.
+    """
+    start = check.real("start", start, above=0.0, maximum=1.0)
+    goal = check.real("goal", goal, above=0.0, below=start)
+    few = check.integer("k", k, minimum=1) + 2
+
+    def excess(m):
+        options = {"start": start, "rounds": rounds, "noise": noise, "kurtosis": kurtosis}
+        return float(np.log(distances(k, m, gamma, step, **options)[-1] / goal))
+
+    if excess(few) <= 0.0:
+        return float(few)
+    many = _MANY
+    if excess(many) > 0.0:
+        return np.inf
+    while many - few > 1:
+        middle = (few + many) // 2
+        few, many = (few, middle) if excess(middle) <= 0.0 else (middle, many)
+    above, below = excess(few), excess(many)
+    return float(few * (many / few) ** (above / (above - below)))
 
 
 def fluctuation(n: int, d: int, k: int, m: int, step: float, *, rounds: int = 1) -> float:
