@@ -237,8 +237,10 @@ def sufficient_samples(
     few = check.integer("k", k, minimum=1) + 2
 
     def excess(m):
-        options = {"start": start, "rounds": rounds, "noise": noise, "kurtosis": kurtosis}
-        return float(np.log(distances(k, m, gamma, step, **options)[-1] / goal))
+        curve = distances(
+            k, m, gamma, step, start=start, rounds=rounds, noise=noise, kurtosis=kurtosis
+        )
+        return float(np.log(curve[-1] / goal))
 
     if excess(few) <= 0.0:
         return float(few)
