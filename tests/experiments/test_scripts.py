@@ -10,8 +10,9 @@ import pytest
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
-from linrep.figures import experiment, plotting, record, reproduction
-from linrep.figures.experiment import make_figure, run_rows
+from linrep.figures import drawing, experiment, plotting, record, reproduction
+from linrep.figures.computing import run_rows
+from linrep.figures.drawing import make_figure
 from tests.experiments.tiny import TINY
 from tests.tools import complaint
 
@@ -39,7 +40,7 @@ def test_script_draws_a_miniature(name, tmp_path):
             drawn.manifest,
             drawn.manifest["result"],
             kept=(kept := pd.read_parquet(stored)),
-            new_kept=experiment.kept_rows(item, drawn.rows),
+            new_kept=drawing.kept_rows(item, drawn.rows),
             again=item.at(quick=True).summary(kept),
         )
         assert set(found["outcome"]) == {record.SAME}
