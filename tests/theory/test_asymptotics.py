@@ -246,3 +246,33 @@ def test_samples_that_are_enough_are_as_few_as_can_be():
         assert (last <= 0.01) == enough
     assert isotropic.sufficient_samples(2, 8.0, 0.01, **settings) == np.inf
     assert isotropic.sufficient_samples(2, 0.0, 1.0, **settings) == 4.0
+
+
+def test_the_curve_of_a_run_takes_its_settings():
+    truth = truth_of(0, 200, 100, 2)
+    options = {"m": 8, "step_size": 0.3, "start": 0.6, "participation": 0.5}
+    curve = asymptotics.fedrep(truth, rounds=4, **options)
+    run = lr.fedrep(truth, rounds=4, batches="gram", rng=0, **options)
+    close(asymptotics.of_run(truth, run.settings).distance, curve.distance, 0.0)
+    summed = options | {"step_size": 0.3 / 100, "normalization": "published"}
+    run = lr.fedrep(truth, rounds=4, batches="gram", rng=0, **summed)
+    close(asymptotics.of_run(truth, run.settings).distance, curve.distance, 1e-12)
+    axes = run.plot(beside={"limit": curve.distance})
+    assert [line.get_label() for line in axes.lines] == ["FedRep", "limit"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"batches": "fixed"}, "batches"),
+        ({"start": "random"}, "start must be given"),
+        ({"orthonormal": False}, "QR"),
+    ],
+)
+def test_a_run_without_a_limit_has_no_curve(options, words):
+    truth = lr.SharedRepresentation.random(n=20, d=10, k=2, rng=0)
+    run = lr.fedrep(truth, m=6, rounds=1, rng=0, **options)
+    with complaint(ValueError, words):
+        asymptotics.of_run(truth, run.settings)
+    with complaint(ValueError, "settings must be those of a run of FedRep"):
+        asymptotics.of_run(truth, lr.local_only(truth.draw(5, rng=0)).settings)

@@ -5,5 +5,6 @@ from .learning_curves import Curve as Curve
 from .learning_curves import anil as anil
 from .learning_curves import contraction as contraction
 from .learning_curves import fedrep as fedrep
+from .learning_curves import of_run as of_run
 from .starts import SpectralLimit as SpectralLimit
 from .starts import spectral_start as spectral_start

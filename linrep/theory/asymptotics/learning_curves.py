@@ -10,10 +10,10 @@ angles. docs/learning-curves.md derives it; docs/gram.md is the law of a batch f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,11 +24,14 @@ from linrep.problems.random import RNGLike, generator
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory._clients import require_gaussian
 from linrep.theory._numbers import squared_cosine
-from linrep.theory.asymptotics.starts import spectral_start
+from linrep.theory.asymptotics.starts import STARTS, spectral_start
 from linrep.theory.fedrep_limits import BATCHES
 
 Values = NDArray[np.float64]
 PARTICLES = 20_000
+#: By what :func:`linrep.fedrep` calls them.
+_BATCHES = {"fresh": "same", "gram": "same", "split": "split", "gram_split": "split"}
+_SETTINGS = {"batches", "head_step_size", "local_steps", "normalization", "orthonormal"}
 
 
 class Curve(NamedTuple):
@@ -175,6 +178,76 @@ def fedrep(
         ]
         states.append(E)
     return _curve(states, C)
+
+
+def of_run(
+    truth: SharedRepresentation,
+    settings: Mapping[str, Any],
+    *,
+    rounds: int | None = None,
+    start: float | str | tuple[ArrayLike, ArrayLike] | None = None,
+    particles: int = PARTICLES,
+    rng: RNGLike = None,
+) -> Curve:
+    """Return the learning curve that belongs to a run of FedRep.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+        What the run was on.
+    settings : mapping
+        Of its trace.
+    rounds : int, optional
+        By default as many as the run was given.
+    start : float, "moments", "truncated" or pair (C, E), optional
+        By default the run's, if that is a distance or one of these two. For another, such as
+        "random", the trace's first distance is a choice, which takes all angles for equal.
+    particles, rng
+        As for :func:`fedrep`.
+
+    Returns
+    -------
+    Curve
+
+    Raises
+    ------
+    ValueError, TypeError
+        If the run is not one of FedRep on fresh batches, or its limit is not known.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=400, d=100, k=2, rng=0)
+    >>> run = lr.fedrep(truth, m=10, rounds=20, start=0.5, rng=1)
+    >>> curve = lr.theory.asymptotics.of_run(truth, run.settings)
+    >>> bool(abs(curve.distance[-1] / run["distance"][-1] - 1) < 0.2)
+    True
+    """
+    missing = _SETTINGS - set(settings)
+    if missing:
+        raise ValueError(f"settings must be those of a run of FedRep, {min(missing)} is missing")
+    batches = settings["batches"]
+    if batches not in _BATCHES:
+        raise ValueError(f"settings must be of batches {', '.join(_BATCHES)}, got {batches}")
+    if not settings["orthonormal"]:
+        raise ValueError("settings must be of rounds with a QR factorization")
+    start = settings["start"] if start is None else start
+    if isinstance(start, str) and start not in STARTS:
+        raise ValueError(f"start must be given: where {start!r} leads has no limit")
+    published = settings["normalization"] == "published"
+    return fedrep(
+        truth,
+        m=settings["m"],
+        step_size=settings["step_size"] * (settings["participants"] if published else 1),
+        rounds=settings["rounds"] if rounds is None else rounds,
+        start=start,
+        participation=settings["participation"],
+        batches=_BATCHES[batches],
+        local_steps=settings["local_steps"],
+        head_step_size=settings["head_step_size"],
+        particles=particles,
+        rng=rng,
+    )
 
 
 def anil(
