@@ -26,8 +26,10 @@ from linrep.figures.summaries import crossings, exponents
 from linrep.problems.subspace import frame_at_distance
 from linrep.stats import proportion_interval
 from linrep.sweeps import Grid
+from linrep.theory.asymptotics import isotropic
 
 START = 0.5
+STEP = 0.25  # the theorem's, as sigma_max = 1
 FIT_FROM = 10.0  # d/(rn) from which on the second term of the bound is meant to rule
 
 
@@ -127,6 +129,14 @@ def fit(table):
     return together, apart
 
 
+def predicted(ratio, sizes):
+    """Return the smallest sufficient m in the limit of large d and n, without anything fitted."""
+    goal = START * (1.0 - STEP * (1.0 - START**2) / 2.0) ** (sizes.rounds / 2)
+    return isotropic.sufficient_samples(
+        sizes.k, ratio, STEP, start=START, goal=goal, rounds=sizes.rounds
+    )
+
+
 def draw(rows, sizes):
     from matplotlib.figure import Figure
 
@@ -189,6 +199,8 @@ def draw(rows, sizes):
             zorder=1,
             label=f"{a:.1f} + {b:.2f} $d/(rn)$",
         )
+    limit = [predicted(float(each), sizes) for each in ratio]
+    right.plot(ratio, limit, color="C3", linewidth=1.2, zorder=1, label="limit, not fitted")
     right.set(xscale="log", yscale="log", xlabel="$d/(rn)$", ylabel="smallest sufficient $m$")
     plotting.plain_log_ticks(right.yaxis)
     right.xaxis.set_major_formatter("{x:g}")
@@ -216,6 +228,10 @@ def summary(rows, sizes):
     note("exponent of {} alone", apart)
     for less, name in ((1, "m - 1"), (sizes.k, "m - k")):
         note(f"exponent of {name} in {{}}", fit(table.assign(m=table["m"] - less))[0])
+    for ratio in sorted(set(table["ratio"])):
+        lines.append(
+            (f"m in the limit, d/(rn) = {ratio:g}", predicted(ratio, sizes), *2 * [np.nan])
+        )
     for name, value in zip(("a", "b of a + b d/(rn)"), two_terms(table), strict=True):
         lines.append((name, value, np.nan, np.nan))
     # From one d to the next at the same n; the ends are those that the intervals of m leave.
@@ -236,6 +252,8 @@ def caption(rows, replicates, sizes):
     law = f""", and the power law fitted where d/(rn) ≥ {FIT_FROM:g}, with the 95 % interval of its
         exponent (least squares, HC3, the intervals of m not counted in)"""
     terms = "; grey: a constant plus a multiple of d/(rn), fitted to all points"
+    sharp = """; red: the limit as d and n grow, with which a run reaches the same distance in as
+        many rounds"""
     return f"""
         FedRep with exact heads and fresh batches, k = {sizes.k}, r = 1, heads of norm √k with κ =
         1, no noise, η = 1/4, start with all angles at distance {START}. Success: after
@@ -243,7 +261,7 @@ def caption(rows, replicates, sizes):
         the bound of Theorem 1. Left: share of successes among {replicates} replicates with exact 95
         % intervals. Right: m at which a logistic curve in log m crosses one half, with its
         profile-likelihood interval (the gap between two neighbouring m where none and then all
-        replicates succeed){law * (fit(table)[0] is not None)}{terms * bool(fitted)}.
+        replicates succeed){law * (fit(table)[0] is not None)}{terms * bool(fitted)}{sharp}.
     """
 
 

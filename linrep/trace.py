@@ -323,12 +323,22 @@ class Trace(prediction.Predictor):
         floor = np.finfo(np.float64).eps if metric == "distance" else 0.0
         return contraction_rate(values[np.isfinite(values)], confidence=confidence, floor=floor)
 
-    def plot(self, metric: str = "distance", *, ax: Axes | None = None, **line: Any) -> Axes:
+    def plot(
+        self,
+        metric: str = "distance",
+        *,
+        beside: Mapping[str, ArrayLike] | None = None,
+        ax: Axes | None = None,
+        **line: Any,
+    ) -> Axes:
         """Draw a metric against rounds on a logarithmic axis; return the matplotlib axes.
 
         Parameters
         ----------
         metric : str, default "distance"
+        beside : mapping of str to array_like, optional
+            Dashed lines by their label, such as a bound or a limit: a value for the start and for
+            each round.
         ax : Axes, optional
             Where to draw; a new figure's by default.
         **line
@@ -340,6 +350,9 @@ class Trace(prediction.Predictor):
             _, ax = plt.subplots()
         line.setdefault("label", self.algorithm)
         ax.plot(self.recorded, self[metric], **line)
+        for label, values in (beside or {}).items():
+            numbers = check.numbers(f"beside[{label!r}]", values)
+            ax.plot(np.arange(len(numbers)), numbers, linestyle="--", linewidth=1.0, label=label)
         ax.set(xlabel="round", ylabel=LABELS.get(metric, metric), yscale="log")
         ax.legend()
         return ax

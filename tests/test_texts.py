@@ -21,7 +21,7 @@ READERS = {
     "linrep.cli.text": "any text, whose control characters are escaped",
     "linrep.cli.values": "options that people type",
     "linrep.deep.readers.leaf": "tweets",
-    "linrep.figures.experiment": "JSON, whose short lists are written in a line",
+    "linrep.figures.drawing": "JSON, whose short lists are written in a line",
     "linrep.problems.reading": "files of data",
     "linrep.report.mathml": "formulas of papers",
     "linrep.report.outline": "where papers state what",

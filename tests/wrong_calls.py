@@ -26,6 +26,7 @@ ENTRIES = SIDES.observe(4, rng=0)
 BIASED = lr.BiasedRegression.random(n=6, d=4, p=2, rng=0)
 CENTRES = lr.QuadraticObjectives(RNG.standard_normal((6, 4)), clusters=[0, 0, 0, 1, 1, 1])
 FITTED = lr.fedrep(DATA, k=2, rounds=9, start="random", step_size=0.1, rng=0)
+FRESH = lr.fedrep(SHARED, m=8, rounds=2, start=0.5, rng=0)
 PREPARATION = DATA.standardized().preparation
 SPECTRUM = flute.Spectrum.of(LOW_RANK, 2)
 CHOSEN = pflmf.Setting(0.5, 2, 0.1, 1.0, 1.0)
@@ -207,6 +208,13 @@ OWN = {
     },
     "theory.flute_lift": {"truth": LOW_RANK},
     "theory.fedrep_limits": {"C": np.eye(2), "Phi": 0.1 * np.eye(2), "covariance": np.eye(2)},
+    "theory.asymptotics": {
+        "C": np.sqrt(0.75) * np.eye(2), "E": 0.25 * np.eye(2), "P": 0.25 * np.eye(2),
+        "inside": np.eye(2), "outside": 0.1 * np.eye(2), "fluctuation": 0.01 * np.eye(2), "m": 8,
+        "inner_step_size": 0.5, "step_size": 0.1, "rounds": 2, "start": 0.5, "particles": 20,
+        "gamma": 1.0, "step": 0.2, "kurtosis": 3.0, "noise": 0.1, "goal": 0.1,
+        "settings": FRESH.settings,
+    },
     "theory.flute.Spectrum": {"singular_values": [3.0, 2.0, 0.5], "truth": LOW_RANK},
     "theory.flute_lift.lower": {"Theta": flute_lift.lift(LOW_RANK, *PAIR)},
     "theory.flute_lift.product_error": {"Theta": flute_lift.lift(LOW_RANK, *PAIR)},

@@ -226,7 +226,8 @@ def apply_sizes(item, given, replicates, quick, option):
 
     Whatever is wrong with them is found here, before the first replicate of the first figure.
     """
-    from linrep.figures.experiment import list_sizes, sweep_of
+    from linrep.figures.computing import sweep_of
+    from linrep.figures.experiment import list_sizes
     from linrep.figures.reproduction import RESULTS
 
     try:
@@ -275,7 +276,8 @@ def _make(
     chosen, given, quick, check, record, workers, seed, out, replicates, caption, **_
 ):  # fmt: skip
     """Draw figures, and compare them with the record if asked to."""
-    from linrep.figures.experiment import RUNS, Failed, make_figure
+    from linrep.figures.computing import RUNS, Failed
+    from linrep.figures.drawing import make_figure
     from linrep.figures.reproduction import RECORD, RESULTS, check_figures, read_record
     from linrep.sweeps import Stopped
 

@@ -16,7 +16,8 @@ from linrep.cli.text import echo, frame, say_count
 from linrep.deep.devices import DEVICE_VARIABLE, describe, read_device
 from linrep.deep.readers import FOLDER_VARIABLE, probe
 from linrep.figures import experiment, network_runs
-from linrep.figures.experiment import data_folder, runs_in
+from linrep.figures.computing import runs_in
+from linrep.figures.experiment import data_folder
 from linrep.figures.network_runs import Table, record_of
 from linrep.figures.networks import own_method, with_method
 from linrep.sweeps import Expression, label, load

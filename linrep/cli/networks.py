@@ -114,7 +114,7 @@ def networks(
 
 def _train(parts, hours, workers):
     """Make runs of tables until the time is up; return whether one of them has failed."""
-    from linrep.figures import experiment
+    from linrep.figures import computing
     from linrep.figures.network_runs import RUNS, in_turn
     from linrep.sweeps import Stopped
 
@@ -125,14 +125,14 @@ def _train(parts, hours, workers):
             break
         try:
             with bad_input(OSError):
-                experiment.compute(
+                computing.compute(
                     table.item, RUNS, workers=workers, seed=table.seed, budget=budget, chosen=runs
                 )
         except Stopped as stopped:
             if until is None or time.monotonic() < until:
                 raise Unfinished(stopped, at_once=stopped.at_once) from None
             echo(f"{stopped}; the same command goes on from there", err=True)
-        except experiment.Failed as error:
+        except computing.Failed as error:
             echo_error(error)
             echo(replay_command(error.run, error.first), err=True)
             failed = True  # the others are run and drawn all the same
@@ -142,7 +142,7 @@ def _train(parts, hours, workers):
 def _draw(chosen, *, has_own_method, record, draw, caption):
     """Draw a table from the runs there are, and say how many are missing."""
     from linrep.cli import network_tables as tables
-    from linrep.figures import experiment
+    from linrep.figures import drawing
     from linrep.figures.network_runs import NETWORKS, RUNS
     from linrep.figures.reproduction import RECORD
 
@@ -154,7 +154,7 @@ def _draw(chosen, *, has_own_method, record, draw, caption):
         rows = tables.read_recorded(run)
     out = RECORD / NETWORKS if record else chosen.folder
     try:
-        drawn = experiment.make_figure(
+        drawn = drawing.make_figure(
             item, out=out, seed=run.seed, runs=RUNS, recorded=record, partial=True, beside=rows,
             caption=caption,
         )  # fmt: skip

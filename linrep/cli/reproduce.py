@@ -129,15 +129,15 @@ def reproduce(wanted, portable, workers, out):
 
 def _count_finished(figures, chosen, store, drawn):
     """Count the jobs that another call has finished, by the same code."""
-    from linrep.figures import experiment, reproduction
+    from linrep.figures import computing, experiment, reproduction
 
-    runs = drawn / experiment.RUNS
+    runs = drawn / computing.RUNS
     done = sum(_is_stored(item, store) for item in chosen)
     if runs.is_dir():
         for name in figures:
             manifest, _ = reproduction.read_record(reproduction.RECORD, name)
             seed = manifest["result"]["settings"]["seed"]
-            done += experiment.is_finished(experiment.load(name), runs, seed=seed)
+            done += computing.is_finished(experiment.load(name), runs, seed=seed)
     return done
 
 

@@ -1,5 +1,7 @@
 """What `linrep.figures` offers, and where it is."""
 
+from . import computing as computing
+from . import drawing as drawing
 from . import experiment as experiment
 from . import networks as networks
 from . import plotting as plotting

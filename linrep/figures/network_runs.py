@@ -12,13 +12,14 @@ import pandas as pd
 
 from linrep import deep
 from linrep._lib import scripts
-from linrep.figures import experiment
-from linrep.figures.experiment import Cell, Experiment, run_of, runs_in, runs_of, sweep_of
+from linrep.figures import computing
+from linrep.figures.computing import run_of, runs_in, runs_of, sweep_of
+from linrep.figures.experiment import Cell, Experiment
 from linrep.figures.reproduction import RECORD, RESULTS, read_record
 from linrep.sweeps import Sweep
 
 #: Folder of the runs of all tables.
-RUNS = RESULTS / experiment.RUNS
+RUNS = RESULTS / computing.RUNS
 #: Folder of the records of tables, in that of all records.
 NETWORKS = "networks"
 
@@ -40,9 +41,9 @@ class Table:
 
     def rows(self, others: pd.DataFrame | None = None) -> pd.DataFrame:
         """Return the rows of the runs made here, and other rows of runs that were not."""
-        directory = experiment.run_directory(RUNS, self.item, self.sweep)
+        directory = computing.run_directory(RUNS, self.item, self.sweep)
         with suppress(ValueError):  # there are none
-            rows, _ = experiment.so_far(self.item, directory, self.sweep, others)
+            rows, _ = computing.so_far(self.item, directory, self.sweep, others)
             return rows
         return pd.DataFrame()
 

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from linrep._lib import portable, scripts
-from linrep.figures import experiment, record
+from linrep.figures import computing, drawing, experiment, record
 from linrep.figures.experiment import Experiment
 
 #: Where the record is, in the working directory or else in the installation, and where other runs
@@ -162,7 +162,7 @@ def check_figures(
     out: Path = RESULTS,
     workers: int = 1,
     seed: int | None = None,
-    done: Callable[[experiment.Drawn], None] = lambda drawn: None,
+    done: Callable[[drawing.Drawn], None] = lambda drawn: None,
 ) -> Reproduction:
     """Draw figures again, and compare them with the record.
 
@@ -189,7 +189,7 @@ def check_figures(
     ------
     ValueError
         If a figure has no record, or needs what is not there.
-    linrep.figures.experiment.Failed
+    linrep.figures.computing.Failed
         If a replicate failed.
     """
     chosen = list(chosen)
@@ -244,7 +244,7 @@ def again(name: str, folder: Path, out: Path) -> tuple[pd.DataFrame, list[str]] 
     item = experiment.load(name)
     try:
         return compare(item, draw_again(item, folder=folder, out=out, keep=True), folder)
-    except experiment.Failed as error:
+    except computing.Failed as error:
         return str(error)
 
 
@@ -256,7 +256,7 @@ def draw_again(
     workers: int = 1,
     seed: int | None = None,
     keep: bool = False,
-) -> experiment.Drawn:
+) -> drawing.Drawn:
     """Draw a figure with the recorded seed, or another one.
 
     Parameters
@@ -265,16 +265,14 @@ def draw_again(
     folder, out, workers, seed
         As for :func:`check_figures`.
     keep : bool, default False
-        As for :func:`linrep.figures.experiment.make_figure`.
+        As for :func:`linrep.figures.drawing.make_figure`.
     """
     manifest, _ = read_record(folder, item.id)
     root = manifest["result"]["settings"]["seed"] if seed is None else seed
-    return experiment.make_figure(item, out=out, workers=workers, seed=root, keep=keep)
+    return drawing.make_figure(item, out=out, workers=workers, seed=root, keep=keep)
 
 
-def compare(
-    item: Experiment, drawn: experiment.Drawn, folder: Path
-) -> tuple[pd.DataFrame, list[str]]:
+def compare(item: Experiment, drawn: drawing.Drawn, folder: Path) -> tuple[pd.DataFrame, list[str]]:
     """Return how a figure compares, and why its digits need not be the recorded ones.
 
     Parameters
@@ -289,7 +287,7 @@ def compare(
         manifest,
         drawn.manifest["result"],
         kept=kept,
-        new_kept=None if kept is None else experiment.kept_rows(item, drawn.rows),
+        new_kept=None if kept is None else drawing.kept_rows(item, drawn.rows),
         again=None if kept is None else item.at().summary(kept),
     )
     return table, _reasons(manifest, drawn.manifest)

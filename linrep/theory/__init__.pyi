@@ -1,5 +1,6 @@
 """What `linrep.theory` offers: read when it is imported, and by type checkers."""
 
+from . import asymptotics as asymptotics
 from . import bound_lines as bound_lines
 from . import bounds as bounds
 from . import design_bounds as design_bounds

@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
 from linrep._lib.provenance import commit  # noqa: E402
 from linrep.cli import main  # noqa: E402
 from linrep.deep import readers  # noqa: E402
-from linrep.figures import experiment, networks, plotting  # noqa: E402
+from linrep.figures import computing, drawing, experiment, networks, plotting  # noqa: E402
 from linrep.figures.network_runs import Table, in_turn  # noqa: E402
 from linrep.figures.networks import with_method  # noqa: E402
 from linrep.sweeps import load, open_run  # noqa: E402
@@ -34,12 +34,12 @@ RESULTS = Path("runs", "figures")
 
 def train_here(patch):
     """Train in this process: to start others, which load torch, is most of a test's time."""
-    threads = experiment.run
+    threads = computing.run
 
     def run_here(*arguments, **options):
         return threads(*arguments, **options | {"processes": False})
 
-    patch.setattr(experiment, "run", run_here)
+    patch.setattr(computing, "run", run_here)
 
 
 @pytest.fixture
@@ -143,8 +143,8 @@ def test_what_cannot_be_recorded_replaces_nothing(run):
     for part in ("summary", "draw"):
         item = dataclasses.replace(experiment.load("mine.py"), **{part: fails})
         with pytest.raises(ValueError, match="no numbers"):
-            experiment.make_figure(
-                item, out=record, recorded=True, partial=True, runs=RESULTS / experiment.RUNS
+            drawing.make_figure(
+                item, out=record, recorded=True, partial=True, runs=RESULTS / computing.RUNS
             )
     assert {file.name: file.read_bytes() for file in record.iterdir()} == before
 
@@ -153,7 +153,7 @@ def test_one_step_at_a_time_is_all_at_once(run, tmp_path):
     assert run("mine.py", "--where", "method == 'Local'", "--workers", "1").exit_code == 0
     assert run("mine.py", "--workers", "1").exit_code == 0
     parts = pd.read_parquet(RESULTS / "mine.networks.parquet")
-    whole = experiment.run_rows(experiment.load("mine.py"))
+    whole = computing.run_rows(experiment.load("mine.py"))
     same = ["method", "replicate", "accuracy", "weighted", "seed", "stream"]
     pd.testing.assert_frame_equal(parts[same], whole[same])
 
@@ -308,7 +308,7 @@ def test_a_method_that_has_changed_is_run_anew(run, tmp_path):
         (tmp_path / "own_method.py").write_text(text)
         load("own_method.py:Same")
         own = with_method(experiment.load("mine.py"), "own_method:Same")
-        return experiment.run_directory(RESULTS, own, experiment.sweep_of(own))
+        return computing.run_directory(RESULTS, own, computing.sweep_of(own))
 
     first = folder(OWN)
     assert folder(OWN) == first
@@ -517,6 +517,6 @@ def test_a_signal_ends_within_ten_seconds_and_nothing_is_lost(command, tmp_path)
     done = command("mine.py", "--workers", "1")
     assert done.exit_code == 0, done.output
     resumed = pd.read_parquet(RESULTS / "mine.networks.parquet")
-    whole = experiment.run_rows(experiment.load("mine.py"))
+    whole = computing.run_rows(experiment.load("mine.py"))
     same = ["method", "replicate", "accuracy", "weighted", "seed", "stream"]
     pd.testing.assert_frame_equal(resumed[same], whole[same])

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from linrep.deep.data import Dataset  # noqa: E402
-from linrep.figures import experiment, networks  # noqa: E402
+from linrep.figures import computing, experiment, networks  # noqa: E402
 
 NETWORKS = [name for name in experiment.available() if name.startswith("deep.")]
 SCALED = [name for name in NETWORKS if name != "deep.digits"]
@@ -18,7 +18,7 @@ SCALED = [name for name in NETWORKS if name != "deep.digits"]
 def test_rounds_and_replicates_are_options():
     for name in NETWORKS:
         item = experiment.load(name).with_sizes({"rounds": 3, "replicates": 2})
-        sweep = experiment.sweep_of(item)
+        sweep = computing.sweep_of(item)
         assert sweep.replicates == 2, name
         assert item.sizes_at().rounds == 3, name
         assert {cell["rounds"] for cell in sweep.grid if "rounds" in cell} <= {3}, name

@@ -8,6 +8,7 @@ TINY = {
         "n": 8, "m": 6, "d": 5, "k": 3, "rounds": 6, "m_new": (3, 9), "new": 4,
     },
     "fedrep.figure7": {"n": (7, 9), "m": (4, 5, 8), "d": 5, "k": 3, "rounds": 9},
+    "fedrep.learning_curves": {"n": 400, "rounds": 4, "curve": 8},
     "fedrep.sample_size": {"d": (8, 16), "n": 5, "m": (2, 3), "k": 1, "rounds": 5},
     "fedrep.scaling": {
         "d": (200, 300), "n": (10, 20), "k": (1, 3), "condition": 2.5, "one_d": 400,

@@ -12,8 +12,10 @@ import pytest
 import linrep as lr
 from linrep._lib import atomic as files
 from linrep._lib import portable
-from linrep.figures import experiment
-from linrep.figures.experiment import Experiment, make_figure, run_rows
+from linrep.figures import computing, experiment
+from linrep.figures.computing import run_rows
+from linrep.figures.drawing import make_figure
+from linrep.figures.experiment import Experiment
 from linrep.figures.reproduction import check_figures
 from linrep.figures.sizes import Sizes, size
 from linrep.sweeps import Grid, Stopped, open_run, replay
@@ -184,11 +186,11 @@ def test_a_record_has_one_picture_the_rows_it_keeps_and_what_makes_numbers_compa
 
 def test_the_run_of_a_figure_is_of_one_mode(tmp_path, monkeypatch):
     """Going on in another one would mix their digits."""
-    sweep = experiment.sweep_of(TOY)
-    native = experiment.run_directory(tmp_path, TOY, sweep)
+    sweep = computing.sweep_of(TOY)
+    native = computing.run_directory(tmp_path, TOY, sweep)
     other = {"portable": "native", "native": "portable"}[portable.mode()]
     monkeypatch.setattr(portable, "mode", lambda: other)
-    assert experiment.run_directory(tmp_path, TOY, sweep) != native
+    assert computing.run_directory(tmp_path, TOY, sweep) != native
 
 
 def test_a_failure_while_drawing_leaves_the_figure_as_it_was_and_keeps_the_replicates(tmp_path):
@@ -262,8 +264,8 @@ def test_the_run_of_a_figure_stays_while_another_process_is_at_it(tmp_path):
     """That one still reads there; whoever comes last removes it."""
     runs = tmp_path / ".runs"
     runs.mkdir()
-    sweep = experiment.sweep_of(TOY, quick=True)
-    directory = experiment.run_directory(runs, TOY, sweep)
+    sweep = computing.sweep_of(TOY, quick=True)
+    directory = computing.run_directory(runs, TOY, sweep)
     with files.shared(runs / f"{directory.name}.lock"):
         make_figure(TOY, out=tmp_path, quick=True)
         assert open_run(directory).count() == 4
@@ -273,12 +275,12 @@ def test_the_run_of_a_figure_stays_while_another_process_is_at_it(tmp_path):
 
 def test_a_figure_is_finished_when_all_its_rows_are_there_and_stays_if_asked_to(tmp_path):
     runs = tmp_path / ".runs"
-    assert not experiment.is_finished(TOY, runs)
-    experiment.run_directory(runs, TOY, experiment.sweep_of(TOY)).mkdir(parents=True)
-    assert not experiment.is_finished(TOY, runs)  # killed when it had only been made
+    assert not computing.is_finished(TOY, runs)
+    computing.run_directory(runs, TOY, computing.sweep_of(TOY)).mkdir(parents=True)
+    assert not computing.is_finished(TOY, runs)  # killed when it had only been made
     drawn = make_figure(TOY, out=tmp_path, keep=True)
-    assert experiment.is_finished(TOY, runs)
-    assert not experiment.is_finished(TOY, runs, seed=1)
+    assert computing.is_finished(TOY, runs)
+    assert not computing.is_finished(TOY, runs, seed=1)
     again = make_figure(TOY, out=tmp_path)
     pd.testing.assert_frame_equal(drawn.rows, again.rows)
     assert not runs.exists()
@@ -367,8 +369,8 @@ def test_a_run_of_other_sizes_is_another_run_and_is_replayed_with_them(tmp_path)
     other = SIZED.with_sizes({"more": 2.0})
     directories = []
     for item in (SIZED, other):
-        sweep = experiment.sweep_of(item)
-        directories.append(experiment.run_directory(tmp_path, item, sweep))
+        sweep = computing.sweep_of(item)
+        directories.append(computing.run_directory(tmp_path, item, sweep))
     assert directories[0] != directories[1]
     run_rows(other, runs=tmp_path)
     again = open_run(directories[1])

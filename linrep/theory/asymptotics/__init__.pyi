@@ -1,0 +1,10 @@
+"""What `linrep.theory.asymptotics` offers: read when it is imported, and by type checkers."""
+
+from . import isotropic as isotropic
+from .learning_curves import Curve as Curve
+from .learning_curves import anil as anil
+from .learning_curves import contraction as contraction
+from .learning_curves import fedrep as fedrep
+from .learning_curves import of_run as of_run
+from .starts import SpectralLimit as SpectralLimit
+from .starts import spectral_start as spectral_start

@@ -1,0 +1,156 @@
+r"""Spectral starts in high dimension: where their eigenvectors point, and from how many samples on.
+
+Both matrices are sums of N outer products. Of each sum's vector the coordinates along B* are a in
+R^k; the others are, given the labels, independent normals of variance t. With c = (d - k)/N and
+
+.. math:: \lambda(s) = \frac cs + E\frac{t}{1 - ts}, \qquad A(s) = E\frac{a a^\top}{1 - ts},
+          \qquad 0 < s < \frac1{\max t},
+
+the bulk ends at the least value of lambda, at s_c. The j-th eigenvalue of A crosses lambda at an
+s_j < s_c if there is an outlier, and its eigenvector has the coordinates u_j cos_j along B*, with
+u_j the eigenvector of A(s_j) and cos_j^2 = 1/(1 + u_j'A'(s_j)u_j/abs(lambda'(s_j))). The derivation
+is in docs/learning-curves.md.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep.problems.random import RNGLike, generator
+from linrep.problems.regression import SharedRepresentation
+from linrep.theory._clients import require_gaussian
+
+Values = NDArray[np.float64]
+STARTS = ("moments", "truncated")
+_TRUNCATION = 36.0  # as linrep.truncated_start by default
+_CLOSE = 1e-9  # relative distance from the ends of the interval of s
+
+
+class SpectralLimit(NamedTuple):
+    """Where the eigenvectors of a spectral start point.
+
+    Attributes
+    ----------
+    C, E : ndarray, shape (k, k)
+        B' B* up to a rotation of B*, and I - C C'. A row of C is zero where its eigenvalue is in
+        the bulk.
+    eigenvalues : ndarray, shape (k,)
+        Of the outliers; NaN for those in the bulk.
+    edge : float
+        Where the bulk ends.
+    """
+
+    C: Values
+    E: Values
+    eigenvalues: Values
+    edge: float
+
+
+def spectral_start(
+    truth: SharedRepresentation,
+    *,
+    m: int,
+    kind: str = "moments",
+    repetitions: int = 1,
+    rng: RNGLike = None,
+) -> SpectralLimit:
+    """Return the limit of a spectral start as d and the number of clients grow together.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+        Of Gaussian covariates.
+    m : int
+        Samples of each of its n clients.
+    kind : {"moments", "truncated"}
+        :func:`linrep.moments_start` or :func:`linrep.truncated_start`.
+    repetitions : int, default 1
+        How often each client's labels are drawn for their law. With one, the largest weights are
+        those that n clients have, and what is returned is the prediction for this n, random like
+        the run's own labels; with many it is the limit of many clients with such heads.
+    rng : optional
+        Anything `numpy.random.default_rng` takes.
+
+    Returns
+    -------
+    SpectralLimit
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range.
+
+    Notes
+    -----
+    The moments start weighs a sample by its squared label, which has no bound: with d/(nm) fixed
+    and n growing, the largest labels take over, and the distance goes to 1. Hence n m has to grow
+    like d log(nm): the logarithm of FedRep's Theorem 2 cannot be left out for this start. The
+    truncated start's weights are bounded, and it has a limit; but labels of six root mean squares
+    are so rare that a few hundred clients do not see it.
+    """
+    require_gaussian(truth, "the limit")
+    m = check.integer("m", m, minimum=1)
+    repetitions = check.integer("repetitions", repetitions, minimum=1)
+    rng = generator(rng)
+    check.choice("kind", kind, STARTS)
+    n, k = truth.n, truth.k
+    Z, y = _draw(truth, repetitions, m, rng)
+    if kind == "moments":
+        weights, factors = y.ravel() ** 2, (y[:, :, None] * Z).reshape(-1, k)
+        ratio = (truth.d - k) / (n * m)
+    else:
+        mean_square = np.mean(np.sum(truth.W**2, axis=1)) + truth.noise**2
+        y = np.where(y**2 <= _TRUNCATION * mean_square, y, 0.0)
+        weights = np.einsum("im,im->i", y, y) / m**2
+        factors = np.einsum("im,imk->ik", y, Z) / m
+        ratio = (truth.d - k) / n
+    if not weights.any():
+        raise ValueError("truth must have labels other than zero")
+    return _outliers(weights, factors, ratio)
+
+
+def _draw(truth, repetitions, m, rng):
+    """Draw the covariates' coordinates along B*, and labels, of all clients several times over."""
+    W = np.tile(truth.W, (repetitions, 1))
+    Z = rng.standard_normal((len(W), m, truth.k))
+    noise = truth.noise * rng.standard_normal((len(W), m))
+    return Z, np.einsum("imk,ik->im", Z, W) + noise
+
+
+def _outliers(t, a, ratio):
+    k = a.shape[1]
+    low, high = np.array([_CLOSE, 1.0 - _CLOSE]) / t.max()
+
+    def eigenvalue(s):
+        return ratio / s + np.mean(t / (1.0 - t * s))
+
+    def slope(s):
+        return np.mean((t / (1.0 - t * s)) ** 2) - ratio / s**2
+
+    def inner(s):
+        return np.linalg.eigh((a / (1.0 - t * s)[:, None]).T @ a / len(t))
+
+    edge = brentq(slope, low, high) if slope(low) < 0.0 < slope(high) else high
+    C, values = np.zeros((k, k)), np.full(k, np.nan)
+    for j in range(k):
+
+        def excess(s, j=j):
+            return inner(s)[0][k - 1 - j] - eigenvalue(s)
+
+        if excess(edge) <= 0.0:
+            continue
+        s = brentq(excess, low, edge) if excess(low) < 0.0 else low
+        u = inner(s)[1][:, k - 1 - j]
+        growth = np.mean((a @ u) ** 2 * t / (1.0 - t * s) ** 2)
+        C[j] = u / np.sqrt(1.0 - growth / slope(s))
+        values[j] = eigenvalue(s)
+    return SpectralLimit(C, np.eye(k) - C @ C.T, values, float(eigenvalue(edge)))
+
+
+checked(globals(), nan=False, large=False)

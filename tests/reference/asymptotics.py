@@ -1,0 +1,44 @@
+"""FedRep's limit with d and n, step by step with a basis F of what B* adds to span(B)."""
+
+import numpy as np
+
+
+def psd_root(P):
+    """Return Phi with Phi'Phi = P."""
+    values, vectors = np.linalg.eigh(P)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))).T
+
+
+def step(C, Phi, A, D, N):
+    """Return C and Phi of the frame of B A + F D + Xi, where Xi'Xi = N and B* = B C + F Phi.
+
+    All in coordinates of B, F and of k further directions, in which Xi is the root of N.
+    """
+    k = len(C)
+    new = np.vstack([A, D, psd_root(N)])
+    truth = np.vstack([C, Phi, np.zeros((k, k))])
+    frame, _ = np.linalg.qr(new)
+    inner = frame.T @ truth
+    return inner, np.linalg.qr(truth - frame @ inner)[1]
+
+
+def means(W, C, Phi, noise, m, batches, rng, draws):
+    """Return the mean of X'r w'/m on B and F, and of |r|^2 w w'/m^2, by simulated clients."""
+    k = len(C)
+    inside, outside, power = (np.zeros((k, k)) for _ in range(3))
+    for _ in range(draws):
+        for w_true in W:
+
+            def batch(w_true=w_true):
+                Z, Y = rng.standard_normal((m, k)), rng.standard_normal((m, len(Phi)))
+                return Z, Y, Z @ C @ w_true + Y @ Phi @ w_true + noise * rng.standard_normal(m)
+
+            Z, Y, y = batch()
+            w = np.linalg.lstsq(Z, y, rcond=None)[0]
+            if batches == "split":
+                Z, Y, y = batch()
+            r = Z @ w - y
+            inside += np.outer(Z.T @ r, w) / m
+            outside += np.outer(Y.T @ r, w) / m
+            power += r @ r * np.outer(w, w) / m**2
+    return tuple(total / (draws * len(W)) for total in (inside, outside, power))

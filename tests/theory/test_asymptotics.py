@@ -1,0 +1,278 @@
+"""Learning curves in the limit: against recursions in coordinates, simulations and closed forms."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import linrep as lr
+from linrep.problems import ImplicitRepresentation
+from linrep.theory import asymptotics, fedrep_limits, noise_floors
+from linrep.theory.asymptotics import isotropic, learning_curves
+from tests.reference import asymptotics as reference
+from tests.strategies import seeds
+from tests.tools import close, complaint
+
+
+def truth_of(seed, n, d, k, noise=0.0, equal=False):
+    rng = np.random.default_rng(seed)
+    W = rng.standard_normal((n, k))
+    if equal:  # of norm root(k), in pairs of opposite directions of each axis: isotropic
+        W = np.sqrt(k) * np.vstack([np.eye(k), -np.eye(k)] * (n // (2 * k)))
+    return ImplicitRepresentation(W, d, noise)
+
+
+def chordal(B, truth):
+    """Return the sum of the squared sines of the principal angles."""
+    return np.sum(np.sin(lr.subspace.principal_angles(B, truth)) ** 2)
+
+
+def state(seed, k):
+    """Return C and Phi of a random frame and truth."""
+    rng = np.random.default_rng(seed)
+    truth = np.linalg.qr(rng.standard_normal((2 * k, k)))[0]
+    return truth[:k], truth[k:]
+
+
+@given(seeds, st.integers(1, 4))
+def test_a_step_is_that_in_coordinates(seed, k):
+    rng = np.random.default_rng(seed + 1)
+    C, Phi = state(seed, k)
+    A, X, root = np.eye(k) + 0.3 * rng.standard_normal((k, k)), *rng.standard_normal((2, k, k))
+    found = learning_curves.advance(C, np.eye(k) - C @ C.T, A, X, root @ root.T)
+    new_C, new_Phi = reference.step(C, Phi, A, Phi @ X, root @ root.T)
+    # Frames agree up to signs of their columns.
+    close(found[0].T @ found[0], new_C.T @ new_C, 1e-8)
+    close(np.trace(found[1]), np.sum(new_Phi**2), 1e-8)
+    close(found[1], np.eye(k) - found[0] @ found[0].T, 1e-8)
+    close(learning_curves.outside_gram(*found[:2]), new_Phi.T @ new_Phi, 1e-7)
+
+
+@pytest.mark.parametrize("batches", ["same", "split"])
+def test_means_over_data_are_those_of_simulated_clients(batches):
+    rng = np.random.default_rng(0)
+    C, Phi = state(3, 2)
+    truth, m = truth_of(1, 3, 9, 2, noise=0.5), 12
+    E = np.eye(2) - C @ C.T
+    exact = getattr(learning_curves, f"{batches}_gradient")
+    g = exact(truth.W, C, learning_curves.outside_gram(C, E), m=m, noise=0.5)
+    parts = [reference.means(truth.W, C, Phi, 0.5, m, batches, rng, 300) for _ in range(20)]
+    for found, drawn in zip(
+        (g.inside, Phi @ g.outside, g.power), zip(*parts, strict=True), strict=True
+    ):
+        error = np.std(drawn, axis=0, ddof=1) / np.sqrt(len(drawn))
+        assert np.all(np.abs(np.mean(drawn, axis=0) - found) < 4.5 * error + 1e-12)
+
+
+def agreement(truth, curve, at, runs=6, **settings):
+    """Return the error of the curve's squared chordal distance in units of the runs' own error."""
+    logs = []
+    for seed in range(runs):
+        squares = [
+            np.sum(lr.fedrep(truth, rounds=t, rng=seed, **settings).state["Phi"] ** 2)
+            if t
+            else curve.squared_chordal[0]
+            for t in at
+        ]
+        logs.append(np.log(squares))
+    mean, sd = np.mean(logs, axis=0), np.std(logs, axis=0, ddof=1)
+    return (mean - np.log(curve.squared_chordal[list(at)])) / (sd / np.sqrt(runs)), sd
+
+
+SETTINGS = [
+    ({}, 0.0, {}),
+    ({"participation": 0.25}, 0.3, {}),
+    ({"batches": "gram_split"}, 0.5, {"batches": "split"}),
+    ({"local_steps": 3}, 0.2, {}),
+    ({"local_steps": 2, "head_step_size": 0.2}, 0.0, {}),
+]
+
+
+@pytest.mark.parametrize(("settings", "noise", "limit"), SETTINGS)
+def test_runs_follow_the_curve(settings, noise, limit):
+    truth = truth_of(0, 4000, 3000, 2, noise)
+    shared = {"m": 9, "step_size": 0.6, "start": 0.7}
+    options = {key: value for key, value in settings.items() if key != "batches"} | limit
+    curve = asymptotics.fedrep(truth, rounds=12, rng=5, **shared, **options)
+    errors, sd = agreement(truth, curve, (1, 4, 12), **shared, **{"batches": "gram"} | settings)
+    # Six runs; the bias of order 1/n and the particles' error are below a run's own spread.
+    assert np.all(np.abs(errors) < 4.0 * np.sqrt(6)), (errors, sd)
+    assert np.all(sd < 0.1)
+
+
+def test_without_fluctuations_it_is_the_population_round():
+    """With d = k no direction is left in which the sampling could throw B."""
+    heads = truth_of(1, 40, 6, 2).W
+    truth = ImplicitRepresentation(heads, 10**6)
+    many = ImplicitRepresentation(np.tile(heads, (25000, 1)), 10**6)
+    few = asymptotics.fedrep(many, m=8, step_size=0.3, rounds=15, start=0.6)
+    wide = ImplicitRepresentation(np.tile(heads, (25000, 1)), 4)
+    flat = asymptotics.fedrep(wide, m=8, step_size=0.3, rounds=15, start=0.6)
+    exact = fedrep_limits.limit_distances(truth, 0.6, step_size=0.3, rounds=15, m=8)
+    close(flat.distance, exact, 1e-4)
+    assert np.all(few.distance[1:] > flat.distance[1:])
+
+
+def test_small_noise_settles_where_the_floor_is():
+    truth = truth_of(2, 2000, 1000, 3, noise=1e-4)
+    for batches in ("same", "split"):
+        options = {"m": 12, "step_size": 0.4, "batches": batches}
+        last = asymptotics.fedrep(truth, start=0.01, rounds=300, **options)
+        floor = noise_floors.fresh_batches(truth, **options)
+        # The floor has the corrections of finite d and n, of order 1/d.
+        close(last.squared_chordal[-1] / floor, 1.0, 5e-3)
+
+
+@given(seeds, st.integers(1, 3), st.floats(0.1, 1.5), st.floats(0.05, 0.9))
+def test_isotropic_heads_follow_the_scalar_recursion(seed, k, step, start):
+    truth = truth_of(seed, 6 * k, 40, k, noise=0.3, equal=True)
+    m, gamma = k + 5, (40 - k) / (6 * k)
+    curve = asymptotics.fedrep(truth, m=m, step_size=step, rounds=8, start=start)
+    scalar = isotropic.distances(k, m, gamma, step, start=start, rounds=8, noise=0.3)
+    close(curve.distance, scalar, 1e-9)
+
+
+@given(st.integers(1, 4), st.integers(2, 9), st.floats(0.0, 20.0), st.floats(0.05, 1.9))
+def test_closed_forms_agree_with_each_other(k, more, gamma, step):
+    m = k + more
+    rate = isotropic.contraction(k, m, gamma, step)
+    limit, best = isotropic.step_limit(k, m, gamma), isotropic.best_step(k, m, gamma)
+    assert (rate < 1.0) == (step < limit) or np.isclose(step, limit)
+    close(isotropic.contraction(k, m, gamma, best.step), best.contraction, 1e-7)
+    assert best.contraction <= rate + 1e-12
+    least = isotropic.least_samples(k, gamma, step)
+    above = max(int(np.ceil(least)) + 1, k + 2)
+    assert isotropic.contraction(k, above, gamma, step) < 1.0
+    if least > k + 3:
+        assert isotropic.contraction(k, int(np.ceil(least)) - 1, gamma, step) >= 1.0
+
+
+@given(seeds, st.integers(1, 3), st.booleans())
+def test_the_contraction_is_the_slope_near_the_truth(seed, k, split):
+    truth = truth_of(seed, 20, 30, k)
+    options = {"m": k + 6, "step_size": 0.2, "batches": "split" if split else "same"}
+    rate = asymptotics.contraction(truth, **options)
+    curve = asymptotics.fedrep(truth, start=1e-6, rounds=200, **options)
+    close(curve.distance[-1] / curve.distance[-2], rate, 1e-3)
+
+
+def test_isotropic_contraction_is_the_general_one():
+    truth = truth_of(0, 12, 30, 2, equal=True)
+    rate = asymptotics.contraction(truth, m=7, step_size=0.8)
+    close(rate, isotropic.contraction(2, 7, 28 / 12, 0.8), 1e-12)
+
+
+def test_small_noise_floors_agree():
+    last = isotropic.distances(2, 8, 1.5, 0.7, start=0.5, rounds=400, noise=1e-4)[-1]
+    close(last**2 / isotropic.floor(2, 8, 1.5, 0.7, noise=1e-4), 1.0, 1e-5)
+    assert isotropic.floor(2, 8, 1.5, 5.0, noise=0.1) == np.inf
+
+
+@pytest.mark.parametrize(("k", "n", "step"), [(1, 60, 0.8), (2, 60, 0.5), (4, 120, 0.5)])
+def test_the_fluctuation_of_runs_is_the_formula(k, n, step):
+    truth = truth_of(0, n, n, k, equal=True)
+    logs = []
+    for seed in range(200):
+        run = lr.fedrep(
+            truth, m=10, rounds=15, batches="gram", start=1e-3, step_size=step, rng=seed
+        )
+        logs.append(np.log(np.sum(run.state["Phi"] ** 2)) / 2)
+    predicted = isotropic.fluctuation(n, n, k, 10, step, rounds=15)
+    # The error of a standard deviation of 200 is 5 %; that of the formula is of order 1/sqrt(n).
+    assert abs(np.std(logs, ddof=1) / predicted - 1.0) < 0.25
+    curve = asymptotics.fedrep(truth, m=10, step_size=step, rounds=15, start=1e-3)
+    middle = np.log(curve.squared_chordal[-1]) / 2
+    assert abs(np.mean(logs) - middle) < 4 * predicted / np.sqrt(200) + 15 / n
+
+
+@pytest.mark.parametrize("kind", ["moments", "truncated"])
+def test_starts_are_where_the_limit_puts_them(kind):
+    truth = lr.SharedRepresentation.random(n=2000, d=300, k=2, noise=0.3, rng=0)
+    start = getattr(lr, f"{kind}_start")
+    found = [chordal(start(truth.draw(10, rng=seed), 2), truth.B) for seed in range(6)]
+    limits = [
+        np.trace(asymptotics.spectral_start(truth, m=10, kind=kind, rng=seed).E)
+        for seed in range(3)
+    ]
+    assert abs(np.mean(found) / np.mean(limits) - 1.0) < 0.08
+
+
+def test_a_start_below_the_threshold_says_nothing():
+    truth = ImplicitRepresentation(np.ones((100, 1)), 10**6, 1.0)
+    limit = asymptotics.spectral_start(truth, m=2, kind="truncated", rng=0)
+    assert np.isnan(limit.eigenvalues[0])
+    np.testing.assert_array_equal(limit.C, [[0.0]])
+
+
+def test_anil_follows_its_curve():
+    rng = np.random.default_rng(0)
+    n, d, k, alpha = 600, 300, 2, 0.5
+    W, basis = rng.standard_normal((n, k)), np.linalg.qr(rng.standard_normal((d, 2 * k)))[0]
+    truth = lr.SharedRepresentation(basis[:, :k], W, noise=0.3)
+    frame = 0.6 * basis[:, :k] + 0.8 * basis[:, k:]
+    settings = {"m": 20, "inner_step_size": alpha, "step_size": 0.4, "rounds": 12}
+    start = (frame / np.sqrt(alpha), np.zeros(k))
+    runs = [
+        lr.anil(truth, first_order=True, batches="split", start=start, rng=seed, **settings)
+        for seed in range(4)
+    ]
+    curve = asymptotics.anil(truth, start=0.8, rng=1, **settings)
+    squares = [chordal(run.state["B"], truth.B) for run in runs]
+    assert abs(np.mean(squares) / curve.squared_chordal[-1] - 1.0) < 0.1
+
+
+def test_what_has_no_limit_is_refused():
+    truth = truth_of(0, 50, 40, 2)
+    options = {"step_size": 0.1, "rounds": 1, "start": 0.5}
+    for given_, words in (
+        ({"m": 3}, "m must be at least 4 for 'same' batches"),
+        ({"m": 5, "batches": "split"}, "m must be at least 6 for 'split' batches"),
+        ({"m": 9, "head_step_size": 0.1}, "head_step_size needs local_steps"),
+        ({"m": 9, "local_steps": 1, "participation": 0.5}, "local_steps need"),
+        ({"m": 9, "start": (np.eye(2), np.eye(2))}, "start must be a pair"),
+    ):
+        with complaint(ValueError, words):
+            asymptotics.fedrep(truth, **options | given_)
+    other = lr.SharedRepresentation(np.eye(4)[:, :2], truth.W, design="uniform")
+    with complaint(ValueError, "gaussian"):
+        asymptotics.fedrep(other, m=9, **options)
+
+
+def test_samples_that_are_enough_are_as_few_as_can_be():
+    settings = {"start": 0.5, "goal": 0.01, "rounds": 30}
+    found = isotropic.sufficient_samples(2, 8.0, 0.4, **settings)
+    for m, enough in ((int(found), False), (int(found) + 1, True)):
+        last = isotropic.distances(2, m, 8.0, 0.4, start=0.5, rounds=30)[-1]
+        assert (last <= 0.01) == enough
+    assert isotropic.sufficient_samples(2, 8.0, 0.01, **settings) == np.inf
+    assert isotropic.sufficient_samples(2, 0.0, 1.0, **settings) == 4.0
+
+
+def test_the_curve_of_a_run_takes_its_settings():
+    truth = truth_of(0, 200, 100, 2)
+    options = {"m": 8, "step_size": 0.3, "start": 0.6, "participation": 0.5}
+    curve = asymptotics.fedrep(truth, rounds=4, **options)
+    run = lr.fedrep(truth, rounds=4, batches="gram", rng=0, **options)
+    close(asymptotics.of_run(truth, run.settings).distance, curve.distance, 0.0)
+    summed = options | {"step_size": 0.3 / 100, "normalization": "published"}
+    run = lr.fedrep(truth, rounds=4, batches="gram", rng=0, **summed)
+    close(asymptotics.of_run(truth, run.settings).distance, curve.distance, 1e-12)
+    axes = run.plot(beside={"limit": curve.distance})
+    assert [line.get_label() for line in axes.lines] == ["FedRep", "limit"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"batches": "fixed"}, "batches"),
+        ({"start": "random"}, "start must be given"),
+        ({"orthonormal": False}, "QR"),
+    ],
+)
+def test_a_run_without_a_limit_has_no_curve(options, words):
+    truth = lr.SharedRepresentation.random(n=20, d=10, k=2, rng=0)
+    run = lr.fedrep(truth, m=6, rounds=1, rng=0, **options)
+    with complaint(ValueError, words):
+        asymptotics.of_run(truth, run.settings)
+    with complaint(ValueError, "settings must be those of a run of FedRep"):
+        asymptotics.of_run(truth, lr.local_only(truth.draw(5, rng=0)).settings)
