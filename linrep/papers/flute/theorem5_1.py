@@ -232,4 +232,5 @@ theorem_5_1.corrected(
     hypotheses=(*DRAWN, SMALL_START),
     constants={"unit": True},
     negative_control={"clients": 2.5},
+    stronger={"clients": 1},
 )
