@@ -306,7 +306,7 @@ def searched_region(
     def typed(point, dtype):
         return lhs_rhs(point.spectrum, point.step_size, point.Theta.astype(dtype))
 
-    read = partial(read_point, limit=limit, **region)
+    read: Callable[..., Point] = partial(read_point, limit=limit, **region)
     found = searched(confirmed(typed), shapes, read, budget, rng, name=name)
     if not found.instance:
         return found

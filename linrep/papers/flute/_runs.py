@@ -7,6 +7,7 @@ with their number m, so that the m that the statements ask for can be used, what
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def followed(
 
 def exits(following, inside) -> int:
     """Count the runs of which not all steps end inside, a test of (runs, ...) iterates."""
-    kept = np.True_
+    kept: Any = np.True_
     for _, state in following:
         kept = kept & inside(state)
         state[~kept] = 0.0
@@ -84,7 +85,8 @@ def bound_violations(following, spectrum: Spectrum, measure, bound) -> int:
 
     ``measure(states)`` is what is bounded, by ``bound(t)`` after t steps.
     """
-    inside, over = np.True_, np.False_
+    inside: Any = np.True_
+    over: Any = np.False_
     for t, state in following:
         over = over | (inside & (measure(state) > bound(t)))
         if t % 8 == 0:
