@@ -86,7 +86,7 @@ def test_constants_are_a_table():
 
 
 def test_sizes_of_a_violation_come_with_their_settings():
-    """At least 12.47 at T = 200 is the ledger's, 626 the figure's, 25 what the former tends to."""
+    """At least 12.46 at T = 200 is the ledger's, 626 the figure's, 25 what the former tends to."""
     found = " ".join(call("show", "pflmf.theorem1").split())
     entry = ledger.recorded()["pflmf.theorem1"]
     at = entry.counterexample
