@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
 from typing import Any
 
@@ -55,11 +56,18 @@ def shorten(text: str) -> str:
     return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
 
 
-def number(value: float | None) -> str:
-    """Return a number for a table: four digits, a dash for none."""
+def number(value: float | None, toward: int = 0, digits: int = 4) -> str:
+    """Return a number for a table, in four digits; a dash for none.
+
+    It is rounded to the nearest, or down for toward < 0 and up for toward > 0, but for what the
+    floating point adds in the thirteenth digit.
+    """
     if value is None or not math.isfinite(value):
         return "–"
-    return f"{value:.4g}"
+    if toward:
+        rounding = ROUND_FLOOR if toward < 0 else ROUND_CEILING
+        value = float(Context(prec=digits, rounding=rounding).create_decimal(f"{value:.12g}"))
+    return f"{value:.{digits}g}"
 
 
 def table(rows: Iterable[Iterable[Any]], header: Iterable[Any] = ()) -> str:

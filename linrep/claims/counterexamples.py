@@ -18,6 +18,8 @@ FOLDER = "counterexamples"
 def path_of(claim: str) -> Path:
     """Return the file of a claim's counterexample; not every claim has one.
 
+    It is named after the claim, or after several of which it is one, with "_and_" between them.
+
     Parameters
     ----------
     claim : str
@@ -25,7 +27,9 @@ def path_of(claim: str) -> Path:
     """
     paper, _, name = claim.partition(".")
     file = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
-    return Path(__file__).parents[1] / "papers" / paper / FOLDER / f"{file}.py"
+    folder = Path(__file__).parents[1] / "papers" / paper / FOLDER
+    shared = (path for path in folder.glob("*_and_*.py") if file in path.stem.split("_and_"))
+    return next(shared, folder / f"{file}.py")
 
 
 def evaluate(path: Path) -> tuple[Fraction, Fraction]:

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence, words
+from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence, said, words
 from linrep.claims.quantities import VALUE
 from linrep.stats import proportion_interval
 
@@ -406,8 +406,8 @@ def excess(
     at = ", ".join(f"{name} = {instance[name]}" for name in shown if name in instance)
     behind = f" ({at})" if at else ""
     if not right > 0.0:
-        by = words(kind) or ("" if count == 1 else "up to ")
-        return f"{counts}, by {by}{float(left - right):.4g}{behind}"
+        upto = "" if words(kind) or count == 1 else "up to "
+        return f"{counts}, by {upto}{said(kind, float(left - right))}{behind}"
     where = ": " if count == 1 else "; at the largest excess "
     return f"{counts}{where}{times(left, right, kind)}{behind}"
 
@@ -418,8 +418,9 @@ def times(left, right, kind=VALUE):
         return "the left side is infinite"
     more = float((left - right) / right)
     # Just above 1, it is the excess that has digits.
-    times = f"{1.0 + more:.4g}" if more >= 0.001 else f"1 + {more:.2g}"
-    return f"{words(kind)}{times} times the right side"
+    if more >= 0.001:
+        return f"{said(kind, 1.0 + more)} times the right side"
+    return f"{words(kind)}1 + {said(kind, more, 2).removeprefix(words(kind))} times the right side"
 
 
 def ratio(left, right):
@@ -460,13 +461,13 @@ def condition(
     claimed: float,
     setting: Mapping[str, Any],
     *,
-    before: str = "",
+    kind: str = VALUE,
     n_trials: int = 0,
 ) -> Evidence:
-    """Return what computed numbers settle by themselves; `before` is said before the measured."""
+    """Return what computed numbers settle by themselves, the measured one being of a kind."""
     texts = ["true" if good else "false"]
     if not math.isnan(measured):
-        texts.append(f"{before}{measured:.4g}")
+        texts.append(said(kind, measured))
     if not math.isnan(claimed):
         texts.append(f"claimed {claimed:.4g}")
     return Evidence(

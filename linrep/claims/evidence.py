@@ -87,12 +87,20 @@ def tally(counts: Mapping[str, int], noun: str = "claim") -> list[tuple[str, str
 
 _SIGNS = {VALUE: "", LOWER: "≥ ", UPPER: "≤ "}
 _WORDS = {"": "", VALUE: "", LOWER: "at least ", UPPER: "at most "}
+#: Where it is rounded to: a lower bound down.
+_TOWARD = {"": 0, VALUE: 0, LOWER: -1, UPPER: 1}
 _OPPOSITE = {VALUE: VALUE, LOWER: UPPER, UPPER: LOWER}
 
 
 def words(kind: str) -> str:
     """Return what is said before a number of a type: "at least " before a lower bound."""
     return _WORDS[kind]
+
+
+def said(kind: str, value: float, digits: int = 4) -> str:
+    """Return a number of a type in words, a bound rounded outwards: "at least 1.47"."""
+    number = show.number(value, _TOWARD[kind], digits) if math.isfinite(value) else str(value)
+    return words(kind) + number
 
 
 def ratio_is(measured_is: str, predicted_is: str) -> str:
@@ -114,15 +122,24 @@ def shown(item: Evidence | Fact, key: str) -> str:
     value = getattr(item, key)
     if isinstance(value, str):
         return value
-    return sign(item, key) * math.isfinite(value) + show.number(value)
+    return sign(item, key) * math.isfinite(value) + show.number(value, toward(item, key))
 
 
 def sign(item: Evidence | Fact, key: str) -> str:
     """Return what is shown before a number: nothing, or the sign of a bound and a blank."""
+    return _SIGNS[_kind(item, key)]
+
+
+def toward(item: Evidence | Fact, key: str) -> int:
+    """Return where a number is rounded to: -1 for down, a lower bound, 1 for up, else 0."""
+    return _TOWARD[_kind(item, key)]
+
+
+def _kind(item, key):
     if key == "tightness":
         kinds = (getattr(item, f"{name}_is") for name in ("measured", "predicted"))
-        return _SIGNS[ratio_is(*kinds) or VALUE]
-    return _SIGNS[getattr(item, f"{key}_is", VALUE)]
+        return ratio_is(*kinds) or VALUE
+    return getattr(item, f"{key}_is", VALUE)
 
 
 def instance(evidence: Evidence) -> Mapping[str, Any] | None:

@@ -81,6 +81,8 @@ def search_instances(
     read: Callable[[Reader, Mapping[str, int]], Instance | None],
     budget: Budget,
     rng: np.random.Generator,
+    *,
+    reader: type[Reader] = Reader,
     **options: Any,
 ) -> Search:
     """Look for an instance on which lhs <= rhs is violated.
@@ -97,6 +99,8 @@ def search_instances(
         or None where they give none. How many it reads depends on the shape alone.
     budget : Budget
     rng : numpy.random.Generator
+    reader : type of Reader
+        What reads.
     **options
         As for :func:`linrep.claims.search`.
 
@@ -106,13 +110,13 @@ def search_instances(
     """
 
     def lhs_rhs(shape: Mapping[str, int], x: Array) -> tuple[float, float] | None:
-        instance = read(Reader(x), shape)
+        instance = read(reader(x), shape)
         return None if instance is None else sides(instance)
 
     def length(shape: Mapping[str, int]) -> int:
-        reader = Reader()
-        read(reader, shape)
-        return reader.count
+        counting = reader()
+        read(counting, shape)
+        return counting.count
 
     return search(lhs_rhs, shapes, length, budget, rng, **options)
 

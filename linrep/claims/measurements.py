@@ -32,7 +32,6 @@ from linrep.claims.evidence import (
     VACUOUS,
     Evidence,
     ratio_is,
-    words,
 )
 from linrep.claims.quantities import VALUE
 
@@ -321,7 +320,7 @@ class Condition(Measurement):
     def _decision(self, level):
         return decisions.condition(
             self.good, float(self.measured), float(self.claimed), self.setting,
-            before=words(self.measured_is), n_trials=self.n_trials,
+            kind=self.measured_is, n_trials=self.n_trials,
         )  # fmt: skip
 
 

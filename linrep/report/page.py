@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from linrep.claims import VERDICTS
-from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign
+from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign, toward
 from linrep.claims.grids import grids
 from linrep.claims.grids import title as fact_title
 from linrep.claims.ledger import holding, largest_failure, readings, show
@@ -141,17 +141,19 @@ def _of(entries):
     return ";".join("/".join(each) for each in values)
 
 
-def _number(value):
+def _number(value, toward=0):
     """Return a number in four digits, thousands in all; a dash for NaN, and no sign for zero."""
     if _THOUSANDS <= abs(value) < 100 * _THOUSANDS:
-        return mathml.prose(f"{value:.0f}")
-    return mathml.prose(show(value + 0.0))
+        return mathml.prose(f"{(round, math.ceil, math.floor)[toward](value):d}")
+    return mathml.prose(show(value + 0.0, toward))
 
 
 def _show_number(item, key):
     """Return a number of a result, a part or a fact, a bound with its sign."""
     value = getattr(item, key)
-    return Markup("{}{}").format(sign(item, key) if math.isfinite(value) else "", _number(value))
+    return Markup("{}{}").format(
+        sign(item, key) if math.isfinite(value) else "", _number(value, toward(item, key))
+    )
 
 
 def _formula(latex):

@@ -294,6 +294,7 @@ def theorem_5_5(
     failure: ArrayLike = 0.05,
     constant: float = 1.0,
     restated: bool = False,
+    k_inside: bool = False,
 ) -> Values:
     r"""Return the samples per client that Theorem 5.5 requires.
 
@@ -315,6 +316,8 @@ def theorem_5_5(
     restated : bool, default False
         As in Theorem A.1: max(n, d) in place of d, lambda*_1 in place of lambda_1, and its k in
         front of the root.
+    k_inside : bool, default False
+        Of those restated: k under the root, as in Appendix A.2.4.
 
     Returns
     -------
@@ -323,12 +326,11 @@ def theorem_5_5(
     T = check.numbers("rounds", rounds, minimum=1.0)
     failure = check.numbers("failure", failure, above=0.0, maximum=1.0)
     c = check.real("constant", constant, above=0.0)
-    if restated:
+    dimension = spectrum.size if restated else spectrum.d
+    scale = spectrum.noise_scale if restated else spectrum.noise_scale_of_section5
+    if restated and not k_inside:
         scale = spectrum.k * np.sqrt(spectrum.first**2 + spectrum.energy)
         scale += np.sqrt(spectrum.k) * spectrum.noise
-        dimension = spectrum.size
-    else:
-        scale, dimension = spectrum.noise_scale_of_section5, spectrum.d
     size = (dimension - np.log(failure) + np.log(T)) * scale**2
     return c * ratio(size, (decay(spectrum, step_size, T) * spectrum.gap) ** 2)
 

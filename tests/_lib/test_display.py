@@ -203,3 +203,19 @@ def test_federations_and_states_show_their_sizes():
 
 def test_shapes_of_anything_that_has_them_are_told():
     assert show.brief(SimpleNamespace(shape=(2, 3))) == "SimpleNamespace of shape (2, 3)"
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        (1.47478, ("1.474", "1.475", "1.475")),
+        (-1.47478, ("-1.475", "-1.475", "-1.474")),
+        (0.1, ("0.1", "0.1", "0.1")),
+        (3 - 2 * 1e-15, ("3", "3", "3")),
+        (np.float64(9999.6), ("9999", "1e+04", "1e+04")),
+        (2.00001e-9, ("2e-09", "2e-09", "2.001e-09")),
+        (np.inf, ("–", "–", "–")),
+    ],
+)
+def test_a_bound_is_rounded_outwards(value, texts):
+    assert tuple(show.number(value, toward) for toward in (-1, 0, 1)) == texts

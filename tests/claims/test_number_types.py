@@ -31,7 +31,8 @@ from linrep.report.page import _number
 from tests.tools import complaint
 
 RECORDED = ledger.recorded()
-SIGNS = {VALUE: "", LOWER: "≥ ", UPPER: "≤ "}
+SIGNS = {LOWER: "≥ ", UPPER: "≤ "}
+TOWARD = {LOWER: -1, UPPER: 1}
 BOUNDS = {
     name: entry
     for name, entry in RECORDED.items()
@@ -76,10 +77,10 @@ def test_no_failure_rests_on_a_bound_from_the_wrong_hand():
 def numbers(entry):
     """Return each number of a result that is a bound, as it has to be shown."""
     return [
-        SIGNS[getattr(item, f"{key}_is")] + number(getattr(item, key))
+        SIGNS[kind] + number(getattr(item, key), TOWARD[kind])
         for item in (entry, *entry.parts, *entry.facts)
         for key in ("measured", "predicted", "value")
-        if getattr(item, f"{key}_is", VALUE) != VALUE
+        if (kind := getattr(item, f"{key}_is", VALUE)) != VALUE
         and isinstance(getattr(item, key), float)
         and math.isfinite(getattr(item, key))
     ]
@@ -113,7 +114,7 @@ def test_the_report_shows_bounds_as_such(tmp_path):
     page = render(gather(chosen, ledger=RECORDED, store=tmp_path, progress=False))
     for name in names:
         assert RECORDED[name].measured_is == LOWER
-        assert f"<dd>≥ {_number(RECORDED[name].measured)}" in page
+        assert f"<dd>≥ {_number(RECORDED[name].measured, -1)}" in page
     assert "only a lower or an upper bound" in page
 
 
@@ -139,6 +140,10 @@ def test_sentences_have_the_bound():
     assert "at least 1.5 times the right side" in found.sentence
     assert "measured ≥ 3" in repr(found)
     assert "≥ 3" in found._repr_html_()
+    outwards = decide(Cases([(1.47478, 1.0, {})], measured_is=LOWER))
+    assert "at least 1.474 times" in outwards.sentence
+    assert "measured ≥ 1.474" in repr(outwards)
+    assert "1 + 0.00012 times" in decide(Cases([(1.000129, 1.0, {})], measured_is=LOWER)).sentence
     below = Cases([(3.0, -2.0, {})], predicted_is=UPPER)
     assert "by at least 5" in decide(below).sentence
     assert "true, at most 0.5" in decide(Condition(True, 0.5, measured_is=UPPER)).sentence

@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
+from linrep._lib.display import number
 from linrep.claims import HOLDS, UNDECIDED, VERDICTS, claims, findings, ledger
 from linrep.claims import contents as side_by_side
 from linrep.claims.quantities import LOWER
@@ -553,7 +554,7 @@ def test_the_readme_says_why_a_verdict_and_the_picture_have_two_numbers(monkeypa
     limit = (1 - 2 * step) / (share**2 * (2 - share * step))  # L = 1, K = 1
     assert found.measured_is == LOWER
     simulated = _simulated(found.measured, share, step, rounds)
-    numbers = [f"{found.measured:.4g}", f"{simulated:.1f}", p_of, rounds, f"{limit:.3g}"]
+    numbers = [number(found.measured, -1), f"{simulated:.1f}", p_of, rounds, f"{limit:.3g}"]
     assert quoted([*numbers, f"{ratio[p == share][0]:.3g}"], README)
 
 

@@ -26,8 +26,10 @@ def misjudged(item, accepted, violations, *, about_runs=()):
                 yield f"{unmet} of what violates {name}"
 
 
-def accept_and_refuse(items, accepted, violations):
+def accept_and_refuse(items, accepted, violations, **options):
     """Assert that each claim's hypotheses accept a problem and refuse what violates them."""
-    wrong = {name: list(misjudged(item, accepted, violations)) for name, item in items.items()}
+    wrong = {
+        name: list(misjudged(item, accepted, violations, **options)) for name, item in items.items()
+    }
     assert wrong
     assert {name: words for name, words in wrong.items() if words} == {}

@@ -231,6 +231,10 @@ def test_theorems_in_numbers():
     expected = (10 + np.log(10) + np.log(20)) * other**2 / late**2
     actual = samples.theorem_5_5(spectrum, eta, 20, failure=0.1, restated=True)
     assert actual == pytest.approx(expected)
+    other = np.sqrt(2 * 16 + 5.25) + np.sqrt(2) * 0.3
+    expected = (10 + np.log(10) + np.log(20)) * other**2 / late**2
+    actual = samples.theorem_5_5(spectrum, eta, 20, failure=0.1, restated=True, k_inside=True)
+    assert actual == pytest.approx(expected)
     expected = 16 * 2 * (10 + np.log(10) + np.log(np.log(100))) * S**2 / (10 * eta**2 * 1e-4)
     actual = samples.theorem_5_1(spectrum, 0.01, step_size=eta, failure=0.1)
     assert actual == pytest.approx(expected)

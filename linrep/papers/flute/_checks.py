@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import product
@@ -11,7 +12,7 @@ import numpy as np
 
 from linrep.claims import Cases, Frequency, Readings, Together
 from linrep.papers.flute import _common
-from linrep.papers.flute._runs import stays
+from linrep.papers.flute._runs import exits, followed
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, step_size_limits
 
@@ -68,6 +69,15 @@ def noise_bounds(samples, allowed, place, noises, name):
     return Cases(found, name=name, quantity=NOISE)
 
 
+def by_name(found, **options):
+    """Yield the comparison of each name, of found (name, left, right, instance)."""
+    cases = defaultdict(list)
+    for name, *case in found:
+        cases[name].append(tuple(case))
+    for name, own in cases.items():
+        yield Cases(own, name=name, **options)
+
+
 def flat_spectrum(d, k, noise, *, n=None, ratio=0.4):
     """Return one with lambda*_1 = lambda*_k = 1 and Delta = ratio, all others equal."""
     n = d if n is None else n
@@ -85,18 +95,11 @@ class Trial(NamedTuple):
 
     def share(self, spectrum, m, runs, rng, *, steps=1, fresh=False):
         """Return how many of so many runs on m samples leave it."""
-        kept = stays(
-            spectrum,
-            self.start(spectrum),
-            m,
-            limit_of(self.place)(spectrum),
-            runs,
-            rng,
-            inside=lambda state: self.inside(spectrum, state),
-            steps=steps,
-            fresh=fresh,
+        eta = limit_of(self.place)(spectrum)
+        following = followed(
+            spectrum, self.start(spectrum), m, eta, runs, rng, steps=steps, fresh=fresh
         )
-        return int(np.sum(~kept))
+        return exits(following, lambda state: self.inside(spectrum, state))
 
     def size(self, spectrum, constant, steps=1):
         """Return m for t delta = FAILURE, at least the d + 1 that draws by moments need."""

@@ -3,27 +3,27 @@ r"""What the checks of FLUTE's claims share: spectra, points of the regions, a s
 Lengths are in units of lambda*_1 where a search runs: multiplying Phi by s multiplies Theta by
 sqrt(s) and divides the step size by s (:class:`Scaled`), so that nothing is lost.
 
-Searches hand out real numbers x, of which :func:`read_point` makes a spectrum, a step size and a
-lifted iterate. It clips to intervals, ends included, so that boundaries are met often:
+Searches hand out real numbers, of which :func:`read_point` makes a spectrum, a step size and a
+lifted iterate. Its reader clips to intervals, so that boundaries are met often:
 
 >>> shape = {"n": 3, "d": 2, "k": 1}
->>> point = read_point(shape, np.zeros(point_length(shape)), limit=lambda s: 0.4 / s.first)
+>>> point = read_point(Reader(np.zeros(9)), shape, limit=lambda s: 0.4 / s.first)
 >>> round(point.step_size, 3), point.Theta.shape
 (0.204, (6, 1))
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep.claims import Budget, Search, search
+from linrep.claims import Budget, Search, instances
 from linrep.claims.violations import GUARD
 from linrep.theory.flute import Spectrum
 
@@ -83,23 +83,12 @@ def scaled_spectrum(spectrum: Spectrum, s: float) -> Spectrum:
 # From real numbers to points of the regions.
 
 
-class Reader:
-    """Hands out the numbers x piece by piece."""
-
-    def __init__(self, x: ArrayLike):
-        self.x = np.asarray(x, dtype=float)
-        self.place = 0
-
-    def numbers(self, *shape: int) -> Array:
-        """Return the next real numbers, in an array."""
-        size = math.prod(shape)
-        self.place += size
-        return self.x[self.place - size : self.place].reshape(shape)
+class Reader(instances.Reader):
+    """Reads numbers with the ends of intervals met often: by clipping."""
 
     def share(self) -> float:
         """Return the next number, in [0, 1]: -1 and less give 0, 1 and more give 1."""
-        self.place += 1
-        return min(1.0, max(0.0, 0.5 * (1.0 + float(self.x[self.place - 1]))))
+        return min(1.0, max(0.0, 0.5 * (1.0 + self.number())))
 
     def between(self, low: float, high: float, logarithmic: bool = False) -> float:
         """Return a number of [low, high], ends included."""
@@ -108,14 +97,26 @@ class Reader:
             return high if u else low
         return low * (high / low) ** u if logarithmic else low + u * (high - low)
 
-    def frame(self, rows: int, k: int) -> Array:
-        """Return orthonormal columns (rows, k), the first axes for x = 0."""
-        if rows == k == 1:
+    def frame(self, d: int, k: int) -> Array:
+        """Return orthonormal columns (d, k), the first axes for x = 0."""
+        if d == k == 1:
             return np.ones((1, 1))
-        if rows == k == 2:
-            angle = np.pi * self.numbers(1)[0]
+        if d == k == 2:
+            angle = np.pi * self.number()
             return np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-        return orthonormal(self.numbers(rows, k))
+        return orthonormal(self.numbers(d, k))
+
+
+def searched(sides, shapes, read, budget, rng, **options) -> Search:
+    """Look for a violation of sides(instance), read(reader, shape) being an instance."""
+    return instances.search_instances(sides, shapes, read, budget, rng, reader=Reader, **options)
+
+
+def drawn(read, shape: Shape, rng, scale=1.0):
+    """Return an instance of normal numbers."""
+    counting = Reader()
+    read(counting, shape)
+    return read(Reader(scale * rng.standard_normal(counting.count)), shape)
 
 
 def orthonormal(X: Array) -> Array:
@@ -124,10 +125,10 @@ def orthonormal(X: Array) -> Array:
     return Q * np.where(np.diagonal(R) < 0.0, -1.0, 1.0)
 
 
-def read_spectrum(shape: Shape, reader: Reader, least_gap: float = LEAST_GAP) -> Spectrum:
+def read_spectrum(reader: Reader, shape: Shape, least_gap: float = LEAST_GAP) -> Spectrum:
     """Return a spectrum with lambda*_1 = 1, Delta >= least_gap and any other eigenvalues.
 
-    Takes min(n, d) - 1 numbers: the shares of the eigenvalue above that the next ones have.
+    Reads the shares of the eigenvalue above that the next ones have.
     """
     n, d, k = shape["n"], shape["d"], shape["k"]
     count = min(n, d)
@@ -138,11 +139,6 @@ def read_spectrum(shape: Shape, reader: Reader, least_gap: float = LEAST_GAP) ->
         bottom = 0.5 * least_gap if i < k else 0.0
         values[i] = bottom + reader.share() * (top - bottom)
     return Spectrum(values, n, d, k)
-
-
-def spectrum_length(shape: Shape) -> int:
-    """Return how many numbers :func:`read_spectrum` takes."""
-    return min(shape["n"], shape["d"]) - 1
 
 
 def with_singular_values(
@@ -195,15 +191,15 @@ class Point(NamedTuple):
 
 
 def read_point(
+    reader: Reader,
     shape: Shape,
-    x: ArrayLike,
     *,
     limit: Of,
     smallest: Of | None = None,
     largest: Of | None = None,
     rest: Of | None = None,
 ) -> Point:
-    """Return the point of R, boundaries included and lambda*_1 = 1, that real numbers stand for.
+    """Return a point of R, boundaries included, with lambda*_1 = 1.
 
     The step size is from `LEAST_STEP` times limit(spectrum) to that. The least sigma_k^2(Theta_k)
     is `smallest`, Delta/4 by default, shares of it being logarithmic if it is not that; the most
@@ -211,8 +207,7 @@ def read_point(
     Delta/2. With "aligned" in its shape Theta_res is along the axes after the k-th.
     """
     n, d, k = shape["n"], shape["d"], shape["k"]
-    reader = Reader(x)
-    spectrum = read_spectrum(shape, reader)
+    spectrum = read_spectrum(reader, shape)
     eta = limit(spectrum) * reader.between(LEAST_STEP, 1.0)
     top = np.sqrt(2.0 * spectrum.first if largest is None else largest(spectrum))
     beyond = spectrum.last - 0.5 * spectrum.gap if rest is None else rest(spectrum)
@@ -226,14 +221,6 @@ def read_point(
     lower_left = np.eye(rows, k) if shape.get("aligned") else reader.frame(rows, k)
     Theta = with_singular_values(a, b, left, lower_left, right)
     return Point(spectrum, float(eta), within(Theta, k, top**2))
-
-
-def point_length(shape: Shape) -> int:
-    """Return how many numbers :func:`read_point` takes."""
-    k, rows = shape["k"], 2 * max(shape["n"], shape["d"])
-    square = {1: 0, 2: 1}.get(k, k * k)
-    rest = 0 if shape.get("aligned") else (rows - k) * k
-    return spectrum_length(shape) + 1 + 2 * k + 2 * square + rest
 
 
 #: Sizes to search at, smallest first.
@@ -285,16 +272,16 @@ def singular_values(A: Array) -> Array:
 
 
 def confirmed(lhs_rhs):
-    """Make a function of (shape, x) of lhs_rhs(shape, x, dtype): violations in long doubles, too.
+    """Make sides(instance) of lhs_rhs(instance, dtype): violations in long doubles, too.
 
     So rounding of the usual numbers is not taken for a violation.
     """
 
-    def both(shape, x):
-        found = lhs_rhs(shape, x, np.float64)
+    def both(instance):
+        found = lhs_rhs(instance, np.float64)
         if found is None or found[0] - found[1] <= GUARD * (abs(found[0]) + abs(found[1])):
             return found
-        found = lhs_rhs(shape, x, np.longdouble)
+        found = lhs_rhs(instance, np.longdouble)
         return None if found is None else (float(found[0]), float(found[1]))
 
     return both
@@ -316,15 +303,15 @@ def searched_region(
     doubles, which repeat every violation: rounding is not taken for one.
     """
 
-    def typed(shape, x, dtype):
-        spectrum, eta, Theta = read_point(shape, x, limit=limit, **region)
-        return lhs_rhs(spectrum, eta, Theta.astype(dtype))
+    def typed(point, dtype):
+        return lhs_rhs(point.spectrum, point.step_size, point.Theta.astype(dtype))
 
-    found = search(confirmed(typed), shapes, point_length, budget, rng, name=name)
+    read: Callable[..., Point] = partial(read_point, limit=limit, **region)
+    found = searched(confirmed(typed), shapes, read, budget, rng, name=name)
     if not found.instance:
         return found
     example = dict(found.instance)
-    point = read_point(example, example.pop("x"), limit=limit, **region)
+    point = read(Reader(np.array(example.pop("x"))), example)
     plain = {
         "eigenvalues": point.spectrum.eigenvalues.tolist(),
         "eta": point.step_size,

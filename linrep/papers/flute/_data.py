@@ -39,6 +39,11 @@ def largest_step(spectrum) -> float:
     return step_size_limits(spectrum)["theorem_5_1"]
 
 
+def largest_start(spectrum) -> float:
+    """Return the largest alpha of the theorems' corrected statements."""
+    return float(np.sqrt(0.5 * spectrum.first)) / (10.0 * spectrum.size)
+
+
 def step_size(truth) -> float:
     """Return a step size at which FLUTE settles on samples soon: 1/5 of the stable one."""
     return 0.2 / float(truth.singular_values[0])

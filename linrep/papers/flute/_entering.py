@@ -140,16 +140,15 @@ def boundary_family(
 
 
 def read_start(
-    shape: _common.Shape, x: ArrayLike, *, first_power: float, least_gap: float
+    reader: _common.Reader, shape: _common.Shape, *, first_power: float, least_gap: float
 ) -> Start:
-    """Return the start in Claim A.3, boundaries included, that real numbers stand for.
+    """Return a start in Claim A.3, boundaries included.
 
     s is 1 to 1e6, eta 1 to 100 percent of 1/(6 lambda*_1), sigma_k^2 a share of Delta/4 between
     1e-6 and 1.
     """
     n, d, k = shape["n"], shape["d"], shape["k"]
-    reader = _common.Reader(x)
-    spectrum = _common.read_spectrum(shape, reader, least_gap)
+    spectrum = _common.read_spectrum(reader, shape, least_gap)
     s = reader.between(1.0, 1e6, logarithmic=True)
     spectrum = _common.scaled_spectrum(spectrum, s)
     eta = step_size_limits(spectrum)["lemma_A5"] * reader.between(0.01, 1.0, logarithmic=True)
@@ -166,12 +165,6 @@ def read_start(
         reader.frame(k, k),
     )
     return Start(spectrum, float(eta), _common.within(Theta, k, spectrum.first * (1.0 - 1e-12)), s)
-
-
-def start_length(shape: _common.Shape) -> int:
-    """Return how many numbers :func:`read_start` takes."""
-    k, rows = shape["k"], 2 * max(shape["n"], shape["d"])
-    return _common.spectrum_length(shape) + 3 + (2 * k - 1) + 2 * k * k + (rows - k) * k
 
 
 def gaussian_lifts(spectrum: Spectrum, draws: int, rng) -> _common.Array:

@@ -44,6 +44,13 @@ SYNTHETIC = Hypothesis(
     "x is normal with mean 0 and covariance I, the noise of the labels is normal",
     _is_normal,
 )
+SMALL_START = Hypothesis(
+    "small start",
+    "alpha <= sqrt(lambda_1)/(10 max(d, M))",
+    lambda problem, participants: True,
+    printed="alpha <= 1/(10 d) in Theorem 5.1, sufficiently small in Proposition A.2 and A.2.4",
+    change="corrected",
+)
 FULL = Hypothesis(
     "full participation",
     "all clients take part in every round",

@@ -10,7 +10,7 @@ import pandas as pd
 from linrep.claims import Cases, Curve, Frequency, Together
 from linrep.papers.flute._checks import FAILURE, NOISE, NOISES, cases_in_units, flat_spectrum
 from linrep.papers.flute._common import SEARCH_SHAPES, Array, extreme_points
-from linrep.papers.flute._runs import bound_violations, corner
+from linrep.papers.flute._runs import bound_violations, corner, followed
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum, step_size_limits
 from linrep.theory.flute_lift import iterate
@@ -111,16 +111,10 @@ def samples_below(budget, rng, samples, measure, bound, name):
         start = corner(spectrum, last=0.25 * spectrum.gap, rest=spectrum.last - 0.5 * spectrum.gap)
         for fresh in (False, True):
             count = bound_violations(
+                followed(spectrum, start, m, eta, runs, rng, steps=steps, fresh=fresh),
                 spectrum,
-                start,
-                m,
-                eta,
-                runs,
-                rng,
-                steps=steps,
-                fresh=fresh,
-                measure=lambda state, spectrum=spectrum: measure(state, spectrum),
-                bound=lambda t, spectrum=spectrum, eta=eta: bound(spectrum, eta, t),
+                lambda state, spectrum=spectrum: measure(state, spectrum),
+                lambda t, spectrum=spectrum, eta=eta: bound(spectrum, eta, t),
             )
             where = {"k": k, "Delta": ratio, "noise": noise, "N": m, "steps": steps, "fresh": fresh}
             parts.append(

@@ -7,6 +7,7 @@ with their number m, so that the m that the statements ask for can be used, what
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def noise(truth: LowRankRegression, Theta: Array, moments: Array, step_size: flo
     return step_size * L @ np.concatenate([np.swapaxes(off, -1, -2) @ W, off @ B], axis=-2)
 
 
-def _followed(
+def followed(
     spectrum: Spectrum, Theta: Array, m: float, step_size: float, runs: int, rng, *, steps, fresh
 ) -> Iterator[tuple[int, Array]]:
     """Yield the number of each step and the iterates after it, (runs, ...); set to 0 they stay."""
@@ -70,50 +71,26 @@ def _followed(
         yield t, state
 
 
-def stays(
-    spectrum: Spectrum,
-    Theta: Array,
-    m: float,
-    step_size: float,
-    runs: int,
-    rng,
-    *,
-    inside,
-    steps: int,
-    fresh: bool,
-) -> Array:
-    """Tell of each run whether all of so many steps end inside, a test of (runs, ...) iterates."""
-    kept = np.ones(runs, dtype=bool)
-    following = _followed(spectrum, Theta, m, step_size, runs, rng, steps=steps, fresh=fresh)
+def exits(following, inside) -> int:
+    """Count the runs of which not all steps end inside, a test of (runs, ...) iterates."""
+    kept: Any = np.True_
     for _, state in following:
-        kept &= inside(state)
+        kept = kept & inside(state)
         state[~kept] = 0.0
-    return kept
+    return int(np.sum(~kept))
 
 
-def bound_violations(
-    spectrum: Spectrum,
-    Theta: Array,
-    m: float,
-    step_size: float,
-    runs: int,
-    rng,
-    *,
-    measure,
-    bound,
-    steps: int,
-    fresh: bool,
-) -> int:
+def bound_violations(following, spectrum: Spectrum, measure, bound) -> int:
     """Count the runs that exceed a bound after some step, while in R until then.
 
     ``measure(states)`` is what is bounded, by ``bound(t)`` after t steps.
     """
-    inside, over = np.ones(runs, dtype=bool), np.zeros(runs, dtype=bool)
-    following = _followed(spectrum, Theta, m, step_size, runs, rng, steps=steps, fresh=fresh)
+    inside: Any = np.True_
+    over: Any = np.False_
     for t, state in following:
-        over |= inside & (measure(state) > bound(t))
-        if t % 8 == 0 or t == steps:
-            inside &= region(state, spectrum).full
+        over = over | (inside & (measure(state) > bound(t)))
+        if t % 8 == 0:
+            inside = inside & region(state, spectrum).full
             state[~inside] = 0.0
     return int(np.sum(over))
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, search, statement
+from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.flute import _common, _entering
 from linrep.papers.flute._hypotheses import POPULATION
@@ -24,21 +24,19 @@ _UNITS = 10.0 ** np.arange(-6.0, 7.0)
 def _kappa_below_one(budget, rng):
     """Search spectra and step sizes for kappa >= 1."""
 
-    def lhs_rhs(shape, x):
-        reader = _common.Reader(x)
-        spectrum = _common.read_spectrum(shape, reader, 1e-4)
-        eta = reader.between(1e-6, 1e3, logarithmic=True)
-        return exponent(spectrum, eta), 1.0
+    def read(reader, shape):
+        spectrum = _common.read_spectrum(reader, shape, 1e-4)
+        return spectrum, reader.between(1e-6, 1e3, logarithmic=True)
 
-    found = search(
-        lhs_rhs,
+    return _common.searched(
+        lambda pair: (exponent(*pair), 1.0),
         _common.SEARCH_SHAPES,
-        lambda shape: _common.spectrum_length(shape) + 1,
+        read,
         budget,
         rng,
         name="kappa < 1",
+        strength=PROVED,
     )
-    return replace(found, strength=PROVED)
 
 
 def _on_the_boundary(first_power, budget):
@@ -200,15 +198,14 @@ def _loss_needed(start: _entering.Start):
 
 
 def _search_growth(budget, rng, first_power, loss):
-    def lhs_rhs(shape, x):
-        start = _entering.read_start(shape, x, first_power=first_power, least_gap=0.2)
+    def sides(start):
         needed = _loss_needed(start)
         return None if needed is None else (needed, loss)
 
-    return search(
-        lhs_rhs,
+    return _common.searched(
+        sides,
         budget(_common.SEARCH_SHAPES[2:3], _common.SEARCH_SHAPES[1:6:2]),
-        _entering.start_length,
+        partial(_entering.read_start, first_power=first_power, least_gap=0.2),
         budget,
         rng,
         name="search, any s and k",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from linrep.algorithms.flute import flute
-from linrep.claims import Cases, Fact, Frequency, Identity, proved, search, statement
+from linrep.claims import Cases, Fact, Frequency, Identity, proved, statement
 from linrep.papers.flute import _common, _entering
 from linrep.papers.flute._hypotheses import DRAWN, POPULATION
 from linrep.papers.flute.counterexamples import eq19_display as printed
@@ -34,20 +35,14 @@ class _Block(_common.Point):
         return self.step_size * self.spectrum.gap
 
 
-def _read_block(shape, x, whole, step=1.0):
+def _read_block(reader, shape, whole=1.0, step=1.0):
     """Return a Theta_k with sigma_1^2 <= whole * lambda*_1 = whole and sigma_k^2 <= Delta/4."""
-    k, reader = shape["k"], _common.Reader(x)
-    spectrum = _common.read_spectrum(shape, reader)
+    k, spectrum = shape["k"], _common.read_spectrum(reader, shape)
     eta = step * step_size_limits(spectrum)["lemma_A5_proof"] * reader.between(0.1, 1.0)
     least = 0.5 * np.sqrt(spectrum.gap) * reader.between(1e-5, 1.0, logarithmic=True)
     others = [reader.between(least, np.sqrt(whole)) for _ in range(k - 1)]
     left, right = reader.frame(k, k), reader.frame(k, k)
     return _Block(spectrum, eta, (left * np.array([*others, least])) @ right.T)
-
-
-def _block_length(shape):
-    k = shape["k"]
-    return _common.spectrum_length(shape) + 2 + (k - 1) + 2 * k * k
 
 
 def _moved(block):
@@ -69,16 +64,15 @@ def _rest_term(block):
 def _search_19(budget, rng, whole, loss, step):
     """Search for violations of (19); compared is what it loses, in eta Delta sigma_k."""
 
-    def lhs_rhs(shape, x):
-        block = _read_block(shape, x, whole, step)
+    def sides(block):
         after = np.linalg.svd(_moved(block), compute_uv=False)[-1] - _rest_term(block)
         lost = 1.0 + 0.5 * block.step_size * block.spectrum.last - after / block.leading
         return lost / block.unit, loss
 
-    return search(
-        lhs_rhs,
+    return _common.searched(
+        sides,
         _common.SEARCH_SHAPES[:: budget(2, 1)],
-        _block_length,
+        partial(_read_block, whole=whole, step=step),
         budget,
         rng,
         name=f"sigma_1^2(Theta) <= {whole:g} lambda*_1",
@@ -118,9 +112,8 @@ def _decomposition(budget, rng):
     What is compared is small next to rounding for small sigma_k: hits are confirmed.
     """
 
-    def lhs_rhs(shape, x, dtype):
-        block = _read_block(shape, x, 1.0)
-        k, eta = shape["k"], dtype(block.step_size)
+    def lhs_rhs(block, dtype):
+        k, eta = block.spectrum.k, dtype(block.step_size)
         Theta, values = block.Theta.astype(dtype), block.spectrum.eigenvalues.astype(dtype)
         least = _common.singular_values(Theta)[-1]
         mixed = _common.singular_values(values[:k, None] * (Theta.T @ Theta))[0]
@@ -134,10 +127,10 @@ def _decomposition(budget, rng):
         base, unit = 1 + eta / 2 * values[k - 1], eta * dtype(block.spectrum.gap)
         return 1 + (bound - base) / unit, 1 + (after - base) / unit
 
-    return search(
+    return _common.searched(
         _common.confirmed(lhs_rhs),
         _common.SEARCH_SHAPES[:: budget(3, 2)],
-        _block_length,
+        _read_block,
         budget,
         rng,
         name="first line",
@@ -147,18 +140,20 @@ def _decomposition(budget, rng):
 def _implication(budget, rng, middle, tail, loss):
     """Search for (eta, Delta, lambda*) where the last line of the display is less than (19)."""
 
-    def lhs_rhs(shape, x):
-        reader = _common.Reader(x)
+    def read(reader, shape):
         last = reader.between(1e-4, 1.0, logarithmic=True)
         gap = last * reader.between(1e-4, 1.0, logarithmic=True)
-        eta = gap**2 / 18.0 * reader.between(1e-6, 1.0, logarithmic=True)
+        return gap**2 / 18.0 * reader.between(1e-6, 1.0, logarithmic=True), gap, last
+
+    def sides(numbers):
+        eta, gap, last = numbers
         # Expanded, as what is compared is small: what each side loses, in eta Delta.
         p, q = 0.5 * eta, 0.5 * eta * last  # eta^2 lambda_1^2/2 = p eta
         lost = p * (1.0 + q) * (1.0 - middle * eta * gap) / gap + middle * (1.0 + q) + tail
         return lost, loss
 
-    return search(
-        lhs_rhs, [{"variables": 3}], lambda shape: 3, budget, rng, name="last line implies (19)"
+    return _common.searched(
+        sides, [{"variables": 3}], read, budget, rng, name="last line implies (19)"
     )
 
 
@@ -177,21 +172,19 @@ def _exact_implication(middle, tail, loss):
 def _kept_small(budget, rng):
     """Search for a step from sigma_1^2(Theta) <= lambda*_1 that leaves that range."""
 
-    def lhs_rhs(shape, x):
-        point = _common.read_point(
-            shape,
-            x,
-            limit=lambda s: step_size_limits(s)["lemma_A5"],
-            smallest=lambda s: 1e-6 * s.gap,
-            largest=lambda s: s.first,
-        )
+    def sides(point):
         after = sizes(_common.step(point.Theta, point.spectrum, point.step_size)).whole
         return after, math.sqrt(point.spectrum.first)
 
-    return search(
-        lhs_rhs,
+    return _common.searched(
+        sides,
         _common.SEARCH_SHAPES[:: budget(3, 2)],
-        _common.point_length,
+        partial(
+            _common.read_point,
+            limit=lambda s: step_size_limits(s)["lemma_A5"],
+            smallest=lambda s: 1e-6 * s.gap,
+            largest=lambda s: s.first,
+        ),
         budget,
         rng,
         name="sigma_1^2(Theta) <= lambda*_1 is kept",
@@ -224,17 +217,13 @@ def eq19_display(budget, rng, *, middle=0.25, tail=0.125, loss=Fraction(71, 288)
     yield _exact_implication(middle, tail, loss)
     yield _kept_small(budget, rng)
     yield _decomposition(budget, rng)
-    for name, lhs_rhs in (
+    for name, sides in (
         ("sigma_1(Lambda_k Theta_k' Theta_k) <= lambda*_1^2", mixed),
         ("factor 1 - eta sigma_k^2/2", factor),
         ("term of Theta_res", rest),
     ):
-
-        def of_block(shape, x, lhs_rhs=lhs_rhs):
-            return lhs_rhs(_read_block(shape, x, 1.0))
-
-        yield search(
-            of_block, _common.SEARCH_SHAPES[:: budget(3, 2)], _block_length, budget, rng, name=name
+        yield _common.searched(
+            sides, _common.SEARCH_SHAPES[:: budget(3, 2)], _read_block, budget, rng, name=name
         )
     yield _implication(budget, rng, float(middle), float(tail), float(loss))
 
@@ -261,14 +250,7 @@ def _search_rest(budget, rng, share):
     A step is enough: none leaves sigma_1^2(Theta) <= 2 lambda*_1, which is Lemma A.6's.
     """
 
-    def lhs_rhs(shape, x):
-        point = _common.read_point(
-            shape,
-            x,
-            limit=lambda s: step_size_limits(s)["lemma_A17"],
-            smallest=lambda s: 1e-12 * s.gap,
-            rest=lambda s: 2.0 * s.first,
-        )
+    def sides(point):
         before = sizes(point.Theta).rest
         if before < 1e-3:
             return None
@@ -277,10 +259,15 @@ def _search_rest(budget, rng, share):
         # Both are made positive, which they are not for small eigenvalues.
         return growth + 2.0, 2.0 + 0.5 * point.spectrum.next + share * point.spectrum.gap
 
-    return search(
-        lhs_rhs,
+    return _common.searched(
+        sides,
         _common.SEARCH_SHAPES[1 : budget(4, None) : budget(2, 1)],
-        _common.point_length,
+        partial(
+            _common.read_point,
+            limit=lambda s: step_size_limits(s)["lemma_A17"],
+            smallest=lambda s: 1e-12 * s.gap,
+            rest=lambda s: 2.0 * s.first,
+        ),
         budget,
         rng,
         name="R = 0, without the eighth of Delta",

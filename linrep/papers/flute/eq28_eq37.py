@@ -9,6 +9,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, search_instances, statement
 from linrep.claims.evidence import PROVED
+from linrep.papers.flute._checks import by_name
 from linrep.papers.flute.counterexamples import eq28 as printed
 from linrep.theory.flute import Spectrum, sizes
 from linrep.theory.flute_lift import product_error
@@ -23,25 +24,20 @@ def _grid(top):
 
 
 def _links(top, divisor, rate):
-    """Yield each link of (28) and (29), as (left, right, instance) over x up to a top."""
-    half = Fraction(1, 2)
-    first, second, ends, text, widest = [], [], [], [], []
+    """Yield each link of (28) and (29), as (name, left, right, instance) over x up to a top."""
+    upto = f"x up to {top}"
     for x in _grid(top):
         where = {"x": str(x)}
         ratio, linear = printed.sides(x, divisor)
         square = (1 - rate * x) ** 2
-        first.append((ratio, linear, where))
-        second.append((linear, square, where))
-        ends.append((ratio, square, where))
-        text.append((linear, 1 - rate * x, where))
-        for part in range(-10, 11):
-            a = half * Fraction(part, 10)
-            widest.append(((1 - x / 8 + a) / (1 + x / 8 + a), ratio, where | {"a": str(a)}))
-    yield f"(3/2 - x/8)/(3/2 + x/8) <= 1 - x/{divisor}", first
-    yield f"1 - x/{divisor} <= (1 - x/16)^2", second
-    yield "(3/2 - x/8)/(3/2 + x/8) <= (1 - x/16)^2", ends
-    yield f"1 - x/{divisor} <= 1 - x/16, the text's reason", text
-    yield "largest at 1/2 of all brackets within 1/2", widest
+        yield f"(3/2 - x/8)/(3/2 + x/8) <= 1 - x/{divisor}, {upto}", ratio, linear, where
+        yield f"1 - x/{divisor} <= (1 - x/16)^2, {upto}", linear, square, where
+        yield f"(3/2 - x/8)/(3/2 + x/8) <= (1 - x/16)^2, {upto}", ratio, square, where
+        text = f"1 - x/{divisor} <= 1 - x/16, the text's reason, {upto}"
+        yield text, linear, 1 - rate * x, where
+        for a in (Fraction(part, 20) for part in range(-10, 11)):
+            widest, at = (1 - x / 8 + a) / (1 + x / 8 + a), where | {"a": str(a)}
+            yield f"largest at 1/2 of all brackets within 1/2, {upto}", widest, ratio, at
 
 
 @statement(
@@ -56,8 +52,7 @@ def _links(top, divisor, rate):
 def eq28(budget, rng, *, divisor=6, rate=Fraction(1, 16)):
     """Compare lhs and rhs of every link in exact fractions, for x up to 1/36 and up to 1."""
     for top in (Fraction(1, 36), Fraction(1)):
-        for name, cases in _links(top, divisor, rate):
-            yield Cases(cases, name=f"{name}, x up to {top}", strength=PROVED)
+        yield from by_name(_links(top, divisor, rate), strength=PROVED)
 
 
 eq28.corrected(

@@ -17,8 +17,7 @@ from linrep.claims.slopes import log_slope
 from linrep.papers.flute import _entering
 from linrep.papers.flute._common import SCALES, SINGULAR_VALUES, scaled_spectrum, spectra
 from linrep.papers.flute._hypotheses import DRAWN, POPULATION
-from linrep.papers.flute.counterexamples import lemmaa5 as one_step
-from linrep.papers.flute.counterexamples import tr as hit
+from linrep.papers.flute.counterexamples import tr_and_lemmaa5 as one_step
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum, entry_time, sizes, step_size_limits
 from linrep.theory.flute_lift import lift, lower
@@ -125,7 +124,7 @@ def TR(budget, rng, *, share=1.0, first_power=0.0):
     T_R is a constant only with respect to T and N: it grows without bound as alpha -> 0.
     """
     yield Cases(
-        [(*hit.sides(first_power < 0), hit.INSTANCE)],
+        [(*one_step.sides(first_power < 0), one_step.INSTANCE)],
         name="one exact step, k = 1, s = 10^8",
         quantity="Delta/4, and sigma_k^2",
     )

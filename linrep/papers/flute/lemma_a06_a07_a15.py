@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from linrep.claims.quantities import LOWER
 from linrep.papers.flute import _checks
 from linrep.papers.flute._common import (
     SEARCH_SHAPES,
-    point_length,
+    drawn,
     read_point,
     searched_region,
     singular_values,
@@ -262,14 +263,10 @@ def _largest_step(index):
 
 def _splits(budget, rng):
     """Yield how far the sum of (41) is from the step: as read, with Lambda, with Theta^(tau-1)."""
+    read = partial(read_point, rest=_everything, limit=_checks.limit_of("lemma_A15"))
     for shape in SEARCH_SHAPES:
         for _ in range(budget(10, 50)):
-            spectrum, eta, before = read_point(
-                shape,
-                rng.standard_normal(point_length(shape)),
-                rest=_everything,
-                limit=_checks.limit_of("lemma_A15"),
-            )
+            spectrum, eta, before = drawn(read, shape, rng)
             Theta, k = step(before, spectrum, eta), spectrum.k
             rest, scale = Theta[k:], np.linalg.norm(Theta)
             total = sum(part for part, _ in _thirds(spectrum, eta, Theta))

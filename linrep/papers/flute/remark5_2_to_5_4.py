@@ -77,6 +77,7 @@ def _over_claim(budget, rng, noise, per_client, speedup) -> pd.DataFrame:
     plain="Each client needs M times fewer samples than alone, until M reaches d.",
     hypotheses=DRAWN,
     negative_control={"speedup": 1.5},
+    stronger={"speedup": 1},
 )
 def remark_5_2(budget, rng, *, speedup=1.0):
     """Follow N epsilon^2 over max(d, M)/M where it may grow: in M, in d and in both, from M = d.
@@ -224,6 +225,7 @@ def remark_5_3(budget, rng, *, power=10.0):
     plain="Each client needs many samples, not only all clients together.",
     hypotheses=DRAWN,
     negative_control={"power": 1.0},
+    stronger={"power": 0},
 )
 def remark_5_4(budget, rng, *, power=0.5):
     """Share MN samples among more and more clients; power is that of 1/N in the error, N >> d."""

@@ -64,6 +64,7 @@ def _until_floor(gap, share, rng) -> tuple[list[float], list[float]]:
     plain="The samples needed grow exponentially with the number of rounds.",
     hypotheses=DRAWN,
     negative_control={"power": 1.0},
+    stronger={"power": 0},
 )
 def remark_5_6(budget, rng, *, power=2.0):
     """Count rounds until the floor, and compare floors with the bound (8); power is of kappa_T.

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
+from linrep.papers.flute._checks import by_name
 from linrep.papers.flute._hypotheses import GAP
 from linrep.papers.flute.counterexamples import lemmaa11_second_case as printed
 
@@ -36,22 +37,18 @@ def lemma_A10(budget, rng, *, rate=Fraction(1, 16)):
 
     That ratio is (12 - x)/(12 + x): 1 - x/6, as printed, is less.
     """
-    first, second, third = [], [], []
-    for x, t, before in _grid((0, 1, 2, 5, 10, 40, 200)):
-        where = {"eta Delta": str(x), "t": t, "t'": before}
-        steps, decay = t + 1 - before, 1 - rate * x
-        reference = decay ** (2 * (t + 1))  # its square
-        first.append((((12 - x) / (12 + x)) ** steps, decay ** (2 * steps), where))
-        second.append(
-            (reference * decay ** (2 * steps), decay ** (2 * (2 * t + 2 - before)), where)
-        )
-        third.append((decay ** (2 * (2 * t + 2 - before)), decay ** (2 * (t + 1)), where))
-    for cases, name in (
-        (first, "steps after t'"),
-        (second, "reference put in"),
-        (third, "the lemma's bound"),
-    ):
-        yield Cases(cases, name=name, strength=PROVED)
+
+    def lines():
+        for x, t, before in _grid((0, 1, 2, 5, 10, 40, 200)):
+            where = {"eta Delta": str(x), "t": t, "t'": before}
+            steps, decay = t + 1 - before, 1 - rate * x
+            reference = decay ** (2 * (t + 1))  # its square
+            both = decay ** (2 * (2 * t + 2 - before))
+            yield "steps after t'", ((12 - x) / (12 + x)) ** steps, decay ** (2 * steps), where
+            yield "reference put in", reference * decay ** (2 * steps), both, where
+            yield "the lemma's bound", both, reference, where
+
+    yield from by_name(lines(), strength=PROVED)
 
 
 @statement(

@@ -8,7 +8,8 @@ import numpy as np
 
 from linrep.algorithms.flute import flute
 from linrep.claims import Exponent, Fact, statement
-from linrep.papers.flute._hypotheses import ASSUMPTIONS
+from linrep.papers.flute._data import largest_start
+from linrep.papers.flute._hypotheses import ASSUMPTIONS, SMALL_START
 from linrep.problems import LowRankRegression
 from linrep.theory.flute import Spectrum, step_size_limits
 
@@ -46,7 +47,13 @@ def _late_errors(truth, draw, m, runs, rng):
         data = _with_samples(truth.draw(m, rng=rng), truth, draw, rng)
         record = [first, *(first * np.array([1.1, 1.5, 2.0, 3.0])).astype(int)]
         trace = flute(
-            data, k=2, step_size=eta, rounds=record[-1], scale=0.1 / truth.d, record=record, rng=rng
+            data,
+            k=2,
+            step_size=eta,
+            rounds=record[-1],
+            scale=largest_start(spectrum),
+            record=record,
+            rng=rng,
         )
         errors = trace["client_error"][1:]
         found.append(float(errors.max()))
@@ -57,7 +64,7 @@ def _late_errors(truth, draw, m, runs, rng):
 @statement(
     "flute.theorem5.1.all_rounds",
     place="Theorem 5.1 and Section 3",
-    hypotheses=ASSUMPTIONS,
+    hypotheses=(*ASSUMPTIONS, SMALL_START),
     latex=r"t \ge t_\epsilon \Rightarrow \tfrac1M\sum_i\|B^tw_i^t - B^*w_i^*\| \le \epsilon"
     r" \propto N^{-1/2},\quad x, \xi \text{ sub-Gaussian}",
     plain="From the round of Theorem 5.1 on, the error stays of order 1/sqrt(N), also for sub-"

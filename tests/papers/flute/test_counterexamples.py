@@ -1,7 +1,7 @@
 """Counterexamples in fractions beside what they are about, calculated naively."""
 
 from fractions import Fraction
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -10,7 +10,6 @@ from linrep.papers.flute.counterexamples import (
     eq5_6,
     eq18,
     lemmaa4_range,
-    lemmaa5,
     lemmaa6,
     lemmaa16,
     local_span,
@@ -21,43 +20,36 @@ from linrep.papers.flute.counterexamples import (
     table1_best,
     table1_severity,
     theorem5_1,
-    tr,
+    tr_and_lemmaa5,
 )
 from linrep.papers.flute.table1 import ACCURACY, COLUMNS
 
 
-def flute_round(b, w, xs, phi, eta):
-    """Return b and w after a round of FLUTE on one client of one dimension, without noise."""
-    slope = sum(x * (x * b * w - x * phi) for x in xs) / len(xs)
-    imbalance = b * b - w * w
-    return (
-        b - eta * slope * w - eta / 2 * b * imbalance,
-        w - eta * slope * b + eta / 2 * w * imbalance,
-    )
-
-
-def test_theorem_5_1_s_start_diverges_on_signs():
-    phi, eta = theorem5_1.L, theorem5_1.ETA
-    gap = 2 * phi
-    assert eta == gap**2 / (228 * phi**3)
-    for scale, xs in product((1, 3), ((1, -1, 1), (-1, -1))):
-        # s = 342 l and more, b w < 0.
-        b, w = Fraction(19, 1000) * scale, -Fraction(1, 1000)
-        assert b**2 + w**2 >= 342 * phi
-        sizes = []
+@pytest.mark.parametrize("data", [1, 2])  # A.1, and (5), (6), whose losses have no 1/2
+def test_theorem_5_1_s_start_diverges(data):
+    first, eta = theorem5_1.L, theorem5_1.ETA
+    assert eta == first**2 / (228 * first**3)  # Delta = 2 (l - l/2)
+    Phi = np.array([[first, 0], [0, first / 2]])
+    for scale in (1, 3):
+        # s = 1368 l and more, b_1 w_1 < 0.
+        b, w = (np.array([Fraction(x, 1000) * scale for x in pair]) for pair in ((26, 3), (-1, 27)))
+        assert b @ b + w @ w >= 1368 * first
         for _ in range(5):
-            assert abs(b * w - phi) > phi
-            sizes.append(b**2 + w**2)
-            b, w = flute_round(b, w, xs, phi, eta)
-        assert all(later > 3 * size for size, later in pairwise(sizes))
+            off, imbalance, before = np.outer(b, w) - Phi, b @ b - w @ w, b @ b + w @ w
+            assert b[0] * w[0] < 0
+            b, w = (
+                b - data * eta * off @ w - eta / 2 * b * imbalance,
+                w - data * eta * off.T @ b + eta / 2 * w * imbalance,
+            )
+            assert b @ b + w @ w > before
 
 
 def test_theorem_5_1_s_start_in_its_unit_is_no_counterexample():
-    left, right = theorem5_1.sides(theorem5_1.ROOT / 10)
+    left, right = theorem5_1.sides(Fraction(1, 20) / 1000)
     assert left <= right
 
 
-@pytest.mark.parametrize("module", [eq18, lemmaa5, tr])
+@pytest.mark.parametrize("module", [eq18, tr_and_lemmaa5])
 def test_one_step_of_the_population_map(module):
     s, a, rest = float(module.S), float(module.A), float(module.rest()) ** 0.5
     Theta = np.array([[a], [rest], [0.0], [0.0]])

@@ -1,10 +1,12 @@
 """Starts for the claims on entering the region, against naive versions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from linrep.papers.flute import _entering as entering
-from linrep.papers.flute._common import step
+from linrep.papers.flute._common import drawn, step
 from linrep.papers.flute.lemma_a04 import explicit_scale
 from linrep.theory.flute import Spectrum, claim_A3, region, sizes, step_size_limits
 
@@ -43,8 +45,8 @@ def test_starts_of_a_search_satisfy_claim_A3():
     for n, d, k in ((2, 2, 1), (3, 4, 2), (4, 4, 3)):
         shape = {"n": n, "d": d, "k": k}
         for _ in range(30):
-            x = 2.0 * rng.standard_normal(entering.start_length(shape))
-            start = entering.read_start(shape, x, first_power=0.0, least_gap=0.2)
+            read = partial(entering.read_start, first_power=0.0, least_gap=0.2)
+            start = drawn(read, shape, rng, 2.0)
             margins = claim_A3(start.Theta, start.spectrum, start.step_size)
             assert margins.holds, margins
             assert region(start.Theta, start.spectrum).weak

@@ -1,5 +1,7 @@
 """What the checks on FLUTE's region use, against plain computations."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -57,8 +59,8 @@ def test_read_points_are_in_the_region_and_reach_its_boundary(shape):
     rng = np.random.default_rng(0)
     reached = np.zeros(3, dtype=int)
     for _ in range(200):
-        x = rng.standard_normal(_common.point_length(shape)) * 10.0 ** rng.uniform(-2.0, 2.0)
-        point = _common.read_point(shape, x, limit=lambda s: 0.4 / s.first)
+        read = partial(_common.read_point, limit=lambda s: 0.4 / s.first)
+        point = _common.drawn(read, shape, rng, 10.0 ** rng.uniform(-2.0, 2.0))
         margins = np.array(region(point.Theta, point.spectrum))
         assert margins.min() > -1e-12
         assert point.spectrum.gap >= 0.05 - 1e-12

@@ -1,4 +1,4 @@
-"""T_R, k = 1: lambda* = 2s, s, eta = 1/(12 s), s = 10^8, sigma_k = 4900, R = 0."""
+"""T_R and Lemma A.5, k = 1: lambda* = 2s, s, eta = 1/(12 s), s = 10^8, sigma_k = 4900, R = 0."""
 
 from fractions import Fraction
 
