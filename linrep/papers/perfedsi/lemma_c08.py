@@ -247,11 +247,12 @@ def indicators(budget, rng, *, norms=False, larger=False):
             cases.append((float(left), float(right), at))
     name = "E|X|" if norms else "|E X|"
     yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
-    if not norms:  # X = 1 and -1, both with probability 1/2; the smaller event is X = 1
+    if not norms:
+        at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
         yield Cases(
-            [(*sides(), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
-            quantity="|E X| on the smaller event",
-            name="two values",
+            [(*sides(), at)],
+            quantity="|E X| on the smaller event, X of V",
+            name="one step, M = 20, in fractions",
         )
     yield Readings(
         [

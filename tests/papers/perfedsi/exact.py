@@ -133,9 +133,9 @@ def of_items(c: Fraction, *, error: Fraction = SMALL, z: Fraction = Fraction(1))
     return Exact(FRAME, ONE, Z, c * FRAME + error * ACROSS, ONE / c)
 
 
-def edge(copies: int = 1) -> Exact:
-    """Return V at its limit, c = 1: every other item leads out of the event."""
-    size, error = Fraction(9999, 10001), Fraction(200, 10001)  # of squares that sum to 1
+def edge(copies: int = 1, t: Fraction = SMALL) -> Exact:
+    """Return V at its limit, c = 1: every other item leads out of the event; the error is 2 t."""
+    size, error = (1 - t**2) / (1 + t**2), 2 * t / (1 + t**2)  # of squares that sum to 1
     star = size * FRAME - error * ACROSS
     return Exact(star, ONE, fractions([[1]]), size * FRAME, ONE.copy(), copies)
 

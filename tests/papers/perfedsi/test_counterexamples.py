@@ -13,6 +13,7 @@ from linrep.papers.perfedsi.counterexamples import (
     eq63_64,
     lemmac5,
     lemmac7,
+    lemmac8_indicators,
     lemmac10,
     lemmac11,
     privacy,
@@ -94,6 +95,14 @@ def test_items_that_lead_out():
     left, right = lemmac10.sides()
     assert left == share**38 * sum(sum(part**2) for part in parts)
     assert right == (10 * eta / 16) ** 2 * limits.mu**3 * state.loss()
+    state = exact.edge(20, eta)
+    (walk,) = state.round(eta, limits)
+    start = state.gradient()[1]
+    moved = [state.gradients(0, U, V)[1] - start for U, V, _ in walk]
+    kept = [good for *_, good in walk]
+    smaller = sum(step for step, good in zip(moved, kept, strict=True) if good)
+    ends = Fraction(sum(kept), 16) ** 19 * abs(smaller) / 16, abs(sum(moved)) / 16
+    assert lemmac8_indicators.sides() == tuple(end[0] for end in ends)
     state, limits = exact.stuck()
     (walk,) = state.round(Fraction(1, 10**6), limits)
     share = Fraction(sum(kept for *_, kept in walk), 16)
@@ -127,7 +136,7 @@ def test_both_signs_give_the_same_update():
     assert updates[0] == updates[1]
     found = (V - exact.fractions(updates[0][1])) @ z
     assert found != 0
-    assert privacy.sides()[0] == 1
+    assert privacy.sides() == (2, 1)
 
 
 def test_side_information_of_one_number():
