@@ -47,8 +47,8 @@ def _problems(budget, rng):
 
 
 def _spans(budget, rng):
-    """Return deviations |L* - M Z'| at the best M, for both spaces of L* that Z could contain."""
-    found: dict[str, list] = {"row space of L*": [], "column space of L*": []}
+    """Return deviations |L* - M Z'| at the best M: L* is some M* Z', or has columns in Z's span."""
+    found: dict[str, list] = {"L* = M* Z' for some M*": [], "column space, as printed": []}
     for truth, _, _, instance in _problems(budget, rng):
         n, d, Z = truth.n, truth.d, truth.Z
         inside = rng.standard_normal((d, truth.p)) @ Z.T
@@ -103,9 +103,9 @@ def eq5_eq10(budget, rng, *, half=0.5):
     )
     yield Readings(
         identities(_spans(budget, rng)),
-        name="Z spans the",
+        name="Z contains what it takes for L* = M* Z'",
         phrase="the column space of L_*",
-        printed_elsewhere={"row space of L*": "Section 3, L_* = M_* Z'"},
+        printed_elsewhere={"L* = M* Z' for some M*": "Section 3, the next sentence"},
     )
 
 
