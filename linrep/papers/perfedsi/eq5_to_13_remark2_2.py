@@ -53,7 +53,7 @@ def _spans(budget, rng):
         n, d, Z = truth.n, truth.d, truth.Z
         inside = rng.standard_normal((d, truth.p)) @ Z.T
         other = Z @ rng.standard_normal((truth.p, n)) if n == d else None
-        for name, L in (("row space of L*", inside), ("column space of L*", other)):
+        for name, L in zip(found, (inside, other), strict=True):
             best = None if L is None else np.linalg.lstsq(Z, L.T, rcond=None)[0].T
             gap = np.inf if best is None else relative(best @ Z.T, L)
             condition = np.linalg.cond(Z) if min(Z.shape) else 1.0
