@@ -151,8 +151,8 @@ def vanishing(d, size):
 def vanishing_runs():
     """Yield d, size, U and V after each of three rounds from there, where all stay in the event.
 
-    Its c_0 is 1/2. All local iterates of all clients are looked at. Steps are so much shorter than Theorem C.4 asks
-    for that U stays as small.
+    Its c_0 is 1/2. All local iterates of all clients are looked at. Steps are so much shorter than
+    Theorem C.4 asks for that U stays as small.
     """
     for d in (4, 16, 64):
         for size in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):

@@ -181,8 +181,8 @@ def _along_runs(budget, rng):
     place="Definition C.3, (14); Definition 3.1; (35)",
     latex=r"\|e_i^\top A\| \le \sqrt{\mu r/d}\,\|A\|_2; \quad \mathcal A_{t,s} \Rightarrow"
     r" U, E \text{ incoherent}",
-    plain="The regularity event makes U and the error incoherent, and the parameter mu of incoherence lies "
-    "between 1/r and d/r.",
+    plain="The regularity event makes U and the error incoherent, and the parameter mu of "
+    "incoherence lies between 1/r and d/r.",
     hypotheses=COMPLETION,
     negative_control={"highest": 0.5},
     holds_with={"local": False},

@@ -155,7 +155,7 @@ def fitting(d: int, c_0: Fraction) -> tuple[Exact, Limits]:
     Z = fractions(np.eye(2, dtype=int))
     V = fractions([1, min(Fraction(1, d), c_0)])
     limits = Limits(Fraction(2), Fraction(1), c_0)
-    return Exact(star, fractions([1, 0]), Z, star.copy(), V, 1), limits
+    return Exact(star, fractions([1, 0]), Z, star.copy(), V, CLIENTS // 2), limits
 
 
 def stuck() -> tuple[Exact, Limits]:
