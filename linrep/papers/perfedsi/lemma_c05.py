@@ -44,6 +44,8 @@ _ELSEWHERE = {
     "root of gamma": "(21)",
     "root of gamma with c_z^3": "(21) and (56)",
 }
+
+
 def _in_fractions() -> Readings:
     """Compare gamma L with ||grad L||^2 on the region's edge, singular values being 1.
 
