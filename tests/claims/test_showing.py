@@ -219,7 +219,12 @@ def test_readings_are_shown_wherever_the_verdict_is(tmp_path):
     (result,) = verify([claims()["perfedsi.lemmaC5"]], store=tmp_path)
     lines = ledger.readings(result)
     assert len(lines) == len({item["of"] for item in result.readings})
-    for text in ("region, families: ", "“gamma”", "“orthonormal U*, V*”", "scaled U*, V*: fails"):
+    for text in (
+        "region, in fractions: ",
+        "“gamma”",
+        "“orthonormal U*, V*”",
+        "scaled U*, V*: fails",
+    ):
         assert text in lines[0]
     book = tmp_path / "ledger.json"
     ledger.record([result], claims(), book)

@@ -32,6 +32,20 @@ def state_of(setting, rng) -> State:
     return drawn(rng, **sizes, error=0.01)
 
 
+def _run(state, setting, step_size, record, rng):
+    """Return the trace of a run from a state, which lasts to the last of the recorded rounds."""
+    return lr.perfedsi(
+        state.truth,
+        step_size=step_size,
+        rounds=record[-1],
+        local_steps=setting["tau"],
+        participants=setting["C"],
+        start=(state.U, state.V),
+        record=record,
+        rng=rng,
+    )
+
+
 def decay(state, setting, step_size, rng) -> float:
     """Return the decay of log L per round; -infinity for a run that diverges.
 
@@ -39,16 +53,7 @@ def decay(state, setting, step_size, rng) -> float:
     """
     unit = _PREDICTED_RATE * step_size * setting["tau"] / setting["d"]
     stops = [max(1, int(0.5 * _FOLDS / unit)), max(2, int(1.5 * _FOLDS / unit))]
-    trace = lr.perfedsi(
-        state.truth,
-        step_size=step_size,
-        rounds=stops[1],
-        local_steps=setting["tau"],
-        participants=setting["C"],
-        start=(state.U, state.V),
-        record=stops,
-        rng=rng,
-    )
+    trace = _run(state, setting, step_size, stops, rng)
     if trace.stop_reason == "diverged":
         return -np.inf
     first, last = trace["population_risk"][1:]
@@ -64,9 +69,12 @@ def largest_step(state, setting, rng) -> float:
     halved. Runs start 1e-5 from the truth and last so many rounds as would let L fall by `_HORIZON`
     e-foldings at the rate of small steps: they grow, or fall, where all is linear.
     """
-    U, V = (
-        star + 1e-5 * rng.standard_normal(star.shape) / np.sqrt(len(star))
-        for star in (state.truth.U, state.truth.V)
+    near = State(
+        state.truth,
+        *(
+            star + 1e-5 * rng.standard_normal(star.shape) / np.sqrt(len(star))
+            for star in (state.truth.U, state.truth.V)
+        ),
     )
     seeds = rng.integers(2**32, size=_SEEDS)
 
@@ -75,16 +83,7 @@ def largest_step(state, setting, rng) -> float:
         rounds = max(10, int(_HORIZON / unit))
         growth = []
         for seed in seeds:
-            trace = lr.perfedsi(
-                state.truth,
-                step_size=step_size,
-                rounds=rounds,
-                local_steps=setting["tau"],
-                participants=setting["C"],
-                start=(U, V),
-                record=[rounds],
-                rng=seed,
-            )
+            trace = _run(near, setting, step_size, [rounds], seed)
             if trace.stop_reason == "diverged":
                 return False
             first, last = trace["population_risk"]
@@ -138,23 +137,13 @@ def along(
 
 def measured_limits(state, setting, step_size, rng, segments=10) -> Limits:
     """Return what the event asks of the starts of rounds, in a run of `_FOLDS` e-foldings."""
-    found, U, V = [], state.U, state.V
+    found = []
     unit = _PREDICTED_RATE * step_size * setting["tau"] / setting["d"]
     rounds = max(1, int(_FOLDS / unit / segments))
     for _ in range(segments):
-        now = State(state.truth, U, V)
-        if now.loss < 1e-26:
+        if state.loss < 1e-26:
             break
-        found.append(start_of(now).limits())
-        trace = lr.perfedsi(
-            state.truth,
-            step_size=step_size,
-            rounds=rounds,
-            local_steps=setting["tau"],
-            participants=setting["C"],
-            start=(U, V),
-            record=[rounds],
-            rng=rng,
-        )
-        U, V = trace.state["U"], trace.state["V"]
+        found.append(start_of(state).limits())
+        end = _run(state, setting, step_size, [rounds], rng).state
+        state = State(state.truth, end["U"], end["V"])
     return Limits(*(max(column) for column in zip(*found, strict=True)))

@@ -6,13 +6,12 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pandas as pd
 
-from linrep.claims import Cases, Constant, Fact, Identity, Readings, statement
+from linrep.claims import Cases, Fact, Identity, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.instances import search_instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
-from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
+from linrep.papers.perfedsi._instances import SHAPES, event, needed, searched
 from linrep.papers.perfedsi._regular import drawn_runs
 from linrep.papers.perfedsi._rounds import play
 from linrep.papers.perfedsi.counterexamples.definitionc3 import sides
@@ -78,26 +77,16 @@ def _rows(rng) -> Readings:
     )
 
 
-def _bounded(c_0, rng) -> Readings:
-    """Follow U's mu in one event, which may bound it by its own mu or by another for all d."""
-    rows, cases = [], []
-    for d, size, iterates in vanishing_runs(c_0):
-        mu = min(theory.incoherence(U) for U, _ in iterates)
-        rows.append({"size": size, "d": d, "constant": mu})
-        cases.append((mu, MU, {"c": C, "c_0": c_0, "d": d, "U": iterates[0][0].tolist()}))
-    other = Constant(
-        pd.DataFrame(rows),
-        ["d"],
-        by=["size"],
-        rng=rng,
-        name="with a mu for all d",
-        label="mu of C.3",
-    )
-    return Readings(
-        [Cases(cases, quantity="mu of U", name="with the same mu"), other],
-        name=f"U, at c = {C}, mu = {MU}, c_0 = {c_0:g}",
-        phrase="incoherent",
-    )
+def _one_row_left() -> Readings:
+    """Follow a client's error through a step after which it has one row, whatever c_0 is."""
+    own, other = [], []
+    for d, c_0 in product((16, 64, 256), (Fraction(1, 2), Fraction(1, 10**3), Fraction(1, 10**9))):
+        at = {"d": d, "M": 2, "k": 2, "r": 1, "c": 2, "mu": 1, "c_0": str(c_0), "eta": d}
+        own.append((*sides(d, c_0=c_0), at))
+        other.append((*sides(d, Fraction(d, 4), c_0), at | {"candidate": d // 4}))
+    same = Cases(own, quantity="mu of E", name="with the same mu")
+    for_all = Cases(other, quantity="mu of E", name="with a mu for all d (4, 16, 64 tried)")
+    return Readings([same, for_all], name="a client's E, in fractions", phrase="incoherent")
 
 
 def _entailed(budget, rng, c_power, c_z_power, share_factor):
@@ -192,31 +181,24 @@ def _along_runs(budget, rng):
     place="Definition C.3, (14); Definition 3.1; (35)",
     latex=r"\|e_i^\top A\| \le \sqrt{\mu r/d}\,\|A\|_2; \quad \mathcal A_{t,s} \Rightarrow"
     r" U, E \text{ incoherent}",
-    plain="The regularity event makes U incoherent, and the parameter mu of incoherence lies "
-    "between 1/r and d/r.",
+    plain="The regularity event makes U and the error incoherent, and the parameter mu of "
+    "incoherence lies between 1/r and d/r.",
     hypotheses=COMPLETION,
     negative_control={"highest": 0.5},
-    holds_with={"c_0": 0.4},
+    holds_with={"local": False},
 )
-def definitionC3(budget, rng, *, c_0=0.5, highest=1.0):
-    """Find the range of mu, what (35) follows from, and whether the event makes U incoherent.
+def definitionC3(budget, rng, *, local=True, highest=1.0):
+    """Find the range of mu, what (35) follows from, and whether the event makes E incoherent.
 
-    The definition leaves c_0 open; where 2 c_z c c_0 < 1 it does. Highest is over d/r.
+    At a client's own iterates, if `local`, it does not, for any c_0; the corrected statement is
+    about the server's. Highest is over d/r.
     """
     in_U, in_E = _along_runs(budget, rng)
     yield from _ends(budget, rng, highest)
     yield Identity(_attained(), name="both ends attained")
     yield _rows(rng)
-    yield _bounded(c_0, rng)
-    if c_0 == 0.5:
-        own, other = [], []
-        for d in (16, 64, 256):
-            at = {"d": d, "c": "101/100", "mu": "11/10", "c_0": "1/2"}
-            own.append((*sides(d), at))
-            other.append((*sides(d, Fraction(d, 2)), at | {"candidate": d // 2}))
-        same = Cases(own, quantity="mu of U", name="with the same mu")
-        for_all = Cases(other, quantity="mu of U", name="with a mu for all d (8, 32, 128 tried)")
-        yield Readings([same, for_all], name="U, in fractions", phrase="incoherent")
+    if local:
+        yield _one_row_left()
     yield Fact("largest mu of U_t along runs, over d/r", in_U)
     yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
 

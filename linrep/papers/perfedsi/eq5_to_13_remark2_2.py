@@ -47,13 +47,13 @@ def _problems(budget, rng):
 
 
 def _spans(budget, rng):
-    """Return deviations |L* - M Z'| at the best M, for both spaces of L* that Z could contain."""
-    found: dict[str, list] = {"row space of L*": [], "column space of L*": []}
+    """Return deviations |L* - M Z'| at the best M: L* is some M* Z', or has columns in Z's span."""
+    found: dict[str, list] = {"L* = M* Z' for some M*": [], "column space, as printed": []}
     for truth, _, _, instance in _problems(budget, rng):
         n, d, Z = truth.n, truth.d, truth.Z
         inside = rng.standard_normal((d, truth.p)) @ Z.T
         other = Z @ rng.standard_normal((truth.p, n)) if n == d else None
-        for name, L in (("row space of L*", inside), ("column space of L*", other)):
+        for name, L in zip(found, (inside, other), strict=True):
             best = None if L is None else np.linalg.lstsq(Z, L.T, rcond=None)[0].T
             gap = np.inf if best is None else relative(best @ Z.T, L)
             condition = np.linalg.cond(Z) if min(Z.shape) else 1.0
@@ -103,9 +103,9 @@ def eq5_eq10(budget, rng, *, half=0.5):
     )
     yield Readings(
         identities(_spans(budget, rng)),
-        name="Z spans the",
+        name="Z contains what it takes for L* = M* Z'",
         phrase="the column space of L_*",
-        printed_elsewhere={"row space of L*": "Section 3, L_* = M_* Z'"},
+        printed_elsewhere={"L* = M* Z' for some M*": "Section 3, the next sentence"},
     )
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
 from linrep.claims import Cases, Exponent, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.instances import search_instances
 from linrep.papers.perfedsi import _instances
 from linrep.papers.perfedsi._hypotheses import COMPLETION
 from linrep.papers.perfedsi._terms import rounded
@@ -32,64 +30,20 @@ def _flattest(truth, U, V):
     return 2.0 * float(values[rank - 1]) ** 2
 
 
-def _moved(truth, factors, size, rng):
-    """Return U with an error orthogonal to U*'s columns, of a size relative to sigma_k."""
-    U, V = factors
-    other = rng.standard_normal(U.shape)
-    basis = np.linalg.qr(truth.U)[0]
-    other -= basis @ (basis.T @ other)
-    return U + other * (size * truth.singular_values[-1] / np.linalg.norm(other @ V.T)), V
-
-
-#: Readings of the region: whether U* and V* are orthonormal, the power of gamma that bounds it, as
-#: (21) has sigma_min^2 >= sigma_r/c, and the power of c_z in gamma.
+#: Readings of the region: the power of gamma that bounds it, as (21) has sigma_min^2 >= sigma_r/c,
+#: and the power of c_z in gamma.
 _REGIONS = {
-    "orthonormal U*, V*": (True, 1.0, 2.0),
-    "scaled U*, V*": (False, 1.0, 2.0),
-    "gamma with c_z^3": (True, 1.0, 3.0),
-    "root of gamma": (True, 0.5, 2.0),
-    "root of gamma with c_z^3": (True, 0.5, 3.0),
+    "orthonormal U*, V*": (1, 2),
+    "scaled U*, V*": (1, 2),
+    "gamma with c_z^3": (1, 3),
+    "root of gamma": (Fraction(1, 2), 2),
+    "root of gamma with c_z^3": (Fraction(1, 2), 3),
 }
 _ELSEWHERE = {
     "gamma with c_z^3": "(56)",
     "root of gamma": "(21)",
     "root of gamma with c_z^3": "(21) and (56)",
 }
-_SEARCHED = ("orthonormal U*, V*", "scaled U*, V*", "root of gamma")
-
-
-def _region(budget, rng, reading):
-    """Yield gamma L over ||grad L||^2 in the lemma's region, one factor on its edge."""
-    orthonormal, power, c_z_power = _REGIONS[reading]
-    constants = budget((10.0, 1.0, 100.0), (10.0, 1.0, 2.0, 3.0, 30.0, 100.0))
-    for kappa, unit, c, c_z, side in product(
-        (1.0, 2.0), (1.0, 1e-2, 1e2), constants, (1.0, 4.0, 16.0), "UV"
-    ):
-        truth = _instances.random_truth((kappa * unit, unit), c_z, rng, aligned=True)
-        gamma = theory.pl_constant(_instances.setting_of(truth, c), c_z_power=c_z_power)
-        edge = 1.001 * gamma**power  # so that errors leave the other norm below c too
-        factors = _instances.split(truth, edge / (1.0 if orthonormal else np.sqrt(unit)), side)
-        if min(_edges(truth, factors[0], factors[1], orthonormal)) < gamma**power:
-            continue
-        for size in _instances.ERRORS:  # orthogonal to U*: they leave U*'U as it is
-            U, V = _moved(truth, factors, size, rng)
-            loss, slope = _instances.sizes(truth, U, V)
-            clients = 0.5 * np.sum((truth.Z @ (U @ V.T - truth.M).T) ** 2, axis=1)
-            yield (
-                gamma * loss / slope**2,
-                1.0,
-                {
-                    "c": c,
-                    "c_z": c_z,
-                    "sigma_1": kappa * unit,
-                    "sigma_r": unit,
-                    "error": size,
-                    "small": side,
-                    "gamma": gamma,
-                    "norms": _instances.event(truth, U, V).norms,
-                    "max L_m/L": float(clients.max() / loss),
-                },
-            )
 
 
 def _in_fractions() -> Readings:
@@ -99,26 +53,15 @@ def _in_fractions() -> Readings:
     U*. Z'Z is M/c_z times the identity; the root needs c_z > 2, and then c = 1.
     """
     parts = []
-    for name, (_, power, c_z_power) in _REGIONS.items():
-        c, c_z = (10, 1) if power == 1.0 else (1, 4)
-        gamma = Fraction(1, c * c_z ** int(c_z_power))
-        edge = gamma if power == 1.0 else Fraction(1, 2 ** int(c_z_power))
+    for name, (power, c_z_power) in _REGIONS.items():
+        c, c_z = (10, 1) if power == 1 else (1, 4)
+        gamma = Fraction(1, c * c_z**c_z_power)
+        edge = gamma if power == 1 else Fraction(1, 2**c_z_power)
         at = {"d": 16, "k": 1, "r": 1, "gamma": str(gamma), "c": str(c), "c_z": c_z}
         parts.append(Cases([(*sides(edge, gamma, c_z), at)], quantity="gamma L", name=name))
     return Readings(
         parts, name="region, in fractions", phrase="gamma", printed_elsewhere=_ELSEWHERE
     )
-
-
-def _edges(truth, U, V, orthonormal):
-    """Return the least singular values of U*'U and V*'V; scaled ones have the roots of Sigma."""
-    left, values, right = np.linalg.svd(truth.M, full_matrices=False)
-    roots = 1.0 if orthonormal else np.sqrt(values[: truth.k])
-    stars = left[:, : truth.k] * roots, right[: truth.k].T * roots
-    return [
-        float(np.linalg.svd(star.T @ A, compute_uv=False)[-1])
-        for star, A in zip(stars, (U, V), strict=True)
-    ]
 
 
 def _flat(c, c_z):
@@ -132,46 +75,6 @@ def _flat(c, c_z):
 _FLATTEST = [
     (_instances.SHAPES[1], _flat(c, c_z)) for c, c_z in ((10.0, 1.0), (100.0, 1.0), (100.0, 16.0))
 ]
-
-
-class _InRegion(NamedTuple):
-    """A c of 1 or more, and an instance."""
-
-    c: float
-    instance: _instances.Instance | None
-
-    @classmethod
-    def read(cls, reader, shape):
-        """Return them, of numbers that are read."""
-        return cls(1.0 + min(abs(reader.number()), 99.0), _instances.read(reader, shape))
-
-
-def _searched(budget, rng, reading):
-    """Search the region, V being scaled to its edge and U the other way; c is 1 or more."""
-    orthonormal, power, c_z_power = _REGIONS[reading]
-
-    def sides_of(at: _InRegion):
-        instance = at.instance
-        if instance is None or _instances.relative_loss(*instance) < 1e-12:
-            return None
-        truth, U, V = instance
-        gamma = theory.pl_constant(_instances.setting_of(truth, at.c), c_z_power=c_z_power)
-        in_U, in_V = _edges(truth, U, V, orthonormal)
-        if min(in_U, in_V) == 0.0 or in_U * in_V < gamma ** (2.0 * power):
-            return None
-        scale = gamma**power / in_V
-        loss, slope = _instances.sizes(truth, U / scale, V * scale)
-        return gamma * loss, slope**2
-
-    return search_instances(
-        sides_of,
-        _instances.SHAPES[:2],
-        _InRegion.read,
-        budget,
-        rng,
-        name=reading,
-        known=[(shape, np.concatenate([[9.0], x])) for shape, x in _FLATTEST],
-    )
 
 
 def _with_norms(budget, rng, bound, name, *, region=(32.0, 1.0), **options):
@@ -367,30 +270,16 @@ def _slopes(budget, rng, claimed) -> list[Exponent]:
     negative_control={"power": 0.5},
 )
 def lemmaC5(budget, rng, *, power=1.0):
-    """Search the region, the event's conditions and (20); the power is gamma's in the slopes."""
-    region = [
-        Cases(_region(budget, rng, name), quantity="gamma L/|grad L|^2", name=name)
-        for name in _REGIONS
-    ]
-    twenty = _twentieth(budget, rng, 1.0, -2.0, "(20)")
-    slopes = _slopes(budget, rng, (power, 1.0, 0.0, 2.0))
-    yield Readings(region, name="region, families", phrase="gamma", printed_elsewhere=_ELSEWHERE)
+    """Try the region, norms at the event's limit, and (20); the power is gamma's in the slopes."""
     yield _in_fractions()
-    yield Readings(
-        [_searched(budget, rng, name) for name in _SEARCHED],
-        name="region, searched",
-        phrase="gamma",
-        printed_elsewhere={"root of gamma": "(21)"},
-    )
     yield Cases(
         _at_the_limit(theory.pl_constant, rng),
         quantity="gamma L/|grad L|^2",
         name="norms at their limit",
     )
-    yield _with_norms(budget, rng, theory.pl_constant, "norms bounded, L small, searched")
-    yield twenty
+    yield _twentieth(budget, rng, 1.0, -2.0, "(20)")
     yield _last_lines()
-    yield from slopes
+    yield from _slopes(budget, rng, (power, 1.0, 0.0, 2.0))
     yield Fact("power of M in sigma_min(Y*'ZV) at V = V*", _heads_in_clients(rng))
 
 

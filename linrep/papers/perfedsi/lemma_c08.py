@@ -38,7 +38,7 @@ def _first_size(state, step_size) -> float:
 def _first_steps(budget, factor, p_power, weights) -> Cases:
     """Compare the first step with the bound as side information grows.
 
-    Weights are those of the server's gradient in a_{t,s}: 1 as in (43), d as printed.
+    Weights are those of the server's gradient in a_{t,s}: 1 as in Lemma C.10, d as printed.
     """
     cases = []
     for family, p in product((alike, aligned), _SIDES[: budget(4, 5)]):
@@ -131,7 +131,7 @@ def _in_fractions(factor, p_power, weight) -> Cases:
 
 
 def _all_steps(budget, rng, factor, p_power):
-    """Yield the bound's parts, a_{t,s} with (43)'s factor."""
+    """Yield the bound's parts, a_{t,s} with Lemma C.10's factor."""
     yield _first_steps(budget, factor, p_power, 1.0)
     yield from _along_p(budget, p_power)
     yield _in_fractions(factor, p_power, 1)
@@ -159,7 +159,8 @@ def _all_steps(budget, rng, factor, p_power):
 def lemma_c8(budget, rng, *, factor=6.0, p_power=1.5, printed=True):
     """Enumerate the drift step by step; p_power is the power of k, 3/2 at the proof's end.
 
-    As printed there is no k, and d stands before both terms of a_{t,s}; (43) has it before one.
+    As printed there is no k, and d stands before both terms of a_{t,s}; Lemma C.10 has it
+    before one.
     """
     whole = list(_all_steps(budget, rng, factor, p_power))
     if not printed:
@@ -172,15 +173,15 @@ def lemma_c8(budget, rng, *, factor=6.0, p_power=1.5, printed=True):
         )
         for name, weight, of_start in (
             ("as printed", 8.0, 16),  # d items
-            ("with (43)'s factor d", 1.0, 1),
+            ("with C.10's factor d", 1.0, 1),
         )
     ]
-    with_k = "with (43)'s factor d and k^(3/2)"
+    with_k = "with C.10's factor d and k^(3/2)"
     yield Readings(
         [*forms, Together(whole, name=with_k)],
         name="increments",
         phrase="a_{t,s}; 6 eta/d",
-        printed_elsewhere={"with (43)'s factor d": "(43)", with_k: "(43) and (52), (53)"},
+        printed_elsewhere={"with C.10's factor d": "Lemma C.10", with_k: "Lemma C.10; (52), (53)"},
     )
 
 
@@ -247,11 +248,12 @@ def indicators(budget, rng, *, norms=False, larger=False):
             cases.append((float(left), float(right), at))
     name = "E|X|" if norms else "|E X|"
     yield Cases(cases, quantity=f"{name} on the smaller event", name=name)
-    if not norms:  # X = 1 and -1, both with probability 1/2; the smaller event is X = 1
+    if not norms:
+        at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
         yield Cases(
-            [(*sides(), {"X": [1, -1], "larger": [1, 1], "smaller": [1, 0]})],
-            quantity="|E X| on the smaller event",
-            name="two values",
+            [(*sides(), at)],
+            quantity="|E X| on the smaller event, X of V",
+            name="one step, M = 20, in fractions",
         )
     yield Readings(
         [

@@ -41,7 +41,7 @@ def _starts(budget, rng) -> Readings:
         identities(found, 1e-10),
         name="a_0 = b_0 = 0",
         phrase="a_{t,s}",
-        printed_elsewhere={"factor d before the first term": "(43), Lemma C.10"},
+        printed_elsewhere={"factor d before the first term": "Lemma C.10"},
     )
 
 

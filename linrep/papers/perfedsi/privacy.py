@@ -116,8 +116,8 @@ def privacy(budget, rng, *, noise=0.0):
     if noise == 0.0:
         yield Cases(
             [(*sides(), {"z": ["1/3", "2/3", "2/3"], "item": 3, "tau": 1, "r": 1})],
-            quantity="squared cosine of what is found with z",
-            name="one step in fractions: z is not found",
+            quantity="answers that leave z open",
+            name="one step in fractions: z is not found, up to its sign",
         )
 
 

@@ -162,6 +162,7 @@ def _rounds_scaled(state, setting, rng) -> float:
     "near the truth (c_0 small).",
     hypotheses=RUNS,
     negative_control={"d_power": 0.5},
+    stronger={"d_power": 0, "p_power": -1},
 )
 def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):
     """Enumerate (6) from both kinds of starts; count rounds to 1e-6 at such steps, and at tuned.

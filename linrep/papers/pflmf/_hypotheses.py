@@ -21,11 +21,11 @@ def stops_falling(problem: Objectives, rng=0) -> bool:
 
 SMOOTH = Hypothesis(
     "Assumption 1",
-    "the gradients in U and V are Lipschitz, with L_U and L_V, on a product of convex sets, of U "
-    "and of V, that the iterates do not leave",
+    "the gradients in U and in V change by at most L_U and L_V times ||U_1 - U_2||_F + "
+    "||V_1 - V_2||_F, on a product of convex sets, of U and of V, that the iterates do not leave",
     # Then local_smoothness has constants on every ball.
     lambda problem, participants: bool(np.isfinite(problem.smoothness).all()),
-    printed="there exist constants such that for all U_1, U_2 and V_1, V_2",
+    printed="the same for all U_1, U_2 and V_1, V_2",
     change="corrected",
 )
 BOUNDED = Hypothesis(

@@ -82,15 +82,8 @@ def noise_right(x, p, root2):
     instance=True,
 )
 def exact_family(u, x, *, p_power=2):
-    # p = u^b for a power of a/b, so that all exponents are whole. The left side of the bound over
-    # its right one tends to p^(a/b - 2) (1 - 2 x)/(2 - p x).
-    power = Q(p_power).limit_denominator(100)
-    a, b = power.numerator, power.denominator
-    ratio = (1 - 2 * x) / (2 - u**b * x)
     given = [u > 0, u <= 1, x > 0, 2 * x < 1]
-    if a >= 2 * b:
-        return given, _power(u, a - 2 * b) * ratio <= 1
-    return given, ratio <= _power(u, 2 * b - a)
+    return given, _bounded(u, p_power, lambda p: (1 - 2 * x) / (2 - p * x))
 
 
 @certificate(
@@ -99,15 +92,8 @@ def exact_family(u, x, *, p_power=2):
     instance=True,
 )
 def exact_constants(u, *, p_power=2, start=2):
-    # As in exact_family, at x = 1/4: the left side is p^(a/b - 2) 32/(8 - p) times L(F^0 - F*)/T,
-    # the right one 8 times the start's constant.
-    power = Q(p_power).limit_denominator(100)
-    a, b = power.numerator, power.denominator
-    ratio = 4 / (start * (8 - u**b))
-    given = [u > 0, u <= 1]
-    if a >= 2 * b:
-        return given, _power(u, a - 2 * b) * ratio <= 1
-    return given, ratio <= _power(u, 2 * b - a)
+    # At x = 1/4, where the start's constant is 2 in exact_family.
+    return [u > 0, u <= 1], _bounded(u, p_power, lambda p: 4 / (start * (8 - p)))
 
 
 @certificate(
@@ -124,8 +110,16 @@ def exact_rate(s, p, *, T_power=1):
     return [s >= 1, p > 0, p <= 1], 2 * p**2 * s**a <= 16 * (1 + d * s**b)
 
 
-def _power(base, exponent):
-    return base**exponent if exponent else 1
+def _bounded(u, p_power, ratio):
+    """Say that the limit of left over right side, p^(p_power - 2) times a ratio, is at most 1.
+
+    p = u^b for a power of a/b, so that all exponents are whole.
+    """
+    power = Q(p_power).limit_denominator(100)
+    a, b = power.numerator, power.denominator
+    if a >= 2 * b:
+        return (u ** (a - 2 * b) if a > 2 * b else 1) * ratio(u**b) <= 1
+    return ratio(u**b) <= u ** (2 * b - a)
 
 
 @certificate("pflmf.lemma4", "one coordinate: theta y <= alpha theta^2/2 + y^2/(2 alpha)")

@@ -133,9 +133,9 @@ def of_items(c: Fraction, *, error: Fraction = SMALL, z: Fraction = Fraction(1))
     return Exact(FRAME, ONE, Z, c * FRAME + error * ACROSS, ONE / c)
 
 
-def edge(copies: int = 1) -> Exact:
-    """Return V at its limit, c = 1: every other item leads out of the event."""
-    size, error = Fraction(9999, 10001), Fraction(200, 10001)  # of squares that sum to 1
+def edge(copies: int = 1, t: Fraction = SMALL) -> Exact:
+    """Return V at its limit, c = 1: every other item leads out of the event; the error is 2 t."""
+    size, error = (1 - t**2) / (1 + t**2), 2 * t / (1 + t**2)  # of squares that sum to 1
     star = size * FRAME - error * ACROSS
     return Exact(star, ONE, fractions([[1]]), size * FRAME, ONE.copy(), copies)
 
@@ -146,26 +146,16 @@ def many_sides(k: int = ITEMS, *, error: Fraction = SMALL) -> Exact:
     return Exact(FRAME, first, fractions(hadamard(k)), (1 + error) * FRAME, first.copy(), 7)
 
 
-def small_items(size: Fraction, d: int = ITEMS) -> Exact:
-    """Return U with one small nonzero row beside V = V*, both clients having the same loss."""
-    root = round(d**0.5)
-    first = fractions(np.eye(d, dtype=int)[0])
-    star = fractions(np.ones(d, int)) / root
-    Z = fractions([[1, 1], [1, -1]])
-    return Exact(star, fractions([1, 0]), Z, size / root * first, fractions([1, 0]), CLIENTS // 2)
+def fitting(d: int, c_0: Fraction) -> tuple[Exact, Limits]:
+    """Return V with more along the second client's z, whose ratings are 0, and the event's limits.
 
-
-def small_rounds(size: Fraction, d: int = ITEMS) -> tuple[Exact, Limits, list]:
-    """Return such a state, limits, and all factors of a round of one step on the way.
-
-    The event of the round is sure: c = 1.01, mu = 1.1, c_0 = 1/2, whatever the size.
+    A step of size d fits all of them, whatever its item.
     """
-    state = small_items(size, d)
-    limits = Limits(Fraction(101, 100), Fraction(11, 10), Fraction(1, 2))
-    walks = list(state.round(size / d**2 / 1000, limits))
-    if not all(kept for walk in walks for *_, kept in walk):
-        raise RuntimeError("a walk leaves the event, which was to be sure")
-    return state, limits, [(U, V) for walk in walks for U, V, _ in walk]
+    star = fractions(np.ones(d, int)) / round(d**0.5)
+    Z = fractions(np.eye(2, dtype=int))
+    V = fractions([1, min(Fraction(1, d), c_0)])
+    limits = Limits(Fraction(2), Fraction(1), c_0)
+    return Exact(star, fractions([1, 0]), Z, star.copy(), V, CLIENTS // 2), limits
 
 
 def stuck() -> tuple[Exact, Limits]:

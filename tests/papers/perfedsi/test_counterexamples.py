@@ -8,12 +8,12 @@ import pytest
 from linrep.claims.counterexamples import evaluate as sides_in
 from linrep.claims.counterexamples import path_of
 from linrep.papers.perfedsi.counterexamples import (
-    definition3_1,
     definitionc3,
     eq61,
     eq63_64,
     lemmac5,
     lemmac7,
+    lemmac8_indicators,
     lemmac10,
     lemmac11,
     privacy,
@@ -95,6 +95,14 @@ def test_items_that_lead_out():
     left, right = lemmac10.sides()
     assert left == share**38 * sum(sum(part**2) for part in parts)
     assert right == (10 * eta / 16) ** 2 * limits.mu**3 * state.loss()
+    state = exact.edge(20, eta)
+    (walk,) = state.round(eta, limits)
+    start = state.gradient()[1]
+    moved = [state.gradients(0, U, V)[1] - start for U, V, _ in walk]
+    kept = [good for *_, good in walk]
+    smaller = sum(step for step, good in zip(moved, kept, strict=True) if good)
+    ends = Fraction(sum(kept), 16) ** 19 * abs(smaller) / 16, abs(sum(moved)) / 16
+    assert lemmac8_indicators.sides() == tuple(end[0] for end in ends)
     state, limits = exact.stuck()
     (walk,) = state.round(Fraction(1, 10**6), limits)
     share = Fraction(sum(kept for *_, kept in walk), 16)
@@ -104,14 +112,16 @@ def test_items_that_lead_out():
     assert eq63_64.sides(before=1)[1] == 1 - left / state.loss()
 
 
-def test_a_small_row_in_the_event():
-    bound = 1000
-    state, _, ends = exact.small_rounds(Fraction(1, 2 * bound))
-    ratios = [(V @ V) / (U @ U) for U, V in ((state.U, state.V), *ends)]
-    assert definition3_1.sides(bound) == (min(ratios), bound**2)
-    U = np.zeros((16, 1))
-    U[0] = 1e-4
-    assert definitionc3.sides()[0] == pytest.approx(theory.incoherence(U))
+@pytest.mark.parametrize("d", [16, 64])
+@pytest.mark.parametrize("c_0", [Fraction(1, 2), Fraction(1, 1000)])
+def test_a_row_is_left_of_the_error(d, c_0):
+    state, limits = exact.fitting(d, c_0)
+    assert definitionc3.sides(d, c_0=c_0) == (d / 2, limits.mu)
+    still, moved = state.round(Fraction(d), limits)
+    assert all(kept for walk in (still, moved) for *_, kept in walk)
+    for U, V, _ in moved:
+        E = (np.outer(U, V) - np.outer(state.star_U, state.star_V)).astype(float)
+        assert theory.incoherence(E) == pytest.approx(d / 2)
 
 
 def test_both_signs_give_the_same_update():
@@ -126,7 +136,7 @@ def test_both_signs_give_the_same_update():
     assert updates[0] == updates[1]
     found = (V - exact.fractions(updates[0][1])) @ z
     assert found != 0
-    assert privacy.sides()[0] == 1
+    assert privacy.sides() == (2, 1)
 
 
 def test_side_information_of_one_number():

@@ -16,7 +16,7 @@ STATES = (
     (_exact.of_items(Fraction(2)), Fraction(21, 10), 8),
     (_exact.edge(), 1, Fraction(11, 10)),
     (_exact.many_sides(), Fraction(102, 100), Fraction(12, 10)),
-    (_exact.small_items(Fraction(1, 100)), Fraction(101, 100), Fraction(11, 10)),
+    (_exact.fitting(16, Fraction(1, 2))[0], 2, 1),
     (_exact.stuck()[0], 1, 3),
 )
 
@@ -49,13 +49,6 @@ def test_a_round_is_that_of_floating_point(exact, c, mu):
                 after_V.astype(float), walks.V[1][client, item, :, 0], atol=1e-12
             )
             assert good == bool(kept[client, item])
-
-
-def test_small_rows_stay_in_the_event():
-    for d in (16, 64):
-        state, limits, ends = _exact.small_rounds(Fraction(1, 1000), d)
-        assert len(ends) == 2 * d
-        assert state.loss() <= limits.c * limits.c_0
 
 
 def test_an_update_is_that_of_local_steps(fresh_rng):

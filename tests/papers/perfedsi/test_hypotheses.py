@@ -43,7 +43,7 @@ def test_hypotheses():
 
 
 @pytest.mark.parametrize(
-    "state", [_exact.of_sides(4), _exact.of_items(32), _exact.edge(20), _exact.small_items(0.001)]
+    "state", [_exact.of_sides(4), _exact.of_items(32), _exact.edge(20), _exact.fitting(16, 1)[0]]
 )
 def test_counterexamples_satisfy_them(state):
     """Those in fractions, as problems in floating point."""

@@ -79,14 +79,13 @@ def test_the_flattest_is_that_of_the_jacobian(fresh_rng):
     assert _flattest(truth, U, V) == pytest.approx(2.0 * found[found > 1e-9][-1] ** 2)
 
 
-@pytest.mark.parametrize(("c_0", "least"), [(0.5, 0.0), (0.32, 0.2)])
-def test_vanishing_factors_stay_in_one_event(c_0, least):
-    runs = list(instances.vanishing_runs(c_0))
+def test_vanishing_factors_stay_in_one_event():
+    runs = list(instances.vanishing_runs())
     assert len(runs) == 15
     for d, size, iterates in runs:
         assert len(iterates) == 4
         norms = [np.linalg.norm(U) for U, _ in iterates]
-        np.testing.assert_allclose(norms, least, atol=2.0 * size)
+        assert max(norms) <= 2.0 * size
         U, V = iterates[0]
         found = 0.5 * np.sum((U @ V.T - np.full((d, 1), d**-0.5) @ np.eye(1, 2)) ** 2)
-        assert found <= c_0
+        assert found <= 0.5

@@ -1,6 +1,7 @@
 """Lemma C.10 for one step of M = 20 clients, all alike, from V = 1 at its limit c = 1.
 
-d = 16, z = 1: every other item makes V larger, and so leads out of the event, mu = 11/10.
+d = 16, z = 1, and c_0 is any that the start has: every other item makes V larger, and so leads out
+of the event, mu = 11/10.
 """
 
 from fractions import Fraction
@@ -14,9 +15,21 @@ def sides(future: int = 1) -> tuple[Fraction, Fraction]:
     star = [row - error * (-1) ** i / 4 for i in range(d)]  # of norm 1
     x = [row - s for s in star]
     squares = sum(y * y for y in x)
-    assert d * row**2 <= mu
-    assert d * max(y * y for y in x) <= mu * squares
-    kept = [V - eta * y * row <= 1 or not future for y in x]
+
+    def regular(U, V):
+        found = [(u * V - s) ** 2 for u, s in zip(U, star, strict=True)]
+        return (
+            max(sum(u * u for u in U), V * V) <= 1
+            and d * max(u * u for u in U) <= mu
+            and d * max(found) <= mu * sum(found)
+            and sum(found) <= squares  # L_m <= c min(L, c_0)
+        )
+
+    assert regular([row] * d, V)
+    kept = [
+        regular([row - eta * y * V * (j == i) for j in range(d)], V - eta * y * row) or not future
+        for i, y in enumerate(x)
+    ]
     share = Fraction(sum(kept), d)
     # d times an item's gradient, in the mean over the items, less the gradient.
     in_U = [y * keep - share * y for y, keep in zip(x, kept, strict=True)]
