@@ -6,6 +6,7 @@ from math import inf
 
 import pytest
 
+from linrep._lib.display import number
 from linrep.claims import Cases, ledger
 from linrep.claims.evidence import tally
 from linrep.claims.verdict import decide
@@ -45,7 +46,7 @@ def test_shares_of_clients_and_rounds_stand_beside_the_shortfall_of_theorem_1():
     for name in ("pflmf.theorem1", "pflmf.theorem1.noise"):
         entry = ledger.recorded()[name]
         at = entry.counterexample
-        for text in (f"{entry.measured:.4g}", f"p = {at['p']}", f"T = {at['T']}"):
+        for text in (number(entry.measured, -1), f"p = {at['p']}", f"T = {at['T']}"):
             assert text in entry.sentence
 
 
