@@ -36,6 +36,7 @@ ROOT = Path(linrep.__file__).parents[1]
 ABOUT = {
     "fedrep.sample_size": "fedrep.theorem1",
     "fedrep.scaling": "fedrep.theorem1",
+    "fedrep.rates": "fedrep.theorem1.rate",
     "fedrep.learning_curves": "fedrep.theorem1.rate",
     "flute.sample_size": "flute.theorem5.1",
     "perfedsi.phase": "perfedsi.lower_bound",

@@ -1,4 +1,4 @@
-"""Numbers that docs/figures.md quotes are those of the record.
+"""Numbers that the pages on figures quote are those of the record.
 
 A comment after a paragraph or before a table names them as ``linrep figures --check`` does::
 
@@ -20,7 +20,7 @@ import pytest
 from linrep.figures import record, reproduction
 
 ROOT = Path(__file__).parents[2]
-TEXT = (ROOT / "docs" / "figures.md").read_text("utf-8")
+PAGES = ("figures", "atlas", "learning-curves")
 COMMENT = re.compile(r"<!-- ([a-z]+\.\w+): (.*?) -->", re.DOTALL)
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:·10[⁻⁰¹²³⁴-⁹]+)?")
 RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
@@ -49,28 +49,28 @@ def agrees(text, value):
     return math.isclose(float(digits) * unit, value, rel_tol=1e-9, abs_tol=0.5000001 * step)
 
 
-def table_after(place):
-    """Return header and rows of the table that begins at a place of the text, or None."""
+def table_after(text, place):
+    """Return header and rows of the table that begins at a place of a text, or None."""
     lines = []
-    for line in TEXT[place:].lstrip("\n").splitlines():
+    for line in text[place:].lstrip("\n").splitlines():
         if not line.strip().startswith("|"):
             break
         lines.append([cell.strip() for cell in line.strip().strip("|").split("|")])
     return (lines[0], lines[2:]) if len(lines) > 2 else None
 
 
-def quotations():
-    """Yield figure, name of the number, and what the page has for it."""
-    last = 0
-    for comment in COMMENT.finditer(TEXT):
+def quotations(page):
+    """Yield figure, name of the number, and what a page has for it."""
+    page_text, last = (ROOT / "docs" / f"{page}.md").read_text("utf-8"), 0
+    for comment in COMMENT.finditer(page_text):
         figure, entries = comment[1], [" ".join(e.split()) for e in comment[2].split(";")]
         if all("->" in entry for entry in entries):
-            above = " ".join(TEXT[last : comment.start()].split())
+            above = " ".join(page_text[last : comment.start()].split())
             for entry in entries:
                 name, _, text = entry.partition(" -> ")
                 yield figure, name, text if text in above else f"{text} (not in the text above)"
         else:
-            header, rows = table_after(comment.end())
+            header, rows = table_after(page_text, comment.end())
             above = {}
             for row in rows:
                 cells = {
@@ -84,7 +84,7 @@ def quotations():
         last = comment.end()
 
 
-QUOTED = list(quotations())
+QUOTED = [each for page in PAGES for each in quotations(page)]
 
 
 def test_quoted_numbers_are_the_recorded_ones():

@@ -9,6 +9,10 @@ TINY = {
     },
     "fedrep.figure7": {"n": (7, 9), "m": (4, 5, 8), "d": 5, "k": 3, "rounds": 9},
     "fedrep.learning_curves": {"n": 400, "rounds": 4, "curve": 8},
+    "fedrep.rates": {
+        "n": (40, 60), "d": (30, 60), "m": (5, 8), "k": (1, 3), "condition": (1.0, 2.0),
+        "participation": (0.25, 1.0), "step": (0.1, 0.2), "rounds": 8,
+    },
     "fedrep.sample_size": {"d": (8, 16), "n": 5, "m": (2, 3), "k": 1, "rounds": 5},
     "fedrep.scaling": {
         "d": (200, 300), "n": (10, 20), "k": (1, 3), "condition": 2.5, "one_d": 400,

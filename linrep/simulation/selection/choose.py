@@ -170,7 +170,8 @@ def _selection(data, settings, runs, tests, measure, rule, fit) -> Selection:
     )
     overlap = float(np.mean([size / (len(data.y) - size) for size in m]))
     errors = splits.mean()
-    order = errors.sort_values(kind="stable").index
+    # Of errors that agree to six digits, which rounds near convergence do, the first named is best.
+    order = errors.map(lambda error: float(f"{error:.5e}")).sort_values(kind="stable").index
     behind = {label: paired(splits[label] - splits[order[0]], overlap) for label in labels}
     table = pd.DataFrame(list(settings.values()), index=pd.Index(labels, name="candidate"))
     table.insert(0, "algorithm", [own[0].name for own in runs])
