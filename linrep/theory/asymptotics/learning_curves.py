@@ -61,7 +61,7 @@ class Gradient(NamedTuple):
     inside, outside : ndarray, shape (k, k)
         G and H.
     power : ndarray, shape (k, k)
-        Mean of |r|^2 w w' / m^2: times (d - k)/(rn), the Gram matrix of the fluctuation in the
+        Mean of the squared length of r times w w' / m^2: times (d - k)/(rn), the Gram matrix of the fluctuation in the
         directions orthogonal to B and B*.
     """
 
