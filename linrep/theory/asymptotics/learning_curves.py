@@ -61,8 +61,8 @@ class Gradient(NamedTuple):
     inside, outside : ndarray, shape (k, k)
         G and H.
     power : ndarray, shape (k, k)
-        Mean of the squared length of r times w w' / m^2: times (d - k)/(rn), the Gram matrix of the fluctuation in the
-        directions orthogonal to B and B*.
+        Mean of w w' times the squared length of r, over m^2: times (d - k)/(rn), the Gram matrix
+        of the fluctuation in the directions orthogonal to B and B*.
     """
 
     inside: Values
