@@ -172,8 +172,8 @@ def deviations(rows, sizes):
             numbers = (cell["n"], cell["d"], cell["k"], cell["m"], cell["step"])
             known = isotropic.fluctuation(*numbers, rounds=int(own["round"].iloc[0]))
         mean, low, high = map(float, mean_interval(logs))
-        lines.append((cell["part"], cell["label"], mean, low, high, measured, known))
-    names = ["part", "setting", "difference", "low", "high", "measured sd", "sd"]
+        lines.append((cell["part"], cell["label"], mean, low, high, known))
+    names = ["part", "setting", "difference", "low", "high", "sd"]
     return pd.DataFrame(lines, columns=names)
 
 

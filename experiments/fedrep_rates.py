@@ -131,7 +131,7 @@ def summary(rows, sizes):
             lines.append((f"measured, {where}", row.measured, row.low, row.high))
             lines.append((f"limit, {where}", row.limit, np.nan, np.nan))
             lines.append((f"Theorem 1, {where}", row[-1], np.nan, np.nan))
-        for name in ("measured", "limit", "Theorem 1"):
+        for name in ("measured", "Theorem 1"):
             gain = -np.log(table[name])
             law = exponents(gain, {axis: table[axis]}, robust=True) if (gain > 0.0).all() else None
             if law is not None:

@@ -35,7 +35,7 @@ from linrep.papers.pflmf import settings as of_pflmf
 from linrep.problems import personal
 from linrep.problems.subspace import frame_at_distance
 from linrep.sweeps import Grid
-from linrep.theory import asked, perfedsi, pflmf, requirements
+from linrep.theory import asked, asymptotics, perfedsi, pflmf, requirements
 from linrep.theory.flute import Spectrum
 
 KEPT = 30  # rounds in which (11) has to be kept
@@ -101,7 +101,7 @@ def cells(sizes):
 def replicate(cell, rng, **sizes):
     # Without noise, at the step 1/(4L), Corollary 2 is Theorem 1.
     measure = {"FedRep": fedrep, "FLUTE": flute, "PerFedSI": of_entries, "pFL^MF": factors}
-    found, needed = measure[cell["paper"]](cell, rng, Asked(**sizes))
+    found, needed, sharp = measure[cell["paper"]](cell, rng, Asked(**sizes))
     lines = []
     for row in found:
         if row.source == "proof" or row.place == "Corollary 2":
@@ -115,6 +115,7 @@ def replicate(cell, rng, **sizes):
             {
                 "where": where(cell), "place": row.place, "quantity": row.quantity,
                 "bound": row.bound, "asked": row.asked, "proof": same[0] if same else np.nan,
+                "sharp": sharp.get((row.place, row.quantity), np.nan),
                 "needed": needed.get((row.place, row.quantity), np.nan),
             }
         )  # fmt: skip
@@ -201,19 +202,47 @@ def fedrep(cell, rng, sizes):
                 return count
             rounds *= 10
 
+    def limit(m, rounds=KEPT):
+        return asymptotics.fedrep(
+            truth, m=int(m), step_size=step, rounds=rounds, start=sizes.start,
+            participation=q / n,
+        ).distance  # fmt: skip
+
+    def keeps_in_limit(m):
+        promised = sizes.start * factor ** np.arange(KEPT + 1)
+        return m >= k + 2 and bool((limit(m) <= promised * (1.0 + 1e-9)).all())
+
     tried = np.unique(np.geomspace(k + 1, 40 * k, 8).astype(int))
     totals = [m * cell["share"] * rounds_to(m) for m in tried]
     moments = least(
         lambda m: lr.fedrep(truth.draw(m, rng=seed), k=k, rounds=0, start="moments")
         ["distance"][0] <= sizes.start, 2**14,
     )  # fmt: skip
-    return found, {
-        ("Theorem 1", "step size"): largest(lambda s: np.isfinite(rounds_to(MANY, s, 1000)), step),
-        ("Theorem 1", "samples per client and round"): least(keeps, 2**20),
-        ("(11)", "rounds"): rounds_to(MANY),
-        ("(12)", "samples per client in all"): min(totals),
-        ("Theorem 2", "samples per client of the start"): moments,
-    }
+    return (
+        found,
+        {
+            ("Theorem 1", "step size"): largest(
+                lambda s: np.isfinite(rounds_to(MANY, s, 1000)), step
+            ),
+            ("Theorem 1", "samples per client and round"): least(keeps, 2**20),
+            ("(11)", "rounds"): rounds_to(MANY),
+            ("(12)", "samples per client in all"): min(totals),
+            ("Theorem 2", "samples per client of the start"): moments,
+        },
+        {
+            # Of a mean over very few participants there is no limit.
+            ("Theorem 1", "samples per client and round"): least(keeps_in_limit, 2**20)
+            if q >= 10
+            else np.nan,
+            ("Theorem 2", "samples per client of the start"): least(
+                lambda m: (
+                    np.linalg.norm(asymptotics.spectral_start(truth, m=m, rng=seed).E, 2)
+                    <= sizes.start**2
+                ),
+                2**14,
+            ),
+        },
+    )
 
 
 def flute(cell, rng, sizes):
@@ -236,10 +265,14 @@ def flute(cell, rng, sizes):
         )  # fmt: skip
         return bool(trace["client_error"][-1] <= sizes.goal)
 
-    return asked(Spectrum.of(truth, k), tolerance=sizes.goal), {
-        ("Theorem 5.1", "samples per client"): least(enough, 2**15),
-        ("Theorem 5.1", "step size"): largest(arrives, of_flute.STEP_SIZE),
-    }
+    return (
+        asked(Spectrum.of(truth, k), tolerance=sizes.goal),
+        {
+            ("Theorem 5.1", "samples per client"): least(enough, 2**15),
+            ("Theorem 5.1", "step size"): largest(arrives, of_flute.STEP_SIZE),
+        },
+        {},
+    )
 
 
 def of_entries(cell, rng, sizes):
@@ -273,7 +306,7 @@ def of_entries(cell, rng, sizes):
         "rounds": rounds_to(figure.step_size, figure.rounds // 10),
     }
     found = asked(setting, tolerance=sizes.goal, local_steps=figure.local_steps)
-    return found, {(row.place, row.quantity): needed[row.quantity] for row in found}
+    return found, {(row.place, row.quantity): needed[row.quantity] for row in found}, {}
 
 
 def factors(cell, rng, sizes):
@@ -309,14 +342,14 @@ def factors(cell, rng, sizes):
         rounds *= 10
     numbers = pflmf.Setting(cell["share"], 1, 0.25 / L, L, L)
     found = asked(numbers, tolerance=sizes.gradients, gap=gap)
-    return found, {(row.place, "rounds"): count for row in found}
+    return found, {(row.place, "rounds"): count for row in found}, {}
 
 
 def summary(rows, sizes):
     """Return what is asked for, at c = 1 and by the proof, and what is needed, over the draws."""
     lines = []
     for key, own in rows.groupby(LABELS, sort=False):
-        means = {name: middle(own[name])[0] for name in ("asked", "proof")}
+        means = {name: middle(own[name])[0] for name in ("asked", "proof", "sharp")}
         needed, low, high = middle(own["needed"])
         ends = {"needed": needed, "low": low, "high": high}
         lines.append(dict(zip(LABELS, key, strict=True)) | means | ends)
@@ -366,6 +399,7 @@ def draw(rows, sizes):
         spread = np.nan_to_num([own["needed"] - own["low"], own["high"] - own["needed"]])
         axes.errorbar(own["needed"], y, xerr=spread, fmt="o", color="C0", capsize=1.5,
                       label="needed")  # fmt: skip
+        axes.plot(own["sharp"], y, "|", color="C3", markersize=9, label="in the limit")
         axes.axvline(requirements.POSSIBLE, color="0.3", linestyle=":", linewidth=0.9)
         names = own["where"] if place else own["place"].map(FORMS)
         axes.set(
@@ -385,13 +419,14 @@ def caption(rows, replicates, sizes):
         over {replicates} draws, with 95 % intervals where they are wider than the symbols. Dotted:
         {requirements.POSSIBLE:g}, beyond which nobody has as many samples or rounds. FedRep: m of a
         round, heads of Assumption 3, no noise, start at distance {sizes.start:g}; needed: the least
-        m with which {KEPT} rounds keep what (11) promises at the theorem's step. FLUTE: N at
-        Figure 3's models and noise, for a mean error per client of {sizes.goal:g}, asked at the
-        theorem's step; needed: at the figure's step and epochs, which {missed} of {len(own)} draws
-        do not reach with any N. PerFedSI: rounds until the loss is {sizes.goal:g} of the first at
-        the largest step allowed, with the constants that the start has; needed: at the figure's
-        step. pFL^MF: rounds until the mean squared gradients are {sizes.gradients:g} L times the
-        gap, at step 1/(4L).
+        m with which {KEPT} rounds keep what (11) promises at the theorem's step; in the limit: the
+        least m with which the limit's curve does, as d and n grow. FLUTE: N at Figure 3's models
+        and noise, for a mean error per client of {sizes.goal:g}, asked at the theorem's step;
+        needed: at the figure's step and epochs, which {missed} of {len(own)} draws do not reach
+        with any N. PerFedSI: rounds until the loss is {sizes.goal:g} of the first at the largest
+        step allowed, with the constants that the start has; needed: at the figure's step. pFL^MF:
+        rounds until the mean squared gradients are {sizes.gradients:g} L times the gap, at step
+        1/(4L).
     """
 
 

@@ -426,8 +426,9 @@ class Asked(Markdown):
             if line["paper"] == PAPERS[paper]:
                 groups.setdefault((line["place"], line["quantity"]), []).append(line)
         opened = any(_least_constant(paper, *group) for group in groups.items())
+        sharp = any(_number(line, "sharp") is not None for own in groups.values() for line in own)
         heads = ["statement", "setting", "asked", *["at the least c", "by the proof"] * opened,
-                 "needed", "ratio", ""]  # fmt: skip
+                 *["in the limit"] * sharp, "needed", "ratio", ""]  # fmt: skip
         rows = [_row(heads), _row(["---"] * 2 + ["--:"] * (len(heads) - 3) + ["---"])]
         for (place, quantity), lines in groups.items():
             least, first = _least_constant(paper, (place, quantity), lines), True
@@ -435,14 +436,14 @@ class Asked(Markdown):
                 cells = [
                     f"{place}: {quantity}" * first,
                     line["where"],
-                    *_asked(line, opened, least),
+                    *_asked(line, opened, least, sharp),
                 ]
                 rows.append(_row(_cell(cell).replace(" = ", "\u00a0=\u00a0") for cell in cells))
                 first = False
         return ["````{container} constants", "", *rows, "````"]
 
 
-def _asked(line, opened, least):
+def _asked(line, opened, least, sharp):
     """Return the cells of a line: what is asked for, with which constants, what is needed."""
     asked, needed = (_number(line, key) for key in ("asked", "needed"))
     at_least = line["bound"] == "at least"
@@ -456,6 +457,8 @@ def _asked(line, opened, least):
     if opened:
         yield f"{_amount(least * asked)} (c\u00a0=\u00a0{_amount(least)})" if least else "–"
         yield _amount(_number(line, "proof"))
+    if sharp:
+        yield _amount(_number(line, "sharp"))
     ends = [_amount(_number(line, end)) for end in ("low", "high")]
     yield _amount(needed) + f" [{ends[0]},\u00a0{ends[1]}]" * (ends[0] != ends[1])
     yield _amount(share)

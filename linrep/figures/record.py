@@ -35,10 +35,10 @@ from linrep.figures.counts import Counts, Order, Share, numbers
 
 Summary = Callable[[pd.DataFrame], pd.DataFrame]
 #: Probability that any number of the whole record is not matched by another run.
-LEVEL = 0.012
+LEVEL = 0.013
 #: So many numbers the whole record may have, ends of intervals not counted: figures are recorded
 #: one by one, each number at its share of the level.
-CAPACITY = 2400
+CAPACITY = 2600
 _EACH = LEVEL / CAPACITY
 #: Relative difference up to which numbers have the same digits.
 DIGITS = 1e-10

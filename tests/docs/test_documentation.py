@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tomllib
 from fractions import Fraction
+from io import StringIO
 from pathlib import Path
 from unicodedata import category
 
@@ -584,3 +585,14 @@ def test_the_readme_lists_the_corrected_versions():
     corrected = [name for name, item in claims().items() if item.corrects]
     assert result.output.splitlines()[-1].startswith(f"{len(corrected)} claims: ")
     assert all(name in result.output for name in corrected)
+
+
+def test_docstrings_of_checks_are_text_that_the_site_can_set():
+    core = pytest.importorskip("docutils.core")
+    quiet = {"report_level": 2, "warning_stream": StringIO()}
+    problems = {}
+    for name, item in claims().items():
+        tree = core.publish_doctree(inspect.getdoc(item.check), settings_overrides=quiet)
+        found = [node.astext() for node in tree.findall() if node.tagname == "system_message"]
+        problems[name] = [each for each in found if "INFO" not in each]
+    assert {name: found for name, found in problems.items() if found} == {}

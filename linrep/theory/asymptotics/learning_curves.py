@@ -61,8 +61,8 @@ class Gradient(NamedTuple):
     inside, outside : ndarray, shape (k, k)
         G and H.
     power : ndarray, shape (k, k)
-        Mean of |r|^2 w w' / m^2: times (d - k)/(rn), the Gram matrix of the fluctuation in the
-        directions orthogonal to B and B*.
+        Mean of w w' times the squared length of r, over m^2: times (d - k)/(rn), the Gram matrix
+        of the fluctuation in the directions orthogonal to B and B*.
     """
 
     inside: Values
@@ -173,9 +173,8 @@ def fedrep(
     states = [E]
     for _ in range(rounds):
         g = gradient(C, outside_gram(C, E))
-        C, E = advance(C, E, identity - eta * g.inside, -eta * g.outside, eta**2 * gamma * g.power)[
-            :2
-        ]
+        A, X = identity - eta * g.inside, -eta * g.outside
+        C, E, _ = advance(C, E, A, X, eta**2 * gamma * g.power)
         states.append(E)
     return _curve(states, C)
 
@@ -372,7 +371,7 @@ def outside_gram(C: ArrayLike, E: ArrayLike) -> Values:
     C, E : array_like, shape (k, k)
         B' B*, and I - C C'.
     """
-    U, _, VT = np.linalg.svd(check.array("C", C, (None, None)))
+    U, _, VT = np.linalg.svd(_square(C))
     turn = U @ VT  # C C' and C' C are rotations of each other by C's orthogonal factor
     P = turn.T @ check.array("E", E, U.shape) @ turn
     return (P + P.T) / 2.0
@@ -401,7 +400,7 @@ def advance(
     C, E, R : ndarray, shape (k, k)
         R upper triangular.
     """
-    inner = check.array("C", C, (None, None))
+    inner = _square(C)
     A = check.array("inside", inside, inner.shape)
     X = check.array("outside", outside, inner.shape)
     K = A - inner @ X
@@ -473,6 +472,11 @@ def split_gradient(
     power = (1.0 + k * a) * (inner @ ((heads * q[:, None]).T @ heads / n) @ inner.T)
     power += np.mean(q**2) * (a + t + 2.0 * b) * np.eye(k)
     return Gradient(np.mean(q) * a * np.eye(k), -(heads.T @ heads / n) @ inner.T, power / m)
+
+
+def _square(C):
+    inner = check.array("C", C, (None, None))
+    return check.array("C", inner, (inner.shape[1], inner.shape[1]))
 
 
 def _residuals(W, P, noise):
