@@ -164,7 +164,7 @@ def exponent(k, d, t, log21):
 
 
 @certificate("fedrep.theorem1.gaussian", "the sum of the errors of a round")
-def errors(u, p, q, r, *, share=Fraction(1, 2), together=900, each=64):
+def all_errors(u, p, q, r, *, share=Fraction(1, 2), together=900, each=64):
     # u is the root of 1/900, and p, q, r are the factors of T_2, T_1 and T_3.
     given = [u >= 0, together * u**2 <= 1, p >= 0, q >= 0, r >= 0, 25600 * p**2 <= 177147]
     given += [6400 * q**2 <= 443961, 2 * r**2 <= 15]

@@ -59,6 +59,7 @@ def _errors(share, together, each):
     plain="For normal covariates Theorem 1 holds with numbers for constants, k d for k^2 d, steps "
     "four times as long and no root over the factor (derived here, not in the paper).",
     hypotheses=GAUSSIAN_ASSUMPTIONS,
+    corrects="fedrep.theorem1",
     stronger={"share": 1, "together": -1, "each": -1, "failures": -1},
     negative_control={"share": 1.5},
 )
@@ -86,7 +87,8 @@ def theorem1_gaussian(budget, rng, *, share=0.5, together=900, each=64, failures
         yield Frequency(violations, runs, rare, name=name, setting={**setting, "m": m},
                         strength=PROVED)  # fmt: skip
     name = "the sum of the errors of a round"
-    found = everywhere(*_errors(share, together, each), {}, name=name)
+    taken, left = _errors(share, together, each)
+    found = everywhere(taken, left, {}, name=name)
     proved = isinstance(found, Condition) and found.good and failures >= 7
     yield found if proved else Missing("the derivation does not reach it", "another one", name=name)
     yield Fact("gain of the slowest round over eta E0 sigma_min^2; 0.5 promised", slowest)

@@ -1,4 +1,4 @@
-; fedrep.theorem1.gaussian.errors
+; fedrep.theorem1.gaussian.all_errors
 ; the sum of the errors of a round
 (set-logic QF_NRA)
 (declare-const u Real)
