@@ -107,7 +107,7 @@ def asked(
     step_size : float, optional
         Of FLUTE: by default the largest that Theorem 5.1 allows.
     failure : float, optional
-        Of FLUTE: probability of failure, 0.05 by default.
+        Of FedRep, where x is normal, and of FLUTE: probability of failure, 0.05 by default.
     local_steps : int, optional
         Of PerFedSI: steps of a participant in a round, 5 by default.
     gap : float, optional
@@ -118,7 +118,8 @@ def asked(
     -------
     list of Asked
         ``pandas.DataFrame(...)`` makes a table. Rows whose source is "proof" have the constant to
-        which the paper's proof leads.
+        which the paper's proof leads, or, of FedRep with normal x, that of
+        `fedrep.theorem1.gaussian`.
 
     Raises
     ------
@@ -178,10 +179,12 @@ def _fedrep(
     constant: float = 1.0,
     initial_distance: float = 0.5,
     participants: int | None = None,
+    failure: float = 0.05,
 ) -> Iterator[Asked]:
     require_spanning(truth)
     n, d, k = truth.n, truth.d, truth.k
     c = check.real("constant", constant, above=0.0)
+    failure = check.real("failure", failure, above=0.0, maximum=1.0)
     start = check.real("initial_distance", initial_distance, minimum=0.0, below=1.0)
     q = n if participants is None else participants
     q = check.integer("participants", q, minimum=1, maximum=n)
@@ -206,6 +209,15 @@ def _fedrep(
                   "fedrep.sample_size")  # fmt: skip
         yield row("(12)", "samples per client in all", AT_LEAST, total, value, source,
                   "fedrep.total_samples")  # fmt: skip
+    if truth.design == "gaussian":
+        # At the largest step, 1/sigma_max^2, a round leaves a factor of 1 - E0/(2 kappa^2).
+        T = fedrep.rounds(tolerance, 1.0 - (1.0 - start**2) / (2.0 * kappa**2), start)
+        samples = np.inf if not (known and np.isfinite(T)) else fedrep.gaussian_sample_size(
+            d, k, q, sigma_min=truth.sigma_min(q), condition=kappa, initial_distance=start,
+            failure=failure, rounds=max(1.0, float(T)),
+        )  # fmt: skip
+        yield row("Theorem 1, normal x", "samples per client and round", AT_LEAST, float(samples),
+                  900.0, "proof", "fedrep.gaussian_sample_size")  # fmt: skip
     first = fedrep.initial_sample_size(
         d, k, n, sigma_min=truth.sigma_min() / np.sqrt(k), condition=truth.condition, constant=c
     )

@@ -36,7 +36,8 @@ def counts(paper=None, corrected=False):
 def test_verdicts_are_those_of_the_ledger():
     found = counts()
     verdicts = ("holds", "misprint", "fails", "vacuous", "undecided")
-    assert quoted([found.total(), *(found[verdict] for verdict in verdicts)], TEXT)
+    present = [found[verdict] for verdict in verdicts if found[verdict]]
+    assert quoted([found.total(), *present], TEXT)
     forms = counts(corrected=True)
     assert quoted([forms.total(), forms["holds"]], TEXT)
     papers = map(counts, ("fedrep", "flute", "perfedsi", "pflmf"))

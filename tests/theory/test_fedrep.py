@@ -134,6 +134,31 @@ def test_sample_sizes_at_the_limits():
     assert (np.diff(grid, axis=1) > 0).all()
 
 
+@given(whole, whole, clients, conditions, distances, st.floats(1e-6, 1.0), st.integers(1, 50))
+def test_the_gaussian_sample_size_is_that_of_the_statement(d, k, rn, kappa, distance, failure, T):
+    t, E0, smallest = np.log(7 * T / failure), 1 - distance**2, 0.8
+    each = 64 * (k + 2 * np.log(rn) + 2 * t)
+    together = 900 * k * (d + 2 * t) * kappa**2 / (E0**2 * smallest**2 * rn)
+    actual = theory.gaussian_sample_size(
+        d, k, rn, sigma_min=smallest, condition=kappa, initial_distance=distance, failure=failure,
+        rounds=T,
+    )  # fmt: skip
+    close(actual, max(each, together), 1000 * EPS * max(each, together) / E0)
+    assert theory.gaussian_sample_size(d, k, rn, initial_distance=1.0) == np.inf
+
+
+@given(st.integers(1, 7), st.integers(1, 7), clients, conditions, distances)
+def test_for_normal_covariates_theorem_1_asks_for_enough(d, k, rn, kappa, distance):
+    """With c = 190000, for the printed probability, where sigma_max^2 >= 1 as in Assumption 3."""
+    k = min(d, k)
+    failure = float(theory.failure_probability(1, d, k, rn))
+    size = {"condition": kappa, "initial_distance": distance}
+    printed = theory.sample_size(d, k, rn, constant=190_000.0, **size)
+    assert printed >= theory.gaussian_sample_size(
+        d, k, rn, sigma_min=1.0 / kappa, failure=failure, **size
+    )
+
+
 @given(st.floats(1e-9, 0.5), whole, whole, clients, conditions)
 def test_total_samples_are_equation_12(tolerance, d, k, rn, kappa):
     expected = kappa**4 * k**2 * (d / rn + k * np.log(rn)) * np.log(1 / tolerance)
@@ -265,6 +290,7 @@ def test_the_witness_is_the_first_sample():
         (lambda: theory.sample_size(0, 1, 1), ValueError, ("d must be at least 1",)),
         (lambda: theory.sample_size(2, 1, np.nan), ValueError, ("participants", "finite")),
         (lambda: theory.sample_size(2, 1, 1, constant=0), ValueError, ("constant",)),
+        (lambda: theory.gaussian_sample_size(2, 1, 1, failure=0), ValueError, ("failure",)),
         (lambda: theory.total_samples(2.0, 1, 1, 1), ValueError, ("tolerance", "at most 1")),
         (
             lambda: theory.total_samples_of_theorem1(0.1, 1, 1, 1, participation=0),

@@ -52,11 +52,24 @@ def test_fedrep_asks_for_what_theorem_1_prints():
     close(start.asked / (3.0 * WHOLE.condition**2 * 18 / (smallest**2 * 12)), 1.0, 1e-12)
 
 
+def test_with_normal_x_fedrep_asks_for_what_is_proved():
+    rows = asked(WHOLE, tolerance=0.05, initial_distance=0.4, participants=6, failure=0.01)
+    found = row(rows, "Theorem 1, normal x", "samples per client and round").asked
+    smallest, largest, E0 = WHOLE.sigma_min(6) ** 2, WHOLE.sigma_max(6) ** 2, 1 - 0.4**2
+    T = naive.rounds_of_a_factor(1 - E0 * smallest / largest / 2, 0.05 / 0.4)
+    t = math.log(7 * T / 0.01)
+    together = 900 * 2 * (9 + 2 * t) * largest / (6 * E0**2 * smallest**2)
+    close(found / max(64 * (2 + 2 * math.log(6) + 2 * t), together), 1.0, 1e-9)
+    signs = lr.SharedRepresentation(WHOLE.B, WHOLE.W, design="rademacher")
+    assert "Theorem 1, normal x" not in {each.place for each in asked(signs)}
+
+
 def test_clients_that_do_not_span_ask_for_infinitely_many_samples():
     rows = asked(WHOLE, participants=1)
     found = row(rows, "Theorem 1", "samples per client and round", "given")
     assert found.asked == math.inf
     assert not found.possible
+    assert row(rows, "Theorem 1, normal x", "samples per client and round").asked == math.inf
 
 
 @given(st.integers(1, 2), st.floats(0.01, 0.5), st.floats(0.05, 1.0))

@@ -69,6 +69,33 @@ class Round:
         return self.B - eta / len(self.W) * self.S.T @ self.W
 
 
+class NormalRound(Round):
+    """One round with what the derivation of `fedrep.theorem1.gaussian` names."""
+
+    def __init__(self, n, m, d, k, rng):
+        super().__init__(n, m, d, k, rng)
+        self.U = null_space(self.B.T)
+        self.e = self.W_true @ (self.U.T @ self.Phi).T
+        self.zeta = self.W - self.W_true @ self.D.T
+        pulls = []
+        for x, e in zip(self.X, self.e, strict=True):
+            Z, u = x @ self.B, x @ self.U @ e
+            pulls.append((x @ self.U).T @ (u - Z @ (np.linalg.pinv(Z) @ u)))
+        self.pulls = np.array(pulls)  # Y_i' (I - H_i) Y_i e_i
+        self.M = self.pulls.T @ self.W / (n * m)
+        Sigma = self.W_true.T @ self.W_true / n
+        self.mean = (1 - k / m) * self.U.T @ self.Phi @ Sigma @ self.D.T
+
+    def terms(self):
+        """Return T_1, T_2 and T_3."""
+        (n, m, _), k = self.X.shape, self.W.shape[1]
+        squares = np.sum(self.e * self.pulls, axis=1) / np.sum(self.e**2, axis=1)  # |g_i|^2
+        first = (self.e * (squares - (m - k))[:, None]).T @ self.W / (n * m)
+        second = (self.pulls - squares[:, None] * self.e).T @ self.W / (n * m)
+        third = (1 - k / m) * self.U.T @ self.Phi @ self.W_true.T @ self.zeta / n
+        return first, second, third
+
+
 def test_lemma1(rng):
     for n, m, d, k in SHAPES:
         at = Round(n, m, d, k, rng)
@@ -712,6 +739,41 @@ def test_lemma2_probability(rng):
 def test_eq59():
     one, other = np.exp(-110.0 * 4), 2.0**-110
     assert one + other > one > 0.0
+
+
+def test_theorem1_gaussian(rng):
+    for n, m, d, k in [*SHAPES, (5, 30, 4, 3), (1, 9, 8, 1), (12, 40, 20, 2)]:
+        if d == k or m == k:
+            continue
+        at = NormalRound(n, m, d, k, rng)
+        eta = 1.0 / max(1.0, norm2(at.W_true) ** 2 / n)
+        assert np.allclose(at.stepped(eta), at.B + eta * at.U @ at.M)
+        assert np.allclose(at.M - at.mean, sum(at.terms()))
+        outside = null_space(at.truth.T).T
+        h, Sigma = eta * (1 - k / m), at.W_true.T @ at.W_true / n
+        shrunk = np.eye(k) - h * at.D @ Sigma @ at.D.T
+        kept = outside @ (at.B + eta * at.U @ at.mean)
+        assert np.allclose(kept, outside @ at.B @ shrunk)
+        s, new = norm2(at.Phi), np.linalg.qr(at.stepped(eta))[0]
+        smallest = least(at.W_true) ** 2 / n
+        bound = s * (1 - h * (1 - s**2) * smallest) + eta * norm2(at.M - at.mean)
+        assert norm2(outside @ new) <= bound + 1e-12
+        assert np.all(np.sum(at.e**2, axis=1) <= k * s**2 * (1 + 1e-12))
+    # The numbers that stand in for roots, and those of Theorem 1.
+    size, residual, x = Fraction(27, 20) ** 2, Fraction(81, 64), Fraction(609, 100)
+    assert 3 * residual * size <= Fraction(264, 100) ** 2
+    assert Fraction(25, 4) * size * x <= Fraction(833, 100) ** 2
+    assert Fraction(5, 2) * Fraction(61, 50) * x <= Fraction(186, 10)
+    assert 5 * Fraction(3, 2) <= Fraction(274, 100) ** 2
+    taken = Fraction(264 + 833 + 274, 100) / 30 + Fraction(186, 10) / 900
+    assert taken <= Fraction(478, 1000) < Fraction(1, 2) - Fraction(1, 64)
+    assert everywhere(lambda: 2 * arb(21).log(), lambda: arb("6.09"), {}).good
+    terms = everywhere(
+        lambda: 64 * (202 + (1 + 2 * arb(7).log()) / arb(2).log()), lambda: arb(13400), {}
+    )
+    assert terms.good
+    assert everywhere(lambda: 201 + 2 * arb(7).log(), lambda: arb(205), {}).good
+    assert 900 * 205 <= 184500 <= 190000
 
 
 def test_table1_top():

@@ -1,0 +1,17 @@
+; fedrep.theorem1.gaussian.all_errors
+; the sum of the errors of a round
+(set-logic QF_NRA)
+(declare-const u Real)
+(declare-const p Real)
+(declare-const q Real)
+(declare-const r Real)
+(assert (>= u 0.0))
+(assert (<= (* 900.0 (* u u)) 1.0))
+(assert (>= p 0.0))
+(assert (>= q 0.0))
+(assert (>= r 0.0))
+(assert (<= (* 25600.0 (* p p)) 177147.0))
+(assert (<= (* 6400.0 (* q q)) 443961.0))
+(assert (<= (* 2.0 (* r r)) 15.0))
+(assert (not (<= (+ (* (+ (+ p q) r) u) (* (/ 37149.0 2000.0) (* u u))) (/ 31.0 64.0))))
+(check-sat)

@@ -1,0 +1,15 @@
+; fedrep.theorem1.gaussian.head
+; |zeta_i|^2 <= 3 k dist^2/64
+(set-logic QF_NRA)
+(declare-const a Real)
+(declare-const b Real)
+(declare-const M Real)
+(declare-const s Real)
+(assert (>= a 0.0))
+(assert (>= b 0.0))
+(assert (> M 0.0))
+(assert (> s 0.0))
+(assert (<= (* 32.0 (* (+ a b) (+ a b))) (* M M)))
+(assert (>= (* 3.0 (* s s)) (* 2.0 (* M M))))
+(assert (not (<= (* 64.0 (* (+ a b) (+ a b))) (* 3.0 (* s s)))))
+(check-sat)

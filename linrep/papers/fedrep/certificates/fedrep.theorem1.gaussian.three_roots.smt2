@@ -1,0 +1,11 @@
+; fedrep.theorem1.gaussian.three_roots
+; (a + b + c)^2 <= 3 (a^2 + b^2 + c^2)
+(set-logic QF_NRA)
+(declare-const a Real)
+(declare-const b Real)
+(declare-const c Real)
+(assert (>= a 0.0))
+(assert (>= b 0.0))
+(assert (>= c 0.0))
+(assert (not (<= (* (+ (+ a b) c) (+ (+ a b) c)) (* 3.0 (+ (+ (* a a) (* b b)) (* c c))))))
+(check-sat)
