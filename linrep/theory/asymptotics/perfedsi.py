@@ -18,9 +18,7 @@ _RANK = 1e-10  # relative: below, a direction changes no entry
 _MOST_STEPS = 60  # of the bisection
 
 
-def mean_rate(
-    truth: SideInformationCompletion, *, step_size: float, local_steps: int = 5
-) -> float:
+def mean_rate(truth: SideInformationCompletion, *, step_size: float, local_steps: int = 5) -> float:
     """Return the factor per round of the mean of the error.
 
     Parameters
