@@ -179,8 +179,8 @@ def caption(rows, replicates, sizes):
         error per client, equation (7), of at most {GOAL} after at most {ROUNDS} rounds
         ({late} of {len(rows)} runs take all of them). Points: m at which a logistic curve in log m
         crosses one half, {replicates} draws for each m, with its 95 % profile-likelihood
-        interval{beside}. Dashed: m at which the error of the minimizer of the empirical risk, to first
-        order in 1/√m, is {GOAL}, nothing fitted.
+        interval{beside}. Dashed: m at which the error of the minimizer of the empirical risk, to
+        first order in 1/√m, is {GOAL}, nothing fitted.
     """
 
 
