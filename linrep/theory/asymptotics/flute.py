@@ -54,8 +54,9 @@ def floor(truth: LowRankRegression, k: int, m: int) -> Floor:
     Notes
     -----
     To first order in :math:`1/\sqrt m`, a normal error whose expected norm is exact. It is for m
-    well above d: where m is of the order of d the error is underestimated, in 20 dimensions by a
-    tenth or more at m = 15 to 30, and by more than one half for m of a few samples. Takes
+    well above d: where m is of the order of d runs end higher. With 40 clients, rank 5 and k = 2
+    they end 15, 7 and 1 % above it at m = 15, 30 and 60 in 20 dimensions, 22 % at m = 30 in 80.
+    Takes
     O(n^2 d^3) operations and n d^2 numbers.
     """
     k = check.integer("k", k, minimum=1)
