@@ -215,6 +215,13 @@ OWN = {
         "gamma": 1.0, "step": 0.2, "kurtosis": 3.0, "noise": 0.1, "goal": 0.1,
         "settings": FRESH.settings,
     },
+    "theory.asymptotics.flute": {"truth": LOW_RANK, "k": 2, "m": 50, "tolerance": 0.1},
+    "theory.asymptotics.perfedsi": {
+        "truth": lr.SideInformationCompletion.random(
+            n=6, d=4, p=2, k=1, side="isometric", rng=0
+        ),
+        "step_size": 0.1, "local_steps": 2, "participants": 2,
+    },
     "theory.flute.Spectrum": {"singular_values": [3.0, 2.0, 0.5], "truth": LOW_RANK},
     "theory.flute_lift.lower": {"Theta": flute_lift.lift(LOW_RANK, *PAIR)},
     "theory.flute_lift.product_error": {"Theta": flute_lift.lift(LOW_RANK, *PAIR)},

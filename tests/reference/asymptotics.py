@@ -42,3 +42,46 @@ def means(W, C, Phi, noise, m, batches, rng, draws):
             outside += np.outer(Y.T @ r, w) / m
             power += r @ r * np.outer(w, w) / m**2
     return tuple(total / (draws * len(W)) for total in (inside, outside, power))
+
+
+def truncated(models, k):
+    """Return the best approximation of rank k."""
+    left, values, right = np.linalg.svd(models, full_matrices=False)
+    return (left[:, :k] * values[:k]) @ right[:k]
+
+
+def flute_error(models, k, noise, rng, draws, size=1e-5):
+    """Return clients' mean errors, per root(1/m), of truncated SVDs of perturbed models."""
+    best = truncated(models, k)
+    rest = models - best
+    total = np.zeros(len(models))
+    for _ in range(draws):
+        zeta = np.sqrt(np.sum(rest**2, axis=1) + noise**2)[:, None] * rng.standard_normal(
+            models.shape
+        )
+        zeta += rest * rng.standard_normal((len(models), 1))
+        total += np.linalg.norm(truncated(models + size * zeta, k) - best, axis=1) / size
+    return total / draws
+
+
+def perfedsi_second_moment(U, V, Z, eta, tau, C, S):
+    """Return a round's second moments of the factors' error, by sums over items and clients."""
+    d, k = U.shape
+    n, p = Z.shape
+    size = (d + p) * k
+    mean, square = np.zeros((size, size)), np.zeros_like(S)
+    for z in Z:
+        vectors = []
+        for i in range(d):
+            a = np.zeros((d + p, k))
+            a[i] = V.T @ z
+            a[d:] = np.outer(z, U[i])
+            vectors.append(a.ravel())
+        one, moment = np.eye(size), S
+        for _ in range(tau):
+            one = sum(one - eta * np.outer(a, a @ one) for a in vectors) / d
+            steps = [np.eye(size) - eta * np.outer(a, a) for a in vectors]
+            moment = sum(step @ moment @ step for step in steps) / d
+        mean += one / n
+        square += moment / n
+    return square / C + (1 - 1 / C) * mean @ S @ mean.T

@@ -1,6 +1,8 @@
 """What `linrep.theory.asymptotics` offers: read when it is imported, and by type checkers."""
 
+from . import flute as flute
 from . import isotropic as isotropic
+from . import perfedsi as perfedsi
 from .learning_curves import Curve as Curve
 from .learning_curves import anil as anil
 from .learning_curves import contraction as contraction

@@ -1,0 +1,177 @@
+r"""PerFedSI near the truth, without noise: exact rates of linear maps.
+
+A step on client z's entry of item i maps the error of the factors, :math:`\delta`, to
+:math:`(I - \eta aa^\top)\delta` with :math:`a = (e_i \otimes V^\top z, z \otimes u_i)`. Directions
+that change no entry are left out. docs/learning-curves.md has the derivation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrep._lib import memory
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep.problems.completion import SideInformationCompletion
+
+_RANK = 1e-10  # relative: below, a direction changes no entry
+_MOST_STEPS = 60  # of the bisection
+
+
+def mean_rate(truth: SideInformationCompletion, *, step_size: float, local_steps: int = 5) -> float:
+    """Return the factor per round of the mean of the error.
+
+    Parameters
+    ----------
+    truth : SideInformationCompletion
+        A small one: matrices of ((d + p)k)^2 numbers are made.
+    step_size : float
+    local_steps : int, default 5
+
+    Returns
+    -------
+    float
+        Largest absolute eigenvalue of the map of a round's mean error.
+    """
+    step = check.real("step_size", step_size, above=0.0)
+    steps = check.integer("local_steps", local_steps, minimum=1)
+    return _radius(_mean(_features(truth, power=2), step, steps))
+
+
+def mean_square_rate(
+    truth: SideInformationCompletion,
+    *,
+    step_size: float,
+    local_steps: int = 5,
+    participants: int = 1,
+) -> float:
+    """Return the factor per round of the mean of the squared error.
+
+    Parameters
+    ----------
+    truth : SideInformationCompletion
+        A very small one: matrices of ((d + p)k)^4 numbers are made.
+    step_size : float
+    local_steps : int, default 5
+    participants : int, default 1
+        Clients per round, drawn independently.
+
+    Returns
+    -------
+    float
+        Runs contract in mean square if and only if it is below 1.
+    """
+    step = check.real("step_size", step_size, above=0.0)
+    steps = check.integer("local_steps", local_steps, minimum=1)
+    count = check.integer("participants", participants, minimum=1)
+    return _mean_square(_features(truth, power=4), step, steps, count)
+
+
+def step_limit(
+    truth: SideInformationCompletion, *, local_steps: int = 5, participants: int = 1
+) -> float:
+    """Return the step size up to which runs contract in mean square, by bisection.
+
+    Parameters
+    ----------
+    truth, local_steps, participants
+        As for :func:`mean_square_rate`.
+
+    Returns
+    -------
+    float
+        Where :func:`mean_square_rate` is 1: for one local step it is below 1 for all shorter steps.
+    """
+    steps = check.integer("local_steps", local_steps, minimum=1)
+    count = check.integer("participants", participants, minimum=1)
+    features = _features(truth, power=4)
+    low, high = 0.0, 1.0 / np.max(np.sum(features**2, axis=2))
+    while _mean_square(features, high, steps, count) < 1.0:
+        low, high = high, 2.0 * high
+    for _ in range(_MOST_STEPS):
+        middle = (low + high) / 2.0
+        stable = _mean_square(features, middle, steps, count) < 1.0
+        low, high = (middle, high) if stable else (low, middle)
+    return float(low)
+
+
+def small_step_rate(
+    truth: SideInformationCompletion, *, step_size: float, local_steps: int = 5
+) -> float:
+    r"""Return the factor per round for small steps, 1 - eta tau sigma_k/d.
+
+    Parameters
+    ----------
+    truth : SideInformationCompletion
+        With balanced factors, isotropic side information, :math:`Z^\top Z/n = I`, and k below d
+        and p.
+    step_size : float
+    local_steps : int, default 5
+
+    Returns
+    -------
+    float
+        To first order in the step.
+    """
+    check.instance("truth", truth, SideInformationCompletion)
+    step = check.real("step_size", step_size, above=0.0)
+    steps = check.integer("local_steps", local_steps, minimum=1)
+    _, Z = _read(truth)
+    left, right = truth.U.T @ truth.U, truth.V.T @ truth.V
+    if not np.allclose(left, right, rtol=1e-6, atol=1e-6 * np.abs(left).max()):
+        raise ValueError("truth must have balanced factors, U'U = V'V")
+    if not np.allclose(Z.T @ Z / truth.n, np.eye(Z.shape[1]), atol=1e-6):
+        raise ValueError("truth must have isotropic side information, Z'Z/n = I")
+    if truth.k >= min(truth.d, Z.shape[1]):
+        raise ValueError(f"k must be below d and p, got k = {truth.k}")
+    return float(1.0 - step * steps * np.linalg.eigvalsh(left)[0] / truth.d)
+
+
+def _read(truth):
+    check.instance("truth", truth, SideInformationCompletion)
+    Z = np.eye(truth.n) if truth.Z is None else truth.Z
+    return (truth.d + Z.shape[1]) * truth.k, Z
+
+
+def _features(truth, power):
+    """Return the vectors a of clients and items, in a basis of what changes entries."""
+    size, Z = _read(truth)
+    n, d, k = truth.n, truth.d, truth.k
+    numbers = 4 * size**power + n * d * size
+    memory.require("the map of a round", numbers, n=n, d=d, k=k, p=Z.shape[1])
+    features = np.zeros((n, d, size))
+    ahead = Z @ truth.V
+    for i in range(d):
+        features[:, i, i * k : (i + 1) * k] = ahead
+        features[:, i, d * k :] = (Z[:, :, None] * truth.U[i]).reshape(n, -1)
+    flat = features.reshape(-1, size)
+    squares, basis = np.linalg.eigh(flat.T @ flat)
+    return features @ basis[:, squares > _RANK * squares[-1]]
+
+
+def _mean(features, step, steps):
+    n, d, size = features.shape
+    total = np.zeros((size, size))
+    for each in features:
+        total += np.linalg.matrix_power(np.eye(size) - step * each.T @ each / d, steps) / n
+    return total
+
+
+def _mean_square(features, step, steps, participants):
+    n, d, size = features.shape
+    same = np.zeros((size**2, size**2))
+    for each in features:
+        one = np.zeros_like(same)
+        for a in each:
+            change = np.eye(size) - step * np.outer(a, a)
+            one += np.kron(change, change) / d
+        same += np.linalg.matrix_power(one, steps) / n
+    mean = _mean(features, step, steps)
+    return _radius(same / participants + (1.0 - 1.0 / participants) * np.kron(mean, mean))
+
+
+def _radius(symmetric):
+    return float(np.abs(np.linalg.eigvalsh(symmetric)).max())
+
+
+checked(globals(), nan=False, large=False)
