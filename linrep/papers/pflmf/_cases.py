@@ -229,12 +229,12 @@ def bilinear(p, K, eta_L, n=2) -> Case:
 def read(reader: Reader, shape) -> Case | None:
     """Return a round of quadratic functions h_i (u v_i - a_i)^2/2, one column, read off numbers.
 
-    Without noise where it has no number, or none that is positive; eta L is below `largest`.
+    Without noise where it has no number, or none that is positive; eta L is below `halves`/2.
     """
     first, steps, size = reader.numbers(3)
     u, V, A, H = reader.numbers(1, 1), *(reader.numbers(shape["n"], 1) for _ in range(3))
     sigma = max(reader.number(), 0.0) if shape["noisy"] else 0.0
-    p, eta_L = 1.0 / (1.0 + np.exp(-first)), shape["largest"] / (1.0 + np.exp(-size))
+    p, eta_L = 1.0 / (1.0 + np.exp(-first)), 0.5 * shape["halves"] / (1.0 + np.exp(-size))
     K = 1 + int(min(4.0 * abs(steps), 15.0))
     largest = max(float(np.abs(part).max()) for part in (u, V, A, H))
     if p < 0.01 or eta_L < 1e-4 or max(largest, sigma) > 1e3:
@@ -262,18 +262,18 @@ def compared(
 
 def searched(
     lhs_rhs: LeftRight, budget, rng, name: str = "search", noisy: bool = True, strength: str = "",
-    largest: float = 0.5,
+    halves: int = 1,
 ) -> Search:  # fmt: skip
     """Search rounds of one and two clients for left > right; sigma is searched, too, if `noisy`.
 
-    eta L is below `largest`.
+    eta L is below `halves`/2.
     """
 
     def sides(case: Case) -> tuple[float, float]:
         left, right = lhs_rhs(case)
         return left, case.allowed(left, right)
 
-    shapes = [{"n": n, "noisy": int(noisy), "largest": largest} for n in (1, 2)]
+    shapes = [{"n": n, "noisy": int(noisy), "halves": halves} for n in (1, 2)]
     return search_instances(sides, shapes, read, budget, rng, name=name, strength=strength)
 
 

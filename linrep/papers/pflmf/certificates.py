@@ -167,10 +167,10 @@ def sharp_noise_one(p, *, noise=Q(3, 2)):
 
 @certificate(
     "pflmf.theorem1.sharp",
-    "L (u + v)^2/2, p = K = 1, no noise: the left side is at most the right one, and equal to it",
+    "L (u + v)^2/2, p = K = 1, no noise: the left side is equal to the right one",
     instance=True,
 )
 def sharp_attained(L, x, e, *, start=1, slack=1):
     # e = u + v becomes (1 - 2 x) e; both gradients are L e, and eta = x/L.
     decrease = L / 2 * (e**2 - (1 - 2 * x) ** 2 * e**2) * L / x
-    return [L > 0, x > 0, x <= 1], (1 - slack * x) * 2 * (L * e) ** 2 <= start * decrease
+    return [L > 0, x > 0, x <= 1], (1 - slack * x) * 2 * (L * e) ** 2 == start * decrease

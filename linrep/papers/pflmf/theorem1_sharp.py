@@ -98,7 +98,7 @@ def theorem1_sharp(budget, rng, *, p_power=2, start=1, slack=1, noise=1.5):
         yield Fact(f"largest left over right side, {prefix}scalar rounds", largest)
         for name, cases in grids.items():
             yield _cases.tried(cases, _of(sides), f"{prefix}{name}", PROVED)
-    yield _cases.searched(_of(averaged(bound)), budget, rng, strength=PROVED, largest=1.0)
+    yield _cases.searched(_of(averaged(bound)), budget, rng, strength=PROVED, halves=2)
     averages = product(
         (1.0, 0.5, 0.1, 0.001), (1, 20), (1e-3, 0.25, 0.5, 0.9), (1, 200, 10**7), (0.0, 1.0, 1e3)
     )
