@@ -175,6 +175,31 @@ def theorem1(
     return Bound(ratio(2.0 * gap, eta * T * slack), ratio(2.0 * eta * L * sigma**2, slack))
 
 
+def sharp_stationarity_bound(
+    gap: ArrayLike, *, smoothness: ArrayLike, step_size: ArrayLike, rounds: ArrayLike,
+    noise: ArrayLike = 0.0,
+) -> Bound:  # fmt: skip
+    r"""Return a bound on :math:`\frac1T \sum_t (\Delta_U + p^2 \Delta_V)` that is attained.
+
+    .. math:: \frac{F^0 - F^\star}{\eta T (1 - \eta L)} + \frac{3\eta L \sigma^2}{2(1 - \eta L)}
+
+    Parameters
+    ----------
+    gap, smoothness, step_size, rounds, noise
+        As in :func:`theorem1`; infinite where eta is not below 1/L.
+
+    Notes
+    -----
+    Not in the paper; derived in its proofs. Without noise the least over eta is 4 L gap/T, at
+    eta = 1/(2L), and the factor is attained for p = K = 1. Whether the noise's 3/2 can be less,
+    down to 1, is open.
+    """
+    gap, T, sigma = (np.asarray(x, dtype=np.float64) for x in (gap, rounds, noise))
+    L, eta = check.numbers("smoothness", smoothness), check.numbers("step_size", step_size)
+    slack = 1.0 - eta * L
+    return Bound(ratio(gap, eta * T * slack), ratio(1.5 * eta * L * sigma**2, slack))
+
+
 def corollary2_step_size(smoothness: ArrayLike, rounds: ArrayLike | None = None) -> Any:
     r"""Return :math:`\frac1{2L\sqrt T}` of Corollary 2, or, without rounds, 1/(4L) for sigma = 0.
 
@@ -471,12 +496,12 @@ class Resummed(NamedTuple):
 
     Attributes
     ----------
-    weight_U, weight_V, noise : float
+    weight_U, weight_V, noise : float or ndarray
     """
 
-    weight_U: float
-    weight_V: float
-    noise: float
+    weight_U: Any
+    weight_V: Any
+    noise: Any
 
 
 def resummed(s: Setting) -> Resummed:
@@ -508,6 +533,40 @@ def resummed(s: Setting) -> Resummed:
     noise = 0.5 * eta_L * (1.0 + p**3 / K + p**3 * eta_L)
     noise += weight * (1.0 - p) * (0.5 * q**2 + q / np.sqrt(2.0))
     return Resummed(0.5 * (1.0 - eta_L), float(weight), float(noise * s.noise**2))
+
+
+def sharp_weights(
+    step_size_times_L: ArrayLike, participation: ArrayLike, local_steps: ArrayLike
+) -> Resummed:
+    r"""Return what one round gives in the derivation of :func:`sharp_stationarity_bound`.
+
+    With x = eta L at most 1, q = p x, :math:`\beta^2 = \frac{K - 1}{2K}`, :math:`\beta \ge 0`, and
+    :math:`C = p + (1 - p)(1 + q\beta)^2`,
+
+    .. math::
+        w_U = 1 - x, \qquad
+        w_V = \frac{p^2}C \Big(1 - \frac{q(K + 1)}{2K}\Big), \qquad
+        \frac x2 \Big(1 + p^3 + \frac{p^3}K\Big)
+        + w_V (1 - p) \frac{q\beta(1 + q\beta)(2K - 1)}{3K},
+
+    the noise for sigma = 1.
+
+    Parameters
+    ----------
+    step_size_times_L, participation, local_steps : array_like
+        eta L, p and K.
+
+    Notes
+    -----
+    Not in the paper. For eta_v = p eta / K; w_V is at least p^2 (1 - x).
+    """
+    x, p = np.asarray(step_size_times_L), np.asarray(participation)
+    K = check.numbers("local_steps", local_steps, minimum=1.0)
+    q, beta = p * x, np.sqrt(0.5 * (K - 1.0) / K)
+    weight = p**2 * (1.0 - 0.5 * q * (K + 1.0) / K) / (p + (1.0 - p) * (1.0 + q * beta) ** 2)
+    noise = 0.5 * x * (1.0 + p**3 + p**3 / K)
+    noise = noise + weight * (1.0 - p) * q * beta * (1.0 + q * beta) * (2.0 * K - 1.0) / (3.0 * K)
+    return Resummed(1.0 - x, weight, noise)
 
 
 def resummed_steps(s: Setting, r: Round) -> tuple[Inequality, Inequality, Inequality]:

@@ -157,7 +157,7 @@ def certain(*arguments, **options) -> Case:
     return case
 
 
-def at_random(rng, count, kinds=KINDS, noisy=False) -> Iterator[Case]:
+def at_random(rng, count, kinds=KINDS, noisy=False, sizes=SIZES) -> Iterator[Case]:
     """Yield rounds of random problems and states, over the whole range of p, K and eta L."""
     made = 0
     while made < count:
@@ -165,8 +165,8 @@ def at_random(rng, count, kinds=KINDS, noisy=False) -> Iterator[Case]:
         n, d = int(rng.integers(1, 9)), int(rng.integers(1, 4))
         k = int(rng.integers(1, min(n, d) + 1))
         problem = drawn(rng, kind, n, d)
-        sizes = 10.0 ** rng.uniform(-2.0, 0.7, 2)
-        U, V = (size * rng.standard_normal((m, k)) for size, m in zip(sizes, (d, n), strict=True))
+        lengths = 10.0 ** rng.uniform(-2.0, 0.7, 2)
+        U, V = (size * rng.standard_normal((m, k)) for size, m in zip(lengths, (d, n), strict=True))
         if rng.random() < 0.2:
             V = 0.0 * V  # the start of the experiments: U does not move
         noise = 10.0 ** rng.uniform(-2.0, 1.0) if noisy and rng.random() < 0.7 else 0.0
@@ -176,7 +176,7 @@ def at_random(rng, count, kinds=KINDS, noisy=False) -> Iterator[Case]:
             V,
             float(rng.choice(CHANCES)),
             int(rng.choice(STEPS)),
-            float(rng.choice(SIZES)),
+            float(rng.choice(sizes)),
             noise if kind in QUADRATIC else 0.0,
             kind,
         )
@@ -229,12 +229,12 @@ def bilinear(p, K, eta_L, n=2) -> Case:
 def read(reader: Reader, shape) -> Case | None:
     """Return a round of quadratic functions h_i (u v_i - a_i)^2/2, one column, read off numbers.
 
-    Without noise where it has no number, or none that is positive.
+    Without noise where it has no number, or none that is positive; eta L is below `halves`/2.
     """
     first, steps, size = reader.numbers(3)
     u, V, A, H = reader.numbers(1, 1), *(reader.numbers(shape["n"], 1) for _ in range(3))
     sigma = max(reader.number(), 0.0) if shape["noisy"] else 0.0
-    p, eta_L = 1.0 / (1.0 + np.exp(-first)), 0.5 / (1.0 + np.exp(-size))
+    p, eta_L = 1.0 / (1.0 + np.exp(-first)), 0.5 * shape["halves"] / (1.0 + np.exp(-size))
     K = 1 + int(min(4.0 * abs(steps), 15.0))
     largest = max(float(np.abs(part).max()) for part in (u, V, A, H))
     if p < 0.01 or eta_L < 1e-4 or max(largest, sigma) > 1e3:
@@ -261,15 +261,19 @@ def compared(
 
 
 def searched(
-    lhs_rhs: LeftRight, budget, rng, name: str = "search", noisy: bool = True, strength: str = ""
-) -> Search:
-    """Search rounds of one and two clients for left > right; sigma is searched, too, if `noisy`."""
+    lhs_rhs: LeftRight, budget, rng, name: str = "search", noisy: bool = True, strength: str = "",
+    halves: int = 1,
+) -> Search:  # fmt: skip
+    """Search rounds of one and two clients for left > right; sigma is searched, too, if `noisy`.
+
+    eta L is below `halves`/2.
+    """
 
     def sides(case: Case) -> tuple[float, float]:
         left, right = lhs_rhs(case)
         return left, case.allowed(left, right)
 
-    shapes = [{"n": n, "noisy": int(noisy)} for n in (1, 2)]
+    shapes = [{"n": n, "noisy": int(noisy), "halves": halves} for n in (1, 2)]
     return search_instances(sides, shapes, read, budget, rng, name=name, strength=strength)
 
 

@@ -118,13 +118,15 @@ def averages(
 class Bound(NamedTuple):
     """Theorem 1 with its constants: those at the start's and the noise's term, powers of p and T.
 
-    Delta_V has the weight p^p_power, and T in the start's term the power T_power.
+    Delta_V has the weight p^p_power, T in the start's term the power T_power, and both terms are
+    over 1 - slack eta L.
     """
 
     p_power: float = 0.0
     start: float = 2.0
     noise: float = 2.0
     T_power: float = 1.0
+    slack: float = 2.0
 
     def left(self, in_U, in_V, p):
         """Return the left side."""
@@ -132,9 +134,10 @@ class Bound(NamedTuple):
 
     def right(self, gap, L, eta, T, sigma=0.0):
         """Return the right side."""
+        L = 0.5 * self.slack * L
         printed = pflmf.theorem1(gap, smoothness=L, step_size=eta, rounds=T, noise=sigma)
         power = np.asarray(T, dtype=float) ** (1.0 - self.T_power)
-        return 0.5 * self.start * printed.start * power + 0.5 * self.noise * printed.noise
+        return 0.5 * self.start * printed.start * power + self.noise / self.slack * printed.noise
 
 
 _SETTING = ["p", "T", "K", "eta L", "sigma"]
@@ -237,7 +240,7 @@ def at_rest(bound: Bound, settings, strength: str = "") -> Cases:
     """
     cases = []
     for x, T in settings:
-        rate = np.log1p(-4.0 * x * (1.0 - x)) if x < 0.5 else -np.inf  # of E error^2
+        rate = np.log1p(-4.0 * x * (1.0 - x)) if x != 0.5 else -np.inf  # of E error^2
         reached = 0.5 * x / (1.0 - x)
         started = -np.expm1(T * rate) / (4.0 * x * (1.0 - x) * T)  # mean of the powers of its exp
         left = 2.0 * reached * (1.0 - started)

@@ -135,3 +135,42 @@ def start(L, root):
     eta = 1 / (2 * L * root)  # root is that of T
     given = [L > 0, root > 1]
     return given, 2 / (eta * root**2 * (1 - 2 * eta * L)) == 4 * L / (root - 1)
+
+
+def _sharp(x, p):
+    return [x > 0, x <= 1, p > 0, p <= 1]
+
+
+@certificate(
+    "pflmf.theorem1.sharp", "step 3: the factor of the participants' gradients is not negative"
+)
+def sharp_factor(x, p, K):
+    return [*_sharp(x, p), K >= 1], 1 - p * x * (K + 1) / (2 * K) >= 0
+
+
+@certificate("pflmf.theorem1.sharp", "step 5: w_V >= p^2 (1 - x), b^2 = (K - 1)/(2 K)")
+def sharp_weight(x, p, b, *, slack=1):
+    C = p + (1 - p) * (1 + p * x * b) ** 2
+    return [*_sharp(x, p), b >= 0, 2 * b**2 <= 1], (1 - slack * x) * C <= 1 - p * x * (1 - b**2)
+
+
+@certificate("pflmf.theorem1.sharp", "step 5: from K = 2 on, 5/4 is enough for the noise")
+def sharp_noise(p, b):
+    steps = Q(4, 3) * p**3 * (1 - p) * b * (1 + b)
+    return [p > 0, p <= 1, b >= 0, 2 * b**2 <= 1], 1 + Q(3, 2) * p**3 + steps <= Q(5, 2)
+
+
+@certificate("pflmf.theorem1.sharp", "step 5: at K = 1, 3/2 is enough for the noise")
+def sharp_noise_one(p, *, noise=Q(3, 2)):
+    return [p > 0, p <= 1], (1 + 2 * p**3) / 2 <= noise
+
+
+@certificate(
+    "pflmf.theorem1.sharp",
+    "L (u + v)^2/2, p = K = 1, no noise: the left side is equal to the right one",
+    instance=True,
+)
+def sharp_attained(L, x, e, *, start=1, slack=1):
+    # e = u + v becomes (1 - 2 x) e; both gradients are L e, and eta = x/L.
+    decrease = L / 2 * (e**2 - (1 - 2 * x) ** 2 * e**2) * L / x
+    return [L > 0, x > 0, x <= 1], (1 - slack * x) * 2 * (L * e) ** 2 == start * decrease

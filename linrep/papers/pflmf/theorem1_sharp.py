@@ -1,0 +1,107 @@
+"""Theorem 1 with the constants that a round needs: 1, 1 - eta L and 3/2, for eta < 1/L."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import product
+
+from linrep.claims import Cases, Fact, statement
+from linrep.claims.evidence import PROVED
+from linrep.papers.pflmf import _cases, _exact, _runs
+from linrep.papers.pflmf._hypotheses import NOISY
+from linrep.papers.pflmf._scalar import Terms, of_case, tried
+from linrep.theory import pflmf
+
+_SIZES = (0.001, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+
+
+def averaged(bound: _runs.Bound):
+    """Return lhs and rhs of a round, times eta; over 1 - slack eta L their mean is the bound."""
+
+    def lhs_rhs(r: Terms):
+        left = r.eta * (1.0 - bound.slack * r.x) * bound.left(r.delta_U, r.delta_V, r.p)
+        return left, bound.start * (r.value - r.after) + bound.noise * r.x * r.eta * r.variance
+
+    return lhs_rhs
+
+
+def weighted(r: Terms):
+    """Return lhs and rhs of a round, times eta, with the weights of the derivation."""
+    w = pflmf.sharp_weights(r.x, r.p, r.K)
+    left = w.weight_U * r.delta_U + w.weight_V * r.delta_V
+    return r.eta * left, r.value - r.after + r.eta * w.noise * r.variance
+
+
+def _of(sides):
+    return lambda case: sides(of_case(case))
+
+
+def _attained(bound: _runs.Bound) -> Cases:
+    """Compare lhs and rhs of (uv - a)^2/(2 s^2) from u = v = s, uv - a = s, p = K = 1.
+
+    With s it tends to (u + v)^2/2 around its minimum, for which both sides are equal. u and v fall
+    from s by eta, to no less than 0, and L = 1 + 1/s is valid on this square: the mixed second
+    derivative (2uv - a)/s^2 falls from there, to no less than -1.
+    """
+    slack, start = _exact.rational(bound.slack), _exact.rational(bound.start)
+    cases = []
+    for exponent, tenths in product((1, 3, 6, 9), (1, 3, 5, 7, 9)):
+        s, x, one = Fraction(10) ** exponent, Fraction(tenths, 10), Fraction(1)
+        f = _exact.Scalar((1 / s**2,), (s**2 - s,), (0,))
+        L = 1 + 1 / s
+        r = _exact.exact_round(f, s, [s], one, 1, x / L, L)
+        left = (1 - slack * x) * (r.delta_U + r.delta_V())
+        right = start * (r.value - r.after_both) / r.eta
+        cases.append((left / right, one, {"s": str(s), "eta L": str(x), "p": 1, "K": 1}))
+    return Cases(
+        cases,
+        quantity="left over right side",
+        name="nearly (u + v)^2/2, in fractions",
+        strength=PROVED,
+        shown=("s", "eta L"),
+    )
+
+
+@statement(
+    "pflmf.theorem1.sharp",
+    place="Theorem 1, derived in another way; not stated there",
+    latex=r"\eta_v = \tfrac{p\eta}K,\ \eta < \tfrac1L:\ "
+    r"\frac1T \sum_{t<T} \Big(E\|\nabla_U\|^2 + p^2 E\frac1K\sum_k \|\nabla_V(U^t, V_k^t)\|^2\Big)"
+    r" \le \frac{F^0 - F^\star}{\eta T(1 - \eta L)} + \frac{3\eta L\sigma^2}{2(1 - \eta L)}",
+    plain="Step sizes up to 1/L: the start's constant is 1, over 1 - eta L, and the noise's 3/2; "
+    "without noise this is attained, for p = K = 1 and every eta.",
+    hypotheses=NOISY,
+    negative_control={"p_power": 1.9},
+    stronger={"p_power": -1, "start": -1, "slack": -1, "noise": -1},
+)
+def theorem1_sharp(budget, rng, *, p_power=2, start=1, slack=1, noise=1.5):
+    """Compare lhs and rhs of a round, in exact expectation, on examples, at random and searched.
+
+    A sum over rounds is the statement: with U fixed, and at rest, it is taken exactly. The weights
+    of the derivation are tried on the same random rounds.
+    """
+    bound = _runs.Bound(p_power, start, noise, slack=slack)
+    yield _attained(bound)
+    steps = budget((1, 20), (1, 2, 20, 200))
+    count = budget(60, 600, 3000)
+    grids = {
+        "|v|^2/2": [_cases.flat(*each) for each in product(_cases.CHANCES, steps, _SIZES)],
+        "at a minimum, noise alone": _cases.at_rest_grid(steps, _SIZES),
+        "random": [
+            *_cases.at_random(rng, count, sizes=_SIZES),
+            *_cases.at_random(rng, count, _cases.QUADRATIC, True, _SIZES),
+        ],
+    }
+    for prefix, sides in (("", averaged(bound)), ("weights of the derivation, ", weighted)):
+        rounds, largest = tried(rng, budget(5000, 100_000), sides, f"{prefix}scalar rounds")
+        yield rounds
+        yield Fact(f"largest left over right side, {prefix}scalar rounds", largest)
+        for name, cases in grids.items():
+            yield _cases.tried(cases, _of(sides), f"{prefix}{name}", PROVED)
+    yield _cases.searched(_of(averaged(bound)), budget, rng, strength=PROVED, halves=2)
+    averages = product(
+        (1.0, 0.5, 0.1, 0.001), (1, 20), (1e-3, 0.25, 0.5, 0.9), (1, 200, 10**7), (0.0, 1.0, 1e3)
+    )
+    yield _runs.exact(bound, averages, strength=PROVED)
+    settings = product((1e-6, 1e-3, 0.25, 0.5, 0.9), (1, 200, 10**7, 10**18))
+    yield _runs.at_rest(bound, settings, PROVED)
