@@ -64,6 +64,7 @@ def _attained(bound: _runs.Bound) -> Cases:
 
 @statement(
     "pflmf.theorem1.sharp",
+    corrects="pflmf.theorem1",
     place="Theorem 1, derived in another way; not stated there",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta < \tfrac1L:\ "
     r"\frac1T \sum_{t<T} \Big(E\|\nabla_U\|^2 + p^2 E\frac1K\sum_k \|\nabla_V(U^t, V_k^t)\|^2\Big)"
