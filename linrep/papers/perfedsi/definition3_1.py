@@ -1,4 +1,4 @@
-"""Definition 3.1: the event that iterates stay regular, whether it balances norms, and how often."""
+"""Definition 3.1: the event that iterates stay regular, what it entails and how often it holds."""
 
 from __future__ import annotations
 

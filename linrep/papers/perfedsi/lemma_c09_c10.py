@@ -128,9 +128,10 @@ def _at_the_edge(tau_power, future, factor) -> Cases:
 
 
 def _in_fractions(future) -> Cases:
-    """Compare both sides, rounded outwards, for one step of M = 20 clients, every other item leading out of the event.
+    """Compare both sides, rounded outwards, for one step of M = 20 clients.
 
-    Without `future` the event is that of the start, which is sure, and the mean is the gradient.
+    Every other item leads out of the event. Without `future` the event is that of the start, which
+    is sure, and the mean is the gradient.
     """
     at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
     return Cases(
