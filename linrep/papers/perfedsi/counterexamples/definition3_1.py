@@ -19,7 +19,7 @@ def sides(
     u = Fraction(1, {16: 4, 64: 8, 256: 16}[d])  # the rows of U*
     w = root * u
     level = d * (u * w) ** 2 / 4  # L at the server: client 1 has no loss
-    mu, U = min(d, (1 - 2 * root**2) ** -2), [u] * d
+    mu, U = min(Fraction(d), 1 / (1 - 2 * root**2) ** 2), [u] * d
     assert level <= c_0
     for item in (None, *range(d * local)):
         if item is not None:
