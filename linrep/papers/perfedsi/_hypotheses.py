@@ -95,6 +95,19 @@ STEP = Hypothesis(
     printed="eta <= c' sigma_r/(sqrt(k r) mu^(3/2)), in the proof alone",
     change="corrected",
 )
+FRESH = Hypothesis(
+    "Theorem 3.3, samples",
+    "each local step sees an item drawn anew, uniformly from all",
+    # Of the algorithm, not of the problem.
+    lambda problem, participants: True,
+    printed="fresh samples drawn on each local update",
+)
+REGION = Hypothesis(
+    "Lemma C.6, region",
+    "U and V are in D_beta at both points: norms are at most c sqrt(sigma_1)",
+    # Of two points, not of the problem.
+    lambda problem, participants: True,
+)
 #: Of what is stated about gradients and drift, about rounds, and about runs.
 COMPLETION = (RANK, ASSUMPTION_3_2)
 WITHIN = (*COMPLETION, EVENT)

@@ -1,7 +1,8 @@
-"""Definition 3.1: the event that iterates stay regular, what it entails and how likely it is."""
+"""Definition 3.1: the event that iterates stay regular, what it entails and how often it holds."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -12,32 +13,28 @@ from linrep.claims import (
     Constant,
     Curve,
     Fact,
-    Frequency,
     Readings,
-    Together,
     statement,
 )
 from linrep.claims.deviations import identities
+from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER
-from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi._hypotheses import WITHIN
 from linrep.papers.perfedsi._instances import MU, SHAPES, C, event, needed, searched, vanishing_runs
-from linrep.papers.perfedsi._regular import DECAY, K, P, flown, played
+from linrep.papers.perfedsi._regular import K, P, flown, played
 from linrep.papers.perfedsi._rounds import start
+from linrep.papers.perfedsi.counterexamples.definition3_1 import sides
+from linrep.papers.perfedsi.definition_c03 import small_U
 from linrep.problems import SideInformationCompletion
 from linrep.stats import proportion_interval
 from linrep.theory import perfedsi as theory
 
 #: Constants that the event is looked at with; for mu also the largest that can be needed.
 CONSTANTS, INCOHERENCES = (2.0, 3.0, 4.0, 5.0, 6.0), (4.0, 8.0, 16.0)
-#: An event that comes more rarely than this is a rare one.
-RARE = 0.05
 
 
-def _norms(budget, rng, power) -> Readings:
-    """Bound the ratio of the server's norms: by c^2/(1 - sqrt(s)), or in some event by a constant.
-
-    s = 2 c_z c c_0; the first is searched where it is below 1, the second at c_0 = 1/2.
-    """
+def _server(budget, rng, power, strength=""):
+    """Search the ratio of the server's norms against c^2/(1 - sqrt(s)), s = 2 c_z c c_0 below 1."""
 
     def lhs_rhs(truth, U, V):
         found, share = needed(truth, U, V)
@@ -47,10 +44,33 @@ def _norms(budget, rng, power) -> Readings:
         bound = found.norms ** (power - 1.0) / theory.norm_floor(found.norms, share)
         return max(sizes) / min(sizes), bound
 
-    shapes = budget(SHAPES[:2], SHAPES[1:])
-    small = searched(lhs_rhs, budget, rng, name="c_0 small enough: 2 c_z c c_0 < 1", shapes=shapes)
-    return Readings(
-        [small, _ratios(rng)], name="norms are balanced", phrase="for some constants c_0, c"
+    return searched(
+        lhs_rhs,
+        budget,
+        rng,
+        name="c_0 small enough: 2 c_z c c_0 < 1",
+        shapes=budget(SHAPES[:2], SHAPES[1:]),
+        strength=strength,
+        known=list(small_U()),
+    )
+
+
+def _clients() -> Cases:
+    """Follow a client's own norms through d steps: at one c_0 without bound, or as c_0 tends to 0.
+
+    At the server, from where they start, their ratio is below the bound that is searched.
+    """
+    found = []
+    for d, root in product((16, 64, 256), (Fraction(2, 3), Fraction(12, 17), Fraction(70, 99))):
+        K = 1 / (1 - 2 * root**2)
+        at = {"d": d, "M": 2, "k": 2, "r": 1, "c": 2, "c_z": 2, "c_0": f"1/{8 * d}"}
+        at |= {"mu": str(min(d, K**2)), "eta": 2 * d, "tau": d, "K": str(K)}
+        found.append((*sides(d, root), at))
+    return Cases(
+        found,
+        quantity="|V|/|U|",
+        name="a client's own norms are balanced, in fractions",
+        measured_is=LOWER,
     )
 
 
@@ -145,29 +165,6 @@ def _units(rng) -> Readings:
     )
 
 
-def _likely(rows, most_mu, name) -> Together:
-    """Count the runs that are regular at c = 6 and a mu, cell by cell.
-
-    What is open is in favour of the event: fewer may be regular.
-    """
-    cells = []
-    for row in rows:
-        regular = (row["c"] <= CONSTANTS[-1]) & (row["mu"] <= most_mu)
-        cells.append(
-            Frequency(
-                int(np.sum(~regular)),
-                len(regular),
-                1.0 - RARE,
-                weight=1.0 / len(rows),
-                quantity="share of runs that are not regular",
-                name=_design(row),
-                measured_is=LOWER,
-                setting={"where": f"{row['group']}, {row['cell']}", "c": CONSTANTS[-1]},
-            )
-        )
-    return Together(cells, name=name)
-
-
 def _point(regular, **columns):
     """Return a share with its Clopper-Pearson interval, and where it is drawn."""
     share, low, high = proportion_interval(int(regular.sum()), len(regular))
@@ -239,39 +236,38 @@ def _between_readings(rows):
 @statement(
     "perfedsi.definition3.1",
     place="Definition 3.1",
-    hypotheses=COMPLETION,
+    hypotheses=WITHIN,
     latex=r"\mathcal A_{t,s}:\ \|U\|, \|V\| \le c\sqrt{\sigma_1},\ \|e_i^\top U\| \le"
     r" \sqrt{\mu\tau\sigma_1/d},\ |e_i^\top E z_m| \le \sqrt{\mu/d}\,\|E z_m\|,\ \mathcal L_m \le"
     r" c\min(\mathcal L, c_0\sigma_r^2); \quad \mathcal G_{t,s} = \Big(\bigcap_{t'=1}^t"
     r"\bigcap_{s'=1}^\tau \mathcal A_{t',s'}\Big) \cap \bigcap_{s'=0}^s \mathcal A_{t,s'}; \quad"
-    r" \mathcal G_{T-1,\tau} \Rightarrow \text{balanced}",
-    plain="The regularity event balances the norms of U and V, and is not rare.",
+    r" \mathcal G_{T-1,\tau} \Rightarrow \|U_{t,m,s}\|, \|V_{t,m,s}\| \text{ balanced}",
+    plain="The regularity event balances the norms of U and V, of the server and of every client "
+    "in all of its local steps.",
     negative_control={"power": 1.0},
-    expected="misprint",
+    holds_with={"local": False},
 )
-def definition3_1(budget, rng, *, power=2.0):
-    """Bound ||U||/||V|| by the event, in which c has a power, and count regular runs.
+def definition3_1(budget, rng, *, power=2.0, local=True):
+    """Bound ||U||/||V|| by the event, in which c has a power, and read what the event consists of.
 
-    Norms are looked at at the server's iterates. P(G) counts all clients' local iterates; c_0 is
-    infinite there, and rows of U are bounded by the larger one of tau and r, both in favour of the
-    event. P(G) grows with c and mu, so that the largest ones decide.
+    At a client's own iterates, if `local`, nothing bounds it; the corrected statement is about the
+    server's. How often runs are regular is told, and decides nothing: P(G) counts all clients'
+    local iterates; c_0 is infinite there, and rows of U are bounded by the larger one of tau and r,
+    both in favour of the event.
     """
+    if local:
+        yield _clients()
+    yield from _index()
+    yield Readings(
+        [_server(budget, rng, power), _ratios(rng)],
+        name="the server's norms are balanced",
+        phrase="for some constants c_0, c",
+    )
+    yield _units(rng)
     runs = played(budget, rng)
     rows = [*runs, *flown(budget, rng)]
-    yield from _index()
-    yield _norms(budget, rng, power)
-    yield _units(rng)
     # Not the one-hot design: its c_z is M, which is no constant.
     decisive = [row for row in rows if not row["group"].startswith("one-hot")]
-    for whole in (False, True):
-        horizon = f"to L = {DECAY:g} L_0" if whole else f"{budget(20, 60)} rounds"
-        chosen = [row for row in decisive if row["whole"] == whole]
-        most = INCOHERENCES[-1]
-        yield Readings(
-            [_likely(chosen, np.inf, "any mu"), _likely(chosen, most, f"mu = {most:g}")],
-            name=f"P(G) > {RARE:g} at c = {CONSTANTS[-1]:g}, {horizon}",
-            phrase="constant mu",
-        )
     for name in ("c", "mu"):
         largest = max(row[name].max() for row in decisive)
         yield Fact(f"largest {name} that a run needs", largest, value_is=LOWER)
@@ -282,3 +278,19 @@ def definition3_1(budget, rng, *, power=2.0):
     )
     yield Fact("largest difference of P(G) among readings of the event", _between_readings(runs))
     yield Curve(_picture(rows))
+
+
+@statement(
+    "perfedsi.definition3.1.corrected",
+    place="Definition 3.1",
+    hypotheses=WITHIN,
+    latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; \frac{\|V_t\|}{\|U_t\|},"
+    r" \frac{\|U_t\|}{\|V_t\|} \le \frac{c^2}{1 - \sqrt s}",
+    plain="With a small c_0 the regularity event balances the norms of the server's U and V.",
+    negative_control={"power": 1.0},
+    corrects="perfedsi.definition3.1",
+    stronger={"power": -1},
+)
+def definition3_1_corrected(budget, rng, *, power=2.0):
+    """Search the ratio at iterates that all clients share; the power is that of c."""
+    yield _server(budget, rng, power, PROVED)

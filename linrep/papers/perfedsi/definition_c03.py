@@ -10,7 +10,7 @@ import numpy as np
 from linrep.claims import Cases, Fact, Identity, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.instances import search_instances
-from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi._hypotheses import WITHIN
 from linrep.papers.perfedsi._instances import SHAPES, event, needed, searched
 from linrep.papers.perfedsi._regular import drawn_runs
 from linrep.papers.perfedsi._rounds import play
@@ -116,11 +116,11 @@ def _entailed(budget, rng, c_power, c_z_power, share_factor):
             name=name,
             shapes=shapes,
             strength=PROVED,
-            known=list(_small_U()) if lhs_rhs is of_U else (),
+            known=list(small_U()) if lhs_rhs is of_U else (),
         )
 
 
-def _small_U():
+def small_U():
     """Yield shapes and numbers for `read`: U = (1 - sqrt(s)) U*/c and V = c V*, U* flat."""
     for c, s in ((2.0, 0.0), (10.0, 0.0), (1.1, 0.2), (4.0, 0.5)):
         Z, star_U, star_V = [1.0, 1.0, 1.0, -1.0], [0.5**0.5] * 2, [1.0, 0.0]
@@ -181,14 +181,16 @@ def _along_runs(budget, rng):
     place="Definition C.3, (14); Definition 3.1; (35)",
     latex=r"\|e_i^\top A\| \le \sqrt{\mu r/d}\,\|A\|_2; \quad \mathcal A_{t,s} \Rightarrow"
     r" U, E \text{ incoherent}",
-    plain="The regularity event makes U and the error incoherent, and the parameter mu of "
-    "incoherence lies between 1/r and d/r.",
-    hypotheses=COMPLETION,
+    plain="The regularity event makes U and the error incoherent, of the server and of every "
+    "client in all of its local steps.",
+    hypotheses=WITHIN,
     negative_control={"highest": 0.5},
     holds_with={"local": False},
 )
 def definitionC3(budget, rng, *, local=True, highest=1.0):
     """Find the range of mu, what (35) follows from, and whether the event makes E incoherent.
+
+    That mu lies between 1/r and d/r follows from the definition; the paper does not say it.
 
     At a client's own iterates, if `local`, it does not, for any c_0; the corrected statement is
     about the server's. Highest is over d/r.
@@ -206,7 +208,7 @@ def definitionC3(budget, rng, *, local=True, highest=1.0):
 @statement(
     "perfedsi.definitionC3.corrected",
     place="Definition C.3, (14); Definition 3.1",
-    hypotheses=COMPLETION,
+    hypotheses=WITHIN,
     latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; U_t \text{ is } \frac{c^2\mu}{(1 - \sqrt s)^2}"
     r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
     plain="With a small c_0 the event makes the server's U and its error incoherent, with "

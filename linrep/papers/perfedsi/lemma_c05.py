@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from itertools import product
+from math import isqrt
 
 import numpy as np
 
@@ -49,14 +50,16 @@ _ELSEWHERE = {
 def _in_fractions() -> Readings:
     """Compare gamma L with ||grad L||^2 on the region's edge, singular values being 1.
 
-    V is gamma V*, or the root of gamma times V*, U the other way round with an error orthogonal to
-    U*. Z'Z is M/c_z times the identity; the root needs c_z > 2, and then c = 1.
+    V is gamma V*, or the root of gamma times V*, or slightly more, and U the other way round with
+    an error orthogonal to U*: norms are at most c. Z'Z is M/c_z times the identity; the root needs
+    c_z > 2.
     """
     parts = []
     for name, (power, c_z_power) in _REGIONS.items():
-        c, c_z = (10, 1) if power == 1 else (1, 4)
+        c, c_z = (10, 1) if power == 1 else (100, 4)
         gamma = Fraction(1, c * c_z**c_z_power)
-        edge = gamma if power == 1 else Fraction(1, 2**c_z_power)
+        edge = gamma if power == 1 else Fraction(1, isqrt(gamma.denominator))
+        edge *= Fraction(1001, 1000)
         at = {"d": 16, "k": 1, "r": 1, "gamma": str(gamma), "c": str(c), "c_z": c_z}
         parts.append(Cases([(*sides(edge, gamma, c_z), at)], quantity="gamma L", name=name))
     return Readings(

@@ -13,7 +13,7 @@ import pandas as pd
 from linrep.claims import Cases, Curve, Fact, Identity, Readings, Together, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.instances import search_instances
-from linrep.papers.perfedsi._hypotheses import COMPLETION
+from linrep.papers.perfedsi._hypotheses import COMPLETION, REGION
 from linrep.papers.perfedsi._instances import SHAPES, event, read, setting_of
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
@@ -205,12 +205,13 @@ def lemmaC6(budget, rng, *, across=4.0, own_lines=8.0, constant=2.0):
 @statement(
     "perfedsi.eq24",
     place="Lemma C.6, (24)",
-    hypotheses=COMPLETION,
-    latex=r"\|(U_1V_1^\top - M_*)Z^\top ZV_1 - (U_2V_2^\top - M_*)Z^\top ZV_2\|_F^2 \le"
+    hypotheses=(*COMPLETION, REGION),
+    latex=r"\|U_j\|, \|V_j\| \le c\sqrt{\sigma_1} \;\Rightarrow\;"
+    r" \|(U_1V_1^\top - M_*)Z^\top ZV_1 - (U_2V_2^\top - M_*)Z^\top ZV_2\|_F^2 \le"
     r" \|Z\|_2^2\big((12c^4 + 2)\sigma_1^2\|V_1 - V_2\|_F^2 + 4c^4\sigma_1^2"
     r"\|U_1 - U_2\|_F^2\big)",
     plain="The first of the two terms of the gradient's change is bounded with the square of Z's "
-    "norm.",
+    "norm, where norms are at most c sqrt(sigma_1).",
     negative_control={"across": 0.5, "own_lines": 0.5},
     stronger={"own_lines": -1, "constant": -1},
     expected="misprint",

@@ -7,6 +7,7 @@ import numpy as np
 from linrep.claims import Cases, Exponent, Readings, statement
 from linrep.claims.deviations import identities
 from linrep.claims.evidence import PROVED
+from linrep.claims.quantities import LOWER, UPPER
 from linrep.papers.perfedsi._drift import case_of, random_walks, short_step, sizes_of, unit_of
 from linrep.papers.perfedsi._enumeration import exact_cases, largest_inexact, power_of
 from linrep.papers.perfedsi._hypotheses import WITHIN
@@ -127,16 +128,19 @@ def _at_the_edge(tau_power, future, factor) -> Cases:
 
 
 def _in_fractions(future) -> Cases:
-    """Compare squares for one step of M = 20 clients, every other item leading out of the event.
+    """Compare both sides, rounded outwards, for one step of M = 20 clients.
 
-    Without `future` the event is that of the start, which is sure, and the mean is the gradient.
+    Every other item leads out of the event. Without `future` the event is that of the start, which
+    is sure, and the mean is the gradient.
     """
     at = {"d": 16, "M": 20, "k": 1, "r": 1, "c": 1, "mu": "11/10", "eta": "1e-9"}
     return Cases(
         [(*sides(future), at)],
-        quantity="square of the sum",
+        quantity="norm of the sum",
         name="tau = 1, M = 20, in fractions",
         strength="" if future else PROVED,
+        measured_is=LOWER,
+        predicted_is=UPPER,
     )
 
 

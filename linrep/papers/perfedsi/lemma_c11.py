@@ -351,11 +351,11 @@ def _some_rounds(state, steps, rounds, powers):
     return promised / measured if measured > 0.0 else np.inf, 1.0, at, True
 
 
-def enumerated_rounds(budget, powers) -> Readings:
-    """Compare (15), with T, after a few rounds from states near the truth, and from the saddle."""
+def enumerated_rounds(budget, powers, display="(15)") -> Readings:
+    """Compare (15) or (6), with T, after a few rounds from states near the truth and the saddle."""
     near = [
         _some_rounds(state, steps, rounds, powers)
         for state, steps, rounds in _starts_of_runs(budget)
     ]
     far = [_some_rounds(_states.saddle(k), 1, 2, powers) for k in (1, 2)]
-    return start_readings(near, far, "(15) after some rounds", proof_of(powers))
+    return start_readings(near, far, f"{display} after some rounds", proof_of(powers))

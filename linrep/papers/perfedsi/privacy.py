@@ -26,11 +26,12 @@ class Update(NamedTuple):
     z: np.ndarray
     items: np.ndarray
     ratings: np.ndarray
+    star: np.ndarray
 
 
-def _update(rng, steps=1, *, n=40, d=30, p=6, k=3) -> Update:
-    """Return the update of a client with side information of norm 1, as in Appendix C.4."""
-    truth = SideInformationCompletion.random(n=n, d=d, p=p, k=k, side="unit", rng=rng)
+def _update(rng, steps=1, *, side="unit", n=40, d=30, p=6, k=3) -> Update:
+    """Return the update of a client, with side information of norm 1 as in Appendix C.4."""
+    truth = SideInformationCompletion.random(n=n, d=d, p=p, k=k, side=side, rng=rng)
     U, V = rng.standard_normal((d, k)) / np.sqrt(d), rng.standard_normal((p, k)) / np.sqrt(p)
     z, items = truth.Z[rng.integers(n)], rng.permutation(d)[:steps]
     ratings = truth.M[items] @ z
@@ -40,7 +41,7 @@ def _update(rng, steps=1, *, n=40, d=30, p=6, k=3) -> Update:
         residual = u @ v - rating
         after_U[item] -= _STEP * residual * v
         after_V -= _STEP * residual * np.outer(z, u)
-    return Update(U, V, after_U, after_V, z, items, ratings)
+    return Update(U, V, after_U, after_V, z, items, ratings, truth.M)
 
 
 def _noisy(update, noise, rng, on="V") -> Update:
@@ -50,15 +51,19 @@ def _noisy(update, noise, rng, on="V") -> Update:
     return update._replace(**{f"after_{on}": sent + size * rng.standard_normal(sent.shape)})
 
 
-def _read(update):
-    """Return item, side information of norm 1 and rating from one step, up to a common sign.
+def _read(update, star=None):
+    """Return item, side information and rating from one step, up to a common sign.
 
-    V's move is eta rho z u', u being the item's row: V's move times u/|u|^2 is eta rho z.
+    V's move is eta rho z u', u being the item's row: V's move times u/|u|^2 is eta rho z. With M*
+    the residual rho = (u'V' - M*_i) z gives its square; without, z is of norm 1.
     """
     item = int(np.argmax(np.linalg.norm(update.after_U - update.U, axis=1)))
     u = update.U[item]
     found = (update.V - update.after_V) @ u / (_STEP * (u @ u))
-    residual = np.linalg.norm(found)
+    if star is None:
+        residual = np.linalg.norm(found)
+    else:
+        residual = np.sqrt(abs((u @ update.V.T - star[item]) @ found))
     z = found / residual
     return item, z, u @ update.V.T @ z - residual
 
@@ -77,30 +82,28 @@ def _error(found, expected) -> float:
 @statement(
     "perfedsi.privacy",
     place="Section 2, last sentence; Section 3",
-    hypotheses=[NORMALIZED],
-    latex=r"(U_{t,m,\tau}, V_{t,m,\tau}, M_*) \not\mapsto z_m,\ M_*z_m",
-    plain="Since z_m is not sent, the server cannot compute a client's embedding and ratings, "
-    "even if it knows M*.",
+    latex=r"(U_{t,m,\tau}, V_{t,m,\tau}, M_*) \not\mapsto \pm(z_m, M_*z_m), \text{ that is }"
+    r" z_mz_m^\top",
+    plain="Since z_m is not sent, the server cannot compute a client's embedding and ratings up to "
+    "a common sign, even if it knows M*.",
     negative_control={"noise": 0.01},
     holds_with={"noise": 10.0},
 )
 def privacy(budget, rng, *, noise=0.0):
     """Reconstruct side information and ratings from updates; noise is that on V.
 
-    Rows of Z have norm 1, which the server may know, and signs are left open. "Cannot" is read as:
-    within a tenth of the truth in at most one update of ten.
+    The sign is left open: (z, y) and (-z, -y) give the same update. "Cannot" is read as: within a
+    tenth of the truth in at most one update of ten. Five steps show the direction of z_m.
     """
-    found: dict[str, int] = {"z_m, tau = 1": 0, "M* z_m, tau = 1": 0, "z_m, tau = 5": 0}
+    found = {"z_m, tau = 1": 0, "M* z_m, tau = 1": 0, "direction of z_m, tau = 5": 0}
     count = budget(200, 2000)
     for _ in range(count):
-        one = _noisy(_update(rng), noise, rng)
-        five = _noisy(_update(rng, 5), noise, rng)
-        _, z, _ = _read(one)
-        known = rng.standard_normal((30, 6))  # M*, of any kind
+        one, five = (_noisy(_update(rng, s, side="gaussian"), noise, rng) for s in (1, 5))
+        _, z, _ = _read(one, one.star)
         errors = (
             _error(z, one.z),
-            _error(known @ z, known @ one.z),
-            _error(_direction(five), five.z),
+            _error(one.star @ z, one.star @ one.z),
+            _error(_direction(five), five.z / np.linalg.norm(five.z)),
         )
         for name, error in zip(found, errors, strict=True):
             found[name] += error < 0.1

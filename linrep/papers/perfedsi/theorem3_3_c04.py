@@ -6,7 +6,7 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, statement
 from linrep.papers.perfedsi import _runs, _slowest
-from linrep.papers.perfedsi._hypotheses import RUNS
+from linrep.papers.perfedsi._hypotheses import FRESH, RUNS
 from linrep.papers.perfedsi.counterexamples.theoremc4 import sides
 from linrep.papers.perfedsi.lemma_c11 import (
     CORRECTED,
@@ -154,13 +154,13 @@ def _rounds_scaled(state, setting, rng) -> float:
 
 @statement(
     "perfedsi.theorem3.3",
-    place="Theorem 3.3, (6)",
+    place="Theorem 3.3, (6); the rounds: the paragraph after it",
     latex=r"\eta = O\Big(\frac1{k^{3/2}r\tau}\Big) \Rightarrow E[\mathcal L(U_T, V_T)"
-    r"1_{\mathcal G_{T-1,\tau}}] \le \Big(1 - \frac{c'\eta\tau}{d}\Big)^{T-1}\mathcal L(U_0, V_0),"
-    r"\quad T = O\big(dk^{3/2}r\log\tfrac1\epsilon\big)",
+    r"1_{\mathcal G_{T-1,\tau}}] \le \Big(1 - \frac{c'\eta\tau}{d}\Big)^{T-1}\mathcal L(U_0, V_0);"
+    r"\quad \text{after it: } T = O\big(dk^{3/2}r\log\tfrac1\epsilon\big)",
     plain="At steps of order 1/(k^(3/2) r tau), d k^(3/2) r log(1/eps) rounds suffice, from starts "
     "near the truth (c_0 small).",
-    hypotheses=RUNS,
+    hypotheses=(*RUNS, FRESH),
     negative_control={"d_power": 0.5},
     stronger={"d_power": 0, "p_power": -1},
 )
@@ -178,7 +178,7 @@ def theorem_3_3(budget, rng, *, d_power=1.0, p_power=1.5):
         ("tau", "tau", budget((1, 5, 25), (1, 3, 10, 30, 100)), 0.0),
         ("C", "C", (1, 2, 4, 8), 0.0),
     )
-    yield enumerated_rounds(budget, CORRECTED | {"with_p": False})
+    yield enumerated_rounds(budget, CORRECTED | {"with_p": False}, "(6)")
     for key, name, values, power in (lines[0], *lines[3:]):
         yield _runs.along(
             "rounds, eta like 1/(k^{3/2} r tau)",

@@ -189,10 +189,11 @@ def _everywhere(budget, rng):
 
 @statement(
     "pflmf.assumption1",
-    place="Assumption 1",
+    place="Assumption 1, with Theorem 1's lower bound",
     latex=r"\|\nabla_U(U_1,V_1)-\nabla_U(U_2,V_2)\|_F\le L_U(\|U_1-U_2\|_F+\|V_1-V_2\|_F)"
-    r"\ \forall U_1,U_2,V_1,V_2,\ \text{and likewise }\nabla_V,L_V",
-    plain="The gradients in U and V are Lipschitz, with constants that hold everywhere.",
+    r"\ \forall U_1,U_2,V_1,V_2,\ \text{and likewise }\nabla_V,L_V;\quad F\ge F^\star",
+    plain="The gradients in U and V are Lipschitz, with constants that hold everywhere, and F has "
+    "the lower bound that Theorem 1 asks for.",
     negative_control={"factor": 0.5},
 )
 def assumption1(budget, rng, *, power=0.0, factor=1.0):
@@ -203,11 +204,16 @@ def assumption1(budget, rng, *, power=0.0, factor=1.0):
     `power` is that of the radius by which constants may grow; `factor` is of the local constants.
     """
     found = {kind: _growth(kind, budget, rng, power) for kind in KINDS}
-    who = [Together([each, _from_below(kind, rng)], name=kind) for kind, each in found.items()]
+    who = [
+        Together([each, _from_below(kind, rng)], name=f"{kind}, with a lower bound")
+        for kind, each in found.items()
+    ]
     yield _local(budget, rng, factor)
     yield from _everywhere(budget, rng)
     yield Readings(
-        who, name="constants everywhere", phrase="f_i, of which the assumption names no class"
+        who,
+        name="constants everywhere and a lower bound",
+        phrase="f_i, of which the assumption names no class",
     )
 
 

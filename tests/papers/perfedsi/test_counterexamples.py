@@ -8,6 +8,7 @@ import pytest
 from linrep.claims.counterexamples import evaluate as sides_in
 from linrep.claims.counterexamples import path_of
 from linrep.papers.perfedsi.counterexamples import (
+    definition3_1,
     definitionc3,
     eq61,
     eq63_64,
@@ -51,7 +52,7 @@ def test_the_loss_falls_by_less_than_is_promised(module, rounds):
 
 
 def test_a_gradient_at_the_regions_edge():
-    state = exact.of_items(Fraction(10), error=Fraction(1, 1000))
+    state = exact.of_items(Fraction(10000, 1001), error=Fraction(1, 1000))
     in_U, in_V = state.gradient()
     assert lemmac5.sides() == (state.loss() / 10, in_U @ in_U + in_V @ in_V)
     error = Fraction(1, 100)
@@ -93,8 +94,11 @@ def test_items_that_lead_out():
         )
     ]
     left, right = lemmac10.sides()
-    assert left == share**38 * sum(sum(part**2) for part in parts)
-    assert right == (10 * eta / 16) ** 2 * limits.mu**3 * state.loss()
+    squares = share**38 * sum(sum(part**2) for part in parts)
+    assert left**2 <= squares < (left + Fraction(1, lemmac10.DIGITS)) ** 2
+    squares = limits.mu**3 * state.loss()
+    over = right / (10 * eta / 16)
+    assert (over - Fraction(1, lemmac10.DIGITS)) ** 2 <= squares < over**2
     state = exact.edge(20, eta)
     (walk,) = state.round(eta, limits)
     start = state.gradient()[1]
@@ -122,6 +126,27 @@ def test_a_row_is_left_of_the_error(d, c_0):
     for U, V, _ in moved:
         E = (np.outer(U, V) - np.outer(state.star_U, state.star_V)).astype(float)
         assert theory.incoherence(E) == pytest.approx(d / 2)
+
+
+@pytest.mark.parametrize("d", [16, 64])
+@pytest.mark.parametrize("root", [Fraction(2, 3), Fraction(12, 17)])
+def test_a_client_shrinks_in_the_event(d, root):
+    state, _ = exact.fitting(d, Fraction(1))
+    K = 1 / (1 - 2 * root**2)
+    limits = exact.Limits(Fraction(2), min(Fraction(d), K**2), Fraction(1, 8 * d))
+    U, V = state.U, exact.fractions([1, root * state.U[0]])
+    level = state.loss(U, V)
+    assert level <= limits.c_0
+    for item in (None, *range(d)):
+        if item is not None:
+            U, V = state.step(1, item, Fraction(2 * d), U, V)
+        assert state.regular(1, U, V, limits, level)
+    still = state.step(0, 0, Fraction(2 * d), state.U, exact.fractions([1, root * state.U[0]]))
+    assert list(still[0]) == list(state.U)
+    left, right = definition3_1.sides(d, root)
+    assert left == K
+    assert left**2 <= (V @ V) / (U @ U) < (1 + Fraction(1, d)) * left**2
+    assert float(right) == pytest.approx(4 / (1 - (8 * float(limits.c_0)) ** 0.5))
 
 
 def test_both_signs_give_the_same_update():

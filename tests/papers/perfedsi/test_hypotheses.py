@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from linrep.papers.perfedsi._hypotheses import EVENT, NORMAL_NOISE, SAMPLING, START, STEP
+from linrep.papers.perfedsi._hypotheses import (
+    EVENT,
+    FRESH,
+    NORMAL_NOISE,
+    REGION,
+    SAMPLING,
+    START,
+    STEP,
+)
 from linrep.problems import BiasedRegression, SideInformationCompletion
 from tests.papers.hypotheses import assuming, misjudged
 from tests.papers.perfedsi import exact as _exact
@@ -11,7 +19,7 @@ from tests.papers.perfedsi import exact as _exact
 PROBLEM = SideInformationCompletion.random(n=40, d=30, p=4, k=2, side="unit", rng=0)
 BIASED = BiasedRegression.random(n=20, d=5, p=3, noise=1.0, rng=0)
 SAME = np.full((40, 4), 0.5)  # rows of norm 1, and dependent columns
-ABOUT_RUNS = [item.name for item in (SAMPLING, START, EVENT, STEP, NORMAL_NOISE)]
+ABOUT_RUNS = [item.name for item in (SAMPLING, START, EVENT, STEP, NORMAL_NOISE, FRESH, REGION)]
 VIOLATIONS = {
     "Assumption 3.2": SideInformationCompletion(PROBLEM.U, PROBLEM.V, SAME),
     "Section 3, rank": SideInformationCompletion(

@@ -5,10 +5,21 @@ of the event, mu = 11/10.
 """
 
 from fractions import Fraction
+from math import isqrt
+
+DIGITS = 10**40
+
+
+def root(square: Fraction, up: int) -> Fraction:
+    """Return a lower bound of the root, or an upper one."""
+    return Fraction(isqrt(int(square * DIGITS**2)) + up, DIGITS)
 
 
 def sides(future: int = 1) -> tuple[Fraction, Fraction]:
-    """Return the squares of both sides; without `future` the event is that of the round's start."""
+    """Return a lower bound of the left side and an upper one of the right.
+
+    Without `future` the event is that of the round's start.
+    """
     d, clients, eta, V = 16, 20, Fraction(1, 10**9), Fraction(1)
     mu, size, error = Fraction(11, 10), Fraction(9999, 10001), Fraction(200, 10001)
     row = size / 4
@@ -35,4 +46,4 @@ def sides(future: int = 1) -> tuple[Fraction, Fraction]:
     in_U = [y * keep - share * y for y, keep in zip(x, kept, strict=True)]
     in_V = sum(y * row * keep - share * y * row for y, keep in zip(x, kept, strict=True))
     left = share ** (2 * (clients - 1)) * (sum(y * y for y in in_U) + in_V**2)
-    return left, (10 * eta / d) ** 2 * mu**3 * squares / 2
+    return root(left, 0), 10 * eta / d * root(mu**3 * squares / 2, 1)

@@ -24,19 +24,20 @@ def update(z, rating):
 def sides() -> tuple[Fraction, Fraction]:
     """Return 2, the least number of answers that leaves z open, and how many there are.
 
-    An answer is z of norm 1 up to its sign: V's move is eta times the row, the residual and z.
+    An answer is z up to its sign. V's move is eta times the row and p = rho z, where the residual
+    rho is (u V' - M*_i) z, so that its square is (u V' - M*_i) p; M* has U* in its first column.
     """
     z = [Fraction(x, 3) for x in (1, 2, 2)]
-    sent = update(z, ROW * z[0])  # M* has U* in its first column alone
+    star = [ROW, Fraction(0), Fraction(0)]
+    sent = update(z, inner(star, z))
     scaled = [step / (ETA * ROW) for step in sent[1]]
-    square = inner(scaled, scaled)  # of the residual
+    square = inner([ROW * v - entry for v, entry in zip(V, star, strict=True)], scaled)
     size = Fraction(isqrt(square.numerator), isqrt(square.denominator))
     assert size**2 == square
     answers = set()
     for sign in (1, -1):
         guess = [sign * x / size for x in scaled]
-        ratings = (ROW * inner(V, guess) - residual for residual in (size, -size))
-        if any(update(guess, rating) == sent for rating in ratings):
+        if update(guess, inner(star, guess)) == sent:
             answers.add(max(tuple(guess), tuple(-x for x in guess)))
     assert answers == {tuple(z)}
     return Fraction(2), Fraction(len(answers))
