@@ -133,7 +133,7 @@ def draw(rows, sizes):
             axes.plot(table[axis], scaled, color="0.3", linestyle=":",
                       label=f"Theorem 5.1, scaled: {slope:.2f}")  # fmt: skip
         sharp = [predicted(BASE | {axis: int(value)}) for value in table[axis]]
-        axes.plot(table[axis], sharp, color="C1", linestyle="--", linewidth=1, label="first order")
+        axes.plot(table[axis], sharp, color="C3", linewidth=1.2, zorder=1, label="first order")
         axes.set(xlabel=label)
         plotting.plain_log_ticks(axes.xaxis)
         plotting.plain_log_ticks(axes.yaxis)
@@ -179,8 +179,8 @@ def caption(rows, replicates, sizes):
         error per client, equation (7), of at most {GOAL} after at most {ROUNDS} rounds
         ({late} of {len(rows)} runs take all of them). Points: m at which a logistic curve in log m
         crosses one half, {replicates} draws for each m, with its 95 % profile-likelihood
-        interval{beside}. Dashed: m at which the error of the minimizer of the empirical risk, to
-        first order in 1/√m, is {GOAL}, nothing fitted.
+        interval{beside}. Red: m at which the error of the minimizer of the empirical risk, to first
+        order in 1/√m and for one draw of the models, is {GOAL}; nothing is fitted.
     """
 
 

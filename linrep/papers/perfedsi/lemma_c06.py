@@ -219,8 +219,9 @@ def lemmaC6(budget, rng, *, across=4.0, own_lines=8.0, constant=2.0):
 def eq24(budget, rng, *, across=4.0, own_lines=8.0, constant=2.0):
     """Compare along scalars, in the direction that tries them hardest.
 
-    The last line has |Z|^2 and across c^4 on dU, the one before |Z|^4 and own_lines c^4. With |Z|^4
-    and across c^4 it is used in the next display, for the c of the event: Lemma C.6.
+    The last line has the square of Z's norm and across c^4 on dU, the one before the fourth power
+    and own_lines c^4. With the fourth power and across c^4 it is used in the next display, for the
+    c of the event: Lemma C.6.
     """
     printed, before = (
         Cases(

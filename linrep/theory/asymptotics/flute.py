@@ -56,8 +56,7 @@ def floor(truth: LowRankRegression, k: int, m: int) -> Floor:
     To first order in :math:`1/\sqrt m`, a normal error whose expected norm is exact. It is for m
     well above d: where m is of the order of d runs end higher. With 40 clients, rank 5 and k = 2
     they end 15, 7 and 1 % above it at m = 15, 30 and 60 in 20 dimensions, 22 % at m = 30 in 80.
-    Takes
-    O(n^2 d^3) operations and n d^2 numbers.
+    Takes O(n^2 d^3) operations and n d^2 numbers.
     """
     k = check.integer("k", k, minimum=1)
     m = check.integer("m", m, minimum=1)
