@@ -46,7 +46,7 @@ SYNTHETIC = Hypothesis(
 )
 SMALL_START = Hypothesis(
     "small start",
-    "alpha <= sqrt(lambda_1)/(10 max(d, M))",
+    "alpha <= sqrt(lambda_1)/(10 max(d, M)) and delta = 1/5; a smaller delta takes a smaller alpha",
     lambda problem, participants: True,
     printed="alpha <= 1/(10 d) in Theorem 5.1, sufficiently small in Proposition A.2 and A.2.4",
     change="corrected",

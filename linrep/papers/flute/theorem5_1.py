@@ -225,10 +225,10 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
 
 theorem_5_1.corrected(
     "flute.theorem5.1.corrected",
-    latex=r"0 < \alpha \le \frac{\sqrt{\lambda_1}}{10\bar d},\ c' = c'(\alpha/\sqrt{\lambda_1}),\ "
-    + _SAMPLES,
+    latex=r"\delta = \tfrac15,\ 0 < \alpha \le \frac{\sqrt{\lambda_1}}{10\bar d},\ "
+    r"c' = c'(\alpha/\sqrt{\lambda_1}),\ " + _SAMPLES,
     plain="From starts with alpha <= sqrt(lambda_1)/(10 max(d, M)), N of order max(d, M)/(M eps^2) "
-    "is enough.",
+    "is enough with probability 4/5.",
     hypotheses=(*DRAWN, SMALL_START),
     constants={"unit": True},
     negative_control={"clients": 2.5},

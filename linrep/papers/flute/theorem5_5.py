@@ -257,11 +257,12 @@ def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, constant=_PROOF, forms=tuple(_F
 theorem_5_5.corrected(
     "flute.theorem5.5.corrected",
     place="Appendix A.2.4",
-    latex=r"\alpha \le \frac{\sqrt{\lambda_1}}{10\bar d},\ N \ge c_1\frac{(\bar d +"
+    latex=r"\delta = \tfrac15,\ \alpha \le \frac{\sqrt{\lambda_1}}{10\bar d},\ "
+    r"N \ge c_1\frac{(\bar d +"
     r" \log\frac1\delta + \log T)(\sqrt{k\lambda_1^{*2} + E} + \sqrt k\sigma)^2}"
     r"{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
-    plain="From small starts and with samples of order max(d, M), both as in Appendix A.2.4, the "
-    "error shrinks by 1 - eta Delta/16 per round.",
+    plain="From small starts and with samples of order max(d, M), as in Appendix A.2.4, the error "
+    "shrinks by 1 - eta Delta/16 per round with probability 4/5.",
     hypotheses=(*DRAWN, SMALL_START),
     constants={"forms": ("max(d, M) samples, small start",)},
     negative_control={"rate": 0.55},
