@@ -180,7 +180,9 @@ def theorem1(
     "fedrep.theorem1.probability",
     place="Theorem 1",
     latex=r"\Pr[(11)] \ge 1 - T e^{-100\min(k^2\log(rn),\, d)}",
-    plain="Theorem 1's conclusion fails with a probability that no experiment could detect.",
+    plain="Theorem 1's conclusion holds with probability at least "
+    "1 - T e^(-100 min(k^2 log(rn), d)): a rest too small to be tested from rn = 2 on, and a "
+    "trivial bound at rn = 1.",
     hypotheses=GAUSSIAN_ASSUMPTIONS,
     negative_control={"constant": 0.003},
 )
