@@ -190,7 +190,7 @@ def gaussian_sample_size(
     k: ArrayLike,
     participants: ArrayLike,
     *,
-    sigma_min: ArrayLike = 1.0,
+    sigma_min: ArrayLike | None = None,
     condition: ArrayLike = 1.0,
     initial_distance: ArrayLike = 0.0,
     failure: ArrayLike = 0.05,
@@ -209,8 +209,8 @@ def gaussian_sample_size(
     ----------
     d, k, participants : array_like
         Dimension, rank, clients per round, at least 1.
-    sigma_min : array_like, default 1
-        Positive.
+    sigma_min : array_like, optional
+        Positive; by default 1/condition, the least that it can be with heads of norm sqrt(k).
     condition : array_like, default 1
         At least 1.
     initial_distance : array_like, default 0
@@ -233,8 +233,10 @@ def gaussian_sample_size(
     d = check.numbers("d", d, minimum=1.0)
     k = check.numbers("k", k, minimum=1.0)
     rn = check.numbers("participants", participants, minimum=1.0)
-    smallest = check.numbers("sigma_min", sigma_min, above=0.0)
     kappa = check.numbers("condition", condition, minimum=1.0)
+    smallest = (
+        1.0 / kappa if sigma_min is None else check.numbers("sigma_min", sigma_min, above=0.0)
+    )
     failure = check.numbers("failure", failure, above=0.0, maximum=1.0)
     start = squared_cosine("initial_distance", initial_distance)
     t = np.log(7.0 * check.numbers("rounds", rounds, minimum=1.0)) - np.log(failure)

@@ -89,7 +89,7 @@ def theorem1_gaussian(budget, rng, *, share=0.5, together=900, each=64, failures
     name = "the sum of the errors of a round"
     taken, left = _errors(share, together, each)
     found = everywhere(taken, left, {}, name=name)
-    proved = isinstance(found, Condition) and found.good and failures >= 7
+    proved = isinstance(found, Condition) and found.good and failures >= 7 and each > 2
     yield found if proved else Missing("the derivation does not reach it", "another one", name=name)
     yield Fact("gain of the slowest round over eta E0 sigma_min^2; 0.5 promised", slowest)
     yield Fact("largest factor of a round over the one allowed", largest)

@@ -374,6 +374,33 @@ def test_steps_of_eq16_corrected_on_functions_that_are_not_quadratic():
     assert violated > 0
 
 
+def test_theorem1_sharp():
+    x, p, K, beta = sp.symbols("x p K beta", positive=True)
+    q = p * x
+    # 3: both weights of Y together; 5: what is left of 1 - q (K + 1)/(2K).
+    assert sp.simplify(q / (2 * K) + q / 2 - q * (K + 1) / (2 * K)) == 0
+    assert sp.simplify(1 - (K + 1) / (2 * K) - (K - 1) / (2 * K)) == 0
+    # 4: the sums over local steps, and the factor with b = q beta.
+    b = q * beta
+    assert sp.simplify(1 + b + (1 + 1 / b) * q**2 * beta**2 - (1 + b) ** 2) == 0
+    for steps in STEPS:
+        j = np.arange(steps)
+        assert max(np.sum(j[each + 1 :]) for each in j) <= steps * (steps - 1) / 2
+        assert np.sum(j**2) == steps * (steps - 1) * (2 * steps - 1) / 6
+    # 5: the inequality of the weights, divided by x, and its slope at 0.
+    C = p + (1 - p) * (1 + b) ** 2
+    both = 1 - p * x * (1 - beta**2) - (1 - x) * C
+    left = (1 - x) * (1 - p) * (2 * p * beta + p**2 * x * beta**2)
+    assert sp.simplify(both / x - (1 - p + p * beta**2 - left)) == 0
+    slope = (1 - p) * p * beta * (p * beta - 2)
+    assert sp.simplify(sp.diff(left, x).subs(x, 0) - slope) == 0
+    # The noise of (A) for K > 1, with beta^2 <= 1/2.
+    largest = sp.sqrt(2) / 2
+    assert sp.Rational(4, 3) * largest * (1 + largest) < 1.61
+    share = np.linspace(0, 1, 1001)
+    assert (1 + share**3 * (3.11 - 1.61 * share)).max() <= 2.5 + 1e-12
+
+
 def test_resummed():
     eta, L, p, K = sp.symbols("eta L p K", positive=True)
     x, step = eta * L, p * eta / K
