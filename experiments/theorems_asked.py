@@ -203,9 +203,9 @@ def fedrep(cell, rng, sizes):
                 return count
             rounds *= 10
 
-    def limit(m, rounds=KEPT):
+    def limit(m):
         return asymptotics.fedrep(
-            truth, m=int(m), step_size=step, rounds=rounds, start=sizes.start,
+            truth, m=int(m), step_size=step, rounds=KEPT, start=sizes.start,
             participation=q / n,
         ).distance  # fmt: skip
 
