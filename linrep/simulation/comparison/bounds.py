@@ -94,7 +94,7 @@ def of_runs(
         Geometric means over trials; of methods without a known limit there is none, see
         :func:`linrep.theory.asymptotics.learning_curves.of_run`.
     """
-    lines = {}
+    lines: dict[str, Line] = {}
     for method, trials in runs.items():
         own = rows[rows["method"] == method]
         own = own[own["trial"] == own["trial"].iloc[0]]
