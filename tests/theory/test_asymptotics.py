@@ -204,21 +204,42 @@ def test_a_start_below_the_threshold_says_nothing():
     np.testing.assert_array_equal(limit.C, [[0.0]])
 
 
-def test_anil_follows_its_curve():
+@pytest.mark.parametrize("first_order", [True, False])
+def test_anil_is_that_of_simulated_clients(first_order):
+    rng = np.random.default_rng(0)
+    n, d, k, m, alpha, beta = 200, 150, 2, 5, 0.4, 0.5  # exact and first order are 10 % apart
+    W = rng.standard_normal((n, k))
+    C, Phi = 0.8 * np.eye(k), 0.6 * np.eye(k)
+    scale, head = np.eye(k) / np.sqrt(alpha), np.zeros(k)
+    for _ in range(3):
+        C, Phi, scale, head = reference.anil_round(
+            np.tile(W, (1500, 1)), C, Phi, scale, head, 0.5, (d - k) / n, m, alpha, beta,
+            first_order, rng,
+        )  # fmt: skip
+    curve = asymptotics.anil(
+        ImplicitRepresentation(W, d, 0.5), m=m, inner_step_size=alpha, step_size=beta, rounds=3,
+        start=0.6, first_order=first_order, particles=200_000, rng=1,
+    )  # fmt: skip
+    assert abs(np.sum(Phi**2) / curve.squared_chordal[-1] - 1.0) < 0.01
+
+
+@pytest.mark.parametrize("first_order", [True, False])
+def test_anil_follows_its_curve(first_order):
     rng = np.random.default_rng(0)
     n, d, k, alpha = 600, 300, 2, 0.5
     W, basis = rng.standard_normal((n, k)), np.linalg.qr(rng.standard_normal((d, 2 * k)))[0]
     truth = lr.SharedRepresentation(basis[:, :k], W, noise=0.3)
     frame = 0.6 * basis[:, :k] + 0.8 * basis[:, k:]
-    settings = {"m": 20, "inner_step_size": alpha, "step_size": 0.4, "rounds": 12}
+    settings = {"m": 20, "inner_step_size": alpha, "step_size": 0.2, "rounds": 12}
     start = (frame / np.sqrt(alpha), np.zeros(k))
     runs = [
-        lr.anil(truth, first_order=True, batches="split", start=start, rng=seed, **settings)
+        lr.anil(truth, batches="split", start=start, rng=seed, first_order=first_order, **settings)
         for seed in range(4)
     ]
-    curve = asymptotics.anil(truth, start=0.8, rng=1, **settings)
+    curve = asymptotics.anil(truth, start=0.8, rng=1, first_order=first_order, **settings)
+    # A run's standard deviation is 2 %; the two curves are 15 % apart.
     squares = [chordal(run.state["B"], truth.B) for run in runs]
-    assert abs(np.mean(squares) / curve.squared_chordal[-1] - 1.0) < 0.1
+    assert abs(np.mean(squares) / curve.squared_chordal[-1] - 1.0) < 0.04
 
 
 def test_what_has_no_limit_is_refused():
