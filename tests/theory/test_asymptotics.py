@@ -185,6 +185,32 @@ def test_the_fluctuation_of_runs_is_the_formula(k, n, step):
     assert abs(np.mean(logs) - middle) < 4 * predicted / np.sqrt(200) + 15 / n
 
 
+def test_the_fluctuation_of_isotropic_heads_is_that_of_all():
+    for k, n, step in ((1, 60, 0.8), (2, 80, 0.5), (4, 120, 0.3)):
+        truth = truth_of(0, n, 50, k, equal=True)
+        found = asymptotics.fluctuation(truth, m=10, step_size=step, rounds=9)
+        close(found / isotropic.fluctuation(n, 50, k, 10, step, rounds=9), 1.0, 1e-7)
+
+
+@pytest.mark.parametrize(
+    ("k", "condition", "share", "step"),
+    [(2, 3.0, 1.0, 0.5), (3, 2.0, 1.0, 1.0), (2, 2.0, 0.3, 0.5)],
+)
+def test_the_fluctuation_of_any_heads_is_the_formula(k, condition, share, step):
+    truth = lr.SharedRepresentation.random(
+        n=300, d=150, k=k, condition=condition, store=False, rng=0
+    )
+    settings = {"m": 8, "participation": share}
+    settings["step_size"] = step / np.linalg.norm(truth.W, 2) ** 2 * truth.n
+    logs = []
+    for seed in range(200):
+        run = lr.fedrep(truth, rounds=30, batches="gram", start=1e-3, rng=seed, **settings)
+        logs.append(np.log(np.sum(run.state["Phi"] ** 2)) / 2)
+    predicted = asymptotics.fluctuation(truth, rounds=30, **settings)
+    # 5 % is the error of a standard deviation of 200; equal heads would have 1.2 to 7 times it.
+    assert abs(np.std(logs, ddof=1) / predicted - 1.0) < 0.18
+
+
 @pytest.mark.parametrize("kind", ["moments", "truncated"])
 def test_starts_are_where_the_limit_puts_them(kind):
     truth = lr.SharedRepresentation.random(n=2000, d=300, k=2, noise=0.3, rng=0)

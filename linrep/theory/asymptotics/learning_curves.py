@@ -327,54 +327,6 @@ def anil(
     return _curve(states, C)
 
 
-def contraction(
-    truth: SharedRepresentation,
-    *,
-    m: int,
-    step_size: float,
-    participation: float = 1.0,
-    batches: str = "same",
-) -> float:
-    r"""Return the factor per round of FedRep's distance near B*, without noise, in the limit.
-
-    .. math:: \rho^2 = \text{spectral radius of } E \mapsto (I - hS) E (I - hS)
-              + \frac{\eta^2 \gamma\,\nu}{m^2}\,\overline{(w^\top E w)\, w w^\top}
-
-    with h = eta(1 - k/m) and nu = m - k on one batch, h = eta and nu = m(1 + k/(m - k - 1)) on two.
-    Rounds contract if and only if it is below 1.
-
-    Parameters
-    ----------
-    truth, m, step_size, participation, batches
-        As for :func:`fedrep`, with exact heads.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range.
-    """
-    require_gaussian(truth, "the limit")
-    k = truth.k
-    check.choice("batches", batches, BATCHES)
-    m = check.integer("m", m, minimum=k + 2)
-    eta = check.real("step_size", step_size, above=0.0)
-    share = check.real("participation", participation, above=0.0, maximum=1.0)
-    if batches == "same":
-        h, nu = eta * (1.0 - k / m), float(m - k)
-    else:
-        h, nu = eta, m * (1.0 + k / (m - k - 1.0))
-    W = truth.W
-    K = np.eye(k) - h * (W.T @ W / truth.n)
-    pairs = np.einsum("ia,ib->iab", W, W).reshape(truth.n, k * k)
-    gamma = (truth.d - k) / (share * truth.n)
-    operator = np.kron(K, K) + eta**2 * gamma * nu / m**2 * (pairs.T @ pairs / truth.n)
-    return float(np.sqrt(np.abs(np.linalg.eigvalsh(operator)).max()))
-
-
 def outside_gram(C: ArrayLike, E: ArrayLike) -> Values:
     """Return P = B*'(I - BB')B* = I - C'C, to relative accuracy however small.
 
