@@ -18,7 +18,7 @@ from linrep.bench.timing import Record, has
 #: In the order in which they are run; each is a module with a function ``measure``.
 NAMES = (
     "fedrep", "gram", "flute", "pflmf", "imc", "estimators", "distance", "sweeps", "startup",
-    "deep",
+    "scaling", "deep",
 )  # fmt: skip
 
 # Packages that benchmarks use where they are installed.

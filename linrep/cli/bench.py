@@ -16,7 +16,7 @@ from linrep.cli.text import echo
 #: Those of linrep.bench.results, which would load much for the command's help alone.
 NAMES = (
     "fedrep", "gram", "flute", "pflmf", "imc", "estimators", "distance", "sweeps", "startup",
-    "deep",
+    "scaling", "deep",
 )  # fmt: skip
 
 

@@ -57,7 +57,8 @@ def test_the_figure_is_of_the_record(figure):
 
 
 def test_every_reference_is_cited_and_every_citation_is_there():
-    cited = set(re.findall(r"\[@(\w+)\]", TEXT))
+    note = (FOLDER / "note.md").read_text("utf-8")
+    cited = set(re.findall(r"\[@(\w+)\]", TEXT + note))
     assert cited == set(re.findall(r"^@\w+\{(\w+),", (FOLDER / "paper.bib").read_text(), re.M))
 
 

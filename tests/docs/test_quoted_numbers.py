@@ -20,7 +20,7 @@ import pytest
 from linrep.figures import record, reproduction
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("figures", "atlas", "learning-curves")
+PAGES = ("figures", "atlas", "learning-curves", "paper/note")
 COMMENT = re.compile(r"<!-- ([a-z]+\.\w+): (.*?) -->", re.DOTALL)
 NUMBER = re.compile(r"[-−]?\d+(?:\.\d+)?(?:·10[⁻⁰¹²³⁴-⁹]+)?")
 RAISED = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")

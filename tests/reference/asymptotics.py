@@ -44,6 +44,36 @@ def means(W, C, Phi, noise, m, batches, rng, draws):
     return tuple(total / (draws * len(W)) for total in (inside, outside, power))
 
 
+def anil_round(W, C, Phi, scale, head, noise, gamma, m, alpha, beta, first_order, rng):
+    """Return C, Phi, scale and head after a round of ANIL, by clients with two batches each.
+
+    In coordinates of Q and F; B is Q scale.
+    """
+    n, k = W.shape
+    X1, X2 = rng.standard_normal((2, n, m, k + len(Phi)))
+    models = W @ np.vstack([C, Phi]).T
+    y1, y2 = (
+        np.einsum("imk,ik->im", X, models) + noise * rng.standard_normal((n, m)) for X in (X1, X2)
+    )
+    XB1, XB2 = X1[:, :, :k] @ scale, X2[:, :, :k] @ scale
+    r1 = XB1 @ head - y1
+    w = head - alpha * np.einsum("imk,im->ik", XB1, r1) / m
+    r2 = np.einsum("imk,ik->im", XB2, w) - y2
+    u = np.einsum("imk,im->ik", XB2, r2) / m
+    # The gradient in B is X'M over m.
+    M1, M2 = np.zeros((n, m, k)), np.einsum("im,ik->imk", r2, w)
+    if not first_order:
+        along = np.einsum("imk,ik->im", XB1, u)
+        M1 = -alpha * (np.einsum("im,ik->imk", r1, u) + np.einsum("im,k->imk", along, head))
+        u = u - alpha * np.einsum("imk,im->ik", XB1, along) / m
+    gradient = sum(np.einsum("ima,imb->ab", X, M) for X, M in ((X1, M1), (X2, M2))) / (n * m)
+    power = sum(np.einsum("ima,imb->ab", M, M) for M in (M1, M2)) / (n * m**2)
+    A, D = scale - beta * gradient[:k], -beta * gradient[k:]
+    N = beta**2 * gamma * power
+    R = np.linalg.qr(np.vstack([A, D, psd_root(N)]))[1]
+    return *step(C, Phi, A, D, N), R, head - beta * u.mean(0)
+
+
 def truncated(models, k):
     """Return the best approximation of rank k."""
     left, values, right = np.linalg.svd(models, full_matrices=False)

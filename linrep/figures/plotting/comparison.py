@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from textwrap import fill
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -72,6 +73,6 @@ def comparison(
         plain_log_ticks(ax.yaxis)
         if not linear:
             plain_log_ticks(ax.xaxis)
-        ax.set_title(title)
+        ax.set_title(fill(title, 48))  # a column has room for no more
         ax.legend()
     return ax

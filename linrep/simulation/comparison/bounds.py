@@ -1,14 +1,16 @@
-"""Bounds beside which a comparison's methods are drawn."""
+"""Bounds and limits beside which a comparison's methods are drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
-from linrep.theory import bound_lines
+from linrep.theory import asymptotics, bound_lines
 
 Line = Callable[[float], float]
 #: By metric: the name in :mod:`linrep.theory.bound_lines`, and those of its lines that are drawn.
@@ -70,3 +72,45 @@ def of_truths(truths: Sequence[Any], metric: str) -> dict[str, Line]:
         return mean
 
     return {name: line(name) for name in names if all(name in lines for lines in every)}
+
+
+def of_runs(
+    runs: Mapping[str, Sequence[tuple[Any, Mapping[str, Any]]]], rows: pd.DataFrame, axis: str
+) -> dict[str, Line]:
+    """Return the distance of each method in the limit of large n and d, along an axis.
+
+    Parameters
+    ----------
+    runs : mapping of str to sequence of pairs
+        By method, the truth and the settings of every trial.
+    rows : DataFrame
+        Of the comparison.
+    axis : str
+        Its column on the axis.
+
+    Returns
+    -------
+    dict of str to callable
+        Geometric means over trials; of methods without a known limit there is none, see
+        :func:`linrep.theory.asymptotics.learning_curves.of_run`.
+    """
+    lines: dict[str, Line] = {}
+    for method, trials in runs.items():
+        own = rows[rows["method"] == method]
+        own = own[own["trial"] == own["trial"].iloc[0]]
+        recorded = own["rounds"].to_numpy()
+        try:
+            curves = [
+                asymptotics.of_run(truth, settings, rounds=int(recorded[-1]), rng=0).distance
+                for truth, settings in trials
+            ]
+        except (ValueError, TypeError):  # not FedRep, or outside of what the limit is for
+            continue
+        logs = np.log(np.maximum(curves, np.finfo(np.float64).tiny)).mean(axis=0)
+        at = partial(np.interp, xp=own[axis].to_numpy(), fp=logs[recorded])
+        lines[f"limit, {method}"] = partial(_exponential, at)
+    return lines
+
+
+def _exponential(at, place):
+    return float(np.exp(at(place)))

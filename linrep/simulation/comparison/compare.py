@@ -155,7 +155,7 @@ def compare(
         except (ValueError, TypeError) as error:
             raise type(error)(f"{entrant.label}: {error}") from error
         named = {"method": entrant.label, "trial": trial, "m": size}
-        return [named | row for row in rows], entrant.label, taken
+        return [named | row for row in rows], entrant.label, seeds[0], taken
 
     with (
         warnings.catch_warnings(),
@@ -166,9 +166,12 @@ def compare(
         warnings.simplefilter("ignore", RunWarning)  # how runs ended is in the rows
         rows: list[dict[str, Any]] = []
         resolved: dict[str, dict[str, Any]] = {}
-        for new_rows, label, taken in pool.map(one, jobs):
+        runs: dict[str, list[tuple[Any, dict[str, Any]]]] = {}
+        for new_rows, label, seed, taken in pool.map(one, jobs):
             rows += new_rows
             resolved.setdefault(label, taken)
+            if sampling == "fresh" and len(sizes) == 1:
+                runs.setdefault(label, []).append((_truth(problem, seed), taken))
             bar.update()
     table = pd.DataFrame(rows)
     table = table[[name for name in COLUMNS if name in table]]
@@ -184,6 +187,7 @@ def compare(
     return Comparison(
         table, axis=axis, sampling=sampling, metric=metric,
         settings=pd.DataFrame.from_dict(resolved, orient="index"), truths=truths,
+        runs=runs,
     )  # fmt: skip
 
 

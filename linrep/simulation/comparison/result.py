@@ -65,6 +65,8 @@ class Comparison:
         A row per method, what its first run was resolved to.
     truths : sequence, optional
         Whose bounds are drawn, see `bounds`.
+    runs : mapping of str to sequence of pairs, optional
+        By method, the truth and the settings of every trial, whose limits are drawn.
 
     Raises
     ------
@@ -81,6 +83,7 @@ class Comparison:
         metric: str | None = None,
         settings: pd.DataFrame | None = None,
         truths: Sequence[Any] = (),
+        runs: Mapping[str, Sequence[tuple[Any, Mapping[str, Any]]]] | None = None,
     ):
         check.choice("axis", axis, AXES)
         check.choice("sampling", sampling, SAMPLING)
@@ -96,7 +99,7 @@ class Comparison:
             known = ", ".join(complete) or "none"
             raise ValueError(f"metric must be one that all methods have ({known}), got {metric!r}")
         self.rows, self.axis, self.sampling, self.metric = rows, axis, sampling, metric
-        self.settings, self._truths = settings, truths
+        self.settings, self._truths, self._runs = settings, truths, runs or {}
 
     @property
     def bounds(self) -> dict[str, Callable[[float], float]]:
@@ -108,6 +111,19 @@ class Comparison:
         from linrep.simulation.comparison.bounds import of_truths
 
         return of_truths(self._truths, self.metric) if self.axis == "samples" else {}
+
+    @property
+    def limits(self) -> dict[str, Callable[[float], float]]:
+        """Distances as n and d grow, functions of what is on the axis, by ``"limit, method"``.
+
+        Of :func:`linrep.theory.asymptotics.learning_curves.of_run`, the geometric mean over the
+        trials; there for FedRep along rounds or samples, where samples are fresh and m is one
+        number.
+        """
+        from linrep.simulation.comparison.bounds import of_runs
+
+        drawn = self.metric == "distance" and self.axis in ("rounds", "samples")
+        return of_runs(self._runs, self.rows, self.axis) if drawn else {}
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -160,7 +176,7 @@ class Comparison:
         ----------
         bounds : mapping of str to callable, optional
             Lines to draw beside them, functions of what is on the axis, by their names; by default
-            `bounds`, and none with an empty mapping.
+            `bounds` and `limits`, and none with an empty mapping.
         ax : Axes, optional
             Where to draw; a new figure's by default.
         """
@@ -168,7 +184,8 @@ class Comparison:
 
         return comparison(
             self.rows, axis=self.axis, metric=self.metric, labels=(AXES, METRICS),
-            title=SAMPLING[self.sampling], bounds=self.bounds if bounds is None else bounds, ax=ax,
+            title=SAMPLING[self.sampling], ax=ax,
+            bounds=self.bounds | self.limits if bounds is None else bounds,
         )  # fmt: skip
 
     def to_parquet(self, path: str | Path) -> None:

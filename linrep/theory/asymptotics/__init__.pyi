@@ -5,8 +5,9 @@ from . import isotropic as isotropic
 from . import perfedsi as perfedsi
 from .learning_curves import Curve as Curve
 from .learning_curves import anil as anil
-from .learning_curves import contraction as contraction
 from .learning_curves import fedrep as fedrep
 from .learning_curves import of_run as of_run
+from .near_truth import contraction as contraction
+from .near_truth import fluctuation as fluctuation
 from .starts import SpectralLimit as SpectralLimit
 from .starts import spectral_start as spectral_start

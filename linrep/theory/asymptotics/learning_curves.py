@@ -1,4 +1,4 @@
-r"""Learning curves of FedRep and first-order ANIL as d and n grow in proportion, m and k fixed.
+r"""Learning curves of FedRep and ANIL as d and n grow in proportion, m and k fixed.
 
 With fresh Gaussian batches and :math:`\gamma = (d - k)/(rn)` fixed, the k×k matrices
 
@@ -257,21 +257,24 @@ def anil(
     step_size: float,
     rounds: int,
     start: float,
+    first_order: bool = False,
     particles: int = PARTICLES,
     rng: RNGLike = None,
 ) -> Curve:
-    """Return the learning curve of first-order ANIL on two fresh batches, in the same limit.
+    """Return the learning curve of ANIL on two fresh batches, in the same limit.
 
     Parameters
     ----------
     truth, m, rounds, rng
         As for :func:`fedrep`.
     inner_step_size, step_size : float
-        Alpha and beta of :func:`linrep.anil`, which is meant with ``first_order=True``,
-        ``batches="split"`` and all clients.
+        Alpha and beta of :func:`linrep.anil`, which is meant with ``batches="split"`` and all
+        clients.
     start : float
         Distance of the start, all principal angles being equal: B is a frame divided by the root
         of alpha, and the shared head is zero.
+    first_order : bool, default False
+        As for :func:`linrep.anil`.
     particles : int, default 20000
         Simulated clients, at least, over whose inner steps the mean is taken.
 
@@ -305,62 +308,23 @@ def anil(
         heads = head - alpha / m * np.einsum("imk,im->ik", Z, residual) @ scale
         # The second batch is independent of the heads, so that its means are known.
         error = heads @ scale.T - target
-        power = ((q + np.einsum("ik,ik->i", error, error))[:, None] * heads).T @ heads
-        inside = scale - beta * error.T @ heads / len(heads)
-        outside = beta * true_heads.T @ heads / len(heads)
-        gamma = (truth.d - k) / n
-        head = head - beta * scale.T @ error.mean(0)
-        C, E, scale = advance(C, E, inside, outside, beta**2 * gamma * power / (m * len(heads)))
+        squares = q + np.einsum("ik,ik->i", error, error)  # of its residuals
+        power = (squares[:, None] * heads).T @ heads / m
+        inside, outside = error.T @ heads, -(true_heads.T @ heads)
+        descent = error @ scale
+        if not first_order:
+            along = _Through(scale, alpha, m, Z, u, q, residual, error, squares)
+            inside += along.inside(descent, head)
+            outside += true_heads.T @ along.outside(descent, head)
+            power += along.power(head)
+            descent = descent - along.heads(descent)
+        count = len(heads)
+        fluctuation = beta**2 * (truth.d - k) / n * power / count
+        head = head - beta * descent.mean(0)
+        inside, outside = scale - beta * inside / count, -beta * outside / count
+        C, E, scale = advance(C, E, inside, outside, fluctuation)
         states.append(E)
     return _curve(states, C)
-
-
-def contraction(
-    truth: SharedRepresentation,
-    *,
-    m: int,
-    step_size: float,
-    participation: float = 1.0,
-    batches: str = "same",
-) -> float:
-    r"""Return the factor per round of FedRep's distance near B*, without noise, in the limit.
-
-    .. math:: \rho^2 = \text{spectral radius of } E \mapsto (I - hS) E (I - hS)
-              + \frac{\eta^2 \gamma\,\nu}{m^2}\,\overline{(w^\top E w)\, w w^\top}
-
-    with h = eta(1 - k/m) and nu = m - k on one batch, h = eta and nu = m(1 + k/(m - k - 1)) on two.
-    Rounds contract if and only if it is below 1.
-
-    Parameters
-    ----------
-    truth, m, step_size, participation, batches
-        As for :func:`fedrep`, with exact heads.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range.
-    """
-    require_gaussian(truth, "the limit")
-    k = truth.k
-    check.choice("batches", batches, BATCHES)
-    m = check.integer("m", m, minimum=k + 2)
-    eta = check.real("step_size", step_size, above=0.0)
-    share = check.real("participation", participation, above=0.0, maximum=1.0)
-    if batches == "same":
-        h, nu = eta * (1.0 - k / m), float(m - k)
-    else:
-        h, nu = eta, m * (1.0 + k / (m - k - 1.0))
-    W = truth.W
-    K = np.eye(k) - h * (W.T @ W / truth.n)
-    pairs = np.einsum("ia,ib->iab", W, W).reshape(truth.n, k * k)
-    gamma = (truth.d - k) / (share * truth.n)
-    operator = np.kron(K, K) + eta**2 * gamma * nu / m**2 * (pairs.T @ pairs / truth.n)
-    return float(np.sqrt(np.abs(np.linalg.eigvalsh(operator)).max()))
 
 
 def outside_gram(C: ArrayLike, E: ArrayLike) -> Values:
@@ -484,6 +448,54 @@ def _residuals(W, P, noise):
     W = check.array("W", W, (None, None))
     P = check.array("P", P, (W.shape[1], W.shape[1]))
     return W, np.einsum("ia,ab,ib->i", W, P, W) + check.real("noise", noise, minimum=0.0) ** 2
+
+
+class _Through:
+    """What ANIL's outer gradient has through the inner step, -a (g u' + h w'), by client.
+
+    With r and Z of the first batch, g = X'r/m and h = X'Z R u/m, where u = R' Z2'r2/m is of the
+    second batch and has, given the first one, the mean R'e and the second moment `moment`.
+    """
+
+    def __init__(self, R, alpha, m, Z, noise, q, residual, error, squares):
+        self.R, self.alpha, self.m, self.Z, self.residual = R, alpha, m, Z, residual
+        #: X F given the labels' noise v has the mean v (Phi w*)'/q.
+        self.noise = np.divide(
+            noise, np.sqrt(q)[:, None], out=np.zeros_like(noise), where=q[:, None] > 0.0
+        )
+        pairs = np.einsum("ia,ib->iab", error, error)
+        spread = (1.0 + 1.0 / m) * pairs + squares[:, None, None] / m * np.eye(len(R))
+        self.moment = R.T @ spread @ R
+
+    def _along(self, u):
+        return np.einsum("imk,ik->im", self.Z, u @ self.R.T)
+
+    def inside(self, u, w):
+        """Return the sum over clients along B."""
+        g = np.einsum("imk,im->ik", self.Z, self.residual)
+        h = np.einsum("imk,im->ik", self.Z, self._along(u))
+        return -self.alpha / self.m * (g.T @ u + np.outer(h.sum(0), w))
+
+    def outside(self, u, w):
+        """Return, by client, the row by which Phi w* is multiplied."""
+        g = np.einsum("im,im->i", self.noise, self.residual)
+        h = np.einsum("im,im->i", self.noise, self._along(u))
+        return -self.alpha / self.m * (g[:, None] * u + np.outer(h, w))
+
+    def power(self, w):
+        """Return the sum over clients of the mean of M'M/m^2, M = r u' + Z R u w'."""
+        lengths = np.einsum("im,im->i", self.residual, self.residual)
+        g = np.einsum("imk,im->ik", self.Z, self.residual) @ self.R
+        inner = np.einsum("ima,imb->iab", self.Z @ self.R, self.Z @ self.R)
+        cross = np.outer(np.einsum("iab,ib->a", self.moment, g), w)
+        own = np.einsum("i,iab->ab", lengths, self.moment)
+        own += np.einsum("iab,iab->", inner, self.moment) * np.outer(w, w)
+        return (self.alpha / self.m) ** 2 * (own + cross + cross.T)
+
+    def heads(self, u):
+        """Return a B'h, by client."""
+        h = np.einsum("imk,im->ik", self.Z, self._along(u))
+        return self.alpha / self.m * h @ self.R
 
 
 class _SteppedHeads:

@@ -1,0 +1,148 @@
+r"""FedRep near B*: the factor per round in the limit, and how far single runs are from it.
+
+Near B* and without noise C is orthogonal and E is mapped linearly, see docs/learning-curves.md.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from linrep._lib import validation as check
+from linrep._lib.arguments import checked
+from linrep.problems.regression import SharedRepresentation
+from linrep.theory._clients import require_gaussian
+from linrep.theory.fedrep_limits import BATCHES
+
+_EQUAL = 1e-9  # relative difference up to which eigenvalues are one
+
+
+def contraction(
+    truth: SharedRepresentation,
+    *,
+    m: int,
+    step_size: float,
+    participation: float = 1.0,
+    batches: str = "same",
+) -> float:
+    r"""Return the factor per round of FedRep's distance near B*, without noise, in the limit.
+
+    .. math:: \rho^2 = \text{spectral radius of } E \mapsto (I - hS) E (I - hS)
+              + \frac{\eta^2 \gamma\,\nu}{m^2}\,\overline{(w^\top E w)\, w w^\top}
+
+    with h = eta(1 - k/m) and nu = m - k on one batch, h = eta and nu = m(1 + k/(m - k - 1)) on two.
+    Rounds contract if and only if it is below 1.
+
+    Parameters
+    ----------
+    truth, m, step_size, participation, batches
+        As for :func:`linrep.theory.asymptotics.learning_curves.fedrep`, with exact heads.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range.
+    """
+    k = truth.k
+    check.choice("batches", batches, BATCHES)
+    m, eta, share = _read(truth, m, step_size, participation)
+    if batches == "same":
+        h, nu = eta * (1.0 - k / m), float(m - k)
+    else:
+        h, nu = eta, m * (1.0 + k / (m - k - 1.0))
+    gamma = (truth.d - k) / (share * truth.n)
+    return float(np.sqrt(_dominant(truth.W, h, eta**2 * gamma * nu / m**2)[0]))
+
+
+def fluctuation(
+    truth: SharedRepresentation,
+    *,
+    m: int,
+    step_size: float,
+    participation: float = 1.0,
+    rounds: int = 1,
+) -> float:
+    r"""Return the standard deviation of the logarithm of a single run's chordal distance.
+
+    With one batch and :math:`\nu = m - k`, :math:`K = I - \eta(1 - k/m) S`, E the dominant
+    direction of :func:`contraction`'s map, of Frobenius norm one, and rho its factor, T rounds have
+    the variance :math:`T v/(4\rho^4)`,
+
+    .. math:: v = \frac{2\nu}{rn}\,\overline{c^2} + \nu^2 \frac{1 - r}{rn - r}\,
+              \mathrm{Var}(c) + \frac{4\eta^2\nu}{rn\,m^2}\,
+              \overline{q\,\|K E w\|_E^2 - (w^\top E K E w)^2}
+              + \frac{2}{d - k} \mathrm{tr}(EN)^2
+
+    where bars are means over the clients' heads w, q = w'Ew, :math:`\|x\|_E^2 = x^\top E x`,
+
+    .. math:: c = \frac{\eta^2\gamma}{m^2} q^2 - \frac{2\eta}m w^\top E K E w, \qquad
+              N = \frac{\eta^2\gamma\nu}{m^2}\,\overline{q\,w w^\top}.
+
+    The terms come from the residuals' squared lengths, the choice of participants, the residuals'
+    directions within the span of B*'s error, and those outside.
+
+    Parameters
+    ----------
+    truth, m, step_size, participation
+        As for :func:`contraction`, with one batch.
+    rounds : int, default 1
+        T, counted from where E has its dominant direction.
+
+    Returns
+    -------
+    float
+        To first order in 1/sqrt(rn).
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range.
+    """
+    m, eta, share = _read(truth, m, step_size, participation)
+    rounds = check.integer("rounds", rounds, minimum=0)
+    W, (n, k) = truth.W, truth.W.shape
+    nu, count = float(m - k), share * n
+    gamma = (truth.d - k) / count
+    h = eta * (1.0 - k / m)
+    value, E = _dominant(W, h, eta**2 * gamma * nu / m**2)
+    K = np.eye(k) - h * (W.T @ W / n)
+    KEW = W @ E @ K  # rows w'EK
+    q = np.einsum("ia,ab,ib->i", W, E, W)
+    along = np.einsum("ia,ab,ib->i", KEW, E, W)
+    c = eta**2 * gamma / m**2 * q**2 - 2.0 * eta / m * along
+    N = eta**2 * gamma * nu / m**2 * ((W * q[:, None]).T @ W / n)
+    across = q * np.einsum("ia,ab,ib->i", KEW, E, KEW) - along**2
+    variance = 2.0 * nu / count * np.mean(c**2)
+    variance += nu**2 * (1.0 - share) / (count - share) * np.var(c) if share < 1.0 else 0.0
+    variance += 4.0 * eta**2 * nu / (count * m**2) * np.mean(across)
+    EN = E @ N
+    variance += 2.0 / (truth.d - k) * np.sum(EN * EN.T)
+    return float(np.sqrt(rounds * variance) / (2.0 * value))
+
+
+def _read(truth, m, step_size, participation):
+    require_gaussian(truth, "the limit")
+    m = check.integer("m", m, minimum=truth.k + 2)
+    eta = check.real("step_size", step_size, above=0.0)
+    return m, eta, check.real("participation", participation, above=0.0, maximum=1.0)
+
+
+def _dominant(W, h, weight):
+    """Return the largest eigenvalue of E -> KEK + weight mean (w'Ew) ww', and its E.
+
+    The map keeps matrices positive semidefinite, so that no eigenvalue is larger in absolute value;
+    where several are equal, E is what equal angles lead to.
+    """
+    n, k = W.shape
+    K = np.eye(k) - h * (W.T @ W / n)
+    pairs = np.einsum("ia,ib->iab", W, W).reshape(n, k * k)
+    values, vectors = np.linalg.eigh(np.kron(K, K) + weight * (pairs.T @ pairs / n))
+    equal = vectors[:, values >= values[-1] * (1.0 - _EQUAL)]
+    E = (equal @ (equal.T @ np.eye(k).ravel())).reshape(k, k)
+    return values[-1], E / np.linalg.norm(E)
+
+
+checked(globals(), nan=False, large=False)
