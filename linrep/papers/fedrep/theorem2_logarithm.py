@@ -45,12 +45,13 @@ def _squared_distances(d, n, m, k, condition, runs, rng):
 
 @statement(
     "fedrep.theorem2.logarithm",
-    place="Theorem 2; no statement, derived here",
+    place="Theorem 2",
     latex=r"\Pr\Big[\mathrm{dist}^2(B^0, B^*) < 1 - \frac{8\,mn}{(d - k)\log(mn)}\Big] \le"
     r"\frac{3(k + 5)^2}{mn} + e^{-(d - k)/16} \qquad (x \sim N(0, I))",
-    plain="The moments start takes mn of order d log(mn): on (d - k) log(mn)/16 normal samples its "
-    "squared distance from B* is above 1/2, on C d samples it tends to 1 as d grows, whatever C.",
+    plain="Theorem 2 needs a logarithm: on (d - k) log(mn)/16 normal samples the moments start's "
+    "squared distance is above 1/2, on C d it tends to 1 as d grows, whatever C (derived here).",
     hypotheses=[NORMAL, NORMALIZED],
+    corrects="fedrep.theorem2",
     stronger={"factor": -1, "failures": -1},
     negative_control={"factor": 0.25},
 )

@@ -9,4 +9,5 @@ from .learning_curves import contraction as contraction
 from .learning_curves import fedrep as fedrep
 from .learning_curves import of_run as of_run
 from .starts import SpectralLimit as SpectralLimit
+from .starts import many_samples as many_samples
 from .starts import spectral_start as spectral_start
