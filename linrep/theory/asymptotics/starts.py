@@ -90,7 +90,8 @@ def spectral_start(
     -----
     The moments start weighs a sample by its squared label, which has no bound: with d/(nm) fixed
     and n growing, the largest labels take over, and the distance goes to 1. Hence n m has to grow
-    like d log(nm): the logarithm of FedRep's Theorem 2 cannot be left out for this start. The
+    like d log(nm): the logarithm of FedRep's Theorem 2 cannot be left out for this start, which the
+    claim `fedrep.theorem2.logarithm` proves. The
     truncated start's weights are bounded, and it has a limit; but labels of six root mean squares
     are so rare that a few hundred clients do not see it.
     """
@@ -146,11 +147,10 @@ def many_samples(truth: SharedRepresentation, *, m: int, kind: str = "moments") 
 
     Notes
     -----
-    First order in (d - k)/N, with a relative error of the order of its root for the largest alone:
-    the sines of one draw are those of this matrix's root times a normal matrix. With S = I and
-    heads of norm sqrt(k) the squared distance is (3/4) k (k + 4) (d - k)/(nm) from the moments
-    start. FedRep's (86) has the first power of kd/(nm) for the distance, which is that of its
-    square.
+    First order in (d - k)/N, derived in docs/learning-curves.md; the k sines of a run spread around
+    it by sqrt(k/(d - k)) of themselves. With S = I and heads of norm sqrt(k) the squared distance
+    of the moments start is (3/4) k (k + 4) (d - k)/(nm). FedRep's (86) has the first power of
+    d/(nm) for the distance, which is that of its square.
     """
     require_gaussian(truth, "the limit")
     require_spanning(truth)
