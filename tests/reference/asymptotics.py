@@ -74,6 +74,48 @@ def anil_round(W, C, Phi, scale, head, noise, gamma, m, alpha, beta, first_order
     return *step(C, Phi, A, D, N), R, head - beta * u.mean(0)
 
 
+def start_angles(W, d, noise, m, per_client):
+    """Return squared sines of a start to first order, from moments of labels by quadrature.
+
+    The vector of one term is (1/q) sum y x, over q samples: one, or all m of a client.
+    """
+    n, k = W.shape
+    q = m if per_client else 1
+    nodes, weights = np.polynomial.hermite_e.hermegauss(6)
+    points = np.array(np.meshgrid(*[nodes] * (k + 1))).reshape(k + 1, -1).T
+    mass = np.array(np.meshgrid(*[weights] * (k + 1))).reshape(k + 1, -1).prod(axis=0)
+    mass /= mass.sum()
+    z = points[:, :k]
+    outer = z[:, :, None] * z[:, None, :]
+    gap, spread = np.zeros((k, k)), np.zeros((k, k))
+    for w in W:
+        y = z @ w + noise * points[:, k]
+
+        def mean(values):
+            return np.tensordot(mass, values, 1)
+
+        for a in range(q):
+            for b in range(q):
+                same = mean(outer * (y**2)[:, None, None])
+                apart = np.outer(mean(y[:, None] * z), mean(y[:, None] * z))
+                gap += (same if a == b else apart) / (n * q**2)
+                for c in range(q):
+                    if a == b == c:
+                        term = mean(outer * (y**4)[:, None, None])
+                    elif a == b:
+                        term = same * mean(y**2)
+                    elif c in (a, b):
+                        cubed, single = mean((y**3)[:, None] * z), mean(y[:, None] * z)
+                        term = np.outer(cubed, single) if c == a else np.outer(single, cubed)
+                    else:
+                        term = apart * mean(y**2)
+                    spread += term / (n * q**4)
+        gap -= mean(y**2) / (n * q) * np.eye(k)
+    inverse = np.linalg.inv(gap)
+    ratio = (d - k) / (n if per_client else n * m)
+    return np.linalg.eigvalsh(ratio * inverse @ spread @ inverse)[::-1]
+
+
 def truncated(models, k):
     """Return the best approximation of rank k."""
     left, values, right = np.linalg.svd(models, full_matrices=False)

@@ -100,27 +100,66 @@ def test_runs_follow_the_curve(settings, noise, limit):
     assert np.all(sd < 0.1)
 
 
-def test_without_fluctuations_it_is_the_population_round():
-    """With d = k no direction is left in which the sampling could throw B."""
+@pytest.mark.parametrize("batches", ["same", "split"])
+def test_without_fluctuations_it_is_the_round_of_infinitely_many_clients(batches):
+    """With d = k no direction is left in which the sampling could throw B: exact."""
     heads = truth_of(1, 40, 6, 2).W
-    truth = ImplicitRepresentation(heads, 10**6)
-    many = ImplicitRepresentation(np.tile(heads, (25000, 1)), 10**6)
-    few = asymptotics.fedrep(many, m=8, step_size=0.3, rounds=15, start=0.6)
-    wide = ImplicitRepresentation(np.tile(heads, (25000, 1)), 4)
-    flat = asymptotics.fedrep(wide, m=8, step_size=0.3, rounds=15, start=0.6)
-    exact = fedrep_limits.limit_distances(truth, 0.6, step_size=0.3, rounds=15, m=8)
-    close(flat.distance, exact, 1e-4)
-    assert np.all(few.distance[1:] > flat.distance[1:])
+    options = {"m": 8, "step_size": 0.3, "rounds": 15, "batches": batches}
+    wide, flat, exact = (ImplicitRepresentation(heads, d, 0.2) for d in (4, 2, 10**6))
+    found = asymptotics.fedrep(flat, start=0.6, **options).distance
+    close(found, fedrep_limits.limit_distances(exact, 0.6, **options), 1e-12)
+    assert np.all(asymptotics.fedrep(wide, start=0.6, **options).distance[1:] > found[1:])
+
+
+def test_split_batches_with_many_samples_of_heads_are_rounds_with_known_heads():
+    """Then w_i = C w_i*; gamma/m is kept. Head errors are of order 1/m."""
+    eta, rounds, errors = 0.4, 10, []
+    heads = truth_of(0, 40, 6, 2).W
+    S = heads.T @ heads / 40
+    for m in (10**3, 10**5):
+        truth = ImplicitRepresentation(heads, 2 + 20 * m, 0.5)  # (d - k)/(nm) = 1/2
+        curve = asymptotics.fedrep(
+            truth, m=m, step_size=eta, rounds=rounds, start=0.6, batches="split"
+        )
+        C, E, known = 0.8 * np.eye(2), 0.36 * np.eye(2), [0.6]
+        for _ in range(rounds):
+            P = learning_curves.outside_gram(C, E)
+            q = np.einsum("ia,ab,ib->i", heads, P, heads) + 0.25
+            N = 0.5 * eta**2 * C @ (heads.T * q) @ heads @ C.T / 40
+            C, E, _ = learning_curves.advance(C, E, np.eye(2), eta * S @ C.T, N)
+            known.append(np.sqrt(np.linalg.eigvalsh(E)[-1]))
+        errors.append(np.abs(curve.distance - known).max())
+    assert errors[0] < 10.0 / 10**3
+    assert errors[1] < 0.02 * errors[0]
 
 
 def test_small_noise_settles_where_the_floor_is():
-    truth = truth_of(2, 2000, 1000, 3, noise=1e-4)
+    """The floor has the corrections of finite d and n, of order 1/d."""
+    W = truth_of(2, 20, 6, 3).W
     for batches in ("same", "split"):
         options = {"m": 12, "step_size": 0.4, "batches": batches}
-        last = asymptotics.fedrep(truth, start=0.01, rounds=300, **options)
-        floor = noise_floors.fresh_batches(truth, **options)
-        # The floor has the corrections of finite d and n, of order 1/d.
-        close(last.squared_chordal[-1] / floor, 1.0, 5e-3)
+        errors = []
+        for copies in (50, 5000):
+            truth = ImplicitRepresentation(np.tile(W, (copies, 1)), 3 + 10 * copies, 1e-5)
+            last = asymptotics.fedrep(truth, start=0.01, rounds=400, **options)
+            floor = noise_floors.fresh_batches(truth, **options)
+            errors.append(abs(last.squared_chordal[-1] / floor - 1.0))
+        assert errors[0] < 5.0 / 500
+        assert errors[1] < 0.02 * errors[0]
+
+
+@given(seeds, st.integers(0, 9), st.floats(0.1, 1.5), st.floats(0.05, 0.9), st.floats(0.0, 1.0))
+def test_the_curve_of_rank_one_is_the_scalar_recursion(seed, more, step, start, noise):
+    """Heads of any lengths: one number, their kurtosis, is left of their law."""
+    truth = truth_of(seed, 12, 40, 1, noise)
+    square = float(np.mean(truth.W**2))
+    kurtosis = float(np.mean(truth.W**4)) / square**2
+    curve = asymptotics.fedrep(truth, m=3 + more, step_size=step / square, rounds=8, start=start)
+    scalar = isotropic.distances(
+        1, 3 + more, 39 / 12, step, start=start, rounds=8, noise=noise / np.sqrt(square),
+        kurtosis=kurtosis,
+    )  # fmt: skip
+    close(curve.distance, scalar, 1e-9)
 
 
 @given(seeds, st.integers(1, 3), st.floats(0.1, 1.5), st.floats(0.05, 0.9))
@@ -221,6 +260,43 @@ def test_starts_are_where_the_limit_puts_them(kind):
         for seed in range(3)
     ]
     assert abs(np.mean(found) / np.mean(limits) - 1.0) < 0.08
+
+
+@pytest.mark.parametrize("kind", ["moments", "truncated"])
+@given(seeds, st.integers(1, 3), st.integers(1, 4), st.floats(0.0, 1.0))
+def test_angles_on_many_samples_are_those_by_quadrature(kind, seed, k, m, noise):
+    W = np.vstack([truth_of(seed, 3, 5, k).W, np.eye(k)])
+    truth = ImplicitRepresentation(W, k + 4, noise)
+    expected = reference.start_angles(W, k + 4, noise, m, kind == "truncated")
+    if expected[0] > 1.0:
+        with complaint(ValueError, "m must be larger"):
+            asymptotics.many_samples(truth, m=m, kind=kind)
+    else:
+        close(asymptotics.many_samples(truth, m=m, kind=kind), expected, 1e-9)
+
+
+@pytest.mark.parametrize(("kind", "n", "m"), [("moments", 40, 1000), ("truncated", 4000, 10)])
+@pytest.mark.parametrize("condition", [1.0, 2.0])
+def test_starts_on_many_samples_are_where_the_law_puts_them(kind, n, m, condition):
+    truth = lr.SharedRepresentation.random(n=n, d=20, k=2, noise=0.3, condition=condition, rng=0)
+    start = getattr(lr, f"{kind}_start")
+    found = [chordal(start(truth.draw(m, rng=seed), 2), truth.B) for seed in range(40)]
+    expected = np.sum(asymptotics.many_samples(truth, m=m, kind=kind))
+    error = 5.0 * np.std(found, ddof=1) / np.sqrt(40)
+    # What is left out is of the order of the square of what is computed.
+    assert abs(np.mean(found) - expected) < error + 5.0 * expected**2
+
+
+def test_the_law_of_many_samples_is_the_limit_of_the_other_one():
+    truth = truth_of(0, 4000, 40, 2, noise=0.3, equal=True)
+    for m in (1, 20):
+        exact = asymptotics.spectral_start(truth, m=m, kind="truncated", rng=0).E
+        first = np.sum(asymptotics.many_samples(truth, m=m, kind="truncated"))
+        # What is left out is of second order; labels of 4000 clients are drawn.
+        assert abs(np.trace(exact) - first) < 2.0 * first**2 + 0.1 * first
+    k, N = 2, 4000 * 1000
+    squares = asymptotics.many_samples(truth_of(0, 4000, 200, k, equal=True), m=1000)
+    close(squares, np.full(k, 0.75 * k * (k + 4) * (200 - k) / N), 1e-12)
 
 
 def test_a_start_below_the_threshold_says_nothing():

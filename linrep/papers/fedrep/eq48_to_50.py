@@ -114,8 +114,8 @@ eq50.corrected(
     place="the last display of the proof of Lemma 5",
     latex=r"P(A \mid \mathcal E^c) \le P(A \mid \mathcal E^c) + P(\mathcal E^c), \quad "
     r"P(A \mid \mathcal E^c) \le e^{-110 d} \implies P(A) \le e^{-110 d} + P(\mathcal E^c)",
-    plain="P(A | not E) <= P(A | not E) + P(not E), which is printed and true of all events, "
-    "completes the proof: it leaves P(A) <= P(A | not E) + P(not E).",
+    plain="P(A), which the proof needs, is at most P(A | not E) + P(not E); what is printed there, "
+    "P(A | not E), is so for all events.",
     negative_control={"slack": Fraction(-1, 10)},
 )
 def conditioning(budget, rng, *, given=("complement", "event"), slack=Fraction(0)):

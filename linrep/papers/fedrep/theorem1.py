@@ -11,6 +11,7 @@ from linrep._lib.validation import WHOLE
 from linrep.claims import Condition, Curve, Fact, Frequency, Readings, everywhere, statement
 from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, GAUSSIAN_ASSUMPTIONS, OTHERS
 from linrep.papers.fedrep._runs import ROUNDS, draw_problem, growth, run, samples_asked
+from linrep.papers.fedrep.theorem1_gaussian import EACH, EVENTS, TOGETHER
 from linrep.theory.fedrep import failure_probability
 
 CENTRE = {"d": 10**4, "n": 20, "k": 2, "condition": 1.0, "start": 0.5, "fraction": 1.0}
@@ -189,16 +190,16 @@ def theorem1(
 def theorem1_probability(budget, rng, *, constant=190_000.0):
     """Prove that with this c the theorem asks for what `fedrep.theorem1.gaussian` does.
 
-    Each of its terms, for t = 100 min(k^2 log(rn), d) + log 7, is at most so many times one of the
+    Each of its terms, for t = 100 min(k^2 log(rn), d) + log(7), is at most so many times one of the
     theorem's, rn being at least 2; at rn = 1 the bound is 1 - T, trivial. With a smaller c runs
     are counted, in none of which a violation would be seen.
     """
     from flint import arb
 
-    log7, log2 = arb(7).log(), arb(2).log()
+    events, log2 = arb(EVENTS).log(), arb(2).log()
     terms = {
-        "k^3 log(rn)": lambda: 64 * (202 + (1 + 2 * log7) / log2),
-        "k^2 d/(rn)": lambda: 900 * (201 + 2 * log7),
+        "k^3 log(rn)": lambda: EACH * (202 + (1 + 2 * events) / log2),
+        "k^2 d/(rn)": lambda: TOGETHER * (201 + 2 * events),
     }
     found = [everywhere(c, lambda: arb(constant), {}, name=name) for name, c in terms.items()]
     if all(isinstance(item, Condition) and item.good for item in found):

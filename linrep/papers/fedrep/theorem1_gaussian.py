@@ -25,9 +25,11 @@ _PROBLEMS: list[dict[str, Any]] = [
     {"n": 1000, "d": 50, "k": 2, "condition": 8.0, "start": 0.1, "step": 0.1},
 ]
 _ROUNDS, _T = 3, 6.0
+#: The derivation's: of samples per client, of those of all clients, of the events of a round.
+EACH, TOGETHER, EVENTS = 64, 900, 7
 
 
-def samples_asked(problem, t, each=64, together=900):
+def samples_asked(problem, t, each=EACH, together=TOGETHER):
     """Return the samples per client and round that the statement asks for at t, rounded up."""
     d, k, rn = problem.truth.d, problem.truth.k, problem.participants
     size = problem.condition / ((1.0 - problem.distance**2) * problem.truth.sigma_min(rn))
@@ -63,7 +65,7 @@ def _errors(share, together, each):
     stronger={"share": 1, "together": -1, "each": -1, "failures": -1},
     negative_control={"share": 1.5},
 )
-def theorem1_gaussian(budget, rng, *, share=0.5, together=900, each=64, failures=7):
+def theorem1_gaussian(budget, rng, *, share=0.5, together=TOGETHER, each=EACH, failures=EVENTS):
     """Run with so many samples, t = 6, T = 3, and enclose the sum of the derivation's bounds.
 
     Other constants for which the sum is too large are not refuted by that: the part is undecided.
@@ -89,7 +91,7 @@ def theorem1_gaussian(budget, rng, *, share=0.5, together=900, each=64, failures
     name = "the sum of the errors of a round"
     taken, left = _errors(share, together, each)
     found = everywhere(taken, left, {}, name=name)
-    proved = isinstance(found, Condition) and found.good and failures >= 7 and each > 2
+    proved = isinstance(found, Condition) and found.good and failures >= EVENTS and each > 2
     yield found if proved else Missing("the derivation does not reach it", "another one", name=name)
     yield Fact("gain of the slowest round over eta E0 sigma_min^2; 0.5 promised", slowest)
     yield Fact("largest factor of a round over the one allowed", largest)

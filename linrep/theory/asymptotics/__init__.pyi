@@ -10,4 +10,5 @@ from .learning_curves import of_run as of_run
 from .near_truth import contraction as contraction
 from .near_truth import fluctuation as fluctuation
 from .starts import SpectralLimit as SpectralLimit
+from .starts import many_samples as many_samples
 from .starts import spectral_start as spectral_start

@@ -24,7 +24,7 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.random import RNGLike, generator
 from linrep.problems.regression import SharedRepresentation
-from linrep.theory._clients import require_gaussian
+from linrep.theory._clients import require_gaussian, require_spanning
 
 Values = NDArray[np.float64]
 STARTS = ("moments", "truncated")
@@ -90,7 +90,8 @@ def spectral_start(
     -----
     The moments start weighs a sample by its squared label, which has no bound: with d/(nm) fixed
     and n growing, the largest labels take over, and the distance goes to 1. Hence n m has to grow
-    like d log(nm): the logarithm of FedRep's Theorem 2 cannot be left out for this start. The
+    like d log(nm): the logarithm of FedRep's Theorem 2 cannot be left out for this start, which the
+    claim `fedrep.theorem2.logarithm` proves. The
     truncated start's weights are bounded, and it has a limit; but labels of six root mean squares
     are so rare that a few hundred clients do not see it.
     """
@@ -113,6 +114,58 @@ def spectral_start(
     if not weights.any():
         raise ValueError("truth must have labels other than zero")
     return _outliers(weights, factors, ratio)
+
+
+def many_samples(truth: SharedRepresentation, *, m: int, kind: str = "moments") -> Values:
+    r"""Return the squared sines of a spectral start's angles on many samples per dimension.
+
+    .. math:: \frac{(d - k)(q + 2)}{N q (q + 1)^2}\, S^{-1}\,
+              \overline{v^2 I + (q + 3)\,v\,w w^\top}\, S^{-1}, \qquad v = |w|^2 + \sigma^2
+
+    has them as eigenvalues, with S the mean of w w' over clients. For the moments start q = 1 and
+    N = nm, for the truncated one q = m and N = n.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+        Of Gaussian covariates, with heads that span R^k.
+    m : int
+        Samples of each of its n clients.
+    kind : {"moments", "truncated"}
+        :func:`linrep.moments_start` or :func:`linrep.truncated_start`, of which it is taken that
+        all labels count.
+
+    Returns
+    -------
+    ndarray, shape (k,)
+        The largest first; their sum is the mean squared chordal distance.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range, or there are so few samples that a sine would exceed 1.
+
+    Notes
+    -----
+    First order in (d - k)/N, derived in docs/learning-curves.md; the k sines of a run spread around
+    it by sqrt(k/(d - k)) of themselves. With S = I and heads of norm sqrt(k) the squared distance
+    of the moments start is (3/4) k (k + 4) (d - k)/(nm). FedRep's (86) has the first power of
+    d/(nm) for the distance, which is that of its square.
+    """
+    require_gaussian(truth, "the limit")
+    require_spanning(truth)
+    m = check.integer("m", m, minimum=1)
+    check.choice("kind", kind, STARTS)
+    q, count = (1, truth.n * m) if kind == "moments" else (m, truth.n)
+    W, k = truth.W, truth.k
+    v = np.sum(W**2, axis=1) + truth.noise**2
+    spread = np.mean(v**2) * np.eye(k) + (q + 3.0) * (W.T * v) @ W / truth.n
+    inverse = np.linalg.inv(W.T @ W / truth.n)
+    scale = (truth.d - k) * (q + 2.0) / (count * q * (q + 1.0) ** 2)
+    squares = np.linalg.eigvalsh(scale * inverse @ spread @ inverse)[::-1]
+    if squares[0] > 1.0:
+        raise ValueError(f"m must be larger: to first order a squared sine is {squares[0]:.3g}")
+    return squares
 
 
 def _draw(truth, repetitions, m, rng):
