@@ -77,8 +77,8 @@ def _round(truth, change, tau, participants, share_of, constants):
     scale = share_of * near.radius / np.sqrt(np.sum(in_U**2) + np.sum(in_V**2))
     in_U, in_V = scale * in_U, scale * in_V
     state = State(truth, truth.U + in_U, truth.V + in_V)
-    moves = Walks(state, sequences(truth.d, tau), near.step_size).shifts[-1]
-    moves = np.concatenate([move.reshape(-1, move[0, 0].size) for move in moves], axis=1)
+    parts = Walks(state, sequences(truth.d, tau), near.step_size).shifts[-1]
+    moves = np.concatenate([part.reshape(-1, part[0, 0].size) for part in parts], axis=1)
     off = np.concatenate([in_U.ravel(), in_V.ravel()])
     before, mean = off @ off, moves.mean(axis=0)
     squares = np.mean(np.sum(moves**2, axis=1))
@@ -141,11 +141,14 @@ def _leave(truth, near, start, rounds, runs, rng) -> int:
     "perfedsi.theorem3.3.local",
     place="Theorem 3.3",
     latex=r"\eta \le \frac1{21\tau\mu_zk\sigma_1},\ "
-    r"\epsilon = \|(U_0, V_0) - (U_\circ, V_\circ)\|_F \le \frac R2,\ R = \frac{\sqrt{\sigma_r}}{24c_z\sqrt k} \Rightarrow E[D_T 1_{B_{T-1}}] \le"
-    r" \Big(1 - \frac{\eta\tau\sigma_r}{c_zd}\Big)^T D_0,\quad \Pr[\text{not all } B_t] \le"
-    r" 288\,c_z^{5/2}k\sqrt{\mu_zd}\,\frac{\sigma_1}{\sigma_r}\frac\epsilon{\sqrt{\sigma_r}}",
+    r"\epsilon = \|(U_0, V_0) - (U_\circ, V_\circ)\|_F \le \frac R2,\ "
+    r"R = \frac{\sqrt{\sigma_r}}{24c_z\sqrt k} \Rightarrow "
+    r"E[D_T 1_{B_{T-1}}] \le \Big(1 - \frac{\eta\tau\sigma_r}{c_zd}\Big)^T D_0,\quad "
+    r"\Pr[\text{not all } B_t] \le "
+    r"288\,c_z^{5/2}k\sqrt{\mu_zd}\,\frac{\sigma_1}{\sigma_r}\frac\epsilon{\sqrt{\sigma_r}}",
     plain="Near balanced factors of M*, at steps of order 1/(k tau), PerFedSI converges linearly "
-    "in the mean, and with a probability near 1 it never leaves: no event is assumed (derived here).",
+    "in the mean, and with a probability near 1 it never leaves: no event is assumed (derived "
+    "here).",
     hypotheses=(RANK, ASSUMPTION_3_2, FRESH, NEAR),
     corrects="perfedsi.theorem3.3",
     stronger={"rate": 1, "limit": -1, "reach": -1},
