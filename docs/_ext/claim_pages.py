@@ -41,6 +41,7 @@ ABOUT = {
     "flute.sample_size": "flute.theorem5.1",
     "perfedsi.phase": "perfedsi.lower_bound",
     "perfedsi.federated": "perfedsi.theorem3.3",
+    "perfedsi.rates": "perfedsi.theorem3.3",
     "pflmf.clusters": "pflmf.example2",
     "pflmf.rounds": "pflmf.theorem1",
     "pflmf.stationarity": "pflmf.theorem1",

@@ -34,6 +34,10 @@ TINY = {
         "n": 12, "p": (4, 12), "rho": (1.0, 2.0), "k": 1, "hidden": 3, "condition_p": 4,
         "condition": (1.0, 5.0), "condition_rho": 2.0, "rounds": 300,
     },
+    "perfedsi.rates": {
+        "n": 6, "step": (0.05, 0.15), "tau": (1, 3), "C": (1, 3), "d": (5, 6), "p": (4, 6),
+        "k": (1, 3), "condition": (1.0, 1.5), "runs": 4,
+    },
     "pflmf.figure1": {"shift": (0.0, 1.0, 4.0), "n": 5, "deltas": 3, "rounds": 300},
     "pflmf.rounds": {"n": (8, 12), "K": 2, "p": (1.0, 0.25)},
     "pflmf.stationarity": {"p": (1.0, 0.5), "K": 2, "T": 40, "n": 6, "d": 2},

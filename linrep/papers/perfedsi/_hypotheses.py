@@ -80,6 +80,14 @@ START = Hypothesis(
     printed="for some constants c_0, c",
     change="narrower",
 )
+NEAR = Hypothesis(
+    "Theorem 3.3, start",
+    "U_0 and V_0 are near factors of M* that are balanced",
+    # It asks nothing of the problem: every one has such starts.
+    lambda problem, participants: True,
+    printed="L(U_0, V_0) <= c_0 sigma_r^2, and G_{T-1, tau}",
+    change="corrected",
+)
 EVENT = Hypothesis(
     "Definition 3.1, event",
     "all conditions of A_{t,s}, also at A_{0,0}; the rank in the place of tau; rounds before t",

@@ -72,3 +72,13 @@ def participants(C, first, second):
 @certificate("perfedsi.eq52.corrected", "3 x + x^2 <= 3 for 0 <= x <= 3/4")
 def remainder(x, *, allowed=Q(3, 4)):
     return [x >= 0, x <= allowed], 3 * x + x**2 <= 3
+
+
+@certificate(
+    "perfedsi.theorem3.3.local",
+    "a round: what residuals take off less what q adds is at least sigma_r/c_z",
+)
+def a_round_near(c_z, k, radius, sigma):
+    given = [c_z >= 1, k >= 1, sigma > 0, radius > 0, radius**2 * 576 * c_z**2 * k == sigma]
+    taken = Q(7, 4) * Q(49, 64) * Q(43, 48) ** 2 * sigma / c_z
+    return given, taken - 2 * Q(1004, 1000) ** 2 * k * c_z * radius**2 >= sigma / c_z

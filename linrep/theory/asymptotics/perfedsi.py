@@ -8,6 +8,8 @@ that change no entry are left out. docs/learning-curves.md has the derivation.
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.sparse.linalg import LinearOperator, eigsh
 
 from linrep._lib import memory
 from linrep._lib import validation as check
@@ -15,7 +17,7 @@ from linrep._lib.arguments import checked
 from linrep.problems.completion import SideInformationCompletion
 
 _RANK = 1e-10  # relative: below, a direction changes no entry
-_MOST_STEPS = 60  # of the bisection
+_ROOT = 1e-10  # relative: of the step limit
 
 
 def mean_rate(truth: SideInformationCompletion, *, step_size: float, local_steps: int = 5) -> float:
@@ -35,7 +37,7 @@ def mean_rate(truth: SideInformationCompletion, *, step_size: float, local_steps
     """
     step = check.real("step_size", step_size, above=0.0)
     steps = check.integer("local_steps", local_steps, minimum=1)
-    return _radius(_mean(_features(truth, power=2), step, steps))
+    return _largest(_mean(_features(truth), step, steps))
 
 
 def mean_square_rate(
@@ -50,7 +52,7 @@ def mean_square_rate(
     Parameters
     ----------
     truth : SideInformationCompletion
-        A very small one: matrices of ((d + p)k)^4 numbers are made.
+        A small one: n matrices of ((d + p)k)^2 numbers are made.
     step_size : float
     local_steps : int, default 5
     participants : int, default 1
@@ -64,13 +66,13 @@ def mean_square_rate(
     step = check.real("step_size", step_size, above=0.0)
     steps = check.integer("local_steps", local_steps, minimum=1)
     count = check.integer("participants", participants, minimum=1)
-    return _mean_square(_features(truth, power=4), step, steps, count)
+    return _mean_square(_features(truth), step, steps, count)
 
 
 def step_limit(
     truth: SideInformationCompletion, *, local_steps: int = 5, participants: int = 1
 ) -> float:
-    """Return the step size up to which runs contract in mean square, by bisection.
+    """Return the step size up to which runs contract in mean square.
 
     Parameters
     ----------
@@ -84,15 +86,15 @@ def step_limit(
     """
     steps = check.integer("local_steps", local_steps, minimum=1)
     count = check.integer("participants", participants, minimum=1)
-    features = _features(truth, power=4)
-    low, high = 0.0, 1.0 / np.max(np.sum(features**2, axis=2))
-    while _mean_square(features, high, steps, count) < 1.0:
-        low, high = high, 2.0 * high
-    for _ in range(_MOST_STEPS):
-        middle = (low + high) / 2.0
-        stable = _mean_square(features, middle, steps, count) < 1.0
-        low, high = (middle, high) if stable else (low, middle)
-    return float(low)
+    features = _features(truth)
+
+    def excess(step):
+        return _mean_square(features, step, steps, count) - 1.0
+
+    high = 1.0 / np.max(np.sum(features**2, axis=2))
+    while excess(high) < 0.0:
+        high *= 2.0
+    return float(brentq(excess, high / 2.0, high, rtol=_ROOT))
 
 
 def small_step_rate(
@@ -133,11 +135,11 @@ def _read(truth):
     return (truth.d + Z.shape[1]) * truth.k, Z
 
 
-def _features(truth, power):
+def _features(truth):
     """Return the vectors a of clients and items, in a basis of what changes entries."""
     size, Z = _read(truth)
     n, d, k = truth.n, truth.d, truth.k
-    numbers = 4 * size**power + n * d * size
+    numbers = n * size * (4 * size + 3 * d)
     memory.require("the map of a round", numbers, n=n, d=d, k=k, p=Z.shape[1])
     features = np.zeros((n, d, size))
     ahead = Z @ truth.V
@@ -158,19 +160,31 @@ def _mean(features, step, steps):
 
 
 def _mean_square(features, step, steps, participants):
+    """Return the largest eigenvalue of the map, that of a positive semidefinite matrix."""
     n, d, size = features.shape
-    same = np.zeros((size**2, size**2))
-    for each in features:
-        one = np.zeros_like(same)
-        for a in each:
-            change = np.eye(size) - step * np.outer(a, a)
-            one += np.kron(change, change) / d
-        same += np.linalg.matrix_power(one, steps) / n
-    mean = _mean(features, step, steps)
-    return _radius(same / participants + (1.0 - 1.0 / participants) * np.kron(mean, mean))
+    mean, turned = _mean(features, step, steps), np.swapaxes(features, 1, 2)
+    drift = step * turned @ features / d
+
+    def image(flat):
+        start = flat.reshape(size, size)
+        start = (start + start.T) / 2.0
+        moments = np.tile(start, (n, 1, 1))
+        for _ in range(steps):
+            moved = drift @ moments
+            squares = np.sum((features @ moments) * features, axis=2)
+            spread = (turned * squares[:, None]) @ features
+            moments = moments - moved - np.swapaxes(moved, 1, 2) + step**2 / d * spread
+        alone = moments.mean(axis=0) / participants
+        return (alone + (1.0 - 1.0 / participants) * mean @ start @ mean).ravel()
+
+    start = np.eye(size).ravel()
+    if size == 1:
+        return float(image(start)[0])
+    operator = LinearOperator((size**2, size**2), matvec=image, dtype=float)
+    return float(eigsh(operator, k=1, which="LA", v0=start, return_eigenvectors=False)[0])
 
 
-def _radius(symmetric):
+def _largest(symmetric):
     return float(np.abs(np.linalg.eigvalsh(symmetric)).max())
 
 

@@ -6,6 +6,7 @@ import pytest
 from linrep.papers.perfedsi._hypotheses import (
     EVENT,
     FRESH,
+    NEAR,
     NORMAL_NOISE,
     REGION,
     SAMPLING,
@@ -19,7 +20,9 @@ from tests.papers.perfedsi import exact as _exact
 PROBLEM = SideInformationCompletion.random(n=40, d=30, p=4, k=2, side="unit", rng=0)
 BIASED = BiasedRegression.random(n=20, d=5, p=3, noise=1.0, rng=0)
 SAME = np.full((40, 4), 0.5)  # rows of norm 1, and dependent columns
-ABOUT_RUNS = [item.name for item in (SAMPLING, START, EVENT, STEP, NORMAL_NOISE, FRESH, REGION)]
+ABOUT_RUNS = [
+    item.name for item in (SAMPLING, START, NEAR, EVENT, STEP, NORMAL_NOISE, FRESH, REGION)
+]
 VIOLATIONS = {
     "Assumption 3.2": SideInformationCompletion(PROBLEM.U, PROBLEM.V, SAME),
     "Section 3, rank": SideInformationCompletion(

@@ -1,0 +1,238 @@
+"""PerFedSI: what a round takes off the error near M*, along the step, tau, C, d, p, k and kappa.
+
+One parameter is changed at a time. Each replicate draws a matrix with balanced factors and
+isotropic side information, and runs many times from one start near it, with fresh items and no
+noise. Beside the factor per round of a typical run, and of the root mean square over runs, stand
+the spectral radius of the second moments' map (linrep.theory.asymptotics.perfedsi), its limit for
+small steps, and Theorem 3.3 with the constants of the corrected Theorem C.4, at their most
+favourable: c = 1, and mu and c_z as they are at the truth. The theorem allows steps of about 1e-5
+only; its rate is shown there and, beyond what it says, at the step of the runs.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+import linrep as lr
+from linrep.cli import run_script
+from linrep.figures import plotting
+from linrep.figures.experiment import Experiment
+from linrep.figures.sizes import Sizes, size
+from linrep.figures.summaries import along, exponents
+from linrep.stats import mean_interval
+from linrep.sweeps import Grid
+from linrep.theory import perfedsi as theory
+from linrep.theory.asymptotics import perfedsi as sharp
+
+MIDDLE = {"step": 0.1, "tau": 5, "C": 2, "d": 8, "p": 5, "k": 2, "condition": 1.0}
+AXES = {
+    "step": "step, $\\eta$",
+    "tau": "local steps, $\\tau$",
+    "C": "participants, $C$",
+    "d": "items, $d$",
+    "p": "side information, $p$",
+    "k": "rank, $k$",
+    "condition": "condition number, $\\kappa$",
+}
+START = 1e-5
+FOLDS = 3.0  # e-foldings of a run at the rate of small steps, before it is measured and while it is
+TYPICAL, SQUARE = "typical run", "root mean square of runs"
+EXACT, SMALL, AT_STEP = "exact, mean square", "small steps", "Theorem 3.3's rate at this step"
+OWN, LIMIT, ALLOWED = "Theorem 3.3 at its step", "step limit, exact", "step limit, Theorem 3.3"
+GAINS = (TYPICAL, SQUARE, EXACT, SMALL, AT_STEP, OWN)  # 1 minus the factor per round
+COLUMNS = (*GAINS, LIMIT, ALLOWED)
+
+
+@dataclass(frozen=True)
+class Rates(Sizes):
+    """The values of each axis."""
+
+    step: tuple[float, ...] = size(
+        (0.01, 0.02, 0.05, 0.1, 0.2, 0.25), "Step sizes.", quick=(0.05, 0.1), above=0.0
+    )
+    tau: tuple[int, ...] = size((1, 2, 5, 10, 20), "Local steps.", quick=(1, 5))
+    C: tuple[int, ...] = size((1, 2, 4, 8, 16), "Participants.", quick=(1, 2))
+    d: tuple[int, ...] = size((4, 6, 8, 12, 16), "Items.", quick=(6, 8), minimum=3)
+    p: tuple[int, ...] = size(
+        (3, 4, 5, 8, 12), "Columns of the side information.", quick=(4, 5), minimum=3
+    )
+    k: tuple[int, ...] = size((1, 2, 3, 4), "Ranks.", quick=(1, 2), maximum=4)
+    condition: tuple[float, ...] = size(
+        (1.0, 1.5, 2.0, 3.0, 4.0), "Condition numbers of M*.", quick=(1.0, 2.0), minimum=1.0
+    )
+    n: int = size(16, "Clients.", quick=12, minimum=MIDDLE["p"])
+    runs: int = size(100, "Runs of a replicate.", quick=20, minimum=2)
+
+    def check(self):
+        if max(self.p) > self.n:
+            raise ValueError(f"p must be at most n = {self.n}, got {max(self.p)}")
+        numbers = (max(max(self.d) + MIDDLE["p"], MIDDLE["d"] + max(self.p))) * MIDDLE["k"]
+        if numbers > 100:
+            raise ValueError(
+                f"d and p must leave at most 100 numbers in U and V, whose second moments are "
+                f"followed, got {numbers}"
+            )
+
+
+def cells(sizes):
+    return Grid.around(MIDDLE, {name: getattr(sizes, name) for name in AXES})
+
+
+def replicate(cell, rng, **sizes):
+    figure = Rates(**sizes)
+    truth = lr.SideInformationCompletion.random(
+        n=figure.n, d=cell["d"], p=cell["p"], k=cell["k"], side="isometric",
+        singular_values=np.geomspace(1.0, 1.0 / cell["condition"], cell["k"]), rng=rng,
+    )  # fmt: skip
+    own = {"step_size": cell["step"], "local_steps": cell["tau"]}
+    small = 1.0 - sharp.small_step_rate(truth, **own)
+    mu = max(theory.scaling(truth.Z).mu_z, theory.incoherence(truth.U))
+    setting = theory.Setting.of(truth, c=1.0, mu=mu)
+    powers = {"c_power": 2.0, "condition_power": 1.0}
+    allowed = theory.step_size_limit(setting, cell["tau"], c_power=7.0, condition_power=1.0)
+    falls = [
+        theory.decrease(setting, step_size=step, local_steps=cell["tau"], **powers)
+        for step in (cell["step"], allowed)
+    ]
+    exact = sharp.mean_square_rate(truth, participants=cell["C"], **own)
+    limit = sharp.step_limit(truth, local_steps=cell["tau"], participants=cell["C"])
+    at_step, at_own = (-np.expm1(0.5 * np.log1p(-min(fall, 1.0 - 1e-12))) for fall in falls)
+    values = (
+        *measured(truth, cell, rng, small, figure.runs),
+        1.0 - np.sqrt(exact), small, at_step, at_own, limit, allowed,
+    )  # fmt: skip
+    return dict(zip(COLUMNS, map(float, values), strict=True))
+
+
+def measured(truth, cell, rng, small, runs):
+    """Return 1 minus the factor per round of a typical run, and of the root mean square."""
+    half = max(1, round(FOLDS / small))
+    start = tuple(F + START * rng.standard_normal(F.shape) for F in (truth.U, truth.V))
+    logs = []
+    for seed in rng.integers(2**63, size=runs):
+        trace = lr.perfedsi(
+            truth, step_size=cell["step"], local_steps=cell["tau"], participants=cell["C"],
+            rounds=2 * half, record=[half, 2 * half], start=start, rng=int(seed),
+        )  # fmt: skip
+        if trace.stop_reason == "diverged":
+            return -np.inf, -np.inf
+        logs.append(np.log(trace["error"][1:]))
+    first, last = np.transpose(logs)
+    typical = np.mean(last - first)
+    square = 0.5 * np.log(np.mean(np.exp(2.0 * last)) / np.mean(np.exp(2.0 * first)))
+    return -np.expm1(typical / half), -np.expm1(square / half)
+
+
+def means(rows, axis):
+    """Return the means of all columns along an axis, with the measured ones' intervals."""
+    lines = []
+    for value, own in along(rows, axis, MIDDLE).groupby(axis):
+        ends = [float(end) for name in (TYPICAL, SQUARE) for end in mean_interval(own[name])[1:]]
+        lines.append((value, *(own[name].mean() for name in COLUMNS), *ends))
+    names = [axis, *COLUMNS, "low", "high", "square low", "square high"]
+    return pd.DataFrame(lines, columns=names)
+
+
+LINES = {
+    EXACT: {"color": "C3"},
+    SMALL: {"color": "0.4", "linestyle": ":"},
+    AT_STEP: {"color": "C1", "linestyle": "--"},
+}
+BELOW = {
+    LIMIT: {"color": "C3", "linestyle": "-."},
+    ALLOWED: {"color": "C1", "linestyle": "-."},
+    OWN: {"color": "C1", "marker": "s", "markersize": 3},
+}
+
+
+def draw(rows, sizes):
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 6.2))
+    grid = figure.subplots(4, 4, height_ratios=(2, 1, 2, 1), sharex=False, sharey=False)
+    upper, lower = grid[::2].ravel(), grid[1::2].ravel()
+    for top, below, (axis, label) in zip(upper, lower, AXES.items(), strict=False):
+        table = means(rows, axis).where(lambda each: each > 0.0)
+        for place, (name, low, high) in enumerate(
+            ((TYPICAL, "low", "high"), (SQUARE, "square low", "square high"))
+        ):
+            plotting.scaling(
+                top, table[axis], table[name], low=table[low], high=table[high], label=name,
+                place=(0, 2)[place],
+            )  # fmt: skip
+        for ax, lines in ((top, LINES), (below, BELOW)):
+            for name, look in lines.items():
+                ax.plot(table[axis], table[name], label=name, **look)
+            ax.axvline(MIDDLE[axis], color="0.85", linewidth=0.8, zorder=0)
+            ax.set(xscale="log", yscale="log")
+            plotting.plain_log_ticks(ax.xaxis)
+        top.tick_params(labelbottom=False)
+        below.set(xlabel=label)
+    for axes in (upper[:7], lower[:7]):
+        low, high = (pick(ax.get_ylim()[end] for ax in axes) for end, pick in ((0, min), (1, max)))
+        for place, ax in enumerate(axes):
+            ax.set_ylim(low, high)
+            if place % 4:
+                ax.tick_params(labelleft=False)
+    for row in (0, 1):
+        upper[4 * row].set_ylabel("1 − factor per round")
+        lower[4 * row].set_ylabel("step; 1 − factor")
+    for ax, source in ((upper[7], upper[0]), (lower[7], lower[0])):
+        ax.set_axis_off()
+        ax.legend(*source.get_legend_handles_labels(), loc="center", fontsize="small")
+    return figure
+
+
+def summary(rows, sizes):
+    """Return all columns at each setting, and exponents of what a round takes off."""
+    lines = []
+    for axis in AXES:
+        table = means(rows, axis)
+        for _, row in table.iterrows():
+            ends = {TYPICAL: ("low", "high"), SQUARE: ("square low", "square high")}
+            for name in COLUMNS:
+                low, high = (row[end] for end in ends[name]) if name in ends else (np.nan, np.nan)
+                lines.append((f"{name}, {axis} = {row[axis]:g}", row[name], low, high))
+            for name in (TYPICAL, SMALL):
+                ratio = row[name] / row[EXACT]
+                lines.append((f"{name} over exact, {axis} = {row[axis]:g}", ratio, np.nan, np.nan))
+        for name in (*GAINS, LIMIT):
+            own = table[np.isfinite(table[name]) & (table[name] > 0.0)]
+            law = exponents(own[name], {axis: own[axis]}, robust=True) if len(own) > 1 else None
+            if law is not None:
+                ends = law.exponents[axis], law.low[axis], law.high[axis]
+                lines.append((f"exponent in {axis}, {name}", *ends))
+    return pd.DataFrame(lines, columns=["what", "value", "low", "high"]).set_index("what")
+
+
+def caption(rows, replicates, sizes):
+    names = {"step": "η", "tau": "τ", "condition": "κ"}
+    middle = ", ".join(f"{names.get(name, name)} = {value:g}" for name, value in MIDDLE.items())
+    return f"""
+        PerFedSI near M*, n = {sizes.n}, fresh items, no noise. Above: 1 minus the factor by which a
+        round multiplies the error, of typical runs and of their root mean square ({sizes.runs} runs
+        of each of {replicates} draws, over {FOLDS:g} e-foldings; 95 % intervals); red: the spectral
+        radius of the second moments' map; dotted: ητσ_k/d; dashed: the rate of Theorem 3.3, with
+        the corrected constants and c = 1, at a step that it does not allow. Below: the exact step
+        limit, the theorem's, and what the theorem's rate is at its own. One parameter changed at a
+        time from {middle} (grey lines).
+    """
+
+
+EXPERIMENT = Experiment(
+    id="perfedsi.rates",
+    title="What a round takes off the error near M*, along η, τ, C, d, p, k and κ",
+    cells=cells,
+    replicate=replicate,
+    draw=draw,
+    caption=caption,
+    summary=summary,
+    signed=("exponent*", f"{TYPICAL}*", f"{SQUARE}*", f"{EXACT}*", f"{SMALL}*"),
+    sizes=Rates(),
+    replicates=6,
+    quick_replicates=3,
+)
+
+if __name__ == "__main__":
+    run_script(EXPERIMENT)
