@@ -42,6 +42,7 @@ ABOUT = {
     "perfedsi.phase": "perfedsi.lower_bound",
     "perfedsi.federated": "perfedsi.theorem3.3",
     "pflmf.clusters": "pflmf.example2",
+    "pflmf.rates": "pflmf.theorem1.sharp",
     "pflmf.rounds": "pflmf.theorem1",
     "pflmf.stationarity": "pflmf.theorem1",
 }
