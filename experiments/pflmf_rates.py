@@ -43,6 +43,7 @@ AXES = {
 }
 FACTORS = {"measured": "measured", "local rate": "mean map, not fitted"}
 SUMS = {"sum": "measured", "sharp sum": "sharp form", "printed sum": "Theorem 1, $p^2$"}
+STYLES = {"local rate": ("C3", "-"), "sharp sum": ("k", "-."), "printed sum": ("C1", "--")}
 START, FOLDS = 1e-3, 16.0  # relative error of the start; powers of e that a run takes off it
 BALL = 3.0  # radius of the ball that L is of, over the error of the start
 
@@ -135,30 +136,38 @@ def means(rows, axis, what, others):
 def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 7.2))
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 6.8))
     grid = figure.subplots(4, 4)
-    for upper, what, shown in ((True, "measured", FACTORS), (False, "sum", SUMS)):
-        block = grid[:2] if upper else grid[2:]
-        others = list(shown)[1:]
+    for block, shown in ((grid[:2], FACTORS), (grid[2:], SUMS)):
+        what, *others = shown
         for ax, (axis, label) in zip(block.flat, AXES.items(), strict=True):
             table = means(rows, axis, what, others)
             spread = [table[what] - table["low"], table["high"] - table[what]]
             ax.errorbar(table[axis], table[what], np.nan_to_num(spread), fmt="o", color="C0",
-                        markersize=3.5, elinewidth=0.9, capsize=1.5, label="measured")  # fmt: skip
-            for other, style in zip(others, (("C3", "-"), ("C1", "--")), strict=False):
-                ax.plot(table[axis], table[other], color=style[0], linestyle=style[1],
-                        label=shown[other])  # fmt: skip
+                        markersize=3.5, elinewidth=0.9, capsize=1.5, label=shown[what])  # fmt: skip
+            for other in others:
+                color, line = STYLES[other]
+                ax.plot(table[axis], table[other], color=color, linestyle=line, label=shown[other])
             ax.axvline(MIDDLE[axis], color="0.85", linewidth=0.8, zorder=0)
-            scale = "linear" if axis == "tail" else "log"
-            ax.set(xscale=scale, yscale="linear" if upper else "log", xlabel=label)
-            if scale == "log":
-                plotting.plain_log_ticks(ax.xaxis)
+            ax.set(
+                xscale="linear" if axis == "tail" else "log", xlabel=label,
+                yscale="log" if what == "sum" else "linear",
+            )  # fmt: skip
+            ends = sorted({table[axis].min(), MIDDLE[axis], table[axis].max()})
+            ax.set_xticks(ends, [f"{end:g}" for end in ends])
+            ax.minorticks_off()
+            if ax is not block[0, 0]:
+                ax.sharey(block[0, 0])
+        if what == "sum":
+            ticks = (1, 2, 5, 10, 20, 50)
+            block[0, 0].set_yticks(ticks, map(str, ticks))
+        for ax in block[:, 1:].flat:
+            ax.tick_params(labelleft=False)
         for ax in block[:, 0]:
-            ax.set_ylabel("factor per round" if upper else "sum / $L(F^0 - F^*)$")
-    above, below = (
-        dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True)) for ax in grid[::2, 0]
-    )
-    both = above | below
+            ax.set_ylabel("sum / $L(F^0 - F^*)$" if what == "sum" else "factor per round")
+    both = {}
+    for ax in grid[::2, 0]:
+        both |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
     figure.legend(both.values(), both, loc="outside upper center", ncols=4)
     return figure
 
