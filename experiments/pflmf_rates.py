@@ -141,6 +141,8 @@ def draw(rows, sizes):
     for block, shown in ((grid[:2], FACTORS), (grid[2:], SUMS)):
         what, *others = shown
         for ax, (axis, label) in zip(block.flat, AXES.items(), strict=True):
+            if ax is not block[0, 0]:
+                ax.sharey(block[0, 0])
             table = means(rows, axis, what, others)
             spread = [table[what] - table["low"], table["high"] - table[what]]
             ax.errorbar(table[axis], table[what], np.nan_to_num(spread), fmt="o", color="C0",
@@ -156,8 +158,6 @@ def draw(rows, sizes):
             ends = sorted({table[axis].min(), MIDDLE[axis], table[axis].max()})
             ax.set_xticks(ends, [f"{end:g}" for end in ends])
             ax.minorticks_off()
-            if ax is not block[0, 0]:
-                ax.sharey(block[0, 0])
         if what == "sum":
             ticks = (1, 2, 5, 10, 20, 50)
             block[0, 0].set_yticks(ticks, map(str, ticks))
