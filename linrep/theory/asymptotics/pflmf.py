@@ -7,6 +7,8 @@ splits into small blocks. docs/learning-curves.md has the derivation.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -71,11 +73,9 @@ def mean_rate(
     # What a round takes off an error of one factor, the other being fixed.
     of_U = step * s[:k] / n
     of_V = p * (1.0 - (1.0 - eta_v * s[:k] / n) ** local_steps)
-    found = [1.0 - of_U[:, None] - of_V]  # models' errors within the span
+    found: list[NDArray[Any]] = [1.0 - of_U[:, None] - of_V]  # models' errors within the span
     for tail in s[k:]:
-        found += [
-            _outside(*each, tail / value) for *each, value in zip(of_U, of_V, s, strict=False)
-        ]
+        found += [_outside(of_U[i], of_V[i], tail / s[i]) for i in range(k)]
     if n > d:
         found.append(1.0 - of_V)
     if d > n:
@@ -83,11 +83,10 @@ def mean_rate(
     return float(max(np.abs(each).max() for each in found))
 
 
-def _outside(of_U: float, of_V: float, ratio: float) -> NDArray[np.float64]:
+def _outside(of_U: float, of_V: float, ratio: float) -> NDArray[Any]:
     """Return eigenvalues of the errors of both factors along singular vectors beyond the k-th."""
-    return np.linalg.eigvals(
-        np.array([[1.0 - of_U, of_U * ratio], [of_V * ratio, 1.0 - of_V]])
-    ).real
+    M = np.array([[1.0 - of_U, of_U * ratio], [of_V * ratio, 1.0 - of_V]])
+    return np.asarray(np.linalg.eigvals(M))
 
 
 checked(globals())
