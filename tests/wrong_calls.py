@@ -222,6 +222,7 @@ OWN = {
         ),
         "step_size": 0.1, "local_steps": 2, "participants": 2,
     },
+    "theory.asymptotics.pflmf": {"problem": CENTRES, "k": 2, "step_size": 0.1},
     "theory.flute.Spectrum": {"singular_values": [3.0, 2.0, 0.5], "truth": LOW_RANK},
     "theory.flute_lift.lower": {"Theta": flute_lift.lift(LOW_RANK, *PAIR)},
     "theory.flute_lift.product_error": {"Theta": flute_lift.lift(LOW_RANK, *PAIR)},

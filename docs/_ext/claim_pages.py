@@ -43,6 +43,7 @@ ABOUT = {
     "perfedsi.federated": "perfedsi.theorem3.3",
     "perfedsi.rates": "perfedsi.theorem3.3",
     "pflmf.clusters": "pflmf.example2",
+    "pflmf.rates": "pflmf.theorem1.sharp",
     "pflmf.rounds": "pflmf.theorem1",
     "pflmf.stationarity": "pflmf.theorem1",
 }

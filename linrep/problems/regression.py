@@ -20,7 +20,8 @@ from linrep.problems.samples import DESIGNS, draw_samples
 from linrep.problems.subspace import orthonormalize, random_frame
 
 HEADS = ("sphere", "scaled_qr", "unit_rows", "qr", "gaussian")
-_SUBSETS_ENUMERATED = 5_000
+#: Up to so many subsets of clients extremes over them are exact.
+SUBSETS_ENUMERATED = 5_000
 _ROWS_AT_ONCE = 2**14  # of subsets whose singular values one call computes
 _STARTS = 500  # directions from which subsets of small spread are looked for
 
@@ -206,7 +207,7 @@ class SharedRepresentation:
         FedRep, Theorem 1.
         """
         size = self._size(participants)
-        if size < self.n and comb(self.n, size) <= _SUBSETS_ENUMERATED:
+        if size < self.n and comb(self.n, size) <= SUBSETS_ENUMERATED:
             largest = max(values.max() for values in _subset_spectra(self.W, size))
             return float(largest / np.sqrt(size))
         bound = np.linalg.norm(self.W, 2) / np.sqrt(size)
@@ -237,7 +238,7 @@ class SharedRepresentation:
         size = self._size(participants)
         if size < self.k:
             return 0.0
-        if comb(self.n, size) <= _SUBSETS_ENUMERATED:
+        if comb(self.n, size) <= SUBSETS_ENUMERATED:
             smallest = min(values.min() for values in _subset_spectra(self.W, size))
         else:
             smallest = _least_spread(self.W, size)

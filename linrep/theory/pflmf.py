@@ -190,14 +190,44 @@ def sharp_stationarity_bound(
 
     Notes
     -----
-    Not in the paper; derived in its proofs. Without noise the least over eta is 4 L gap/T, at
-    eta = 1/(2L), and the factor is attained for p = K = 1. Whether the noise's 3/2 can be less,
-    down to 1, is open.
+    Not in the paper; derived in its proofs. Without noise the factor is attained for p = K = 1.
+    :func:`sharp_step_size` is where it is least. Whether the noise's 3/2 can be less, down to 1, is
+    open.
     """
     gap, T, sigma = (np.asarray(x, dtype=np.float64) for x in (gap, rounds, noise))
     L, eta = check.numbers("smoothness", smoothness), check.numbers("step_size", step_size)
     slack = 1.0 - eta * L
     return Bound(ratio(gap, eta * T * slack), ratio(1.5 * eta * L * sigma**2, slack))
+
+
+def sharp_step_size(
+    gap: ArrayLike, *, smoothness: ArrayLike, rounds: ArrayLike, noise: ArrayLike = 0.0
+) -> Any:
+    r"""Return the step size at which :func:`sharp_stationarity_bound` is least.
+
+    .. math::
+        \eta = \frac1{L(1 + \sqrt{1 + r})}, \qquad r = \frac{3 \sigma^2 T}{2 L (F^0 - F^\star)}
+
+    The bound there is :math:`2 (1 + \sqrt{1 + r}) L (F^0 - F^\star)/T`: without noise
+    :math:`4 L (F^0 - F^\star)/T`, at 1/(2L).
+
+    Parameters
+    ----------
+    gap, smoothness, rounds : array_like
+        F at the start less its infimum, L and T, positive.
+    noise : array_like, default 0
+        sigma.
+
+    Notes
+    -----
+    Not in the paper. With noise and T large it is :math:`\sigma \sqrt{6 L (F^0 - F^\star)/T}`.
+    """
+    gap, L, T = (
+        check.numbers(name, x, above=0.0)
+        for name, x in (("gap", gap), ("smoothness", smoothness), ("rounds", rounds))
+    )
+    r = 1.5 * np.asarray(noise, dtype=np.float64) ** 2 * T / (L * gap)
+    return 1.0 / (L * (1.0 + np.sqrt(1.0 + r)))
 
 
 def corollary2_step_size(smoothness: ArrayLike, rounds: ArrayLike | None = None) -> Any:

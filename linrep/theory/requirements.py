@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from inspect import signature
+from math import comb
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.problems.regression import SharedRepresentation
+from linrep.problems.regression import SUBSETS_ENUMERATED, SharedRepresentation
 from linrep.theory import fedrep, flute_samples, perfedsi, pflmf
 from linrep.theory._clients import require_spanning
 from linrep.theory.flute import Spectrum, step_size_limits
@@ -119,7 +120,10 @@ def asked(
     list of Asked
         ``pandas.DataFrame(...)`` makes a table. Rows whose source is "proof" have the constant to
         which the paper's proof leads, or, of FedRep with normal x, that of
-        `fedrep.theorem1.gaussian`.
+        `fedrep.theorem1.gaussian`, where kappa is exact: for all clients, or few enough subsets to
+        enumerate. "Theorem 1, sharp" of pFL^MF is `pflmf.theorem1.sharp`, and "Corollary 2, sharp"
+        the same at its best step: they bound the sum in which the squared gradient in V has the
+        weight p^2.
 
     Raises
     ------
@@ -209,7 +213,7 @@ def _fedrep(
                   "fedrep.sample_size")  # fmt: skip
         yield row("(12)", "samples per client in all", AT_LEAST, total, value, source,
                   "fedrep.total_samples")  # fmt: skip
-    if truth.design == "gaussian":
+    if truth.design == "gaussian" and comb(n, q) <= SUBSETS_ENUMERATED:
         # At the largest step, 1/sigma_max^2, a round leaves a factor of 1 - E0/(2 kappa^2).
         T = fedrep.rounds(tolerance, 1.0 - (1.0 - start**2) / (2.0 * kappa**2), start)
         samples = np.inf if not (known and np.isfinite(T)) else fedrep.gaussian_sample_size(
@@ -296,6 +300,19 @@ def _pflmf(setting: pflmf.Setting, tolerance: float, *, gap: float = 1.0) -> Ite
         start = float(pflmf.corollary2(gap, smoothness=L, rounds=4, noise=setting.noise).total)
         rounds = (1.0 + start / (tolerance * L * gap)) ** 2
     yield row("Corollary 2", "rounds", AT_LEAST, rounds, np.nan, "", "pflmf.corollary2")
+    sharp = partial(row, "Theorem 1, sharp")
+    yield sharp("step size", AT_MOST, 1.0 / L, np.nan, "", "pflmf.sharp_stationarity_bound")
+    if setting.step_size * L < 1.0:
+        unit = pflmf.sharp_stationarity_bound(
+            gap, smoothness=L, step_size=setting.step_size, rounds=1, noise=setting.noise
+        )
+        room = tolerance * L * gap - float(unit.noise)
+        rounds = float(unit.start) / room if room > 0.0 else np.inf
+        yield sharp("rounds", AT_LEAST, rounds, np.nan, "", "pflmf.sharp_stationarity_bound")
+    # 2 (1 + s) L gap/T at the best step, s^2 = 1 + 3 sigma^2 T/(2 L gap).
+    rounds = 4.0 / tolerance * (1.0 + 1.5 * setting.noise**2 / (tolerance * L * gap))
+    yield row("Corollary 2, sharp", "rounds", AT_LEAST, rounds, np.nan, "",
+              "pflmf.sharp_step_size")  # fmt: skip
 
 
 _ROWS: dict[type, Callable[..., Iterator[Asked]]] = {

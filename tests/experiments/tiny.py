@@ -39,6 +39,10 @@ TINY = {
         "k": (1, 3), "condition": (1.0, 1.5), "runs": 4,
     },
     "pflmf.figure1": {"shift": (0.0, 1.0, 4.0), "n": 5, "deltas": 3, "rounds": 300},
+    "pflmf.rates": {
+        "n": (6, 9), "d": (5, 7), "k": (1, 3), "K": (2, 3), "p": (0.25, 1.0), "step": (0.2, 0.6),
+        "condition": 3.0, "tail": (0.0, 0.3),
+    },
     "pflmf.rounds": {"n": (8, 12), "K": 2, "p": (1.0, 0.25)},
     "pflmf.stationarity": {"p": (1.0, 0.5), "K": 2, "T": 40, "n": 6, "d": 2},
     "pflmf.clusters": {

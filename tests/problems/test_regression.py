@@ -10,7 +10,7 @@ from scipy import stats
 
 from linrep import SharedRepresentation
 from linrep.problems.random import stream
-from linrep.problems.regression import _SUBSETS_ENUMERATED, DESIGNS, HEADS
+from linrep.problems.regression import DESIGNS, HEADS, SUBSETS_ENUMERATED
 from tests.strategies import frame, seeds
 from tests.tools import EPS, FALSE_ALARM, close, complaint, draws
 
@@ -176,7 +176,7 @@ def test_sigma_max_is_the_largest_over_all_subsets(seed, n, k, data):
 @given(seeds, st.integers(18, 40), st.integers(1, 4), st.data())
 def test_sigma_max_bounds_every_subset_where_there_are_too_many(seed, n, k, data):
     participants = data.draw(st.integers(5, n - 5))
-    assert comb(n, participants) > _SUBSETS_ENUMERATED
+    assert comb(n, participants) > SUBSETS_ENUMERATED
     rng = np.random.default_rng(seed)
     W = rng.standard_normal((n, k)) * np.exp(rng.standard_normal((n, 1)))
     truth = SharedRepresentation(np.eye(4)[:, :k], W)
@@ -218,7 +218,7 @@ def test_sigma_min_is_the_smallest_over_all_subsets(seed, n, k, data):
 def test_sigma_min_is_found_where_there_are_too_many_subsets(seed, k):
     """All 12 870 subsets of 8 in 16 clients: an upper bound by contract, met in these cases."""
     n, size = 16, 8
-    assert comb(n, size) > _SUBSETS_ENUMERATED
+    assert comb(n, size) > SUBSETS_ENUMERATED
     W = np.random.default_rng(seed).standard_normal((n, k))
     rows = W[np.array(list(combinations(range(n), size)))]
     expected = np.linalg.svd(rows / np.sqrt(size), compute_uv=False)[:, -1].min()

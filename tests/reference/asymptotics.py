@@ -157,3 +157,31 @@ def perfedsi_second_moment(U, V, Z, eta, tau, C, S):
         mean += one / n
         square += moment / n
     return square / C + (1 - 1 / C) * mean @ S @ mean.T
+
+
+def pflmf_mean_map(A, U, V, eta, p, K):
+    """Return the map of the mean error (dU, dV) of a round around (U, V), by differences.
+
+    The mean over who takes part: every client's row is that after its local steps with chance p.
+    """
+    n = len(V)
+
+    def mean_round(U, V):
+        new_U, new_V = U.copy(), V.copy()
+        for i in range(n):
+            new_U -= eta / n * np.outer(U @ V[i] - A[i], V[i])
+            v = V[i]
+            for _ in range(K):
+                v = v - p * eta / K / n * U.T @ (U @ v - A[i])
+            new_V[i] = (1 - p) * V[i] + p * v
+        return np.concatenate([new_U.ravel(), new_V.ravel()])
+
+    at, h = np.concatenate([U.ravel(), V.ravel()]), 1e-5
+    columns = []
+    for e in np.eye(at.size):
+        moved = [
+            mean_round(x[: U.size].reshape(U.shape), x[U.size :].reshape(V.shape))
+            for x in (at + h * e, at - h * e)
+        ]
+        columns.append((moved[0] - moved[1]) / (2 * h))
+    return np.array(columns).T

@@ -37,6 +37,12 @@ def pflmf_corollary(gap, L, T, sigma):
     return (4 * L * gap + sigma**2) / (np.sqrt(T) - 1) if sigma else 16 * L * gap / T
 
 
+def pflmf_sharp(gap, L, eta, T, sigma):
+    """Return the right side of the sharp form of Theorem 1."""
+    slack = 1 - eta * L
+    return gap / (eta * T * slack) + 1.5 * eta * L * sigma**2 / slack
+
+
 def fedrep_samples(d, k, rn, kappa, start, c):
     """Return c kappa^4 (k^2 d/(rn) + k^3 log(rn))/E_0^2."""
     E_0 = 1 - start**2

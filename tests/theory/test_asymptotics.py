@@ -399,3 +399,55 @@ def test_a_run_without_a_limit_has_no_curve(options, words):
         asymptotics.of_run(truth, run.settings)
     with complaint(ValueError, "settings must be those of a run of FedRep"):
         asymptotics.of_run(truth, lr.local_only(truth.draw(5, rng=0)).settings)
+
+
+def balanced(A, k):
+    """Return the balanced factors of the best matrix of rank k."""
+    P, s, Qt = np.linalg.svd(A, full_matrices=False)
+    return Qt[:k].T * np.sqrt(s[:k]), P[:, :k] * np.sqrt(s[:k])
+
+
+@pytest.mark.parametrize(("n", "d", "k"), [(6, 4, 2), (4, 6, 2), (5, 3, 3), (3, 3, 1)])
+@pytest.mark.parametrize(("p", "K", "share"), [(1.0, 1, 0.5), (0.4, 1, 0.9), (0.7, 4, 1.9)])
+def test_the_rate_of_pflmf_is_that_of_the_mean_map(n, d, k, p, K, share):
+    A = np.random.default_rng(n).standard_normal((n, d))
+    eta = share * n / np.linalg.norm(A, 2)
+    found = asymptotics.pflmf.mean_rate(
+        lr.QuadraticObjectives(A), k=k, step_size=eta, participation=p, local_steps=K
+    )
+    values = np.linalg.eigvals(reference.pflmf_mean_map(A, *balanced(A, k), eta, p, K))
+    nearest = np.argsort(np.abs(values - 1.0))  # k^2 directions change no model
+    assert np.abs(values[nearest[: k * k]] - 1.0).max() < 1e-4
+    close(found, np.abs(values[nearest[k * k :]]).max(), 1e-5)
+
+
+def test_the_rate_of_pflmf_is_that_of_a_run():
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((8, 5))
+    problem, (U, V) = lr.QuadraticObjectives(A), balanced(A, 2)
+    start = U + 1e-3 * rng.standard_normal(U.shape), V + 1e-3 * rng.standard_normal(V.shape)
+    eta = 0.3 * 8 / np.linalg.norm(A, 2)
+    errors = []
+    for rounds in (60, 100):  # later it is rounding
+        state = lr.pflmf(
+            problem, k=2, step_size=eta, head_step_size="theorem", aggregate="full", start=start,
+            rounds=rounds, record=[rounds], stationarity=False, local_steps=3, rng=0,
+        ).state  # fmt: skip
+        errors.append(np.linalg.norm(state["V"] @ state["U"].T - V @ U.T))
+    found = asymptotics.pflmf.mean_rate(problem, k=2, step_size=eta, local_steps=3)
+    # The minimum that is reached is off balance by as much as the start.
+    close((errors[1] / errors[0]) ** (1 / 40), found, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (lr.QuadraticObjectives(np.eye(3)), ("k + 1",)),
+        (lr.QuadraticObjectives(np.ones((3, 2))), ("k + 1",)),
+        (lr.QuadraticObjectives(np.eye(3), H=np.eye(3)), ("problem",)),
+        (lr.QuadraticObjectives(np.eye(3), weights=np.ones((3, 3))), ("problem",)),
+    ],
+)
+def test_the_rate_of_pflmf_is_refused(problem, words):
+    with complaint(ValueError, *words):
+        asymptotics.pflmf.mean_rate(problem, k=2, step_size=0.1)

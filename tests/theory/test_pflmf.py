@@ -77,6 +77,22 @@ def test_statements_have_the_printed_constants():
     np.testing.assert_allclose(exact.total, theory.corollary2(3.0, smoothness=2.0, rounds=T).total)
 
 
+@pytest.mark.parametrize("sigma", [0.0, 0.2, 3.0])
+@pytest.mark.parametrize("T", [1, 50, 10_000])
+def test_the_best_step_of_the_sharp_form(sigma, T):
+    given = {"smoothness": 2.0, "rounds": T, "noise": sigma}
+    best = theory.sharp_step_size(3.0, **given)
+    at_best = theory.sharp_stationarity_bound(3.0, step_size=best, **given).total
+    other = theory.sharp_stationarity_bound(3.0, step_size=np.linspace(1e-4, 0.5, 20_000), **given)
+    assert at_best == pytest.approx(other.total.min(), rel=1e-3)
+    assert at_best <= other.total.min() * (1 + 1e-12)
+    a = 2.0 * 3.0 / T
+    assert at_best == pytest.approx(2 * a + 2 * np.sqrt(a**2 + 1.5 * sigma**2 * a))
+    of_corollary = theory.sharp_stationarity_bound(3.0, step_size=0.25 / np.sqrt(T), **given)
+    closed = (4 * 2.0 * 3.0 + 1.5 * sigma**2) / (2 * np.sqrt(T) - 1)
+    assert of_corollary.total == pytest.approx(closed)
+
+
 @pytest.mark.parametrize("kind", ["identity", "shared", "weights", "own", "logistic", "custom"])
 @pytest.mark.parametrize("K", [1, 3])
 def test_expectations_are_those_over_all_patterns(kind, K):

@@ -60,6 +60,9 @@ def test_with_normal_x_fedrep_asks_for_what_is_proved():
     t = math.log(7 * T / 0.01)
     together = 900 * 2 * (9 + 2 * t) * largest / (6 * E0**2 * smallest**2)
     close(found / max(64 * (2 + 2 * math.log(6) + 2 * t), together), 1.0, 1e-9)
+    many = lr.SharedRepresentation.random(n=40, d=9, k=2, rng=0)  # too many subsets of 20
+    places = {each.place for each in asked(many, participants=20)}
+    assert "Theorem 1, normal x" not in places
     signs = lr.SharedRepresentation(WHOLE.B, WHOLE.W, design="rademacher")
     assert "Theorem 1, normal x" not in {each.place for each in asked(signs)}
 
@@ -122,6 +125,13 @@ def test_pflmf_asks_for_the_rounds_after_which_its_bounds_are_met(L, gap, share,
         assert naive.pflmf_bound(gap, L, setting.step_size, 1e300, sigma) >= goal * (1 - 1e-9)
     T = row(rows, "Corollary 2", "rounds").asked
     close(naive.pflmf_corollary(gap, L, T, sigma) / goal, 1.0, 1e-9)
+    T = row(rows, "Theorem 1, sharp", "rounds").asked
+    bound = naive.pflmf_sharp(gap, L, setting.step_size, min(T, 1e300), sigma)
+    close(bound / goal, 1.0, 1e-9) if math.isfinite(T) else close(max(goal / bound, 1.0), 1.0, 1e-9)
+    T = row(rows, "Corollary 2, sharp", "rounds").asked
+    steps = np.geomspace(1e-8, 0.999, 10_001) / L
+    least = min(naive.pflmf_sharp(gap, L, eta, T, sigma) for eta in steps)
+    assert goal * (1 - 1e-9) <= least <= goal * 1.01
 
 
 def test_a_step_that_the_theorem_does_not_allow_has_no_rounds():

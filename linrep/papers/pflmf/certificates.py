@@ -43,7 +43,7 @@ def noise(x, p, K):
     return _round(x, p, K), more <= 1
 
 
-@certificate("pflmf.resummed", "the factor of the participants' gradients is not negative")
+@certificate("pflmf.eq16.resummed", "the factor of the participants' gradients is not negative")
 def factor(x, p, K):
     q = p * x
     return [x > 0, x <= 1, p > 0, p <= 1, K >= 1], 1 - q / (2 * K) - q * x / 2 >= 0
@@ -135,6 +135,35 @@ def start(L, root):
     eta = 1 / (2 * L * root)  # root is that of T
     given = [L > 0, root > 1]
     return given, 2 / (eta * root**2 * (1 - 2 * eta * L)) == 4 * L / (root - 1)
+
+
+@certificate(
+    "pflmf.corollary2.sharp",
+    "eta = 1/(2 L sqrt(T)): both terms are (4 L (F^0 - F*) + 3 sigma^2/2)/(2 sqrt(T) - 1)",
+)
+def sharp_start(L, root):
+    x = 1 / (2 * root)  # root is that of T
+    bounds = L / (x * root**2 * (1 - x)) + Q(3, 2) * x / (1 - x)  # of gap = sigma = 1
+    return [L > 0, root >= 1], bounds == (4 * L + Q(3, 2)) / (2 * root - 1)
+
+
+@certificate(
+    "pflmf.corollary2.sharp",
+    "s^2 = 1 + N/G: G/(x (1 - x)) + N x/(1 - x) is at least 2 G (1 + s), for every step",
+)
+def best_step(x, s):
+    # Over G: the difference is (1 - (1 + s) x)^2.
+    return [x > 0, x < 1, s >= 1], 1 + (s**2 - 1) * x**2 >= 2 * (1 + s) * x * (1 - x)
+
+
+@certificate(
+    "pflmf.corollary2.sharp",
+    "L (u + v)^2/2, p = K = 1, eta = 1/(2 L), no noise: the left side is equal to the right one",
+    instance=True,
+)
+def sharp_corollary_attained(L, e, T, *, start=4):
+    # The minimum is reached in the first of T rounds; before it both gradients are L e.
+    return [L > 0, T >= 1], 2 * (L * e) ** 2 / T == start * L * (L * e**2 / 2) / T
 
 
 def _sharp(x, p):

@@ -281,7 +281,8 @@ def _runs(grid, variant, rng):
 
 
 @statement(
-    "pflmf.resummed",
+    "pflmf.eq16.resummed",
+    corrects="pflmf.eq16",
     place="(12) to (16), derived in another way; not stated there",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta \le \tfrac1L:\ "
     r"\frac{1 - \eta L}2 \Delta_U + \frac{p^2}C \Big(1 - \frac q{2K} - \frac{q\eta L}2\Big)"

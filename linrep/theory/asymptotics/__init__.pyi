@@ -3,6 +3,7 @@
 from . import flute as flute
 from . import isotropic as isotropic
 from . import perfedsi as perfedsi
+from . import pflmf as pflmf
 from .learning_curves import Curve as Curve
 from .learning_curves import anil as anil
 from .learning_curves import fedrep as fedrep

@@ -1,4 +1,4 @@
-; pflmf.resummed.factor
+; pflmf.eq16.resummed.factor
 ; the factor of the participants' gradients is not negative
 (set-logic QF_NRA)
 (declare-const x Real)
