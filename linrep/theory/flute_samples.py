@@ -361,8 +361,8 @@ def theorem_5_1(
     constant : float, default 1
         c, positive.
     in_units : bool, default False
-        Without :math:`\log\log(1/\varepsilon)`, which changes with the unit of the models: on samples
-        that are kept, one event serves all rounds.
+        Without :math:`\log\log(1/\varepsilon)`, which changes with the unit of the models: on
+        samples that are kept, one event serves all rounds.
 
     Returns
     -------
