@@ -215,7 +215,9 @@ OWN = {
         "gamma": 1.0, "step": 0.2, "kurtosis": 3.0, "noise": 0.1, "goal": 0.1,
         "settings": FRESH.settings,
     },
-    "theory.asymptotics.flute": {"truth": LOW_RANK, "k": 2, "m": 50, "tolerance": 0.1},
+    "theory.asymptotics.flute": {
+        "truth": LOW_RANK, "k": 2, "m": 50, "tolerance": 0.1, "step_size": 0.1,
+    },
     "theory.asymptotics.perfedsi": {
         "truth": lr.SideInformationCompletion.random(
             n=6, d=4, p=2, k=1, side="isometric", rng=0

@@ -38,6 +38,7 @@ ABOUT = {
     "fedrep.scaling": "fedrep.theorem1",
     "fedrep.rates": "fedrep.theorem1.rate",
     "fedrep.learning_curves": "fedrep.theorem1.rate",
+    "flute.rates": "flute.theorem5.5",
     "flute.sample_size": "flute.theorem5.1",
     "perfedsi.phase": "perfedsi.lower_bound",
     "perfedsi.federated": "perfedsi.theorem3.3",

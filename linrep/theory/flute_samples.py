@@ -342,6 +342,7 @@ def theorem_5_1(
     step_size: float,
     failure: ArrayLike = 0.05,
     constant: float = 1.0,
+    in_units: bool = False,
 ) -> Values:
     r"""Return the samples per client that Theorem 5.1 requires.
 
@@ -352,23 +353,30 @@ def theorem_5_1(
     ----------
     spectrum : Spectrum
     tolerance : array_like
-        The mean error per client wanted, in (0, 1): its iterated logarithm is taken.
+        The mean error per client wanted, positive; in (0, 1) where its iterated logarithm is taken.
     step_size : float
         eta, at most ``step_size_limits(spectrum)["theorem_5_1"]`` in the theorem.
     failure : array_like, default 0.05
         delta.
     constant : float, default 1
         c, positive.
+    in_units : bool, default False
+        Without :math:`\log\log(1/\varepsilon)`, which changes with the unit of the models: on
+        samples that are kept, one event serves all rounds.
 
     Returns
     -------
     float or ndarray
     """
-    epsilon = _tolerance(tolerance)
+    epsilon = check.numbers("tolerance", tolerance, above=0.0)
+    if not in_units and (epsilon >= 1.0).any():
+        raise ValueError(f"tolerance must be less than 1, got {epsilon.max():g}")
     failure = check.numbers("failure", failure, above=0.0, maximum=1.0)
     eta = check.real("step_size", step_size, above=0.0)
     c = check.real("constant", constant, above=0.0)
-    size = spectrum.size - np.log(failure) + np.log(-np.log(epsilon))
+    size = spectrum.size - np.log(failure)
+    if not in_units:
+        size = size + np.log(-np.log(epsilon))
     numerator = (0.5 * spectrum.first) ** 4 * spectrum.k * size
     numerator = numerator * spectrum.noise_scale_of_section5**2
     return c * ratio(numerator, spectrum.n * eta**2 * spectrum.gap**6 * epsilon**2)
@@ -386,7 +394,7 @@ def theorem_5_1_rounds(
     ----------
     spectrum : Spectrum
     tolerance : array_like
-        The mean error per client wanted, in (0, 1).
+        The mean error per client wanted, positive.
     step_size : float
         eta, positive.
     constant : float, default 1
@@ -397,19 +405,12 @@ def theorem_5_1_rounds(
     float or ndarray
         Not rounded; negative where the bound is below the tolerance from the start.
     """
-    epsilon = _tolerance(tolerance)
+    epsilon = check.numbers("tolerance", tolerance, above=0.0)
     eta = check.real("step_size", step_size, above=0.0, below=16.0 / spectrum.gap)
     c = check.real("constant", constant, above=0.0)
     amplitude = c * (0.5 * spectrum.first) ** 2 * np.sqrt(spectrum.k / spectrum.n)
     share = epsilon * eta * spectrum.gap**2 / amplitude
     return np.log(share) / np.log1p(-eta * spectrum.gap / 16.0)
-
-
-def _tolerance(tolerance):
-    tolerance = check.numbers("tolerance", tolerance, above=0.0)
-    if (tolerance >= 1.0).any():
-        raise ValueError(f"tolerance must be less than 1, got {tolerance.max():g}")
-    return tolerance
 
 
 def _unit(spectrum):

@@ -183,6 +183,9 @@ def test_where_something_changes_takes_two_values():
         ("literature.estimators", {"noise": 0.0}, ("noise ", "0")),
         ("flute.sample_size", {"d": (4, 40)}, ("d ", "5", "rank")),
         ("flute.sample_size", {"rank": 21}, ("rank ", "20", "d ")),
+        ("flute.rates", {"d": 9}, ("d ", "10", "9")),
+        ("flute.rates", {"k": (3, 10)}, ("k ", "9", "10")),
+        ("flute.rates", {"step": 1.0}, ("step ", "1")),
     ],
 )
 def test_what_replicates_would_refuse_is_refused_before_they_run(name, sizes, words):

@@ -21,6 +21,10 @@ TINY = {
     "flute.figure1": {"n": 6, "m": (5, 8), "k": (1, 3), "d": 4, "epochs": 12},
     "flute.figure3": {"n": (5, 7), "m": 6, "k": 2, "d": 4, "epochs": 12},
     "flute.figure4": {"m": 5, "n": 6, "d": 4, "k": 2, "epochs": 15},
+    "flute.rates": {
+        "n": (12, 15), "d": 12, "k": (2, 4), "rank": (5, 8), "condition": (1.0, 3.0),
+        "gap": (0.4, 0.6), "step": (0.3, 0.5), "regularizer": (0.1, 2.0), "m": (200, 400),
+    },
     "flute.sample_size": {"n": (8, 12), "d": 8, "k": 1, "rank": (3, 4), "m": (16, 64)},
     "literature.estimators": {
         "m": (5, 20), "n": (10, 200), "d": 40, "k": 3, "condition": 1.0, "noise": 0.5,

@@ -136,6 +136,48 @@ def flute_error(models, k, noise, rng, draws, size=1e-5):
     return total / draws
 
 
+def flute_round(Phi, B, W, step, penalty):
+    """Return (5) and (6) of FLUTE with half losses, infinitely many samples, gamma_1 = 1/4."""
+    new_B, new_W = B.copy(), W.copy()
+    for i, w in enumerate(W):
+        error = B @ w - Phi[:, i]
+        new_B -= step * np.outer(error, w)
+        new_W[i] -= step * B.T @ error
+    imbalance = B.T @ B - W.T @ W  # of |imbalance|^2/8
+    return new_B - penalty / 2 * B @ imbalance, new_W + penalty / 2 * W @ imbalance
+
+
+def flute_local_rate(Phi, k, step, penalty, size=1e-5):
+    """Return the largest factors of directions that move models, and of those that move B'B - W'W.
+
+    Of the round's derivative at the balanced best models of rank k, by central differences.
+    """
+    d, n = Phi.shape
+    left, values, right = np.linalg.svd(Phi)
+    B, W = left[:, :k] * np.sqrt(values[:k]), right[:k].T * np.sqrt(values[:k])
+
+    def parts(move):
+        return move[: d * k].reshape(d, k), move[d * k :].reshape(n, k)
+
+    def after(move):
+        dB, dW = parts(move)
+        moved = flute_round(Phi, B + dB, W + dW, step, penalty)
+        return np.concatenate([part.ravel() for part in moved])
+
+    moves = size * np.eye((d + n) * k)
+    derivative = np.array([(after(move) - after(-move)) / (2 * size) for move in moves]).T
+    factors, directions = np.linalg.eigh((derivative + derivative.T) / 2)
+    models, imbalance = [], []
+    for factor, move in zip(factors, directions.T, strict=True):
+        dB, dW = parts(move)
+        if np.linalg.norm(dB @ W.T + B @ dW.T) > 1e-6:
+            models.append(abs(factor))
+        change = dB.T @ B - dW.T @ W
+        if np.linalg.norm(change + change.T) > 1e-6:
+            imbalance.append(abs(factor))
+    return max(models), max(imbalance)
+
+
 def perfedsi_second_moment(U, V, Z, eta, tau, C, S):
     """Return a round's second moments of the factors' error, by sums over items and clients."""
     d, k = U.shape

@@ -1,4 +1,4 @@
-"""FLUTE on fixed samples and PerFedSI near the truth: against perturbations, loops and runs."""
+"""FLUTE and PerFedSI where they end: against perturbations, loops and runs."""
 
 import numpy as np
 import pytest
@@ -42,6 +42,52 @@ def test_flute_refuses_equal_singular_values():
     truth = lr.LowRankRegression(np.diag([2.0, 1.0]), design="rademacher")
     with pytest.raises(ValueError, match="normal covariates"):
         flute.floor(truth, 1, 50)
+
+
+RATES = [  # n, d, k, step over 1/lambda_1, regularizer's step over it
+    (5, 4, 2, 0.2, 1.1), (4, 6, 2, 0.98, 0.9), (6, 5, 3, 0.2, 0.01), (5, 6, 1, 0.3, 3.2),
+    (5, 3, 3, 0.2, 0.5), (3, 3, 3, 0.1, 2.0),
+]  # fmt: skip
+
+
+def near(n, d, step, share):
+    values = [1.5, 1.1, 0.8, 0.5][: min(n, d)]
+    truth = lr.LowRankRegression.random(n=n, d=d, singular_values=values, rng=0)
+    return truth, {"step_size": step / 1.5, "regularizer_step_size": share * step / 1.5}
+
+
+@pytest.mark.parametrize(("n", "d", "k", "step", "share"), RATES)
+def test_flute_local_rate_is_that_of_the_derivative(n, d, k, step, share):
+    truth, steps = near(n, d, step, share)
+    twin = reference.flute_local_rate(truth.Phi, k, *steps.values())
+    np.testing.assert_allclose(flute.local_rate(truth, k, **steps), twin, rtol=1e-8)
+
+
+@pytest.mark.parametrize(("n", "d", "k", "step", "share"), RATES)
+def test_flute_runs_near_the_best_models(n, d, k, step, share):
+    truth, steps = near(n, d, step, share)
+    best, rng = truth.best(k), np.random.default_rng(1)
+    rate = flute.local_rate(truth, k, **steps)
+    starts = {  # all entries moved; the same models, out of balance
+        "client_error": [M + 1e-3 * rng.standard_normal(M.shape) for M in (best.B, best.W)],
+        "imbalance": [best.B * 1.001, best.W / 1.001],
+    }
+    for (name, start), factor in zip(starts.items(), rate, strict=True):
+        rounds = int(np.ceil(16.0 / -np.log(factor)))
+        run = lr.flute(
+            truth, k=k, batches="population", start=tuple(start), rounds=rounds,
+            measure=lambda B, W: {"imbalance": np.linalg.norm(B.T @ B - W.T @ W)}, **steps,
+        )  # fmt: skip
+        half = rounds // 2
+        found = np.log(run[name][-1] / run[name][half]) / (rounds - half)
+        close(found, np.log(factor), 0.02)
+
+
+def test_flute_local_rate_refuses_equal_singular_values():
+    with pytest.raises(ValueError, match="k = 1 above the next one"):
+        flute.local_rate(low_rank(6, 5, [1.0, 1.0, 0.5]), 1, step_size=0.1)
+    with pytest.raises(ValueError, match="regularizer_step_size"):
+        flute.local_rate(low_rank(6, 5, [1.0]), 1, step_size=0.1, regularizer_step_size=0.0)
 
 
 def completion(**sizes):

@@ -125,6 +125,8 @@ def test_the_unit_of_phi_changes_nothing_but_what_is_printed_wrongly(spectrum, s
             "A17": samples.lemma_A17(spectrum, 0.1 * unit),
             "5.5": samples.theorem_5_5(spectrum, eta, 9),
             "5.1": samples.theorem_5_1(spectrum, 1e-9 * s, step_size=eta),
+            "5.1 in units": samples.theorem_5_1(spectrum, 9.0 * s, step_size=eta, in_units=True),
+            "5.1 rounds": samples.theorem_5_1_rounds(spectrum, 9.0 * s, step_size=eta),
         }
 
     one, two = numbers(spectrum, eta, 1.0), numbers(other, eta / s, s)

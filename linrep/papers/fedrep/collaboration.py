@@ -171,18 +171,19 @@ def _large_both(bits, constant=1000):
 
 
 def _counted(who, power, *, suffices=True, bits=400):
-    """Return samples by counting unknowns, 2^bits, against 1000 times their power, and vice versa.
+    """Return samples by counting unknowns, 2^bits, over 1000 times their power, and vice versa.
 
     A label is one equation: with one sample fewer than unknowns almost every model has others with
     the same labels. Independent samples determine one model: they suffice.
     """
     unknowns, exponent = Fraction(2**bits), bits * Fraction(power)
     where = {"unknowns of a client": f"2^{bits}", "constant": 1000}
-    cases = [(unknowns, 1000 * Fraction(2) ** math.ceil(exponent), where)]
+    cases = [(unknowns / (1000 * Fraction(2) ** math.ceil(exponent)), 1, where)]
     if suffices:
-        cases.append((Fraction(2) ** math.floor(exponent), 1000 * unknowns, where))
-    name = f"{who}, by counting equations"
-    return Cases(cases, name=name, quantity="samples", strength=PROVED)
+        cases.append((Fraction(2) ** math.floor(exponent) / (1000 * unknowns), 1, where))
+    name = f"{who}: the order of its unknowns, by counting equations"
+    quantity = "samples, over 1000 times what is claimed, and the reverse"
+    return Cases(cases, name=name, quantity=quantity, strength=PROVED)
 
 
 single_client.corrected(
@@ -213,18 +214,18 @@ def _fitted(x, y):
     negative_control={"ratio_power": 2.0},
 )
 def theta(budget, rng, *, ratio_power=1.0, log_power=1.0):
-    """Follow the samples that a client spends along d >> n, and along log n for n >> d.
+    """Follow the samples that a client spends along d >> n, and along log n for e^d >> n >> d.
 
     By counting it needs 1/n of the unknowns at least, which is above k d/n.
     """
-    runs, k, d = budget(5, 8, 20), 2, (2000, 8000, 32000)
-    n = budget((100, 400, 1600), (100, 700, 5000), (100, 1000, 10**4, 10**5))
+    runs, k, d, small = budget(5, 12, 40), 2, (2000, 8000, 32000), 12
+    n = budget((300, 1000, 3000), (700, 3000, 12000))  # far above d, far below e^d
     crowd = np.array(n, dtype=float)
     logarithms = np.log(crowd)
-    power = _fitted(logarithms, (4 / crowd) ** ratio_power + logarithms**log_power)
+    power = _fitted(logarithms, (small / crowd) ** ratio_power + logarithms**log_power)
     for name, x, cells, claimed in (
         ("d, n = 20", d, [(20, size) for size in d], ratio_power),
-        ("log n, d = 4", logarithms, [(size, 4) for size in n], power),
+        (f"log n, d = {small}", logarithms, [(size, small) for size in n], power),
     ):
         samples = [_fewest(size, width, k, runs, rng) for size, width in cells]
         yield Exponent(
@@ -238,7 +239,7 @@ def theta(budget, rng, *, ratio_power=1.0, log_power=1.0):
     yield Fact("factor of a round with infinitely many clients, m = k + 1", factor)
     for size, sample in ((n[0], samples[0]), (n[-1], samples[-1])):
         middle = float(np.median(sample))
-        yield Fact("samples per client", middle, setting={"d": 4, "n": size})
+        yield Fact("samples per client", middle, setting={"d": small, "n": size})
 
 
 theta.corrected(

@@ -32,7 +32,7 @@ _PROOF = 1600.0  # c' of the proof: 400, and 4 for lambda*_1^2 in place of lambd
 def _population_run(truth, k, alpha, rng, longer=1.0):
     """Run FLUTE with N = oo for the rounds asked for; return the error over epsilon, and more."""
     spectrum = Spectrum.of(truth, k)
-    eta, tolerance = _data.largest_step(spectrum), min(0.01 * spectrum.first, 0.5)
+    eta, tolerance = _data.largest_step(spectrum), 0.01 * spectrum.first
     t = flute_samples.theorem_5_1_rounds(spectrum, tolerance, step_size=eta, constant=_PROOF)
     rounds = int(np.ceil(longer * t))
     trace = lr.flute(
@@ -86,14 +86,16 @@ def _start(budget, rng, unit) -> Cases:
     )
 
 
-def _on_samples(budget, rng, noise) -> Frequency:
+def _on_samples(budget, rng, noise, unit) -> Frequency:
     """Run FLUTE on the samples that the theorem asks for at c = 1, from the start on."""
     n, d, runs, missed = 8, 8, budget(60, 100), 0
     for _ in range(runs):
         truth = _data.truth_of(_VALUES, n, d, rng, noise=noise)
         spectrum = Spectrum.of(truth, _RANK)
         eta, tolerance = _data.largest_step(spectrum), 0.05
-        m = flute_samples.theorem_5_1(spectrum, tolerance, step_size=eta, failure=FAILURE)
+        m = flute_samples.theorem_5_1(
+            spectrum, tolerance, step_size=eta, failure=FAILURE, in_units=unit
+        )
         t = flute_samples.theorem_5_1_rounds(spectrum, tolerance, step_size=eta, constant=_PROOF)
         trace = lr.flute(
             _data.compressed(truth, int(np.ceil(m)), rng),
@@ -125,7 +127,7 @@ _LINES: dict[str, tuple[float, ...]] = {
 }
 
 
-def _constants(budget, rng, clients) -> pd.DataFrame:
+def _constants(budget, rng, clients, unit) -> pd.DataFrame:
     """Return a row per draw: N over what the theorem asks for the error kept, at c = 1."""
     centre = {"m": 1e5, "n": 16, "d": 16, "k": 2, "relative": 1.25}
 
@@ -137,6 +139,7 @@ def _constants(budget, rng, clients) -> pd.DataFrame:
             _data.floor(truth, spectrum.k, m, rng),
             step_size=_data.largest_step(spectrum),
             failure=FAILURE,
+            in_units=unit,
         )
         return m * (truth.n / 16.0) ** (clients - 1.0) / asked
 
@@ -175,27 +178,34 @@ def _floor_along(variable, sizes, power, exact, noise, budget, rng) -> Exponent:
     )
 
 
-_SAMPLES = (
-    r"\eta \le \frac{\Delta^2}{228\lambda_1^3},\ N \ge c\frac{\lambda_1^4 k(\bar d +"
-    r" \log\frac1\delta + \log\log\frac1\varepsilon)(\sqrt{k\lambda_1^2 + E} + \sqrt k\sigma)^2}"
-    r"{M\eta^2\Delta^6\varepsilon^2},\ t \ge \frac{\log(\varepsilon\sqrt M\eta\Delta^2/"
-    r"c'\lambda_1^2\sqrt k)}{\log(1 - \eta\Delta/16)} \Rightarrow"
-    r" \tfrac1M\sum_i\|B^t w_i^t - B^* w_i^*\| \le \varepsilon,\ 1 - \delta"
+_STEP = r"\eta \le \frac{\Delta^2}{228\lambda_1^3},\ "
+_ASKED = (
+    r"%s)(\sqrt{k\lambda_1^2 + E} + \sqrt k\sigma)^2}{M\eta^2\Delta^6\varepsilon^2},\ t \ge"
+    r" \frac{\log(\varepsilon\sqrt M\eta\Delta^2/c'\lambda_1^2\sqrt k)}{\log(1 - \eta\Delta/16)}"
+    r" \Rightarrow \Pr\Big[\tfrac1M\sum_i\|B^t w_i^t - B^* w_i^*\| \le \varepsilon\Big] \ge"
 )
 
 
 @statement(
     "flute.theorem5.1",
     place="Theorem 5.1",
-    latex=r"\gamma_1 = \tfrac14,\ \gamma_2 = \tfrac18,\ 0 < \alpha \le \tfrac1{10d},\ " + _SAMPLES,
-    plain="From starts with alpha <= 1/(10 d), N of order max(d, M)/(M epsilon^2) is enough.",
+    latex=r"\gamma_1 = \tfrac14,\ \gamma_2 = \tfrac18,\ 0 < \alpha \le \tfrac1{10d},\ "
+    + _STEP
+    + r"\forall\varepsilon > 0\ \exists c, c' > 0:\ N \ge c\frac{\lambda_1^4 k(\bar d +"
+    + _ASKED % r" \log\frac1\delta + \log\log\frac1\varepsilon"
+    + r" 1 - \delta",
+    plain="For any epsilon there are c and c' with which, from starts with alpha <= 1/(10 d), N of "
+    "order max(d, M)/(M epsilon^2) is enough.",
     hypotheses=ASSUMPTIONS,
     negative_control={"clients": 2.5},
 )
 def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
     """Check the start and the rounds at N = oo, and the samples by the error that is kept.
 
-    In several units of Phi (unit: alpha in them); clients is the power of M.
+    The sentence has "for any epsilon > 0 ... there exists positive constants c and c'"; taken to be
+    free of epsilon, N, M, d, k, Phi and sigma, else it would say nothing. It fails for all of them.
+    In several units of Phi (unit: alpha in them, and no log log(1/epsilon), which has none);
+    clients is the power of M.
     """
     if not unit:
         yield Cases(
@@ -206,9 +216,9 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
         )
     yield _start(budget, rng, unit)
     for noise in (0.0, 1.0):
-        yield _on_samples(budget, rng, noise)
+        yield _on_samples(budget, rng, noise, unit)
     yield Constant(
-        _constants(budget, rng, clients),
+        _constants(budget, rng, clients, unit),
         _VARIABLES,
         by=("noise",),
         rng=rng,
@@ -225,10 +235,14 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
 
 theorem_5_1.corrected(
     "flute.theorem5.1.corrected",
-    latex=r"\delta = \tfrac15,\ 0 < \alpha \le \frac{\sqrt{\lambda_1}}{10\bar d},\ "
-    r"c' = c'(\alpha/\sqrt{\lambda_1}),\ " + _SAMPLES,
-    plain="From starts with alpha <= sqrt(lambda_1)/(10 max(d, M)), N of order max(d, M)/(M eps^2) "
-    "is enough with probability 4/5.",
+    latex=_STEP
+    + r"\exists c\ \forall\rho \le \frac1{10\bar d}\ \exists c'\ \forall\varepsilon > 0:"
+    r"\ \alpha = \rho\sqrt{\lambda_1},\ N \ge c\frac{\lambda_1^4 k(\bar d +"
+    + _ASKED % r" \log 5"
+    + r" \tfrac45",
+    plain="With c free of epsilon and the unit of Phi, c' of epsilon: from starts with alpha <= "
+    "sqrt(lambda_1)/(10 max(d, M)), N of order max(d, M)/(M epsilon^2) is enough with probability "
+    "4/5.",
     hypotheses=(*DRAWN, SMALL_START),
     constants={"unit": True},
     negative_control={"clients": 2.5},

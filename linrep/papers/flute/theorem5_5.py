@@ -166,7 +166,7 @@ def _with_samples(budget, rng, restated, noise):
         violations,
         runs,
         FAILURE,
-        name=f"bound on runs, c_1 = c_2 = 1, noise {noise:g}",
+        name=f"error above (8) on the samples asked for, c_1 = c_2 = 1, noise {noise:g}",
         setting={"singular values": list(values), "k": k, "n": n, "d": d, "noise": noise},
     )
 
@@ -201,7 +201,7 @@ def _on_samples(budget, rng, restated):
     if not restated:
         yield Cases(
             [(*large_start.sides(), large_start.INSTANCE)],
-            name="any start: d = M = 2, k = 1, Phi = diag(1, 1/2)/10^6, N and T to infinity",
+            name="any start: (8) at d = M = 2, k = 1, Phi = diag(1, 1/2)/10^6, N and T to infinity",
             quantity="probability claimed",
             predicted_is=UPPER,
         )
@@ -227,9 +227,11 @@ _RATE = (
 @statement(
     "flute.theorem5.5",
     place="Theorem 5.5",
-    latex=r"N \ge c_1\frac{(d + \log\frac1\delta + \log T)(\sqrt{k\lambda_1^2 + E} +"
+    latex=r"\forall T > T_{\mathcal R}\ \exists c_1, c_2 > 0:\ N \ge c_1\frac{(d +"
+    r" \log\frac1\delta + \log T)(\sqrt{k\lambda_1^2 + E} +"
     r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
-    plain="With enough samples the error shrinks by 1 - eta Delta/16 per round.",
+    plain="From any start, with N of the order of d samples, the error shrinks by 1 - eta Delta/16 "
+    "per round.",
     hypotheses=DRAWN,
     negative_control={"rate": 0.55},
     expected=MISPRINT,

@@ -1,7 +1,8 @@
-r"""FLUTE on fixed samples: the error of the rank-k minimizer of the empirical risk.
+r"""FLUTE at its limit point: the error left by fixed samples, and the factor per round near it.
 
-Its error is that of the truncated singular value decomposition of a perturbed :math:`\Phi`, to
-first order in :math:`1/\sqrt m`. docs/learning-curves.md has the derivation.
+On m samples the limit point is the rank-k minimizer of the empirical risk. Its error is that of the
+truncated singular value decomposition of a perturbed :math:`\Phi`, to first order in
+:math:`1/\sqrt m`. docs/learning-curves.md has the derivations.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.low_rank import LowRankRegression
+from linrep.theory.flute import Spectrum
 
 Values = NDArray[np.float64]
 _GAP = 1e-8  # between singular values, relative: below, they count as equal
@@ -82,6 +84,66 @@ def sufficient_samples(truth: LowRankRegression, k: int, tolerance: float) -> fl
     k = check.integer("k", k, minimum=1)
     tolerance = check.real("tolerance", tolerance, above=0.0)
     return float((_expected_norms(truth, k).mean() / tolerance) ** 2)
+
+
+class LocalRate(NamedTuple):
+    """Factors per round near the best models of rank k.
+
+    Attributes
+    ----------
+    models : float
+        Of the clients' distance from their models there.
+    imbalance : float
+        Of the norm of B'B - W'W.
+    """
+
+    models: float
+    imbalance: float
+
+
+def local_rate(
+    truth: LowRankRegression,
+    k: int,
+    *,
+    step_size: float,
+    regularizer_step_size: float | None = None,
+) -> LocalRate:
+    r"""Return the factors by which rounds on infinitely many samples shrink small errors.
+
+    Parameters
+    ----------
+    truth : LowRankRegression
+        Its singular values k and k + 1 must differ.
+    k : int
+        Rank of the representation.
+    step_size : float
+        :math:`\eta_l`, of half losses that are summed.
+    regularizer_step_size : float, optional
+        :math:`\eta_r`, with :math:`\gamma_1 = 2\gamma_2 = 1/4`; by default `step_size`.
+
+    Returns
+    -------
+    LocalRate
+        Rounds contract if and only if both are below 1.
+
+    Notes
+    -----
+    The larger one of :math:`1-\eta_l\Delta/2` and :math:`|1-2\eta_l\lambda_1|` for the models,
+    of :math:`|1-2\eta_r\lambda_k|` and :math:`|1-2\eta_r\lambda_1|` for the imbalance: equations
+    (5), with half losses, and (6) of FLUTE, linearized. Theorem 5.5 has :math:`1-\eta\Delta/16`.
+    Errors of the models that imbalance leaves are of second order in it and in :math:`\eta_r`.
+    """
+    check.instance("truth", truth, LowRankRegression)
+    spectrum = Spectrum.of(truth, k)
+    step = check.real("step_size", step_size, above=0.0)
+    penalty = step if regularizer_step_size is None else regularizer_step_size
+    penalty = check.real("regularizer_step_size", penalty, above=0.0)
+    if spectrum.gap <= _GAP * spectrum.first:
+        raise ValueError(f"truth must have singular value k = {k} above the next one")
+    return LocalRate(
+        max(1.0 - 0.5 * step * spectrum.gap, abs(1.0 - step * spectrum.first)),
+        max(abs(1.0 - penalty * spectrum.last), abs(1.0 - penalty * spectrum.first)),
+    )
 
 
 def _expected_norms(truth, k):

@@ -1,3 +1,45 @@
 """Statements of `linrep.papers.flute.theorem5_1`."""
 
+import numpy as np
+import pytest
+
+import linrep as lr
+from linrep.papers.flute import _data
+from linrep.theory import flute, flute_samples
 from tests.papers.support import *  # noqa: F403
+
+
+def in_unit(s):
+    """Return what the corrected theorem asks for, and a run from its start, lengths over s.
+
+    s is a power of 4, so that products with s and its root are exact.
+    """
+    values = s * np.array([1.0, 0.9, 0.3])
+    truth = lr.LowRankRegression.random(n=5, d=4, singular_values=values, noise=0.1 * s, rng=0)
+    spectrum = flute.Spectrum.of(truth, 2)
+    alpha, eta, epsilon = _data.largest_start(spectrum), _data.largest_step(spectrum), 0.5 * s
+    m = flute_samples.theorem_5_1(spectrum, epsilon, step_size=eta, failure=0.2, in_units=True)
+    T = flute_samples.theorem_5_1_rounds(spectrum, epsilon, step_size=eta)
+    again = flute_samples.theorem_5_5(spectrum, eta, T, failure=0.2, restated=True, k_inside=True)
+    bound = flute.error_bound(spectrum, eta, T, restated=True)
+    run = lr.flute(
+        _data.compressed(truth, 1000, np.random.default_rng(1)), k=2, step_size=eta, scale=alpha,
+        rounds=3000, record=1000, rng=2,
+    )  # fmt: skip
+    return m, T, again, alpha / s**0.5, eta * s, bound / s, run["client_error"] / s
+
+
+@pytest.mark.parametrize("s", [4.0**-10, 4.0**10])
+def test_the_corrected_theorems_are_the_same_in_other_units(s):
+    for here, there in zip(in_unit(1.0), in_unit(s), strict=True):
+        np.testing.assert_allclose(here, there, rtol=1e-9)
+
+
+def test_the_printed_theorem_is_not():
+    """Its start has no unit, and its number of samples none for errors of 1 or more."""
+    small = lr.LowRankRegression.random(n=9, d=9, singular_values=[1e-6, 5e-7], rng=0)
+    run = {"k": 1, "batches": "population", "step_size": "theorem", "rounds": 9000, "rng": 1}
+    ends = [lr.flute(small, scale=alpha, **run).stop_reason for alpha in (1 / 90, 1e-3 / 90)]
+    assert ends[0] == "diverged" != ends[1]
+    with pytest.raises(ValueError, match="less than 1"):
+        flute_samples.theorem_5_1(flute.Spectrum([9.0, 1.0], 2, 2, 1), 1.0, step_size=1e-3)
