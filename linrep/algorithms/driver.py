@@ -33,6 +33,7 @@ MANY = 2**16
 # Settings that say where a run begins and ends, or how its step was found, and not how it goes.
 _MAY_DIFFER = {
     "rounds", "start", "scale", "tolerance", "problem", "step_size_rule", "prescribed_step_size",
+    "factored",
 }  # fmt: skip
 
 _REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}

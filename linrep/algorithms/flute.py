@@ -161,8 +161,9 @@ def flute(
     Notes
     -----
     FLUTE, Algorithm 1, equations (4) to (6). With the defaults, a round is equation (13) exactly,
-    see the documentation on FLUTE. Cost per round O(n m d), at most O(n d^2) for fixed batches;
-    O((n + d) k^2) for the population.
+    see the documentation on FLUTE. Cost per round O(n m d), O((n + d) k^2) for the population. For
+    fixed batches it is O(n d^2) where so many rounds are asked for that it pays to compute second
+    moments of the samples before: setting ``factored``.
 
     Examples
     --------
@@ -204,7 +205,8 @@ def flute(
         largest = check.integer("m", m, minimum=1) if data is None else int(data.m.max())
         ahead = min(options.rounds, ROUNDS_PER_CALL)
         schedule = Schedule(participation_rng, n, participants, ahead)
-        draws = Draws(source(truth, data, largest), schedule, data_rng, largest)
+        read = options.rounds * participants / n
+        draws = Draws(source(truth, data, largest, read), schedule, data_rng, largest)
     sizes = options.step_sizes(best)
     noted: tuple[str | float, str | float]
     if options.step_size is None:
@@ -248,6 +250,7 @@ def flute(
             "loss": loss,
             "aggregate": aggregate,
             "tolerance": options.tolerance,
+            "factored": None not in (draws, data) and draws.source.X is not data.X,
         },
         watch=watch,
         sent=sent,
