@@ -250,7 +250,7 @@ def flute(
             "loss": loss,
             "aggregate": aggregate,
             "tolerance": options.tolerance,
-            "factored": None not in (draws, data) and draws.source.X is not data.X,
+            "factored": bool(draws and data) and draws.source.X is not data.X,
         },
         watch=watch,
         sent=sent,

@@ -327,7 +327,7 @@ def _sufficient(rows, packed):
     rests = np.mean((np.einsum("ijc,ic->ij", X, centres) - y) ** 2, axis=1) / 2.0
     upper = np.triu_indices(d)
     S = np.empty((n, upper[0].size) if packed else (n, d, d))
-    for i in range(n):
-        moments = X[i].T @ X[i] / (d + 1)
+    for i, factor in enumerate(X):
+        moments = factor.T @ factor / (d + 1)
         S[i] = moments[upper] if packed else moments
     return S, centres, rests
