@@ -200,13 +200,14 @@ def flute(
             raise ValueError("scale must not be given with a start of one's own")
         B, W = read_pair(start, "'random'", B=(d, k), W=(n, k))
     best = None if truth is None else truth.best(k)
-    draws = None
+    draws, factored = None, False
     if batches != "population":
         largest = check.integer("m", m, minimum=1) if data is None else int(data.m.max())
         ahead = min(options.rounds, ROUNDS_PER_CALL)
         schedule = Schedule(participation_rng, n, participants, ahead)
         read = options.rounds * participants / n
         draws = Draws(source(truth, data, largest, read), schedule, data_rng, largest)
+        factored = data is not None and draws.source.X is not data.X
     sizes = options.step_sizes(best)
     noted: tuple[str | float, str | float]
     if options.step_size is None:
@@ -250,7 +251,7 @@ def flute(
             "loss": loss,
             "aggregate": aggregate,
             "tolerance": options.tolerance,
-            "factored": bool(draws and data) and draws.source.X is not data.X,
+            "factored": factored,
         },
         watch=watch,
         sent=sent,

@@ -322,8 +322,8 @@ def _sufficient(rows, packed):
     regular = pivots.min(axis=1) > _PIVOTS * pivots.max(axis=1)
     centres = np.empty((n, d))
     centres[regular] = np.linalg.solve(X[regular, :d], y[regular, :d, None])[..., 0]
-    for i in np.flatnonzero(~regular):
-        centres[i] = np.linalg.lstsq(X[i], y[i], RANK_TOLERANCE)[0]
+    for lacking in np.flatnonzero(~regular):
+        centres[lacking] = np.linalg.lstsq(X[lacking], y[lacking], RANK_TOLERANCE)[0]
     rests = np.mean((np.einsum("ijc,ic->ij", X, centres) - y) ** 2, axis=1) / 2.0
     upper = np.triu_indices(d)
     S = np.empty((n, upper[0].size) if packed else (n, d, d))
