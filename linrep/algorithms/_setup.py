@@ -90,12 +90,14 @@ class Setup:
     def compressed(self, rounds: int, work: float, *, in_halves: bool = False) -> Setup:
         """Return the same on factors of the samples, where rounds of so much work a sample pay it.
 
-        Where samples are drawn in every round, there is nothing to be factored.
+        The rounds are those of one long run, if this one goes on from another. Where samples are
+        drawn in every round, there is nothing to be factored.
         """
         if self.data is None:
             return self
         factored = compressed_halves if in_halves else compressed
-        data = factored(self.data, rounds * work * self.participants / self.n)
+        share = self.participants / self.n
+        data = factored(self.data, self.begun.in_all(rounds) * share * work)
         return replace(self, data=data, largest=int(data.m.max()))
 
     def floats(self, recorded, per_client):

@@ -106,6 +106,10 @@ class Beginning:
     rngs: tuple[np.random.Generator, ...] = ()
     before: Trace | None = None
 
+    def in_all(self, rounds: int) -> int:
+        """Return how many rounds the one long run has that ends after so many more."""
+        return rounds + (0 if self.before is None else self.before.rounds)
+
 
 @dataclass(frozen=True)
 class Checkpoint:

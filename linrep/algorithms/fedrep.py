@@ -78,7 +78,7 @@ def fedrep(
         without a truth, whose covariates need not be Gaussian, for d up to 256. A number is a
         distance from B*, all angles equal. Unless batches are fixed, all but "random" draw a batch
         of their own. With the trace of another run, that run is continued: with the same settings,
-        the rounds are those of one long run.
+        the rounds are those of one long run (to rounding, if that run has another ``factored``).
     participation : float, default 1
         Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
         the nearest whole number.

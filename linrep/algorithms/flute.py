@@ -205,7 +205,7 @@ def flute(
         largest = check.integer("m", m, minimum=1) if data is None else int(data.m.max())
         ahead = min(options.rounds, ROUNDS_PER_CALL)
         schedule = Schedule(participation_rng, n, participants, ahead)
-        read = options.rounds * participants / n
+        read = begun.in_all(options.rounds) * participants / n
         draws = Draws(source(truth, data, largest, read), schedule, data_rng, largest)
         factored = data is not None and draws.source.X is not data.X
     sizes = options.step_sizes(best)

@@ -202,7 +202,7 @@ def pflmf(
     losses = objectives
     if options.batch is None:
         asked = 1.0 if options.everyone else options.share(n)
-        losses = compressed_losses(objectives, options.rounds * asked * d * (k + 1.0))
+        losses = compressed_losses(objectives, begun.in_all(options.rounds) * asked * d * (k + 1.0))
     steps, rule = make_rounds(options, losses, U, V, noise_rng)
     draws = _Draws(options, (n, d, k), participation_rng, noise_rng)
     method = _PFLMF(objectives, steps, draws, options)

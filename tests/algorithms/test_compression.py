@@ -158,6 +158,21 @@ def test_a_round_on_factors_is_the_papers(factored):
     close(trace.state["W"], W, 1e-12)
 
 
+@pytest.mark.parametrize("method", [lr.fedrep, lr.flute, lr.pflmf, lr.fedavg])
+def test_a_run_that_goes_on_is_factored_as_one_long_run(method):
+    data = lr.SharedRepresentation.random(n=5, d=4, k=2, noise=0.1, rng=0).draw(400, rng=1)
+    settings = {"k": 2, "step_size": 0.05}
+    first = method(data, rounds=300, rng=0, **settings)
+    second = method(data, rounds=3, start=first, **settings)
+    whole = method(data, rounds=303, rng=0, **settings)
+    alone = method(data, rounds=3, rng=0, **settings)
+    assert [each.settings["factored"] for each in (first, second, whole, alone)] == [True] * 3 + [
+        False
+    ]
+    for part, values in whole.state.items():
+        np.testing.assert_array_equal(second.state[part], values)
+
+
 def test_single_precision_is_of_the_samples():
     data = lr.SharedRepresentation.random(n=2, d=3, k=1, rng=0).draw(2_000, rng=1)
     runs = [lr.fedrep(data, rounds=2_000, storage=each) for each in ("float64", "float32")]
