@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep._lib import validation as check
+from linrep.algorithms._compression import compressed, compressed_halves
 from linrep.algorithms._whitening import Whitening, whitening
 from linrep.algorithms.driver import Beginning, begin
 from linrep.algorithms.starts import (
@@ -85,6 +86,19 @@ class Setup:
         inside = replace(self, data=Z, d=Z.d, B=coordinates.back @ self.B, W=self.W.copy())
         inside.orthonormalize()
         return inside, coordinates
+
+    def compressed(self, rounds: int, work: float, *, in_halves: bool = False) -> Setup:
+        """Return the same on factors of the samples, where rounds of so much work a sample pay it.
+
+        The rounds are those of one long run, if this one goes on from another. Where samples are
+        drawn in every round, there is nothing to be factored.
+        """
+        if self.data is None:
+            return self
+        factored = compressed_halves if in_halves else compressed
+        share = self.participants / self.n
+        data = factored(self.data, self.begun.in_all(rounds) * share * work)
+        return replace(self, data=data, largest=int(data.m.max()))
 
     def floats(self, recorded, per_client):
         """Return the numbers sent up and down until these rounds, per_client each way and round."""

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import LinearOperator, lsqr
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep.algorithms._compression import compressed
 from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import start_name
 from linrep.algorithms.driver import run_rounds
@@ -99,13 +100,15 @@ def alternating_least_squares(
         B = moments_start(data, k) if start == "moments" else random_start(n, d, k, rng)[0]
     else:
         B = check.array("start", start, (d, k))
-    system = _System(data, penalties)
+    rows = compressed(data, 4.0 * d * k * rounds)
+    penalties = penalties * rows.m / data.m
+    system = _System(rows, penalties)
     truth = data.truth
     known = truth if isinstance(truth, SharedRepresentation) and truth.k == k else None
 
     def fitted(B, before):
         B = np.ascontiguousarray(np.linalg.qr(B)[0])
-        W = fit_heads(data, B, ridge=penalties)
+        W = fit_heads(rows, B, ridge=penalties)
         loss, objective = system.values(B, W)
         return {"B": B, "W": W, "loss": loss, "objective": objective, "before": before}
 
@@ -134,7 +137,7 @@ def alternating_least_squares(
         final=lambda state: {"B": state["B"], "W": state["W"]},
         settings={
             "problem": repr(data), "k": k, "ridge": ridge, "rounds": rounds,
-            "tolerance": tolerance, "start": start_name(start),
+            "tolerance": tolerance, "start": start_name(start), "factored": rows is not data,
         },
         problem=data,
     )  # fmt: skip

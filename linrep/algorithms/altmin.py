@@ -287,7 +287,7 @@ def _run(data, options: _Options, *, k, start, record, rng) -> Trace:
             "problem": repr(data), "k": k, "rounds": options.rounds, "batches": "fixed",
             "start": start if spectral else setup.start, "participants": setup.participants,
             "multiplier": options.constant, "step_size": step.size, "step_size_rule": step.rule,
-            **particular, "tolerance": options.tolerance,
+            **particular, "tolerance": options.tolerance, "factored": method.factored,
         },
         watch=watch,
         sent=sent,

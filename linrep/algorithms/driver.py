@@ -33,6 +33,7 @@ MANY = 2**16
 # Settings that say where a run begins and ends, or how its step was found, and not how it goes.
 _MAY_DIFFER = {
     "rounds", "start", "scale", "tolerance", "problem", "step_size_rule", "prescribed_step_size",
+    "factored",
 }  # fmt: skip
 
 _REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
@@ -104,6 +105,10 @@ class Beginning:
     problem: Any = None
     rngs: tuple[np.random.Generator, ...] = ()
     before: Trace | None = None
+
+    def in_all(self, rounds: int) -> int:
+        """Return how many rounds the one long run has that ends after so many more."""
+        return rounds + (0 if self.before is None else self.before.rounds)
 
 
 @dataclass(frozen=True)

@@ -78,7 +78,7 @@ def fedrep(
         without a truth, whose covariates need not be Gaussian, for d up to 256. A number is a
         distance from B*, all angles equal. Unless batches are fixed, all but "random" draw a batch
         of their own. With the trace of another run, that run is continued: with the same settings,
-        the rounds are those of one long run.
+        the rounds are those of one long run (to rounding, if that run has another ``factored``).
     participation : float, default 1
         Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
         the nearest whole number.
@@ -147,7 +147,9 @@ def fedrep(
     Notes
     -----
     FedRep, Algorithm 2; GD-GD and 10GD-GD, Section 5.1; conventions of the published notebook,
-    see the documentation on conventions. Cost per round O(rn m d k).
+    see the documentation on conventions. Cost per round O(rn m d k). Stored samples of clients with
+    more than d + 1 are read by the triangular factor of [X y], d + 1 rows of the same losses and
+    gradients, if the rounds asked for save more than the factorization costs: setting ``factored``.
 
     The adaptive step goes along :math:`G H^{-1}`, with G the mean gradient and :math:`H =
     \frac1n\sum_i \lambda_i w_i w_i^\top`, :math:`\lambda_i` the largest eigenvalue of
@@ -206,6 +208,7 @@ def fedrep(
             "tolerance": tolerance,
             "storage": storage,
             "coordinates": "whitened" if step.whitened else "given",
+            "factored": isinstance(method, Sampled) and method.factored,
         },
         watch=watch,
         sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),

@@ -99,6 +99,12 @@ class Sampled(Method):
         if step.whitened:
             setup, self._map = setup.whitened()
         n, d, k = setup.n, setup.d, setup.k
+        given = setup.data
+        if options.storage == "float64":
+            work = d * (k + 1.0)
+            setup = setup.compressed(options.rounds, work, in_halves=options.in_halves)
+        #: Whether stored samples are read by their triangular factors.
+        self.factored = setup.data is not given
         known = setup.truth
         truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
         if setup.data is None:

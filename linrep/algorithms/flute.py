@@ -161,8 +161,9 @@ def flute(
     Notes
     -----
     FLUTE, Algorithm 1, equations (4) to (6). With the defaults, a round is equation (13) exactly,
-    see the documentation on FLUTE. Cost per round O(n m d), at most O(n d^2) for fixed batches;
-    O((n + d) k^2) for the population.
+    see the documentation on FLUTE. Cost per round O(n m d), O((n + d) k^2) for the population. For
+    fixed batches it is O(n d^2) where so many rounds are asked for that it pays to compute second
+    moments of the samples before: setting ``factored``.
 
     Examples
     --------
@@ -199,12 +200,14 @@ def flute(
             raise ValueError("scale must not be given with a start of one's own")
         B, W = read_pair(start, "'random'", B=(d, k), W=(n, k))
     best = None if truth is None else truth.best(k)
-    draws = None
+    draws, factored = None, False
     if batches != "population":
         largest = check.integer("m", m, minimum=1) if data is None else int(data.m.max())
         ahead = min(options.rounds, ROUNDS_PER_CALL)
         schedule = Schedule(participation_rng, n, participants, ahead)
-        draws = Draws(source(truth, data, largest), schedule, data_rng, largest)
+        read = begun.in_all(options.rounds) * participants / n
+        draws = Draws(source(truth, data, largest, read), schedule, data_rng, largest)
+        factored = data is not None and draws.source.X is not data.X
     sizes = options.step_sizes(best)
     noted: tuple[str | float, str | float]
     if options.step_size is None:
@@ -248,6 +251,7 @@ def flute(
             "loss": loss,
             "aggregate": aggregate,
             "tolerance": options.tolerance,
+            "factored": factored,
         },
         watch=watch,
         sent=sent,

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep._lib import memory
+from linrep.algorithms._compression import compressed
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms.curvature import Smoothness
 from linrep.algorithms.descent import Descent
@@ -20,6 +21,7 @@ ROUNDS_PER_CALL = 4096
 # Dimension from which on second moments are kept as triangles: below, where a client's are in cache
 # anyway, the whole matrix is the faster one.
 PACKED_FROM = 100
+_PIVOTS = 1e-7  # smallest over largest above which a triangular system is solved as it is
 
 
 class Draws(NamedTuple):
@@ -270,8 +272,12 @@ def _coordinates(basis, start):
     return np.hstack([basis, outside]), np.vstack([inside + again, factor]).T.copy()
 
 
-def source(truth, data, m):
-    """Return where the kernel's gradients come from."""
+def source(truth, data, m, rounds=0):
+    """Return where the kernel's gradients come from.
+
+    Stored samples are read in so many rounds: where that pays for factoring them, and every client
+    has more of them than dimensions, the gradients are of second moments.
+    """
     nothing = kernel.Source(
         kind=kernel.STORED,
         design=0,
@@ -296,27 +302,32 @@ def source(truth, data, m):
             y=np.empty(m),
             centres=truth.theta,
         )
-    if data.m.min() > data.d:  # the second moments are smaller than the samples
-        kind, field = (kernel.GRAM, "S") if data.d < PACKED_FROM else (kernel.PACKED, "triangles")
-        moments, centres, rests = _sufficient(data, packed=kind == kernel.PACKED)
-        known = {field: moments, "centres": centres, "rests": rests}
-        return nothing._replace(kind=kind, **known)
-    return nothing._replace(kind=kernel.STORED, X=data.X, y=data.y, offsets=data.offsets)
+    rows = compressed(data, 2.0 * data.d * rounds)
+    if rows is data or data.m.min() <= data.d:
+        return nothing._replace(kind=kernel.STORED, X=rows.X, y=rows.y, offsets=rows.offsets)
+    kind, field = (kernel.GRAM, "S") if data.d < PACKED_FROM else (kernel.PACKED, "triangles")
+    moments, centres, rests = _sufficient(rows, packed=kind == kernel.PACKED)
+    return nothing._replace(kind=kind, **{field: moments, "centres": centres, "rests": rests})
 
 
-def _sufficient(data, packed):
+def _sufficient(rows, packed):
     """Return each client's X'X/m, a least-squares model, and what that leaves of its loss.
 
-    Packed, of X'X/m the upper triangle, row after row.
+    Of clients with d + 1 rows each, all but the last of X triangular. Packed, of X'X/m the upper
+    triangle, row after row.
     """
-    n, d = data.n, data.d
-    S = np.empty((n, d * (d + 1) // 2) if packed else (n, d, d))
-    centres, rests = np.empty((n, d)), np.empty(n)
+    n, d = rows.n, rows.d
+    X, y = rows.X.reshape(n, d + 1, d), rows.y.reshape(n, d + 1)
+    pivots = np.abs(np.diagonal(X, axis1=1, axis2=2))
+    regular = pivots.min(axis=1) > _PIVOTS * pivots.max(axis=1)
+    centres = np.empty((n, d))
+    centres[regular] = np.linalg.solve(X[regular, :d], y[regular, :d, None])[..., 0]
+    for lacking in np.flatnonzero(~regular):
+        centres[lacking] = np.linalg.lstsq(X[lacking], y[lacking], RANK_TOLERANCE)[0]
+    rests = np.mean((np.einsum("ijc,ic->ij", X, centres) - y) ** 2, axis=1) / 2.0
     upper = np.triu_indices(d)
-    for i in range(n):
-        X, y = data.client(i)
-        moments = X.T @ X / len(y)
+    S = np.empty((n, upper[0].size) if packed else (n, d, d))
+    for i, factor in enumerate(X):
+        moments = factor.T @ factor / (d + 1)
         S[i] = moments[upper] if packed else moments
-        centres[i] = np.linalg.lstsq(X, y, RANK_TOLERANCE)[0]
-        rests[i] = np.mean((X @ centres[i] - y) ** 2) / 2.0
     return S, centres, rests

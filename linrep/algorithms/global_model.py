@@ -113,6 +113,8 @@ def fedavg(
     )
     if step_size is None and isinstance(start, str):
         _balance(setup)
+    given = setup.data
+    setup = setup.compressed(options.rounds, 2.0 * setup.d * options.local_steps)
     method: _GlobalModel
     if step_size is not None:
         prepare_rounds = _simulated if batches == "gram" else _sampled
@@ -144,6 +146,7 @@ def fedavg(
             "local_steps": options.local_steps,
             "step_size": rule if step_size is None else options.step_size,
             "step_size_rule": rule,
+            "factored": setup.data is not given,
         },
         watch=watch,
         sent=sent,

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.frozen import Reader, not_negative, read, step_count
+from linrep.algorithms._compression import compressed_losses
 from linrep.algorithms.descent import Descent
 from linrep.algorithms.diagnosis import own_data
 from linrep.algorithms.driver import run_rounds
@@ -78,6 +79,8 @@ def run(problem: Objectives | ClientData, relation: Relation, options: Options) 
     limit = options.tolerance * _gradients_unit(problem)
     theta = options.models(n, d)
     best = None if relation.k is None else problem.best(relation.k)
+    whole = problem
+    problem = compressed_losses(whole, 4.0 * d * options.local_steps * options.rounds)
     rule: str
     step_size: float | str
     if options.step_size is not None:
@@ -101,7 +104,7 @@ def run(problem: Objectives | ClientData, relation: Relation, options: Options) 
         with np.errstate(over="ignore", invalid="ignore"):
             value = problem.value(state["theta"])
             row: dict[str, Any] = {"objective": value, "change": state["change"]}
-            row |= distances(problem, best, state["theta"], value)
+            row |= distances(whole, best, state["theta"], value)
         return row | ({"step_size": state["step"]} if rule == "adaptive" else {})
 
     def floats(recorded):
@@ -114,12 +117,12 @@ def run(problem: Objectives | ClientData, relation: Relation, options: Options) 
         stop=lambda row: row["change"] <= limit,
         final=lambda state: {"theta": state["theta"]},
         settings={
-            "problem": repr(problem), "step_size": step_size, "step_size_rule": rule,
+            "problem": repr(whole), "step_size": step_size, "step_size_rule": rule,
             "rounds": options.rounds, "local_steps": options.local_steps,
-            "tolerance": options.tolerance, **relation.noted,
+            "tolerance": options.tolerance, "factored": problem is not whole, **relation.noted,
         },
         sent=floats,
-        problem=problem,
+        problem=whole,
     )  # fmt: skip
 
 

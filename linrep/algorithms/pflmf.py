@@ -9,6 +9,7 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
+from linrep.algorithms._compression import compressed_losses
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.diagnosis import own_data
 from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive
@@ -198,7 +199,11 @@ def pflmf(
         scale = _default_scale(problem, k) if finds_step else _SCALE
     size = _size(problem) if finds_step else 1.0
     U, V, start_floats = _read_start(start, objectives, k, scale, size, start_rng)
-    steps, rule = make_rounds(options, objectives, U, V, noise_rng)
+    losses = objectives
+    if options.batch is None:
+        asked = 1.0 if options.everyone else options.share(n)
+        losses = compressed_losses(objectives, begun.in_all(options.rounds) * asked * d * (k + 1.0))
+    steps, rule = make_rounds(options, losses, U, V, noise_rng)
     draws = _Draws(options, (n, d, k), participation_rng, noise_rng)
     method = _PFLMF(objectives, steps, draws, options)
 
@@ -219,7 +224,7 @@ def pflmf(
             "head_step_size": options.numbers(n).head_step_size,
             "participation": share, "sampling": sampling, "aggregate": aggregate,
             "order": order, "gradient_noise": options.gradient_noise, "batch": options.batch,
-            "start": start_name(start), "scale": scale,
+            "start": start_name(start), "scale": scale, "factored": losses is not objectives,
         },
         watch=watch,
         sent=sent,

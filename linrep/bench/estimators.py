@@ -1,8 +1,9 @@
 """Timings of estimators of the literature: rounds, the factorization, and a comparison of eight.
 
-Rounds take turns on the same samples, from the same start and with the same step. Beside the
-factorization stand two in NumPy, of the objective as its paper writes it: client by client, and
-with all clients in one product. All three use the same L-BFGS, for as many iterations.
+Rounds take turns on the same samples, from the same start and with the same step. FedRep's are also
+timed where clients have many samples, what is prepared for them included. Beside the factorization
+stand two in NumPy, of the objective as its paper writes it: client by client, and with all clients
+in one product. All three use the same L-BFGS, for as many iterations.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from scipy.optimize import minimize
 from linrep import algorithms
 from linrep._lib.threads import one_thread
 from linrep.bench.timing import Record, largest_difference, make_records, take_turns
+from linrep.kernels import rounds as kernel
+from linrep.kernels.fedrep import Samples, run_fixed
 from linrep.problems import ClientData, SharedRepresentation
 from linrep.simulation.comparison import compare
 
@@ -32,7 +35,7 @@ SIZES = (10, 15, 25, 40, 60, 100)
 
 
 def measure() -> Iterator[list[Record]]:
-    """Time rounds, the factorization and a comparison.
+    """Time rounds, those on long data, the factorization and a comparison.
 
     Yields
     ------
@@ -45,6 +48,7 @@ def measure() -> Iterator[list[Record]]:
     ).draw(M, rng=1)  # fmt: skip
     with one_thread():
         yield rounds(data)
+        yield long_samples()
         yield factorization(data)
     yield comparison()
 
@@ -74,6 +78,37 @@ def rounds(data: ClientData, k: int = K, count: int = 50, repetitions: int = 15)
         agree=difference <= 1e-12, difference=difference,
         notes={"AltMin": "solves for the representation"},
     )  # fmt: skip
+
+
+def long_samples(
+    n: int = 100, d: int = 20, k: int = 3, m: int = 1000, count: int = 100, repetitions: int = 9
+) -> list[Record]:
+    """Time FedRep on clients of many samples, with all that a run prepares, and rounds on these."""
+    data = SharedRepresentation.random(n=n, d=d, k=k, noise=0.5, rng=0).draw(m, rng=1)
+    start = algorithms.moments_start(data, k)
+    contenders: dict[str, Callable[[], Any]] = {
+        "linrep, the whole run": lambda: algorithms.fedrep(
+            data, k=k, rounds=count, start=start, step_size=STEP, record=count
+        ).state["B"],
+        "its rounds on all samples": partial(_on_samples, data, start, count),
+    }
+    difference = largest_difference([[call()] for call in contenders.values()])
+    return make_records(
+        f"Estimators: {count} rounds of FedRep on long data", _case(data, k),
+        take_turns(contenders, repetitions), agree=difference <= 1e-10, difference=difference,
+    )  # fmt: skip
+
+
+def _on_samples(data, start, count):
+    """Return the representation after so many rounds of all clients on the samples themselves."""
+    (d, k), n, BT = start.shape, data.n, start.T.copy()
+    run_fixed(
+        Samples(data.X, data.y, data.offsets), np.tile(np.arange(n), (count, 1)), BT,
+        np.zeros((n, k)), kernel.Settings(STEP, True, kernel.EXACT, 0.0, True, -1.0),
+        kernel.no_truth(d, k), np.empty((count + 1, 4)),
+        kernel.workspace(k, d, int(data.m.max()), n),
+    )  # fmt: skip
+    return BT.T
 
 
 def factorization(

@@ -155,7 +155,7 @@ def _draw(size: Size) -> _Case:
     B, W = gaussian_start(size.n, size.d, size.k, 0.1, rng)
     X = data.X.reshape(size.n, size.m, size.d)
     step_size = 0.05 / values[0]
-    return _Case(size, data, source(None, data, size.m), X, data.y.reshape(size.n, -1), B, W,
+    return _Case(size, data, source(None, data, size.m, 1e9), X, data.y.reshape(size.n, -1), B, W,
                  step_size)  # fmt: skip
 
 

@@ -112,7 +112,7 @@ def _work(case: _Case) -> tuple[np.ndarray, float, float]:
     A = case.problem.A  # type: ignore[attr-defined]
     moving = float(case.masks.sum(axis=1).mean())
     asked = n if size.everyone else moving
-    return A, asked * 6 * d * k + moving * 2 * k * k * (K - 1), asked * d * A.itemsize
+    return A, asked * 4 * d * k + moving * 2 * k * k * (K - 1), asked * d * A.itemsize
 
 
 # What is timed.

@@ -25,6 +25,7 @@ SUM_U, SUM_V, REACH_U, REACH_V = range(4)  # totals
 # Clients whose descents stay in cache: as rows where they are long, as columns where they are not,
 # so that the innermost loop has something to run through.
 _LONG = 32
+_LONGER = 96  # from where on descents need not be written down, where all clients have one H
 _NUMBERS_IN_CACHE = 4096
 
 
@@ -78,6 +79,7 @@ class Workspace(NamedTuple):
     head_descents: Values  # (k, n)
     moves: Values  # (k, n)
     G: Values  # (k, k): U'HU
+    square: Values  # (k, k): V'V of some clients
     R: Values  # descents of a chunk of clients, as rows where they are long
     rows: Values  # (chunk, k): their heads
     Z: Values  # (k, m): projected samples
@@ -102,6 +104,7 @@ def workspace(n: int, k: int, d: int, m: int, local_steps: int) -> Workspace:
         head_descents=np.empty((k, n)),
         moves=np.empty((k, n)),
         G=np.empty((k, k)),
+        square=np.empty((k, k)),
         R=np.empty((chunk, d) if d > _LONG else (d, chunk)),
         rows=np.empty((chunk, k)),
         Z=np.empty((k, size)),
@@ -147,6 +150,60 @@ def square_of(X):
     for row in range(X.shape[0]):
         total += dot(X[row], X[row])
     return total
+
+
+@kernel
+def add_targets(functions, clients, heads, HUT, Z, sumT, spare):
+    """Write targets times HU to Z and add the heads times targets to sumT: each is read once."""
+    k, d = HUT.shape
+    count = clients.shape[0]
+    for j in range(0, count - 3, 4):
+        x0, x1 = functions.A[clients[j]], functions.A[clients[j + 1]]
+        x2, x3 = functions.A[clients[j + 2]], functions.A[clients[j + 3]]
+        for a in range(0, k, 2):
+            b = min(a + 1, k - 1)  # where there are no two, the last one again, for nothing
+            ua, ub, ta, tb = HUT[a], HUT[b], sumT[a], sumT[b] if b > a else spare
+            v0, v1, v2, v3 = heads[a, j], heads[a, j + 1], heads[a, j + 2], heads[a, j + 3]
+            w0, w1, w2, w3 = heads[b, j], heads[b, j + 1], heads[b, j + 2], heads[b, j + 3]
+            s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+            r0, r1, r2, r3 = 0.0, 0.0, 0.0, 0.0
+            for column in range(d):
+                y0, y1, y2, y3 = x0[column], x1[column], x2[column], x3[column]
+                p, q = ua[column], ub[column]
+                s0 += y0 * p
+                s1 += y1 * p
+                s2 += y2 * p
+                s3 += y3 * p
+                r0 += y0 * q
+                r1 += y1 * q
+                r2 += y2 * q
+                r3 += y3 * q
+                ta[column] += v0 * y0 + v1 * y1 + v2 * y2 + v3 * y3
+                tb[column] += w0 * y0 + w1 * y1 + w2 * y2 + w3 * y3
+            Z[b, j], Z[b, j + 1], Z[b, j + 2], Z[b, j + 3] = r0, r1, r2, r3
+            Z[a, j], Z[a, j + 1], Z[a, j + 2], Z[a, j + 3] = s0, s1, s2, s3
+    for j in range(count - count % 4, count):
+        x = functions.A[clients[j]]
+        for a in range(k):
+            Z[a, j] = dot(x, HUT[a])
+            for column in range(d):
+                sumT[a, column] += heads[a, j] * x[column]
+
+
+@kernel
+def common_descents(functions, clients, heads, UT, Z, sumT, work):
+    """Do what quadratic_descents does for one H of all clients, without anyone's descent.
+
+    With A the targets as rows, Z' = A HU - V (U'HU), and sumT' = A'V - U (V'V) but for the factor
+    H, which sumT lacks.
+    """
+    add_targets(functions, clients, heads, work.HUT, Z, sumT, work.row)
+    subtract_product(work.G, heads, Z)
+    square = work.square
+    for a in range(heads.shape[0]):
+        for b in range(heads.shape[0]):
+            square[a, b] = dot(heads[a], heads[b])
+    subtract_product(square, UT, sumT)
 
 
 @kernel
@@ -206,9 +263,12 @@ def short_descents(functions, clients, heads, UT, R, Z, work):
 def quadratic_descents(functions, clients, UT, heads, Z, scratch, summed, sumT, work):
     """Write the clients' heads' descents into Z; if summed, add their own, times heads, to sumT.
 
-    heads, Z and scratch are (k, clients).
+    heads, Z and scratch are (k, clients). With SHARED what is added lacks the factor H.
     """
     k, d = UT.shape
+    if d >= _LONGER and functions.kind <= SHARED:
+        common_descents(functions, clients, heads, UT, Z, sumT, work)
+        return
     chunk = work.rows.shape[0]
     for first in range(0, clients.shape[0], chunk):
         last = min(first + chunk, clients.shape[0])
@@ -343,7 +403,7 @@ def run_quadratic(functions, masks, scales, settings, noise, start, state, total
                 entry = dot(UT[a], functions.H[0, column]) if shared else UT[a, column]
                 work.HUT[a, column] = entry
                 work.minus[a, column] = -entry
-            for b in range(k if local_steps > 1 else 0):
+            for b in range(k):
                 work.G[a, b] = dot(work.HUT[a], UT[b])
             for j in range(stop):
                 heads[a, j] = V[order[j], a]

@@ -419,6 +419,7 @@ def test_a_trace_says_what_was_run():
         "tolerance": None,
         "storage": "float64",
         "coordinates": "given",
+        "factored": False,
     }
     assert trace.state["B"].shape == (5, 2)
     assert trace.state["W"].shape == (4, 2)

@@ -17,8 +17,9 @@ def test_rounds_and_factorizations_agree_with_their_contenders():
     for records in (
         bench.rounds(data, k=2, count=3, repetitions=2),
         bench.factorization(data, k=2, iterations=5, repetitions=2),
+        bench.long_samples(n=12, d=8, k=2, m=30, count=3, repetitions=2),
     ):
-        assert len(records) >= 3
+        assert len(records) >= 2
         assert all(record.agree for record in records)
 
 
