@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
@@ -20,12 +21,15 @@ from linrep.kernels import ratings as kernels
 from linrep.problems.completion import Observations
 
 Values = NDArray[np.float64]
-ROUGH = 1e-4  # relative decrease at which a fit ends that only chooses
+ROUGH = 1e-3  # relative decrease at which a fit ends that only chooses
+GROWING = 1e-2  # the same while columns are still to come
 MARGIN = 1e-3  # relative, by which the singular value of a column that is added exceeds the ridge
 ADDED = 5  # columns at a time, where the rank is free
+WIDE = 40  # columns from which on rows are fitted by conjugate gradients
 DEAD = 1e-8  # singular values, relative to the largest, that count as nothing
 _SEED = 0  # of the vectors that singular vectors are sought from
 _POWERS = 2  # products with the residuals' square for them
+_SMALL = 2000  # rows of a matrix whose largest singular value is found exactly
 _NORM_TOLERANCE = 1e-6  # of the residuals' largest singular value, relative
 
 
@@ -47,14 +51,12 @@ class Joint:
         Progress bar, told of every sweep.
     """
 
-    def __init__(
-        self, rank: int | None, observations: Observations, biased: bool, bar: Any = None
-    ):
+    def __init__(self, rank: int | None, observations: Observations, biased: bool, bar: Any = None):
         self.observations = seen = observations
         self.most = min(seen.d, seen.n) if rank is None else rank
         self._at_once = ADDED if rank is None else rank
         self.biased = biased
-        self._bar = progress_bar(False) if bar is None else bar
+        self.bar = progress_bar(False) if bar is None else bar
         few = max(seen.d, seen.n, len(seen)) < 2**31
         places = np.int32 if few else np.int64  # half the memory
         items, clients = seen.items.astype(places), seen.clients.astype(places)
@@ -155,7 +157,7 @@ class Joint:
                 return
             # While columns are still to come, those that are there need not be perfect.
             growing = added and self.U.shape[1] < self.most
-            yield from self._sweeps(ridge, max(tolerance, ROUGH) if growing else tolerance)
+            yield from self._sweeps(ridge, GROWING if growing else tolerance)
             stationary = not growing
 
     def _turns(self, ridge, tolerance):
@@ -166,8 +168,8 @@ class Joint:
         before = self.objective(ridge)
         while True:
             after = self._sweep(ridge)
-            self._bar.set_postfix_str(f"ridge {ridge:.3g}, rank {self.U.shape[1]}")
-            self._bar.update()
+            self.bar.set_postfix_str(f"ridge {ridge:.3g}, rank {self.U.shape[1]}")
+            self.bar.update()
             yield after
             if before - after <= tolerance * before:
                 return
@@ -175,14 +177,13 @@ class Joint:
 
     def _sweep(self, ridge):
         """Fit both sides once, and return the objective."""
-        work = kernels.workspace(self.U.shape[1])
-        of_item, of_client = self.units
-        U, V = np.empty_like(self._U), np.empty_like(self._V)
-        kernels.fit_rows(
-            *self._by_item, self._V, self.offset, (of_item, of_client), ridge, U, *work
-        )
-        kernels.fit_rows(*self._by_client, U, self.offset, (of_client, of_item), ridge, V, *work)
-        self._U, self._V = U, V
+        k, (of_item, of_client) = self.U.shape[1], self.units
+        if k < WIDE:
+            fit, work = kernels.fit_rows, kernels.workspace(k)
+        else:
+            fit, work = kernels.improve_rows, (np.empty((4, k + 1)),)
+        fit(*self._by_item, self._V, self.offset, (of_item, of_client), ridge, self._U, *work)
+        fit(*self._by_client, self._U, self.offset, (of_client, of_item), ridge, self._V, *work)
         if self.biased:
             self._share_levels(self._U, self._V, self._seen_clients, of_item, ridge)
             self._share_levels(self._V, self._U, self._seen_items, of_client, ridge)
@@ -228,19 +229,30 @@ class Joint:
         to the dual problem's value at a multiple of the residuals.
         """
         seen = self.observations
-        largest, sides = self.largest() * (1.0 + _NORM_TOLERANCE), 0.0
+        largest, sides = self._norm(), 0.0
         for places, unit in ((seen.items, self.units[0]), (seen.clients, self.units[1])):
             sides += float(np.sum(np.square(unit * np.bincount(places, self.residuals))))
         return relative_gap(
             self.objective(ridge), seen.values - self.offset, self.residuals, largest, ridge, sides
         )
 
+    def _norm(self):
+        """Return a bound on the residuals' largest singular value, of which many may be close."""
+        S = self._sparse()
+        S = S if S.shape[0] <= S.shape[1] else S.T
+        if S.shape[0] <= _SMALL:
+            square = eigvalsh((S @ S.T).toarray(), subset_by_index=(S.shape[0] - 1,) * 2)[0]
+            return float(np.sqrt(max(square, 0.0)))
+        start = np.random.default_rng(_SEED).standard_normal(S.shape[0])
+        found = svds(S, k=1, tol=MARGIN, v0=start, return_singular_vectors=False)[0]
+        return float(found) * (1.0 + MARGIN)
+
     def _grow(self, ridge):
         """Add columns where the residuals have singular values above the ridge; tell if any."""
         room = self.most - self.U.shape[1]
         if room == 0:
             return False
-        left, size, right = self._leading(min(room, max(self._at_once, self.U.shape[1])))
+        left, size, right = self._leading(min(room, max(self._at_once, self.U.shape[1] // 2)))
         pays = size > ridge * (1.0 + MARGIN)
         root = np.sqrt(size[pays] - ridge)
         self.take(
