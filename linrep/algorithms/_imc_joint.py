@@ -297,11 +297,11 @@ def balance(U: Values, V: Values) -> tuple[Values, Values]:
     """
     if U.shape[1] == 0:
         return U, V
-    (Q, R), (P, T) = np.linalg.qr(U), np.linalg.qr(V)
+    R, T = np.linalg.qr(U, mode="r"), np.linalg.qr(V, mode="r")
     left, size, right = np.linalg.svd(R @ T.T)
     kept = size > DEAD * max(size[0], np.finfo(np.float64).tiny)
-    root = np.sqrt(size[kept])
-    return Q @ left[:, kept] * root, P @ right[kept].T * root
+    scale = 1.0 / np.sqrt(size[kept])
+    return U @ (T.T @ right[kept].T * scale), V @ (R.T @ left[:, kept] * scale)
 
 
 def relative_gap(
