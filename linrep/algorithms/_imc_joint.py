@@ -298,7 +298,7 @@ def balance(U: Values, V: Values) -> tuple[Values, Values]:
     if U.shape[1] == 0:
         return U, V
     R, T = np.linalg.qr(U, mode="r"), np.linalg.qr(V, mode="r")
-    left, size, right = np.linalg.svd(R @ T.T)
+    left, size, right = np.linalg.svd(R @ T.T, full_matrices=False)
     kept = size > DEAD * max(size[0], np.finfo(np.float64).tiny)
     scale = 1.0 / np.sqrt(size[kept])
     return U @ (T.T @ right[kept].T * scale), V @ (R.T @ left[:, kept] * scale)
