@@ -151,6 +151,9 @@ class Joint:
         and Tibshirani, 2010); where there is one, its vectors are new columns.
         """
         stationary = False
+        if self.U.shape[1]:  # a new ridge: what is there is not yet adapted to it
+            yield from self._sweeps(ridge, GROWING if self.U.shape[1] < self.most else tolerance)
+            stationary = self.U.shape[1] == self.most
         while True:
             added = self._grow(ridge)
             if (stationary and not added) or not (self.U.shape[1] or self.biased):
@@ -263,6 +266,7 @@ class Joint:
     def _leading(self, count):
         """Return about the largest singular values of the residuals, by powers of a few vectors.
 
+        On what is orthogonal to the items' factors, whose own singular values are the ridge.
         Halko, Martinsson and Tropp, *Finding structure with randomness*, 2011.
         """
         S = self._sparse()
@@ -270,8 +274,11 @@ class Joint:
             return np.zeros((S.shape[0], 0)), np.zeros(0), np.zeros((S.shape[1], 0))
         width = min(count + ADDED, *S.shape)
         Q = np.random.default_rng(_SEED).standard_normal((S.shape[1], width))
+        lengths = np.linalg.norm(self.U, axis=0)
+        known = self.U / np.where(lengths > 0.0, lengths, 1.0)  # orthogonal after a sweep
         for _ in range(_POWERS):
-            Q = np.linalg.qr(S.T @ (S @ Q))[0]
+            Q = S.T @ (S @ Q)
+            Q = np.linalg.qr(Q - known @ (known.T @ Q))[0]
         left, size, mixing = np.linalg.svd(S @ Q, full_matrices=False)
         return left[:, :count], size[:count], (Q @ mixing.T)[:, :count]
 
