@@ -155,7 +155,7 @@ class Joint:
             yield from self._sweeps(ridge, GROWING if self.U.shape[1] < self.most else tolerance)
             stationary = self.U.shape[1] == self.most
         while True:
-            added = self._grow(ridge)
+            added = self._grow(ridge, apart=not stationary)
             if (stationary and not added) or not (self.U.shape[1] or self.biased):
                 return
             # While columns are still to come, those that are there need not be perfect.
@@ -250,23 +250,31 @@ class Joint:
         found = svds(S, k=1, tol=MARGIN, v0=start, return_singular_vectors=False)[0]
         return float(found) * (1.0 + MARGIN)
 
-    def _grow(self, ridge):
-        """Add columns where the residuals have singular values above the ridge; tell if any."""
+    def _grow(self, ridge, apart):
+        """Add columns where the residuals have singular values above the ridge; tell if any.
+
+        At the length that lowers the objective most.
+        """
         room = self.most - self.U.shape[1]
         if room == 0:
             return False
-        left, size, right = self._leading(min(room, max(self._at_once, self.U.shape[1] // 2)))
+        some = min(room, max(self._at_once, self.U.shape[1] // 2))
+        left, size, right = self._leading(some, apart)
         pays = size > ridge * (1.0 + MARGIN)
-        root = np.sqrt(size[pays] - ridge)
-        self.take(
-            np.hstack([self.U, right[:, pays] * root]), np.hstack([self.V, left[:, pays] * root])
-        )
-        return bool(pays.any())
+        if not pays.any():
+            return False
+        excess, U, V, before = size[pays] - ridge, self.U, self.V, self.residuals.copy()
+        for square in (excess, None):
+            if square is None:
+                square = excess * (excess @ excess / np.sum(np.square(before - self.residuals)))
+            root = np.sqrt(square)
+            self.take(np.hstack([U, right[:, pays] * root]), np.hstack([V, left[:, pays] * root]))
+        return True
 
-    def _leading(self, count):
+    def _leading(self, count, apart):
         """Return about the largest singular values of the residuals, by powers of a few vectors.
 
-        On what is orthogonal to the items' factors, whose own singular values are the ridge.
+        If apart, on what is orthogonal to the items' factors, whose own are the ridge in the end.
         Halko, Martinsson and Tropp, *Finding structure with randomness*, 2011.
         """
         S = self._sparse()
@@ -276,9 +284,11 @@ class Joint:
         Q = np.random.default_rng(_SEED).standard_normal((S.shape[1], width))
         lengths = np.linalg.norm(self.U, axis=0)
         known = self.U / np.where(lengths > 0.0, lengths, 1.0)  # orthogonal after a sweep
+        if not apart:
+            Q = np.hstack([known, Q[:, : min(S.shape) - known.shape[1]]])
         for _ in range(_POWERS):
             Q = S.T @ (S @ Q)
-            Q = np.linalg.qr(Q - known @ (known.T @ Q))[0]
+            Q = np.linalg.qr(Q - known @ (known.T @ Q) if apart else Q)[0]
         left, size, mixing = np.linalg.svd(S @ Q, full_matrices=False)
         return left[:, :count], size[:count], (Q @ mixing.T)[:, :count]
 
