@@ -114,7 +114,8 @@ class Joint:
         values = self.residuals + found.predict(seen)
         self.variances = estimate_variances(seen, values)
         noise = least_noise(self.variances, seen.values)
-        self.units = tuple(float(np.sqrt(each / noise)) for each in self.variances[:2])
+        item, client = (float(np.sqrt(each / noise)) for each in self.variances[:2])
+        self.units = item, client
         for F, unit, bias in zip(
             (self._U, self._V), self.units, (found.item, found.client), strict=True
         ):
@@ -155,7 +156,7 @@ class Joint:
             yield from self._sweeps(ridge, GROWING if self.U.shape[1] < self.most else tolerance)
             stationary = self.U.shape[1] == self.most
         while True:
-            added = self._grow(ridge, apart=not stationary)
+            added = self._grow(ridge, apart=not stationary or tolerance >= ROUGH)
             if (stationary and not added) or not (self.U.shape[1] or self.biased):
                 return
             # While columns are still to come, those that are there need not be perfect.
@@ -314,7 +315,7 @@ def balance(U: Values, V: Values) -> tuple[Values, Values]:
     """
     if U.shape[1] == 0:
         return U, V
-    R, T = np.linalg.qr(U, mode="r"), np.linalg.qr(V, mode="r")
+    R, T = (np.asarray(np.linalg.qr(F, mode="r")) for F in (U, V))
     left, size, right = np.linalg.svd(R @ T.T, full_matrices=False)
     kept = size > DEAD * max(size[0], np.finfo(np.float64).tiny)
     scale = 1.0 / np.sqrt(size[kept])

@@ -88,6 +88,7 @@ def make_plan(
             some = [*(each for each in grid if each > ridge), *_ROUNDS * [ridge]]
             for _, _, _, refined in by_turns(observations, core, found, path, some):
                 found = refined
+    assert ridge is not None
     return Plan(core, ridge, found, {"ridge": ridge, **settings}, watch, joint)
 
 
