@@ -43,16 +43,19 @@ class Biases(NamedTuple):
         return dict(zip(NAMES, (np.array(self.offset), self.item, self.client), strict=True))
 
 
-def fit_biases(observations: Observations) -> Biases:
+def fit_biases(observations: Observations, values: Values | None = None) -> Biases:
     """Predict random effects of items and clients, their variances estimated from moments.
+
+    Of the entries' values, or of others in their place.
 
     Gao and Owen, *Efficient moment calculations for variance components in large unbalanced crossed
     random effects models*, 2017, equations (4) to (8); then the best linear unbiased prediction for
     these variances (Henderson's equations), which shrinks a bias the more the fewer its entries.
     """
-    variances = _variances(observations)
-    values, items, clients = observations.values, observations.items, observations.clients
-    noise = max(variances[2], _LEAST * float(np.var(values)), np.finfo(np.float64).tiny)
+    values = observations.values if values is None else values
+    variances = estimate_variances(observations, values)
+    items, clients = observations.items, observations.clients
+    noise = least_noise(variances, values)
     # In units of their standard deviations over the noise's, both have a ridge of 1.
     item_unit, client_unit = (np.sqrt(variance / noise) for variance in variances[:2])
     d, n = observations.d, observations.n
@@ -80,9 +83,14 @@ def fit_biases(observations: Observations) -> Biases:
     return Biases(mean + float(x[0]), item_unit * x[1 : 1 + d], client_unit * x[1 + d :], variances)
 
 
-def _variances(observations) -> tuple[float, float, float]:
+def least_noise(variances: tuple[float, float, float], values: Values) -> float:
+    """Return the noise's variance, positive: a share of the values' own at least."""
+    return max(variances[2], _LEAST * float(np.var(values)), np.finfo(np.float64).tiny)
+
+
+def estimate_variances(observations: Observations, values: Values) -> tuple[float, float, float]:
     """Return moment estimates of the items', the clients' and the noise's variance, at least 0."""
-    values = observations.values - observations.values.mean()
+    values = values - values.mean()
     N = len(values)
     rows, expected = [], []
     for places, counts in (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +13,7 @@ from linrep._lib import validation as check
 from linrep._lib.clock import Stopwatch
 from linrep.algorithms._imc_biases import Biases, fit_biases
 from linrep.algorithms._imc_core import Core, factors_of
+from linrep.algorithms._imc_joint import ADDED, MARGIN, Joint, balance
 from linrep.problems.completion import Observations
 
 Values = NDArray[np.float64]
@@ -25,17 +26,18 @@ _STEPS = 24  # ridges below the one that leaves no factors
 _PATIENCE = 2  # ridges in a row without a smaller error, after which none smaller is tried
 _ROUNDS = 5  # of factors and biases by turns at the ridge that is taken
 _ROUGH = 1e-4  # relative decrease at which a fit ends that only chooses
-_ADDED = 5  # columns at a time
-_MARGIN = 1e-3  # relative, by which a singular value is above the ridge
-_DEAD = 1e-8  # singular values, relative to the largest, that count as nothing
 
 
 class Path(NamedTuple):
-    """Fits with ever smaller ridges, each begun at the one before."""
+    """Fits with ever smaller ridges, each begun at the one before.
+
+    Those of entries without side information are ``joint`` ones, if there are factors.
+    """
 
     largest: Callable[[Core], float]  # ridge that is taken where nothing speaks for a smaller one
     grid: Callable[[Core], Values]  # ridges, decreasing
     fit: Callable[[Core, Values, Values, float], tuple[Values, Values]]
+    joint: Callable[..., Joint] | None = None
 
 
 class Plan(NamedTuple):
@@ -46,33 +48,48 @@ class Plan(NamedTuple):
     biases: Biases | None
     settings: dict[str, Any]
     watch: Stopwatch
+    joint: Joint | None = None
 
 
 def make_plan(
-    observations: Observations, k: int | None, ridge: float | None, biases: bool | None, path: Path
-) -> Plan:
+    observations: Observations, k: int | None, ridge: float | None, biases: bool | None, path: Path,
+    bar: Any = None,
+) -> Plan:  # fmt: skip
     """Read ridge and biases, or take what suits the entries.
 
     Entries of a known truth are fitted without either. Of others biases are taken off, and a ridge
-    is chosen along the path. With a ridge, biases and factors are fitted by turns: biases alone
-    take a part of what factors explain for effects of items and clients.
+    is chosen along the path. With a ridge, biases and factors are fitted together, or by turns
+    where there is side information: biases alone take a part of what factors explain for effects of
+    items and clients.
     """
     watch = Stopwatch()
     core = Core(observations, k)  # refuses what cannot be fitted
     ridge, with_biases, rule = read_choices(observations, ridge, biases)
-    found = fit_biases(observations) if with_biases else None
-    if found is not None:
-        core = Core(observations, core.k, observations.values - found.predict(observations))
-    if ridge is None:
-        ridge = choose(observations, core, with_biases, path)
-    if found is not None and ridge > 0.0 and len(grid := path.grid(core)):
-        some = [*(each for each in grid if each > ridge), *_ROUNDS * [ridge]]
-        for _, _, _, refined in by_turns(observations, core, found, path, some):
-            found = refined
-    settings: dict[str, Any] = {"ridge": ridge, "ridge_rule": rule, "biases": with_biases}
+    settings: dict[str, Any] = {"ridge_rule": rule, "biases": with_biases}
     if rule == "held out":
         settings["ridge_seed"] = SEED
-    return Plan(core, ridge, found, settings, watch)
+    joint, found = None, None
+    if path.joint and ridge != 0.0 and observations.A is None and observations.Z is None:
+        joint = path.joint(observations, with_biases, bar)
+        if ridge is None:
+            ridge = choose_jointly(joint, path.joint)
+        if not joint.negligible():
+            joint.refit(ridge)
+            joint.estimate_units()
+        found = joint.biases
+    elif with_biases:
+        found = fit_biases(observations)
+    if found is not None:
+        core = Core(observations, core.k, observations.values - found.predict(observations))
+    if joint is None:
+        if ridge is None:
+            ridge = choose(observations, core, with_biases, path)
+        if found is not None and ridge > 0.0 and len(grid := path.grid(core)):
+            some = [*(each for each in grid if each > ridge), *_ROUNDS * [ridge]]
+            for _, _, _, refined in by_turns(observations, core, found, path, some):
+                found = refined
+    assert ridge is not None
+    return Plan(core, ridge, found, {"ridge": ridge, **settings}, watch, joint)
 
 
 def read_choices(
@@ -93,25 +110,52 @@ def choose(observations: Observations, core: Core, biases: bool, path: Path) -> 
 
     Of ridges that are equally good the largest.
     """
+
+    def fits(training, held):
+        values, found = training.values, None
+        guess = np.zeros(len(held))
+        if biases:
+            found = fit_biases(training)
+            values, guess = values - found.predict(training), found.predict(held)
+        yield largest, guess
+        part = Core(training, core.k, values)
+        for ridge, U, V, biased in by_turns(training, part, found, path, path.grid(part)):
+            on_items = part.left.whole(U)[held.items]
+            on_clients = part.right.whole(V)[held.clients]
+            guess = np.einsum("ek,ek->e", on_items, on_clients)
+            yield ridge, guess if biased is None else guess + biased.predict(held)
+
     largest = path.largest(core)
+    return _best(observations, largest, fits)
+
+
+def choose_jointly(joint: Joint, make: Callable[..., Joint]) -> float:
+    """Return the same for fits without side information."""
+
+    def fits(training, held):
+        part = make(training, joint.biased, joint.bar)
+        yield largest, part.predict(held)
+        if not part.negligible():
+            for ridge in part.largest() * _RATIO ** np.arange(1, _STEPS + 1):
+                part.refit(ridge)
+                yield ridge, part.predict(held)
+
+    largest = float(np.linalg.norm(joint.observations.values))
+    if not joint.negligible():
+        largest = joint.largest()
+    return _best(joint.observations, largest, fits)
+
+
+def _best(observations, largest, fits):
+    """Return the ridge of the least error: fits yield ridges and what they predict for entries."""
     if len(observations) < _FEWEST:
         return largest
     training, held = observations.split(HELD_OUT, rng=SEED)
     if not training.values.any():
         return largest
-    values, target, found = training.values, held.values, None
-    if biases:
-        found = fit_biases(training)
-        values, target = values - found.predict(training), target - found.predict(held)
-    part = Core(training, core.k, values)
-    least, best, since = float(target @ target), largest, 0
-    for ridge, U, V, biased in by_turns(training, part, found, path, path.grid(part)):
-        on_items = part.left.whole(U)[held.items]
-        on_clients = part.right.whole(V)[held.clients]
-        missed = held.values - np.einsum("ek,ek->e", on_items, on_clients)
-        if biased is not None:
-            missed -= biased.predict(held)
-        error = float(missed @ missed)
+    least, best, since = np.inf, largest, 0
+    for ridge, predicted in fits(training, held):
+        error = float(np.sum(np.square(held.values - predicted)))
         if error < least:
             least, best, since = error, float(ridge), 0
         else:
@@ -132,8 +176,7 @@ def by_turns(
     for ridge in some:
         U, V = path.fit(core, U, V, ridge)
         if found is not None:
-            left = replace(observations, values=observations.values - core.predict(U, V))
-            found = fit_biases(left)
+            found = fit_biases(observations, observations.values - core.predict(U, V))
             core.fit_values(observations.values - found.predict(observations))
         yield ridge, U, V, found
 
@@ -163,7 +206,7 @@ def factor_path(rank: int | None) -> Path:
             U, V = new
         return U, V
 
-    return Path(largest_ridge, grid, fit)
+    return Path(largest_ridge, grid, fit, partial(Joint, rank))
 
 
 def core_path() -> Path:
@@ -212,13 +255,13 @@ def alternate(
     rank = min(core.shape) if rank is None else rank
     stationary = False
     while True:
-        U, V = _compressed(U, V)
+        U, V = balance(U, V)
         room = rank - U.shape[1]
         pays = np.zeros(0, dtype=bool)
         if room > 0:
-            some = min(room, max(_ADDED, U.shape[1]))
+            some = min(room, max(ADDED, U.shape[1]))
             left, size, right = core.leading(-core.residuals(U, V), some)
-            pays = size > ridge * (1.0 + _MARGIN)
+            pays = size > ridge * (1.0 + MARGIN)
             root = np.sqrt(size[pays] - ridge)
             U, V = np.hstack([U, left[:, pays] * root]), np.hstack([V, right[:, pays] * root])
         if U.shape[1] == 0 or (stationary and not pays.any()):
@@ -236,14 +279,3 @@ def alternate(
                 break
             before = after
         stationary = not growing
-
-
-def _compressed(U, V):
-    """Return balanced factors of U V' without columns that are 0 to rounding."""
-    if U.shape[1] == 0:
-        return U, V
-    (Q, R), (P, T) = np.linalg.qr(U), np.linalg.qr(V)
-    left, size, right = np.linalg.svd(R @ T.T)
-    kept = size > _DEAD * max(size[0], np.finfo(np.float64).tiny)
-    root = np.sqrt(size[kept])
-    return Q @ left[:, kept] * root, P @ right[kept].T * root

@@ -15,6 +15,7 @@ from linrep._lib import validation as check
 from linrep._lib.threads import one_thread
 from linrep.algorithms import _imc_ridge as ridges
 from linrep.algorithms._imc_core import Core
+from linrep.algorithms._imc_joint import Joint, relative_gap
 from linrep.algorithms._setup import read_pair
 from linrep.algorithms.diagnosis import Note, tell
 from linrep.problems.completion import Observations
@@ -43,10 +44,12 @@ def follow(
     settings: dict[str, Any] | None = None,
     *,
     judged: bool = True,
+    certified: bool = False,
 ) -> Trace:
     """Take steps until the residual is small enough or stalls, and return the best factors.
 
-    Unless ``judged``, the walk finds out by itself that it stalls.
+    Unless ``judged``, the walk finds out by itself that it stalls. If ``certified``, settings have
+    the gap to the nuclear norm's dual problem.
     """
     core, ridge = plan.core, plan.ridge
     iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
@@ -91,7 +94,51 @@ def follow(
             "step_size, damped and ridge at their defaults, or take a larger ridge"
         )
         notes = tell(Note("the run diverged", text))
+    if certified:
+        residuals = -core.residuals(U, V)
+        largest = 0.0 if ridges.negligible(core) else float(core.leading(residuals, 1)[1][0])
+        found = core.objective(U, V, ridge), core.values, residuals, largest, ridge
+        settings = {"duality_gap": relative_gap(*found)}
     return make_trace(name, plan, U, V, rows, reason, settings, notes)
+
+
+def follow_joint(
+    name: str,
+    plan: ridges.Plan,
+    joint: Joint,
+    iterations: int,
+    tolerance: float,
+    given: tuple[Values, Values] | None = None,
+    *,
+    certified: bool = False,
+) -> Trace:
+    """Fit factors and biases together, from those that are there or given, until they stall."""
+    iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
+    tolerance = check.real("tolerance", tolerance, minimum=0.0)
+    if given is not None:
+        joint.take(*given)
+    rows, reason = [_measure(joint)], "rounds"
+    walk = iter(()) if joint.negligible() else joint.fit(plan.ridge, STALLED)
+    for _ in range(iterations):
+        if next(walk, None) is None:
+            reason = "converged"
+            break
+        rows.append(_measure(joint))
+        if rows[-1]["residual"] <= tolerance:
+            reason = "converged"
+            break
+    settings = {"duality_gap": joint.gap(plan.ridge)} if certified else {}
+    plan = plan._replace(biases=joint.biases)
+    return make_trace(name, plan, joint.U, joint.V, rows, reason, settings)
+
+
+def _measure(joint):
+    """Return a row of metrics, as Core.measure does."""
+    seen = joint.observations
+    row = {"residual": float(np.linalg.norm(joint.residuals) / np.linalg.norm(seen.values))}
+    if seen.truth is not None:
+        row["error"] = seen.truth.deviation(joint.U, joint.V) / seen.truth.norm
+    return row
 
 
 def _threads_for(core):

@@ -11,12 +11,12 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dposv
 
 from linrep.kernels import fedrep as heads
+from linrep.kernels import ratings
 from linrep.kernels.completion import eliminate
 from linrep.kernels.rounds import workspace
 
 Values = NDArray[np.float64]
 _CHUNK = 1 << 22  # numbers of a Jacobian formed at once
-_FEW = 8  # columns up to which all products of a group's rows are written out
 _RIDGE = 1e-14  # of the largest diagonal entry: entries may leave directions free
 
 
@@ -118,7 +118,7 @@ class Side:
             return _solve(parts, ridge=ridge).reshape(-1, k)
         order, offsets = self.groups
         if ridge > 0.0:
-            return _fit_groups_with_ridge(offsets, vectors[order], values[order], ridge)
+            return _fit_groups_with_ridge(order, offsets, vectors, values[order], ridge)
         return _fit_groups(offsets, vectors[order], values[order])
 
 
@@ -204,32 +204,14 @@ def _fit_groups(offsets, vectors, values):
     return coefficients
 
 
-def _fit_groups_with_ridge(offsets, vectors, values, ridge):
-    """Return the same with a ridge; all zeros for a group without entries."""
-    k, coefficients = vectors.shape[1], []
-    for first, last in _group_parts(offsets, k * k):
-        start, stop = offsets[first], offsets[last]
-        normal = np.zeros((last - first, k, k))
-        right = np.zeros((last - first, k, 1))
-        if k <= _FEW:
-            # reduceat has no empty groups: what it makes of them is left out.
-            some = np.diff(offsets[first : last + 1]) > 0
-            starts = offsets[first:last][some] - start
-            rows = vectors[start:stop]
-            if some.any():
-                products = (rows[:, :, None] * rows[:, None, :]).reshape(-1, k * k)
-                normal[some] = np.add.reduceat(products, starts).reshape(-1, k, k)
-                along = rows * values[start:stop, None]
-                right[some, :, 0] = np.add.reduceat(along, starts)
-        else:  # where matrix products are faster than numbers one by one
-            for group in range(first, last):
-                part = slice(offsets[group], offsets[group + 1])
-                rows = vectors[part]
-                normal[group - first] = rows.T @ rows
-                right[group - first, :, 0] = values[part] @ rows
-        normal += ridge * np.eye(k)
-        coefficients.append(np.linalg.solve(normal, right)[:, :, 0])
-    return np.concatenate(coefficients)
+def _fit_groups_with_ridge(order, offsets, vectors, values, ridge):
+    """Return the same with a ridge, of vectors in an order; all zeros for an empty group."""
+    k = vectors.shape[1]
+    coefficients, columns = np.empty((len(offsets) - 1, k + 1)), np.pad(vectors, ((0, 0), (0, 1)))
+    ratings.fit_rows(
+        offsets, order, values, columns, 0.0, (0.0, 0.0), ridge, coefficients, *ratings.workspace(k)
+    )
+    return coefficients[:, :k]
 
 
 def _solve(parts, first=0, held=None, ridge=0.0):

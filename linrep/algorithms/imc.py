@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
+from linrep._lib.progress import progress_bar
 from linrep.algorithms import _imc_ridge as ridges
 from linrep.algorithms._imc_biases import fit_biases
 from linrep.algorithms._imc_core import Core, dense, factors_of
@@ -21,6 +22,7 @@ from linrep.algorithms._imc_damped import damped_steps, plain_step
 from linrep.algorithms._imc_runs import (
     STALLED,
     follow,
+    follow_joint,
     is_exact,
     is_spectral,
     make_empty,
@@ -69,8 +71,8 @@ def gauss_newton(
         had the least error.
     biases : bool, optional
         Whether to fit an offset and a bias for every item and client, and the factors to the
-        remainder; with a ridge, the two alternate five times before the solver begins. By default
-        if the truth is not known.
+        remainder; with a ridge, both are fitted before the solver begins. By default if the truth
+        is not known.
     damped : bool, optional
         Whether to damp a step that would not lower the objective (Levenberg and Marquardt). By
         default yes, unless the entries are those of a known truth without noise; always with a
@@ -142,7 +144,7 @@ def gauss_newton(
 def alternating(
     observations: Observations, k: int, *, ridge: float | None = None, biases: bool | None = None,
     iterations: int = 1000, tolerance: float = 1e-14,
-    start: str | tuple[ArrayLike, ArrayLike] = "spectral",
+    start: str | tuple[ArrayLike, ArrayLike] = "spectral", progress: bool | None = None,
 ) -> Trace:  # fmt: skip
     """Fit by least squares in one factor and then in the other, orthonormalized in between.
 
@@ -152,14 +154,27 @@ def alternating(
         As in :func:`gauss_newton`, and so is what is returned and raised.
     iterations : int, default 1000
         At most so many.
+    progress : bool, optional
+        Whether to show a bar that counts least-squares fits of both sides, those that choose the
+        ridge included; by default on a terminal and in a notebook. Fits with a ridge and without
+        side information alone are told of.
 
     Notes
     -----
     Jain and Dhillon, *Provable Inductive Matrix Completion*, 2013. With a ridge nothing is
     orthonormalized, and columns that do not pay are 0, as in Hastie, Mazumder, Lee and Zadeh,
     *Matrix completion and low-rank SVD via fast alternating least squares*, 2015.
+
+    With a ridge and without side information, biases are fitted in the same steps as factors, with
+    ridges that are the ratio of the noise's variance to theirs. Their variances are estimated once
+    more when the factors are known roughly, which is where the run begins.
     """
-    plan = ridges.make_plan(observations, k, ridge, biases, ridges.factor_path(k))
+    with progress_bar(progress, desc="alternating minimization", unit=" sweeps") as bar:
+        plan = ridges.make_plan(observations, k, ridge, biases, ridges.factor_path(k), bar)
+        if plan.joint is not None:
+            given = None if is_spectral(start) else read_start(plan, start)
+            name = "alternating minimization"
+            return follow_joint(name, plan, plan.joint, iterations, tolerance, given)
     core = plan.core
 
     def plain(U, V):
@@ -272,6 +287,7 @@ def balanced_gradient(
 def nuclear_norm(
     observations: Observations, *, ridge: float | None = None, biases: bool | None = None,
     levels: int = 12, iterations: int = 3000, smallest: float = 1e-10, tolerance: float = 1e-12,
+    progress: bool | None = None,
 ) -> Trace:  # fmt: skip
     r"""Minimize the squared residual plus a multiple of the core's nuclear norm; the rank is free.
 
@@ -292,11 +308,18 @@ def nuclear_norm(
         The last lambda, relative to the first.
     tolerance : float, default 1e-12
         A level ends when a step changes M by at most this, relative to M.
+    progress : bool, optional
+        As in :func:`alternating`.
 
     Returns
     -------
     Trace
-        As for :func:`gauss_newton`; the state has the factors of M, their rank that of M.
+        As for :func:`gauss_newton`; the state has the factors of M, their rank that of M. With a
+        ridge, ``settings`` has the ``duality_gap``: at most this share of the objective separates
+        it from the least one, by the dual problem's value at the residuals, shrunk until no
+        singular value exceeds the ridge. Without side information biases are unknowns of that
+        problem, else they are given. Where a matrix has more than 2000 rows and columns, its
+        largest singular value is found to a thousandth, and the gap with it.
 
     Notes
     -----
@@ -306,16 +329,23 @@ def nuclear_norm(
     Mazumder, Lee and Zadeh, *Matrix completion and low-rank SVD via fast alternating least
     squares*, 2015).
     """
-    plan = ridges.make_plan(observations, None, ridge, biases, ridges.factor_path(None))
-    core = plan.core
     levels = check.count("levels", levels, most=_MOST_LEVELS)
     iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
     smallest = check.real("smallest", smallest, above=0.0)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
+    with progress_bar(progress, desc="nuclear norm", unit=" sweeps") as bar:
+        plan = ridges.make_plan(observations, None, ridge, biases, ridges.factor_path(None), bar)
+        if plan.joint is not None:
+            return follow_joint(
+                "nuclear norm", plan, plan.joint, iterations, tolerance, certified=True
+            )
+    core = plan.core
     if plan.ridge > 0.0:
         U, V = factors = make_empty(core)
         walk = ridges.alternate(core, U, V, plan.ridge, None, STALLED)
-        return follow("nuclear norm", plan, factors, walk, iterations, tolerance, judged=False)
+        return follow(
+            "nuclear norm", plan, factors, walk, iterations, tolerance, judged=False, certified=True
+        )
     first = np.linalg.norm(dense(core.adjoint(core.values)), 2)
     curvature = core.curvature()
     per_level = max(1, iterations // levels)
