@@ -19,7 +19,6 @@ from linrep._lib.arguments import checked
 from linrep._lib.validation import identifier
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
 from linrep.claims.quantities import Fact
-from linrep.claims.stated import Stated
 from linrep.problems.random import RNGLike, generator
 
 BUDGETS = ("quick", "standard", "thorough")
@@ -522,7 +521,7 @@ def corrections(id: str) -> list[Claim]:
     return [item for item in _CLAIMS.values() if item.corrects == id]
 
 
-Item = TypeVar("Item", Claim, Stated)
+Item = TypeVar("Item")
 
 
 def select(known: Mapping[str, Item], patterns: Iterable[str]) -> list[Item]:

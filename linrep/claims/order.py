@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from typing import TypeVar
 
-from linrep.claims.claim import Claim, Item
+from linrep.claims.claim import Claim
 from linrep.claims.stated import Stated
+
+Item = TypeVar("Item", Claim, Stated)
 
 # Places in the order of the text, sections before what they contain. Equations of proofs follow
 # the lemma, and a lemma follows the equations that its paper proves first.
