@@ -70,8 +70,8 @@ def in_order(claims: Iterable[Item]) -> list[Item]:
     def key(item):
         printed = known.get(item.corrects or "", item)
         parts, words = printed.id.count("."), len(printed.place)
-        place = papers.index(item.paper), position(printed)
-        return *place, parts, words, printed.id, item is not printed
+        paper, place = papers.index(item.paper), position(printed)
+        return paper, place, parts, words, printed.id, item is not printed
 
     return sorted(items, key=key)
 
