@@ -163,7 +163,7 @@ def test_what_was_decided_before_stays(tmp_path, monkeypatch):
     monkeypatch.setattr("linrep._lib.scripts.papers", lambda: tmp_path)
     monkeypatch.setattr("linrep.claims.certificates.certificates", lambda: {item.name: item})
     (tmp_path / "flute").mkdir()
-    listed = Stated(item.claim, "", steps={item.step: digest(item.smtlib())})
+    listed = Stated(item.claim, item.plain, steps={item.step: digest(item.smtlib())})
     (tmp_path / "flute" / FILE).write_text(listing([listed]))
     versions = {"z3": "1", "cvc5": "2"}
     record({item.name: {"z3": PROVED, "cvc5": UNKNOWN}}, {item.name: True}, versions)
