@@ -1,8 +1,8 @@
 """Write the lists of names that follow from the sources: `make names` runs it, a test compares.
 
 These are what `linrep` and `linrep.algorithms` offer of algorithms, and what the command line knows
-without loading anything: axes of algorithms, words that these may be, sizes of figures; and the
-README's table of verdicts.
+without loading anything: axes of algorithms, words that these may be, sizes of figures; the texts
+of the papers' statements; and the README's table of verdicts.
 """
 
 import json
@@ -14,7 +14,8 @@ from pathlib import Path
 
 from linrep import simulation
 from linrep._lib import scripts
-from linrep.claims import contents
+from linrep.claims import certificates, claims, contents, stated
+from linrep.cli import axes
 from linrep.figures import experiment
 from linrep.problems import completion, regression, samples
 from linrep.simulation.families import regression as models
@@ -35,8 +36,9 @@ OF_LINREP = ("diagnosis", "driver")
 
 
 def main():
-    for path, text in files().items():
-        path.write_text(text, encoding="utf-8")
+    for made in (statements, files):  # the README's table counts what is listed
+        for path, text in made().items():
+            path.write_text(text, encoding="utf-8")
 
 
 def files():
@@ -50,8 +52,23 @@ def files():
     return {
         PACKAGE / "algorithms" / "__init__.py": algorithms(offered),
         PACKAGE / "__init__.pyi": stub(sorted(chain.from_iterable(offered.values()))),
-        PACKAGE / "cli" / "names.json": json.dumps(known(), indent=1, ensure_ascii=False) + "\n",
+        PACKAGE / "cli" / "names.json": json_text(known()),
+        PACKAGE / "cli" / "algorithms.json": json_text(
+            {name: shown(name) for name in simulation.ALGORITHMS}
+        ),
         README: readme(),
+        **statements(),
+    }
+
+
+def statements():
+    """Return the lists of the papers' statements."""
+    steps = certificates.questions()
+    return {
+        PACKAGE / "papers" / paper / stated.FILE: stated.listing(
+            stated.texts_of(item, steps.get(name)) for name, item in claims([paper]).items()
+        )
+        for paper in PAPERS
     }
 
 
@@ -107,6 +124,22 @@ def known():
         },
         "words": words(),
         "sizes": {name: list(vars(own)) for name, own in sizes.items() if own is not None},
+    }
+
+
+def json_text(value):
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def shown(name):
+    """Return what the command line shows of an algorithm."""
+    text = (getdoc(simulation.find_algorithm(name)) or "").partition("\n\n")[0]
+    family = simulation.family_of(name)
+    return {
+        "says": axes.without_markup(text),
+        "needed": [group[0] for group in simulation.required(name, family)],
+        "offered": hasattr(import_module("linrep.algorithms"), name),
+        "axes": axes.axis_section([name])[1],
     }
 
 

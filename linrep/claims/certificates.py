@@ -26,6 +26,7 @@ from linrep._lib.suggest import unknown
 from linrep.claims.counterexamples import path_of
 from linrep.claims.evidence import FRACTIONS, INTERVALS, Evidence
 from linrep.claims.smtlib import Term, script
+from linrep.claims.stated import stated
 
 #: In the folder of a paper: questions, and the file of what solvers have answered.
 FOLDER, ANSWERS = "certificates", "answers.json"
@@ -159,6 +160,15 @@ def certificates() -> Mapping[str, Certificate]:
     return dict(_CERTIFICATES)
 
 
+def questions() -> dict[str, dict[str, str]]:
+    """Return the steps of claims' proofs, by claim and step the digest of what is asked."""
+    found: dict[str, dict[str, str]] = {}
+    for item in certificates().values():
+        if not item.instance:
+            found.setdefault(item.claim, {})[item.step] = digest(item.smtlib())
+    return found
+
+
 def digest(text: str) -> str:
     """Return the SHA-256 of a question, by which answers to it are known."""
     return sha256(text.encode()).hexdigest()
@@ -254,20 +264,19 @@ def checked_by(claim: str) -> dict[str, list[str]]:
 
     Notes
     -----
-    An answer counts for the question that the code asks now, where the other solver does not
-    refute it and what is given can be.
+    An answer counts for the question that the code asks now, as it is listed, where the other
+    solver does not refute it and what is given can be.
     """
     steps: dict[str, list[str]] = {}
-    for name, item in certificates().items():
-        entry = answers().get(name)
-        if item.claim != claim or item.instance or entry is None:
+    item = stated([claim.partition(".")[0]]).get(claim)
+    for step, question in item.steps.items() if item else ():
+        entry = answers().get(f"{claim}.{step}")
+        if entry is None or entry["sha256"] != question or entry["hypotheses"] != POSSIBLE:
             continue
         given = {solver: said["answer"] for solver, said in entry["solvers"].items()}
-        if entry["sha256"] != digest(item.smtlib()) or entry["hypotheses"] != POSSIBLE:
-            continue
         for solver, answer in given.items():
             if answer == PROVED and REFUTED not in given.values():
-                steps.setdefault(solver, []).append(item.step)
+                steps.setdefault(solver, []).append(step)
     return steps
 
 

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,13 +17,9 @@ from linrep._lib import display as show
 from linrep._lib import scripts, suggest
 from linrep._lib.arguments import checked
 from linrep._lib.validation import identifier
-from linrep.claims import inputs
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
-from linrep.claims.measurements import Curve, Measurement
 from linrep.claims.quantities import Fact
-from linrep.claims.verdict import judge
 from linrep.problems.random import RNGLike, generator
-from linrep.sweeps import targets
 
 BUDGETS = ("quick", "standard", "thorough")
 
@@ -219,6 +215,8 @@ class Claim:
         -------
         Evidence
         """
+        from linrep.claims.verdict import judge
+
         return judge(self.measure(budget, rng, **variant), level)
 
     def measure(self, budget: str | Budget = "quick", rng: RNGLike = None, **variant: Any) -> Any:
@@ -233,6 +231,8 @@ class Claim:
         -------
         list of Measurement, Fact and Curve
         """
+        from linrep.claims.measurements import Curve, Measurement
+
         budget = budget if isinstance(budget, Budget) else Budget(budget)
         before = _global_draws()
         measured = self.check(budget, generator(rng), **{**self.constants, **variant})
@@ -464,6 +464,9 @@ def load_file(path: str | Path) -> dict[str, Claim]:
         If there is no such file, it cannot be run, or makes none.
     """
     global _made
+    from linrep.claims import inputs
+    from linrep.sweeps import targets
+
     before = dict(_CLAIMS)
     _made = set()
     try:
@@ -518,12 +521,15 @@ def corrections(id: str) -> list[Claim]:
     return [item for item in _CLAIMS.values() if item.corrects == id]
 
 
-def select(known: Mapping[str, Claim], patterns: Iterable[str]) -> list[Claim]:
+Item = TypeVar("Item")
+
+
+def select(known: Mapping[str, Item], patterns: Iterable[str]) -> list[Item]:
     """Return the claims whose ids match any of the patterns, all if there is none.
 
     Parameters
     ----------
-    known : mapping of str to Claim
+    known : mapping of str to Claim, or to Stated
     patterns : iterable of str
         Ids, with ``*`` and ``?`` as in file names.
 
@@ -537,7 +543,7 @@ def select(known: Mapping[str, Claim], patterns: Iterable[str]) -> list[Claim]:
         return list(known.values())
     if not known:
         raise ValueError("known must hold at least one claim")
-    chosen: dict[str, Claim] = {}
+    chosen: dict[str, Item] = {}
     for pattern in patterns:
         matching = {name: item for name, item in known.items() if fnmatchcase(name, pattern)}
         if not matching:

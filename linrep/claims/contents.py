@@ -20,9 +20,10 @@ from linrep._lib.arguments import checked
 from linrep._lib.display import badge, literal
 from linrep._lib.suggest import unknown
 from linrep.claims import formulas, ledger
-from linrep.claims.claim import Claim, claims, corrections
+from linrep.claims.claim import Claim, registered
 from linrep.claims.evidence import HOLDS, VERDICTS, tally
 from linrep.claims.findings import findings
+from linrep.claims.stated import Stated, corrected_by, stated
 
 #: In the folder of a paper.
 FILE = "contents.toml"
@@ -69,7 +70,17 @@ class Item:
         ValueError
             If there is none of an id.
         """
-        own = claims({name.partition(".")[0] for name in self.claims})
+        return [registered(item.id) for item in self.printed()]
+
+    def printed(self) -> list[Stated]:
+        """Return the texts of its statements, each once.
+
+        Raises
+        ------
+        ValueError
+            If there is none of an id.
+        """
+        own = stated({name.partition(".")[0] for name in self.claims})
         for name in self.claims:
             if name not in own:
                 hint = unknown(
@@ -168,8 +179,8 @@ def outcomes(item: Item) -> list[tuple[str, str]]:
     if not item.claims:
         return [(NO_CLAIM, item.reason)]
     recorded, lines = ledger.recorded(), []
-    for claim in item.known():
-        for each in (claim, *corrections(claim.id)):
+    for claim in item.printed():
+        for each in (claim, *corrected_by(claim)):
             result = recorded.get(each.id)
             verdict = "unchecked" if result is None else result.verdict
             strength = result.strength if result else ""
@@ -280,7 +291,7 @@ def of_networks(paper: str) -> set[str]:
     items = known()[paper].items if paper in known() else ()
     there: dict[bool, set[str]] = {True: set(), False: set()}
     for item in items:
-        there[item.networks] |= {claim.id for claim in item.known()}
+        there[item.networks] |= {claim.id for claim in item.printed()}
     return there[True] - there[False]
 
 
@@ -292,7 +303,7 @@ def counts(paper: str) -> Counts:
     paper : str
     """
     recorded, apart = ledger.recorded(), of_networks(paper)
-    own = [item for item in claims([paper]).values() if item.id in recorded]
+    own = [item for item in stated([paper]).values() if item.id in recorded]
     printed = [item.id for item in own if not item.corrects]
     linear = [name for name in printed if name not in apart]
     wrong = (findings().get(name) for name in linear if recorded[name].verdict != HOLDS)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from linrep.claims.claim import BUDGETS, Claim
+from linrep.claims.claim import BUDGETS, Claim, registered
 from linrep.claims.evidence import Result
-from linrep.claims.verify import Stored, is_damaged, is_stale, stored
+from linrep.claims.stated import Stated
+
+if TYPE_CHECKING:
+    from linrep.claims.verify import Stored
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Current:
 
 
 def current(
-    item: Claim,
+    item: Claim | Stated,
     recorded: Result | None,
     *,
     store: str | Path,
@@ -48,7 +52,7 @@ def current(
 
     Parameters
     ----------
-    item : Claim
+    item : Claim or Stated
     recorded : Result or None
         What the ledger has.
     store : path
@@ -62,12 +66,25 @@ def current(
     ValueError, OSError
         If the store is damaged.
     """
-    budgets = reversed(BUDGETS) if budget is None else (budget,)
+    budgets = [*reversed(BUDGETS)] if budget is None else [budget]
+    if not any(_has_runs(Path(store, f"{name}-{seed}"), item.id) for name in budgets):
+        return Current(recorded, None, recorded, damaged=False, stale=False)
+    # Whether a run is of this state of the code, the code says.
+    from linrep.claims.verify import is_damaged, is_stale, stored
+
+    claim = item if isinstance(item, Claim) else registered(item.id)
     places: list[dict[str, Any]] = [
         {"budget": name, "seed": seed, "store": store} for name in budgets
     ]
-    run = next(filter(None, (stored(item, **place) for place in places)), None)
-    damaged = run is None and any(is_damaged(item, **place) for place in places)
-    stale = run is None and not damaged and any(is_stale(item, **place) for place in places)
+    run = next(filter(None, (stored(claim, **place) for place in places)), None)
+    damaged = run is None and any(is_damaged(claim, **place) for place in places)
+    stale = run is None and not damaged and any(is_stale(claim, **place) for place in places)
     result = recorded if run is None else Result.from_json(run.result.as_json())
     return Current(result, run, recorded, damaged, stale)
+
+
+def _has_runs(folder, name):
+    """Tell whether a folder of a store has runs of a claim, of whatever state of the code."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        return any(path.name.startswith(f"{name}-") for path in folder.iterdir())
+    return False

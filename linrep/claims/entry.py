@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING
 from linrep._lib.display import badge, literal
 from linrep.claims import formulas, ledger, sensitivity
 from linrep.claims.certificates import say_checked
-from linrep.claims.claim import Claim, claims, corrections, paper_of, unknown
+from linrep.claims.claim import Claim, corrections, paper_of, registered, unknown
 from linrep.claims.evidence import Result
 from linrep.claims.findings import Finding, findings
 from linrep.claims.ledger import PATH
 from linrep.claims.proofs import proofs
 from linrep.claims.sections import Section, unescaped
+from linrep.claims.stated import Stated, corrected_by, stated, texts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,28 +37,39 @@ class Entry:
 
     Attributes
     ----------
-    claim : Claim
+    stated : Stated
+        Its texts.
     recorded : Result or None
         The ledger's entry, None where nothing is recorded.
     finding : Finding or None
         Why it fails.
     proof : Section or None
         The derivation that the verdict rests on.
-    corrected_by : tuple of str
-        Ids of the corrected versions.
+    corrected : tuple of Stated
+        The corrected versions.
     book : path
         The ledger.
     file : str or None
         Where the claim comes from, if not from linrep itself.
     """
 
-    claim: Claim
+    stated: Stated
     recorded: Result | None = None
     finding: Finding | None = None
     proof: Section | None = None
-    corrected_by: tuple[str, ...] = ()
+    corrected: tuple[Stated, ...] = ()
     book: Path = PATH
     file: str | None = None
+
+    @property
+    def claim(self) -> Claim:
+        """The claim, with its check, which is imported for it."""
+        return registered(self.stated.id)
+
+    @property
+    def corrected_by(self) -> tuple[str, ...]:
+        """Ids of the corrected versions."""
+        return tuple(item.id for item in self.corrected)
 
     @property
     def verdict(self) -> str:
@@ -67,12 +79,12 @@ class Entry:
     @property
     def checked_by(self) -> str:
         """Solvers that prove steps of its proof, and what computes its exact numbers."""
-        return "" if self.file else say_checked(self.claim.id, self.recorded)
+        return "" if self.file else say_checked(self.stated.id, self.recorded)
 
     @property
     def sensitivity(self) -> str:
         """The smallest changes that its check notices, "" where no constant is named."""
-        return "" if self.file else sensitivity.say(self.claim)
+        return "" if self.file else sensitivity.say(self.stated)
 
     def _why(self):
         if self.finding is None:
@@ -86,12 +98,12 @@ class Entry:
 
     def _lines(self):
         result = self.recorded
-        words = ["linrep", "verify", *filter(None, [self.file]), self.claim.id]
+        words = ["linrep", "verify", *filter(None, [self.file]), self.stated.id]
         if result is not None:
             words += ["--budget", result.budget, "--seed", str(result.seed)]
-        yield "place", self.claim.place
-        yield "statement", formulas.text(self.claim.latex)
-        yield "under", "; ".join(map(str, self.claim.hypotheses))
+        yield "place", self.stated.place
+        yield "statement", formulas.text(self.stated.latex)
+        yield "under", "; ".join(self.stated.hypotheses)
         yield "verdict", " · ".join([self.verdict, *ledger.numbers_of(result)])
         yield "measured", f"{result.sentence} ({result.budget} budget)" if result else ""
         yield "largest", ledger.largest_failure(result) if result else ""
@@ -102,7 +114,7 @@ class Entry:
         yield "derivation", _paragraphs(self.proof.text) if self.proof else ""
         yield "checked by", self.checked_by
         yield "sensitive", self.sensitivity
-        yield "corrects", self.claim.corrects
+        yield "corrects", self.stated.corrects
         yield "corrected", ", ".join(self.corrected_by)
         yield "check it", shlex.join(words)
 
@@ -120,24 +132,22 @@ class Entry:
         """
         from linrep.figures import plotting
 
-        points = ledger.recorded_points(self.claim.id, self.book)
+        points = ledger.recorded_points(self.stated.id, self.book)
         if points is None:
-            raise ValueError(f"no picture of {self.claim.id} is recorded: linrep verify draws one")
+            raise ValueError(f"no picture of {self.stated.id} is recorded: linrep verify draws one")
         return plotting.evidence(points).axes
 
     def _corrections(self):
         """Yield the corrected versions as Markdown, each with its verdict and its formula."""
-        if not self.corrected_by:
-            return
-        entries = ledger.recorded(self.book)
-        for item in corrections(self.claim.id):
+        entries = ledger.recorded(self.book) if self.corrected else {}
+        for item in self.corrected:
             verdict = entries[item.id].verdict if item.id in entries else "unchecked"
             yield f"Corrected, **`{item.id}`** {badge(verdict)}: {literal(item.plain)}"
             yield f"$$\n{item.latex}\n$$" if item.latex else ""
 
     def _picture(self):
         """Return the picture as Markdown, "" where none is recorded."""
-        points = ledger.recorded_points(self.claim.id, self.book)
+        points = ledger.recorded_points(self.stated.id, self.book)
         if points is None:
             return ""
         import matplotlib.pyplot as plt
@@ -154,7 +164,7 @@ class Entry:
 
     def __str__(self):
         columns = max(get_terminal_size((_COLUMNS, 1)).columns, 2 * len(_INDENT))
-        lines = [fill(f"{self.claim.id}: {self.claim.plain}", columns, subsequent_indent="  ")]
+        lines = [fill(f"{self.stated.id}: {self.stated.plain}", columns, subsequent_indent="  ")]
         for name, text in self._lines():
             for place, part in enumerate(filter(None, text.split("\n"))):
                 start = _INDENT if place else f"  {name:10} "
@@ -171,12 +181,12 @@ class Entry:
     def _repr_markdown_(self):
         readings = ledger.readings(self.recorded) if self.recorded else ()
         parts = (
-            f"**`{self.claim.id}`**"
-            + (f" ({self.claim.place})" if self.claim.place else "")
-            + f": {literal(self.claim.plain)}",
-            f"$$\n{self.claim.latex}\n$$" if self.claim.latex else "",
-            f"Under {literal('; '.join(map(str, self.claim.hypotheses)))}."
-            if self.claim.hypotheses
+            f"**`{self.stated.id}`**"
+            + (f" ({self.stated.place})" if self.stated.place else "")
+            + f": {literal(self.stated.plain)}",
+            f"$$\n{self.stated.latex}\n$$" if self.stated.latex else "",
+            f"Under {literal('; '.join(self.stated.hypotheses))}."
+            if self.stated.hypotheses
             else "",
             " · ".join(filter(None, [badge(self.verdict), self.strength])),
             f"**Why:** {escape(self._why(), quote=False)}. "
@@ -213,14 +223,14 @@ def statement(id: str) -> Entry:
     ValueError
         If there is none of this id.
     """
-    known = claims([paper_of(id)])
+    known = stated([paper_of(id)])
     if id not in known:
-        raise ValueError(unknown(id, claims()))
+        raise ValueError(unknown(id, stated()))
     return entry(known[id], ledger.recorded())
 
 
 def entry(
-    claim: Claim,
+    claim: Claim | Stated,
     recorded: Mapping[str, Result],
     book: Path = PATH,
     file: str | None = None,
@@ -229,7 +239,7 @@ def entry(
 
     Parameters
     ----------
-    claim : Claim
+    claim : Claim or Stated
     recorded : mapping
         The ledger's entries by claim.
     book : path
@@ -237,12 +247,16 @@ def entry(
     file : str, optional
         Where the claim comes from, if not from linrep itself.
     """
+    if isinstance(claim, Stated):
+        texts, corrected = claim, corrected_by(claim)
+    else:
+        texts, corrected = texts_of(claim), tuple(map(texts_of, corrections(claim.id)))
     return Entry(
-        claim=claim,
+        stated=texts,
         recorded=recorded.get(claim.id),
         finding=None if file else findings().get(claim.id),
         proof=None if file else proofs().get(claim.id),
-        corrected_by=tuple(item.id for item in corrections(claim.id)),
+        corrected=corrected,
         book=book,
         file=file,
     )

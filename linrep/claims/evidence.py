@@ -8,12 +8,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
-import pandas as pd
-
 from linrep._lib import display as show
 from linrep.claims.quantities import LOWER, UPPER, VALUE, Fact
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
 
 HOLDS, MISPRINT, FAILS, VACUOUS, UNDECIDED = VERDICTS = (
@@ -488,6 +487,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         return order.index(part.verdict), firm if part.verdict == FAILS else 0
 
     chief = min(parts, key=rank)
+    points = None
     tables = [
         part.points.assign(
             **{
@@ -499,6 +499,10 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         for part in parts
         if part.points is not None
     ]
+    if tables:
+        import pandas as pd
+
+        points = pd.concat(tables, ignore_index=True)
     return replace(
         chief,
         sentence=f"{chief.name}: {chief.sentence}".removeprefix(": "),
@@ -509,7 +513,7 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         parts=parts,
         strength=strength_of(parts, chief.verdict, every=chief.verdict in (HOLDS, MISPRINT)),
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
-        points=pd.concat(tables, ignore_index=True) if tables else None,
+        points=points,
     )
 
 

@@ -6,11 +6,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from linrep._lib import atomic as files
 from linrep._lib import scripts
@@ -35,6 +34,9 @@ from linrep.claims.order import in_order
 from linrep.claims.proofs import proofs
 from linrep.claims.sections import unescaped
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 PATH: Path = scripts.papers() / "ledger.json"
 AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
 UNDECIDED_HERE = "undecided at this budget"
@@ -58,12 +60,18 @@ def recorded(path: Path = PATH) -> dict[str, Result]:
     """
     if not path.exists():
         return {}
+    status = path.stat()
+    return {result.id: result for result in _read(path, status.st_mtime_ns, status.st_size)}
+
+
+@lru_cache(maxsize=2)
+def _read(path, changed, size):
+    """Return the results in a ledger, which is read once for each time at which it was changed."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(entries, list):
             raise ValueError
-        results = map(Result.from_json, entries)
-        return {result.id: result for result in results}
+        return tuple(map(Result.from_json, entries))
     except (ValueError, TypeError, KeyError, AttributeError):
         raise ValueError(f"{path} is no ledger of linrep verify --record") from None
 
@@ -80,6 +88,8 @@ def recorded_points(id: str, path: Path = PATH) -> pd.DataFrame | None:
     beside = path.with_suffix(".parquet")
     if not beside.exists():
         return None
+    import pandas as pd
+
     points = pd.read_parquet(beside, filters=[("claim", "==", id)])
     return points.drop(columns="claim").dropna(axis=1, how="all") if len(points) else None
 
@@ -146,6 +156,8 @@ def record(
         for name in sorted(entries)
     ]
     text = json.dumps(values, indent=1, allow_nan=False)
+    import pandas as pd
+
     beside = path.with_suffix(".parquet")
     recorded_tables = pd.read_parquet(beside).groupby("claim") if beside.exists() else ()
     pictures: dict[str, pd.DataFrame | None] = {
@@ -163,6 +175,7 @@ def record(
         table.to_parquet(buffer, compression="zstd", index=False)
         files.write(beside, buffer.getvalue())
     files.write(path, f"{text}\n".encode())
+    _read.cache_clear()
 
 
 def pages(known: Mapping[str, Claim], entries: Mapping[str, Result]) -> dict[str, str]:

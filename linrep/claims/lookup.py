@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from linrep._lib import display as show
 from linrep._lib.validation import choice
 from linrep.claims import ledger
-from linrep.claims.claim import claims, paper_of, unknown
+from linrep.claims.claim import paper_of, unknown
 from linrep.claims.entry import Entry, entry
 from linrep.claims.evidence import HOLDS, STRENGTHS, VERDICTS, tally
 from linrep.claims.findings import SEVERITIES
 from linrep.claims.sections import unescaped
+from linrep.claims.stated import stated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,19 +41,19 @@ class Statements(Mapping[str, Entry]):
         self._ids = None if ids is None else tuple(ids)
 
     def __getitem__(self, id: str) -> Entry:
-        known = claims([paper_of(str(id))])
+        known = stated([paper_of(str(id))])
         if id not in known or (self._ids is not None and id not in self._ids):
             raise KeyError(unknown(str(id), self))
         return entry(known[id], ledger.recorded())
 
     def __contains__(self, id: object) -> bool:
-        return id in (claims() if self._ids is None else self._ids)
+        return id in (stated() if self._ids is None else self._ids)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(claims() if self._ids is None else self._ids)
+        return iter(stated() if self._ids is None else self._ids)
 
     def __len__(self) -> int:
-        return len(claims() if self._ids is None else self._ids)
+        return len(stated() if self._ids is None else self._ids)
 
     def find(
         self,
@@ -90,7 +91,7 @@ class Statements(Mapping[str, Entry]):
         >>> list(lr.statements.find("theorem", paper="fedrep", verdict="fails"))[-1]
         'fedrep.theorem2'
         """
-        papers = tuple(dict.fromkeys(map(paper_of, claims())))
+        papers = tuple(dict.fromkeys(map(paper_of, stated())))
         for name, value, allowed in (
             ("paper", paper, papers), ("verdict", verdict, VERDICTS),
             ("severity", severity, SEVERITIES), ("strength", strength, STRENGTHS),
@@ -101,7 +102,7 @@ class Statements(Mapping[str, Entry]):
         matching = [
             item
             for item in self._entries()
-            if paper in (None, item.claim.paper)
+            if paper in (None, item.stated.paper)
             and verdict in (None, item.verdict)
             and severity in (None, item.finding.severity if item.finding else "")
             and strength in (None, item.strength)
@@ -113,13 +114,13 @@ class Statements(Mapping[str, Entry]):
         called = re.compile(rf"{re.escape(phrase)}(?![\w.])")
         matching.sort(
             key=lambda item: (
-                not item.claim.id.lower().endswith(f".{phrase.replace(' ', '')}"),
-                not called.match(item.claim.place.lower()),
-                not all(word in item.claim.place.lower() for word in wanted),
+                not item.stated.id.lower().endswith(f".{phrase.replace(' ', '')}"),
+                not called.match(item.stated.place.lower()),
+                not all(word in item.stated.place.lower() for word in wanted),
                 phrase not in _text(item),
             )
         )
-        return Statements([item.claim.id for item in matching])
+        return Statements([item.stated.id for item in matching])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per statement, indexed by id.
@@ -130,17 +131,17 @@ class Statements(Mapping[str, Entry]):
         import pandas as pd
 
         rows = {
-            item.claim.id: {
-                "paper": item.claim.paper,
-                "place": item.claim.place,
+            item.stated.id: {
+                "paper": item.stated.paper,
+                "place": item.stated.place,
                 "verdict": item.verdict,
                 "strength": item.strength,
                 "readings": _holding(item),
-                "hypotheses": ", ".join(_changes(item.claim)) or "as printed",
+                "hypotheses": ", ".join(item.stated.changes) or "as printed",
                 "checked_by": item.checked_by,
                 "sensitivity": item.sensitivity,
                 "severity": item.finding.severity if item.finding else "",
-                "plain": item.claim.plain,
+                "plain": item.stated.plain,
                 "why": unescaped(item.finding.headline) if item.finding else "",
                 "corrected_by": ", ".join(item.corrected_by),
             }
@@ -149,7 +150,7 @@ class Statements(Mapping[str, Entry]):
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("id")
 
     def _entries(self) -> list[Entry]:
-        known, recorded = claims(), ledger.recorded()
+        known, recorded = stated(), ledger.recorded()
         return [entry(known[id], recorded) for id in self]
 
     def __repr__(self):
@@ -163,7 +164,7 @@ class Statements(Mapping[str, Entry]):
                 for row in counts
             ]
         else:
-            width = max((len(item.claim.id) for item in entries), default=0)
+            width = max((len(item.stated.id) for item in entries), default=0)
             lines = [_line(item, width) for item in entries]
         return "\n".join([title, *lines])
 
@@ -175,7 +176,7 @@ class Statements(Mapping[str, Entry]):
         if len(entries) > _MOST_SHOWN:
             head, *rows = _counts(entries)
             return title + show.table(rows, head)
-        ids = {item.claim.id for item in entries}
+        ids = {item.stated.id for item in entries}
         head = "".join(f"<th {_LEFT}>{name}</th>" for name in ("statement", "place", "verdict", ""))
         rows = "".join(_row(item, ids) for item in entries)
         return f"{title}<table><tr>{head}</tr>{rows}</table>"
@@ -193,7 +194,7 @@ _LEFT = 'style="text-align:left;vertical-align:top;padding-right:0.8em"'
 
 def _text(item):
     reason = unescaped(item.finding.headline) if item.finding else ""
-    return f"{item.claim.id} {item.claim.place} {item.claim.plain} {reason}".lower()
+    return f"{item.stated.id} {item.stated.place} {item.stated.plain} {reason}".lower()
 
 
 def _title(entries):
@@ -209,21 +210,21 @@ def _title(entries):
 
 def _forms(entries):
     """Return what the papers print, and its corrected forms, which are this project's."""
-    printed = [item for item in entries if not item.claim.corrects]
-    return printed, [item for item in entries if item.claim.corrects]
+    printed = [item for item in entries if not item.stated.corrects]
+    return printed, [item for item in entries if item.stated.corrects]
 
 
 def _counts(entries):
     """Return the verdicts of each paper as rows of a table, the names of the columns first."""
     printed, corrected = _forms(entries)
-    papers: dict[str, Counter[str]] = {item.claim.paper: Counter() for item in entries}
+    papers: dict[str, Counter[str]] = {item.stated.paper: Counter() for item in entries}
     for item in printed:
-        papers[item.claim.paper][item.verdict] += 1
+        papers[item.stated.paper][item.verdict] += 1
     names = [name for name in (*VERDICTS, "unchecked") if any(own[name] for own in papers.values())]
     rows = [
         [
             paper, *(str(own[name]) for name in names),
-            ledger.holding([item.verdict for item in corrected if item.claim.paper == paper]),
+            ledger.holding([item.verdict for item in corrected if item.stated.paper == paper]),
         ]
         for paper, own in papers.items()
     ]  # fmt: skip
@@ -236,45 +237,40 @@ def _holding(item):
     return f"{sum(each['verdict'] == HOLDS for each in found)} of {len(found)}" if found else ""
 
 
-def _changes(claim):
-    """Return which hypotheses are not those printed, and how."""
-    return [f"{each.name} {each.change}" for each in claim.hypotheses if each.change]
-
-
 def _says(item):
     """Return what is wrong with a statement, or what it says."""
-    return unescaped(item.finding.headline) if item.finding else item.claim.plain
+    return unescaped(item.finding.headline) if item.finding else item.stated.plain
 
 
 def _line(item, width):
-    start = f"{item.claim.id:{width}}  {item.verdict:9}  "
+    start = f"{item.stated.id:{width}}  {item.verdict:9}  "
     return start + shorten(_says(item), max(_WIDTH - len(start), 30), placeholder=" …")
 
 
 def _row(item, ids):
     """Return a row of HTML; the id unfolds the statement, a link leads to its other version."""
-    claim = item.claim
-    others = [*item.corrected_by, *filter(None, [claim.corrects])]
+    own = item.stated
+    others = [*item.corrected_by, *filter(None, [own.corrects])]
     links = ", ".join(
         f'<a href="#{ledger.anchor(name)}">{escape(name)}</a>' if name in ids else escape(name)
         for name in others
     )
-    label = "corrects" if claim.corrects else "corrected"
+    label = "corrects" if own.corrects else "corrected"
     unfolded = [
-        escape(claim.plain) if item.finding else "",
-        f"$${escape(claim.latex)}$$" if claim.latex else "",
+        escape(own.plain) if item.finding else "",
+        f"$${escape(own.latex)}$$" if own.latex else "",
         escape(unescaped(item.finding.reason)) if item.finding else "",
         f"{label}: {links}" if links else "",
     ]
     inside = "".join(f"<p>{part}</p>" for part in unfolded if part)
     cells = (
-        f"<code>{escape(claim.id)}</code>",
-        escape(claim.place),
+        f"<code>{escape(own.id)}</code>",
+        escape(own.place),
         show.badge(item.verdict),
         f"<details><summary>{escape(_says(item))}</summary>{inside}</details>",
     )
     body = "".join(f"<td {_LEFT}>{cell}</td>" for cell in cells)
-    return f'<tr id="{ledger.anchor(claim.id)}">{body}</tr>'
+    return f'<tr id="{ledger.anchor(own.id)}">{body}</tr>'
 
 
 #: All statements.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from linrep.claims import counterexamples, ledger
 from linrep.claims.certificates import say_checked
-from linrep.claims.claim import Claim, claims, corrections
 from linrep.claims.evidence import Result
 from linrep.claims.findings import SEVERITIES, Finding, findings
 from linrep.claims.order import in_order
+from linrep.claims.stated import Stated, corrected_by, stated
 
 
 def notes() -> dict[str, Finding]:
@@ -32,22 +32,22 @@ def note(finding: Finding) -> str:
     ----------
     finding : Finding
     """
-    known, recorded = claims({finding.ids[0].partition(".")[0]}), ledger.recorded()
-    stated = in_order(known[name] for name in finding.ids)
+    known, recorded = stated([finding.ids[0].partition(".")[0]]), ledger.recorded()
+    own = in_order(known[name] for name in finding.ids)
     headline = finding.headline[:1].upper() + finding.headline[1:]
     lines = [f"# {headline}", ""]
-    for item in stated:
+    for item in own:
         lines += _statement(item, recorded)
-    lines += [*_hypotheses(stated), finding.text, ""]
+    lines += [*_hypotheses(own), finding.text, ""]
     lines += _examples(finding)
-    for item in (other for name in finding.ids for other in corrections(name)):
+    for item in (other for name in finding.ids for other in corrected_by(known[name])):
         lines += [f"**Corrected statement** (`{item.id}`, {_verdict(item, recorded)}).", ""]
         lines += [f"$${item.latex}$$", ""] if item.latex else [item.plain, ""]
     check_it = f"`pip install linrep[all]`, then `linrep verify {' '.join(finding.ids)}`"
     return "\n".join([*lines, f"Check it: {check_it}.", ""])
 
 
-def _statement(item: Claim, recorded: Mapping[str, Result]) -> Iterator[str]:
+def _statement(item: Stated, recorded: Mapping[str, Result]) -> Iterator[str]:
     """Yield what the paper states, and the verdict."""
     yield f"**{item.place}** (`{item.id}`, {_verdict(item, recorded)}). {item.plain}"
     yield ""
@@ -56,11 +56,11 @@ def _statement(item: Claim, recorded: Mapping[str, Result]) -> Iterator[str]:
         yield ""
 
 
-def _hypotheses(stated) -> Iterator[str]:
+def _hypotheses(own) -> Iterator[str]:
     """Yield the hypotheses, each once."""
-    known = dict.fromkeys(each for item in stated for each in item.hypotheses)
+    known = dict.fromkeys(each for item in own for each in item.hypotheses)
     if known:
-        yield f"**Under** {'; '.join(map(str, known))}."
+        yield f"**Under** {'; '.join(known)}."
         yield ""
 
 
@@ -80,7 +80,7 @@ def _examples(finding: Finding) -> Iterator[str]:
             yield ""
 
 
-def _verdict(item: Claim, recorded: Mapping[str, Result]) -> str:
+def _verdict(item: Stated, recorded: Mapping[str, Result]) -> str:
     found = recorded[item.id]
     return ", ".join(filter(None, [found.verdict, found.strength]))
 

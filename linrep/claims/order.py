@@ -5,8 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache
+from typing import TypeVar
 
 from linrep.claims.claim import Claim
+from linrep.claims.stated import Stated
+
+Item = TypeVar("Item", Claim, Stated)
 
 # Places in the order of the text, sections before what they contain. Equations of proofs follow
 # the lemma, and a lemma follows the equations that its paper proves first.
@@ -50,12 +54,12 @@ _TEXTS = {
 }
 
 
-def in_order(claims: Iterable[Claim]) -> list[Claim]:
+def in_order(claims: Iterable[Item]) -> list[Item]:
     """Return claims as the papers state them, each corrected one behind what it corrects.
 
     Parameters
     ----------
-    claims : iterable of Claim
+    claims : iterable of Claim, or of Stated
         Papers stay in the order in which they come. A place that is not known, as in a paper of
         one's own, comes last.
     """
@@ -66,13 +70,13 @@ def in_order(claims: Iterable[Claim]) -> list[Claim]:
     def key(item):
         printed = known.get(item.corrects or "", item)
         parts, words = printed.id.count("."), len(printed.place)
-        where = (papers.index(item.paper), position(printed), parts, words, printed.id)
-        return *where, item is not printed
+        paper, place = papers.index(item.paper), position(printed)
+        return paper, place, parts, words, printed.id, item is not printed
 
     return sorted(items, key=key)
 
 
-def position(claim: Claim) -> int:
+def position(claim: Claim | Stated) -> int:
     """Return where in its paper a claim is stated, as a number to sort by."""
     order = _order(claim.paper)
     clause = re.sub(r"(Assumption|Lemma|Section)s ", r"\1 ", claim.place).partition(";")[0]

@@ -6,19 +6,21 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from linrep._lib import scripts
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.claims.evidence import PROVED
-from linrep.claims.measurements import Measurement, Readings, Together
 from linrep.claims.sections import Section, sections
+
+if TYPE_CHECKING:
+    from linrep.claims.measurements import Measurement
 
 #: Of each paper a page, beside the statements.
 PATHS = tuple(sorted(scripts.papers().glob("*/proofs.md")))
 
-Item = TypeVar("Item", bound=Measurement)
+Item = TypeVar("Item", bound="Measurement")
 
 
 def proved(item: Item, *, but: Collection[str] = ()) -> Item:
@@ -35,6 +37,8 @@ def proved(item: Item, *, but: Collection[str] = ()) -> Item:
     Measurement
         With strength "proved".
     """
+    from linrep.claims.measurements import Measurement, Readings, Together
+
     check.instance("item", item, Measurement)
     if isinstance(item, Together | Readings):
         return replace(item, parts=[proved(part, but=but) for part in item.parts])

@@ -12,6 +12,7 @@ from linrep._lib import atomic as files
 from linrep._lib import scripts
 from linrep._lib.arguments import checked
 from linrep.claims.claim import Claim, claims, paper_of
+from linrep.claims.stated import Stated
 
 #: In the folder of a paper: what became of its statements' stronger versions.
 FILE = "sensitivity.json"
@@ -48,12 +49,12 @@ def record(found: Mapping[str, Mapping[str, Any]]) -> None:
     recorded.cache_clear()
 
 
-def say(claim: Claim) -> str:
+def say(claim: Claim | Stated) -> str:
     """Return by how much which constants have to be moved to be noticed, "" where none is named.
 
     Parameters
     ----------
-    claim : Claim
+    claim : Claim or Stated
     """
     if claim.id not in recorded(claim.paper):
         return ""

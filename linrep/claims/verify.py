@@ -50,6 +50,7 @@ _DECIDING = tuple(
         "sensitivity",
         "smtlib",
         "solvers",
+        "stated",
         "verdict",
         "verify",
     )

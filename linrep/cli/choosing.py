@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -55,8 +56,12 @@ def read_ledger(file, path, made=False):
         return book.recorded(path) if path else {} if file else book.recorded()
 
 
-def choose(names):
-    """Return the claims that ids, patterns or a file of claims name, and that file or None."""
+def choose(names, *, texts=False):
+    """Return the claims that ids, patterns or a file of claims name, and that file or None.
+
+    Where only texts of linrep's claims are wanted, none of their code is imported, but for those
+    that are not listed yet.
+    """
     files = [name for name in names if name.endswith(".py")]
     patterns = [name for name in names if not name.endswith(".py")]
     with bad_input(ValueError):
@@ -69,12 +74,17 @@ def choose(names):
         if not files:
             patterns = known_names.match_spelling(patterns, known_names.claims())
             known_names.check_claims(patterns)
-    from linrep.claims import claims, load_file, select
+    from linrep.claims.claim import claims, load_file, select
+    from linrep.claims.stated import stated
 
     with bad_input(ValueError, TypeError, OSError):
         file = files[0] if files else None
         if file:
             return select(load_file(file), patterns), file
         papers = {pattern.partition(".")[0] for pattern in patterns}
-        known = claims(papers if papers <= {*known_names.papers()} else ())
-        return select(known, patterns), file
+        if not papers <= {*known_names.papers()}:
+            papers = set()
+        if texts:
+            with suppress(ValueError):
+                return select(stated(papers), patterns), file
+        return select(claims(papers), patterns), file

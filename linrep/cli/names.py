@@ -1,6 +1,6 @@
 """The names that come with linrep, known without loading what they stand for.
 
-A wrong name is answered at once this way. `make names` writes those of `names.json`.
+A wrong name is answered at once this way. `make names` writes `names.json`, and `algorithms.json`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import linrep
 from linrep._lib.scripts import available
@@ -30,6 +31,11 @@ _LARGEST_RANK = {"regression": ("d", "n"), "completion": ("d", "p")}
 PROBLEMS = tuple(
     sorted(path.stem for path in Path(linrep.__file__).parent.glob("simulation/families/[a-z]*.py"))
 )
+
+
+def shown(algorithm) -> dict[str, Any]:
+    """Return what is shown of an algorithm: what it does, what must be given, its axes."""
+    return json.loads(Path(__file__).with_name("algorithms.json").read_text("utf-8"))[algorithm]
 
 
 def claims() -> list[str]:

@@ -11,7 +11,7 @@ import click
 from linrep._lib.scripts import available
 from linrep._lib.suggest import unknown
 from linrep.cli import completion, names
-from linrep.cli.axes import axis_section, size_section, without_markup
+from linrep.cli.axes import size_section
 from linrep.cli.choosing import (
     LEDGER_OPTION,
     RUNS_OPTION,
@@ -76,7 +76,7 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
         first = False
     if not claims:
         return
-    chosen, file = choose(claims)
+    chosen, file = choose(claims, texts=True)
     if note:
         _notes(chosen)
         return
@@ -162,7 +162,7 @@ def _claim(item, state, store, verbose):
     result, source = item.recorded, ""
     if result:
         source = f"{'stored run' if state.run else 'ledger'}, {result.budget} budget"
-    _statement(item.claim, verbose)
+    _statement(item.stated, verbose)
     _verdict(item, source)
     _stored(state, store)
     for line in readings(result) if result else ():
@@ -173,7 +173,7 @@ def _claim(item, state, store, verbose):
     if result and result.counterexample:
         _line("instance", json.dumps(instance(result), ensure_ascii=False))
     _corrections(item)
-    words = ["linrep", "verify", *filter(None, [item.file]), item.claim.id]
+    words = ["linrep", "verify", *filter(None, [item.file]), item.stated.id]
     if result:
         words += ["--budget", result.budget, "--seed", str(result.seed)]
     if store != STORE:
@@ -193,7 +193,7 @@ def _statement(claim, verbose):
     _line("statement", formulas.text(claim.latex))
     if verbose:
         _line("LaTeX", claim.latex)
-    _line("under", "; ".join(map(str, claim.hypotheses)))
+    _line("under", "; ".join(claim.hypotheses))
 
 
 def _verdict(item, source):
@@ -248,12 +248,10 @@ def _explanation(finding, proof, verbose):
 def _corrections(item):
     """Print which claim this one corrects, and the corrected versions of it."""
     from linrep.claims import formulas
-    from linrep.claims.claim import registered
 
-    _line("corrects", item.claim.corrects)
-    for name in item.corrected_by:
-        other = registered(name)
-        _line("corrected", f"{name}: {other.plain}")
+    _line("corrects", item.stated.corrects)
+    for other in item.corrected:
+        _line("corrected", f"{other.id}: {other.plain}")
         _line("", formulas.text(other.latex))
 
 
@@ -335,25 +333,17 @@ def _figure(name):
 
 def _algorithm(name):
     """Print what an algorithm does, and its axes."""
-    import inspect
-
-    from linrep import algorithms, simulation
-
-    function = simulation.find_algorithm(name)
-    text = without_markup((inspect.getdoc(function) or "").partition("\n\n")[0])
-    _headline(name, text)
-    family = simulation.family_of(name)
-    needed = [group[0] for group in simulation.required(name, family)]
-    given = " ".join(f"--{axis} {_VALUES.get(axis, 5)}" for axis in needed)
+    known = names.shown(name)
+    _headline(name, known["says"])
+    given = " ".join(f"--{axis} {_VALUES.get(axis, 5)}" for axis in known["needed"])
     given += _NEEDED.get(name, "")
-    if hasattr(algorithms, name):
+    if known["offered"]:
         _line("in Python", f"from linrep import algorithms; help(algorithms.{name})")
     _line("sweep it", f"linrep sweep {name} {given}")
     if name in names.papers():
         _line("its paper", f"linrep verify --list --paper {name}")
     echo()
-    _, lines = axis_section([name])
-    print_listing(lines)
+    print_listing(known["axes"])
     if name in names.papers():
         _contents(name)
 

@@ -128,10 +128,7 @@ def verify(
             known_names.check_papers(papers)
     if record if portable is None else portable:
         start_portable()
-    chosen, file = choose(ids)
-    from linrep.claims import claims, load_file
-    from linrep.claims import ledger as book
-
+    chosen, file = choose(ids, texts=list_only)
     if record:
         _check_record(file, book_path, level)
     entries = read_ledger(file, book_path, record)
@@ -145,6 +142,9 @@ def verify(
     if list_only:
         print_list(chosen, known)
         return
+    from linrep.claims import claims, load_file
+    from linrep.claims import ledger as book
+
     _check_outputs(path, figures)
     results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level)
     print_verdicts(results, entries, verbose, budget)

@@ -20,6 +20,7 @@ from linrep.claims.certificates import (
     select,
 )
 from linrep.claims.solvers import SOLVERS, UNKNOWN, ask
+from linrep.claims.stated import FILE, Stated, listing
 from tests.tools import complaint
 
 #: Answers are quick: .2 s at most where a solver finds one at all.
@@ -162,6 +163,8 @@ def test_what_was_decided_before_stays(tmp_path, monkeypatch):
     monkeypatch.setattr("linrep._lib.scripts.papers", lambda: tmp_path)
     monkeypatch.setattr("linrep.claims.certificates.certificates", lambda: {item.name: item})
     (tmp_path / "flute").mkdir()
+    listed = Stated(item.claim, item.plain, steps={item.step: digest(item.smtlib())})
+    (tmp_path / "flute" / FILE).write_text(listing([listed]))
     versions = {"z3": "1", "cvc5": "2"}
     record({item.name: {"z3": PROVED, "cvc5": UNKNOWN}}, {item.name: True}, versions)
     record({item.name: {"z3": UNKNOWN, "cvc5": PROVED}}, {item.name: False}, versions)
