@@ -112,7 +112,7 @@ class _Cache(FunctionCache):
 
     def _index_key(self, signature, codegen):
         """Tell named tuples apart by their fields, too: they may be of modules not imported."""
-        kinds = [each for each in signature if isinstance(each, types.BaseNamedTuple)]
+        kinds = [each for each in signature if isinstance(each, types.containers.BaseNamedTuple)]
         return super()._index_key(signature, codegen), tuple(each.fields for each in kinds)
 
     def save_overload(self, signature, compiled):
