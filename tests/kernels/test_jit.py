@@ -1,14 +1,17 @@
 """The disk cache must not outlive the sources it was compiled from, whichever file was edited."""
 
+import ast
 import gc
 import importlib.util
 import os
 import shutil
 import subprocess
 import sys
+from collections import namedtuple
 from importlib import import_module
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from numba import _dispatcher
@@ -32,14 +35,16 @@ compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or 
 
 
 @compiled_only
-def test_every_kernels_cache_key_carries_the_digest_of_all_sources():
+def test_every_kernels_cache_key_carries_the_digest_of_what_it_is_made_of():
     lacking = {}
     for name in MODULES:
         module = import_module(f"linrep.kernels.{name}")
         kernels = {key: each for key, each in vars(module).items() if hasattr(each, "py_func")}
         assert kernels, name
         stamps = {key: each._cache._cache_file._source_stamp for key, each in kernels.items()}
-        lacking[name] = [key for key, stamp in stamps.items() if whole._STATE not in stamp]
+        lacking[name] = [
+            key for key, stamp in stamps.items() if whole._state(kernels[key].py_func) not in stamp
+        ]
     assert {name: keys for name, keys in lacking.items() if keys} == {}
 
 
@@ -71,64 +76,108 @@ def test_types_of_named_tuples_are_told_apart():
     assert all(text.startswith(tuple(each.__name__.encode() for each in classes)) for text in texts)
 
 
-def digest(folder):
+def digests(folder):
+    """Return what a copy of this package would key the kernels of each of its modules by."""
     spec = importlib.util.spec_from_file_location("copied", folder / "_whole.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module._DIGEST
+    return {path.stem: module._digest(path.stem) for path in folder.glob("*.py")}
 
 
-def test_digest_changes_with_any_kernel_source(tmp_path):
+def imported(name):
+    """Return the modules of the package that one of them names where it imports."""
+    found = set()
+    for node in ast.walk(ast.parse((SOURCES / f"{name}.py").read_bytes())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.removeprefix("linrep.kernels.") for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module == "linrep.kernels":
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {("." * node.level + node.module).removeprefix("linrep.kernels.")}
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "private":
+            found |= {each.value for each in node.args}
+    return {each for each in found if (SOURCES / f"{each}.py").is_file()}
+
+
+def test_digests_change_with_what_a_module_imports_and_with_nothing_else(tmp_path):
+    names = {path.stem for path in SOURCES.glob("*.py")}
+    reach = {name: {name} for name in names}
+    for _ in names:
+        reach = {name: each.union(*map(imported, each)) for name, each in reach.items()}
     for path in SOURCES.glob("*.py"):
         shutil.copy(path, tmp_path)
-    same = []
-    for name in MODULES:
-        assert digest(tmp_path) == whole._DIGEST
+    before = digests(tmp_path)
+    assert before == {name: whole._digest(name) for name in names}
+    for name in names:
         path = tmp_path / f"{name}.py"
         source = path.read_bytes()
         path.write_bytes(source + b"# edited\n")
-        if digest(tmp_path) == whole._DIGEST:
-            same.append(name)
+        after = digests(tmp_path)
+        changed = {each for each in names if after[each] != before[each]}
+        assert changed == {each for each in names if name in reach[each]}, name
         path.write_bytes(source)
-    assert same == []
+    assert "diameter" not in {each for each in names if "linalg" in reach[each]}
+
+
+def test_modules_of_kernels_import_each_other_in_the_way_that_is_looked_for():
+    for name in MODULES:
+        assert whole._source(name)[1] == imported(name), name
+
+
+@compiled_only
+def test_a_named_tuple_with_other_fields_is_another_key(tmp_path):
+    """Its class may be of a module that the kernel's own does not import."""
+    cache, codegen = whole._Cache(viewing), jit.kernel(viewing).targetctx.codegen()
+    one, other = (namedtuple("Both", fields) for fields in ("x y", "y x"))
+    kinds = [numba.types.NamedTuple([numba.float64] * 2, each) for each in (one, other)]
+    kinds[1].instance_class = one  # as another process finds it, once its source is edited
+    assert kinds[0] == kinds[1]
+    assert len({cache._index_key((kind,), codegen) for kind in kinds}) == 2
 
 
 @pytest.mark.slow
 @compiled_only
-def test_an_edit_of_a_called_kernel_recompiles_its_callers(tmp_path):
-    package = tmp_path / "linrep" / "kernels"
-    package.mkdir(parents=True)
-    for folder in (package, package.parent):
-        (folder / "__init__.py").touch()
-    for name in ("jit.py", "_numpy_random.py", "_whole.py"):
-        shutil.copy(SOURCES / name, package)
-    shutil.copytree(SOURCES.parent / "_lib", package.parent / "_lib")
-    header = "from linrep.kernels.jit import kernel\n"
-    inner = header + "@kernel\ndef inner(x):\n    return x + 1\n"
-    outer = "@kernel\ndef outer(x):\n    return inner(x)\n"
-    (package / "outer.py").write_text(header + "from linrep.kernels.inner import inner\n" + outer)
-    environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": str(tmp_path / "c")}
+def test_an_edit_recompiles_the_callers_of_a_kernel_and_nothing_else(tmp_path):
+    """A second version, beside the first and with the same cache, has kernels of its own."""
+    sources = {
+        "inner": "@kernel\ndef inner(x):\n    return x + 1\n",
+        "outer": "from linrep.kernels.inner import inner\n"
+        "@kernel\ndef outer(x):\n    return inner(x)\n",
+        "beside": "@kernel\ndef beside(x):\n    return x + 5\n",
+    }
     script = (
-        "from linrep.kernels.outer import outer\n"
-        "print(outer(1), sum(outer.stats.cache_hits.values()))"
+        "from linrep.kernels.outer import inner, outer\nfrom linrep.kernels.beside import beside\n"
+        "for each in (inner, outer, beside): print(each(1), sum(each.stats.cache_hits.values()))"
     )
 
-    def run():
-        command = [sys.executable, "-c", script]
+    def run(version, **edited):
+        for name, source in {**sources, **edited}.items():
+            path = tmp_path / version / "linrep" / "kernels" / f"{name}.py"
+            path.write_text("from linrep.kernels.jit import kernel\n" + source)
+        environment = {"PYTHONPATH": str(tmp_path / version), "NUMBA_CACHE_DIR": str(tmp_path)}
         done = subprocess.run(
-            command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=True
-        )
-        return done.stdout.split()
+            [sys.executable, "-c", script], env=os.environ | environment | UNWRITTEN,
+            cwd=tmp_path / version, capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        return [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
 
-    (package / "inner.py").write_text(inner)
-    assert run() == ["2", "0"]
-    assert run() == ["2", "1"]  # the cache is in use
-    (package / "inner.py").write_text(inner.replace("1", "20"))
-    assert run() == ["21", "0"]
+    for version in ("one", "two"):
+        bare_package(tmp_path / version)
+    assert run("one") == [(2, 0), (2, 0), (6, 0)]
+    assert run("one") == [(2, 1), (2, 1), (6, 1)]
+    leaf = {"inner": sources["inner"].replace("1", "20")}
+    assert run("two", **leaf) == [(21, 0), (21, 0), (6, 0)]
+    assert run("one", **leaf) == [(21, 0), (21, 0), (6, 1)]
+    root = {"outer": sources["outer"].replace("inner(x)", "inner(x) + 1")}
+    assert run("one", **leaf, **root) == [(21, 1), (22, 0), (6, 1)]
+    assert run("two", **leaf) == [(21, 1), (21, 1), (6, 1)]
 
 
-def small_package(folder):
-    """Make a package of one kernel; return a function that calls it in a process of its own."""
+UNWRITTEN = {"PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def bare_package(folder):
+    """Make a package of what compiles kernels, and return the folder for kernels."""
     package = folder / "linrep" / "kernels"
     package.mkdir(parents=True)
     for each in (package, package.parent):
@@ -136,7 +185,12 @@ def small_package(folder):
     for name in ("jit.py", "_numpy_random.py", "_whole.py"):
         shutil.copy(SOURCES / name, package)
     shutil.copytree(SOURCES.parent / "_lib", package.parent / "_lib")
-    (package / "twice.py").write_text(
+    return package
+
+
+def small_package(folder):
+    """Make a package of one kernel; return a function that calls it in a process of its own."""
+    (bare_package(folder) / "twice.py").write_text(
         "from linrep.kernels.jit import kernel\n\n@kernel\ndef twice(x):\n    return x + x\n"
     )
 
@@ -146,7 +200,7 @@ def small_package(folder):
             "sum(twice.stats.cache_hits.values()))"
         )
         environment = {
-            **os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1", **variables
+            **os.environ, "PYTHONPATH": str(folder), **UNWRITTEN, **variables
         }  # fmt: skip
         return subprocess.run(
             [sys.executable, "-W", "always", "-c", script],
