@@ -68,6 +68,11 @@ def _options(command):
 )
 @click.option("--paper", "papers", multiple=True, help="Only claims of this paper.")
 @click.option(
+    "--corrected/--printed",
+    default=None,
+    help="Only corrected forms, which no paper states, or only what papers state.",
+)
+@click.option(
     "--severity",
     "severities",
     multiple=True,
@@ -108,8 +113,8 @@ def _options(command):
 )
 @MODE_OPTION
 def verify(
-    ids, budget, workers, seed, store, list_only, verbose, verdicts, papers, severities, strengths,
-    fresh, level, book_path, path, figures, caption, record, portable,
+    ids, budget, workers, seed, store, list_only, verbose, verdicts, papers, corrected, severities,
+    strengths, fresh, level, book_path, path, figures, caption, record, portable,
 ):  # fmt: skip
     """Check claims of the papers: all, some by id or pattern, or a file's.
 
@@ -137,7 +142,7 @@ def verify(
         known = _add_stored(chosen, entries, store, seed)
     chosen = _filter(
         chosen, known, verdicts=verdicts, strengths=strengths, papers=papers,
-        severities=severities,
+        severities=severities, corrected=corrected,
     )  # fmt: skip
     if list_only:
         print_list(chosen, known)
@@ -268,7 +273,7 @@ def _add_stored(chosen, entries, store, seed):
     return {**entries, **{name: result for name, result in results.items() if result}}
 
 
-def _filter(chosen, entries, *, verdicts, strengths, papers, severities):
+def _filter(chosen, entries, *, verdicts, strengths, papers, severities, corrected):
     """Return the claims that have one of the verdicts, and so on, of those asked for."""
     from linrep.claims.findings import findings
 
@@ -279,6 +284,7 @@ def _filter(chosen, entries, *, verdicts, strengths, papers, severities):
         if (not verdicts or (item.id in entries and entries[item.id].verdict in verdicts))
         and (not strengths or (item.id in entries and entries[item.id].strength in strengths))
         and (not papers or item.paper in papers)
+        and corrected in (None, bool(item.corrects))
         and (not severities or (item.id in known and known[item.id].severity in severities))
     ]
     if not remaining:

@@ -393,6 +393,11 @@ def test_the_list_is_filtered():
     fails = call("--list", "--verdict", "fails").splitlines()
     assert 0 < len(fails) < len(every)
     assert all(" fails " in line for line in fails)
+    of_pflmf = [call("--list", "--paper", "pflmf", *which) for which in ((), ("--corrected",))]
+    forms = {name for name, item in claims().items() if item.corrects and item.paper == "pflmf"}
+    assert {line.split()[0] for line in of_pflmf[1].splitlines()} == forms
+    printed = call("--list", "--paper", "pflmf", "--printed").splitlines()
+    assert len(printed) + len(forms) == len(of_pflmf[0].splitlines())
     some = call("--list", "--paper", "perfedsi", "--severity", "constant").splitlines()
     constants = {name for name, each in findings.findings().items() if each.severity == "constant"}
     listed = {line.split()[0] for line in some}
