@@ -214,12 +214,12 @@ def _fitted(x, y):
     negative_control={"ratio_power": 2.0},
 )
 def theta(budget, rng, *, ratio_power=1.0, log_power=1.0):
-    """Follow the samples that a client spends along d >> n, and along log n for e^d >> n >> d.
+    """Follow the samples that a client spends along d >> n, and along log n for d << n < e^d.
 
     By counting it needs 1/n of the unknowns at least, which is above k d/n.
     """
     runs, k, d, small = budget(5, 12, 40), 2, (2000, 8000, 32000), 12
-    n = budget((300, 1000, 3000), (700, 3000, 12000))  # far above d, far below e^d
+    n = budget((300, 1000, 3000), (700, 3000, 12000))  # far above d, below e^d = 162755
     crowd = np.array(n, dtype=float)
     logarithms = np.log(crowd)
     power = _fitted(logarithms, (small / crowd) ** ratio_power + logarithms**log_power)

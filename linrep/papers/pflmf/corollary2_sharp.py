@@ -84,8 +84,9 @@ def _best() -> Cases:
     r"\sigma^2}{2\sqrt T - 1} \ \Big(\eta = \frac1{2L\sqrt T}\Big), \quad \frac{4L(F^0 - F^\star)}T"
     r" \ \Big(\sigma = 0,\ \eta = \frac1{2L}\Big), \quad \frac{2L(F^0 - F^\star)}T (1 + s) \ \Big("
     r"\eta = \frac1{L(1 + s)},\ s^2 = 1 + \frac{3\sigma^2T}{2L(F^0 - F^\star)}\Big)",
-    plain="Corollary 2's rates, for Delta_U + p^2 Delta_V, have about half the constant with noise "
-    "and a quarter without, which is attained for p = K = 1; the last step size is the best one.",
+    plain="Corollary 2's rates, for Delta_U + p^2 Delta_V, have about half the constant of the "
+    "start and three quarters of the noise's, and without noise a quarter, which is attained for "
+    "p = K = 1; the last step size is the best for this bound.",
     hypotheses=NOISY,
     negative_control={"p_power": 1.8},
     stronger={"p_power": -1, "start": -1, "noise": -1, "T_power": 1},

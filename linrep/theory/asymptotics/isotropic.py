@@ -1,7 +1,7 @@
 r"""FedRep's limits in closed form where the heads are isotropic.
 
-The heads' second moment is :math:`S = s^2 I`, and :math:`E|w|^2 w w^\top = \kappa s^4 I`:
-:math:`\kappa = k` for heads of equal norm, k + 2 for normal ones. Steps are in units of the
+The heads' second moment is :math:`S = s^2 I`, and :math:`E|w|^2 w w^\top = \omega s^4 I`:
+:math:`\omega = k` for heads of equal norm, k + 2 for normal ones. Steps are in units of the
 curvature, :math:`a = \eta s^2`, noise is relative to the heads, :math:`\sigma^2/s^2`, and gamma is
 (d - k)/(rn). Batches are fresh, heads exact on the gradient's batch of m samples. All principal
 angles stay equal if they are equal at the start; near B* they become equal. docs/learning-curves.md
@@ -42,7 +42,7 @@ def contraction(
 ) -> float:
     r"""Return the factor per round of the distance near B*, without noise.
 
-    .. math:: \rho^2 = \Big(1 - a\frac{m-k}m\Big)^2 + a^2\gamma\kappa\,\frac{m-k}{m^2}
+    .. math:: \rho^2 = \Big(1 - a\frac{m-k}m\Big)^2 + a^2\gamma\omega\,\frac{m-k}{m^2}
 
     Parameters
     ----------
@@ -59,13 +59,13 @@ def contraction(
     -------
     float
     """
-    k, m, gamma, kappa = _read(k, m, gamma, kurtosis)
+    k, m, gamma, omega = _read(k, m, gamma, kurtosis)
     a = check.real("step", step, above=0.0)
-    return float(np.hypot(1.0 - a * (m - k) / m, a / m * np.sqrt(gamma * kappa * (m - k))))
+    return float(np.hypot(1.0 - a * (m - k) / m, a / m * np.sqrt(gamma * omega * (m - k))))
 
 
 def step_limit(k: int, m: int, gamma: float, *, kurtosis: float | None = None) -> float:
-    r"""Return the step from which on rounds no longer contract, 2m/(m - k + gamma kappa).
+    r"""Return the step from which on rounds no longer contract, 2m/(m - k + gamma omega).
 
     Parameters
     ----------
@@ -76,15 +76,15 @@ def step_limit(k: int, m: int, gamma: float, *, kurtosis: float | None = None) -
     -------
     float
     """
-    k, m, gamma, kappa = _read(k, m, gamma, kurtosis)
-    return 2.0 * m / (m - k + gamma * kappa)
+    k, m, gamma, omega = _read(k, m, gamma, kurtosis)
+    return 2.0 * m / (m - k + gamma * omega)
 
 
 def best_step(k: int, m: int, gamma: float, *, kurtosis: float | None = None) -> BestStep:
     r"""Return the step of the smallest contraction factor, half the limit, and that factor.
 
-    .. math:: a^* = \frac m{m - k + \gamma\kappa}, \qquad
-              \rho^{*2} = \frac{\gamma\kappa}{m - k + \gamma\kappa}
+    .. math:: a^* = \frac m{m - k + \gamma\omega}, \qquad
+              \rho^{*2} = \frac{\gamma\omega}{m - k + \gamma\omega}
 
     Parameters
     ----------
@@ -95,15 +95,15 @@ def best_step(k: int, m: int, gamma: float, *, kurtosis: float | None = None) ->
     -------
     BestStep
     """
-    k, m, gamma, kappa = _read(k, m, gamma, kurtosis)
-    whole = m - k + gamma * kappa
-    return BestStep(m / whole, float(np.sqrt(gamma * kappa / whole)))
+    k, m, gamma, omega = _read(k, m, gamma, kurtosis)
+    whole = m - k + gamma * omega
+    return BestStep(m / whole, float(np.sqrt(gamma * omega / whole)))
 
 
 def least_samples(k: int, gamma: float, step: float, *, kurtosis: float | None = None) -> float:
     r"""Return the samples per client and round from which on rounds contract at a given step.
 
-    .. math:: m > \frac{\gamma\kappa - k}{2/a - 1}, \qquad m \ge k + 2
+    .. math:: m > \frac{\gamma\omega - k}{2/a - 1}, \qquad m \ge k + 2
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ def least_samples(k: int, gamma: float, step: float, *, kurtosis: float | None =
     -------
     float
         Infinite for longer steps than 2, the limit for known heads, and for 2 unless k exceeds
-        gamma kappa.
+        gamma omega.
     """
-    k, _, gamma, kappa = _read(k, k + 2, gamma, kurtosis)
+    k, _, gamma, omega = _read(k, k + 2, gamma, kurtosis)
     a = check.real("step", step, above=0.0)
-    missing = gamma * kappa - k
+    missing = gamma * omega - k
     if a < 2.0:
         return max(missing / (2.0 / a - 1.0), k + 2.0)
     return k + 2.0 if a == 2.0 and missing < 0.0 else np.inf
@@ -135,7 +135,7 @@ def floor(
 ) -> float:
     r"""Return the squared sine at which runs settle on noisy labels, for small noise.
 
-    .. math:: \frac{(\sigma^2/s^2)\, a\gamma/m}{2 - a(m - k + \gamma\kappa)/m}
+    .. math:: \frac{(\sigma^2/s^2)\, a\gamma/m}{2 - a(m - k + \gamma\omega)/m}
 
     Parameters
     ----------
@@ -150,10 +150,10 @@ def floor(
         Infinite for steps beyond :func:`step_limit`. Up to a factor 1 + O(noise^2): where it is not
         small, the last of :func:`distances` is the floor.
     """
-    k, m, gamma, kappa = _read(k, m, gamma, kurtosis)
+    k, m, gamma, omega = _read(k, m, gamma, kurtosis)
     a = check.real("step", step, above=0.0)
     snr = check.real("noise", noise, minimum=0.0) ** 2
-    left = 2.0 - a * (m - k + gamma * kappa) / m
+    left = 2.0 - a * (m - k + gamma * omega) / m
     return snr * a * gamma / m / left if left > 0.0 else np.inf
 
 
@@ -171,11 +171,11 @@ def distances(
     r"""Return the learning curve from equal principal angles: one number a round.
 
     .. math:: s_+^2 = \frac e{e + c^2(1 + a\mu s^2)^2}, \quad
-              e = s^2(1 - a\mu c^2)^2 + \frac{a^2\gamma(m-k)}{m^2}\Big[c^2(\kappa s^2 + \nu)
+              e = s^2(1 - a\mu c^2)^2 + \frac{a^2\gamma(m-k)}{m^2}\Big[c^2(\omega s^2 + \nu)
               + \frac{\overline{(s^2u + \nu)^2}}{m-k-1}\Big]
 
     with c^2 = 1 - s^2, mu = 1 - k/m, nu the squared noise and u the squared norm of a head over
-    S's eigenvalue, whose mean is k and mean square k kappa.
+    S's eigenvalue, whose mean is k and mean square k omega.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def distances(
     -------
     ndarray, shape (rounds + 1,)
     """
-    k, m, gamma, kappa = _read(k, m, gamma, kurtosis)
+    k, m, gamma, omega = _read(k, m, gamma, kurtosis)
     a = check.real("step", step, above=0.0)
     snr = check.real("noise", noise, minimum=0.0) ** 2
     rounds = check.integer("rounds", rounds, minimum=0)
@@ -199,8 +199,8 @@ def distances(
     for t in range(rounds):
         s = squares[t]
         c = 1.0 - s
-        head_error = (s**2 * k * kappa + 2.0 * s * k * snr + snr**2) / (m - k - 1.0)
-        e = s * (1.0 - a * mu * c) ** 2 + scale * (c * (kappa * s + snr) + head_error)
+        head_error = (s**2 * k * omega + 2.0 * s * k * snr + snr**2) / (m - k - 1.0)
+        e = s * (1.0 - a * mu * c) ** 2 + scale * (c * (omega * s + snr) + head_error)
         squares[t + 1] = e / (e + c * (1.0 + a * mu * s) ** 2)
     return np.sqrt(squares)
 
@@ -293,8 +293,8 @@ def _read(k, m, gamma, kurtosis):
     k = check.integer("k", k, minimum=1)
     m = check.integer("m", m, minimum=k + 2)
     gamma = check.real("gamma", gamma, minimum=0.0)
-    kappa = float(k) if kurtosis is None else check.real("kurtosis", kurtosis, minimum=float(k))
-    return k, m, gamma, kappa
+    omega = float(k) if kurtosis is None else check.real("kurtosis", kurtosis, minimum=float(k))
+    return k, m, gamma, omega
 
 
 checked(globals(), nan=False, large=False)

@@ -116,7 +116,8 @@ def fluctuation(
     N = eta**2 * gamma * nu / m**2 * ((W * q[:, None]).T @ W / n)
     across = q * np.einsum("ia,ab,ib->i", KEW, E, KEW) - along**2
     variance = 2.0 * nu / count * np.mean(c**2)
-    variance += nu**2 * (1.0 - share) / (count - share) * np.var(c) if share < 1.0 else 0.0
+    if n > 1:
+        variance += nu**2 * (1.0 - share) / (count - share) * np.var(c)
     variance += 4.0 * eta**2 * nu / (count * m**2) * np.mean(across)
     EN = E @ N
     variance += 2.0 / (truth.d - k) * np.sum(EN * EN.T)

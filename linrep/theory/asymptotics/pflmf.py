@@ -57,7 +57,8 @@ def mean_rate(
     Notes
     -----
     Not in the paper. U moves with all clients' gradients. With p = K = 1 and steps that are not too
-    long it is :math:`1 - \eta (s_k - s_{k+1})/n`, s the singular values of the centres.
+    long it is :math:`1 - \eta (s_k - s_{k+1})/n`, s the singular values of the centres (1 - 2 eta
+    s_k/n for k = n = d).
     """
     if problem.H is not None or problem.weights is not None:
         raise ValueError("problem must have functions |x - a|^2/2: no H and no weights")
