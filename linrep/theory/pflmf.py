@@ -190,8 +190,8 @@ def sharp_stationarity_bound(
 
     Notes
     -----
-    Not in the paper; derived in its proofs. Without noise each round attains its part for p = K = 1 and
-    some F, and all T rounds the bound at eta = 1/(2L).
+    Not in the paper; derived in its proofs. Without noise each round attains its part for p = K = 1
+    and some F, and all T rounds attain the bound at eta = 1/(2L).
     :func:`sharp_step_size` is where it is least. Whether the noise's 3/2 can be less, down to 1, is
     open.
     """
