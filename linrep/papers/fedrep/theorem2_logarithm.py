@@ -49,7 +49,7 @@ def _squared_distances(d, n, m, k, condition, runs, rng):
     latex=r"\Pr\Big[\mathrm{dist}^2(B^0, B^*) < 1 - \frac{8\,mn}{(d - k)\log(mn)}\Big] \le"
     r"\frac{3(k + 5)^2}{mn} + e^{-(d - k)/16} \qquad (x \sim N(0, I))",
     plain="Theorem 2 needs a logarithm: on (d - k) log(mn)/16 normal samples the moments start's "
-    "squared distance is above 1/2 with high probability, on C d it tends to 1 as d grows, whatever "
+    "squared distance is above 1/2 with high probability, on C d it tends to 1 as d grows, for any "
     "C (derived here).",
     hypotheses=[NORMAL, NORMALIZED],
     corrects="fedrep.theorem2",
