@@ -106,7 +106,8 @@ def test_what_is_recorded_comes_out_again():
     """Of deterministic claims whose checks are short: the smallest change that was refuted is."""
     entries, wrong = ledger.recorded(), []
     for item in claims().values():
-        if entries[item.id].level > 0 or entries[item.id].seconds > 5.0:
+        entry = entries[item.id]
+        if entry.level > 0 or entry.seconds > 5.0 or entry.verdict not in (HOLDS, MISPRINT):
             continue
         of = sensitivity.recorded(item.paper).get(item.id, {})
         for moved in mutants.mutants(item):
