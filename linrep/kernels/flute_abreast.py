@@ -44,8 +44,7 @@ class Workspace(NamedTuple):
 
 def moments(S: Values, centres: Values, rests: Values) -> Moments:
     """Return what `run` reads of second moments (n, d, d), centres (n, d) and rests (n,)."""
-    n, d = centres.shape
-    filled = -n % _LANES
+    filled = -len(centres) % _LANES
     return Moments(
         np.pad(S.transpose(1, 2, 0), [(0, 0), (0, 0), (0, filled)]),
         np.pad(centres.T, [(0, 0), (0, filled)]),
