@@ -17,6 +17,7 @@ from linrep.algorithms.driver import Method, begin, drive
 from linrep.algorithms.flute_options import Options, Weights, prescribe
 from linrep.algorithms.flute_rounds import (
     ROUNDS_PER_CALL,
+    Abreast,
     Adaptive,
     BySmoothness,
     Draws,
@@ -24,6 +25,7 @@ from linrep.algorithms.flute_rounds import (
     PopulationLosses,
     Sampled,
     StoredLosses,
+    side_by_side,
     source,
 )
 from linrep.algorithms.registry import algorithm
@@ -218,7 +220,11 @@ def flute(
     else:
         rule, noted = options.rule, sizes
         given = options.steps(sizes, n, participants)
-        steps = Population(truth, B, W, given) if draws is None else Sampled(draws, B, W, given)
+        if draws is None:
+            steps = Population(truth, B, W, given)
+        else:
+            whole = side_by_side(draws.source, participants)
+            steps = (Abreast if whole else Sampled)(draws, B, W, given)
     method = _FLUTE(steps, _metrics(truth, best, spectrum, batches, measure), n * d)
 
     def sent(recorded):

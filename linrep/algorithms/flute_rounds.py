@@ -13,6 +13,7 @@ from linrep.algorithms.driver import WORK_PER_CALL
 from linrep.algorithms.flute_options import Weights
 from linrep.algorithms.resumable import Resumable
 from linrep.kernels import flute as kernel
+from linrep.kernels import flute_abreast as abreast
 from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.kernels.rounds import COMPLETED, CONVERGED
 from linrep.problems.samples import DESIGNS
@@ -21,6 +22,9 @@ ROUNDS_PER_CALL = 4096
 # Dimension from which on second moments are kept as triangles: below, where a client's are in cache
 # anyway, the whole matrix is the faster one.
 PACKED_FROM = 100
+# Sizes at which all clients' rounds are run side by side: in more dimensions, or of fewer clients,
+# there is nothing to gain, and more clients' second moments are not in cache.
+_DIMENSIONS, _CLIENTS = range(1, 12), range(14, 4097)
 _PIVOTS = 1e-7  # smallest over largest above which a triangular system is solved as it is
 
 
@@ -58,14 +62,33 @@ class Sampled(Resumable):
     def run(self, rounds):
         """Run at most so many rounds; return how many were completed, and how they ended."""
         schedule = self._schedule.next(rounds)
-        completed, status = kernel.run(
-            self._data_rng, self._source, schedule, self._BT, self._W, self._steps, self._losses,
-            self._work,
-        )  # fmt: skip
+        completed, status = self._play(schedule)
         self._schedule.give_back(len(schedule) - completed)
         if completed:
             self.loss = self._losses[completed - 1]
         return completed, status
+
+    def _play(self, schedule):
+        return kernel.run(
+            self._data_rng, self._source, schedule, self._BT, self._W, self._steps, self._losses,
+            self._work,
+        )  # fmt: skip
+
+
+class Abreast(Sampled):
+    """The same, of all clients side by side; see `side_by_side`."""
+
+    def __init__(self, draws: Draws, B, W, steps: kernel.Steps):
+        super().__init__(draws, B, W, steps)
+        source = draws.source
+        self._moments = abreast.moments(source.S, source.centres, source.rests)
+        self._scratch = abreast.workspace(B.shape[1], self._moments)
+
+    def _play(self, schedule):
+        losses = self._losses[: len(schedule)]
+        return abreast.run(
+            self._moments, self._BT, self._W, self._steps, losses, self._scratch
+        )  # fmt: skip
 
 
 class Population(Resumable):
@@ -308,6 +331,14 @@ def source(truth, data, m, rounds=0):
     kind, field = (kernel.GRAM, "S") if data.d < PACKED_FROM else (kernel.PACKED, "triangles")
     moments, centres, rests = _sufficient(rows, packed=kind == kernel.PACKED)
     return nothing._replace(kind=kind, **{field: moments, "centres": centres, "rests": rests})
+
+
+def side_by_side(source: kernel.Source, participants: int) -> bool:
+    """Tell whether `Abreast` is the faster one, which needs second moments and all clients."""
+    if source.kind != kernel.GRAM:
+        return False
+    n, d = source.centres.shape
+    return participants == n and n in _CLIENTS and d in _DIMENSIONS
 
 
 def _sufficient(rows, packed):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from linrep.algorithms.flute import gaussian_start
-from linrep.algorithms.flute_rounds import source
+from linrep.algorithms.flute_rounds import side_by_side, source
 from linrep.bench.limits import Limits
 from linrep.bench.timing import (
     TOLERANCE,
@@ -26,6 +26,7 @@ from linrep.bench.timing import (
     with_jax,
 )
 from linrep.kernels import flute as kernel
+from linrep.kernels import flute_abreast as abreast
 from linrep.problems import LowRankRegression
 
 
@@ -174,7 +175,17 @@ def _linrep(case: _Case):
         assert completed == size.rounds
         return BT.T, W
 
-    return call
+    def call_abreast():
+        BT[:], W[:] = start, case.W
+        completed, _ = abreast.run(moments, BT, W, steps, losses, scratch)
+        assert completed == size.rounds
+        return BT.T, W
+
+    if not side_by_side(case.source, size.n):
+        return call
+    moments = abreast.moments(case.source.S, case.centres, case.source.rests)
+    scratch = abreast.workspace(size.k, moments)
+    return call_abreast
 
 
 def _numpy(case: _Case):

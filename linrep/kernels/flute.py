@@ -178,25 +178,19 @@ def move_head(BT, g, w, data_step, mixing, previous):
 def move_representation(BT, gradientT, mixing):
     """Take the representation's step; False, and BT kept, if the result is not finite.
 
-    gradientT is overwritten, with the step taken.
+    gradientT is overwritten, with minus the step.
     """
     k, d = BT.shape
-    for a in range(k):
-        for column in range(d):
-            gradientT[a, column] = -gradientT[a, column]
-        for b in range(k):
-            factor = mixing[a, b]
-            for column in range(d):
-                gradientT[a, column] += factor * BT[b, column]
+    subtract_product(mixing, BT, gradientT)
     total = 0.0
     for a in range(k):
         for column in range(d):
-            total += abs(BT[a, column] + gradientT[a, column])
+            total += abs(BT[a, column] - gradientT[a, column])
     if not finite(total):
         return False
     for a in range(k):
         for column in range(d):
-            BT[a, column] += gradientT[a, column]
+            BT[a, column] -= gradientT[a, column]
     return True
 
 
@@ -320,7 +314,7 @@ def _half_step(UT, VT, singular_values, data_step, second, C, rest, D, nextT):
 
 
 @kernel
-def _accept(nextT, UT):
+def accept(nextT, UT):
     """Copy nextT into UT; return the squared norms of the change and of the result."""
     change, size = 0.0, 0.0
     for a in range(UT.shape[0]):
@@ -352,8 +346,8 @@ def run_population(BT, WT, singular_values, steps, rounds, work):
             total += dot(nextB[a], nextB[a]) + dot(nextW[a], nextW[a])
         if not finite(total):
             return t, DIVERGED
-        change_B, size_B = _accept(nextB, BT)
-        change_W, size_W = _accept(nextW, WT)
+        change_B, size_B = accept(nextB, BT)
+        change_W, size_W = accept(nextW, WT)
         if change_B + change_W <= steps.tolerance * steps.tolerance * (size_B + size_W):
             return t + 1, CONVERGED
     return rounds, COMPLETED

@@ -275,6 +275,23 @@ def test_bad_arguments():
         lr.flute(np.eye(3), m=2, **good)
 
 
+def test_clients_side_by_side_are_as_good_as_one_by_one(monkeypatch):
+    """Where there are many, in few dimensions; a run may go on from the other kind of rounds."""
+    truth = lr.LowRankRegression.random(n=17, d=5, singular_values=[3, 2, 1], noise=0.1, rng=0)
+    data = truth.draw(9, rng=1)
+    settings = {"step_size": 0.02, "k": 2}
+    side_by_side = lr.flute(data, rounds=300, rng=1, **settings)
+    monkeypatch.setattr(flute_rounds, "_CLIENTS", range(0))
+    one_by_one = lr.flute(data, rounds=300, rng=1, **settings)
+    for name in ("error", "loss"):
+        np.testing.assert_allclose(side_by_side[name], one_by_one[name], rtol=1e-9)
+    assert not np.array_equal(side_by_side["loss"], one_by_one["loss"])
+    more = lr.flute(data, rounds=50, start=side_by_side, **settings)
+    monkeypatch.undo()
+    again = lr.flute(data, rounds=50, start=side_by_side, **settings)
+    np.testing.assert_allclose(again["error"], more["error"], rtol=1e-9)
+
+
 def test_triangles_of_second_moments_are_as_good_as_the_whole(monkeypatch):
     """From a dimension on half of a symmetric matrix is kept; rounds differ by rounding alone."""
     truth = lr.LowRankRegression.random(n=6, d=5, singular_values=[3, 2, 1], noise=0.1, rng=0)
