@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep._lib import validation as check
-from linrep.algorithms._whitening import Whitening, whitening
+from linrep.algorithms.whitening import Whitening, whitening
 from linrep.algorithms.driver import Beginning, begin
 from linrep.algorithms.starts import (
     models_start,
