@@ -67,9 +67,7 @@ def fit(
     B = _representation(method, averaged, k, rounds) if method in LOW_RANK else whole
     if ridge == 0.0:
         return Heads(B, np.zeros(B.shape[1]), 0.0)
-    trace = algorithms.ridge_to_mean(
-        ClientData(data.X @ B, data.y, data.offsets), penalty=ridge
-    )
+    trace = algorithms.ridge_to_mean(ClientData(data.X @ B, data.y, data.offsets), penalty=ridge)
     return Heads(B, trace.state["mean"], trace.settings["penalty"])
 
 
@@ -103,7 +101,7 @@ def _representation(method, data, k, rounds):
             return run(data, k=k, start="models", rounds=rounds).state["B"]
         white = ClientData(coordinates.covariates(data.X), data.y, data.offsets)
         start = np.linalg.qr(coordinates.back @ B)[0]
-        if method in ("flute", "pflmf"):
-            start = (start, algorithms.fit_heads(white, start))
-        found = run(white, k=k, start=start, rounds=rounds).state
+        both = (start, algorithms.fit_heads(white, start))
+        begun = both if method in ("flute", "pflmf") else start
+        found = run(white, k=k, start=begun, rounds=rounds).state
     return coordinates.frame((found["U"] if method == "pflmf" else found["B"]).T)

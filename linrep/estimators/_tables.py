@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -52,9 +52,10 @@ def take_apart(estimator: Any, X: Any, y: Any = None, *, of: str) -> tuple[Value
 def _refuse_other_order(X, y):
     """Raise if two labelled inputs have the same rows in different orders."""
     one, other = (getattr(each, "index", None) for each in (X, y))
-    if isinstance(one, pd.Index) and isinstance(other, pd.Index) and not one.equals(other):
-        if len(one) == len(other) and not one.symmetric_difference(other).size:
-            raise ValueError("y has the rows of X in another order, by their indexes")
+    if not isinstance(one, pd.Index) or not isinstance(other, pd.Index) or one.equals(other):
+        return
+    if len(one) == len(other) and not one.symmetric_difference(other).size:
+        raise ValueError("y has the rows of X in another order, by their indexes")
 
 
 def _without_client(X, client):
@@ -64,7 +65,7 @@ def _without_client(X, client):
     if len(set(names)) < len(names):
         twice = next(name for at, name in enumerate(names) if name in names[:at])
         raise ValueError(f"X must have distinct columns, {twice!r} is there twice")
-    if isinstance(client, Integral) and not isinstance(client, bool):
+    if isinstance(client, int | np.integer) and not isinstance(client, bool):
         if not -len(names) <= client < len(names):
             raise ValueError(f"X must have a column in place {client}, it has {len(names)}")
         client = names[client]

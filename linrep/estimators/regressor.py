@@ -100,8 +100,8 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     >>> model = FederatedRegressor(client="ward", k=1).fit(table, response)
     >>> model.clients_.tolist(), model.coef_.shape
     (['north', 'south', 'west'], (3, 3))
-    >>> round(model.score(table, response), 2)
-    0.99
+    >>> model.score(table, response) > 0.99
+    True
     >>> one = pd.DataFrame({"age": [1.0], "dose": [-1.0], "size": [0.0], "ward": ["west"]})
     >>> round(float(model.predict(one)[0]))
     3
@@ -232,7 +232,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         place = places(self._names, ids)
         if self.new_clients == "error" and (place < 0).any():
             new = ids[int(np.argmax(place < 0))]
-            raise ValueError(f"client {new!r} was not there in fit; see new_clients and fit_clients")
+            raise ValueError(f"client {new!r} was not there in fit: see new_clients, fit_clients")
         coefficients = np.vstack([self.coef_, self.pooled_coef_])  # where -1 is the last
         intercepts = np.append(self.intercept_, self.pooled_intercept_)
         return np.einsum("sd,sd->s", X, coefficients[place]) + intercepts[place]
@@ -272,5 +272,5 @@ def _weighted(X, y, ids, sample_weight):
         raise ValueError(f"sample_weight must have shape ({len(y)},), got {weights.shape}")
     if weights.min() < 0.0 or weights.max() == 0.0:
         raise ValueError("sample_weight must not be negative, nor are all weights to be zero")
-    kept = weights > 0.0
-    return X[kept], y[kept], [name for name, there in zip(ids, kept, strict=True) if there], weights[kept]
+    kept = np.flatnonzero(weights)
+    return X[kept], y[kept], [ids[row] for row in kept], weights[kept]

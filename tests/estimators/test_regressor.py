@@ -1,6 +1,7 @@
 """The regressor as scikit-learn's users call it, and what its numbers are."""
 
 import datetime
+import doctest
 import pickle
 import warnings
 
@@ -19,7 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linrep as lr
-from linrep.estimators import ClientKFold, FederatedRegressor
+from linrep.estimators import ClientKFold, FederatedRegressor, folds, regressor
 from linrep.estimators._models import LOW_RANK, METHODS
 
 pytestmark = pytest.mark.compiled
@@ -37,13 +38,29 @@ def expected(estimator):
     return failing if estimator.client is None else failing | {"check_regressors_train": ONE_EACH}
 
 
-@parametrize_with_checks(
-    [FederatedRegressor(method) for method in METHODS]
-    + [FederatedRegressor(method, client=0) for method in METHODS],
-    expected_failed_checks=expected,
-)
+QUICK = [FederatedRegressor(), FederatedRegressor("ridge_to_mean", client=0)]
+OTHERS = [
+    FederatedRegressor(method, client=client)
+    for method in METHODS
+    for client in (None, 0)
+    if (method, client) not in [(each.method, each.client) for each in QUICK]
+]
+
+
+@parametrize_with_checks(QUICK, expected_failed_checks=expected)
 def test_scikit_learns_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(OTHERS, expected_failed_checks=expected)
+def test_scikit_learns_checks_of_all_methods(estimator, check):
+    check(estimator)
+
+
+def test_examples_are_true():
+    for module in (folds, regressor):
+        assert doctest.testmod(module).failed == 0
 
 
 def table(ids=("10", "9", "11", "2"), N=240, seed=0):
@@ -111,7 +128,7 @@ def test_a_column_has_a_name_or_a_place():
         model = FederatedRegressor(client=client).fit(values, y)
         np.testing.assert_allclose(model.predict(values), by_name)
     for client in ("klient", 4, -5):
-        with pytest.raises(ValueError, match="klient|place"):
+        with pytest.raises(ValueError, match=r"klient|place"):
             FederatedRegressor(client=client).fit(X, y)
     with pytest.raises(ValueError, match="'client'"):
         FederatedRegressor(client="client").fit(arrays, y)
@@ -350,8 +367,9 @@ def test_in_pipelines_searches_and_folds():
 def test_frames_of_polars():
     polars = pytest.importorskip("polars")
     X, y = table()
-    model = FederatedRegressor(client="client").fit(polars.DataFrame(X.to_dict("list")), y.tolist())
+    frame = polars.DataFrame(X.to_dict("list"))
+    model = FederatedRegressor(client="client").fit(frame, y.tolist())
     assert model.feature_names_in_.tolist() == [*X.columns]
-    np.testing.assert_allclose(model.predict(polars.DataFrame(X.to_dict("list"))), predictions(X, y))
+    np.testing.assert_allclose(model.predict(frame), predictions(X, y))
     with pytest.raises(ValueError, match="feature names"):
-        model.predict(polars.DataFrame(X[["y", "client", "x", "z"]].to_dict("list")))
+        model.predict(frame.select("y", "client", "x", "z"))
