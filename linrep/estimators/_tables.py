@@ -11,6 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
+from linrep._lib import validation as check
+
 Values = NDArray[np.float64]
 Ids = list[Hashable]
 
@@ -30,7 +32,15 @@ def take_apart(estimator: Any, X: Any, y: Any = None, *, of: str) -> tuple[Value
         if np.ma.is_masked(values):
             raise ValueError(f"{name} has masked entries: what is missing must be filled in before")
     _refuse_other_order(X, y)
-    labelled, reset = of != "predict", of == "fit"
+    X, y, ids = _checked(estimator, X, y, labelled=of != "predict", reset=of == "fit")
+    check.moderate("X", X)
+    if y is not None:
+        check.moderate("y", y)
+    return X, y, ids
+
+
+def _checked(estimator, X, y, *, labelled, reset):
+    """Return numbers alone, after scikit-learn's checks, and each row's client."""
     settings: dict[str, Any] = {"dtype": np.float64, "estimator": estimator}
     if estimator.client is None:
         if labelled:

@@ -85,7 +85,8 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     -----
     Nothing is random. `sample_weight` multiplies squared errors: in the sums above, in the choice
     of the ridge, and in each client's mean loss, on which the rounds descend. A row of weight 2 is
-    two rows, but where a ridge is chosen: there it is left out as one.
+    two rows, but where a ridge is chosen, which leaves it out as one, and for the start, which
+    weighs rows within their client.
 
     Examples
     --------

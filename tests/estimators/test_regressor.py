@@ -186,6 +186,13 @@ def test_masked_entries_are_refused():
         FederatedRegressor(client=1).fit(np.ma.masked_less(X.to_numpy(), 0.0), y)
 
 
+@pytest.mark.parametrize(("of_X", "of_y", "named"), [(1e160, 1.0, "X"), (1.0, 1e-200, "y")])
+def test_numbers_without_squares_are_refused(of_X, of_y, named):
+    X, y = table()
+    with pytest.raises(ValueError, match=f"^{named} must"):
+        FederatedRegressor(client="client").fit(X.assign(x=of_X * X["x"]), of_y * y)
+
+
 def test_labels_in_a_column():
     X, y = table()
     with pytest.warns(DataConversionWarning):
@@ -351,10 +358,10 @@ def test_in_pipelines_searches_and_folds():
     by_place = make_pipeline(clone(scaled), FederatedRegressor(client=-1))
     for model in (named, by_place):
         np.testing.assert_allclose(model.fit(X, y).predict(X), predictions(X, y), rtol=1e-6)
-    for folds in (ClientKFold(3, random_state=0), GroupKFold(4)):
-        scores = cross_val_score(named, X, y, groups=X["client"], cv=folds)
-        assert len(scores) == folds.get_n_splits()
-        assert scores.min() > (0.99 if isinstance(folds, ClientKFold) else 0.0)
+    for cv in (ClientKFold(3, random_state=0), GroupKFold(4)):
+        scores = cross_val_score(named, X, y, groups=X["client"], cv=cv)
+        assert len(scores) == cv.get_n_splits()
+        assert scores.min() > (0.99 if isinstance(cv, ClientKFold) else 0.0)
     search = GridSearchCV(
         FederatedRegressor(client="client"), {"k": [1, 3], "method": ["fedrep", "pooled"]},
         cv=list(ClientKFold(3, random_state=0).split(X, groups=X["client"])),
