@@ -101,7 +101,12 @@ def _representation(method, data, k, rounds):
             return run(data, k=k, start="models", rounds=rounds).state["B"]
         white = ClientData(coordinates.covariates(data.X), data.y, data.offsets)
         start = np.linalg.qr(coordinates.back @ B)[0]
-        both = (start, algorithms.fit_heads(white, start))
-        begun = both if method in ("flute", "pflmf") else start
+        begun = _balanced(white, start) if method in ("flute", "pflmf") else start
         found = run(white, k=k, start=begun, rounds=rounds).state
     return coordinates.frame((found["U"] if method == "pflmf" else found["B"]).T)
+
+
+def _balanced(data, B):
+    """Return factors (d, k) and (n, k) of the models on a frame, with the same Gram matrix."""
+    left, values, right = np.linalg.svd(algorithms.fit_heads(data, B), full_matrices=False)
+    return (B @ right.T) * np.sqrt(values), left * np.sqrt(values)
