@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
+from linrep._lib import validation as check
 from linrep.estimators._tables import numbered, read_ids
 from linrep.problems.splits import fold_of_samples
 
@@ -67,15 +68,14 @@ class ClientKFold(BaseCrossValidator):
         """
         if groups is None:
             raise ValueError("groups must be given, each row's client")
+        folds = check.integer("n_splits", self.n_splits, minimum=2)
         _, place = numbered(read_ids(groups))
         if len(place) != len(X):
             raise ValueError(f"groups must have {len(X)} entries, as X has rows, got {len(place)}")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fold = np.empty(len(place), dtype=np.int64)
-        fold[np.argsort(place, kind="stable")] = fold_of_samples(
-            np.bincount(place), self.n_splits, seed
-        )
-        for each in range(self.n_splits):
+        fold[np.argsort(place, kind="stable")] = fold_of_samples(np.bincount(place), folds, seed)
+        for each in range(folds):
             yield np.flatnonzero(fold != each), np.flatnonzero(fold == each)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:

@@ -39,8 +39,14 @@ def test_folds_are_random_and_an_integer_repeats_them():
 
 @pytest.mark.parametrize(
     ("splits", "groups", "named"),
-    [(3, None, "groups"), (3, CLIENT[1:], "groups"), (1, CLIENT, "folds"), (99, CLIENT, "folds")],
+    [
+        (3, None, "groups"),
+        (3, CLIENT[1:], "groups"),
+        (1, CLIENT, "n_splits"),
+        (2.5, CLIENT, "n_splits"),
+        (99, CLIENT, "folds"),
+    ],
 )
 def test_what_cannot_be_divided(splits, groups, named):
-    with pytest.raises(ValueError, match=named):
+    with pytest.raises((TypeError, ValueError), match=named):
         next(ClientKFold(splits).split(CLIENT, groups=groups))
