@@ -3,6 +3,7 @@
 from . import algorithms as algorithms
 from . import claims as claims
 from . import deep as deep
+from . import estimators as estimators
 from . import figures as figures
 from . import kernels as kernels
 from . import papers as papers

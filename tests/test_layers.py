@@ -21,6 +21,7 @@ LAYERS = (
     "problems",
     "trace",
     "algorithms",
+    "estimators",
     "deep",
     "theory",
     "sweeps",

@@ -13,8 +13,8 @@ from linrep import claims, simulation, sweeps
 from linrep.theory import flute, flute_lift, perfedsi, perfedsi_rounds, pflmf, pflmf_rounds
 from tests.docs.test_documentation import callables, documented, public
 
-#: Not called here: what trains networks, draws, or is about figures.
-APART = ("deep", "figures", "testing", "claims.")
+#: Not called here: what trains networks, draws, is about figures, or takes anything until it fits.
+APART = ("deep", "estimators", "figures", "testing", "claims.")
 RNG = np.random.default_rng(0)
 
 SHARED = lr.SharedRepresentation.random(n=6, d=4, k=2, noise=0.1, rng=0)

@@ -116,8 +116,9 @@ class Checks(Markdown):
 
 
 def _skip(app, what, name, item, skip, options):
-    """Leave out the fields of named tuples, which their classes' texts describe."""
-    return skip or str(getattr(item, "__doc__", "")).startswith("Alias for field number")
+    """Leave out fields of named tuples, which their classes' texts describe, and scikit-learn's."""
+    theirs = str(getattr(item, "__module__", "")).startswith("sklearn.")
+    return skip or theirs or str(getattr(item, "__doc__", "")).startswith("Alias for field number")
 
 
 @cache

@@ -10,7 +10,7 @@ EXTRAS = {
     "sweeps": ("cloudpickle", "pyarrow", "threadpoolctl", "tqdm"),
     "claims": ("PIL", "flint", "hypothesis", "jinja2", "markdown_it", "markupsafe", "math_core"),
     "cli": ("click", "docstring_parser"),
-    "experiments": ("sklearn",),
+    "data": ("sklearn",),
     "certify": ("cvc5", "z3"),
     "cluster": ("distributed",),
     "deep": ("torch",),

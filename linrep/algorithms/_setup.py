@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from linrep._lib import validation as check
 from linrep.algorithms._compression import compressed, compressed_halves
-from linrep.algorithms._whitening import Whitening, whitening
 from linrep.algorithms.driver import Beginning, begin
 from linrep.algorithms.starts import (
     models_start,
@@ -18,6 +17,7 @@ from linrep.algorithms.starts import (
     random_start,
     truncated_start,
 )
+from linrep.algorithms.whitening import Whitening, whitening
 from linrep.kernels.rounds import DISTANCE, HEAD_ERROR, LOSS, POPULATION_RISK
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation

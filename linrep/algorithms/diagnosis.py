@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep._lib.warning import RunWarning, is_collecting, warn
-from linrep.algorithms._whitening import is_feasible, whitening
+from linrep.algorithms.whitening import is_feasible, whitening
 from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.problems.prediction import factors
 

@@ -12,7 +12,7 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.algorithms import _ridge
-from linrep.algorithms._whitening import is_feasible, whitening
+from linrep.algorithms.whitening import is_feasible, whitening
 from linrep.kernels import moments
 from linrep.kernels.fedrep import fit_heads
 from linrep.kernels.linalg import RANK_TOLERANCE, reject

@@ -129,6 +129,7 @@ print("done")
 TRUTH = "lr.SharedRepresentation.random(n=6, d=4, k=2, rng=0)"
 LACKS = {
     "lr.sweeps": "sweeps",
+    "lr.estimators": "data",
     "lr.simulation.sweep": "sweeps",
     "lr.experiment": "sweeps",
     "lr.claims": "claims",
@@ -183,7 +184,7 @@ def test_a_command_that_lacks_a_package_is_one_line_and_status_2(monkeypatch, ca
 
 
 def test_a_package_of_no_extra_is_installed_by_its_name():
-    assert extras.command("sklearn") == "pip install 'linrep[experiments]'"
+    assert extras.command("sklearn") == "pip install 'linrep[data]'"
     assert extras.command("polars") == "pip install polars"
 
 

@@ -81,7 +81,7 @@ def test_the_page_on_choosing_prints_what_it_says(capsys):
     pytest.importorskip("sklearn")
     text = (DOCS / "choosing.md").read_text("utf-8")
     pairs = re.findall(r"```python\n(.*?)```\n\n```text\n(.*?)```", text, re.DOTALL)
-    assert len(pairs) == len(blocks(DOCS / "choosing.md", "python")) == 2
+    assert len(pairs) == len(blocks(DOCS / "choosing.md", "python")) == 3
     names, printed = {"__name__": "page"}, ""
     for code, output in pairs:
         exec(compile(code, "choosing.md", "exec"), names)

@@ -1,0 +1,112 @@
+"""Models of clients on samples that are prepared: a method's rounds, then heads with a ridge."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from linrep import algorithms
+from linrep._lib.warning import RunWarning
+from linrep.algorithms.whitening import whitening
+from linrep.problems.clients import ClientData
+
+Values = NDArray[np.float64]
+
+#: Methods that learn a representation, by their names.
+LOW_RANK: dict[str, Any] = {
+    "fedrep": algorithms.fedrep,
+    "flute": algorithms.flute,
+    "pflmf": algorithms.pflmf,
+    "als": algorithms.alternating_least_squares,
+    "altgdmin": algorithms.altgdmin,
+}
+METHODS = (*LOW_RANK, "ridge_to_mean", "local", "pooled")
+
+
+class Heads(NamedTuple):
+    """What a client's head is fitted with: min ||y - X B w||^2 + ridge ||w - mean||^2."""
+
+    basis: Values  # B (d, k)
+    mean: Values  # (k,)
+    ridge: float  # infinite where all heads are the mean
+
+    def fit(self, data: ClientData) -> Values:
+        """Return the heads (n, k) of clients, which may be others than those of the mean."""
+        if np.isinf(self.ridge):
+            return np.tile(self.mean, (data.n, 1))
+        Z = data.X @ self.basis
+        rest = ClientData(Z, data.y - Z @ self.mean, data.offsets)
+        return self.mean + algorithms.ridge(rest, penalty=self.ridge).state["theta"]
+
+
+def fit(
+    method: str, data: ClientData, averaged: ClientData, k: int, ridge: float | None, rounds: int
+) -> Heads:
+    """Return the representation, and the heads' mean and ridge, that a method learns.
+
+    Parameters
+    ----------
+    method : str
+        One of `METHODS`.
+    data : ClientData
+        Rows are multiplied by the square root of their weights.
+    averaged : ClientData
+        The same, weights of each client having the mean 1.
+    k, ridge, rounds
+        As of :class:`FederatedRegressor`.
+    """
+    whole = np.eye(data.d)
+    if method == "pooled":
+        return Heads(whole, pooled(data), np.inf)
+    if method == "local":
+        penalty = algorithms.ridge(data, penalty=ridge).settings["penalty"]
+        return Heads(whole, np.zeros(data.d), penalty)
+    B = _representation(method, averaged, k, rounds) if method in LOW_RANK else whole
+    if ridge == 0.0:
+        return Heads(B, np.zeros(B.shape[1]), 0.0)
+    trace = algorithms.ridge_to_mean(ClientData(data.X @ B, data.y, data.offsets), penalty=ridge)
+    return Heads(B, trace.state["mean"], trace.settings["penalty"])
+
+
+def pooled(data: ClientData) -> Values:
+    """Return the model (d,) of all samples together.
+
+    Parameters
+    ----------
+    data : ClientData
+    """
+    return algorithms.pooled(data).state["theta"][0]
+
+
+def _representation(method, data, k, rounds):
+    """Return a frame (d, k) that a method's rounds end with, from the models' start.
+
+    Gradients are taken in coordinates in which the pooled covariates have second moment I. Where k
+    directions are all there are, every frame has the same models, and columns are not mixed.
+    """
+    k = min(k, data.n, data.d)
+    B = algorithms.models_start(data, k)
+    coordinates = whitening(data)
+    if k >= coordinates.rank:
+        return np.eye(data.d)
+    if rounds == 0 or not data.y.any():
+        return B
+    run = LOW_RANK[method]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunWarning)  # few rounds are meant to stop early
+        if method == "fedrep":  # which whitens by itself, and keeps the lowest loss
+            return run(data, k=k, start="models", rounds=rounds).state["B"]
+        white = ClientData(coordinates.covariates(data.X), data.y, data.offsets)
+        start = np.linalg.qr(coordinates.back @ B)[0]
+        begun = _balanced(white, start) if method in ("flute", "pflmf") else start
+        found = run(white, k=k, start=begun, rounds=rounds).state
+    return coordinates.frame((found["U"] if method == "pflmf" else found["B"]).T)
+
+
+def _balanced(data, B):
+    """Return factors (d, k) and (n, k) of the models on a frame, with the same Gram matrix."""
+    left, values, right = np.linalg.svd(algorithms.fit_heads(data, B), full_matrices=False)
+    return (B @ right.T) * np.sqrt(values), left * np.sqrt(values)

@@ -1,0 +1,89 @@
+"""Cross-validation within clients, whatever the number of their samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
+
+from linrep._lib import validation as check
+from linrep.estimators._tables import numbered, read_ids
+from linrep.problems.splits import fold_of_samples
+
+Rows = NDArray[np.int64]
+
+
+class ClientKFold(BaseCrossValidator):
+    """Cross-validation that holds out samples of every client, each once.
+
+    A client's only sample is always learned from, where StratifiedKFold would hold it out, and a
+    client has samples in as many folds as it can. For clients that are held out as a whole take
+    scikit-learn's GroupKFold.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+        Number of folds, at least 2.
+    random_state : int, RandomState or None
+        For the division, which is random: an integer makes it the same in every call.
+
+    Examples
+    --------
+    >>> from linrep.estimators import ClientKFold
+    >>> client = ["ada", "ada", "bob", "bob", "bob", "cyd"]
+    >>> folds = list(ClientKFold(2, random_state=0).split(client, groups=client))
+    >>> sorted(int(row) for _, test in folds for row in test)
+    [0, 1, 2, 3, 4]
+    """
+
+    def __init__(self, n_splits: int = 5, *, random_state: Any = None):
+        self.n_splits = n_splits
+        self.random_state = random_state
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
+        """Divide the rows.
+
+        Parameters
+        ----------
+        X : array_like, shape (N, ...)
+            The table, which is not looked at.
+        y : optional
+            Not looked at.
+        groups : array_like, shape (N,)
+            Each row's client.
+
+        Yields
+        ------
+        train, test : ndarray of int
+            Rows to learn from and rows that are held out, in the order of the table.
+
+        Raises
+        ------
+        ValueError
+            If there are no groups, or more folds than samples that can be held out.
+        """
+        if groups is None:
+            raise ValueError("groups must be given, each row's client")
+        folds = check.integer("n_splits", self.n_splits, minimum=2)
+        _, place = numbered(read_ids(groups))
+        if len(place) != len(X):
+            raise ValueError(f"groups must have {len(X)} entries, as X has rows, got {len(place)}")
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        fold = np.empty(len(place), dtype=np.int64)
+        fold[np.argsort(place, kind="stable")] = fold_of_samples(np.bincount(place), folds, seed)
+        for each in range(folds):
+            yield np.flatnonzero(fold != each), np.flatnonzero(fold == each)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of folds.
+
+        Parameters
+        ----------
+        X, y, groups : optional
+            Not looked at.
+        """
+        return self.n_splits
