@@ -22,6 +22,7 @@ READERS = {
     "linrep.cli.values": "options that people type",
     "linrep.deep.readers.leaf": "tweets",
     "linrep.figures.drawing": "JSON, whose short lists are written in a line",
+    "linrep.kernels._whole": "sources of kernels",
     "linrep.problems.reading": "files of data",
     "linrep.report.mathml": "formulas of papers",
     "linrep.report.outline": "where papers state what",

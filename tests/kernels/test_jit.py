@@ -26,9 +26,9 @@ SOURCES = Path(jit.__file__).parent
 MODULES = (
     "_border", "_draws", "_gelsd", "completion", "designs", "diameter", "factorization", "fedrep",
     "fedrep_adaptive",
-    "flute", "global_model", "gram", "gram_clients", "halves", "linalg", "meta",
+    "flute", "flute_abreast", "global_model", "gram", "gram_clients", "halves", "linalg", "meta",
     "pflmf", "pflmf_samples", "public_fedrep", "public_flute", "public_perfedsi",
-    "public_pflmf", "rounds", "samplers",
+    "public_pflmf", "ratings", "rounds", "samplers",
 )  # fmt: skip
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")
