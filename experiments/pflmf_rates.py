@@ -230,8 +230,8 @@ def caption(rows, replicates, sizes):
         Theorem 1 says nothing, beside that of the mean map (red). Below: the sum over rounds of
         Δ_U + p²Δ_V and of Δ_U + Δ_V, with and without p², in units of L(F⁰ − F*), beside the bounds
         of Theorem 1, with p², and of its sharp form. Theorem 1 as printed has the same bound
-        without p². It leaves the panel towards ηL = 1/2, from where on it says nothing. Along the
-        other parameters the sums are flat.
+        without p²; this bound is for ηL below 1/2, towards which it leaves the panel. The summary
+        has the sums along the other parameters.
     """
 
 
