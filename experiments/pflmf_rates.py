@@ -1,17 +1,19 @@
-"""pFL^MF: the factor per round near a minimum, and the sum of squared gradients, along everything.
+"""pFL^MF: the factor per round near a minimum, and sums of squared gradients, along everything.
 
 One parameter is changed at a time. Functions are |x - a_i|^2/2; the singular values of A fall
 geometrically from root(n) by the condition number, over the rank k, and the next one is a share
-`tail` of the k-th, 0 where A has rank k. Runs start near the balanced factors of the best matrix of
-rank k, with all clients' gradients in U and eta_v = p eta/K, as in Theorem 1, no noise, and L valid
-on a ball around the start that no run leaves, which every row records.
+`tail` of the k-th, 0 where A has rank k. Runs start at a relative error of 1e-3 from the balanced
+factors of the best matrix of rank k, so that all of their rounds are near the minimum. All clients'
+gradients move U and eta_v = p eta/K, as in Theorem 1; there is no noise, and L is valid on a ball
+around the start that no run leaves, which every row records.
 
 Theorem 1 says nothing of a factor: it is about the mean of squared gradients, O(1/T). Above stands
-the factor by which the error of the models shrinks in a round, over the second half of the rounds,
-beside that of linrep.theory.asymptotics.pflmf. Below stands the sum over rounds of Delta_U + p^2
-Delta_V, in units of L (F^0 - F*), beside the bounds of Theorem 1, with p^2, and of its sharp form:
-2/(x (1 - 2 x)) and 1/(x (1 - x)), x = eta L. A mean squared gradient of epsilon L (F^0 - F*) takes
-this sum over epsilon rounds.
+1 minus the factor by which the error of the models shrinks in a round, over the second half of the
+rounds, beside that of the mean map, linrep.theory.asymptotics.pflmf. Below stands the sum over
+rounds of Delta_U + p^2 Delta_V, in units of L (F^0 - F^*), beside the bounds on it of Theorem 1,
+with p^2, and of its sharp form: 2/(x (1 - 2 x)) and 1/(x (1 - x)), x = eta L. The mean of Delta_U +
+p^2 Delta_V is epsilon L (F^0 - F^*) after this sum over epsilon rounds. Theorem 1 as printed has
+the same bound on the sum of Delta_U + Delta_V, without p^2, which stands there, too.
 """
 
 from dataclasses import dataclass
@@ -41,9 +43,16 @@ AXES = {
     "condition": "$s_1/s_k$",
     "tail": "$s_{k+1}/s_k$",
 }
-FACTORS = {"measured": "measured", "local rate": "mean map, not fitted"}
-SUMS = {"sum": "measured", "sharp sum": "sharp form", "printed sum": "Theorem 1, $p^2$"}
-STYLES = {"local rate": ("C3", "-"), "sharp sum": ("k", "-."), "printed sum": ("C1", "--")}
+MEASURED, MAP = FACTORS = ("measured", "mean map")  # of 1 - factor
+SUMS = ("sum with p^2", "sum without p^2")
+SHARP, THEOREM = BOUNDS = ("sharp form", "Theorem 1, with p^2")
+LOOKS = {
+    MEASURED: {"color": "C0", "marker": "o"},
+    SUMS[0]: {"color": "C0", "marker": "o"},
+    SUMS[1]: {"color": "C2", "marker": "s", "markerfacecolor": "white"},
+    SHARP: {"color": "k", "linestyle": "-."},
+    THEOREM: {"color": "C1", "linestyle": "--"},
+}
 START, FOLDS = 1e-3, 16.0  # relative error of the start; powers of e that a run takes off it
 BALL = 3.0  # radius of the ball that L is of, over the error of the start
 
@@ -104,7 +113,7 @@ def replicate(cell, rng, **_):
     rate = asymptotics.pflmf.mean_rate(problem, k=k, **settings)
     half = int(np.ceil(0.5 * FOLDS / -np.log(rate)))
     gap = problem.value(state[1] @ state[0].T) - problem.value(models)
-    errors, total, reach = [], 0.0, 0.0
+    errors, sums, reach = [], np.zeros(2), 0.0
     for run_rng in run_rngs:
         trace = lr.pflmf(
             problem, k=k, head_step_size="theorem", aggregate="full", start=tuple(state),
@@ -113,78 +122,99 @@ def replicate(cell, rng, **_):
         state = [trace.state["U"], trace.state["V"]]
         errors.append(np.linalg.norm(state[1] @ state[0].T - models))
         reach += max(float(trace["reach_U"][-1]), float(trace["reach_V"][-1]))
-        total += half * float(trace["average_U"][-1] + p**2 * trace["average_V"][-1])
+        sums += half * np.array([trace["average_U"][-1], trace["average_V"][-1]], dtype=float)
+    sums /= L * gap
     return {
-        "measured": float((errors[1] / errors[0]) ** (1.0 / half)),
-        "local rate": rate,
-        "sum": total / (L * gap),
-        "sharp sum": 1.0 / (x * (1.0 - x)),
-        "printed sum": 2.0 / (x * (1.0 - 2.0 * x)) if x < 0.5 else np.inf,
+        MEASURED: 1.0 - float((errors[1] / errors[0]) ** (1.0 / half)),
+        MAP: 1.0 - rate,
+        SUMS[0]: float(sums[0] + p**2 * sums[1]),
+        SUMS[1]: float(sums.sum()),
+        **dict(zip(BOUNDS, map(float, bounds(x)), strict=True)),
         "reach": reach / (BALL * radius),
     }
 
 
-def means(rows, axis, what, others):
-    """Return means along an axis: of what is measured, with an interval, and of predictions."""
-    lines = []
-    for value, own in along(rows, axis, MIDDLE).groupby(axis):
-        low_high = map(float, mean_interval(own[what]))
-        lines.append((value, *low_high, *(own[other].mean() for other in others)))
-    return pd.DataFrame(lines, columns=[axis, what, "low", "high", *others])
+def bounds(x):
+    """Return the bounds of the sharp form and of Theorem 1 at steps x = eta L."""
+    with np.errstate(divide="ignore"):
+        return 1.0 / (x * (1.0 - x)), 2.0 / (x * np.maximum(1.0 - 2.0 * x, 0.0))
+
+
+def means(rows, axis, name):
+    """Return the means of a column along an axis, with intervals of what is measured."""
+    own = along(rows, axis, MIDDLE).groupby(axis)[name]
+    if name == MAP or name in BOUNDS:
+        return own.mean().to_frame("value").assign(low=np.nan, high=np.nan)
+    lines = {value: map(float, mean_interval(column)) for value, column in own}
+    return pd.DataFrame.from_dict(lines, orient="index", columns=["value", "low", "high"])
+
+
+def points(ax, rows, axis, name):
+    table = means(rows, axis, name)
+    spread = [table["value"] - table["low"], table["high"] - table["value"]]
+    ax.errorbar(
+        table.index, table["value"], np.nan_to_num(spread), linestyle="none", markersize=3.5,
+        elinewidth=0.9, capsize=1.5, label=name.replace("p^2", "$p^2$"), **LOOKS[name],
+    )  # fmt: skip
 
 
 def draw(rows, sizes):
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 6.8))
-    grid = figure.subplots(4, 4)
-    for block, shown in ((grid[:2], FACTORS), (grid[2:], SUMS)):
-        what, *others = shown
-        for ax, (axis, label) in zip(block.flat, AXES.items(), strict=True):
-            if ax is not block[0, 0]:
-                ax.sharey(block[0, 0])
-            table = means(rows, axis, what, others)
-            spread = [table[what] - table["low"], table["high"] - table[what]]
-            ax.errorbar(table[axis], table[what], np.nan_to_num(spread), fmt="o", color="C0",
-                        markersize=3.5, elinewidth=0.9, capsize=1.5, label=shown[what])  # fmt: skip
-            for other in others:
-                color, line = STYLES[other]
-                ax.plot(table[axis], table[other], color=color, linestyle=line, label=shown[other])
-            ax.axvline(MIDDLE[axis], color="0.85", linewidth=0.8, zorder=0)
-            ax.set(
-                xscale="linear" if axis == "tail" else "log", xlabel=label,
-                yscale="log" if what == "sum" else "linear",
-            )  # fmt: skip
-            ends = sorted({table[axis].min(), MIDDLE[axis], table[axis].max()})
-            ax.set_xticks(ends, [f"{end:g}" for end in ends])
-            ax.minorticks_off()
-        if what == "sum":
-            ticks = (1, 2, 5, 10, 20, 50)
-            block[0, 0].set_yticks(ticks, map(str, ticks))
-        for ax in block[:, 1:].flat:
-            ax.tick_params(labelleft=False)
-        for ax in block[:, 0]:
-            ax.set_ylabel("sum / $L(F^0 - F^*)$" if what == "sum" else "factor per round")
-    both = {}
-    for ax in grid[::2, 0]:
-        both |= dict(zip(*reversed(ax.get_legend_handles_labels()), strict=True))
-    figure.legend(both.values(), both, loc="outside upper center", ncols=4)
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 5.4))
+    axes = list(AXES)
+    panels = figure.subplot_mosaic([axes[:4], axes[4:], ["sum p", "sum step", ".", "."]])
+    above, below = [panels[axis] for axis in axes], [panels["sum p"], panels["sum step"]]
+    for ax, (axis, label) in zip(above, AXES.items(), strict=True):
+        points(ax, rows, axis, MEASURED)
+        ax.plot(means(rows, axis, MAP)["value"], color="C3", label=MAP)
+        finish(ax, axis, label, above[0])
+    for ax, axis in zip(below, ("p", "step"), strict=True):
+        for name in SUMS:
+            points(ax, rows, axis, name)
+        fine = np.geomspace(rows[axis].min(), rows[axis].max(), 400)
+        drawn = bounds(fine if axis == "step" else np.full_like(fine, MIDDLE["step"]))
+        for name, line in zip(BOUNDS, drawn, strict=True):
+            ax.plot(fine, line, label=name.replace("p^2", "$p^2$"), **LOOKS[name])
+        finish(ax, axis, AXES[axis], below[0])
+    for ax, names in ((above[0], [MAP]), (below[0], [*SUMS, *BOUNDS])):
+        values = rows[names].replace(np.inf, np.nan)  # of Theorem 1 from eta L = 1/2 on
+        ax.set_ylim(values.min(axis=None) / 1.5, 1.5 * values.max(axis=None))
+        plotting.plain_log_ticks(ax.yaxis)
+    for ax in (above[0], above[4]):
+        ax.set_ylabel("1 − factor per round")
+    below[0].set_ylabel("sum / $L(F^0 - F^*)$")
+    handles, labels = above[0].get_legend_handles_labels()
+    figure.legend(handles[::-1], labels[::-1], loc="outside upper center", ncols=3)
+    handles, labels = below[1].get_legend_handles_labels()
+    legend = below[1].legend(
+        handles[::-1], labels[::-1], loc="center left", bbox_to_anchor=(1.15, 0.5)
+    )
+    legend.set_in_layout(False)  # it stands in the two empty places
     return figure
+
+
+def finish(ax, axis, label, first):
+    """Scale and label a panel, whose height is that of its block's first one."""
+    ax.axvline(MIDDLE[axis], color="0.75", linewidth=0.8, zorder=0, label="base value")
+    ax.set(xscale="linear" if axis == "tail" else "log", yscale="log", xlabel=label)
+    if axis != "tail":
+        plotting.plain_log_ticks(ax.xaxis)
+    if ax is not first:
+        ax.sharey(first)
+        ax.tick_params(labelleft=axis == "p")
 
 
 def summary(rows, sizes):
     """Return what is measured and predicted at each setting, and how far runs went."""
     lines = []
-    for shown in (FACTORS, SUMS):
-        what, *others = shown
-        for axis in AXES:
-            for row in means(rows, axis, what, others).itertuples(index=False):
-                where = f"{axis} = {row[0]:g}"
-                lines.append((f"{what}, {where}", *row[1:4]))
-                lines += [
-                    (f"{other}, {where}", value, np.nan, np.nan)
-                    for other, value in zip(others, row[4:], strict=True)
-                ]
+    for name in (*FACTORS, *SUMS, *BOUNDS):
+        what = f"1 - factor, {name}" if name in FACTORS else name
+        for axis in ("step",) if name in BOUNDS else AXES:
+            lines += [
+                (f"{what}, {axis} = {value:g}", *line)
+                for value, *line in means(rows, axis, name).itertuples(name=None)
+            ]
     lines.append(("reach over the ball's radius, largest", rows["reach"].max(), np.nan, np.nan))
     return pd.DataFrame(lines, columns=["what", "value", "low", "high"]).set_index("what")
 
@@ -196,16 +226,18 @@ def caption(rows, replicates, sizes):
         functions |x − a_i|²/2, from a relative error of {START:g} around the balanced minimum; one
         parameter changed at a time from {middle}, ηL = {MIDDLE["step"]:g}, s_1/s_k =
         {MIDDLE["condition"]:g}, A of rank k (grey lines); means over {replicates} draws with 95 %
-        intervals. Above: the factor by which a round shrinks the models' error, beside that of the
-        mean over participants (red), of which Theorem 1 says nothing. Below: T times the mean of
-        Δ_U + p²Δ_V, in units of L(F⁰ − F*), beside the bounds of Theorem 1, for ηL below 1/2, and
-        of its sharp form.
+        intervals. Above: 1 minus the factor by which a round shrinks the models' error, of which
+        Theorem 1 says nothing, beside that of the mean map (red). Below: the sum over rounds of
+        Δ_U + p²Δ_V and of Δ_U + Δ_V, with and without p², in units of L(F⁰ − F*), beside the bounds
+        of Theorem 1, with p², and of its sharp form. Theorem 1 as printed has the same bound
+        without p²; this bound is for ηL below 1/2, towards which it leaves the panel. The summary
+        has the sums along the other parameters.
     """
 
 
 EXPERIMENT = Experiment(
     id="pflmf.rates",
-    title="The factor per round along eight parameters, and the sum of squared gradients",
+    title="The factor per round along eight parameters, and sums of squared gradients",
     cells=cells,
     replicate=replicate,
     draw=draw,
