@@ -35,10 +35,10 @@ from linrep.figures.counts import Counts, Order, Share, numbers
 
 Summary = Callable[[pd.DataFrame], pd.DataFrame]
 #: Probability that any number of the whole record is not matched by another run.
-LEVEL = 0.013
+LEVEL = 0.017
 #: So many numbers the whole record may have, ends of intervals not counted: figures are recorded
 #: one by one, each number at its share of the level.
-CAPACITY = 2600
+CAPACITY = 3400
 _EACH = LEVEL / CAPACITY
 #: Relative difference up to which numbers have the same digits.
 DIGITS = 1e-10
