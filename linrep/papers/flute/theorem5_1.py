@@ -267,9 +267,8 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
 theorem_5_1.corrected(
     "flute.theorem5.1.corrected",
     latex=_STEP + r"\exists c\ \forall\rho \le \frac1{10\bar d}\ \exists c'\ \forall\varepsilon \le"
-    r" \frac{\lambda_1}{\sqrt M}:\ \alpha = \rho\sqrt{\lambda_1},\ N \ge c\frac{\lambda_1^4 k(\bar d +"
-    + _ASKED % r" \log 5"
-    + r" \tfrac45",
+    r" \frac{\lambda_1}{\sqrt M}:\ \alpha = \rho\sqrt{\lambda_1},"
+    r"\ N \ge c\frac{\lambda_1^4 k(\bar d +" + _ASKED % r" \log 5" + r" \tfrac45",
     plain="With c free of epsilon and the unit of Phi, c' of epsilon: from starts with alpha <= "
     "sqrt(lambda_1)/(10 max(d, M)), for epsilon up to lambda_1/sqrt(M), N of order max(d, M)/(M "
     "epsilon^2) is enough with probability 4/5.",
