@@ -51,6 +51,13 @@ SMALL_START = Hypothesis(
     printed="alpha <= 1/(10 d) in Theorem 5.1, sufficiently small in Proposition A.2 and A.2.4",
     change="corrected",
 )
+SMALL_ERROR = Hypothesis(
+    "small error",
+    "epsilon <= lambda_1/sqrt(M), so that N is at least of order k max(d, M)",
+    lambda problem, participants: True,
+    printed="any epsilon > 0",
+    change="corrected",
+)
 FULL = Hypothesis(
     "full participation",
     "all clients take part in every round",

@@ -10,7 +10,7 @@ from linrep.claims import Cases, Constant, Exponent, Fact, Frequency, statement
 from linrep.claims.quantities import UPPER
 from linrep.claims.tables import table
 from linrep.papers.flute import _data
-from linrep.papers.flute._hypotheses import ASSUMPTIONS, DRAWN, SMALL_START
+from linrep.papers.flute._hypotheses import ASSUMPTIONS, DRAWN, SMALL_ERROR, SMALL_START
 from linrep.papers.flute.counterexamples import theorem5_1 as small
 from linrep.theory import flute_samples
 from linrep.theory.flute import Spectrum
@@ -116,6 +116,35 @@ def _on_samples(budget, rng, noise, unit) -> Frequency:
     )
 
 
+def _largest_error(rng, size, d) -> Frequency:
+    """Run FLUTE for an error of size lambda_1/sqrt(M) on the samples asked for at c = 1, M = 2."""
+    runs, missed = 60, 0
+    for _ in range(runs):
+        truth = _data.truth_of((1.0, 1e-3), 2, d, rng)
+        spectrum = Spectrum.of(truth, 1)
+        eta, tolerance = _data.largest_step(spectrum), size / np.sqrt(2.0)
+        m = flute_samples.theorem_5_1(
+            spectrum, tolerance, step_size=eta, failure=FAILURE, in_units=True
+        )
+        t = flute_samples.theorem_5_1_rounds(spectrum, tolerance, step_size=eta, constant=_PROOF)
+        trace = lr.flute(
+            _data.compressed(truth, int(np.ceil(m)), rng),
+            k=1,
+            step_size=eta,
+            scale=_data.largest_start(spectrum),
+            rounds=max(100, int(np.ceil(t))),
+            rng=rng,
+        )
+        missed += not trace["client_error"][-1] <= tolerance
+    return Frequency(
+        missed,
+        runs,
+        FAILURE,
+        name="on samples for the largest epsilon allowed, c = 1",
+        setting={"singular values": [1.0, 1e-3], "k": 1, "n": 2, "d": d, "epsilon": tolerance},
+    )
+
+
 _VARIABLES = ("m", "n", "d", "k", "relative")
 # Each variable towards its extreme; relative is lambda*_1/Delta.
 _LINES: dict[str, tuple[float, ...]] = {
@@ -204,8 +233,8 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
 
     The sentence has "for any epsilon > 0 ... there exists positive constants c and c'"; taken to be
     free of epsilon, N, M, d, k, Phi and sigma, else it would say nothing. It fails for all of them.
-    In several units of Phi (unit: alpha in them, and no log log(1/epsilon), which has none);
-    clients is the power of M.
+    In several units of Phi (unit: alpha in them, no log log(1/epsilon), which has none, and
+    epsilon up to lambda_1/sqrt(M)); clients is the power of M.
     """
     if not unit:
         yield Cases(
@@ -217,6 +246,8 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
     yield _start(budget, rng, unit)
     for noise in (0.0, 1.0):
         yield _on_samples(budget, rng, noise, unit)
+    if unit:
+        yield _largest_error(rng, 1.0, budget(100, 400))
     yield Constant(
         _constants(budget, rng, clients, unit),
         _VARIABLES,
@@ -235,15 +266,13 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
 
 theorem_5_1.corrected(
     "flute.theorem5.1.corrected",
-    latex=_STEP
-    + r"\exists c\ \forall\rho \le \frac1{10\bar d}\ \exists c'\ \forall\varepsilon > 0:"
-    r"\ \alpha = \rho\sqrt{\lambda_1},\ N \ge c\frac{\lambda_1^4 k(\bar d +"
-    + _ASKED % r" \log 5"
-    + r" \tfrac45",
+    latex=_STEP + r"\exists c\ \forall\rho \le \frac1{10\bar d}\ \exists c'\ \forall\varepsilon \le"
+    r" \frac{\lambda_1}{\sqrt M}:\ \alpha = \rho\sqrt{\lambda_1},"
+    r"\ N \ge c\frac{\lambda_1^4 k(\bar d +" + _ASKED % r" \log 5" + r" \tfrac45",
     plain="With c free of epsilon and the unit of Phi, c' of epsilon: from starts with alpha <= "
-    "sqrt(lambda_1)/(10 max(d, M)), N of order max(d, M)/(M epsilon^2) is enough with probability "
-    "4/5.",
-    hypotheses=(*DRAWN, SMALL_START),
+    "sqrt(lambda_1)/(10 max(d, M)), for epsilon up to lambda_1/sqrt(M), N of order max(d, M)/(M "
+    "epsilon^2) is enough with probability 4/5.",
+    hypotheses=(*DRAWN, SMALL_START, SMALL_ERROR),
     constants={"unit": True},
     negative_control={"clients": 2.5},
     stronger={"clients": 1},

@@ -227,11 +227,12 @@ _RATE = (
 @statement(
     "flute.theorem5.5",
     place="Theorem 5.5",
-    latex=r"\forall T > T_{\mathcal R}\ \exists c_1, c_2 > 0:\ N \ge c_1\frac{(d +"
+    latex=r"\exists c_1, c_2 > 0\ \forall\Phi, T > T_{\mathcal R}:\ N \ge c_1\frac{(d +"
     r" \log\frac1\delta + \log T)(\sqrt{k\lambda_1^2 + E} +"
     r" \sqrt k\sigma)^2}{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
-    plain="From any start, with N of the order of d samples, the error shrinks by 1 - eta Delta/16 "
-    "per round.",
+    plain="With c_1 and c_2 free of T, N and Phi: from any start, with N of the order of "
+    "d/kappa_T^2 samples, exponential in T, the error shrinks by 1 - eta Delta/16 per round up to "
+    "T.",
     hypotheses=DRAWN,
     negative_control={"rate": 0.55},
     expected=MISPRINT,
@@ -240,8 +241,9 @@ def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, constant=_PROOF, forms=tuple(_F
     """Check the rate, the bound along runs from small starts, and that d samples do, or max(d, M).
 
     The latter are those of Appendix A.2.4, which asks for a small start; the main text asks for
-    none. Constants are free of T, N, Phi and the start: if they could depend on T, (8) would say
-    nothing. The error kept at the N asked for is over (8) at t = T.
+    none. The sentence has "for any T ... there exist" c_1 and c_2; taken to be free of T, N, Phi
+    and the start, else (8) would say nothing. The error kept at the N asked for is over (8) at
+    t = T.
     """
     yield from _rate(budget, rng, rate)
     yield from _bound(budget, rng, constant)
@@ -259,12 +261,13 @@ def theorem_5_5(budget, rng, *, rate=1.0 / 16.0, constant=_PROOF, forms=tuple(_F
 theorem_5_5.corrected(
     "flute.theorem5.5.corrected",
     place="Appendix A.2.4",
-    latex=r"\delta = \tfrac15,\ \alpha \le \frac{\sqrt{\lambda_1}}{10\bar d},\ "
-    r"N \ge c_1\frac{(\bar d +"
+    latex=r"\exists c_1, c_2 > 0\ \forall\Phi, T > T_{\mathcal R}:\ \delta = \tfrac15,"
+    r"\ \alpha \le \frac{\sqrt{\lambda_1}}{10\bar d},\ N \ge c_1\frac{(\bar d +"
     r" \log\frac1\delta + \log T)(\sqrt{k\lambda_1^{*2} + E} + \sqrt k\sigma)^2}"
     r"{\kappa_T^2\Delta^2} \Rightarrow " + _RATE,
-    plain="From small starts and with samples of order max(d, M), as in Appendix A.2.4, the error "
-    "shrinks by 1 - eta Delta/16 per round with probability 4/5.",
+    plain="With c_1 and c_2 free of T, N and Phi: from small starts and with N of the order of "
+    "max(d, M)/kappa_T^2 samples, as in Appendix A.2.4, the error shrinks by 1 - eta Delta/16 per "
+    "round up to T with probability 4/5.",
     hypotheses=(*DRAWN, SMALL_START),
     constants={"forms": ("max(d, M) samples, small start",)},
     negative_control={"rate": 0.55},

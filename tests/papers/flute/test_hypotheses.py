@@ -23,4 +23,4 @@ def test_the_theorems_have_them():
 
 
 def test_hypotheses():
-    accept_and_refuse(ASSUMING, PROBLEM, VIOLATIONS, about_runs=("small start",))
+    accept_and_refuse(ASSUMING, PROBLEM, VIOLATIONS, about_runs=("small start", "small error"))

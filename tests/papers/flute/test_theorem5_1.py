@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.papers.flute import _data
+from linrep.claims.verdict import decide
+from linrep.papers.flute import _data, theorem5_1
 from linrep.theory import flute, flute_samples
 from tests.papers.support import *  # noqa: F403
 
@@ -43,3 +44,22 @@ def test_the_printed_theorem_is_not():
     assert ends[0] == "diverged" != ends[1]
     with pytest.raises(ValueError, match="less than 1"):
         flute_samples.theorem_5_1(flute.Spectrum([9.0, 1.0], 2, 2, 1), 1.0, step_size=1e-3)
+
+
+@pytest.mark.parametrize(("size", "d", "verdict"), [(1.0, 100, "holds"), (1e6, 100_000, "fails")])
+def test_errors_of_many_times_lambda_1_are_not_kept(size, d, verdict):
+    """For them one sample is enough, on which runs diverge; lambda_1/sqrt(M) takes 50 d."""
+    found = theorem5_1._largest_error(np.random.default_rng(0), size, d)
+    assert decide(found).verdict == verdict
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize(("n", "d"), [(2, 9), (9, 9), (100, 4)])
+@pytest.mark.parametrize("share", [0.01, 1.0])
+def test_errors_up_to_lambda_1_over_the_root_of_m_take_50_max_d_m_samples(k, n, d, share):
+    k = min(k, n - 1)
+    spectrum = flute.Spectrum(np.r_[np.ones(k), 1e-3], n, d, k)
+    asked = flute_samples.theorem_5_1(
+        spectrum, n**-0.5, step_size=share * _data.largest_step(spectrum), in_units=True
+    )
+    assert asked >= 50 * k**2 * spectrum.size
