@@ -159,6 +159,7 @@ def theorem_3_3_local(budget, rng, *, rate=1.0, limit=21.0, reach=24.0):
 
     D is the squared distance to the nearest factors of M*, and B_t says that the first t rounds
     end within R of the balanced ones. Starts are beside these factors, and beside others near them.
+    As in the paper k is the dimension of the side information and r the rank, linrep's p and k.
     """
     constants = {"rate": rate, "limit": limit, "reach": reach}
     proof = PROVED if rate <= 1.0 and limit >= 21.0 and reach >= 24.0 else ""
