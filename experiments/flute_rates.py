@@ -209,6 +209,7 @@ def draw(rows, sizes):
         if axis == "step":
             ax.axvline(best_step(), color="C2", linestyle="-.", linewidth=0.8, label="best step")
         ax.set(xscale="log", yscale="log", xlabel=label)
+        ax.tick_params(axis="x", labelsize=6.5)
         if table[axis].max() <= 40 * table[axis].min():  # else powers of ten have room only
             plotting.plain_log_ticks(ax.xaxis)
         else:
@@ -216,8 +217,10 @@ def draw(rows, sizes):
     for ax in grid[:, 0]:
         ax.set_ylabel("rounds per factor e")
     grid.flat[-1].set_axis_off()
-    both = (ax.get_legend_handles_labels() for ax in grid[1, 1:3])
-    entries = {title: handle for handles, titles in both for handle, title in zip(handles, titles)}
+    entries = {}
+    for ax in grid[1, 1:3]:
+        handles, titles = ax.get_legend_handles_labels()
+        entries.update(zip(titles, handles, strict=True))
     grid.flat[-1].legend(entries.values(), entries, loc="center", fontsize="small")
     return figure
 
@@ -256,8 +259,8 @@ def caption(rows, replicates, sizes):
         η_r = η_l and infinitely many samples (grey lines). Red: the round, linearized at the best
         models of rank k; green: the step at which that is fastest. Dashed: Theorem 5.5's 1 − ηΔ/16
         at the same step, dotted where Theorem 5.1 does not allow the step. At the largest one that
-        it allows, {base:.3g} rounds with the base's spectrum, not drawn. Squares and the thin line: the norm of BᵀB − WᵀW, measured and
-        linearized.
+        it allows, {base:.3g} rounds with the base's spectrum, not drawn. Squares and the thin line:
+        the norm of BᵀB − WᵀW, measured and linearized.
     """
 
 
