@@ -44,8 +44,8 @@ START = 0.01
 class Rates(Sizes):
     """The values of each axis."""
 
-    n: tuple[int, ...] = size((20, 50, 100, 200, 500, 1000), "Clients.", quick=(50, 200), minimum=2)
-    d: tuple[int, ...] = size((20, 50, 200, 1000, 4000), "Dimensions.", quick=(50, 200), minimum=4)
+    n: tuple[int, ...] = size((20, 50, 100, 200, 500, 1000), "Clients.", quick=(50, 200))
+    d: tuple[int, ...] = size((20, 50, 200, 1000, 4000), "Dimensions.", quick=(50, 200))
     m: tuple[int, ...] = size((4, 6, 10, 20, 50, 200), "Samples.", quick=(5, 10), minimum=4)
     k: tuple[int, ...] = size((1, 2, 4, 6, 8), "Ranks.", quick=(1, 2), maximum=8)
     condition: tuple[float, ...] = size(
