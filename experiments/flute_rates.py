@@ -259,8 +259,8 @@ def caption(rows, replicates, sizes):
         η_r = η_l and infinitely many samples (grey lines). Red: the round, linearized at the best
         models of rank k; green: the step at which that is fastest. Dashed: Theorem 5.5's 1 − ηΔ/16
         at the same step, dotted where Theorem 5.1 does not allow the step. At the largest one that
-        it allows, {base / 1000:.0f} thousand rounds with the base's spectrum, not drawn. Squares and
-        the thin line: the norm of BᵀB − WᵀW, measured and linearized.
+        it allows, {base / 1000:.0f} thousand rounds with the base's spectrum, not drawn. Squares
+        and the thin line: the norm of BᵀB − WᵀW, measured and linearized.
     """
 
 
