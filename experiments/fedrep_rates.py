@@ -4,8 +4,9 @@ One parameter is changed at a time. Beside the measured factor stand Theorem 1's
 only the step and the heads' least singular value, and the limit of
 linrep.theory.asymptotics.contraction, which names all seven. Fresh Gaussian batches, simulated
 through their sufficient statistics; exact heads; no noise. The step is in units of 1/sigma_max^2,
-for all clients together: the theorem allows 1/4. Runs start near the truth, where the factor is the
-same in every round; it is taken over the second half of the rounds.
+for all clients together: the theorem allows 1/4, beyond which (11) is a formula only. Runs start
+near the truth, where the factor is the same in every round; it is taken over the second half of
+the rounds.
 """
 
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ AXES = {
     "participation": "participation, $r$",
     "step": "step, $\\eta\\sigma_{\\max}^2$",
 }
+ALLOWED = 0.25  # the largest step of Theorem 1
+BEYOND = "Theorem 1 beyond its steps"
 START = 0.01
 
 
@@ -52,9 +55,20 @@ class Rates(Sizes):
         (0.05, 0.1, 0.2, 0.5, 1.0), "Participation.", quick=(0.5, 1.0), above=0.0, maximum=1.0
     )
     step: tuple[float, ...] = size(
-        (0.05, 0.1, 0.25, 0.5, 1.0), "Steps, over 1/sigma_max^2.", quick=(0.1, 0.25), above=0.0
-    )
+        (0.05, 0.1, 0.25, 0.5, 1.0), "Steps, over 1/sigma_max^2.", quick=(0.1, 0.25), above=0.0,
+        maximum=4.0,
+    )  # fmt: skip
     rounds: int = size(120, "Rounds of a run.", quick=40, minimum=2)
+
+    def check(self):
+        n, k = MIDDLE["n"], MIDDLE["k"]
+        for name, values, least, why in (
+            ("n", self.n, k, f"the rank k = {k}"),
+            ("d", self.d, 2 * k, f"2k = {2 * k}, for k angles with the start"),
+            ("participation", self.participation, 1.0 / n, f"{1.0 / n:g}, one of n = {n} clients"),
+        ):
+            if min(values) < least:
+                raise ValueError(f"{name} must be at least {why}, got {min(values):g}")
 
 
 def cells(sizes):
@@ -83,6 +97,7 @@ def replicate(cell, rng, **sizes):
     bound = theory.contraction(values[-1], step_size=settings["step_size"], initial_distance=START)
     return {
         "measured": float(ratio ** (1.0 / (rounds - half))),
+        "end": float(trace["distance"][-1]),
         "limit": asymptotics.contraction(truth, **settings),
         "Theorem 1": float(bound),
     }
@@ -93,8 +108,19 @@ def means(rows, axis):
     lines = []
     for value, own in along(rows, axis, MIDDLE).groupby(axis):
         mean, low, high = map(float, mean_interval(own["measured"]))
-        lines.append((value, mean, low, high, own["limit"].mean(), own["Theorem 1"].mean()))
-    return pd.DataFrame(lines, columns=[axis, "measured", "low", "high", "limit", "Theorem 1"])
+        others = own[["limit", "Theorem 1", "end"]].mean()
+        lines.append((value, mean, low, high, *others, own["step"].iloc[0] <= ALLOWED))
+    names = [axis, "measured", "low", "high", "limit", "Theorem 1", "end", "allowed"]
+    return pd.DataFrame(lines, columns=names)
+
+
+def stuck(rows):
+    """Return the settings whose runs end no nearer than they started, with the distance there."""
+    return {
+        f"{axis} = {row[axis]:g}": row["end"]
+        for axis in AXES
+        for row in means(rows, axis).query("end >= @START").to_dict("records")
+    }
 
 
 def draw(rows, sizes):
@@ -109,15 +135,20 @@ def draw(rows, sizes):
             label="measured", place=0,
         )  # fmt: skip
         ax.plot(table[axis], table["limit"], color="C3", label="limit, not fitted")
-        ax.plot(table[axis], table["Theorem 1"], color="C1", linestyle="--", label="Theorem 1")
-        ax.axvline(MIDDLE[axis], color="0.85", linewidth=0.8, zorder=0)
+        bound = table["Theorem 1"]
+        ax.plot(table[axis], bound.where(table["allowed"]), "--", color="C1", label="Theorem 1")
+        if not table["allowed"].all():
+            ax.plot(table[axis], bound, ":", color="C1", alpha=0.6, label=BEYOND, zorder=1)
+        ax.axvline(MIDDLE[axis], color="0.8", linewidth=0.8, zorder=0, label="base setting")
         ax.set(xscale="log", yscale="linear", xlabel=label)
         if table[axis].max() < 40 * table[axis].min():  # else powers of ten have room only
             plotting.plain_log_ticks(ax.xaxis)
     for ax in grid[:, 0]:
         ax.set_ylabel("factor per round")
+    grid[0, 0].set_ylim(top=min(grid[0, 0].get_ylim()[1], 1.1))
     grid.flat[-1].set_axis_off()
-    grid.flat[-1].legend(*grid[0, 0].get_legend_handles_labels(), loc="center")
+    handles = grid.flat[-2].get_legend_handles_labels()  # the steps' panel has all lines
+    grid.flat[-1].legend(*handles, loc="center")
     return figure
 
 
@@ -130,13 +161,18 @@ def summary(rows, sizes):
             where = f"{axis} = {row[0]:g}"
             lines.append((f"measured, {where}", row.measured, row.low, row.high))
             lines.append((f"limit, {where}", row.limit, np.nan, np.nan))
-            lines.append((f"Theorem 1, {where}", row[-1], np.nan, np.nan))
+            name = "Theorem 1" if row.allowed else BEYOND
+            lines.append((f"{name}, {where}", row[5], np.nan, np.nan))
         for name in ("measured", "Theorem 1"):
-            gain = -np.log(table[name])
-            law = exponents(gain, {axis: table[axis]}, robust=True) if (gain > 0.0).all() else None
+            own = table[table["allowed"]] if name == "Theorem 1" else table
+            gain = -np.log(own[name])
+            law = exponents(gain, {axis: own[axis]}, robust=True) if (gain > 0.0).all() else None
             if law is not None:
                 ends = law.exponents[axis], law.low[axis], law.high[axis]
                 lines.append((f"exponent in {axis}, {name}", *ends))
+    lines += [
+        (f"does not contract, ends at, {w}", d, np.nan, np.nan) for w, d in stuck(rows).items()
+    ]
     return pd.DataFrame(lines, columns=["what", "value", "low", "high"]).set_index("what")
 
 
@@ -148,12 +184,17 @@ def caption(rows, replicates, sizes):
             ("κ", MIDDLE["condition"]), ("r", MIDDLE["participation"]), ("ησ²_max", MIDDLE["step"]),
         )
     )  # fmt: skip
+    beyond = (
+        ", dotted at steps beyond the ¼ that Theorem 1 allows" if max(sizes.step) > ALLOWED else ""
+    )
+    ends = ", ".join(f"{where} (distance {end:.2g})" for where, end in stuck(rows).items())
+    ends = f" Do not contract, ending no nearer than they start: {ends}." if ends else ""
     return f"""
         FedRep with exact heads on fresh Gaussian batches, no noise: factor by which a round shrinks
         the distance, over the second half of {sizes.rounds} rounds from distance {START}; means
         over {replicates} draws with 95 % intervals, mostly smaller than the markers. One parameter
         changed at a time from {middle} (grey lines). Red: the limit as d and n grow, for the same
-        heads. Dashed: (11).
+        heads. Dashed: (11){beyond}.{ends}
     """
 
 

@@ -1,8 +1,8 @@
 """FLUTE: the rounds per factor e along n, d, k, rank, spectrum, steps and samples.
 
 One parameter is changed at a time. Beside the measured rounds stand those of Theorem 5.5's factor,
-1 - eta Delta/16, at the same step and at the largest step that Theorem 5.1 allows, and those of
-linrep.theory.asymptotics.flute.local_rate. The k leading singular values of Phi fall
+1 - eta Delta/16, at the same step and at the largest step that Theorem 5.1 allows (not drawn), and
+those of linrep.theory.asymptotics.flute.local_rate. The k leading singular values of Phi fall
 geometrically from the condition number to 1; the next is 1 less the gap, and each after it half
 the one before. Infinitely many samples, but along m. Runs start near their limit point, a small
 step from it in all entries of both factors; what is followed is the mean over clients of the
@@ -49,11 +49,8 @@ AXES = {
     "regularizer": "regularizer, $\\eta_r/\\eta_l$",
     "m": "samples, $m$",
 }
-LINES = {
-    "local rate": ("C3", "-", "local rate, not fitted"),
-    "Theorem 5.5": ("C1", "--", "Theorem 5.5"),
-    "Theorem 5.5, its step": ("C2", ":", "Theorem 5.5,\nits largest step"),
-}
+SAME, LARGEST = "Theorem 5.5, same step", "Theorem 5.5, its largest step"
+LINES = ("local rate", SAME, LARGEST)
 IMBALANCE = {
     "imbalance": {"color": "C4", "marker": "s", "linestyle": "", "markerfacecolor": "none"},
     "imbalance, local rate": {"color": "C4", "linestyle": "-", "linewidth": 0.8},
@@ -122,8 +119,8 @@ def replicate(cell, rng, **_):
     return {
         "measured": measured(truth, cell, rate, steps, rng),
         "local rate": float(-1.0 / np.log(rate)),
-        "Theorem 5.5": -1.0 / float(np.log(theory.decay(spectrum, steps["step_size"], 1))),
-        "Theorem 5.5, its step": -1.0 / float(np.log(theory.decay(spectrum, largest, 1))),
+        SAME: -1.0 / float(np.log(theory.decay(spectrum, steps["step_size"], 1))),
+        LARGEST: -1.0 / float(np.log(theory.decay(spectrum, largest, 1))),
         "imbalance": measured_imbalance(truth, k, imbalance, steps),
         "imbalance, local rate": float(-1.0 / np.log(imbalance)),
     }
@@ -177,11 +174,17 @@ def means(rows, axis):
     return pd.DataFrame(lines, columns=[axis, "measured", "low", "high", *LINES])
 
 
+def best_step():
+    """Return the step, over 1/lambda_1, at which the base setting's local rate is the best."""
+    return 2.0 * MIDDLE["condition"] / (2.0 * MIDDLE["condition"] + MIDDLE["gap"])
+
+
 def draw(rows, sizes):
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
-    figure = Figure(figsize=(plotting.PAGE_WIDTH, 3.8))
-    grid = figure.subplots(2, 5, sharey=True)
+    figure = Figure(figsize=(plotting.PAGE_WIDTH, 4.4))
+    grid = figure.subplots(2, 5, sharey="row")
     for ax, (axis, label) in zip(grid.flat, AXES.items(), strict=False):
         table = means(rows, axis)
         plotting.scaling(
@@ -193,18 +196,32 @@ def draw(rows, sizes):
             for name, look in IMBALANCE.items():
                 values = own[name].mean()
                 ax.plot(values.index, values, label=name.replace(", ", ",\n"), **look)
-        for name, (color, style, title) in LINES.items():
-            ax.plot(table[axis], table[name], color=color, linestyle=style, label=title)
+        ax.plot(table[axis], table["local rate"], color="C3", label="local rate,\nnot fitted")
+        allowed = table[SAME] >= table[LARGEST]  # the longer the step, the fewer rounds
+        for shown, style, title in ((allowed, "--", ""), (~allowed, ":", ",\nnot allowed")):
+            if shown.any():
+                values = table[SAME].where(shown)
+                ax.plot(
+                    table[axis], values, style, color="C1", label=f"Theorem 5.5,\nsame step{title}"
+                )
         if MIDDLE[axis]:
-            ax.axvline(MIDDLE[axis], color="0.85", linewidth=0.8, zorder=0)
+            ax.axvline(MIDDLE[axis], color="0.8", linewidth=0.8, zorder=0, label="base setting")
+        if axis == "step":
+            ax.axvline(best_step(), color="C2", linestyle="-.", linewidth=0.8, label="best step")
         ax.set(xscale="log", yscale="log", xlabel=label)
-        if table[axis].max() < 40 * table[axis].min():  # else powers of ten have room only
+        ax.tick_params(axis="x", labelsize=6.5)
+        if table[axis].max() <= 40 * table[axis].min():  # else powers of ten have room only
             plotting.plain_log_ticks(ax.xaxis)
+        else:
+            ax.xaxis.set_major_locator(LogLocator(numticks=5))
     for ax in grid[:, 0]:
         ax.set_ylabel("rounds per factor e")
     grid.flat[-1].set_axis_off()
-    handles = grid.flat[-3].get_legend_handles_labels()
-    grid.flat[-1].legend(*handles, loc="center", fontsize="small")
+    entries = {}
+    for ax in grid[1, 1:3]:
+        handles, titles = ax.get_legend_handles_labels()
+        entries.update(zip(titles, handles, strict=True))
+    grid.flat[-1].legend(entries.values(), entries, loc="center", fontsize="small")
     return figure
 
 
@@ -232,6 +249,7 @@ def summary(rows, sizes):
 
 
 def caption(rows, replicates, sizes):
+    base = along(rows, "n", MIDDLE)[LARGEST].mean()
     return f"""
         FLUTE: rounds in which the clients' distance from the models that the run ends with falls by
         the factor e, over the last third of runs from near them; means over {replicates} draws
@@ -239,9 +257,10 @@ def caption(rows, replicates, sizes):
         n = {MIDDLE["n"]}, d = {MIDDLE["d"]}, k = {MIDDLE["k"]}, rank {MIDDLE["rank"]},
         λ₁/λ_k = {MIDDLE["condition"]:g}, gap {MIDDLE["gap"]:g}, η_lλ₁ = {MIDDLE["step"]:g},
         η_r = η_l and infinitely many samples (grey lines). Red: the round, linearized at the best
-        models of rank k. Dashed: Theorem 5.5's 1 − ηΔ/16; dotted: the same at the largest step that
-        Theorem 5.1 allows. Squares and the thin line: the norm of BᵀB − WᵀW, measured and
-        linearized.
+        models of rank k; green: the step at which that is fastest. Dashed: Theorem 5.5's 1 − ηΔ/16
+        at the same step, dotted where Theorem 5.1 does not allow the step. At the largest one that
+        it allows, {base / 1000:.0f} thousand rounds with the base's spectrum, not drawn. Squares
+        and the thin line: the norm of BᵀB − WᵀW, measured and linearized.
     """
 
 

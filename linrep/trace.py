@@ -337,8 +337,8 @@ class Trace(prediction.Predictor):
         ----------
         metric : str, default "distance"
         beside : mapping of str to array_like, optional
-            Dashed lines by their label, such as a bound or a limit: a value for the start and for
-            each round.
+            Thin broken lines by their label, such as a bound or a limit, on top of the run, which
+            is thick and pale then: a value for the start and for each round.
         ax : Axes, optional
             Where to draw; a new figure's by default.
         **line
@@ -348,11 +348,14 @@ class Trace(prediction.Predictor):
             import matplotlib.pyplot as plt
 
             _, ax = plt.subplots()
-        line.setdefault("label", self.algorithm)
-        ax.plot(self.recorded, self[metric], **line)
-        for label, values in (beside or {}).items():
+        look = {"linewidth": 3.5, "alpha": 0.4} if beside else {}
+        (run,) = ax.plot(self.recorded, self[metric], **{"label": self.algorithm, **look, **line})
+        for place, (label, values) in enumerate((beside or {}).items()):
             numbers = check.numbers(f"beside[{label!r}]", values)
-            ax.plot(np.arange(len(numbers)), numbers, linestyle="--", linewidth=1.0, label=label)
+            ax.plot(
+                np.arange(len(numbers)), numbers, ("--", ":", "-.")[place % 3], label=label,
+                color=run.get_color(), linewidth=1.2, zorder=run.get_zorder() + 1,
+            )  # fmt: skip
         ax.set(xlabel="round", ylabel=LABELS.get(metric, metric), yscale="log")
         ax.legend()
         return ax
