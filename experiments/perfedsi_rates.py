@@ -239,7 +239,8 @@ def summary(rows, sizes):
                 lines.append((f"{name} over exact, {where}", ratio, np.nan, np.nan))
         for name in (*GAINS, LIMIT):
             own = table[table[name].notna()]
-            law = exponents(own[name], {axis: own[axis]}, robust=True) if len(own) > 1 else None
+            varies = np.ptp(own[name]) > 1e-9 * own[name].max() if len(own) > 1 else False
+            law = exponents(own[name], {axis: own[axis]}, robust=True) if varies else None
             if law is not None:
                 ends = law.exponents[axis], law.low[axis], law.high[axis]
                 lines.append((f"exponent in {axis}, {name}", *ends))
