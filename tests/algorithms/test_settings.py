@@ -25,7 +25,7 @@ GENEROUS = SIDES.without_side_information().observe(6, rng=1)
 FRAME = lr.random_start(8, 5, 2, 3)
 
 #: What must not change a run, wherever it is taken: its last state has the same bits.
-INERT = {"record": 3, "workers": 2}
+INERT = {"record": 3, "workers": 2, "progress": True}
 #: Settings that say what is measured beside the run, and not how it goes.
 MEASURED = {"spectrum", "measure", "stationarity"}
 
