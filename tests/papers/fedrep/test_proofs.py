@@ -801,3 +801,27 @@ def test_what_is_not_sharp(rng):
         F *= ratio * norm2(W) * sines.max() / norm2(F)
         lowest = least(W) ** 2 * (1.0 - sines.max() ** 2) - ratio * norm2(W) ** 2
         assert least(W * np.cos(angles) - F) ** 2 >= lowest - 1e-9
+
+
+def test_theorem2_logarithm():
+    """Moments and numbers; test_theorem2_logarithm.py draws the other steps."""
+    k, L = sp.symbols("k L", positive=True)
+    # E z^4 (z^2 + rho)^2, rho of k - 1 degrees of freedom: moments 105, 15, 3 of z.
+    mean = 105 + 2 * 15 * (k - 1) + 3 * ((k - 1) ** 2 + 2 * (k - 1))
+    assert sp.expand(mean - (3 * k**2 + 30 * k + 72)) == 0
+    assert sp.expand(mean - (k + 8) - (3 * k**2 + 29 * k + 64)) == 0
+    assert sp.expand(3 * (k + 5) ** 2 - (3 * k**2 + 29 * k + 64 + 12)) == k - 1  # 0 at k = 1
+    # h grows faster than log N from N = 108 on.
+    h = sp.sqrt(2 * sp.exp(L) * L / sp.pi) / (1 + L)
+    slope = sp.Rational(1, 2) + 1 / (2 * L) - 1 / (1 + L)
+    assert sp.simplify(sp.diff(h, L) - h * slope) == 0
+    first = arb(108).log()
+    height = (2 * 108 * first / arb.pi()).sqrt() / (1 + first)
+    assert (-height).exp() < arb(12) / 108
+    assert height * (arb(1) / 2 + 1 / (2 * first) - 1 / (1 + first)) > arb(6) / 5
+    # h increases, and so does the slope times h: the slope is least at L = 1 + root(2).
+    assert sp.solve(sp.diff(slope, L), L) == [1 + sp.sqrt(2)]
+    assert first > 1 + arb(2).sqrt()
+    # Together: 4k over k f log(N)/(2N).
+    f, N = sp.symbols("f N", positive=True)
+    assert sp.simplify(4 * k / (k * f * sp.log(N) / (2 * N)) - 8 * N / (f * sp.log(N))) == 0

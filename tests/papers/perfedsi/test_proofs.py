@@ -581,3 +581,44 @@ def test_the_slowest_rounds(c):
     loss, in_U, in_V = theory.loss_and_gradients(truth, U, V)
     slope = 2.0 * weak**2 / (4.0 * c**2)
     assert (norm(in_U) ** 2 + norm(in_V) ** 2) / loss == pytest.approx(slope, rel=1e-2)
+
+
+def test_theorem3_3_local():
+    rng = np.random.default_rng(0)
+    # A step, at any pair and from any pair with the product M*.
+    for _, d, p, r in SHAPES:
+        U_star, V_star = rng.standard_normal((d, r)), rng.standard_normal((p, r))
+        U, V = rng.standard_normal((d, r)), rng.standard_normal((p, r))
+        z, i, eta = rng.standard_normal(p), int(rng.integers(d)), 0.1
+        u, v = U[i].copy(), V.T @ z
+        x = u @ v - U_star[i] @ V_star.T @ z
+        q = (U - U_star)[i] @ ((V - V_star).T @ z)
+        before = norm(U - U_star) ** 2 + norm(V - V_star) ** 2
+        U[i] -= eta * x * v
+        V -= eta * x * np.outer(z, u)
+        after = norm(U - U_star) ** 2 + norm(V - V_star) ** 2
+        moved = (eta * x) ** 2 * (v @ v + z @ z * (u @ u))
+        assert after == pytest.approx(before - 2 * eta * x * (x + q) + moved, rel=1e-9)
+    # The nearest pair of one product: U*' dU = dV' V*, so that the cross term is not negative.
+    U_star, V_star = rng.standard_normal((5, 2)), rng.standard_normal((4, 2))
+    dU, dV = rng.standard_normal((5, 2)), rng.standard_normal((4, 2))
+    dV += V_star @ np.linalg.solve(V_star.T @ V_star, (U_star.T @ dU).T - V_star.T @ dV)
+    G = U_star.T @ dU
+    assert np.allclose(G, dV.T @ V_star)
+    assert np.sum((U_star @ dV.T) * (dU @ V_star.T)) == pytest.approx(np.sum(G * G))
+    # Numbers. R is at most root(sigma_r)/24, twice which is 1/12.
+    F = Fraction
+    assert 1 - 2 * F(1, 24) == F(11, 12)
+    assert F(11, 12) - F(1, 48) == F(43, 48)
+    assert 1 + F(301, 100) / 24 <= F(1126, 1000)
+    assert 2 * F(1126, 1000) ** 2 <= F(26, 10)
+    assert F(26, 10) / 21 <= F(1, 8)
+    assert F(1) - F(1, 8) == F(7, 8)
+    share = F(7, 4) * F(49, 64) * F(43, 48) ** 2
+    assert share >= F(10752, 10000)
+    assert 2 * F(1004, 1000) ** 2 / 24**2 <= F(36, 10000)
+    assert share - F(36, 10000) >= 1
+    assert np.exp(2.01 / (21 * 24**2)) <= 1.004
+    assert 1.126 * np.sqrt(2.0) <= 1.593
+    assert np.sqrt(2.6) * np.exp(1 / 8) * 1.593 <= 3.0
+    assert 12 * 24 == 288

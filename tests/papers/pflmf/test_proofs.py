@@ -401,7 +401,7 @@ def test_theorem1_sharp():
     assert (1 + share**3 * (3.11 - 1.61 * share)).max() <= 2.5 + 1e-12
 
 
-def test_resummed():
+def test_eq16_resummed():
     eta, L, p, K = sp.symbols("eta L p K", positive=True)
     x, step = eta * L, p * eta / K
     q = p * x
@@ -641,3 +641,24 @@ def test_separable():
     assert sp.expand(sp.diff(coupled, U[0, 0], U[1, 0])) == (V[0, 0] ** 2 + V[1, 0] ** 2) / 2
     assert sp.expand(sp.diff(coupled, U[0, 0], U[0, 1])) != 0
     assert sp.expand(sp.diff(coupled, V[0, 0], V[1, 0])) == 0
+
+
+def test_corollary2_sharp():
+    G, N, s, T, x = sp.symbols("G N s T x", positive=True)
+    bound = G / (x * (1 - x)) + N * x / (1 - x)
+    at = bound.subs({x: 1 / (2 * sp.sqrt(T))})
+    assert sp.simplify(at - (4 * T * G + N) / (2 * sp.sqrt(T) - 1)) == 0
+    assert bound.subs({x: sp.Rational(1, 2), N: 0}) == 4 * G
+    # The best step: N = G (s^2 - 1).
+    gap = G + N * x**2 - 2 * G * (1 + s) * x * (1 - x)
+    assert sp.expand(gap.subs(N, G * (s**2 - 1)) - G * (1 - (1 + s) * x) ** 2) == 0
+    best = bound.subs({x: 1 / (1 + s), N: G * (s**2 - 1)})
+    assert sp.simplify(best - 2 * G * (1 + s)) == 0
+    # Attained: L(u + v)^2/2 at eta = 1/(2L), in fractions.
+    for L, u, v, rounds in ((Fraction(3), Fraction(2), Fraction(-5), 4), (Fraction(1, 2), 1, 1, 1)):
+        e, total = u + v, Fraction(0)
+        start = L * Fraction(e) ** 2 / 2
+        for _ in range(rounds):
+            total += 2 * (L * e) ** 2  # of both gradients
+            e -= 2 * L * e / (2 * L)
+        assert total / rounds == 4 * L * start / rounds
