@@ -48,7 +48,7 @@ class Joint:
     biased : bool
         Whether there are an offset and biases.
     bar : optional
-        Progress bar, told of every sweep.
+        Progress bar, moved on at every sweep.
     """
 
     def __init__(self, rank: int | None, observations: Observations, biased: bool, bar: Any = None):

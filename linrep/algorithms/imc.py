@@ -157,7 +157,7 @@ def alternating(
     progress : bool, optional
         Whether to show a bar that counts least-squares fits of both sides, those that choose the
         ridge included; by default on a terminal and in a notebook. Fits with a ridge and without
-        side information alone are told of.
+        side information alone are reported.
 
     Notes
     -----

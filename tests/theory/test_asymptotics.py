@@ -231,6 +231,13 @@ def test_the_fluctuation_of_isotropic_heads_is_that_of_all():
         close(found / isotropic.fluctuation(n, 50, k, 10, step, rounds=9), 1.0, 1e-7)
 
 
+def test_the_fluctuation_at_the_edges():
+    alone = ImplicitRepresentation(np.ones((1, 1)), 4, 0.0)  # one client, who may be left out
+    assert 0.0 < asymptotics.fluctuation(alone, m=5, step_size=0.5, participation=0.5) < np.inf
+    with complaint(ValueError, "d > k"):
+        asymptotics.fluctuation(truth_of(0, 10, 2, 2), m=5, step_size=0.5)
+
+
 @pytest.mark.parametrize(
     ("k", "condition", "share", "step"),
     [(2, 3.0, 1.0, 0.5), (3, 2.0, 1.0, 1.0), (2, 2.0, 0.3, 0.5)],

@@ -99,11 +99,13 @@ def fluctuation(
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of range.
+        If an argument is out of range, or d = k.
     """
     m, eta, share = _read(truth, m, step_size, participation)
     rounds = check.integer("rounds", rounds, minimum=0)
     W, (n, k) = truth.W, truth.W.shape
+    if truth.d == k:
+        raise ValueError(f"truth must have d > k, got d = k = {k}: every distance is zero")
     nu, count = float(m - k), share * n
     gamma = (truth.d - k) / count
     h = eta * (1.0 - k / m)
