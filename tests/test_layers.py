@@ -38,7 +38,7 @@ LAYERS = (
 #: Rooms that may import only some of those below, or of one of them only a module, and only these
 #: packages from elsewhere.
 STRICT = {
-    "_lib": (set(), {"llvmlite", "numba", "numpy", "pandas", "threadpoolctl", "tqdm"}),
+    "_lib": (set(), {"llvmlite", "numba", "numpy", "pandas", "scipy", "threadpoolctl", "tqdm"}),
     # Their public calls check what users hand in, in the words of all other calls.
     "kernels": ({"_lib"}, {"llvmlite", "numba", "numpy"}),
     "stats": ({"_lib"}, {"numpy", "scipy"}),

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
-from scipy.sparse.linalg import ArpackError, LinearOperator, svds
+from scipy.sparse.linalg import ArpackError, LinearOperator
 
 from linrep._lib import validation as check
+from linrep._lib.lanczos import largest_singular_value, singular_triples
 from linrep.algorithms._imc_sides import Side
 from linrep.kernels.completion import weigh_by_residual
 from linrep.problems.completion import Observations
@@ -179,8 +180,8 @@ class Core:
         if min(entries.shape) == 1:
             return float(np.linalg.norm(entries @ np.ones(entries.shape[1])) ** 2)
         start = np.ones(min(entries.shape))
-        largest = svds(entries, k=1, v0=start, return_singular_vectors=False)[0]
-        return 1.001 * float(largest) ** 2  # found to less than that
+        largest = largest_singular_value(entries, start)
+        return 1.001 * largest**2  # found to less than that
 
     def pull(self, values: Values, U: Values, V: Values) -> tuple[Values, Values]:
         """Return the adjoint of the entries' linear dependence on U and on V, applied to values.
@@ -245,8 +246,7 @@ class Core:
         M = self.adjoint(values)
         if issparse(M) and count < min(self.shape):
             try:
-                U, size, VT = svds(M, k=count, v0=np.ones(min(self.shape)))
-                return U[:, ::-1], size[::-1], VT[::-1].T
+                return singular_triples(M, count, np.ones(min(self.shape)))
             except ArpackError:
                 pass  # singular values too close to each other, as after soft thresholding
         U, size, VT = np.linalg.svd(dense(M), full_matrices=False)

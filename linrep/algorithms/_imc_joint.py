@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigvalsh
 from scipy.sparse import csr_array
-from scipy.sparse.linalg import svds
 
+from linrep._lib.lanczos import largest_singular_value
 from linrep._lib.progress import progress_bar
 from linrep.algorithms._imc_biases import Biases, estimate_variances, least_noise
 from linrep.kernels import ratings as kernels
@@ -131,7 +131,7 @@ class Joint:
         if min(S.shape) == 1:
             return float(np.linalg.norm(self.residuals))
         start = np.random.default_rng(_SEED).standard_normal(min(S.shape))
-        return float(svds(S, k=1, tol=_NORM_TOLERANCE, v0=start, return_singular_vectors=False)[0])
+        return largest_singular_value(S, start, tol=_NORM_TOLERANCE)
 
     def negligible(self) -> bool:
         """Tell whether nothing but rounding is left to fit."""
@@ -248,8 +248,7 @@ class Joint:
             square = eigvalsh((S @ S.T).toarray(), subset_by_index=(S.shape[0] - 1,) * 2)[0]
             return float(np.sqrt(max(square, 0.0)))
         start = np.random.default_rng(_SEED).standard_normal(S.shape[0])
-        found = svds(S, k=1, tol=MARGIN, v0=start, return_singular_vectors=False)[0]
-        return float(found) * (1.0 + MARGIN)
+        return largest_singular_value(S, start, tol=MARGIN) * (1.0 + MARGIN)
 
     def _grow(self, ridge, apart):
         """Add columns where the residuals have singular values above the ridge; tell if any.

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
+from linrep._lib.lanczos import largest_eigenvalue
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.starts import root_mean_square
 from linrep.kernels.linalg import RANK_TOLERANCE
@@ -67,7 +68,7 @@ def largest_second_moment(data: ClientData) -> float:
         return size**2 * float(np.linalg.eigvalsh(X.T @ X)[-1])
     operator = LinearOperator((d, d), matvec=lambda v: X.T @ (X @ v), dtype=np.float64)
     start = np.abs(X).sum(axis=0)
-    return size**2 * float(eigsh(operator, k=1, v0=start, tol=1e-6, return_eigenvectors=False)[0])
+    return size**2 * largest_eigenvalue(operator, start, tol=1e-6)
 
 
 def theorem_step_size(truth: SharedRepresentation, participants: int) -> float:
@@ -116,9 +117,7 @@ def smoothness_step_size(data: ClientData, B: NDArray[np.float64]) -> float:
         largest = np.linalg.eigvalsh(np.array([curvature(V) for V in np.eye(B.size)]))[-1]
     else:
         operator = LinearOperator((B.size, B.size), matvec=curvature, dtype=np.float64)
-        largest = eigsh(
-            operator, k=1, v0=np.ravel(B), tol=1e-6, return_eigenvectors=False
-        )[0]  # fmt: skip
+        largest = largest_eigenvalue(operator, np.ravel(B), tol=1e-6)
     if not largest > 0.0:
         raise ValueError("step_size='smoothness' needs heads and samples that are not all zero")
     return float(0.25 / largest)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.sparse.linalg import svds
 
+from linrep._lib.lanczos import singular_triples
 from linrep.claims import Condition, Fact, Frequency, Missing, everywhere, statement
 from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import NORMAL, NORMALIZED
@@ -38,8 +38,8 @@ def _squared_distances(d, n, m, k, condition, runs, rng):
         L = np.tril(rng.standard_normal((n * m, len(rows))), -1)
         L[rows, rows] = np.sqrt(rng.chisquare(d - k - rows))
         A = np.sum(Z * heads, axis=1, keepdims=True) * np.hstack([Z, L])
-        leading = svds(A, k=k, v0=np.ones(min(A.shape)), return_singular_vectors="vh")[2]
-        found.append(np.linalg.norm(leading[:, k:], 2) ** 2)
+        leading = singular_triples(A, k, np.ones(min(A.shape)))[2]
+        found.append(np.linalg.norm(leading[k:], 2) ** 2)
     return np.array(found)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.sparse.linalg import LinearOperator, eigsh
+from scipy.sparse.linalg import LinearOperator
 
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.lanczos import largest_eigenvalue
 from linrep.problems.completion import SideInformationCompletion
 
 _RANK = 1e-10  # relative: below, a direction changes no entry
@@ -181,7 +182,7 @@ def _mean_square(features, step, steps, participants):
     if size == 1:
         return float(image(start)[0])
     operator = LinearOperator((size**2, size**2), matvec=image, dtype=float)
-    return float(eigsh(operator, k=1, which="LA", v0=start, return_eigenvectors=False)[0])
+    return largest_eigenvalue(operator, start)
 
 
 def _largest(symmetric):
