@@ -2,7 +2,7 @@
 
 The contenders take turns on the same data, from the same start and with the same participants,
 and must end at the same numbers. They do the same work: exact heads, one step, QR, no metrics.
-NumPy and JAX use as many threads as they like, linrep one unless stated.
+All use one thread; several trials are also run by linrep on two.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from linrep._lib.threads import one_thread
 from linrep.bench.limits import Limits
 from linrep.bench.timing import (
     TOLERANCE,
@@ -281,24 +282,26 @@ def _compare(name: str, repetitions: int | None) -> Iterator[list[Record]]:
         results = [[np.array(part) for part in call()] for call in contenders.values()]
         difference = largest_difference(results)
         adaptive = {"adaptive step": _adaptive(case)} if size.trials == 1 else {}
-        times = take_turns(
-            {**contenders, **adaptive, **limits.contenders}, repetitions or size.repetitions
-        )
+        with one_thread():
+            times = take_turns(
+                {**contenders, **adaptive, **limits.contenders}, repetitions or size.repetitions
+            )
     clients, samples = size.trials * size.participants, size.m * (size.d + size.k)
     flops = clients * (2 * samples * (size.k + 1) + 2 * size.d * size.k)
     covariates = clients * size.m * size.d * case.X.itemsize
     for threads, variant in enumerate(variants, start=1):
+        beside = others if threads == 1 else ["linrep"]
         note = limits.note(
             times, times[variant] * threads / size.rounds, flops=flops, read=covariates
         )
         yield make_records(
             "FedRep: a round on stored data",
             f"{name}: {_describe(size)}" + (f", {threads} threads" if threads > 1 else ""),
-            {"linrep": times[variant], **{other: times[other] for other in others}},
+            {each: times[each] for each in (variant, *beside)},
             size.rounds,
             agree=bool(difference <= TOLERANCE),
             difference=difference,
-            notes={"linrep": note},
+            notes={variant: note},
         )
 
     if adaptive:

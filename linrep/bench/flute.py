@@ -1,7 +1,7 @@
 """Timings of FLUTE next to the same work in batched NumPy and in JAX, and of the lifted map.
 
 The contenders take turns on the same data from the same start, and must end at the same numbers.
-NumPy and JAX use as many threads as they like, linrep one. What a core can do at best is measured
+All use one thread. What a core can do at best is measured
 in between: its multiply-adds, and the speed at which it reads what linrep reads.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from linrep._lib.threads import one_thread
 from linrep.algorithms.flute import gaussian_start
 from linrep.algorithms.flute_rounds import side_by_side, source
 from linrep.bench.limits import Limits
@@ -282,7 +283,8 @@ def _time_all(table, case, contenders, numbers, work, repetitions, flops, read) 
     results = [[np.array(part) for part in call()] for call in contenders.values()]
     difference = largest_difference(results)
     limits = Limits(numbers)
-    times = take_turns({**contenders, **limits.contenders}, repetitions)
+    with one_thread():
+        times = take_turns({**contenders, **limits.contenders}, repetitions)
     note = limits.note(times, times["linrep"] / work, flops=flops, read=read)
     size = max(float(np.abs(part).max()) for part in results[0])
     return make_records(

@@ -1,7 +1,7 @@
 """Timings of pFL^MF's rounds next to the same work in batched NumPy and in JAX, in one process.
 
 The contenders take turns on the same functions, from the same start, with the same participants,
-and must end at the same numbers. NumPy and JAX use as many threads as they like, linrep one. Local
+and must end at the same numbers. All use one thread. Local
 steps are done the quick way by all: on quadratic functions the heads' gradients follow a linear
 recursion, on samples the projected covariates are kept.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
+from linrep._lib.threads import one_thread
 from linrep.algorithms.pflmf_rounds import Compiled
 from linrep.bench.limits import Limits
 from linrep.bench.timing import (
@@ -89,7 +90,8 @@ def compare(name: str, repetitions: int | None = None) -> list[Record]:
     m = f", m = {size.m}" if size.m else ""
     numbers, flops, read = _work(case)
     limits = Limits(numbers)
-    times = take_turns({**contenders, **limits.contenders}, repetitions or size.repetitions)
+    with one_thread():
+        times = take_turns({**contenders, **limits.contenders}, repetitions or size.repetitions)
     note = limits.note(times, times["linrep"] / size.rounds, flops=flops, read=read)
     return make_records(
         "pFL^MF: a round",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -146,7 +147,11 @@ def has(module: str) -> bool:
 
 
 def has_jax() -> bool:
-    """Tell whether JAX can be imported."""
+    """Tell whether JAX can be imported; its threads are one, as linrep's and NumPy's are.
+
+    XLA has as many as this variable says when it makes them.
+    """
+    os.environ["NPROC"] = "1"
     return has("jax")
 
 
