@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import linrep as lr
+from linrep.algorithms import imc, personalized
 from linrep.bench.timing import Record, make_records
 from linrep.stats import scaling_exponents
 
@@ -126,15 +127,29 @@ def _start(run, *, n, m, d, k):
     return partial(run, data, k=k)
 
 
-def _alone(*, n, m, d, k):
+def _alone(run, *, n, m, d, k, **settings):
     data = lr.SharedRepresentation.random(n=n, d=d, k=k, noise=0.1, rng=0).draw(m, rng=1)
-    return partial(lr.local_only, data)
+    return partial(run, data, **settings)
 
 
 def _low_rank(*, n, m, d, k):
     rng = np.random.default_rng(0)
     problem = lr.QuadraticObjectives(rng.standard_normal((n, k)) @ rng.standard_normal((k, d)))
     return partial(lr.pflmf, problem, k=k, step_size=0.1 / n, rounds=ROUNDS, rng=2)
+
+
+def _entries(n, m, d, k):
+    truth = lr.SideInformationCompletion.random(n=n, d=d, p=8, k=k, side="unit", rng=0)
+    return truth.observe(min(m, d // 2), rng=1)
+
+
+def _rounds_on_entries(*, n, m, d, k):
+    settings = {"step_size": 0.05, "local_steps": 20, "rounds": ROUNDS, "rng": 2}
+    return partial(lr.perfedsi, _entries(n, m, d, k), k=k, **settings)
+
+
+def _solver(run, *, n, m, d, k):
+    return partial(run, _entries(n, m, d, k), k=k, iterations=ROUNDS)
 
 
 NMDK = ("n", "m", "d", "k")
@@ -146,10 +161,20 @@ ALGORITHMS: dict[str, tuple[tuple[str, ...], Callable[..., Callable[[], Any]]]] 
     "FedSGD": (NMDK, partial(_stored, lr.fedsgd, step_size=0.01)),
     "alternating least squares": (NMDK, partial(_stored, lr.alternating_least_squares)),
     "AltGDmin": (NMDK, partial(_stored, lr.altgdmin)),
+    "linear factorization": (NMDK, partial(_stored, lr.linear_factorization)),
     "ANIL": (NMDK, partial(_stored, lr.anil)),
+    "MAML": (NMDK, partial(_stored, lr.maml)),
     "FLUTE": (NMDK, partial(_stored, lr.flute)),
     "pFL^MF, matrix": (("n", "d", "k"), _low_rank),
-    "models alone": (("n", "m", "d"), _alone),
+    "PerFedSI": (("n", "d"), _rounds_on_entries),
+    "completion, Gauss-Newton": (("n", "d"), partial(_solver, imc.gauss_newton)),
+    "completion, alternating": (("n", "d"), partial(_solver, imc.alternating)),
+    "models alone": (("n", "m", "d"), partial(_alone, lr.local_only)),
+    "ridge to the mean": (("n", "m", "d"), partial(_alone, lr.ridge_to_mean)),
+    "nuclear norm": (
+        ("n", "m", "d"),
+        partial(_alone, personalized.nuclear_norm, penalty=1.0, rounds=ROUNDS),
+    ),
     "method of moments": (NMDK, partial(_start, lr.method_of_moments)),
     "truncated start": (NMDK, partial(_start, lr.truncated_start)),
 }

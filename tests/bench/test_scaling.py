@@ -21,10 +21,11 @@ def test_memory_is_what_a_call_allocates():
 @pytest.mark.parametrize("name", scaling.ALGORITHMS)
 def test_every_algorithm_runs_along_its_axes(name, monkeypatch):
     axes, prepare = scaling.ALGORITHMS[name]
-    monkeypatch.setattr(scaling, "MIDDLE", {"n": 8, "m": 6, "d": 5, "k": 2})
+    monkeypatch.setattr(scaling, "MIDDLE", {"n": 12, "m": 6, "d": 12, "k": 2})
     for axis in axes:
-        records = scaling._along(name, prepare, axis, [2, 4], 1, np.inf)
-        assert [record.contender for record in records] == [f"{axis} = 2", f"{axis} = 4"]
+        few, many = (2, 3) if axis == "k" else (10, 12)
+        records = scaling._along(name, prepare, axis, [few, many], 1, np.inf)
+        assert [record.contender for record in records] == [f"{axis} = {few}", f"{axis} = {many}"]
         assert all("MiB" in record.note for record in records)
 
 
