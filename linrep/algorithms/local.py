@@ -24,6 +24,10 @@ from linrep.trace import Trace
 
 __all__ = ["fit_heads", "fit_new_clients", "local_only", "simulate_heads"]
 
+#: Dimensions above which LAPACK, client by client, fits fewer samples than that sooner than the
+#: kernel, which multiplies them by B = I.
+_WIDE = 256
+
 
 def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDArray[np.float64]:
     """Fit every client's head by least squares, or ridge regression, on a frozen representation.
@@ -87,7 +91,8 @@ def fit_models(data: ClientData) -> NDArray[np.float64]:
     -------
     ndarray, shape (n, d)
     """
-    if data.d * data.d <= memory.DENSE:
+    wide = data.d > _WIDE and data.m.max() < data.d
+    if not wide and data.d**2 <= memory.DENSE:
         return fit_heads(data, np.eye(data.d))
     clients = map(data.client, range(data.n))
     return np.array([np.linalg.lstsq(X, y, RANK_TOLERANCE)[0] for X, y in clients])

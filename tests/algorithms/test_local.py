@@ -122,3 +122,13 @@ TRUTH = lr.SharedRepresentation.random(n=2, d=3, k=1, rng=0)
 def test_local_only_names_what_is_wrong(problem, m, kind, words):
     with complaint(kind, *words):
         lr.local_only(problem, m=m)
+
+
+@pytest.mark.parametrize("m", [[3, 40], [3, 400]])
+def test_many_dimensions_are_fitted_as_few_are(m):
+    # Above 256 dimensions LAPACK takes clients of fewer samples one by one.
+    rng = np.random.default_rng(0)
+    sizes = [rng.standard_normal((rows, 300)) for rows in m]
+    data = lr.ClientData.from_list([(X, rng.standard_normal(len(X))) for X in sizes])
+    expected = [np.linalg.lstsq(*data.client(i))[0] for i in range(2)]
+    assert np.allclose(lr.local_only(data).state["theta"], expected, rtol=0, atol=1e-10)
