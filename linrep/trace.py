@@ -102,6 +102,8 @@ class Trace(prediction.Predictor):
         Names of the clients in the order of the state's rows; None stands for 0 … n - 1.
     preparation : Preparation, optional
         The map that the data were prepared with, ``preparation`` of :class:`linrep.ClientData`.
+    columns : tuple, optional
+        Names of the covariates, ``columns`` of :class:`linrep.ClientData`.
     notes : tuple of str
         Notes on a run on samples without a truth, each with its remedy: that it diverged or hardly
         moved, or what its covariates lack. Each was also issued once as a
@@ -118,6 +120,7 @@ class Trace(prediction.Predictor):
     checkpoint: Any = field(default=None, repr=False, compare=False)
     clients: tuple[Hashable, ...] | None = field(default=None, repr=False)
     preparation: Any = field(default=None, repr=False)
+    columns: tuple[Hashable, ...] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
 
     def __post_init__(self):
@@ -163,7 +166,7 @@ class Trace(prediction.Predictor):
         """
         return prediction.models(self)
 
-    def predict(self, data: Any) -> NDArray[np.float64]:
+    def predict(self, data: Any) -> NDArray[np.float64] | pd.Series:
         """Predict labels of clients' samples, or entries of a matrix.
 
         Parameters
@@ -174,16 +177,19 @@ class Trace(prediction.Predictor):
 
         Returns
         -------
-        ndarray, shape (N,)
-            In the units of the data's labels: raw data are prepared like those that the run learned
-            from, and predictions are mapped back. They are the products with the models, that is,
-            log-odds if the losses are logistic.
+        ndarray or Series, shape (N,)
+            In the order of the rows that the data, or the data that they are a part of, were made
+            from, with their index if they had one; otherwise in the order of the data. Predictions
+            are in the units of the data's labels: raw data are prepared like those that the run
+            learned from, and predictions are mapped back. They are the products with the models,
+            that is, log-odds if the losses are logistic.
 
         Raises
         ------
         ValueError, TypeError
             If a client is unknown, the data are weighted, prepared differently, or of another
-            dimension or kind, or the state has no models.
+            dimension or kind, columns have other names or another order, or the state has no
+            models.
 
         See Also
         --------

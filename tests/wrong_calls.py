@@ -167,6 +167,7 @@ OWN = {
     "stats.transition_point": {"successes": [0, 5, 9], "trials": 9},
     "problems.BiasedRegression": {"theta": np.ones(4), "Z": BIASED.Z},
     "problems.ClientData.from_arrays": {"client": np.arange(6).repeat(8)},
+    "problems.ClientData.from_frame": {"frame": ROWS, "y": "y", "client": "b"},
     "problems.ClientData.from_list": {"samples": [(np.ones((2, 3)), np.ones(2))]},
     "problems.ClientData.split": {"held_out": 0.3},
     "problems.ClientData.split_clients": {"held_out": 2},

@@ -282,6 +282,7 @@ def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -
     if name is None:
         state = ", ".join(trace.state) or "nothing"
         raise ValueError(f"trace must have a representation, its state has {state}")
+    check.same_columns("data", data.columns, trace.columns, "what the trace was learned from")
     if data.preparation is None and trace.preparation is not None:
         data = trace.preparation.apply(data)
     if data.preparation != trace.preparation:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,9 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array, check_X_y, validate_data
 
 from linrep._lib import validation as check
+from linrep._lib.ids import Ids, read_ids
 
 Values = NDArray[np.float64]
-Ids = list[Hashable]
 
 
 def take_apart(estimator: Any, X: Any, y: Any = None, *, of: str) -> tuple[Values, Any, Ids]:
@@ -72,9 +70,7 @@ def _without_client(X, client):
     """Return the table without the clients' column, and what stands in it."""
     framed = hasattr(X, "columns")
     names = list(X.columns) if framed else list(range(X.shape[1]))
-    if len(set(names)) < len(names):
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise ValueError(f"X must have distinct columns, {twice!r} is there twice")
+    check.distinct("columns of X", names)
     if isinstance(client, int | np.integer) and not isinstance(client, bool):
         if not -len(names) <= client < len(names):
             raise ValueError(f"X must have a column in place {client}, it has {len(names)}")
@@ -88,59 +84,6 @@ def _without_client(X, client):
     return (X[others], read_ids(X[client])) if framed else (X[:, others], read_ids(X[:, client]))
 
 
-def read_ids(column: Any) -> Ids:
-    """Return the clients of a column, none of them missing.
-
-    Parameters
-    ----------
-    column : array_like, shape (N,)
-    """
-    if not isinstance(column, pd.Series):
-        column = pd.Series(column if isinstance(column, list | tuple) else np.asarray(column))
-    missing = column.isna().to_numpy()
-    ids = column.tolist()
-    for row, name in enumerate(ids):
-        if missing[row] or (isinstance(name, float) and not np.isfinite(name)):
-            raise ValueError(f"every row must have a client, that of row {row} is NaN, inf or none")
-        try:
-            hash(name)
-        except TypeError:
-            raise TypeError(
-                f"the client of row {row} is a {type(name).__name__}, the argument must be "
-                "a string, a number, a date or a tuple of them"
-            ) from None
-    return ids
-
-
-def numbered(ids: Ids) -> tuple[Ids, NDArray[np.int64]]:
-    """Return the distinct clients, in order where they have one, and the place of each row's.
-
-    Parameters
-    ----------
-    ids : list
-    """
-    distinct: Any = dict.fromkeys(ids)
-    try:
-        names = sorted(distinct)
-    except TypeError:  # such as numbers and texts
-        names = list(distinct)
-    return names, places(names, ids)
-
-
-def places(names: Ids, ids: Ids) -> NDArray[np.int64]:
-    """Return where in some names each row's client is, -1 where it is not.
-
-    Parameters
-    ----------
-    names, ids : list
-        Texts and numbers are different, and so are "007" and "7"; 7 and 7.0 are the same.
-    """
-    if _are_texts(names) != _are_texts(ids) and _are_numbers(names) != _are_numbers(ids):
-        raise TypeError(f"clients are such as {names[0]!r}, not such as {ids[0]!r}")
-    known = {name: place for place, name in enumerate(names)}
-    return np.array([known.get(name, -1) for name in ids], dtype=np.int64)
-
-
 def column_of(names: Ids) -> NDArray[Any]:
     """Return clients as an array (n,), of objects where they are not all numbers or dates.
 
@@ -149,11 +92,3 @@ def column_of(names: Ids) -> NDArray[Any]:
     names : list
     """
     return pd.Series(names).to_numpy()
-
-
-def _are_texts(ids):
-    return all(isinstance(name, str) for name in ids)
-
-
-def _are_numbers(ids):
-    return all(isinstance(name, Real) for name in ids)

@@ -11,7 +11,7 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from linrep._lib import validation as check
-from linrep.estimators._tables import numbered, read_ids
+from linrep._lib.ids import grouped
 from linrep.problems.splits import fold_of_samples
 
 Rows = NDArray[np.int64]
@@ -69,7 +69,7 @@ class ClientKFold(BaseCrossValidator):
         if groups is None:
             raise ValueError("groups must be given, each row's client")
         folds = check.integer("n_splits", self.n_splits, minimum=2)
-        _, place = numbered(read_ids(groups))
+        _, place = grouped(groups, "groups")
         if len(place) != len(X):
             raise ValueError(f"groups must have {len(X)} entries, as X has rows, got {len(place)}")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

@@ -12,8 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from linrep._lib import validation as check
+from linrep._lib.ids import numbered, places
 from linrep.estimators import _models
-from linrep.estimators._tables import column_of, numbered, places, take_apart
+from linrep.estimators._tables import column_of, take_apart
 from linrep.problems.clients import ClientData
 from linrep.trace import MOST_ROUNDS
 

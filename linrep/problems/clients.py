@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.ids import grouped, read_ids
 from linrep.problems import preparation as prepare
 from linrep.problems import splits
 from linrep.problems import weights as weighting
 from linrep.problems.preparation import Preparation
 from linrep.problems.random import RNGLike
 
-Names: TypeAlias = ArrayLike  # of clients, which need not be numbers
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Truth(Protocol):
@@ -41,9 +43,9 @@ class Truth(Protocol):
 class ClientData:
     """Regression samples of n clients.
 
-    Use :meth:`from_arrays` or :meth:`from_list` for your own data; the ``draw`` method of a truth
-    returns data with that truth attached. Data are copies: whatever becomes of the arrays that they
-    were made of, they stay as they are.
+    Use :meth:`from_frame`, :meth:`from_arrays` or :meth:`from_list` for your own data; the ``draw``
+    method of a truth returns data with that truth attached. Data are copies: whatever becomes of
+    the arrays that they were made of, they stay as they are.
 
     Attributes
     ----------
@@ -62,6 +64,13 @@ class ClientData:
     weights : ndarray, shape (N,), or None
         Weight of each sample's squared residual in its client's mean, after :meth:`weighted`; the
         rows of X and y are already multiplied by its square root.
+    rows : ndarray of int, shape (N,), or None
+        Place of each sample among the rows that the data were made from, which parts of the data
+        keep; None for data that were not made from rows.
+    index : pandas.Index or None
+        Label of each sample, of rows that had an index.
+    columns : tuple or None
+        Names of the covariates, of a data frame.
     """
 
     X: NDArray[np.float64]
@@ -71,6 +80,9 @@ class ClientData:
     truth: Truth | None = field(default=None, repr=False)
     preparation: Preparation | None = None
     weights: NDArray[np.float64] | None = None
+    rows: NDArray[np.int64] | None = None
+    index: pd.Index | None = None
+    columns: tuple[Hashable, ...] | None = None
 
     def __post_init__(self):
         self._check(copy=True)
@@ -78,7 +90,7 @@ class ClientData:
     def _check(self, *, copy):
         """Look at what was given, of which copies are kept, or the arrays themselves."""
         X = check.array("X", self.X, (None, None), copy=copy)
-        y = check.array("y", self.y, (X.shape[0],), copy=copy)
+        y = check.labels("y", self.y, X.shape[0], copy=copy)
         weights = self.weights
         if weights is not None:
             weights = check.array("weights", weights, (X.shape[0],), copy=copy)
@@ -91,12 +103,18 @@ class ClientData:
         empty = np.flatnonzero(np.diff(offsets) < 1)
         if empty.size:
             raise ValueError(f"client {empty[0]} has no sample; every client needs at least one")
-        names = tuple(self.names) or tuple(range(offsets.size - 1))
+        names = tuple(read_ids(self.names, "names") if copy else self.names)
+        names = names or tuple(range(offsets.size - 1))
         if len(names) != offsets.size - 1:
             raise ValueError(f"names must have one entry per client, got {len(names)}")
-        if self.names and len(set(names)) < len(names):
-            twice = next(name for place, name in enumerate(names) if name in names[:place])
-            raise ValueError(f"names must be distinct, {twice!r} is there twice")
+        check.distinct("names", names)
+        columns = None if self.columns is None else tuple(self.columns)
+        if columns is not None and self.preparation is None and len(columns) != X.shape[1]:
+            raise ValueError(f"columns must have a name per covariate, got {len(columns)}")
+        rows = None if self.rows is None else check.places("rows", self.rows, check.WHOLE)
+        for name, each in (("rows", rows), ("index", self.index)):
+            if each is not None and len(each) != len(y):
+                raise ValueError(f"{name} must have {len(y)} entries, got {len(each)}")
         truth = self.truth
         if truth is not None and not all(hasattr(truth, each) for each in ("n", "d", "theta")):
             raise TypeError(f"truth must be a truth, with n, d, theta, got {type(truth).__name__}")
@@ -107,6 +125,7 @@ class ClientData:
             )
         for name, value in (
             ("X", X), ("y", y), ("offsets", offsets), ("names", names), ("weights", weights),
+            ("rows", rows), ("columns", columns),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
@@ -134,45 +153,74 @@ class ClientData:
         return self._keeping(**{**vars(self), **changes})
 
     @classmethod
-    def from_arrays(cls, X: ArrayLike, y: ArrayLike, client: Names) -> ClientData:
+    def from_arrays(cls, X: Any, y: Any, client: Any) -> ClientData:
         """Group samples by client.
 
         Parameters
         ----------
-        X : array_like, shape (N, d)
-            Covariates.
-        y : array_like, shape (N,)
+        X : DataFrame or array_like, shape (N, d)
+            Covariates. A data frame's columns keep their names, and its rows their index.
+        y : array_like, shape (N,) or (N, 1)
             Labels.
-        client : array_like, shape (N,)
-            Each sample's client, as integers or strings. Clients are ordered by name, samples of
-            a client keep their order.
+        client : array_like, shape (N,) or (N, 1)
+            Each sample's client: texts, numbers, dates, or tuples of them, which stay what they
+            are. Clients are in order where their ids have one, as "007" and 7 have not, otherwise
+            as they come; samples of a client keep their order.
 
         Returns
         -------
         ClientData
+            With its `rows`, which :meth:`linrep.Trace.predict` puts predictions in the order of.
 
         Raises
         ------
-        ValueError
-            If the lengths differ, or a value is missing or not finite.
+        ValueError, TypeError
+            If the lengths or two indexes differ, a column's name is there twice, or a value is
+            missing, not finite or no number.
         """
-        X = check.array("X", X, (None, None))
-        y = check.array("y", y, (X.shape[0],))
-        client = check.read_array("client", client)
-        if client.shape != y.shape:
-            raise ValueError(f"client must have shape {y.shape}, got {client.shape}")
-        if client.dtype.kind not in "iuUSb":
-            if client.dtype.kind == "O" and all(isinstance(name, str) for name in client):
-                client = client.astype(str)
-            else:
-                raise TypeError(
-                    "client must hold integers or strings, none missing, "
-                    f"got an array of {client.dtype}"
-                )
-        names, inverse, counts = np.unique(client, return_inverse=True, return_counts=True)
-        order = np.argsort(inverse, kind="stable")
-        offsets = np.concatenate(([0], np.cumsum(counts)))
-        return cls._keeping(X=X[order], y=y[order], offsets=offsets, names=tuple(names.tolist()))
+        index = _common_index(X=X, y=y, client=client)
+        X, columns = _covariates("X", X)
+        y = check.labels("y", y, len(X))
+        names, place = grouped(client)
+        if place.shape != y.shape:
+            raise ValueError(f"client must have shape {y.shape}, got {place.shape}")
+        order = np.argsort(place, kind="stable")
+        return cls._keeping(
+            X=X[order],
+            y=y[order],
+            offsets=np.concatenate(([0], np.cumsum(np.bincount(place)))),
+            names=tuple(names),
+            rows=order,
+            index=None if index is None else index[order],
+            columns=columns,
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, y: Any, client: Any) -> ClientData:
+        """Group the rows of a data frame by client.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Of pandas or polars. All columns but two are covariates.
+        y, client : str
+            The columns of the labels and of each row's client.
+
+        Returns
+        -------
+        ClientData
+            As of :meth:`from_arrays`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a column is not there, or as :meth:`from_arrays`.
+        """
+        if not hasattr(frame, "columns"):
+            raise TypeError(f"frame must be a DataFrame, got {type(frame).__name__}")
+        check.columns("frame", frame, y, client)
+        covariates = [name for name in frame.columns if name not in (y, client)]
+        return cls.from_arrays(frame[covariates], frame[y], frame[client])
 
     @classmethod
     def from_list(
@@ -182,10 +230,11 @@ class ClientData:
 
         Parameters
         ----------
-        samples : iterable of (array_like (m_i, d), array_like (m_i,))
-            Each client's covariates and labels; d is common, m_i >= 1.
+        samples : iterable of (DataFrame or array_like (m_i, d), array_like (m_i,) or (m_i, 1))
+            Each client's covariates and labels; d is common, and so are the columns of data frames;
+            m_i >= 1.
         names : sequence, optional
-            One name per client.
+            One name per client, as `client` of :meth:`from_arrays`.
 
         Returns
         -------
@@ -199,7 +248,7 @@ class ClientData:
         pairs = list(samples)
         if not pairs:
             raise ValueError("samples must hold at least one client, got none")
-        blocks, labels, d = [], [], None
+        blocks, labels, columns, d = [], [], None, None
         for i, pair in enumerate(pairs):
             try:
                 X_i, y_i = pair
@@ -207,16 +256,19 @@ class ClientData:
                 raise TypeError(f"samples[{i}] must be a pair (X, y)") from None
             if np.size(y_i) == 0:
                 raise ValueError(f"client {i} has no sample; every client needs at least one")
-            X_i = check.array(f"X of client {i}", X_i, (None, d))
-            d = X_i.shape[1]
+            _common_index(**{f"X of client {i}": X_i, f"y of client {i}": y_i})
+            X_i, own = _covariates(f"X of client {i}", X_i, d)
+            check.same_columns(f"X of client {i}", own, columns, "those before it")
+            columns, d = own or columns, X_i.shape[1]
             blocks.append(X_i)
-            labels.append(check.array(f"y of client {i}", y_i, (X_i.shape[0],)))
+            labels.append(check.labels(f"y of client {i}", y_i, len(X_i)))
         offsets = np.concatenate(([0], np.cumsum([len(y_i) for y_i in labels])))
         return cls._keeping(
             X=np.concatenate(blocks),
             y=np.concatenate(labels),
             offsets=offsets,
-            names=() if names is None else tuple(names),
+            names=() if names is None else tuple(read_ids(names, "names")),
+            columns=columns,
         )
 
     @property
@@ -245,6 +297,23 @@ class ClientData:
         i = check.integer("i", i, minimum=0, maximum=self.n - 1)
         rows = slice(self.offsets[i], self.offsets[i + 1])
         return self.X[rows], self.y[rows]
+
+    def _part(self, mask: NDArray[np.bool_]) -> Self:
+        """Return the samples of a mask (N,), of the clients that have any."""
+        m = np.add.reduceat(mask, self.offsets[:-1], dtype=np.int64)
+        there = np.flatnonzero(m)
+        truth: Any = self.truth
+        if there.size < self.n:  # of any other truth the rest is not known to be one
+            truth = truth.with_heads(truth.W[there]) if hasattr(truth, "with_heads") else None
+        return self._replaced(
+            X=self.X[mask],
+            y=self.y[mask],
+            offsets=np.concatenate([[0], np.cumsum(m[there])]),
+            names=tuple(self.names[i] for i in there),
+            truth=truth,
+            rows=None if self.rows is None else self.rows[mask],
+            index=None if self.index is None else self.index[mask],
+        )
 
     def split(
         self, held_out: float | None = None, *, keep: int | None = None, rng: RNGLike = None
@@ -277,7 +346,7 @@ class ClientData:
         """
         weighting.unweighted(self, "split")
         mask = splits.held_out_samples(self.m, held_out, keep, rng)
-        return splits.select(self, ~mask), splits.select(self, mask)
+        return self._part(~mask), self._part(mask)
 
     def folds(
         self, folds: int = 5, *, rng: RNGLike = None
@@ -305,7 +374,7 @@ class ClientData:
         weighting.unweighted(self, "split")
         fold = splits.fold_of_samples(self.m, folds, rng)
         for each in range(folds):
-            yield splits.select(self, fold != each), splits.select(self, fold == each)
+            yield self._part(fold != each), self._part(fold == each)
 
     def split_clients(
         self,
@@ -344,7 +413,7 @@ class ClientData:
         """
         weighting.unweighted(self, "split")
         mask = np.repeat(splits.new_clients(self.names, held_out, names, rng), self.m)
-        return splits.select(self, ~mask), splits.select(self, mask)
+        return self._part(~mask), self._part(mask)
 
     def standardized(
         self, *, center: bool = True, scale: bool = True, labels: bool = True
@@ -473,6 +542,35 @@ class ClientData:
                 "weights": "" if self.weights is None else show.spread(self.weights),
             },
         )
+
+
+def _covariates(name, X, d=None):
+    """Return covariates, and the names of their columns, None where they have none."""
+    if not hasattr(X, "columns"):
+        return check.array(name, X, (None, d)), None
+    columns = tuple(X.columns)
+    if not columns or d not in (None, len(columns)):
+        wanted = "any" if d is None else d
+        raise ValueError(f"{name} must have shape (any, {wanted}), got {X.shape}")
+    check.distinct(f"columns of {name}", columns)
+    values = [check.array(f"column {each!r} of {name}", X[each], (None,)) for each in columns]
+    return np.column_stack(values), columns
+
+
+def _common_index(**given):
+    """Return the index of what has one, None if nothing has; raise if two are not the same."""
+    first, index = "", None
+    for name, value in given.items():
+        own = getattr(value, "index", None)
+        if not hasattr(own, "equals"):  # a list's index is a method
+            continue
+        if index is not None and not index.equals(own):
+            raise ValueError(
+                f"{first} and {name} must have the same index; if their rows belong together by "
+                "their places, take .to_numpy() of both"
+            )
+        first, index = name, own
+    return index
 
 
 checked(globals())

@@ -28,7 +28,7 @@ class Predictor(ABC):
 
 
 def origin(problem: Any) -> dict[str, Any]:
-    """Return what a trace keeps of its problem to predict: the clients' names, the preparation.
+    """Return what a trace keeps of its problem to predict: names, the preparation, the columns.
 
     Parameters
     ----------
@@ -36,10 +36,8 @@ def origin(problem: Any) -> dict[str, Any]:
         ClientData, objectives on them, or any other problem, whose clients are 0 … n - 1.
     """
     data = getattr(problem, "data", problem)
-    return {
-        "clients": getattr(data, "names", None),
-        "preparation": getattr(data, "preparation", None),
-    }
+    kept = {"clients": "names", "preparation": "preparation", "columns": "columns"}
+    return {name: getattr(data, each, None) for name, each in kept.items()}
 
 
 def models(trace: Any) -> Values:
@@ -64,8 +62,28 @@ def models(trace: Any) -> Values:
     return W @ B.T
 
 
-def predict(trace: Any, data: Any) -> Values:
-    """Return predictions of samples or entries; see :meth:`linrep.Trace.predict`.
+def predict(trace: Any, data: Any) -> Values | pd.Series:
+    """Return predictions in the order of the rows; see :meth:`linrep.Trace.predict`.
+
+    Parameters
+    ----------
+    trace : Trace
+    data : ClientData, Observations or Ratings
+    """
+    values = predict_in_place(trace, data)
+    if getattr(data, "rows", None) is None:
+        return values
+    order = np.argsort(data.rows, kind="stable")
+    index = getattr(data, "index", None)
+    if index is None:
+        return values[order]
+    import pandas as pd
+
+    return pd.Series(values[order], index=index[order])
+
+
+def predict_in_place(trace: Any, data: Any) -> Values:
+    """Return predictions of samples or entries, in the order in which the data have them.
 
     Parameters
     ----------
@@ -73,7 +91,7 @@ def predict(trace: Any, data: Any) -> Values:
     data : ClientData, Observations or Ratings
     """
     if hasattr(data, "observations"):  # ratings, which are entries less their mean
-        return data.mean + predict(trace, data.observations)
+        return data.mean + predict_in_place(trace, data.observations)
     if hasattr(data, "per_item"):
         return predict_entries(trace.state, data)
     if not hasattr(data, "offsets"):
@@ -82,6 +100,7 @@ def predict(trace: Any, data: Any) -> Values:
         )
     if data.weights is not None:
         raise ValueError("weighted data cannot be predicted for: use them as before weighted()")
+    check.same_columns("data", data.columns, trace.columns, "what the trace was learned from")
     X, labels = data.X, None
     if trace.preparation is not None and data.preparation is None:
         X, labels = trace.preparation.covariates(X), trace.preparation.labels
@@ -145,7 +164,7 @@ def score(trace: Any, data: Any, *, by: str | None, measure: str) -> float | pd.
     check.choice("measure", measure, MEASURES)
     if by is not None:
         check.choice("by", by, ("client",))
-    predicted = predict(trace, data)
+    predicted = predict_in_place(trace, data)
     known, owner, names = _labels(data)
     if by is None:
         place = np.zeros(known.size, dtype=np.int64)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linrep._lib import validation as check
 from linrep.problems.random import RNGLike, stream
-
-Data = TypeVar("Data")
 
 
 def held_out_samples(
@@ -105,29 +102,6 @@ def new_clients(
     if not mask.any() or mask.all():
         raise ValueError(f"names must leave clients on both sides, got {len(wanted)} of them")
     return mask
-
-
-def select(data: Data, mask: NDArray[np.bool_]) -> Data:
-    """Return the samples of a mask, of the clients that have any.
-
-    Parameters
-    ----------
-    data : ClientData
-    mask : ndarray of bool, shape (N,)
-    """
-    whole: Any = data
-    m = np.add.reduceat(mask, whole.offsets[:-1], dtype=np.int64)
-    there = np.flatnonzero(m)
-    truth = whole.truth
-    if there.size < whole.n:  # of any other truth the rest is not known to be one
-        truth = truth.with_heads(truth.W[there]) if hasattr(truth, "with_heads") else None
-    return whole._replaced(
-        X=whole.X[mask],
-        y=whole.y[mask],
-        offsets=np.concatenate([[0], np.cumsum(m[there])]),
-        names=tuple(whole.names[i] for i in there),
-        truth=truth,
-    )
 
 
 def _count(held_out, sizes):

@@ -18,6 +18,7 @@ from linrep._lib.arguments import checked
 from linrep._lib.progress import progress_bar
 from linrep.algorithms.diagnosis import RunWarning
 from linrep.problems.clients import ClientData
+from linrep.problems.prediction import predict_in_place
 from linrep.problems.random import RNGLike, stream
 from linrep.simulation.selection.candidates import Group, read_candidates, states
 from linrep.simulation.selection.result import Selection, paired
@@ -227,7 +228,7 @@ def _outcomes(group: Group, prepare, train, test, seed, measure) -> list[_Outcom
     outcomes = []
     for trace in states(group, prepare(train), seed):
         with np.errstate(over="ignore", invalid="ignore"):  # of runs that diverged
-            predicted = trace.predict(test)
+            predicted = predict_in_place(trace, test)
             if measure == "squared":
                 wrong = (test.y - predicted) ** 2
             else:
