@@ -69,7 +69,7 @@ class ClientKFold(BaseCrossValidator):
         if groups is None:
             raise ValueError("groups must be given, each row's client")
         folds = check.integer("n_splits", self.n_splits, minimum=2)
-        _, place = grouped(groups, "groups")
+        _, place = grouped(groups)
         if len(place) != len(X):
             raise ValueError(f"groups must have {len(X)} entries, as X has rows, got {len(place)}")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))

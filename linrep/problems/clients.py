@@ -103,7 +103,7 @@ class ClientData:
         empty = np.flatnonzero(np.diff(offsets) < 1)
         if empty.size:
             raise ValueError(f"client {empty[0]} has no sample; every client needs at least one")
-        names = tuple(read_ids(self.names, "names") if copy else self.names)
+        names = tuple(read_ids(self.names, "name") if copy else self.names)
         names = names or tuple(range(offsets.size - 1))
         if len(names) != offsets.size - 1:
             raise ValueError(f"names must have one entry per client, got {len(names)}")
@@ -267,7 +267,7 @@ class ClientData:
             X=np.concatenate(blocks),
             y=np.concatenate(labels),
             offsets=offsets,
-            names=() if names is None else tuple(read_ids(names, "names")),
+            names=() if names is None else tuple(read_ids(names, "name")),
             columns=columns,
         )
 
