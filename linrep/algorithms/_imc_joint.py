@@ -25,7 +25,6 @@ ROUGH = 1e-3  # relative decrease at which a fit ends that only chooses
 GROWING = 1e-2  # the same while columns are still to come
 MARGIN = 1e-3  # relative, by which the singular value of a column that is added exceeds the ridge
 ADDED = 5  # columns at a time, where the rank is free
-WIDE = 40  # columns from which on rows are fitted by conjugate gradients
 DEAD = 1e-8  # singular values, relative to the largest, that count as nothing
 _SEED = 0  # of the vectors that singular vectors are sought from
 _POWERS = 2  # products with the residuals' square for them
@@ -182,12 +181,16 @@ class Joint:
     def _sweep(self, ridge):
         """Fit both sides once, and return the objective."""
         k, (of_item, of_client) = self.U.shape[1], self.units
-        if k < WIDE:
-            fit, work = kernels.fit_rows, kernels.workspace(k)
-        else:
-            fit, work = kernels.improve_rows, (np.empty((4, k + 1)),)
-        fit(*self._by_item, self._V, self.offset, (of_item, of_client), ridge, self._U, *work)
-        fit(*self._by_client, self._U, self.offset, (of_client, of_item), ridge, self._V, *work)
+        work = kernels.workspace(k)
+        plain, none = kernels.UNWEIGHTED, kernels.NO_PRIORS
+        kernels.fit_rows(
+            *self._by_item, plain, self._V, self.offset, (of_item, of_client), ridge, none,
+            self._U, *work,
+        )  # fmt: skip
+        kernels.fit_rows(
+            *self._by_client, plain, self._U, self.offset, (of_client, of_item), ridge, none,
+            self._V, *work,
+        )  # fmt: skip
         if self.biased:
             self._share_levels(self._U, self._V, self._seen_clients, of_item, ridge)
             self._share_levels(self._V, self._U, self._seen_items, of_client, ridge)
@@ -302,8 +305,9 @@ class Joint:
     def _find_residuals(self):
         """Find them, and their square; return their sum."""
         total, self._square = kernels.find_residuals(
-            *self._by_client, self._V, self._U, self.offset, self.units[::-1], self.residuals
-        )
+            *self._by_client, kernels.UNWEIGHTED, self._V, self._U, self.offset,
+            self.units[::-1], self.residuals,
+        )  # fmt: skip
         return total
 
 

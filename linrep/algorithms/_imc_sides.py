@@ -209,8 +209,9 @@ def _fit_groups_with_ridge(order, offsets, vectors, values, ridge):
     k = vectors.shape[1]
     coefficients, columns = np.empty((len(offsets) - 1, k + 1)), np.pad(vectors, ((0, 0), (0, 1)))
     ratings.fit_rows(
-        offsets, order, values, columns, 0.0, (0.0, 0.0), ridge, coefficients, *ratings.workspace(k)
-    )
+        offsets, order, values, ratings.UNWEIGHTED, columns, 0.0, (0.0, 0.0), ridge,
+        ratings.NO_PRIORS, coefficients, *ratings.workspace(k),
+    )  # fmt: skip
     return coefficients[:, :k]
 
 

@@ -40,9 +40,7 @@ def test_every_sweep_goes_downhill(seed, d, n, share, biased):
         before = after
 
 
-@pytest.mark.parametrize("wide", [0, 40])  # by conjugate gradients, and by normal equations
-def test_the_end_is_stationary_in_all_unknowns(wide, monkeypatch, fresh_rng):
-    monkeypatch.setattr(joint, "WIDE", wide)
+def test_the_end_is_stationary_in_all_unknowns(fresh_rng):
     seen = draw(fresh_rng, 20, 25, 300)
     fit = joint.Joint(3, seen, True)
     fit.refit(RIDGE)
