@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 import linrep as lr
 from linrep import ClientData, Observations
-from linrep.estimators import ClientKFold, FederatedRegressor
+from linrep.estimators import ClientKFold, FederatedRegressor, MatrixCompletion
 from tests.tools import complaint
 
 DATES = [datetime.date(2020, 1, day) for day in (3, 1, 2, 4)]
@@ -55,6 +55,11 @@ CONTAINERS = {
     ),
     "an estimator": lambda table: pd.Series(
         FederatedRegressor(client="client").fit(table.drop(columns="y"), table["y"]).clients_
+    ).tolist(),
+    "a completion": lambda table: pd.Series(
+        MatrixCompletion(rank=1)
+        .fit(table.assign(item=np.arange(len(table)) // 4)[["client", "item"]], table["y"])
+        .clients_
     ).tolist(),
 }
 FOLDS = {"folds": lambda table: list(ClientKFold(2).split(table, groups=table["client"]))}
