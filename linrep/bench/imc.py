@@ -66,7 +66,7 @@ def compare(condition: float, oversampling: float, repetitions: int = 9, rng=0) 
             errors = solve(seen)["error"]
             reached = bool((errors <= GOAL).any())
             last = int(np.argmax(errors <= GOAL)) if reached else len(errors) - 1
-            calls[name] = partial(solve, blind, iterations=last, **_EXACT.get(name, {}))
+            calls[name] = partial(solve, blind, iterations=last)
             notes[name] = f"{last} iterations"
             if not reached:
                 missed[name] = f"ends at {errors[last]:.1e}: the goal is not reached"
@@ -125,7 +125,7 @@ def draw(condition: float, oversampling: float, rng) -> Observations:
 
 def _to_its_end(solve):
     """Return a solver whose iterations cannot be cut short."""
-    return lambda seen, iterations=None, **exact: solve(seen, **exact)
+    return lambda seen, iterations=None: solve(seen)
 
 
 def gauss_newton_by_lsqr(
@@ -179,17 +179,6 @@ SOLVERS: dict[str, Callable[..., Any]] = {
     "balanced gradient descent": partial(imc.balanced_gradient, k=K),
     "nuclear norm": _to_its_end(imc.nuclear_norm),
     "least squares": _to_its_end(imc.least_squares),
-}
-
-
-#: What entries of no known truth have to be told to be fitted as those of one.
-_PLAIN: dict[str, Any] = {"ridge": 0.0, "biases": False}
-_EXACT: dict[str, dict[str, Any]] = {
-    "Gauss-Newton": _PLAIN | {"damped": False},
-    "alternating minimization": _PLAIN,
-    "balanced gradient descent": _PLAIN,
-    "nuclear norm": _PLAIN,
-    "least squares": _PLAIN,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
@@ -13,11 +13,6 @@ from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.ids import grouped, read_ids
-from linrep.problems import preparation as prepare
-from linrep.problems import splits
-from linrep.problems import weights as weighting
-from linrep.problems.preparation import Preparation
-from linrep.problems.random import RNGLike
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,14 +54,9 @@ class ClientData:
         Names of the clients, in the order of their rows; 0 … n - 1 by default.
     truth : SharedRepresentation, LowRankRegression, BiasedRegression or None
         The ground truth that the data were drawn from, if there is one.
-    preparation : Preparation or None
-        The map from the raw data to these, if :meth:`standardized` or a similar method made them.
-    weights : ndarray, shape (N,), or None
-        Weight of each sample's squared residual in its client's mean, after :meth:`weighted`; the
-        rows of X and y are already multiplied by its square root.
     rows : ndarray of int, shape (N,), or None
-        Place of each sample among the rows that the data were made from, which parts of the data
-        keep; None for data that were not made from rows.
+        Place of each sample among the rows that the data were made from; None for data that were
+        not made from rows.
     index : pandas.Index or None
         Label of each sample, of rows that had an index.
     columns : tuple or None
@@ -78,8 +68,6 @@ class ClientData:
     offsets: NDArray[np.int64]
     names: tuple[Hashable, ...] = ()
     truth: Truth | None = field(default=None, repr=False)
-    preparation: Preparation | None = None
-    weights: NDArray[np.float64] | None = None
     rows: NDArray[np.int64] | None = None
     index: pd.Index | None = None
     columns: tuple[Hashable, ...] | None = None
@@ -91,9 +79,6 @@ class ClientData:
         """Look at what was given, of which copies are kept, or the arrays themselves."""
         X = check.array("X", self.X, (None, None), copy=copy)
         y = check.labels("y", self.y, X.shape[0], copy=copy)
-        weights = self.weights
-        if weights is not None:
-            weights = check.array("weights", weights, (X.shape[0],), copy=copy)
         offsets = check.read_array("offsets", self.offsets)
         if offsets.ndim != 1 or offsets.size < 2 or offsets.dtype.kind not in "iu":
             raise ValueError("offsets must be at least two integers")
@@ -109,7 +94,7 @@ class ClientData:
             raise ValueError(f"names must have one entry per client, got {len(names)}")
         check.distinct("names", names)
         columns = None if self.columns is None else tuple(self.columns)
-        if columns is not None and self.preparation is None and len(columns) != X.shape[1]:
+        if columns is not None and len(columns) != X.shape[1]:
             raise ValueError(f"columns must have a name per covariate, got {len(columns)}")
         rows = None if self.rows is None else check.places("rows", self.rows, check.WHOLE)
         for name, each in (("rows", rows), ("index", self.index)):
@@ -124,8 +109,8 @@ class ClientData:
                 f"got n = {truth.n} and d = {truth.d}"
             )
         for name, value in (
-            ("X", X), ("y", y), ("offsets", offsets), ("names", names), ("weights", weights),
-            ("rows", rows), ("columns", columns),
+            ("X", X), ("y", y), ("offsets", offsets), ("names", names), ("rows", rows),
+            ("columns", columns),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
@@ -147,10 +132,6 @@ class ClientData:
             object.__setattr__(data, each.name, given.get(each.name, each.default))
         data._check(copy=False)
         return data
-
-    def _replaced(self, **changes: Any) -> Self:
-        """Do as `dataclasses.replace`, for arrays that nobody else has."""
-        return self._keeping(**{**vars(self), **changes})
 
     @classmethod
     def from_arrays(cls, X: Any, y: Any, client: Any) -> ClientData:
@@ -298,235 +279,10 @@ class ClientData:
         rows = slice(self.offsets[i], self.offsets[i + 1])
         return self.X[rows], self.y[rows]
 
-    def _part(self, mask: NDArray[np.bool_]) -> Self:
-        """Return the samples of a mask (N,), of the clients that have any."""
-        m = np.add.reduceat(mask, self.offsets[:-1], dtype=np.int64)
-        there = np.flatnonzero(m)
-        truth: Any = self.truth
-        if there.size < self.n:  # of any other truth the rest is not known to be one
-            truth = truth.with_heads(truth.W[there]) if hasattr(truth, "with_heads") else None
-        return self._replaced(
-            X=self.X[mask],
-            y=self.y[mask],
-            offsets=np.concatenate([[0], np.cumsum(m[there])]),
-            names=tuple(self.names[i] for i in there),
-            truth=truth,
-            rows=None if self.rows is None else self.rows[mask],
-            index=None if self.index is None else self.index[mask],
-        )
-
-    def split(
-        self, held_out: float | None = None, *, keep: int | None = None, rng: RNGLike = None
-    ) -> tuple[ClientData, ClientData]:
-        """Split every client's samples at random into a training part and a held-out part.
-
-        Parameters
-        ----------
-        held_out : float or int, optional
-            A share of each client's samples in (0, 1), rounded, or a whole number of them. A client
-            with too few samples keeps one to learn from.
-        keep : int, optional
-            Instead: the number of samples of each client to learn from, or all it has; all others
-            are held out.
-        rng : optional
-            Anything `numpy.random.default_rng` takes.
-
-        Returns
-        -------
-        train, test : ClientData
-            All clients, and those with held-out samples, with their names; each client's samples
-            keep their order. `train` keeps the truth, and so does `test` as described in
-            :meth:`split_clients`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If not one of `held_out` and `keep` is given, it is out of range, nothing at all would
-            be held out, or the data are weighted.
-        """
-        weighting.unweighted(self, "split")
-        mask = splits.held_out_samples(self.m, held_out, keep, rng)
-        return self._part(~mask), self._part(mask)
-
-    def folds(
-        self, folds: int = 5, *, rng: RNGLike = None
-    ) -> Iterator[tuple[ClientData, ClientData]]:
-        """Split every client's samples several times, so that each is held out once.
-
-        Parameters
-        ----------
-        folds : int, default 5
-            Their number, at least 2. A client's only sample is never held out.
-        rng : optional
-            Anything `numpy.random.default_rng` takes.
-
-        Yields
-        ------
-        train, test : ClientData
-            As of :meth:`split`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `folds` is out of range or above the number of samples that can be held out, or the
-            data are weighted.
-        """
-        weighting.unweighted(self, "split")
-        fold = splits.fold_of_samples(self.m, folds, rng)
-        for each in range(folds):
-            yield self._part(fold != each), self._part(fold == each)
-
-    def split_clients(
-        self,
-        held_out: float | None = None,
-        *,
-        names: str | Iterable[Hashable] | None = None,
-        rng: RNGLike = None,
-    ) -> tuple[ClientData, ClientData]:
-        """Split the clients into those that learn a representation and those that come later.
-
-        Parameters
-        ----------
-        held_out : float or int, optional
-            The share in (0, 1), rounded, or the number of clients that come later, chosen at
-            random.
-        names : iterable, optional
-            Instead: their names.
-        rng : optional
-            Anything `numpy.random.default_rng` takes.
-
-        Returns
-        -------
-        known, new : ClientData
-            With their names, in this order. Both parts keep a truth that has a representation, such
-            as SharedRepresentation; any other truth is dropped.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If not one of `held_out` and `names` is given, it is out of range, a name is unknown, a
-            part would be empty, or the data are weighted.
-
-        See Also
-        --------
-        linrep.fit_new_clients
-        """
-        weighting.unweighted(self, "split")
-        mask = np.repeat(splits.new_clients(self.names, held_out, names, rng), self.m)
-        return self._part(~mask), self._part(mask)
-
-    def standardized(
-        self, *, center: bool = True, scale: bool = True, labels: bool = True
-    ) -> ClientData:
-        """Return data with covariates, and labels, of mean 0 and variance 1 over all samples.
-
-        Parameters
-        ----------
-        center, scale : bool, default True
-            Subtract the mean; divide by the standard deviation. Constant columns are not divided,
-            with a warning.
-        labels : bool, default True
-            Standardize the labels, too.
-
-        Returns
-        -------
-        ClientData
-            With its `preparation`, which maps other data in the same way and maps models back;
-            without a truth, which refers to the covariates as drawn.
-
-        Raises
-        ------
-        ValueError
-            If the data are weighted.
-        """
-        step = prepare.standardizing(self, center=center, scale=scale, labels=labels)
-        return prepare.prepared(self, step)
-
-    def whitened(self, *, labels: bool = True, tolerance: float = 1e-6) -> ClientData:
-        """Return data with covariates of mean 0 and covariance I over all samples.
-
-        They are principal components of the standardized covariates, the leading one first, each
-        divided by its standard deviation.
-
-        Parameters
-        ----------
-        labels : bool, default True
-            Standardize the labels, too.
-        tolerance : float, default 1e-6
-            Directions along which the standardized covariates have a standard deviation of at most
-            this, relative to the largest one, are dropped, which lowers the dimension.
-
-        Returns
-        -------
-        ClientData
-            As of :meth:`standardized`.
-
-        Raises
-        ------
-        ValueError
-            If the data are weighted, or no covariate varies.
-        """
-        return prepare.prepared(self, prepare.whitening(self, labels=labels, tolerance=tolerance))
-
-    def with_intercept(self) -> ClientData:
-        """Return data with a column of ones after the covariates, which later steps leave there.
-
-        Returns
-        -------
-        ClientData
-            As of :meth:`standardized`.
-
-        Raises
-        ------
-        ValueError
-            If the data are weighted or have this column already.
-        """
-        return prepare.prepared(self, prepare.intercept(self))
-
-    def weighted(self, weights: str | ArrayLike) -> ClientData:
-        r"""Return data on which every method minimizes a weighted mean of squared residuals.
-
-        The methods minimize a mean over clients of their mean losses: a client with few samples has
-        the same weight as one with many. Here every row of X and y is multiplied by the square root
-        of its weight relative to that; models and heads keep their meaning.
-
-        Parameters
-        ----------
-        weights : {"client", "sample"} or array_like, shape (n,) or (N,)
-            Equal weights for all clients, as without weights; equal weights for all samples, so
-            that client i has weight :math:`m_i n / N`; or a weight for each client or each sample,
-            at least 0, of which only the ratios matter.
-
-        Returns
-        -------
-        ClientData
-            With `weights`, whose mean over clients of their means is 1; for "client" the data
-            themselves. Weights come last: weighted data cannot be split, prepared or predicted for.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `weights` is of another shape, negative or 0 everywhere, or the data are weighted.
-
-        Notes
-        -----
-        For squared losses only. The start "moments" squares the labels and thus uses squared
-        weights, and with several local steps of FedAvg a client of larger weight moves further,
-        too: both change where a run begins, or its path, but not the loss that it minimizes.
-        """
-        weighting.unweighted(self, "weighted again")
-        factors = weighting.row_weights(weights, self.offsets)
-        if isinstance(weights, str) and weights == "client":
-            return self
-        roots = np.sqrt(factors)
-        return self._replaced(X=self.X * roots[:, None], y=self.y * roots, weights=factors)
-
     def __repr__(self):
         m = self.m
         samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
-        more = "" if self.preparation is None else f", preparation={self.preparation}"
-        more += "" if self.weights is None else ", weighted"
-        return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth}{more})"
+        return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth})"
 
     def _repr_html_(self):
         return show.sheet(
@@ -538,8 +294,6 @@ class ClientData:
                 "samples": int(self.m.sum()),
                 "labels": f"mean {self.y.mean():.3g}, standard deviation {self.y.std():.3g}",
                 "truth": repr(self.truth) if self.truth is not None else "not known",
-                "preparation": self.preparation,
-                "weights": "" if self.weights is None else show.spread(self.weights),
             },
         )
 

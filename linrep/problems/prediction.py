@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +18,8 @@ Values = NDArray[np.float64]
 MEASURES = ("explained_variance", "rmse")
 
 
-class Predictor(ABC):
-    """What predicts labels or entries of data, such as a :class:`linrep.Trace`."""
-
-    @abstractmethod
-    def predict(self, data: Any) -> Any:
-        """Return what is predicted for the data."""
-
-
 def origin(problem: Any) -> dict[str, Any]:
-    """Return what a trace keeps of its problem to predict: names, the preparation, the columns.
+    """Return what a trace keeps of its problem to predict: names of clients and of covariates.
 
     Parameters
     ----------
@@ -36,8 +27,7 @@ def origin(problem: Any) -> dict[str, Any]:
         ClientData, objectives on them, or any other problem, whose clients are 0 … n - 1.
     """
     data = getattr(problem, "data", problem)
-    kept = {"clients": "names", "preparation": "preparation", "columns": "columns"}
-    return {name: getattr(data, each, None) for name, each in kept.items()}
+    return {"clients": getattr(data, "names", None), "columns": getattr(data, "columns", None)}
 
 
 def models(trace: Any) -> Values:
@@ -68,7 +58,7 @@ def predict(trace: Any, data: Any) -> Values | pd.Series:
     Parameters
     ----------
     trace : Trace
-    data : ClientData, Observations or Ratings
+    data : ClientData or Observations
     """
     values = predict_in_place(trace, data)
     if getattr(data, "rows", None) is None:
@@ -88,56 +78,23 @@ def predict_in_place(trace: Any, data: Any) -> Values:
     Parameters
     ----------
     trace : Trace
-    data : ClientData, Observations or Ratings
+    data : ClientData or Observations
     """
-    if hasattr(data, "observations"):  # ratings, which are entries less their mean
-        return data.mean + predict_in_place(trace, data.observations)
     if hasattr(data, "per_item"):
-        return predict_entries(trace.state, data)
+        return _entries(trace.state, data)
     if not hasattr(data, "offsets"):
-        raise TypeError(
-            f"data must be ClientData, Observations or Ratings, got {type(data).__name__}"
-        )
-    if data.weights is not None:
-        raise ValueError("weighted data cannot be predicted for: use them as before weighted()")
+        raise TypeError(f"data must be ClientData or Observations, got {type(data).__name__}")
     check.same_columns("data", data.columns, trace.columns, "what the trace was learned from")
-    X, labels = data.X, None
-    if trace.preparation is not None and data.preparation is None:
-        X, labels = trace.preparation.covariates(X), trace.preparation.labels
-    elif data.preparation != trace.preparation:
-        raise ValueError("data must be raw, or prepared as those that the trace was learned from")
-    scores = _linear(trace.state, X, data.offsets, _rows_of(trace, data.names))
-    return scores if labels is None else labels(scores)
+    return _linear(trace.state, data.X, data.offsets, _rows_of(trace, data.names))
 
 
-def predict_entries(state: Mapping[str, Values], entries: Any) -> Values:
-    """Return what factors predict of entries: those of A U V' Z', and biases where there are any.
-
-    Parameters
-    ----------
-    state : mapping of str to ndarray
-        With ``U`` (a, k) and ``V`` (p, k), or ``offset``, a number, ``item_bias`` (d,) and
-        ``client_bias`` (n,), or all of them.
-    entries : Observations
-
-    Raises
-    ------
-    ValueError
-        If there are neither, or the sizes differ.
-    """
-    factors = "U" in state and "V" in state
-    if not factors and "offset" not in state:
+def _entries(state, entries):
+    """Return the entries of A U V' Z'."""
+    if "U" not in state or "V" not in state:
         raise ValueError(f"entries need U and V in the state, it has {_names(state)}")
-    predicted = np.zeros(len(entries))
-    if factors:
-        left = _side(state["U"], entries.A, entries.d, "items")[entries.items]
-        right = _side(state["V"], entries.Z, entries.n, "clients")[entries.clients]
-        predicted += np.einsum("ek,ek->e", left, right)
-    if "offset" in state:
-        item = check.array("item_bias", state["item_bias"], (entries.d,))
-        client = check.array("client_bias", state["client_bias"], (entries.n,))
-        predicted += float(state["offset"]) + item[entries.items] + client[entries.clients]
-    return predicted
+    left = _side(state["U"], entries.A, entries.d, "items")[entries.items]
+    right = _side(state["V"], entries.Z, entries.n, "clients")[entries.clients]
+    return np.einsum("ek,ek->e", left, right)
 
 
 def _side(factor, table, size, what):
@@ -157,7 +114,7 @@ def score(trace: Any, data: Any, *, by: str | None, measure: str) -> float | pd.
     Parameters
     ----------
     trace : Trace
-    data : ClientData, Observations or Ratings
+    data : ClientData or Observations
     by : {None, "client"}
     measure : {"explained_variance", "rmse"}
     """
@@ -192,9 +149,6 @@ def _measured(known, predicted, place, groups, measure):
 
 def _labels(data):
     """Return labels, each one's client as a place, and the clients' names."""
-    if hasattr(data, "observations"):
-        known, owner, _ = _labels(data.observations)
-        return data.mean + known, owner, list(data.clients)
     if hasattr(data, "per_item"):
         return data.values, data.clients, range(data.n)
     return data.y, np.repeat(np.arange(data.n), data.m), data.names
