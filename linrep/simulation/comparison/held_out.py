@@ -54,4 +54,7 @@ def _part(data, mask, truth):
         offsets=np.append(0, np.cumsum(m[there])),
         names=names,
         truth=truth,
+        rows=None if data.rows is None else data.rows[mask],
+        index=None if data.index is None else data.index[mask],
+        columns=data.columns,
     )
