@@ -1,4 +1,4 @@
-"""Timings of matrix completion with side information: solvers to a given error, and local steps.
+"""Timings of matrix completion with side information: solvers to a goal, local steps, and ratings.
 
 Solvers take turns on the same entries, without being told the matrix. How many iterations each
 needs is found beforehand, with the matrix known. Beside Gauss-Newton by normal equations stand two
@@ -18,7 +18,7 @@ from scipy.sparse.linalg import lsqr
 
 from linrep._lib.threads import one_thread
 from linrep.algorithms import imc, perfedsi
-from linrep.bench.timing import Record, make_records, take_turns
+from linrep.bench.timing import Record, has, make_records, take_turns
 from linrep.problems import Observations, SideInformationCompletion
 from linrep.problems.subspace import random_frame
 from linrep.trace import columns
@@ -35,7 +35,7 @@ _LOOP = 4_000  # the same for the NumPy loop
 
 
 def measure() -> Iterator[list[Record]]:
-    """Time solvers, and rounds of PerFedSI.
+    """Time solvers, rounds of PerFedSI, and sweeps over ratings where scikit-learn is installed.
 
     Yields
     ------
@@ -46,6 +46,10 @@ def measure() -> Iterator[list[Record]]:
         yield compare(condition, oversampling)
     for size in ROUNDS:
         yield rounds(*size)
+    if has("sklearn"):
+        from linrep.bench import ratings
+
+        yield ratings.sweep()
 
 
 def compare(condition: float, oversampling: float, repetitions: int = 9, rng=0) -> list[Record]:
