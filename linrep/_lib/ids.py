@@ -35,7 +35,7 @@ def read_ids(column: Any, what: str = "client") -> Ids:
     ids = _listed(column, what)
     for row, value in enumerate(ids):
         if _is_missing(value):
-            raise ValueError(f"every row must have a {what}, that of row {row} is NaN, inf or none")
+            raise ValueError(f"the {what} of row {row} is missing: it is NaN, inf or none")
         try:
             hash(value)
         except TypeError:

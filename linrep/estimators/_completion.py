@@ -133,9 +133,8 @@ class Completion:
         """Ratings beyond the first of their client and item."""
         offsets, items = self.clients.entries[:2]
         same = np.count_nonzero(items[1:] == items[:-1])
-        starts = np.unique(offsets[1:-1])
-        starts = starts[(starts > 0) & (starts < len(items))]
-        return same - np.count_nonzero(items[starts] == items[starts - 1])
+        starts = offsets[1:-1]  # of another client
+        return int(same - np.count_nonzero(items[starts] == items[starts - 1]))
 
     def run(self, sweeps: int, tolerance: float) -> Values:
         """Return the objective after each of at most so many sweeps, until one lowers it little.
@@ -208,7 +207,8 @@ class Completion:
     def _balance(self):
         """Take, of all factors with the same product, those with the least penalty."""
         R, T = (
-            np.linalg.qr(side.penalized()[:, :-1], mode="r") for side in (self.clients, self.items)
+            np.asarray(np.linalg.qr(side.penalized()[:, :-1], mode="r"))
+            for side in (self.clients, self.items)
         )
         left, size, right = np.linalg.svd(R @ T.T, full_matrices=False)
         kept = size > _DEAD * max(size[0], np.finfo(np.float64).tiny)

@@ -146,7 +146,9 @@ def find_column(names: list[Any], asked: Any, argument: str) -> Any:
     """
     if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
         if not -len(names) <= asked < len(names):
-            raise ValueError(f"X must have a column in place {asked}, it has {len(names)}")
+            raise ValueError(
+                f"X must have a column in place {asked}, it has {len(names)} feature(s)"
+            )
         return names[asked]
     if asked not in names:
         framed = names != list(range(len(names)))

@@ -57,7 +57,7 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
     client, item : int or str, default 0 and 1
         Columns of X: place, -1 being the last one, or name. Ids are strings, numbers, dates or
         tuples, and stay what they are. Other columns are not looked at.
-    ridge : float, default 10
+    ridge : float, default 15
         :math:`\rho`, positive, of factors.
     biases : bool, default True
         Whether clients and items have biases.
@@ -132,7 +132,7 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
         *,
         client: Any = 0,
         item: Any = 1,
-        ridge: float = 10.0,
+        ridge: float = 15.0,
         biases: bool = True,
         bias_ridge: float = 5.0,
         client_features: Any = None,

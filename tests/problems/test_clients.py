@@ -137,7 +137,7 @@ def spoilt(array, value):
         ((X, None, CLIENT), ValueError, ("y ", "(4)", "()")),
         ((X, Y, CLIENT[:3]), ValueError, ("client ", "(4,)", "(3,)")),
         ((X, Y, None), ValueError, ("client ", "(any,)", "()")),
-        ((X, Y, ["a", "b", None, "a"]), ValueError, ("every row must have a client", "row 2")),
+        ((X, Y, ["a", "b", None, "a"]), ValueError, ("the client of row 2 is missing",)),
     ],
 )
 def test_from_arrays_names_what_is_wrong(arguments, kind, words):
