@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from linrep._lib import validation as check
+from linrep._lib.ids import numbered, places
 from linrep.estimators import _models
-from linrep.estimators._tables import column_of, numbered, places, take_apart
+from linrep.estimators._tables import check_weights, column_of, take_apart
 from linrep.problems.clients import ClientData
 from linrep.trace import MOST_ROUNDS
 
@@ -266,12 +267,6 @@ def _weighted(X, y, ids, sample_weight):
     """Return rows and their weights, those of weight 0 left out."""
     if sample_weight is None:
         return X, y, ids, np.ones(len(y))
-    weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
-    if weights.shape != (len(y),):
-        raise ValueError(f"sample_weight must have shape ({len(y)},), got {weights.shape}")
-    if weights.min() < 0.0 or weights.max() == 0.0:
-        raise ValueError("sample_weight must not be negative, nor are all weights to be zero")
+    weights = check_weights(sample_weight, len(y))
     kept = np.flatnonzero(weights)
     return X[kept], y[kept], [ids[row] for row in kept], weights[kept]

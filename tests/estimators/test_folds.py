@@ -44,7 +44,7 @@ def test_folds_are_random_and_an_integer_repeats_them():
         (3, CLIENT[1:], "groups"),
         (1, CLIENT, "n_splits"),
         (2.5, CLIENT, "n_splits"),
-        (99, CLIENT, "folds"),
+        (99, CLIENT, "n_splits"),
     ],
 )
 def test_what_cannot_be_divided(splits, groups, named):
