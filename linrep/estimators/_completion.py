@@ -205,8 +205,8 @@ class Completion:
                 break
             Q[:, step] = vector / left_over
             vector = S.T @ (S @ Q[:, step])
-        left, size, mixing = np.linalg.svd(S @ Q, full_matrices=False)
-        root = np.sqrt(np.maximum(size - self.ridge, _SHRUNK * size))[: self.rank]
+        left, values, mixing = np.linalg.svd(S @ Q, full_matrices=False)
+        root = np.sqrt(np.maximum(values - self.ridge, _SHRUNK * values))[: self.rank]
         self.clients.take(left[:, : self.rank] * root)
         self.items.take((Q @ mixing.T)[:, : self.rank] * root)
         self._find_residuals()

@@ -70,7 +70,8 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
         Numbers, indexed by id; other ids than those of the ratings may be there, and be missing.
         Columns are centred and scaled; a missing id is taken to be an average one.
     feature_ridge : float, default 100
-        :math:`\varphi`, positive: as many clients as it takes for features to be believed half.
+        :math:`\varphi`, positive: features of so many clients are believed half. Some that say nothing
+        cost a few percent; where a large one, such as 1e4, is among the choices of a grid, nothing.
     sweeps : int, default 100
         Fits of all items and all clients, by turns, at most.
     tol : float, default 1e-4
