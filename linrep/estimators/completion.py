@@ -70,8 +70,9 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
         Numbers, indexed by id; other ids than those of the ratings may be there, and be missing.
         Columns are centred and scaled; a missing id is taken to be an average one.
     feature_ridge : float, default 100
-        :math:`\varphi`, positive: features of so many clients are believed half. Some that say nothing
-        cost a few percent; where a large one, such as 1e4, is among the choices of a grid, nothing.
+        :math:`\varphi`, positive: with as many clients, A is about half of what least squares would
+        make it. Features that say nothing can cost a few percent; they cost none where
+        cross-validation may choose a large ridge, such as 1e4.
     sweeps : int, default 100
         Fits of all items and all clients, by turns, at most.
     tol : float, default 1e-4

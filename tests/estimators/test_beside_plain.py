@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-model_selection = pytest.importorskip("sklearn.model_selection")
+import linrep as lr
 
-from linrep.estimators import MatrixCompletion
+model_selection = pytest.importorskip("sklearn.model_selection")
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
@@ -38,7 +38,9 @@ def test_side_information_never_costs_much(said):
         parts = model_selection.train_test_split(X, y, test_size=0.2, random_state=seed)
         errors = []
         for features in ({}, {"client_features": Z, "item_features": W}):
-            search = model_selection.GridSearchCV(MatrixCompletion(**features), GRID, cv=3)
+            search = model_selection.GridSearchCV(
+                lr.estimators.MatrixCompletion(**features), GRID, cv=3
+            )
             found = search.fit(parts[0], parts[2]).predict(parts[1])
             errors.append(np.sqrt(np.mean((found - parts[3]) ** 2)))
         ratios.append(errors[1] / errors[0])
