@@ -38,9 +38,8 @@ def test_side_information_never_costs_much(said):
         parts = model_selection.train_test_split(X, y, test_size=0.2, random_state=seed)
         errors = []
         for features in ({}, {"client_features": Z, "item_features": W}):
-            search = model_selection.GridSearchCV(
-                lr.estimators.MatrixCompletion(**features), GRID, cv=3
-            )
+            model = lr.estimators.MatrixCompletion(**features)
+            search = model_selection.GridSearchCV(model, GRID, cv=3)
             found = search.fit(parts[0], parts[2]).predict(parts[1])
             errors.append(np.sqrt(np.mean((found - parts[3]) ** 2)))
         ratios.append(errors[1] / errors[0])
