@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from linrep._lib import validation as check
-from linrep.estimators._completion import Completion
 from linrep.estimators._tables import (
     SIDES,
     Ids,
@@ -26,6 +25,7 @@ from linrep.estimators._tables import (
     read_ids,
     take_pairs,
 )
+from linrep.estimators.turns import Completion
 from linrep.trace import MOST_ROUNDS
 
 Values = NDArray[np.float64]

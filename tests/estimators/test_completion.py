@@ -18,7 +18,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_sp
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linrep.estimators import MatrixCompletion, completion
-from linrep.estimators._completion import Completion
+from linrep.estimators.turns import Completion
 from tests.reference import ratings as naive
 from tests.strategies import seeds
 
