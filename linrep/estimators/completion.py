@@ -15,7 +15,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from linrep._lib import validation as check
 from linrep._lib.ids import Ids, numbered, places, read_ids
-from linrep.estimators._completion import Completion
 from linrep.estimators._tables import (
     SIDES,
     check_weights,
@@ -23,6 +22,7 @@ from linrep.estimators._tables import (
     column_of,
     take_pairs,
 )
+from linrep.estimators.turns import Completion
 from linrep.trace import MOST_ROUNDS
 
 Values = NDArray[np.float64]
@@ -67,7 +67,9 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
         Numbers, indexed by id; other ids than those of the ratings may be there, and be missing.
         Columns are centred and scaled; a missing id is taken to be an average one.
     feature_ridge : float, default 100
-        :math:`\varphi`, positive: as many clients as it takes for features to be believed half.
+        :math:`\varphi`, positive: with as many clients, A is about half of what least squares would
+        make it. Features that say nothing can cost a few percent; they cost none where
+        cross-validation may choose a large ridge, such as 1e4.
     sweeps : int, default 100
         Fits of all items and all clients, by turns, at most.
     tol : float, default 1e-4
