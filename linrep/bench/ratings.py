@@ -16,7 +16,7 @@ from scipy.sparse import csr_matrix
 
 from linrep._lib.threads import one_thread
 from linrep.bench.timing import Record, has, largest_difference, make_records, take_turns
-from linrep.estimators._completion import Completion
+from linrep.estimators.turns import Completion
 
 RIDGE = 10.0
 _SWEEPS = 10  # of implicit's in a call, which prepares its data as well

@@ -150,7 +150,9 @@ def find_column(names: list[Any], asked: Any, argument: str) -> Any:
     """
     if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
         if not -len(names) <= asked < len(names):
-            raise ValueError(f"X must have a column in place {asked}, it has {len(names)}")
+            raise ValueError(
+                f"X must have a column in place {asked}, it has {len(names)} feature(s)"
+            )
         return names[asked]
     if asked not in names:
         framed = names != list(range(len(names)))
@@ -223,7 +225,7 @@ def read_ids(column: Any, what: str = "client") -> Ids:
     ids = column.tolist()
     for row, name in enumerate(ids):
         if missing[row] or (isinstance(name, float) and not np.isfinite(name)):
-            raise ValueError(f"every row must have a {what}, that of row {row} is NaN, inf or none")
+            raise ValueError(f"the {what} of row {row} is missing: it is NaN, inf or none")
         try:
             hash(name)
         except TypeError:

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from linrep._lib import validation as check
-from linrep.estimators._completion import Completion
 from linrep.estimators._tables import (
     SIDES,
     Ids,
@@ -26,6 +25,7 @@ from linrep.estimators._tables import (
     read_ids,
     take_pairs,
 )
+from linrep.estimators.turns import Completion
 from linrep.trace import MOST_ROUNDS
 
 Values = NDArray[np.float64]
@@ -60,7 +60,7 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
     client, item : int or str, default 0 and 1
         Columns of X: place, -1 being the last one, or name. Ids are strings, numbers, dates or
         tuples, and stay what they are. Other columns are not looked at.
-    ridge : float, default 10
+    ridge : float, default 15
         :math:`\rho`, positive, of factors.
     biases : bool, default True
         Whether clients and items have biases.
@@ -70,7 +70,9 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
         Numbers, indexed by id; other ids than those of the ratings may be there, and be missing.
         Columns are centred and scaled; a missing id is taken to be an average one.
     feature_ridge : float, default 100
-        :math:`\varphi`, positive: as many clients as it takes for features to be believed half.
+        :math:`\varphi`, positive: with as many clients, A is about half of what least squares would
+        make it. Features that say nothing can cost a few percent; they cost none where
+        cross-validation may choose a large ridge, such as 1e4.
     sweeps : int, default 100
         Fits of all items and all clients, by turns, at most.
     tol : float, default 1e-4
@@ -135,7 +137,7 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
         *,
         client: Any = 0,
         item: Any = 1,
-        ridge: float = 10.0,
+        ridge: float = 15.0,
         biases: bool = True,
         bias_ridge: float = 5.0,
         client_features: Any = None,

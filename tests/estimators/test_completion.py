@@ -15,13 +15,24 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from linrep.estimators import MatrixCompletion, completion
-from linrep.estimators._completion import Completion
+from linrep.estimators.turns import Completion
 from tests.reference import ratings as naive
 from tests.strategies import seeds
 
 pytestmark = pytest.mark.compiled
+
+
+LEARNT = "ids that are real numbers, each seen once or a few times, say nothing of one another"
+
+
+@parametrize_with_checks(
+    [MatrixCompletion(rank=2)], expected_failed_checks=lambda _: {"check_regressors_train": LEARNT}
+)
+def test_scikit_learns_checks(estimator, check):
+    check(estimator)
 
 
 def test_examples_are_true():
@@ -238,7 +249,7 @@ def test_ids_stay_what_they_are(kind):
     model = MatrixCompletion(**QUICK, client_features=features).fit(named, y)
     assert set(pd.Series(model.clients_).tolist()) == set(ids.tolist())
     found = MatrixCompletion(**QUICK, client_features=of_users).fit(X, y).predict(X)
-    np.testing.assert_allclose(model.predict(named), found, atol=5e-3)
+    np.testing.assert_allclose(model.predict(named), found, atol=1e-7)
 
 
 def test_types_of_columns_do_not_matter_but_texts_are_no_numbers():
@@ -258,7 +269,7 @@ def test_a_missing_id_is_named_by_its_row(missing):
     X, y, _, _ = table()
     X = X.astype({"film": object})
     X.iloc[5, 1] = missing
-    with pytest.raises(ValueError, match="every row must have a item, that of row 5"):
+    with pytest.raises(ValueError, match="the item of row 5 is missing"):
         MatrixCompletion().fit(X, y)
     X.iloc[5, 1] = [1]
     with pytest.raises(TypeError, match="the item of row 5 is a list"):

@@ -24,8 +24,7 @@ from linrep.kernels import ratings as kernels
 Values = NDArray[np.float64]
 _ROUGH = 1e-3  # relative decrease at which biases alone are near enough to begin with
 _SWEEPS = 20  # for them at most
-_EXTRA = 10  # vectors beyond those that are sought as the leading ones
-_POWERS = 4  # products with the residuals' square for them
+_EXTRA = 10  # steps of Lanczos' method beyond three for each vector that is sought
 _SHRUNK = 0.1  # share of a singular value that a start has at least: nothing leaves 0
 _DEAD = 1e-8  # singular values of the product of factors, relative to the largest, that are nothing
 
@@ -133,9 +132,8 @@ class Completion:
         """Ratings beyond the first of their client and item."""
         offsets, items = self.clients.entries[:2]
         same = np.count_nonzero(items[1:] == items[:-1])
-        starts = np.unique(offsets[1:-1])
-        starts = starts[(starts > 0) & (starts < len(items))]
-        return same - np.count_nonzero(items[starts] == items[starts - 1])
+        starts = offsets[1:-1]  # of another client
+        return int(same - np.count_nonzero(items[starts] == items[starts - 1]))
 
     def run(self, sweeps: int, tolerance: float) -> Values:
         """Return the objective after each of at most so many sweeps, until one lowers it little.
@@ -188,19 +186,27 @@ class Completion:
     def _start(self):
         """Begin with about the leading singular vectors of what biases leave.
 
-        By powers of a few vectors (Halko, Martinsson and Tropp, *Finding structure with
-        randomness*, 2011), which are always the same.
+        By Lanczos' method from the items' numbers of ratings, which no order or name of clients and
+        items changes, and in as many steps as find them well.
         """
         self._find_residuals()
         offsets, items, _, _ = self.clients.entries
-        shape = len(self.clients.rows), len(self.items.rows)
-        S = csr_array((self.residuals, items, offsets), shape)
-        width = min(self.rank + _EXTRA, *shape)
-        Q = np.random.default_rng(0).standard_normal((shape[1], width))
-        for _ in range(_POWERS):
-            Q = np.linalg.qr(S.T @ (S @ Q))[0]
-        left, size, mixing = np.linalg.svd(S @ Q, full_matrices=False)
-        root = np.sqrt(np.maximum(size - self.ridge, _SHRUNK * size))[: self.rank]
+        S = csr_array(
+            (self.residuals, items, offsets), (len(self.clients.rows), len(self.items.rows))
+        )
+        Q = np.zeros((S.shape[1], min(3 * self.rank + _EXTRA, *S.shape)))
+        vector = np.diff(self.items.entries[0]).astype(np.float64)
+        for step in range(Q.shape[1]):
+            size = np.linalg.norm(vector)
+            for _ in range(2):
+                vector -= Q[:, :step] @ (Q[:, :step].T @ vector)
+            left_over = np.linalg.norm(vector)
+            if left_over <= _DEAD * size:
+                break
+            Q[:, step] = vector / left_over
+            vector = S.T @ (S @ Q[:, step])
+        left, values, mixing = np.linalg.svd(S @ Q, full_matrices=False)
+        root = np.sqrt(np.maximum(values - self.ridge, _SHRUNK * values))[: self.rank]
         self.clients.take(left[:, : self.rank] * root)
         self.items.take((Q @ mixing.T)[:, : self.rank] * root)
         self._find_residuals()
@@ -208,7 +214,8 @@ class Completion:
     def _balance(self):
         """Take, of all factors with the same product, those with the least penalty."""
         R, T = (
-            np.linalg.qr(side.penalized()[:, :-1], mode="r") for side in (self.clients, self.items)
+            np.asarray(np.linalg.qr(side.penalized()[:, :-1], mode="r"))
+            for side in (self.clients, self.items)
         )
         left, size, right = np.linalg.svd(R @ T.T, full_matrices=False)
         kept = size > _DEAD * max(size[0], np.finfo(np.float64).tiny)
