@@ -86,7 +86,7 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
     repeated_ : int
         Rows beyond the first of their client and item. Each counts as a rating: a pair's weight is
         the sum of theirs.
-    objective_ : ndarray, shape (n_iter_ + 1,)
+    objective_ : ndarray, shape (sweeps + 1,)
         Half the objective, before the first sweep and after each; it never rises.
     n_iter_ : int
         Sweeps.

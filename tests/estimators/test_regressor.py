@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import DataConversionWarning
@@ -184,6 +185,22 @@ def test_masked_entries_are_refused():
     X, y = table(ids=IDS["integers"])
     with pytest.raises(ValueError, match="mask"):
         FederatedRegressor(client=1).fit(np.ma.masked_less(X.to_numpy(), 0.0), y)
+
+
+@pytest.mark.parametrize("client", [None, 0])
+def test_sparse_covariates_are_refused_with_a_hint(client):
+    X, y = table()
+    with pytest.raises(TypeError, match="toarray"):
+        FederatedRegressor(client=client).fit(csr_array(X[COLUMNS]), y)
+
+
+def test_clients_in_the_index_are_no_column():
+    X, y = table()
+    X, y = (each.set_axis(pd.MultiIndex.from_frame(X[["client"]])) for each in (X, y))
+    with pytest.raises(ValueError, match="'client'"):
+        FederatedRegressor(client="client").fit(X[COLUMNS], y)
+    again = X[COLUMNS].reset_index("client")
+    assert FederatedRegressor(client="client").fit(again, y.to_numpy()).score(again, y) > 0.999
 
 
 @pytest.mark.parametrize(("of_X", "of_y", "named"), [(1e160, 1.0, "X"), (1.0, 1e-200, "y")])
