@@ -51,6 +51,7 @@ _DECIDING = tuple(
         "smtlib",
         "solvers",
         "stated",
+        "texts",
         "verdict",
         "verify",
     )
