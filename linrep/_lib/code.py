@@ -23,13 +23,14 @@ _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 version = cache(metadata.version)  # which reads and parses a file
 
 
-def state(*left_out: str) -> str:
+def state(*left_out: str, mode: str | None = None) -> str:
     """Return a digest of what numbers depend on: sources of linrep, libraries and instructions.
 
     Beside the rooms that make no numbers, folders and modules are left out that the numbers in
-    question do not depend on, such as ``deep`` or ``claims``.
+    question do not depend on, such as ``deep`` or ``claims``. The mode is that of the process, or
+    another one.
     """
-    mode = portable.mode()
+    mode = mode or portable.mode()
     instructions = mode if mode == "portable" else get_host_cpu_name()
     parts = [*map(version, _LIBRARIES), instructions, _sources(frozenset({*PRESENTING, *left_out}))]
     return hashlib.sha256(repr(parts).encode()).hexdigest()
