@@ -33,6 +33,7 @@ from linrep.claims.grids import title
 from linrep.claims.order import in_order
 from linrep.claims.proofs import proofs
 from linrep.claims.sections import unescaped
+from linrep.claims.stated import Stated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,7 +75,7 @@ def recorded(path: Path | None = None) -> dict[str, Result]:
 def place(id: str) -> Path | None:
     """Return the ledger of the paper that a claim is of, None where there is no such paper."""
     paper = papers().get(paper_of(id))
-    return paper and paper.ledger
+    return None if paper is None else paper.ledger
 
 
 @lru_cache(maxsize=16)
@@ -208,9 +209,9 @@ def _record(results, known, path):
     _read.cache_clear()
 
 
-def pages(known: Mapping[str, Claim], entries: Mapping[str, Result]) -> dict[str, str]:
+def pages(known: Mapping[str, Claim | Stated], entries: Mapping[str, Result]) -> dict[str, str]:
     """Return the ledger as pages by file name: counts, and a page per paper."""
-    own: dict[str, dict[str, Claim]] = {}
+    own: dict[str, dict[str, Claim | Stated]] = {}
     for item in in_order(known.values()):
         if item.id in entries:
             own.setdefault(item.paper, {})[item.id] = item

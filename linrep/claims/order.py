@@ -17,7 +17,7 @@ from linrep._lib.papers import papers
 from linrep.claims.claim import Claim
 from linrep.claims.stated import Stated
 
-Item = TypeVar("Item", Claim, Stated)
+Item = TypeVar("Item", bound=Claim | Stated)
 
 
 def in_order(claims: Iterable[Item]) -> list[Item]:

@@ -91,7 +91,8 @@ def stated(papers: Iterable[str] = ()) -> dict[str, Stated]:
     papers : iterable of str
         Names of papers, by default all; what is none has none.
     """
-    asked, found = set(papers), {}
+    asked = set(papers)
+    found: dict[str, Stated] = {}
     for name, paper in known_papers().items():
         if not asked or name in asked:
             path = paper.folder / FILE

@@ -46,7 +46,7 @@ class Markdown(SphinxDirective):
         self.state.nested_parse(text, self.content_offset, node, match_titles=True)
         return node.children
 
-    def lines(self, *arguments: str) -> list[str]:
+    def lines(self, *arguments: Any) -> Any:
         """Return the lines."""
         raise NotImplementedError
 
@@ -266,7 +266,7 @@ def _verdict(finding):
 
 def _corrections(finding):
     """Return the badges of the corrected statements, each verdict linked to its first."""
-    found = {}
+    found: dict[str, str] = {}
     for item in (item for known in _known(finding) for item in corrected_by(known)):
         found.setdefault(ledger.recorded()[item.id].verdict, item.id)
     return [ledger.badge(verdict, ledger.anchor(name)) for verdict, name in found.items()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def claim_tests(
     if budget not in BUDGETS:
         raise ValueError(f"budget must be one of {', '.join(BUDGETS)}, got {budget!r}")
     if isinstance(source, str) and source in papers():
-        known = claims([source])
+        known: Mapping[str, Claim] = claims([source])
         own = papers()[source].ledger
         ledger = own if ledger is None and own.is_file() else ledger
     elif isinstance(source, str | Path):
