@@ -14,7 +14,7 @@ from pathlib import Path
 
 from linrep import simulation
 from linrep._lib import scripts
-from linrep.claims import certificates, claims, contents, stated
+from linrep.claims import contents, texts
 from linrep.cli import axes
 from linrep.figures import experiment
 from linrep.problems import completion, regression, samples
@@ -63,13 +63,7 @@ def files():
 
 def statements():
     """Return the lists of the papers' statements."""
-    steps = certificates.questions()
-    return {
-        PACKAGE / "papers" / paper / stated.FILE: stated.listing(
-            stated.texts_of(item, steps.get(name)) for name, item in claims([paper]).items()
-        )
-        for paper in PAPERS
-    }
+    return texts.listings(PAPERS)
 
 
 def readme():

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import linrep
+from linrep._lib.papers import own
 from linrep.claims import claims, ledger
 from linrep.report import gather, render
 
@@ -27,11 +28,10 @@ def write(folder):
     """Write the report into a folder, as `linrep report` does where nothing was run."""
     root = Path(linrep.__file__).parents[1]
     report = gather(
-        claims().values(),
-        ledger=ledger.recorded(),
+        claims(own()).values(),
+        ledger=ledger.recorded(ledger.PATH),
         store=Path(folder) / "_runs",  # there are none
         figures=root / "figures",
-        book=ledger.PATH,
         progress=False,
     )
     (Path(folder) / NAME).write_text(render(report), encoding="utf-8")

@@ -19,7 +19,6 @@ from linrep.claims.certificates import say_checked
 from linrep.claims.claim import Claim, corrections, paper_of, registered, unknown
 from linrep.claims.evidence import Result
 from linrep.claims.findings import Finding, findings
-from linrep.claims.ledger import PATH
 from linrep.claims.proofs import proofs
 from linrep.claims.sections import Section, unescaped
 from linrep.claims.stated import Stated, corrected_by, stated, texts_of
@@ -47,8 +46,8 @@ class Entry:
         The derivation that the verdict rests on.
     corrected : tuple of Stated
         The corrected versions.
-    book : path
-        The ledger.
+    book : path or None
+        The ledger, None for that of its paper.
     file : str or None
         Where the claim comes from, if not from linrep itself.
     """
@@ -58,7 +57,7 @@ class Entry:
     finding: Finding | None = None
     proof: Section | None = None
     corrected: tuple[Stated, ...] = ()
-    book: Path = PATH
+    book: Path | None = None
     file: str | None = None
 
     @property
@@ -232,7 +231,7 @@ def statement(id: str) -> Entry:
 def entry(
     claim: Claim | Stated,
     recorded: Mapping[str, Result],
-    book: Path = PATH,
+    book: Path | None = None,
     file: str | None = None,
 ) -> Entry:
     """Return a statement with its entry in a ledger.
@@ -242,8 +241,8 @@ def entry(
     claim : Claim or Stated
     recorded : mapping
         The ledger's entries by claim.
-    book : path
-        The ledger.
+    book : path, optional
+        The ledger, by default that of its paper.
     file : str, optional
         Where the claim comes from, if not from linrep itself.
     """

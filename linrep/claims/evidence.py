@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
@@ -449,12 +450,13 @@ _ORDER = (
 
 
 def _plain(value):
-    """Return what JSON can hold: numbers that are not finite as text."""
+    """Return what JSON can hold: fractions, and numbers that are not finite, as text."""
     if isinstance(value, dict):
         return {name: _plain(entry) for name, entry in value.items()}
     if isinstance(value, list):
         return [_plain(entry) for entry in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+    as_text = isinstance(value, Fraction) or (isinstance(value, float) and not math.isfinite(value))
+    return str(value) if as_text else value
 
 
 def _finite(value):

@@ -53,7 +53,6 @@ def report(ids, budget, seed, store, book_path, figures, out):
     with bad_input(OSError):
         check_output("--out", out)
     chosen, file = choose(ids)
-    from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
     entries = read_ledger(file, book_path)
@@ -73,7 +72,7 @@ def report(ids, budget, seed, store, book_path, figures, out):
             file=file,
             # A folder of this machine says nothing to who reads the page elsewhere.
             options=() if store == STORE or store.is_absolute() else ("--store", str(store)),
-            book=book_path or (None if file else PATH),
+            book=book_path,
         )
         page = render(gathered).encode()
         write_file(out, page)

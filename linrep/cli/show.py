@@ -81,7 +81,6 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
         _notes(chosen)
         return
     entries = read_ledger(file, book_path)
-    from linrep.claims import ledger
     from linrep.claims.current import current
     from linrep.claims.entry import entry
 
@@ -92,7 +91,7 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
         with bad_input(OSError, ValueError):
             state = current(item, entries.get(item.id), store=store, budget=budget, seed=seed)
         book = {} if state.result is None else {item.id: state.result}
-        _claim(entry(item, book, book_path or ledger.PATH, file), state, store, verbose)
+        _claim(entry(item, book, book_path, file), state, store, verbose)
         if item.id in figures:
             echo()
             _figure(item.id)

@@ -133,7 +133,7 @@ def verify(
             known_names.check_papers(papers)
     if record if portable is None else portable:
         start_portable()
-    chosen, file = choose(ids, texts=list_only)
+    chosen, file = choose(ids, texts=list_only, papers=papers)
     if record:
         _check_record(file, book_path, level)
     entries = read_ledger(file, book_path, record)
@@ -147,8 +147,8 @@ def verify(
     if list_only:
         print_list(chosen, known)
         return
-    from linrep.claims import claims, load_file
     from linrep.claims import ledger as book
+    from linrep.claims import load_file, texts
 
     _check_outputs(path, figures)
     results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level)
@@ -160,10 +160,12 @@ def verify(
         if figures is not None:
             _draw(chosen, results, figures, caption)
         if record:
-            known = load_file(file) if file else claims()
-            for name in entries.keys() - known.keys():
+            known = load_file(file).keys() if file else _ids_beside(chosen)
+            for name in entries.keys() - known:
                 echo(f"{name}: no claim any more, it leaves the ledger", err=True)
-            book.record(results, known, book_path or book.PATH)
+            book.record(results, known, book_path)
+            if file is None:
+                texts.record({item.paper for item in chosen})
     if record:
         if name_accepting(results):
             raise click.exceptions.Exit(1)
