@@ -103,6 +103,7 @@ class Measurement:
             quantity=decided.quantity or self.quantity,
             unit=self.unit,
             counterexample=None if instance is None else {**self.setting, **instance},
+            worst=None if decided.worst is None else {**self.setting, **decided.worst},
             measured_is=self.measured_is,
             predicted_is=self.predicted_is,
             kinds=tuple(filter(None, [self.kind])),
@@ -265,6 +266,9 @@ class Search(Measurement):
         That violation.
     ratios : array_like
         Values of left/right that were met; only as many are kept as a picture shows.
+    worst : mapping
+        The instance of the largest left/right that was met, with both sides as ``left`` and
+        ``right``.
     """
 
     excess: float = math.nan
@@ -275,6 +279,7 @@ class Search(Measurement):
     right: float = math.nan
     instance: Instance = field(default_factory=dict)
     ratios: Any = ()
+    worst: Instance = field(default_factory=dict)
     quantity: str = field(default="relative excess of the left side", kw_only=True)
     kind: ClassVar[str] = "deterministic inequality"
 
@@ -283,8 +288,10 @@ class Search(Measurement):
 
     def _decision(self, level):
         if self.excess > self.guard:
-            return decisions.violation(self.left, self.right, self.evaluations, self.instance)
-        return decisions.not_violated(self.excess, self.tightest, self.evaluations)
+            return decisions.violation(
+                self.left, self.right, self.evaluations, self.instance, self.worst
+            )
+        return decisions.not_violated(self.excess, self.tightest, self.evaluations, self.worst)
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return left over right in order of size."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
@@ -156,7 +155,7 @@ def _line(label, *parts):
 
 def _claim(item, state, store, verbose):
     """Print a statement with all that is known of it."""
-    from linrep.claims.evidence import instance
+    from linrep.claims.evidence import instances
     from linrep.claims.ledger import readings
 
     result, source = item.recorded, ""
@@ -170,8 +169,9 @@ def _claim(item, state, store, verbose):
     _explanation(item.finding, item.proof, verbose)
     _line("checked by", item.checked_by)
     _line("sensitive", item.sensitivity)
-    if result and result.counterexample:
-        _line("instance", json.dumps(instance(result), ensure_ascii=False))
+    for label, lines in instances(result).items() if result else ():
+        for place, line in enumerate(lines):
+            _line("" if place else label, line)
     _corrections(item)
     words = ["linrep", "verify", *filter(None, [item.file]), item.stated.id]
     if result:
