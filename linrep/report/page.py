@@ -24,10 +24,10 @@ PAPERS = {
                "Representations for Personalized Federated Learning, ICML 2021"),
     "flute": ("FLUTE", "Liu, Shen and Yang, Federated Representation Learning in the "
               "Under-Parameterized Regime, ICML 2024"),
-    "perfedsi": ("PerFedSI", "A Framework for Personalized Federated Learning with Side "
-                 "Information"),
+    "perfedsi": ("PerFedSI", "Collins, Diao, Roosta, Ding and Zhang, A Framework for Personalized "
+                 "Federated Learning with Side Information, NeurIPS 2022"),
     "pflmf": ("pFL^MF", "Dadras, Stich and Yurtsever, Personalized Federated Learning via "
-              "Low-Rank Matrix Optimization, TMLR"),
+              "Low-Rank Matrix Optimization, TMLR 2025"),
 }  # fmt: skip
 #: What each verdict means.
 MEANINGS = {
