@@ -75,11 +75,14 @@ def instance(values: Mapping[str, Any]) -> list[str]:
     for name, value in values.items():
         if isinstance(value, list):
             lines += _array(name, value)
-        elif beside:
-            lines[-1] += f", {name} = {brief(value)}"
+            beside = False
+            continue
+        text = f"{name} = {value if isinstance(value, str) else brief(value)}"
+        if beside:
+            lines[-1] += f", {text}"
         else:
-            lines.append(f"{name} = {brief(value)}")
-        beside = not isinstance(value, list)
+            lines.append(text)
+        beside = True
     return lines
 
 

@@ -127,7 +127,7 @@ def test_a_failure_leaves_the_page_that_was_there(own, figures, monkeypatch):
 
 
 def test_claims_are_written_for_programs_with_their_addresses(own):
-    call("verify", "own_claims.py", "mine.wrong", "--workers", "1")
+    call("verify", "own_claims.py", "mine.wrong", "--workers", "1", code=1)
     call("report", "own_claims.py", "--out", "mine.html", "--json", "mine.json")
     page = (own / "mine.html").read_text(encoding="utf-8")
     found = json.loads((own / "mine.json").read_text(encoding="utf-8"))["statements"]
