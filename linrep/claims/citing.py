@@ -5,7 +5,6 @@ Of each paper ``paper.bib``, beside its statements, has one entry.
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -85,4 +84,5 @@ def noted(entry: str, note: str) -> str:
     }
     """
     text = "".join(_SPECIAL.get(sign, sign) for sign in note)
-    return re.sub(r",?\s*\n\}\s*$", lambda end: f",\n  note = {{{text}}},\n}}\n", entry)
+    start = entry.rstrip().removesuffix("}").rstrip().removesuffix(",")
+    return f"{start},\n  note = {{{text}}},\n}}\n"

@@ -229,6 +229,13 @@ class Evidence:
         The paper's words that can be read so.
     printed_at : str
         Of a reading: where else the paper has this form, "" where it reads the sentence itself.
+
+    Examples
+    --------
+    >>> from linrep.claims import Mean, decide
+    >>> found = decide(Mean([0.9, 1.1, 1.0, 1.05], at_most=2.0), level=0.01)
+    >>> found.verdict, round(found.measured, 4), found.n_trials
+    ('holds', 1.0125, 4)
     """
 
     verdict: str

@@ -29,6 +29,14 @@ class Reader:
     ----------
     count : int
         How many were read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Reader
+    >>> counting = Reader()
+    >>> counting.frame(3, 2).shape, counting.between(0.0, 1.0), counting.count
+    ((3, 2), 0.0, 7)
     """
 
     def __init__(self, numbers: Array | None = None):

@@ -68,6 +68,13 @@ class Measurement:
         says, which is of the statement's constants alone and never grounds a failure.
     printed_at : str
         Of a reading: where else the paper has this form, "" where it reads the sentence itself.
+
+    Examples
+    --------
+    >>> from linrep.claims import Cases, decide
+    >>> found = decide(Cases([(1.0, 2.0, {"n": 3})], name="first part", setting={"d": 5}))
+    >>> found.name, found.verdict, found.strength
+    ('first part', 'holds', 'searched')
     """
 
     _: KW_ONLY
@@ -159,6 +166,14 @@ class Cases(Measurement):
         How many there were, and how many with a larger left side; counted if not given.
     shown : sequence of str
         Names of what the verdict's sentence says of the worst instance, such as ``("p", "T")``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from linrep.claims import Cases, decide
+    >>> found = decide(Cases([(Fraction(1, n), Fraction(1, 2), {"n": n}) for n in (1, 2, 3)]))
+    >>> found.verdict, found.strength, found.counterexample["n"]
+    ('fails', 'proved', 1)
     """
 
     cases: Sequence[Case] = ()
@@ -224,6 +239,13 @@ class Identity(Measurement):
         Infinite where shapes do not fit.
     tolerance : float
         Largest deviation that counts as rounding.
+
+    Examples
+    --------
+    >>> from linrep.claims import Identity, decide
+    >>> deviations = [(abs((0.1 * n) / n - 0.1) / 0.1, {"n": n}) for n in (1, 2, 3)]
+    >>> decide(Identity(deviations, tolerance=1e-12)).verdict
+    'holds'
     """
 
     deviations: Sequence[tuple[float, Instance]] = ()
@@ -269,6 +291,16 @@ class Search(Measurement):
     worst : mapping
         The instance of the largest left/right that was met, with both sides as ``left`` and
         ``right``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Budget, decide, search
+    >>> def sides(shape, x):
+    ...     return float(np.abs(x).sum()), float(np.linalg.norm(x))
+    >>> found = search(sides, [{"d": 2}], lambda shape: 2, Budget("quick"), np.random.default_rng(0))
+    >>> type(found).__name__, decide(found).verdict
+    ('Search', 'fails')
     """
 
     excess: float = math.nan
@@ -312,6 +344,12 @@ class Condition(Measurement):
         The number it is about, and what the statement says of it.
     n_trials : int
         Evaluations behind it.
+
+    Examples
+    --------
+    >>> from linrep.claims import Condition, decide
+    >>> decide(Condition(3.2 <= 4.0, measured=3.2, claimed=4.0)).sentence
+    'true, 3.2, claimed 4'
     """
 
     good: bool = True
@@ -341,6 +379,13 @@ class Vacuous(Measurement):
         The number that shows it, and the largest value at which it would say something.
     why : str
         A few words.
+
+    Examples
+    --------
+    >>> from linrep.claims import Vacuous, decide
+    >>> found = decide(Vacuous(measured=2.5, claimed=1.0, why="the probability is above 1"))
+    >>> found.verdict
+    'vacuous'
     """
 
     measured: float = math.nan
@@ -359,6 +404,13 @@ class Missing(Measurement):
     ----------
     why, needed : str
         A few words: what happened, and what would decide.
+
+    Examples
+    --------
+    >>> from linrep.claims import Missing, decide
+    >>> found = decide(Missing(why="no run converged", needed="longer runs"))
+    >>> found.verdict, found.needed
+    ('undecided', 'longer runs')
     """
 
     why: str = ""
@@ -379,6 +431,13 @@ class Together(Measurement):
     left_out : float
         Weight of planned measurements about which the statement says nothing, because one of its
         hypotheses was not met: their share of the level is not given to others.
+
+    Examples
+    --------
+    >>> from linrep.claims import Condition, Together, judge
+    >>> found = judge([Together([Condition(True), Condition(False, name="odd n")], name="all n")])
+    >>> found.verdict, len(found.parts)
+    ('fails', 1)
     """
 
     parts: Sequence[Measurement] = ()
@@ -412,6 +471,14 @@ class Readings(Measurement):
         Of readings that are another form than the sentence's own: where the paper prints it. If
         only these hold, the sentence is a misprint. A form that is printed nowhere is no reading
         but a corrected statement.
+
+    Examples
+    --------
+    >>> from linrep.claims import Condition, Readings, judge
+    >>> readings = [Condition(False, name="in n"), Condition(True, name="in n and d")]
+    >>> found = judge([Readings(readings, phrase="grows with the problem")])
+    >>> found.verdict, found.sentence
+    ('holds', 'in n and d: true (the other reading fails)')
     """
 
     parts: Sequence[Measurement] = ()
@@ -463,6 +530,14 @@ class Curve:
     points : DataFrame
         As :func:`linrep.figures.plotting.evidence` takes them: columns panel, x, y, xlabel, ylabel,
         and perhaps series, low, high and predicted. Axes are logarithmic.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from linrep.claims import Curve
+    >>> points = {"panel": "", "x": [1.0, 2.0], "y": [0.5, 0.25], "xlabel": "round", "ylabel": "error"}
+    >>> Curve(pd.DataFrame(points)).points["y"].tolist()
+    [0.5, 0.25]
     """
 
     points: pd.DataFrame

@@ -180,7 +180,7 @@ def _claim(item, state, store, verbose):
         words += ["--store", str(store)]
     _line("check it", shlex.join(words))
     if result:
-        _parts(result.parts)
+        _parts(result.parts, verbose)
         _facts(result.facts, verbose, source)
 
 
@@ -255,9 +255,9 @@ def _corrections(item):
         _line("", formulas.text(other.latex))
 
 
-def _parts(parts):
-    """Print the measurements that a verdict is made of, as a table."""
-    from linrep.claims.evidence import shown
+def _parts(parts, verbose):
+    """Print the measurements that a verdict is made of, as a table; if asked for with instances."""
+    from linrep.claims.evidence import instances, shown
 
     if not parts:
         return
@@ -270,6 +270,11 @@ def _parts(parts):
         strength = part.strength or "-"
         rows.append((name, verdict(part.verdict), strength, *numbers, str(part.n_trials)))
     table(head, rows, left_columns=3)
+    for part in parts if verbose else ():
+        for label, lines in instances(part).items():
+            echo("\n", Painted(part.name or "-", "title"), f", {label}:")
+            for line in lines:
+                echo(wrap(f"  {line}", "  "))
 
 
 def _facts(facts, verbose, source):
