@@ -78,7 +78,9 @@ class Hypothesis:
     --------
     >>> import linrep as lr
     >>> from linrep.claims import Hypothesis
-    >>> many = Hypothesis("Assumption 1", "n >= d", lambda problem, participants: problem.n >= problem.d)
+    >>> def test(problem, participants):
+    ...     return problem.n >= problem.d
+    >>> many = Hypothesis("Assumption 1", "n >= d", test)
     >>> many(lr.SharedRepresentation.random(n=4, d=6, k=2, rng=0))
     False
     """

@@ -189,7 +189,7 @@ def _parts(item):
         item = {each.name: getattr(item, each.name) for each in fields(item)}
     elif not isinstance(item, Mapping):
         return {"x": _plain(item)}
-    found = {}
+    found: dict[str, Any] = {}
     for name, part in item.items():
         if hasattr(part, "_asdict") or is_dataclass(part) or isinstance(part, Mapping):
             found |= {f"{name}.{inner}": value for inner, value in _parts(part).items()}

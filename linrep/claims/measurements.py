@@ -298,7 +298,8 @@ class Search(Measurement):
     >>> from linrep.claims import Budget, decide, search
     >>> def sides(shape, x):
     ...     return float(np.abs(x).sum()), float(np.linalg.norm(x))
-    >>> found = search(sides, [{"d": 2}], lambda shape: 2, Budget("quick"), np.random.default_rng(0))
+    >>> rng = np.random.default_rng(0)
+    >>> found = search(sides, [{"d": 2}], lambda shape: 2, Budget("quick"), rng)
     >>> type(found).__name__, decide(found).verdict
     ('Search', 'fails')
     """
@@ -535,8 +536,8 @@ class Curve:
     --------
     >>> import pandas as pd
     >>> from linrep.claims import Curve
-    >>> points = {"panel": "", "x": [1.0, 2.0], "y": [0.5, 0.25], "xlabel": "round", "ylabel": "error"}
-    >>> Curve(pd.DataFrame(points)).points["y"].tolist()
+    >>> points = pd.DataFrame({"panel": "", "x": [1.0, 2.0], "y": [0.5, 0.25]})
+    >>> Curve(points.assign(xlabel="round", ylabel="error")).points["y"].tolist()
     [0.5, 0.25]
     """
 

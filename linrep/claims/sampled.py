@@ -150,8 +150,10 @@ class Paired(Measurement):
     >>> import numpy as np
     >>> from linrep.claims import Paired, decide
     >>> larger = 1.0 + np.random.default_rng(0).random(40)
-    >>> decide(Paired(0.9 * larger, larger)).verdict, decide(Paired(larger, larger, same=True)).verdict
-    ('holds', 'holds')
+    >>> decide(Paired(0.9 * larger, larger)).verdict
+    'holds'
+    >>> decide(Paired(larger, larger, same=True)).verdict
+    'holds'
     """
 
     smaller: Any = ()

@@ -42,17 +42,20 @@ def dataset(run: Any, columns: Iterable[str] | None = None) -> xr.Dataset:
     places = rows["cell"].cat.codes, rows["replicate"], rows["row"]
     sizes = (len(run.cells), run.replicates, count)
     cells = pd.DataFrame(
-        {name: _values([cell.get(name) for cell in run.cells]) for name in run.parameters}
+        {name: _values([cell.get(name) for cell in run.cells]) for name in run.parameters},
+        index=range(len(run.cells)),
     )
     axes = {name: pd.Index(column.unique(), name=name) for name, column in cells.items()}
     shape = [len(axis) for axis in axes.values()]
+    order = np.arange(len(cells))
     coordinates: dict[str, object] = {"replicate": np.arange(run.replicates)}
     if np.prod(shape) == len(cells) and not cells.isna().any(axis=None):
         codes = [axis.get_indexer(cells[name]) for name, axis in axes.items()]
-        order = np.argsort(np.ravel_multi_index(codes, shape)) if codes else [0]
+        if codes:
+            order = np.argsort(np.ravel_multi_index(codes, shape))
         coordinates |= axes
     else:
-        shape, order, axes = [len(cells)], slice(None), {"cell": pd.Index(run.names)}
+        shape, axes = [len(cells)], {"cell": pd.Index(run.names)}
         coordinates |= {name: ("cell", column) for name, column in cells.items()}
     dimensions = [*axes, "replicate", "row"]
     arrays = {

@@ -1,4 +1,4 @@
-"""The examples of everything that `linrep.claims` offers, which is what its page in `help` shows."""
+"""The examples of what `linrep.claims` offers print what they say."""
 
 import doctest
 import inspect
@@ -23,8 +23,7 @@ def test_all_classes_are_looked_at():
 @pytest.mark.parametrize("name", [*CLASSES, *OTHERS])
 def test_examples_print_what_they_say(name):
     item = {**CLASSES, **OTHERS}[name]
-    (found,) = doctest.DocTestFinder(recurse=False).find(
-        item, name, globs=vars(inspect.getmodule(item)).copy()
-    )
+    names = vars(inspect.getmodule(item)).copy()
+    (found,) = doctest.DocTestFinder(recurse=False).find(item, name, globs=names)
     assert found.examples, f"{name} has no example"
     assert doctest.DocTestRunner().run(found).failed == 0

@@ -84,3 +84,8 @@ def test_a_column_that_is_not_there_is_named(tmp_path):
     for name in ("valeu", "replicate"):
         with complaint(ValueError, "no column", name):
             run.to_xarray([name])
+
+
+def test_a_cell_without_parameters_is_a_full_grid(tmp_path):
+    data = stored(lambda cell, rng: {"value": 1.0}, [{}], tmp_path).to_xarray()
+    assert data["value"].dims == ("replicate",)
