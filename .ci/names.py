@@ -2,11 +2,12 @@
 
 These are what `linrep` and `linrep.algorithms` offer of algorithms, and what the command line knows
 without loading anything: axes of algorithms, words that these may be, sizes of figures; the texts
-of the papers' statements; and the README's table of verdicts.
+of the papers' statements; the README's table of verdicts; and the project's addresses.
 """
 
 import json
 import re
+import tomllib
 from importlib import import_module
 from inspect import getdoc
 from itertools import chain
@@ -57,6 +58,7 @@ def files():
             {name: shown(name) for name in simulation.ALGORITHMS}
         ),
         README: readme(),
+        **addressed(),
         **statements(),
     }
 
@@ -71,6 +73,27 @@ def readme():
     text, lines = README.read_text("utf-8"), contents.table(PAPERS)
     old = re.search(r"^\| paper \| statements .*?\n(?=\n)", text, re.DOTALL | re.MULTILINE)
     return text.replace(old[0], "".join(f"{line}\n" for line in lines))
+
+
+def addressed():
+    """Return the texts that name the project's addresses, which pyproject.toml has."""
+    root = README.parent
+    urls = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+    lines = {
+        "CITATION.cff": {"url": "Homepage", "repository-code": "Repository"},
+        "recipe/recipe.yaml": {
+            "  homepage": "Homepage",
+            "  documentation": "Documentation",
+            "  repository": "Repository",
+        },
+    }
+    made = {}
+    for name, keys in lines.items():
+        text = (root / name).read_text("utf-8")
+        for key, url in keys.items():
+            text = re.sub(rf"^{key}: .*$", f'{key}: "{urls[url]}"', text, flags=re.MULTILINE)
+        made[root / name] = text
+    return made
 
 
 def algorithms(offered):

@@ -39,6 +39,12 @@ class Budget:
     ------
     ValueError
         If there is no such budget.
+
+    Examples
+    --------
+    >>> from linrep.claims import Budget
+    >>> Budget("standard")(100, 10_000)
+    10000
     """
 
     name: str = "quick"
@@ -69,6 +75,16 @@ class Hypothesis:
     change : {"", "narrower", "corrected"}
         What was done to it: narrower where a check covers part of what the paper allows,
         corrected where nothing, or nothing of interest, is as the paper has it.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> from linrep.claims import Hypothesis
+    >>> def test(problem, participants):
+    ...     return problem.n >= problem.d
+    >>> many = Hypothesis("Assumption 1", "n >= d", test)
+    >>> many(lr.SharedRepresentation.random(n=4, d=6, k=2, rng=0))
+    False
     """
 
     name: str
@@ -121,6 +137,13 @@ class Claim:
     stronger : mapping of str to {-1, 0, 1}
         Of constants, exponents and constants of hypotheses: whether a smaller or a larger value
         says more; 0 where any other value does, as in an identity.
+
+    Examples
+    --------
+    >>> from linrep.claims import claims
+    >>> claim = claims()["fedrep.lemma1"]
+    >>> claim.verify("quick", rng=0).verdict
+    'holds'
     """
 
     id: str

@@ -19,6 +19,8 @@ from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence, sai
 from linrep.claims.quantities import VALUE
 from linrep.stats import proportion_interval
 
+_FURTHER = 1.001  # times the ratio at the smallest violation, from which the worst is told, too
+
 
 class Moments(NamedTuple):
     """Number, mean and standard deviation of independent samples."""
@@ -428,30 +430,49 @@ def ratio(left, right):
     return float(left / right) if left > 0.0 and 0.0 < right < np.inf else np.nan
 
 
-def violation(left: float, right: float, evaluations: int, instance: Mapping[str, Any]) -> Evidence:
-    """Return that a search met a left side above the right one."""
+def violation(
+    left: float,
+    right: float,
+    evaluations: int,
+    instance: Mapping[str, Any],
+    worst: Mapping[str, Any],
+) -> Evidence:
+    """Return that a search met a left side above the right one: the smallest, and the worst."""
     behind = f": {times(left, right)}" if right > 0.0 else ""
+    most = ""
+    if worst and ratio(worst["left"], worst["right"]) > _FURTHER * ratio(left, right):
+        most = f"; at the worst instance {times(worst['left'], worst['right'])}"
     return Evidence(
         FAILS,
-        f"left side {left:.6g}, right side {right:.6g}{behind}",
+        f"left side {left:.6g}, right side {right:.6g}{behind}{most}",
         measured=left,
         predicted=right,
         tightness=ratio(left, right),
         quantity="left side",
         n_trials=evaluations,
         counterexample={**instance, "left": left, "right": right},
+        worst=worst if most else None,
     )
 
 
-def not_violated(excess: float, tightest: float, evaluations: int) -> Evidence:
-    """Return that a search met none, with the largest relative excess and left/right."""
+def not_violated(
+    excess: float, tightest: float, evaluations: int, worst: Mapping[str, Any]
+) -> Evidence:
+    """Return that a search met none, with the largest left/right, or the largest relative excess.
+
+    The former where both sides are positive at the largest excess, but for sides that vanish.
+    """
+    of_ratio = (tightest - 1.0) / (tightest + 1.0) if 0.0 < tightest < math.inf else math.nan
+    by_ratio = math.isclose(excess, of_ratio, abs_tol=1e-9) or (excess == 0.0 and tightest > 0.0)
     return Evidence(
         HOLDS,
         f"no violation in {evaluations} instances searched, left/right up to {tightest:.4g}",
-        measured=excess,
-        predicted=0.0,
+        measured=tightest if by_ratio else excess,
+        predicted=1.0 if by_ratio else 0.0,
         tightness=tightest,
+        quantity="left over right" if by_ratio else "",
         n_trials=evaluations,
+        worst=worst or None,
     )
 
 

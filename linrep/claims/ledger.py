@@ -231,6 +231,9 @@ def pages(known: Mapping[str, Claim | Stated], entries: Mapping[str, Result]) ->
         "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
         "derivations. *Checked by* says whether there is one, and which solvers prove so many "
         "inequalities of the proof.",
+        "",
+        "Each entry has an address that stays, `ledger/PAPER.html#ID`; "
+        '<a href="ledger.json">ledger.json</a> has them all for programs.',
     ]
     for key, columns in (("verdict", VERDICTS), ("strength", STRENGTHS)):
         heads = [*(map(badge, columns) if key == "verdict" else columns), "corrected forms"]
@@ -302,6 +305,8 @@ def _section(name, item, entry):
     strength = f"{entry.strength}, " if entry.strength else ""
     lines = [
         "",
+        f'<div id="{name}"></div>',  # the address that stays, ledger/PAPER.html#ID
+        "",
         f"({anchor(name)})=",
         "",
         f"## `{name}`",
@@ -339,6 +344,9 @@ def _section(name, item, entry):
         lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry.facts)]
     if entry.counterexample:
         lines += ["", f"Counterexample: `{json.dumps(instance(entry), ensure_ascii=False)}`"]
+    if entry.worst:
+        kind = "Worst" if entry.counterexample else "Tightest"
+        lines += ["", f"{kind} instance: `{json.dumps(entry.worst, ensure_ascii=False)}`"]
     return lines
 
 

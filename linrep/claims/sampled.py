@@ -31,6 +31,13 @@ class Frequency(Measurement):
     violations, trials : int
     at_most : float
         Probability that the statement allows it.
+
+    Examples
+    --------
+    >>> from linrep.claims import Frequency, decide
+    >>> found = decide(Frequency(violations=0, trials=100, at_most=0.01), level=0.001)
+    >>> found.verdict, found.needed
+    ('undecided', '687 runs without a violation')
     """
 
     violations: int = 0
@@ -69,6 +76,14 @@ class Mean(Measurement):
     moments : Moments
         Of the samples, of which only as many are kept as a picture shows; computed from them if not
         given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Mean, decide
+    >>> squares = np.random.default_rng(0).chisquare(5, 4000)
+    >>> decide(Mean(squares, equals=5.0)).verdict, decide(Mean(squares, at_most=4.0)).verdict
+    ('holds', 'fails')
     """
 
     samples: Any = ()
@@ -129,6 +144,16 @@ class Paired(Measurement):
         Ratios within 1 -+ this are ties.
     same : bool, default False
         The claim is that they tie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Paired, decide
+    >>> larger = 1.0 + np.random.default_rng(0).random(40)
+    >>> decide(Paired(0.9 * larger, larger)).verdict
+    'holds'
+    >>> decide(Paired(larger, larger, same=True)).verdict
+    'holds'
     """
 
     smaller: Any = ()
@@ -167,6 +192,14 @@ class Trend(Measurement):
     ----------
     samples : array_like, shape (R, N)
         A row per seed, a column per size, at least three; infinity stands for "never".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Trend, decide
+    >>> noise = np.random.default_rng(0).random((30, 4))
+    >>> decide(Trend(noise + np.arange(4))).verdict
+    'holds'
     """
 
     samples: Any = ()
@@ -270,6 +303,15 @@ class Exponent(_PowerLaw):
         it is not given.
     rng : optional
         Of the bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Exponent, decide
+    >>> rng, sizes = np.random.default_rng(0), [50, 100, 200, 400]
+    >>> errors = [rng.chisquare(50, 1000) / size for size in sizes]
+    >>> decide(Exponent(sizes, errors, equals=-1.0)).verdict
+    'holds'
     """
 
     samples: Any = ()
@@ -317,6 +359,14 @@ class Threshold(_PowerLaw):
         given. NaN where an interval is open.
     rng : optional
         Of the draws.
+
+    Examples
+    --------
+    >>> from linrep.claims import Threshold, decide
+    >>> points = [(d * 0.98, d * 0.96, d * 1.0) for d in (10, 20, 40, 80)]
+    >>> found = decide(Threshold([10, 20, 40, 80], points, equals=1.0))
+    >>> round(found.measured, 2)
+    1.0
     """
 
     points: Any = ()
@@ -374,6 +424,18 @@ class Constant(Measurement):
         where it is not given.
     rng : optional
         Of the bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from linrep.claims import Constant, decide
+    >>> rng, n = np.random.default_rng(0), np.repeat([10.0, 30.0, 90.0, 270.0], 200)
+    >>> bounded = pd.DataFrame({"n": n, "constant": rng.uniform(1.0, 1.1, n.size)})
+    >>> decide(Constant(bounded, ["n"])).verdict
+    'holds'
+    >>> decide(Constant(bounded.assign(constant=n * bounded["constant"]), ["n"])).verdict
+    'fails'
     """
 
     rows: pd.DataFrame = field(default_factory=pd.DataFrame)

@@ -35,6 +35,7 @@ _DECIDING = tuple(
     f"claims/{name}"
     for name in (
         "certificates",
+        "citing",
         "counterexamples",
         "current",
         "decisions",

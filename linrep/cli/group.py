@@ -45,6 +45,7 @@ GROUPS = {
     },
     "About": {
         "bench": "Time kernels and simulations on this machine.",
+        "cite": "Print BibTeX of linrep, of papers and of places in them.",
         "info": "Print versions and settings, for a bug report.",
     },
 }
