@@ -81,8 +81,8 @@ class Frequency(Measurement):
             ) from None
         if np.isnan(bound).any():
             raise ValueError("rhs must hold no NaN")
-        violated = (lhs > bound).any(axis=1)
-        return cls(int(violated.sum()), len(violated), at_most, **options)
+        violations = int(np.any(lhs > bound, axis=1).sum())
+        return cls(violations, lhs.shape[0], at_most, **options)
 
     def _joined(self, others):
         return {

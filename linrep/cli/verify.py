@@ -331,17 +331,18 @@ def _run(
     from linrep.claims import LEVEL
     from linrep.claims.sequential import until_decided
     from linrep.claims.verify import Interrupted
-    from linrep.claims.verify import verify as once
-
-    run = once if limit is None else partial(until_decided, **limit, say=partial(echo, err=True))
+    from linrep.claims.verify import verify as run
 
     # Of another budget they tell the order, too.
     seconds = {name: entry.seconds for name, entry in entries.items()}
+    settings = {
+        "budget": budget, "seed": seed, "workers": workers, "store": store, "file": file,
+        "expected": seconds, "fresh": fresh, "level": LEVEL if level is None else level,
+    }  # fmt: skip
     with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
-        return run(
-            chosen, budget=budget, seed=seed, workers=workers, store=store, file=file,
-            expected=seconds, fresh=fresh, level=LEVEL if level is None else level,
-        )  # fmt: skip
+        if limit is not None:
+            return until_decided(chosen, **settings, **limit, say=partial(echo, err=True))
+        return run(chosen, **settings)
 
 
 def _draw(chosen, results, folder, caption):
