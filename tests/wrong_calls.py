@@ -120,6 +120,11 @@ OWN = {
     "claims.Identity": {"deviations": [(0.0, {})]},
     "claims.Mean": {"samples": [1.0, 2.0], "equals": 1.0},
     "claims.Paired": {"smaller": [1.0, 2.0], "larger": [2.0, 3.0]},
+    "claims.Frequency.of_runs": {"lhs": [[1.0, 2.0]], "rhs": 3.0, "at_most": 0.5},
+    "claims.Rate": {
+        "x": [1.0, 2.0, 4.0], "samples": [[1.0, 1.1], [0.5, 0.6], [0.2, 0.3]],
+        "formula": {"1/x": lambda x: 1.0 / x},
+    },
     "claims.Readings": {
         "parts": [claims.Condition(True, name="one"), claims.Condition(True, name="two")],
         "phrase": "it",

@@ -36,6 +36,15 @@ class Moments(NamedTuple):
             deviation = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
         return cls(int(samples.size), float(samples.mean()), deviation)
 
+    @classmethod
+    def together(cls, several: Iterable[Moments]) -> Moments:
+        """Return those of all samples, of those of each group."""
+        sizes, means, deviations = np.array(list(several), dtype=float).T
+        mean = sizes @ means / sizes.sum()
+        inner = np.where(sizes > 1.0, (sizes - 1.0) * deviations**2, 0.0)
+        squares = np.sum(inner + sizes * (means - mean) ** 2)
+        return cls(int(sizes.sum()), float(mean), math.sqrt(squares / (sizes.sum() - 1.0)))
+
 
 def identity(
     deviations: Iterable[tuple[float, Mapping[str, Any]]],
@@ -157,6 +166,17 @@ def more(made: int, factor: float, of: str = "runs") -> str:
     digits = max(1, math.floor(math.log10(max(needed, 1.0))))
     rounded = math.ceil(needed / 10 ** (digits - 1)) * 10 ** (digits - 1)
     return f"about {max(rounded, made + 1)} {of}"
+
+
+def takes_runs(needed: str) -> bool:
+    """Tell whether it is so many runs that would decide, and not other sizes.
+
+    Parameters
+    ----------
+    needed : str
+        What an undecided piece of evidence says.
+    """
+    return needed.startswith("about ") or needed.endswith("runs without a violation")
 
 
 def expectation(

@@ -131,6 +131,27 @@ class Measurement:
         """
         return None
 
+    def joined(self, others: Sequence[Measurement]) -> Measurement:
+        """Return it with the runs of others: the same measurement, taken with other random numbers.
+
+        Parameters
+        ----------
+        others : sequence of Measurement
+            Where chance does not decide, the first of all that fails counts, else this one.
+
+        Raises
+        ------
+        ValueError
+            If they are not of the same kind, or one that more runs are not added to.
+        """
+        if any(type(each) is not type(self) for each in others):
+            raise ValueError(f"{_of(self)} is not of the same kind in all runs")
+        changes = self._joined(others)
+        if changes is None:
+            failing = (each for each in (self, *others) if each.decide(0.0).verdict == FAILS)
+            return next(failing, self)
+        return replace(self, **changes)
+
     def underived(self) -> Measurement:
         """Return it without the strength that a derivation gives: of other constants."""
         if self.strength != PROVED or self.exact:
@@ -139,6 +160,12 @@ class Measurement:
 
     def _decision(self, level):
         raise TypeError(f"a check yields measurements, got {type(self).__name__}")
+
+    def _joined(self, others):
+        """Return what changes where others are joined, None where one of all counts."""
+        if self.statistical:
+            raise ValueError(f"more runs cannot be added to a {_of(self)}")
+        return None
 
     def _strength(self, verdict):
         if verdict == UNDECIDED:
@@ -453,6 +480,9 @@ class Together(Measurement):
             raise ValueError(f"{_of(self)} holds no measurement")
         _check_no_strength(self)
 
+    def _joined(self, others):
+        return _joined_parts(self, others)
+
     def underived(self) -> Together:
         """Return it with parts that no derivation makes proved."""
         return replace(self, parts=[part.underived() for part in self.parts])
@@ -517,6 +547,9 @@ class Readings(Measurement):
         object.__setattr__(self, "parts", parts)
         _check_no_strength(self)
 
+    def _joined(self, others):
+        return _joined_parts(self, others)
+
     def underived(self) -> Readings:
         """Return it with readings that no derivation makes proved."""
         return replace(self, parts=[part.underived() for part in self.parts])
@@ -561,6 +594,30 @@ def flat(measurements: Iterable[Measurement]) -> list[Measurement]:
     for item in measurements:
         single += flat(item.parts) if isinstance(item, Together | Readings) else [item]
     return single
+
+
+def joined(runs: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the measurements of several runs of a check as those of one.
+
+    Parameters
+    ----------
+    runs : sequence of sequences of Measurement, Fact and Curve
+        Facts and curves are those of the first.
+
+    Raises
+    ------
+    ValueError
+        If the runs have other measurements, or such as more runs are not added to.
+    """
+    columns = [[item for item in run if isinstance(item, Measurement)] for run in runs]
+    if len(set(map(len, columns))) > 1:
+        raise ValueError("runs have different numbers of measurements")
+    rest = [item for item in runs[0] if not isinstance(item, Measurement)]
+    return [first.joined(others) for first, *others in zip(*columns, strict=True)] + rest
+
+
+def _joined_parts(group, others):
+    return {"parts": joined([group.parts, *(other.parts for other in others)])}
 
 
 def shared(measurements: Iterable[Measurement]) -> float:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -47,6 +47,55 @@ class Frequency(Measurement):
 
     statistical: ClassVar[bool] = True
     kind: ClassVar[str] = "probability bound"
+
+    @classmethod
+    def of_runs(cls, lhs: ArrayLike, rhs: ArrayLike, *, at_most: float, **options: Any) -> Self:
+        """Count the runs in which lhs <= rhs is violated anywhere: a bound for all rounds at once.
+
+        Parameters
+        ----------
+        lhs : array_like, shape (N, T)
+            A row per independent run, a column per round.
+        rhs : array_like
+            The bound, of a shape that goes with it, such as (T,).
+        at_most : float
+            Probability delta that the statement allows a violation in any round.
+        **options
+            Further attributes.
+
+        Returns
+        -------
+        Frequency
+
+        Examples
+        --------
+        Sums of 100 signs stay below 25 throughout with probability at least 0.95:
+
+        >>> import numpy as np
+        >>> from linrep.claims import Frequency, decide
+        >>> sums = np.random.default_rng(0).choice([-1, 1], (4000, 100)).cumsum(axis=1)
+        >>> decide(Frequency.of_runs(sums, 25.0, at_most=0.05)).verdict
+        'holds'
+        """
+        lhs, rhs = check.real_array("lhs", lhs), check.real_array("rhs", rhs)
+        if lhs.ndim != 2 or not lhs.size or np.isnan(lhs).any():
+            raise ValueError("lhs must be of shape (runs, rounds), without NaN")
+        try:
+            bound = np.broadcast_to(rhs, lhs.shape)
+        except ValueError:
+            raise ValueError(
+                f"rhs must go with the shape of lhs, {lhs.shape}, got {rhs.shape}"
+            ) from None
+        if np.isnan(bound).any():
+            raise ValueError("rhs must hold no NaN")
+        violations = int(np.any(lhs > bound, axis=1).sum())
+        return cls(violations, lhs.shape[0], at_most, **options)
+
+    def _joined(self, others):
+        return {
+            name: sum(getattr(each, name) for each in (self, *others))
+            for name in ("violations", "trials")
+        }
 
     def _decision(self, level):
         before = words(self.measured_is)
@@ -110,6 +159,13 @@ class Mean(Measurement):
         if (self.equals is not None) == bounds:
             raise ValueError(f"{_of(self)} takes equals, or at_least and at_most")
 
+    def _joined(self, others):
+        every = [self, *others]
+        return {
+            "samples": np.concatenate([each.samples for each in every]),
+            "moments": Moments.together([each.moments for each in every]),
+        }
+
     def _decision(self, level):
         if self.equals is not None:
             return decisions.expectation(self.moments, self.equals, margin=self.margin, level=level)
@@ -172,6 +228,12 @@ class Paired(Measurement):
         if np.shape(self.smaller) != np.shape(self.larger):
             raise ValueError(f"{_of(self)} has sides of different lengths")
 
+    def _joined(self, others):
+        return {
+            side: np.concatenate([getattr(each, side) for each in (self, *others)])
+            for side in ("smaller", "larger")
+        }
+
     def _decision(self, level):
         return decisions.ordering(
             self.smaller, self.larger, tie=self.tie, same=self.same, level=level
@@ -210,6 +272,9 @@ class Trend(Measurement):
 
     def __post_init__(self):
         object.__setattr__(self, "samples", _samples(self, "samples", self.samples))
+
+    def _joined(self, others):
+        return {"samples": np.concatenate([each.samples for each in (self, *others)])}
 
     def _decision(self, level):
         return decisions.trend(self.samples, level=level)
@@ -296,6 +361,11 @@ class Exponent(_PowerLaw):
         Exponents within this margin count as equal.
     statistic : {"median", "mean"}
         Typical size.
+    tail : bool, default False
+        The exponent is claimed as x grows. Sizes make three stretches: the slope of the last one
+        counts, and the change from the one before is added to its interval on both sides, as what
+        may be left. It takes at least four sizes, and says nothing of logarithms, with which slopes
+        tend to none in so short a range: :class:`Rate` has them as terms.
     along, of : str
         Labels of both axes.
     resampled : array_like, shape (N, 1 + RESAMPLES)
@@ -317,6 +387,7 @@ class Exponent(_PowerLaw):
     samples: Any = ()
     _: KW_ONLY
     statistic: str = "median"
+    tail: bool = False
     quantity: str = "exponent"
 
     kind: ClassVar[str] = "rate or exponent"
@@ -327,15 +398,21 @@ class Exponent(_PowerLaw):
         sizes = len(check.array("x", self.x, (None,)))
         if len(samples) != sizes:
             raise ValueError(f"{_of(self)} has {len(samples)} samples at {sizes} sizes")
+        if self.tail and np.unique(self.x).size < 4:
+            raise ValueError(f"{_of(self)}: with tail, x must hold at least four different values")
         super().__post_init__()
+
+    def _joined(self, others):
+        return {**joined_samples(self, others), **_AGAIN}
 
     def _resample(self):
         statistic = STATISTICS[check.choice("statistic", self.statistic, STATISTICS)]
         return resample(self.samples, statistic, self.rng)
 
     def _decision(self, level):
+        fit = slopes.limit if self.tail else slopes.fit
         with np.errstate(divide="ignore", invalid="ignore"):
-            slope = slopes.fit(np.log(self.x), np.log(self.resampled), level)
+            slope = fit(np.log(self.x), np.log(self.resampled), level)
         decided = self._decided(slope, level, sum(map(len, self.samples)))
         return replace(decided, points=self._drawn(self.resampled[:, 0]))
 
@@ -469,6 +546,10 @@ class Constant(Measurement):
         object.__setattr__(self, "resampled", drawn)
         object.__setattr__(self, "rng", None)
 
+    def _joined(self, others):
+        rows = pd.concat([each.rows for each in (self, *others)], ignore_index=True)
+        return {"rows": rows, **_AGAIN}
+
     @cached_property
     def lines(self) -> list[Line]:
         """The lines of at least three points, in the order of the directions."""
@@ -522,6 +603,19 @@ class Line:
     series: str
     x: NDArray[np.float64]
     samples: list[NDArray[np.float64]]
+
+
+#: What is drawn anew, from the same random numbers, of replicates to which others were joined.
+_AGAIN = {"resampled": None, "rng": 0}
+
+
+def joined_samples(item: Any, others: Sequence[Any]) -> dict[str, Any]:
+    """Return the replicates at each x of a measurement and of others."""
+    every = [item, *others]
+    if any(not np.array_equal(each.x, item.x) for each in every):
+        raise ValueError(f"{_of(item)} is at other sizes in other runs")
+    samples = zip(*(each.samples for each in every), strict=True)
+    return {"samples": [np.concatenate(each) for each in samples]}
 
 
 def _with_tightness(decided):

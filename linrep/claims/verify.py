@@ -49,6 +49,7 @@ _DECIDING = tuple(
         "proofs",
         "sections",
         "sensitivity",
+        "sequential",
         "smtlib",
         "solvers",
         "stated",
@@ -265,10 +266,10 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
     rng, aside = with_control(item, rng)
     began = time.process_time()
     with inputs.watched() if own else nullcontext():
-        measured = item.measure(budget, rng)
-        judge(measured)  # what cannot be decided is an error of the check, not of who reads it
+        taken = item.measure(budget, rng)
+        judge(taken)  # what cannot be decided is an error of the check, not of who reads it
         row: dict[str, Any] = {
-            "measurements": json.dumps(plain(measured)),
+            "measurements": json.dumps(plain(taken)),
             "cpu_seconds": time.process_time() - began,
         }
         if own:
@@ -321,6 +322,20 @@ def is_stale(item: Claim, *, budget: str, seed: int, store: str | Path) -> bool:
     runs = f"{item.id}-{'[0-9a-f]' * _DIGITS}"
     folder = Path(store, f"{budget}-{seed}")
     return any(any(folder.glob(f"{name}/parts/*.parquet")) for name in (runs, f"{runs}-*"))
+
+
+def measured(item: Claim, *, budget: str, seed: int, store: str | Path) -> list[Any]:
+    """Return what a check that a store holds has measured, and did not raise.
+
+    Parameters
+    ----------
+    item : Claim
+    budget, seed, store
+        As for :func:`verify`.
+    """
+    place, _ = _place(_directory(item.id, budget, seed, store))
+    row = open_run(place).read().iloc[0]
+    return list(read(json.loads(row["measurements"])))
 
 
 def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
