@@ -7,7 +7,7 @@ TORCH ?= torch>=2.4
 TEST_PROCESSES ?= 2
 
 # Extras whose declared lowest versions `make floors` tests, next to the core dependencies.
-FLOOR_EXTRAS := experiments cluster certify test
+FLOOR_EXTRAS := experiments cluster certify xarray test
 
 empty :=
 space := $(empty) $(empty)
@@ -21,7 +21,7 @@ require_python = $(if $(filter ok,$(shell $(PYTHON) -c \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env env-deep reproduce figures test test-all test-slow test-controls test-ledger \
-	test-nojit test-bench coverage lint format floors bench docs dist clean
+	test-nojit test-bench coverage lint format floors bench docs dist release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ docs: .venv/.installed-docs ## build the documentation into docs/_build; warning
 
 dist: .venv/.installed ## build sdist and wheel into dist, and try them in an empty environment
 	.ci/dist .venv/bin/python
+
+release: .venv/.installed ## as dist, for publishing: refuses while project.urls are placeholders
+	.ci/release .venv/bin/python
 
 clean: ## remove environments, caches and build products (not figures)
 	rm -rf .venv .venv-bench .venv-floors build dist docs/_build docs/jupyter_execute *.egg-info .coverage htmlcov \

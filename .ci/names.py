@@ -2,11 +2,12 @@
 
 These are what `linrep` and `linrep.algorithms` offer of algorithms, and what the command line knows
 without loading anything: axes of algorithms, words that these may be, sizes of figures; the texts
-of the papers' statements; and the README's table of verdicts.
+of the papers' statements; the README's table of verdicts; and the project's addresses.
 """
 
 import json
 import re
+import tomllib
 from importlib import import_module
 from inspect import getdoc
 from itertools import chain
@@ -14,7 +15,7 @@ from pathlib import Path
 
 from linrep import simulation
 from linrep._lib import scripts
-from linrep.claims import certificates, claims, contents, stated
+from linrep.claims import contents, texts
 from linrep.cli import axes
 from linrep.figures import experiment
 from linrep.problems import completion, regression, samples
@@ -57,19 +58,14 @@ def files():
             {name: shown(name) for name in simulation.ALGORITHMS}
         ),
         README: readme(),
+        **addressed(),
         **statements(),
     }
 
 
 def statements():
     """Return the lists of the papers' statements."""
-    steps = certificates.questions()
-    return {
-        PACKAGE / "papers" / paper / stated.FILE: stated.listing(
-            stated.texts_of(item, steps.get(name)) for name, item in claims([paper]).items()
-        )
-        for paper in PAPERS
-    }
+    return texts.listings(PAPERS)
 
 
 def readme():
@@ -77,6 +73,27 @@ def readme():
     text, lines = README.read_text("utf-8"), contents.table(PAPERS)
     old = re.search(r"^\| paper \| statements .*?\n(?=\n)", text, re.DOTALL | re.MULTILINE)
     return text.replace(old[0], "".join(f"{line}\n" for line in lines))
+
+
+def addressed():
+    """Return the texts that name the project's addresses, which pyproject.toml has."""
+    root = README.parent
+    urls = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]["urls"]
+    lines = {
+        "CITATION.cff": {"url": "Homepage", "repository-code": "Repository"},
+        "recipe/recipe.yaml": {
+            "  homepage": "Homepage",
+            "  documentation": "Documentation",
+            "  repository": "Repository",
+        },
+    }
+    made = {}
+    for name, keys in lines.items():
+        text = (root / name).read_text("utf-8")
+        for key, url in keys.items():
+            text = re.sub(rf"^{key}: .*$", f'{key}: "{urls[url]}"', text, flags=re.MULTILINE)
+        made[root / name] = text
+    return made
 
 
 def algorithms(offered):

@@ -5,17 +5,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import linrep
-from linrep.claims import claims, ledger, notes
 
 sys.path.insert(0, str(Path(__file__).with_name("_ext")))
-
-# The ledger and notes for authors as pages. What has not changed is left alone, so that it is not
-# read again.
-for name, text in {**ledger.pages(claims(), ledger.recorded()), **notes.pages()}.items():
-    page = Path(__file__).parent / name
-    page.parent.mkdir(exist_ok=True)
-    if not page.is_file() or page.read_text("utf-8") != text:
-        page.write_text(text, "utf-8")
 
 project = "linrep"
 author = copyright = "The linrep developers"
@@ -28,6 +19,7 @@ extensions = [
     "sphinx.ext.githubpages",
     "sphinx.ext.viewcode",
     "claim_pages",
+    "linrep.report.sphinx",
     "mathml",
     "networks_page",
     "networks_text",
@@ -37,9 +29,8 @@ extensions = [
 ]
 html_theme = "furo"
 html_title = f"linrep {release}"
-# Colours, badges and the font of formulas are those of the report.
-html_static_path = ["_static", "../linrep/report/templates/components.css"]
-html_css_files = ["components.css", "linrep.css", "notebooks.css"]
+html_static_path = ["_static"]
+html_css_files = ["linrep.css", "notebooks.css"]  # behind the report's, of linrep.report.sphinx
 html_js_files = ["keyboard.js"]
 html_search_scorer = str(Path(__file__).parent / "_ext" / "scorer.js")
 html_theme_options = {"top_of_page_buttons": []}  # no link to the page's source

@@ -14,10 +14,13 @@ from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.extras import need
+from linrep._lib.labelled import attributes, described
 from linrep.problems import prediction
 
 if TYPE_CHECKING:
     import pandas as pd
+    import xarray as xr
     from matplotlib.axes import Axes
 
     from linrep.stats import ContractionRate
@@ -53,6 +56,13 @@ _ENDS = {
 }
 
 _MOST_SHOWN = 10  # trials, where they show themselves
+
+#: What the arrays of clients' models go over.
+_DIMENSIONS = {
+    "B": ("feature", "component"),
+    "W": ("client", "component"),
+    "theta": ("client", "feature"),
+}
 
 
 @dataclass(eq=False)
@@ -263,6 +273,44 @@ class Trace:
         index = pd.Index(self.recorded, name="round")
         return pd.DataFrame(self.metrics, index=index)
 
+    def to_xarray(self) -> xr.Dataset:
+        """Return the run as a dataset of xarray, which can be written to NetCDF.
+
+        Returns
+        -------
+        xarray.Dataset
+            The metrics along ``round``, the arrays of the state and ``wall_time``. Of models of
+            clients the dimensions are ``client``, ``feature`` and ``component``, other arrays have
+            dimensions of their own. Its attributes are the algorithm, how the run ended, and the
+            settings.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            Without xarray, which ``linrep[xarray]`` brings.
+        """
+        need("xarray", "to_xarray")
+        import xarray as xr
+
+        metrics = {
+            name: ("round", values, described(name, LABELS.get(name)))
+            for name, values in self.metrics.items()
+        }
+        state = {name: (_dimensions(name, array), array) for name, array in self.state.items()}
+        clients = {} if self.clients is None else {"client": list(self.clients)}
+        return xr.Dataset(
+            {**state, **metrics, "wall_time": ((), self.wall_time, described("wall_time"))},
+            {"round": self.recorded, **clients},
+            attributes(
+                {
+                    **self.settings,
+                    "algorithm": self.algorithm,
+                    "stop_reason": self.stop_reason,
+                    "notes": "; ".join(self.notes) or None,
+                }
+            ),
+        )
+
     def mean_of_last(self, metric: str, rounds: int = 10) -> float:
         """Return the mean of a metric over those of the last rounds that were recorded.
 
@@ -448,6 +496,14 @@ class Trials(list[Trace]):
     def _rest(self):
         rest = len(self) - _MOST_SHOWN
         return f"\n  and {rest} more" if rest > 0 else ""
+
+
+def _dimensions(name, array):
+    """Return the dimensions of an array of the state."""
+    known = _DIMENSIONS.get(name, ())
+    if len(known) == np.ndim(array):
+        return known
+    return tuple(f"{name}_{axis}" for axis in range(np.ndim(array)))
 
 
 def read_rounds(rounds: Any, record: Any = 1) -> int:

@@ -42,7 +42,10 @@ STRICT = {
     # Their public calls check what users hand in, in the words of all other calls.
     "kernels": ({"_lib"}, {"llvmlite", "numba", "numpy"}),
     "stats": ({"_lib"}, {"numpy", "scipy"}),
-    "trace": ({"_lib", "problems.prediction", "stats"}, {"numpy", "matplotlib", "pandas"}),
+    "trace": (
+        {"_lib", "problems.prediction", "stats"},
+        {"numpy", "matplotlib", "pandas", "xarray"},
+    ),
     # The adapter needs no compiled kernels.
     "deep": (
         {"_lib", "problems.random", "stats", "trace"},
@@ -51,7 +54,7 @@ STRICT = {
     # What the papers predict depends on no algorithm.
     "theory": ({"_lib", "kernels", "problems", "stats"}, {"lazy_loader", "numpy", "scipy"}),
     # What is swept is none of their business.
-    "sweeps": ({"_lib", "stats"}, {"cloudpickle", "numpy", "pandas", "pyarrow", "tqdm"}),
+    "sweeps": ({"_lib", "stats"}, {"cloudpickle", "numpy", "pandas", "pyarrow", "tqdm", "xarray"}),
 }
 
 

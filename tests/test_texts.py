@@ -27,6 +27,7 @@ READERS = {
     "linrep.report.outline": "where papers state what",
     "linrep.report.page": "headlines that people write, and ids of figures",
     "linrep.report.pictures": "SVG of matplotlib",
+    "linrep.report.sphinx": "findings and contents that people write",
     "linrep.sweeps.description": "keys in files, which may be damaged",
     "linrep.sweeps.store": "notes of a replicate, stored in one cell",
 }

@@ -11,13 +11,13 @@ from tests.strategies import seeds
 from tests.tools import complaint, well_formed
 
 
-def make(rounds=5, **options):
+def make(rounds=5, state=None, **options):
     metrics = {
         "distance": 0.5 ** np.arange(rounds + 1.0),
         "loss": np.append(np.nan, np.ones(rounds)),
     }
     options = {"settings": {"step_size": 0.25, "note": "<b>&"}, "wall_time": 1.5} | options
-    return lr.Trace("FedRep", metrics, {"B": np.eye(2)}, **options)
+    return lr.Trace("FedRep", metrics, state or {"B": np.eye(2)}, **options)
 
 
 # Reading a trace.
@@ -46,6 +46,37 @@ def test_a_data_frame_has_one_row_per_round():
     assert list(frame) == ["distance", "loss"]
     np.testing.assert_array_equal(frame["distance"], make()["distance"])
     np.testing.assert_array_equal(frame["loss"], make()["loss"])
+
+
+def test_a_dataset_has_metrics_state_and_settings():
+    pytest.importorskip("xarray")
+    settings = {"step_size": 0.25, "record": None, "fresh": True, "coordinates": np.arange(2)}
+    state = {"B": np.ones((3, 2)), "W": np.zeros((4, 2)), "w": np.ones(2), "t": np.float64(3.0)}
+    trace = make(settings=settings, state=state, clients=("a", "b", "c", "d"), notes=("so", "so"))
+    data = trace.to_xarray()
+    assert data["distance"].dims == ("round",)
+    assert data["distance"].attrs["long_name"] == "principal-angle distance"
+    np.testing.assert_array_equal(data["distance"], trace["distance"])
+    np.testing.assert_array_equal(data["round"], trace.recorded)
+    assert (data["B"].dims, data["W"].dims) == (("feature", "component"), ("client", "component"))
+    assert (data["w"].dims, data["t"].dims) == (("w_0",), ())
+    assert list(data["client"].values) == ["a", "b", "c", "d"]
+    assert (data["wall_time"].item(), data["wall_time"].attrs) == (1.5, {"units": "s"})
+    assert data.attrs == {
+        "step_size": 0.25, "fresh": "true", "coordinates_of": "[0, 1]", "algorithm": "FedRep",
+        "stop_reason": "rounds", "notes": "so; so",
+    }  # fmt: skip
+
+
+def test_a_dataset_can_be_written_and_read(tmp_path):
+    xarray = pytest.importorskip("xarray")
+    truth = lr.SharedRepresentation.random(n=6, d=4, k=2, rng=0)
+    data = lr.fedrep(truth, m=5, rounds=3, rng=1).to_xarray()
+    data.to_netcdf(tmp_path / "trace.nc", engine="scipy")
+    with xarray.open_dataset(tmp_path / "trace.nc", engine="scipy") as read:
+        assert read.equals(data)
+        for name, value in data.attrs.items():
+            assert read.attrs[name] == value
 
 
 @given(st.integers(1, 8), st.integers(1, 12), st.data())

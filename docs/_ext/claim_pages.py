@@ -1,10 +1,8 @@
 """What the pages say of claims, from the claims, the ledger and the figures' manifests.
 
 ``{statements} PAPER`` makes the table of a paper's claims in its order, ``{figures} PAPER`` shows
-its figures, ``{failures}`` lists what fails by severity, ``{findings} PAPER`` explains it,
-``{derivations} PAPER`` has the proofs, ``{constants} CLAIM`` tables numbers of a claim, ``{asked}
-PAPER`` what theorems ask for and what is needed, ``{side-by-side} PAPER`` is the paper in its
-order, and ``{gallery}`` shows the figures it is given.
+its figures, ``{verdicts}`` counts verdicts, ``{asked} PAPER`` says what theorems ask for and what
+is needed, and ``{gallery}`` shows the figures it is given. Others are of linrep.report.sphinx.
 """
 
 import ast
@@ -16,19 +14,17 @@ import textwrap
 from pathlib import Path
 
 from docutils import nodes
-from reference import Markdown
 from report_page import link
 from sphinx.util.docutils import SphinxDirective
 
 import linrep
-from linrep.claims import claims, contents, corrections, ledger
-from linrep.claims.certificates import say_checked
+from linrep._lib.papers import own
+from linrep.claims import claims, contents, ledger
 from linrep.claims.evidence import VERDICTS
-from linrep.claims.findings import SEVERITIES, findings
-from linrep.claims.grids import grids, title
+from linrep.claims.findings import findings
 from linrep.claims.order import in_order
-from linrep.claims.sections import sections, unescaped
 from linrep.report.mathml import prose
+from linrep.report.sphinx import Markdown, finding_link, table_cell, table_row
 from linrep.theory import requirements
 
 ROOT = Path(linrep.__file__).parents[1]
@@ -110,7 +106,7 @@ class Statements(Markdown):
             figure = figure_of(item.id, shown)
             links = [f"[evidence](#{ledger.anchor(item.id)})"]
             if item.id in reasons:
-                links.append(_link("why", reasons[item.id]))
+                links.append(finding_link("why", reasons[item.id]))
             if figure:
                 links.append(f"[figure](#{_figure_label(figure)})")
             strength = entries[item.id].strength
@@ -118,22 +114,11 @@ class Statements(Markdown):
                 ledger.badge(entries[item.id].verdict, ledger.anchor(item.id))
                 + f" [{strength}]{{.strength}}" * bool(strength),
                 f"**{ledger.cell(item.place)}**{', corrected' if item.corrects else ''}. "
-                f"{_cell(item.plain)} ({', '.join(links)})",
+                f"{table_cell(item.plain)} ({', '.join(links)})",
                 ", ".join([_reference(f"{module}.{name}", name), *theory]),
             ]
             lines.append("| " + " | ".join(cells) + " |")
         return ["````{container} statements", "", *lines, "````"]
-
-
-#: What each severity means to a reader.
-_MEANINGS = {
-    "conclusion": "A rate, a sample size or a comparison that readers take away is wrong.",
-    "statement": "The statement is false as printed.",
-    "proof step": "A step of the proof does not follow; the statement itself stands.",
-    "constant": "A constant or a condition is too small or too large.",
-    "slip": "Obvious, and nothing rests on it.",
-}
-PAPERS = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf": "pFL^MF"}
 
 
 class Verdicts(Markdown):
@@ -144,13 +129,16 @@ class Verdicts(Markdown):
 
     def lines(self):
         heads = [*map(ledger.badge, VERDICTS), "causes", "on networks", "corrected forms"]
-        lines = [_row(["paper", *heads]), _row(["---", *["--:"] * len(heads)])]
-        for paper, name in PAPERS.items():
+        lines = [table_row(["paper", *heads]), table_row(["---", *["--:"] * len(heads)])]
+        for paper in own():
+            name = contents.written(paper)
             found = contents.counts(paper)
             cells = [_listed(found, paper, verdict) for verdict in VERDICTS]
             forms = link(ledger.holding(found.corrected), paper=paper, form="corrected")
             apart = ledger.holding(list(found.networks.elements()))
-            lines.append(_row([f"[{name}]({paper}.md)", *cells, str(found.causes), apart, forms]))
+            lines.append(
+                table_row([f"[{name}]({paper}.md)", *cells, str(found.causes), apart, forms])
+            )
         return ["````{container} counts", "", *lines, "````"]
 
 
@@ -164,260 +152,6 @@ def _listed(found, paper, verdict):
     return link(str(number), paper=paper, form="printed", verdict=verdict)
 
 
-class SideBySide(Markdown):
-    """A paper in its order: a row for each item, with badges or why there is no claim."""
-
-    def lines(self, paper):
-        if paper not in contents.known():
-            return [f"The contents of {PAPERS[paper]} are not listed yet."]
-        own, recorded = contents.known()[paper], ledger.recorded()
-        found = contents.counts(paper)
-        heads = [*map(ledger.badge, VERDICTS), "causes"]
-        lines = [
-            f"{len(own)} displayed equations and sentences, "
-            f"{sum(not item.claims for item in own)} of them without a claim. Statements of the "
-            "paper by verdict:",
-            "",
-            "````{container} counts",
-            "",
-            _row(["", "statements", *heads]),
-            _row(["---", *["--:"] * (len(heads) + 1)]),
-        ]
-        for name, verdicts, causes in (
-            ("on its linear settings", found.linear, str(found.causes)),
-            ("on tables and figures of networks", found.networks, "–"),
-        ):
-            if verdicts:
-                cells = [str(verdicts[verdict] or "–") for verdict in VERDICTS]
-                lines.append(_row([name, str(verdicts.total()), *cells, causes]))
-        lines += ["````", "", "````{container} statements", ""]
-        lines += ["| place | what it says | verdict |", "| --- | --- | --- |"]
-        lines += [_side(item, recorded) for item in own]
-        return [*lines, "````"]
-
-
-def _side(item, recorded):
-    """Return the row of an item: its place, what it says, badges with strengths."""
-    found = [_judged(claim, recorded) for claim in item.known()]
-    if not found:
-        found = [f"[no claim]{{.strength}} {_outside_formulas(item.reason)}"]
-    says = _outside_formulas(item.says) + " (networks)" * item.networks
-    return _row([f"**{_cell(item.place)}**", says, "<br>".join(found)])
-
-
-def _judged(claim, recorded):
-    """Return the badges of a statement and of its corrected forms, linked to the ledger."""
-    texts = []
-    for item in (claim, *corrections(claim.id)):
-        result = recorded.get(item.id)
-        if result is None:
-            texts.append(f"unchecked `{item.id}`")
-            continue
-        strength = f" [{result.strength}]{{.strength}}" * bool(result.strength)
-        text = ledger.badge(result.verdict, ledger.anchor(item.id)) + strength
-        if item.id in findings():
-            text += f" ({_link('why', findings()[item.id])})"
-        texts.append(f"corrected: {text}" if item.corrects else text)
-    return ", ".join(texts)
-
-
-def _outside_formulas(text):
-    """Return text for a cell, in which formulas stay as they are but for the bars in them."""
-    parts = re.split(r"(\$[^$]+\$)", text)
-    return "".join(
-        part.replace("|", r"\vert ") if part.startswith("$") else _cell(part) for part in parts
-    )
-
-
-class Failures(Markdown):
-    """What fails or is vacuous: a row for each cause, the gravest first."""
-
-    def lines(self):
-        lines = []
-        for severity in reversed(SEVERITIES):
-            found = {item: None for item in findings().values() if item.severity == severity}
-            lines += [
-                f"## {severity.capitalize()}",
-                "",
-                _MEANINGS[severity],
-                "",
-                "````{container} statements failures",
-                "",
-                "| verdict | paper | place | what is wrong | corrected form |",
-                "| --- | --- | --- | --- | --- |",
-            ]
-            for finding in found:
-                cells = [
-                    *_verdict(finding),
-                    PAPERS[_paper(finding.ids[0])],
-                    _place(finding),
-                    _link(_cell(_capital(unescaped(finding.headline))), finding),
-                    " ".join(_corrections(finding)) or "–",
-                ]
-                lines.append("| " + " | ".join(cells) + " |")
-            lines += ["````", ""]
-        return lines
-
-
-class Findings(Markdown):
-    """Why a paper's statements fail, the gravest first; behind them what has no severity."""
-
-    def lines(self, paper):
-        page = ROOT / "linrep" / "papers" / paper / "findings.md"
-        own = dict.fromkeys(item for item in findings().values() if item.ids[0].startswith(paper))
-        lines = []
-        for finding in sorted(own, key=lambda item: -SEVERITIES.index(item.severity)):
-            known = [claims()[name] for name in finding.ids]
-            about = [
-                f"{ledger.badge(ledger.recorded()[item.id].verdict, ledger.anchor(item.id))} "
-                f"{ledger.cell(item.place)} (`{item.id}`)"
-                for item in in_order(known)
-            ]
-            kind = finding.severity.replace(" ", "-")
-            lines += [
-                f"({ledger.anchor(finding.ids[0], 'finding')})=",
-                "",
-                f"## {_capital(finding.headline)}",
-                "",
-                f"[{finding.severity}]{{.severity .{kind}}} {_MEANINGS[finding.severity]}",
-                "",
-                *(f"- {line}" for line in about),
-                "",
-                *_folded(_rebased(finding.text, paper)),
-                "",
-            ]
-        return [*lines, *_rebased("\n".join(_others(page)), paper).splitlines()]
-
-
-class Derivations(Markdown):
-    """The derivations on a paper's page of proofs, what they share first."""
-
-    def lines(self, paper):
-        page = ROOT / "linrep" / "papers" / paper / "proofs.md"
-        text = page.read_text("utf-8").partition("\n### ")[0].partition("\n")[2]
-        lines = text.splitlines()
-        for ids, headline, text in sections(page):
-            linked = [f"[`{name}`](#{ledger.anchor(name)})" for name in ids if name in claims()]
-            lines += [
-                f"## {_capital(headline)}",
-                "",
-                "Statements: " + ", ".join(linked) + ".",
-                "",
-                *_checked(ids),
-                *_rebased(text, paper).splitlines(),
-                "",
-            ]
-        return lines
-
-
-def _checked(ids):
-    """Return which solvers prove steps of a derivation, as a paragraph."""
-    said = [(name, say_checked(name)) for name in ids]
-    lines = [f"Checked by {text}, of `{name}`." for name, text in said if text]
-    return [" ".join(lines), ""] if lines else []
-
-
-def _cell(text):
-    """Return text as it is for a table of Markdown."""
-    return ledger.cell(text).replace("_", "\\_")
-
-
-def _row(cells):
-    return f"| {' | '.join(cells)} |"
-
-
-def _paper(name):
-    return name.partition(".")[0]
-
-
-def _link(text, finding):
-    return f"[{text}](#{ledger.anchor(finding.ids[0], 'finding')})"
-
-
-def _place(finding):
-    """Return where the first of a finding's statements stands, and how many more there are."""
-    first, *others = dict.fromkeys(
-        item.place for item in in_order(claims()[name] for name in finding.ids)
-    )
-    return _cell(first) + f" and {len(others)} more" * bool(others)
-
-
-def _verdict(finding):
-    """Yield the badge of a finding's verdicts, linked to the first, as a list of one."""
-    entries = [ledger.recorded()[name] for name in finding.ids]
-    strengths = dict.fromkeys(entry.strength for entry in entries if entry.strength)
-    badges = dict.fromkeys(
-        ledger.badge(entry.verdict, ledger.anchor(finding.ids[0])) for entry in entries
-    )
-    yield " ".join([*badges, *(f"[{name}]{{.strength}}" for name in strengths)])
-
-
-def _corrections(finding):
-    """Return the badges of the corrected statements, each verdict linked to its first."""
-    found = {}
-    for item in (item for name in finding.ids for item in corrections(name)):
-        found.setdefault(ledger.recorded()[item.id].verdict, item.id)
-    return [ledger.badge(verdict, ledger.anchor(name)) for verdict, name in found.items()]
-
-
-def _folded(text):
-    """Yield lines of Markdown with blocks of Python behind a summary."""
-    for piece in re.split(r"(?ms)^(```python\n.*?^```$)", text):
-        if piece.startswith("```python"):
-            yield from ("<details><summary>Counterexample in Python</summary>", "")
-            yield from (*piece.splitlines(), "", "</details>", "")
-        else:
-            yield from piece.splitlines()
-
-
-def _others(page):
-    """Yield the lines of sections that name no statement: readings, what cannot be decided."""
-    text = page.read_text("utf-8")
-    for section in re.split(r"(?m)^(?=### )", text)[1:]:
-        if not section.startswith("### `"):
-            yield from section.removeprefix("#").splitlines()
-
-
-def _rebased(text, paper):
-    """Return text with the links that lead on from where it is kept, seen from docs/findings."""
-    text = text.replace("](proofs.md)", f"](../proofs/{paper}.md)")
-    text = text.replace("](../../../docs/", "](../")
-    return re.sub(r"\n(?=\*\*Corrected\*\*)", "\n\n", text)
-
-
-def _capital(headline):
-    """Return a headline as a title, unless it begins with a symbol or a name."""
-    word = headline.split()[0]
-    return headline[0].upper() + headline[1:] if word.isalpha() and word.isascii() else headline
-
-
-class Constants(Markdown):
-    """The numbers of a claim that are recorded at several settings, as a table."""
-
-    def lines(self, name):
-        entry = ledger.recorded()[name]
-        tables, others = grids(entry.facts)
-        lines = []
-        for item in others:
-            lines += [_cell(f"{_capital(title(item))}: {ledger.shown(item, 'value')}."), ""]
-        for table in tables:
-            unit = f", in units of {_cell(table.unit)}" * bool(table.unit)
-            lines += ["````{container} constants", ""]
-            lines += [_row(map(_cell, table.heads)), _row(["--:"] * len(table.heads))]
-            lines += [
-                _row(cell if isinstance(cell, str) else ledger.shown(cell, "value") for cell in row)
-                for row in table.rows
-            ]
-            lines += [
-                "````",
-                "",
-                f"Recorded with the budget {entry.budget}{unit}: "
-                f"[`{name}`](#{ledger.anchor(name)}).",
-                "",
-            ]
-        return lines
-
-
 class Asked(Markdown):
     """What a paper's theorems ask for, what is needed, and how the two compare, from the record."""
 
@@ -426,13 +160,13 @@ class Asked(Markdown):
         found = json.loads(path.read_text("utf-8"))["result"]["summary"]["lines"]
         groups = {}
         for line in found:
-            if line["paper"] == PAPERS[paper]:
+            if line["paper"] == contents.written(paper):
                 groups.setdefault((line["place"], line["quantity"]), []).append(line)
         opened = any(_least_constant(paper, *group) for group in groups.items())
         sharp = any(_number(line, "sharp") is not None for own in groups.values() for line in own)
         heads = ["statement", "setting", "asked", *["at the least c", "by the proof"] * opened,
                  *["in the limit"] * sharp, "needed", "ratio", ""]  # fmt: skip
-        rows = [_row(heads), _row(["---"] * 2 + ["--:"] * (len(heads) - 3) + ["---"])]
+        rows = [table_row(heads), table_row(["---"] * 2 + ["--:"] * (len(heads) - 3) + ["---"])]
         for (place, quantity), lines in groups.items():
             least, first = _least_constant(paper, (place, quantity), lines), True
             for line in lines:
@@ -441,7 +175,9 @@ class Asked(Markdown):
                     line["where"],
                     *_asked(line, opened, least, sharp),
                 ]
-                rows.append(_row(_cell(cell).replace(" = ", "\u00a0=\u00a0") for cell in cells))
+                rows.append(
+                    table_row(table_cell(cell).replace(" = ", "\u00a0=\u00a0") for cell in cells)
+                )
                 first = False
         return ["````{container} constants", "", *rows, "````"]
 
@@ -586,7 +322,7 @@ def _figure_name(name):
     paper, _, rest = name.partition(".")
     number = re.fullmatch(r"figure(\d+)", rest)
     whose = {
-        **PAPERS,
+        **{name: contents.written(name) for name in own()},
         "deep": "Networks",
         "literature": "Estimators of the literature",
         "theorems": "All papers",
@@ -602,13 +338,8 @@ def setup(app):
     for name, directive in {
         "statements": Statements,
         "verdicts": Verdicts,
-        "failures": Failures,
         "asked": Asked,
-        "side-by-side": SideBySide,
-        "constants": Constants,
         "figures": Figures,
-        "findings": Findings,
-        "derivations": Derivations,
         "gallery": Gallery,
     }.items():
         app.add_directive(name, directive)

@@ -10,11 +10,11 @@ from html import escape
 from pathlib import Path
 
 import pandas as pd
-from reference import Markdown
 
 import linrep
 from linrep.figures import experiment
 from linrep.figures.networks import TITLES
+from linrep.report.sphinx import Markdown
 
 FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
 HIGHEST, OPEN, FEW = "highest", "not distinguishable", "too few replicates"

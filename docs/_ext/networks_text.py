@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pandas as pd
 from networks_page import printed
-from reference import Markdown
 
 import linrep
 from linrep.figures import experiment
 from linrep.figures.summaries import FEWEST, differences
+from linrep.report.sphinx import Markdown
 
 FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
 _QUOTED = re.compile(r"\[\[(.*?)\]\]", re.DOTALL)

@@ -11,28 +11,11 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
-from docutils import nodes
-from docutils.statemachine import StringList
-from sphinx.util.docutils import SphinxDirective
-
 import linrep
 from linrep.claims import claims
+from linrep.report.sphinx import Markdown
 
 ROOT = Path(linrep.__file__).parents[1]
-
-
-class Markdown(SphinxDirective):
-    """A directive that stands for the lines of Markdown that `lines` returns."""
-
-    optional_arguments = 1
-
-    def run(self):
-        node = nodes.Element()
-        # As the papers write it; what Python and terminals show has a caret.
-        lines = [line.replace("pFL^MF", "pFL<sup>MF</sup>") for line in self.lines(*self.arguments)]
-        text = StringList(lines, "generated")
-        self.state.nested_parse(text, self.content_offset, node, match_titles=True)
-        return node.children
 
 
 class Public(Markdown):
@@ -94,7 +77,7 @@ class Extras(Markdown):
 class Checks(Markdown):
     def lines(self, paper):
         by_module = {}
-        for item in claims().values():
+        for item in claims([paper]).values():
             if item.paper == paper:
                 check = item.check
                 by_module.setdefault(check.__module__, {})[check.__name__] = None

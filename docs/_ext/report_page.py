@@ -1,9 +1,11 @@
-"""The report as a page of the site, from the ledger and the recorded figures: no check runs."""
+"""The report as a page of the site, and the ledger as JSON: recorded results, no check runs."""
 
 from pathlib import Path
 
 import linrep
-from linrep.claims import claims, ledger
+from linrep._lib.papers import own
+from linrep.claims import claims, hosting, ledger
+from linrep.claims.claim import paper_of
 from linrep.report import gather, render
 
 #: Its file, which no page of the documentation has.
@@ -23,18 +25,24 @@ def link(text, **chosen):
     return f'<a href="{NAME}{"#" * bool(anchor)}{anchor}">{text}</a>'
 
 
+def address(id):
+    """Return where a statement of the ledger is shown on the site."""
+    return f"ledger/{paper_of(id)}.html#{id}"
+
+
 def write(folder):
-    """Write the report into a folder, as `linrep report` does where nothing was run."""
+    """Write the report into a folder, as `linrep report` does where nothing was run, and JSON."""
     root = Path(linrep.__file__).parents[1]
     report = gather(
-        claims().values(),
-        ledger=ledger.recorded(),
+        claims(own()).values(),
+        ledger=ledger.recorded(ledger.PATH),
         store=Path(folder) / "_runs",  # there are none
         figures=root / "figures",
-        book=ledger.PATH,
         progress=False,
     )
     (Path(folder) / NAME).write_text(render(report), encoding="utf-8")
+    items = [(entry.claim, entry.result) for entry in report.entries]
+    (Path(folder) / "ledger.json").write_text(hosting.text(items, address), encoding="utf-8")
 
 
 def _build(app, exception):

@@ -10,12 +10,12 @@ from pathlib import Path
 from llvmlite.binding import get_host_cpu_name
 
 import linrep
-from linrep._lib import portable, scripts
+from linrep._lib import papers, portable
 
 #: Layers that present, store or compare numbers, and make none.
 PRESENTING = (
     "_experiments", "_lib/atomic", "_lib/clock", "_lib/code", "_lib/display", "_lib/moved",
-    "_lib/progress", "_lib/provenance", "_lib/scripts", "bench", "cli", "estimators",
+    "_lib/papers", "_lib/progress", "_lib/provenance", "_lib/scripts", "bench", "cli", "estimators",
     "figures/computing", "figures/drawing", "figures/experiment",
     "figures/plotting", "figures/record", "figures/reproduction", "report", "simulation/replicates",
 )  # fmt: skip
@@ -23,13 +23,14 @@ _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 version = cache(metadata.version)  # which reads and parses a file
 
 
-def state(*left_out: str) -> str:
+def state(*left_out: str, mode: str | None = None) -> str:
     """Return a digest of what numbers depend on: sources of linrep, libraries and instructions.
 
     Beside the rooms that make no numbers, folders and modules are left out that the numbers in
-    question do not depend on, such as ``deep`` or ``claims``.
+    question do not depend on, such as ``deep`` or ``claims``. The mode is that of the process, or
+    another one.
     """
-    mode = portable.mode()
+    mode = mode or portable.mode()
     instructions = mode if mode == "portable" else get_host_cpu_name()
     parts = [*map(version, _LIBRARIES), instructions, _sources(frozenset({*PRESENTING, *left_out}))]
     return hashlib.sha256(repr(parts).encode()).hexdigest()
@@ -38,9 +39,8 @@ def state(*left_out: str) -> str:
 @cache
 def statements() -> tuple[str, ...]:
     """Return the modules of the papers' statements: neither figures nor other papers use them."""
-    folder = scripts.papers()
-    paths = sorted(path for path in folder.glob("*/*.py") if path.stem != "settings")
-    return tuple(path.relative_to(folder.parent).with_suffix("").as_posix() for path in paths)
+    paths = sorted(path for path in papers.FOLDER.glob("*/*.py") if path.stem != "settings")
+    return tuple(f"papers/{path.parent.name}/{path.stem}" for path in paths)
 
 
 @cache

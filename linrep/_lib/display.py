@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 _FEW = 4  # entries that are written out
+_SIDE = 8  # rows and columns up to which a matrix is written out
 _LETTERS = 60  # of a text
 #: Of each verdict its sign and its colour, as in the report.
 _BADGES = {
@@ -54,6 +55,57 @@ def brief(value: Any) -> str:
 def shorten(text: str) -> str:
     """Return a text of which only so much is kept that it fits a line."""
     return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 1]}…"
+
+
+def instance(values: Mapping[str, Any]) -> list[str]:
+    r"""Return plain values by name in lines: numbers beside each other, a matrix in rows.
+
+    Of an array that is too large to be read: its shape, and its least and largest entry.
+
+    Examples
+    --------
+    >>> print("\n".join(instance({"d": 2, "A": [[1.0, 0.5], [0.0, -2.0]], "x": [1.0, 0.25]})))
+    d = 2
+    A = [ 1  0.5 ]
+        [ 0   -2 ]
+    x = (1, 0.25)
+    """
+    lines: list[str] = []
+    beside = False  # whether the last line is of numbers
+    for name, value in values.items():
+        if isinstance(value, list):
+            lines += _array(name, value)
+            beside = False
+            continue
+        text = f"{name} = {value if isinstance(value, str) else brief(value)}"
+        if beside:
+            lines[-1] += f", {text}"
+        else:
+            lines.append(text)
+        beside = True
+    return lines
+
+
+def _array(name, value):
+    """Return the lines of an array by name."""
+    import numpy as np
+
+    try:
+        array = np.array(value, dtype=float) + 0.0  # no -0
+    except (TypeError, ValueError):  # texts, or rows of several lengths
+        return [f"{name} = {brief(value)}"]
+    if array.ndim > 2 or max(array.shape) > _SIDE:
+        sizes, ends = "×".join(map(str, array.shape)), (array.min(), array.max())
+        return [f"{name}: {sizes}, from {brief(ends[0])} to {brief(ends[1])}"] if array.size else []
+    if array.ndim == 1:
+        return [f"{name} = ({', '.join(map(brief, array))})"]
+    cells = [[brief(entry) for entry in row] for row in array]
+    wide = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rows = ("  ".join(map(str.rjust, row, wide)) for row in cells)
+    return [
+        f"{'' if place else f'{name} = ':{len(name) + 3}}[ {row} ]"
+        for place, row in enumerate(rows)
+    ]
 
 
 def number(value: float | None, toward: int = 0, digits: int = 4) -> str:

@@ -14,6 +14,7 @@ EXTRAS = {
     "certify": ("cvc5", "z3"),
     "cluster": ("distributed",),
     "deep": ("torch",),
+    "xarray": ("xarray",),
 }
 
 

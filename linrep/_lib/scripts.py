@@ -1,10 +1,11 @@
-"""Where experiments' scripts, the record and the papers are, and the ids; loads nothing."""
+"""Where experiments' scripts and the record are, and the ids; loads nothing."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import linrep
+from linrep._lib.papers import papers
 
 
 def folder() -> Path:
@@ -20,11 +21,14 @@ def record() -> Path | None:
     return shipped if shipped.is_dir() else None
 
 
-def papers() -> Path:
-    """Return the folder of the ledger, with a folder for each paper's statements."""
-    return Path(linrep.__file__).parent / "papers"
+def scripts() -> dict[str, Path]:
+    """Return the experiments' scripts by id: linrep's, and those in the papers' folders."""
+    found = {path.stem.replace("_", ".", 1): path for path in folder().glob("[a-z]*_*.py")}
+    for name, paper in papers().items():
+        found |= {f"{name}.{path.stem}": path for path in paper.folder.glob("figures/[a-z]*.py")}
+    return found
 
 
 def available() -> list[str]:
-    """Return the ids of the experiments that come with linrep."""
-    return sorted(path.stem.replace("_", ".", 1) for path in folder().glob("[a-z]*_*.py"))
+    """Return the ids of the experiments of linrep and of the papers that packages bring."""
+    return sorted(scripts())

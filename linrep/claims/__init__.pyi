@@ -32,6 +32,7 @@ from .measurements import Together as Together
 from .measurements import Vacuous as Vacuous
 from .proofs import proved as proved
 from .quantities import Fact as Fact
+from .rates import Rate as Rate
 from .sampled import Constant as Constant
 from .sampled import Exponent as Exponent
 from .sampled import Frequency as Frequency

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from linrep._lib import atomic as files
-from linrep._lib import scripts
+from linrep._lib import papers
+from linrep._lib.papers import paper_of
 from linrep._lib.suggest import unknown
 from linrep.claims.counterexamples import path_of
 from linrep.claims.evidence import FRACTIONS, INTERVALS, Evidence
@@ -68,8 +69,7 @@ class Certificate:
     @property
     def path(self) -> Path:
         """Of the question in SMT-LIB."""
-        paper = self.claim.partition(".")[0]
-        return scripts.papers() / paper / FOLDER / f"{self.name}.smt2"
+        return papers.papers()[paper_of(self.claim)].folder / FOLDER / f"{self.name}.smt2"
 
     @property
     def variables(self) -> list[str]:
@@ -152,18 +152,31 @@ def certificate(
     return register
 
 
-@cache
-def certificates() -> Mapping[str, Certificate]:
-    """Return all of them by name, in the order of papers and files."""
-    for path in sorted(scripts.papers().glob("*/certificates.py")):
-        import_module(f"linrep.papers.{path.parent.name}.certificates")
-    return dict(_CERTIFICATES)
+def certificates(within: Iterable[str] = ()) -> Mapping[str, Certificate]:
+    """Return certificates by name, in the order of papers and files.
+
+    Parameters
+    ----------
+    within : iterable of str
+        Names of papers: of the others nothing is imported. By default all.
+    """
+    asked = set(within) or papers.papers().keys()
+    for name, item in papers.papers().items():
+        if name in asked and (item.folder / "certificates.py").is_file():
+            import_module(f"{item.module}.certificates")
+    return {name: item for name, item in _CERTIFICATES.items() if paper_of(item.claim) in asked}
 
 
-def questions() -> dict[str, dict[str, str]]:
-    """Return the steps of claims' proofs, by claim and step the digest of what is asked."""
+def questions(within: Iterable[str] = ()) -> dict[str, dict[str, str]]:
+    """Return the steps of claims' proofs, by claim and step the digest of what is asked.
+
+    Parameters
+    ----------
+    within : iterable of str
+        Names of papers, by default all.
+    """
     found: dict[str, dict[str, str]] = {}
-    for item in certificates().values():
+    for item in certificates(within).values():
         if not item.instance:
             found.setdefault(item.claim, {})[item.step] = digest(item.smtlib())
     return found
@@ -182,7 +195,7 @@ def answers() -> Mapping[str, Mapping[str, Any]]:
     ``hypotheses`` whether what is given can be.
     """
     found: dict[str, Mapping[str, Any]] = {}
-    for path in sorted(scripts.papers().glob(f"*/{FOLDER}/{ANSWERS}")):
+    for path in papers.files(f"{FOLDER}/{ANSWERS}"):
         found |= json.loads(path.read_text("utf-8"))
     return found
 
@@ -198,7 +211,7 @@ def select(patterns: Iterable[str] = ()) -> dict[str, Certificate]:
     patterns = list(patterns) or ["*"]
     return {
         name: item
-        for name, item in certificates().items()
+        for name, item in certificates(papers.named(patterns)).items()
         if any(fnmatchcase(item.claim, pattern) for pattern in patterns)
     }
 
@@ -222,7 +235,7 @@ def record(
     versions : mapping of str to str
         Of the solvers.
     """
-    known = certificates()
+    known = certificates({paper_of(name) for name in said})
     folders = {known[name].path.parent for name in said}
     entries = dict(answers())
     for name, given in said.items():
@@ -268,7 +281,7 @@ def checked_by(claim: str) -> dict[str, list[str]]:
     solver does not refute it and what is given can be.
     """
     steps: dict[str, list[str]] = {}
-    item = stated([claim.partition(".")[0]]).get(claim)
+    item = stated([paper_of(claim)]).get(claim)
     for step, question in item.steps.items() if item else ():
         entry = answers().get(f"{claim}.{step}")
         if entry is None or entry["sha256"] != question or entry["hypotheses"] != POSSIBLE:

@@ -14,8 +14,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from linrep._lib import display as show
-from linrep._lib import scripts, suggest
+from linrep._lib import suggest
 from linrep._lib.arguments import checked
+from linrep._lib.papers import paper_of
+from linrep._lib.papers import papers as known_papers
 from linrep._lib.validation import identifier
 from linrep.claims.evidence import HOLDS, LEVEL, VERDICTS, Evidence
 from linrep.claims.quantities import Fact
@@ -37,6 +39,12 @@ class Budget:
     ------
     ValueError
         If there is no such budget.
+
+    Examples
+    --------
+    >>> from linrep.claims import Budget
+    >>> Budget("standard")(100, 10_000)
+    10000
     """
 
     name: str = "quick"
@@ -67,6 +75,16 @@ class Hypothesis:
     change : {"", "narrower", "corrected"}
         What was done to it: narrower where a check covers part of what the paper allows,
         corrected where nothing, or nothing of interest, is as the paper has it.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> from linrep.claims import Hypothesis
+    >>> def test(problem, participants):
+    ...     return problem.n >= problem.d
+    >>> many = Hypothesis("Assumption 1", "n >= d", test)
+    >>> many(lr.SharedRepresentation.random(n=4, d=6, k=2, rng=0))
+    False
     """
 
     name: str
@@ -119,6 +137,13 @@ class Claim:
     stronger : mapping of str to {-1, 0, 1}
         Of constants, exponents and constants of hypotheses: whether a smaller or a larger value
         says more; 0 where any other value does, as in an identity.
+
+    Examples
+    --------
+    >>> from linrep.claims import claims
+    >>> claim = claims()["fedrep.lemma1"]
+    >>> claim.verify("quick", rng=0).verdict
+    'holds'
     """
 
     id: str
@@ -435,19 +460,33 @@ def claims(papers: Iterable[str] = ()) -> Claims:
     ----------
     papers : iterable of str
         Names of papers: of the others nothing is imported. By default all; what is none has none.
+
+    Raises
+    ------
+    ValueError
+        If a paper's modules cannot be imported, or make a statement of another paper.
     """
-    known = {path.parent.name for path in scripts.papers().glob("*/__init__.py")}
-    asked = set(papers) or known
-    modules = [
-        f"linrep.papers.{name}.{item.name}"
-        for name in sorted(asked & known)
-        for item in iter_modules([str(scripts.papers() / name)])
-    ]
-    for name in modules:
-        import_module(name)
+    asked = set(papers)
+    modules = {
+        f"{paper.module}.{item.name}": paper.name
+        for paper in known_papers().values()
+        if not asked or paper.name in asked
+        for item in iter_modules([str(paper.folder)])
+    }
+    for module, name in modules.items():
+        try:
+            import_module(module)
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            raise ValueError(f"{module}, of the paper {name}, cannot be loaded: {what}") from error
     # Not in the order in which somebody imported them.
     ours = [item for item in _CLAIMS.values() if item.check.__module__ in modules]
-    ours.sort(key=lambda item: modules.index(item.check.__module__))
+    places = {module: place for place, module in enumerate(modules)}
+    ours.sort(key=lambda item: places[item.check.__module__])
+    for item in ours:
+        name = modules[item.check.__module__]
+        if item.paper != name:
+            raise ValueError(f"{item.id} is made in {item.check.__module__}: begin it with {name}.")
     return Claims({item.id: item for item in ours})
 
 
@@ -489,11 +528,6 @@ def _global_draws():
 def registered(id: str) -> Claim:
     """Return a claim of linrep, or of a file that was loaded."""
     return _CLAIMS[id] if id in _CLAIMS else claims([paper_of(id)])[id]
-
-
-def paper_of(id: str) -> str:
-    """Return the name of the paper that an id is of."""
-    return id.partition(".")[0]
 
 
 def unknown(id: str, known: Iterable[str]) -> str:

@@ -1,7 +1,8 @@
 """A paper side by side: in its order what it states, each line with a verdict or why there is none.
 
-Of each paper ``contents.toml``, beside its statements, has an ``[[item]]`` for every displayed
-equation and every sentence of mathematical content.
+Of each paper ``contents.toml``, in its folder, has an ``[[item]]`` for every displayed equation
+and every sentence of mathematical content; above them its ``name``, its ``citation`` and the
+``order`` of its places.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from textwrap import fill
 
-from linrep._lib import scripts
 from linrep._lib.arguments import checked
 from linrep._lib.display import badge, literal
+from linrep._lib.papers import papers
 from linrep._lib.suggest import unknown
 from linrep.claims import formulas, ledger
 from linrep.claims.claim import Claim, registered
@@ -27,8 +28,6 @@ from linrep.claims.stated import Stated, corrected_by, stated
 
 #: In the folder of a paper.
 FILE = "contents.toml"
-#: Of papers whose name is not the id's: how it is written.
-NAMES = {"fedrep": "FedRep", "flute": "FLUTE", "perfedsi": "PerFedSI", "pflmf": "pFL^MF"}
 NO_CLAIM = "no claim"
 
 _WIDTH = 100  # characters of a line
@@ -121,10 +120,14 @@ class Contents:
     paper : str
         Such as "fedrep".
     items : tuple of Item
+    name, citation : str
+        How the paper is called; its authors, title and place.
     """
 
     paper: str
     items: tuple[Item, ...]
+    name: str = ""
+    citation: str = ""
 
     def __iter__(self) -> Iterator[Item]:
         return iter(self.items)
@@ -142,7 +145,7 @@ class Contents:
             if own:
                 said = "".join(text for _, text in tally(_sorted(own), "statement"))
                 texts.append(f"{about}{said}")
-        return f"{NAMES.get(self.paper, self.paper)}: {'; '.join(texts)}"
+        return f"{self.name or self.paper}: {'; '.join(texts)}"
 
     def __str__(self):
         lines = [fill(self.title, _WIDTH)]
@@ -218,11 +221,19 @@ def read(path: Path) -> Contents:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name} of {path.parent.name} is no TOML: {error}") from None
     items = found.pop("item", None)
+    texts = {key: found.pop(key, "") for key in ("name", "citation", "order")}
     if found or not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
-        raise ValueError(f"{path.name} of {path.parent.name} must hold [[item]] tables only")
+        raise ValueError(
+            f"{path.name} of {path.parent.name} must hold name, citation, order and "
+            "[[item]] tables only"
+        )
+    if not all(isinstance(text, str) for text in texts.values()):
+        raise ValueError(f"{path.name} of {path.parent.name}: {', '.join(texts)} must be texts")
     return Contents(
         path.parent.name,
         tuple(_item(each, f"{path.parent.name}, item {n}") for n, each in enumerate(items, 1)),
+        texts["name"],
+        texts["citation"],
     )
 
 
@@ -253,8 +264,18 @@ def _item(values, where):
 @cache
 def known() -> dict[str, Contents]:
     """Return the contents of the papers that have theirs listed, by paper."""
-    found = sorted(scripts.papers().glob(f"*/{FILE}"))
-    return {path.parent.name: read(path) for path in found}
+    listed = ((name, item.folder / FILE) for name, item in papers().items())
+    return {name: replace(read(path), paper=name) for name, path in listed if path.is_file()}
+
+
+def written(paper: str) -> str:
+    """Return how a paper is called, its name in ids where nothing else is listed.
+
+    Parameters
+    ----------
+    paper : str
+    """
+    return (known()[paper].name if paper in known() else "") or paper
 
 
 def contents(paper: str) -> Contents:

@@ -25,9 +25,11 @@ def path_of(claim: str) -> Path:
     claim : str
         An id.
     """
+    from linrep._lib.papers import papers  # where this file is run, nothing of linrep is loaded
+
     paper, _, name = claim.partition(".")
     file = "".join(letter if letter.isalnum() else "_" for letter in name.lower())
-    folder = Path(__file__).parents[1] / "papers" / paper / FOLDER
+    folder = papers()[paper].folder / FOLDER if paper in papers() else Path(FOLDER)
     shared = (path for path in folder.glob("*_and_*.py") if file in path.stem.split("_and_"))
     return next(shared, folder / f"{file}.py")
 

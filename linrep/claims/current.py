@@ -50,6 +50,9 @@ def current(
 ) -> Current:
     """Return what a store holds of a claim, for this state of the code, or else the ledger.
 
+    A run of the mode of this process, or else one of the portable mode, in which verdicts are
+    recorded.
+
     Parameters
     ----------
     item : Claim or Stated
@@ -76,7 +79,8 @@ def current(
     places: list[dict[str, Any]] = [
         {"budget": name, "seed": seed, "store": store} for name in budgets
     ]
-    run = next(filter(None, (stored(claim, **place) for place in places)), None)
+    runs = (stored(claim, **place, mode=mode) for place in places for mode in (None, "portable"))
+    run = next(filter(None, runs), None)
     damaged = run is None and any(is_damaged(claim, **place) for place in places)
     stale = run is None and not damaged and any(is_stale(claim, **place) for place in places)
     result = recorded if run is None else Result.from_json(run.result.as_json())

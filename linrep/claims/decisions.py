@@ -19,6 +19,8 @@ from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence, sai
 from linrep.claims.quantities import VALUE
 from linrep.stats import proportion_interval
 
+_FURTHER = 1.001  # times the ratio at the smallest violation, from which the worst is told, too
+
 
 class Moments(NamedTuple):
     """Number, mean and standard deviation of independent samples."""
@@ -33,6 +35,15 @@ class Moments(NamedTuple):
         with np.errstate(invalid="ignore", divide="ignore"):
             deviation = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
         return cls(int(samples.size), float(samples.mean()), deviation)
+
+    @classmethod
+    def together(cls, several: Iterable[Moments]) -> Moments:
+        """Return those of all samples, of those of each group."""
+        sizes, means, deviations = np.array(list(several), dtype=float).T
+        mean = sizes @ means / sizes.sum()
+        inner = np.where(sizes > 1.0, (sizes - 1.0) * deviations**2, 0.0)
+        squares = np.sum(inner + sizes * (means - mean) ** 2)
+        return cls(int(sizes.sum()), float(mean), math.sqrt(squares / (sizes.sum() - 1.0)))
 
 
 def identity(
@@ -155,6 +166,17 @@ def more(made: int, factor: float, of: str = "runs") -> str:
     digits = max(1, math.floor(math.log10(max(needed, 1.0))))
     rounded = math.ceil(needed / 10 ** (digits - 1)) * 10 ** (digits - 1)
     return f"about {max(rounded, made + 1)} {of}"
+
+
+def takes_runs(needed: str) -> bool:
+    """Tell whether it is so many runs that would decide, and not other sizes.
+
+    Parameters
+    ----------
+    needed : str
+        What an undecided piece of evidence says.
+    """
+    return needed.startswith("about ") or needed.endswith("runs without a violation")
 
 
 def expectation(
@@ -428,30 +450,49 @@ def ratio(left, right):
     return float(left / right) if left > 0.0 and 0.0 < right < np.inf else np.nan
 
 
-def violation(left: float, right: float, evaluations: int, instance: Mapping[str, Any]) -> Evidence:
-    """Return that a search met a left side above the right one."""
+def violation(
+    left: float,
+    right: float,
+    evaluations: int,
+    instance: Mapping[str, Any],
+    worst: Mapping[str, Any],
+) -> Evidence:
+    """Return that a search met a left side above the right one: the smallest, and the worst."""
     behind = f": {times(left, right)}" if right > 0.0 else ""
+    most = ""
+    if worst and ratio(worst["left"], worst["right"]) > _FURTHER * ratio(left, right):
+        most = f"; at the worst instance {times(worst['left'], worst['right'])}"
     return Evidence(
         FAILS,
-        f"left side {left:.6g}, right side {right:.6g}{behind}",
+        f"left side {left:.6g}, right side {right:.6g}{behind}{most}",
         measured=left,
         predicted=right,
         tightness=ratio(left, right),
         quantity="left side",
         n_trials=evaluations,
         counterexample={**instance, "left": left, "right": right},
+        worst=worst if most else None,
     )
 
 
-def not_violated(excess: float, tightest: float, evaluations: int) -> Evidence:
-    """Return that a search met none, with the largest relative excess and left/right."""
+def not_violated(
+    excess: float, tightest: float, evaluations: int, worst: Mapping[str, Any]
+) -> Evidence:
+    """Return that a search met none, with the largest left/right, or the largest relative excess.
+
+    The former where both sides are positive at the largest excess, but for sides that vanish.
+    """
+    of_ratio = (tightest - 1.0) / (tightest + 1.0) if 0.0 < tightest < math.inf else math.nan
+    by_ratio = math.isclose(excess, of_ratio, abs_tol=1e-9) or (excess == 0.0 and tightest > 0.0)
     return Evidence(
         HOLDS,
         f"no violation in {evaluations} instances searched, left/right up to {tightest:.4g}",
-        measured=excess,
-        predicted=0.0,
+        measured=tightest if by_ratio else excess,
+        predicted=1.0 if by_ratio else 0.0,
         tightness=tightest,
+        quantity="left over right" if by_ratio else "",
         n_trials=evaluations,
+        worst=worst or None,
     )
 
 

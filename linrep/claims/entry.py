@@ -14,12 +14,11 @@ from textwrap import fill
 from typing import TYPE_CHECKING
 
 from linrep._lib.display import badge, literal
-from linrep.claims import formulas, ledger, sensitivity
+from linrep.claims import citing, formulas, ledger, sensitivity
 from linrep.claims.certificates import say_checked
 from linrep.claims.claim import Claim, corrections, paper_of, registered, unknown
-from linrep.claims.evidence import Result
+from linrep.claims.evidence import Result, instances
 from linrep.claims.findings import Finding, findings
-from linrep.claims.ledger import PATH
 from linrep.claims.proofs import proofs
 from linrep.claims.sections import Section, unescaped
 from linrep.claims.stated import Stated, corrected_by, stated, texts_of
@@ -47,8 +46,8 @@ class Entry:
         The derivation that the verdict rests on.
     corrected : tuple of Stated
         The corrected versions.
-    book : path
-        The ledger.
+    book : path or None
+        The ledger, None for that of its paper.
     file : str or None
         Where the claim comes from, if not from linrep itself.
     """
@@ -58,7 +57,7 @@ class Entry:
     finding: Finding | None = None
     proof: Section | None = None
     corrected: tuple[Stated, ...] = ()
-    book: Path = PATH
+    book: Path | None = None
     file: str | None = None
 
     @property
@@ -108,6 +107,8 @@ class Entry:
         yield "measured", f"{result.sentence} ({result.budget} budget)" if result else ""
         yield "largest", ledger.largest_failure(result) if result else ""
         yield "readings", "; ".join(ledger.readings(result)) if result else ""
+        for name, lines in (instances(result) if result else {}).items():
+            yield name, "\n".join(lines)
         yield "why", self._why()
         yield "reason", unescaped(self.finding.reason) if self.finding else ""
         yield "proof", unescaped(self.proof.headline) if self.proof else ""
@@ -117,6 +118,25 @@ class Entry:
         yield "corrects", self.stated.corrects
         yield "corrected", ", ".join(self.corrected_by)
         yield "check it", shlex.join(words)
+
+    def cite(self) -> str:
+        """Return the paper in BibTeX, with a note of the place and of the verdict here.
+
+        Of a claim of your own the paper is that of the ``paper.bib`` beside its file.
+
+        Raises
+        ------
+        ValueError
+            If there is no ``paper.bib``.
+
+        Examples
+        --------
+        >>> import linrep as lr
+        >>> print(lr.statement("flute.lemmaA4").cite().splitlines()[-2])
+          note = {Lemma A.4 (flute.lemmaA4 in linrep 0.1.0)},
+        """
+        folder = Path(self.file).parent if self.file else None
+        return citing.noted(citing.paper(self.stated.paper, folder), citing.note(self.stated))
 
     def plot(self) -> list[Axes]:
         """Draw the measurements that the recorded verdict rests on, one panel each.
@@ -232,7 +252,7 @@ def statement(id: str) -> Entry:
 def entry(
     claim: Claim | Stated,
     recorded: Mapping[str, Result],
-    book: Path = PATH,
+    book: Path | None = None,
     file: str | None = None,
 ) -> Entry:
     """Return a statement with its entry in a ledger.
@@ -242,8 +262,8 @@ def entry(
     claim : Claim or Stated
     recorded : mapping
         The ledger's entries by claim.
-    book : path
-        The ledger.
+    book : path, optional
+        The ledger, by default that of its paper.
     file : str, optional
         Where the claim comes from, if not from linrep itself.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
 from html import escape
 from typing import TYPE_CHECKING, Any, Self
 
@@ -149,6 +150,27 @@ def instance(evidence: Evidence) -> Mapping[str, Any] | None:
     return counterexample and {key: bounds.get(key, value) for key, value in counterexample.items()}
 
 
+def instances(evidence: Evidence) -> dict[str, list[str]]:
+    """Return what fails, or comes nearest to it, in lines to read.
+
+    Parameters
+    ----------
+    evidence : Evidence
+
+    Returns
+    -------
+    dict of str to list of str
+        By "instance", the counterexample; or by "smallest", where a search has also met one that
+        is "worst"; by "tightest", where it has met none.
+    """
+    found = {}
+    if example := instance(evidence):
+        found["instance" if evidence.worst is None else "smallest"] = show.instance(example)
+    if evidence.worst is not None:
+        found["worst" if example else "tightest"] = show.instance(evidence.worst)
+    return found
+
+
 def _verb(verdict, count):
     one, several = _VERBS.get(verdict, (f"is {verdict}", f"are {verdict}"))
     return one if count == 1 else several
@@ -178,6 +200,9 @@ class Evidence:
         Probability of a false verdict; 0 where exact arithmetic or a search decides.
     counterexample : mapping or None
         Plain values that reproduce a failure.
+    worst : mapping or None
+        Of a search the instance of the largest left over right side that was met, where that is
+        not the counterexample, and both sides.
     needed : str
         What would decide, where it is undecided.
     name : str
@@ -205,6 +230,13 @@ class Evidence:
         The paper's words that can be read so.
     printed_at : str
         Of a reading: where else the paper has this form, "" where it reads the sentence itself.
+
+    Examples
+    --------
+    >>> from linrep.claims import Mean, decide
+    >>> found = decide(Mean([0.9, 1.1, 1.0, 1.05], at_most=2.0), level=0.01)
+    >>> found.verdict, round(found.measured, 4), found.n_trials
+    ('holds', 1.0125, 4)
     """
 
     verdict: str
@@ -231,6 +263,7 @@ class Evidence:
     printed_at: str = ""
     measured_is: str = VALUE
     predicted_is: str = VALUE
+    worst: Mapping[str, Any] | None = None
 
     def __post_init__(self):
         if self.verdict not in (*VERDICTS, ERROR):
@@ -283,8 +316,10 @@ class Evidence:
 
     def as_json(self) -> dict[str, Any]:
         """Return what a ledger holds of a part: plain values, None for what is not finite."""
-        ground = {"ground": self.ground} if self.ground else {}
-        return ground | {
+        more: dict[str, Any] = {"ground": self.ground} if self.ground else {}
+        if self.worst is not None:
+            more["worst"] = _plain(self.worst)
+        return more | {
             "name": self.name,
             "verdict": self.verdict,
             "measured": _finite(self.measured),
@@ -415,7 +450,7 @@ class Result(Evidence):
             "facts": tuple(_plain(asdict(fact)) for fact in self.facts),
             "kinds": self.kinds,
         }
-        return {name: values[name] for name in _ORDER}
+        return {name: values[name] for name in _ORDER if name in values}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -442,19 +477,20 @@ class Result(Evidence):
 _OF_RUN = tuple(each.name for each in fields(Result) if each.kw_only)
 _ORDER = (
     "id", "verdict", "measured", "predicted", "tightness", "low", "high", "n_trials", "level",
-    "seed", "budget", "seconds", "sentence", "needed", "counterexample", "corrected_by",
+    "seed", "budget", "seconds", "sentence", "needed", "counterexample", "worst", "corrected_by",
     "hypotheses", "mode", "parts", "quantity", "unit", "facts", "kinds", "strength", "readings",
     "control", "expected", "stored", "measured_is", "predicted_is",
 )  # fmt: skip
 
 
 def _plain(value):
-    """Return what JSON can hold: numbers that are not finite as text."""
+    """Return what JSON can hold: fractions, and numbers that are not finite, as text."""
     if isinstance(value, dict):
         return {name: _plain(entry) for name, entry in value.items()}
     if isinstance(value, list):
         return [_plain(entry) for entry in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+    as_text = isinstance(value, Fraction) or (isinstance(value, float) and not math.isfinite(value))
+    return str(value) if as_text else value
 
 
 def _finite(value):

@@ -9,11 +9,11 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-from linrep._lib import scripts
+from linrep._lib.papers import files
 from linrep.claims.sections import sections
 
-#: Of each paper a page, beside the statements.
-PATHS = tuple(sorted(scripts.papers().glob("*/findings.md")))
+#: Of each paper a page, in its folder.
+FILE = "findings.md"
 
 #: What a failure concerns, from the least to the gravest.
 SEVERITIES = ("slip", "constant", "proof step", "statement", "conclusion")
@@ -47,13 +47,14 @@ class Finding:
 
 
 @cache
-def findings(paths: tuple[Path, ...] = PATHS) -> Mapping[str, Finding]:
+def findings(paths: tuple[Path, ...] | None = None) -> Mapping[str, Finding]:
     """Return the findings by statement.
 
     Parameters
     ----------
-    paths : tuple of paths
-        The pages. A heading names statements and says what is wrong with them.
+    paths : tuple of paths, optional
+        The pages, by default of all papers. A heading names statements and says what is wrong
+        with them.
 
     Raises
     ------
@@ -61,7 +62,9 @@ def findings(paths: tuple[Path, ...] = PATHS) -> Mapping[str, Finding]:
         If a severity is none of `SEVERITIES`.
     """
     by_id: dict[str, Finding] = {}
-    for ids, headline, text in chain.from_iterable(map(sections, paths)):
+    for ids, headline, text in chain.from_iterable(
+        map(sections, files(FILE) if paths is None else paths)
+    ):
         name = ""
         if text.startswith(_SEVERITY):
             line, _, text = text.partition("\n")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,6 @@ from linrep.claims.measurements import Search
 from linrep.claims.violations import search
 
 Array = NDArray[np.float64]
-Instance = TypeVar("Instance")
 
 
 class Reader:
@@ -29,6 +29,14 @@ class Reader:
     ----------
     count : int
         How many were read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Reader
+    >>> counting = Reader()
+    >>> counting.frame(3, 2).shape, counting.between(0.0, 1.0), counting.count
+    ((3, 2), 0.0, 7)
     """
 
     def __init__(self, numbers: Array | None = None):
@@ -76,9 +84,9 @@ class Reader:
 
 
 def search_instances(
-    sides: Callable[[Instance], tuple[float, float] | None],
+    sides: Callable[..., tuple[float, float] | None],
     shapes: Sequence[Mapping[str, int]],
-    read: Callable[[Reader, Mapping[str, int]], Instance | None],
+    read: Callable[[Reader, Mapping[str, int]], Any] | Mapping[str, Sequence[str | int]],
     budget: Budget,
     rng: np.random.Generator,
     *,
@@ -94,9 +102,11 @@ def search_instances(
         hypotheses.
     shapes : sequence of mapping
         Sizes to search at, smallest first.
-    read : callable
+    read : callable or mapping
         ``read(reader, shape)`` returns an instance, such as a NamedTuple, of numbers that it reads,
-        or None where they give none. How many it reads depends on the shape alone.
+        or None where they give none. How many it reads depends on the shape alone. Or the shapes of
+        arrays by name, in names of sizes and whole numbers, as in ``{"A": ("d", 2), "c": ()}``:
+        `sides` then takes these arrays, and numbers for those without sizes, by name.
     budget : Budget
     rng : numpy.random.Generator
     reader : type of Reader
@@ -107,18 +117,96 @@ def search_instances(
     Returns
     -------
     Search
+        Its instances by the names of their parts: fields of a NamedTuple or a dataclass, keys of a
+        mapping.
+
+    Examples
+    --------
+    >>> from linrep.claims import Budget, decide
+    >>> def sides(A, x):
+    ...     return np.linalg.norm(A @ x), np.linalg.norm(A) * np.linalg.norm(x)
+    >>> arrays = {"A": ("d", "d"), "x": ("d",)}
+    >>> rng = np.random.default_rng(0)
+    >>> found = search_instances(sides, [{"d": 1}, {"d": 2}], arrays, Budget(), rng)
+    >>> decide(found).verdict, sorted(found.worst)
+    ('holds', ['A', 'd', 'left', 'right', 'x'])
     """
+    if isinstance(read, Mapping):
+        return search_instances(
+            lambda arrays: sides(**arrays),
+            shapes,
+            _reading(read),
+            budget,
+            rng,
+            reader=reader,
+            **options,
+        )
+    reads: Callable[[Reader, Mapping[str, int]], Any] = read
 
     def lhs_rhs(shape: Mapping[str, int], x: Array) -> tuple[float, float] | None:
-        instance = read(reader(x), shape)
+        instance = reads(reader(x), shape)
         return None if instance is None else sides(instance)
 
     def length(shape: Mapping[str, int]) -> int:
         counting = reader()
-        read(counting, shape)
+        reads(counting, shape)
         return counting.count
 
-    return search(lhs_rhs, shapes, length, budget, rng, **options)
+    def named(shape: Mapping[str, int], x: Array) -> Mapping[str, Any]:
+        try:
+            return {**shape, **_parts(reads(reader(x), shape))}
+        except _Unnamed:
+            return {**shape, "x": x.tolist()}
+
+    return search(lhs_rhs, shapes, length, budget, rng, named=named, **options)
+
+
+def _reading(arrays):
+    """Return what reads arrays by name, whose shapes are in names of sizes and whole numbers."""
+
+    def read(reader, shape):
+        found = {}
+        for name, sizes in arrays.items():
+            unknown = [size for size in sizes if isinstance(size, str) and size not in shape]
+            if unknown:
+                raise ValueError(f"read: shapes have no size {unknown[0]!r}, which {name} takes")
+            numbers = reader.numbers(*(shape.get(size, size) for size in sizes))
+            found[name] = numbers if sizes else float(numbers)
+        return found
+
+    return read
+
+
+class _Unnamed(Exception):
+    """An instance has a part that plain values do not say."""
+
+
+def _parts(item):
+    """Return the parts of an instance as plain values by name, those of a part behind a dot."""
+    if hasattr(item, "_asdict"):
+        item = item._asdict()
+    elif is_dataclass(item):
+        item = {each.name: getattr(item, each.name) for each in fields(item)}
+    elif not isinstance(item, Mapping):
+        return {"x": _plain(item)}
+    found: dict[str, Any] = {}
+    for name, part in item.items():
+        if hasattr(part, "_asdict") or is_dataclass(part) or isinstance(part, Mapping):
+            found |= {f"{name}.{inner}": value for inner, value in _parts(part).items()}
+        else:
+            found[name] = _plain(part)
+    return found
+
+
+def _plain(value):
+    """Return a number, a text or an array as plain values."""
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(entry) for entry in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise _Unnamed
 
 
 checked(globals(), nan=False)

@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrep._lib import atomic as files
-from linrep._lib import scripts
 from linrep._lib.display import number as show
+from linrep._lib.papers import FOLDER, LEDGER, ledgers, paper_of, papers
 from linrep.claims import sensitivity
 from linrep.claims.certificates import checked_by, count_exact
 from linrep.claims.claim import BUDGETS, Claim
@@ -33,11 +33,13 @@ from linrep.claims.grids import title
 from linrep.claims.order import in_order
 from linrep.claims.proofs import proofs
 from linrep.claims.sections import unescaped
+from linrep.claims.stated import Stated
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PATH: Path = scripts.papers() / "ledger.json"
+#: Of linrep's own papers.
+PATH = FOLDER / LEDGER
 AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
 UNDECIDED_HERE = "undecided at this budget"
 DECIDED_HERE = "decided here and undecided in the record"
@@ -50,21 +52,33 @@ _HAIR = 1.001  # times the right side, below which a failure says little of its 
 WRONG = (UNEXPECTED, CONTRADICTS)
 
 
-def recorded(path: Path = PATH) -> dict[str, Result]:
+def recorded(path: Path | None = None) -> dict[str, Result]:
     """Return the recorded results by claim; empty where nothing is recorded.
+
+    Parameters
+    ----------
+    path : path, optional
+        A ledger, by default those of all papers.
 
     Raises
     ------
     ValueError
         If the file is no ledger.
     """
-    if not path.exists():
-        return {}
-    status = path.stat()
-    return {result.id: result for result in _read(path, status.st_mtime_ns, status.st_size)}
+    there = [(each, each.stat()) for each in ledgers() if path is None and each.exists()]
+    if path is not None and path.exists():
+        there = [(path, path.stat())]
+    read = (_read(each, status.st_mtime_ns, status.st_size) for each, status in there)
+    return {result.id: result for results in read for result in results}
 
 
-@lru_cache(maxsize=2)
+def place(id: str) -> Path | None:
+    """Return the ledger of the paper that a claim is of, None where there is no such paper."""
+    paper = papers().get(paper_of(id))
+    return None if paper is None else paper.ledger
+
+
+@lru_cache(maxsize=16)
 def _read(path, changed, size):
     """Return the results in a ledger, which is read once for each time at which it was changed."""
     try:
@@ -76,17 +90,18 @@ def _read(path, changed, size):
         raise ValueError(f"{path} is no ledger of linrep verify --record") from None
 
 
-def recorded_points(id: str, path: Path = PATH) -> pd.DataFrame | None:
+def recorded_points(id: str, path: Path | None = None) -> pd.DataFrame | None:
     """Return what a claim's recorded picture is drawn from, None where none is recorded.
 
     Parameters
     ----------
     id : str
-    path : path
-        The ledger; beside it is the file of its pictures.
+    path : path, optional
+        The ledger, by default the paper's; beside it is the file of its pictures.
     """
-    beside = path.with_suffix(".parquet")
-    if not beside.exists():
+    path = path or place(id)
+    beside = path and path.with_suffix(".parquet")
+    if beside is None or not beside.exists():
         return None
     import pandas as pd
 
@@ -125,22 +140,38 @@ def outcome(verdict: str, budget: str, entry: Result | None, expected: str = HOL
     return CONTRADICTS
 
 
-def record(
-    results: Iterable[Result],
-    known: Iterable[str],
-    path: Path = PATH,
-) -> None:
-    """Put results into the recorded ledger, in place of those of the same claims.
+def record(results: Iterable[Result], known: Collection[str], path: Path | None = None) -> None:
+    """Put results into a ledger, in place of those of the same claims.
 
     Entries of claims that are not known any more are dropped. What their pictures are drawn from
     goes into a file beside it.
+
+    Parameters
+    ----------
+    results : iterable of Result
+    known : collection of str
+        Ids of the claims that there are.
+    path : path, optional
+        The ledger, by default that of each claim's paper.
 
     Raises
     ------
     ValueError
         If a check raised, or a larger budget is recorded already.
     """
-    results, entries = list(results), recorded(path)
+    by_path: dict[Path, list[Result]] = {}
+    for result in results:
+        home = path or place(result.id)
+        if home is None:
+            raise ValueError(f"{result.id} is of no paper that has a ledger")
+        by_path.setdefault(home, []).append(result)
+    for home, own in by_path.items():
+        _record(own, known, home)
+
+
+def _record(results, known, path):
+    """Put results into one ledger."""
+    entries = recorded(path)
     for result in results:
         before = entries.get(result.id, result).budget
         if result.verdict == "error":
@@ -178,9 +209,9 @@ def record(
     _read.cache_clear()
 
 
-def pages(known: Mapping[str, Claim], entries: Mapping[str, Result]) -> dict[str, str]:
+def pages(known: Mapping[str, Claim | Stated], entries: Mapping[str, Result]) -> dict[str, str]:
     """Return the ledger as pages by file name: counts, and a page per paper."""
-    own: dict[str, dict[str, Claim]] = {}
+    own: dict[str, dict[str, Claim | Stated]] = {}
     for item in in_order(known.values()):
         if item.id in entries:
             own.setdefault(item.paper, {})[item.id] = item
@@ -200,6 +231,9 @@ def pages(known: Mapping[str, Claim], entries: Mapping[str, Result]) -> dict[str
         "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
         "derivations. *Checked by* says whether there is one, and which solvers prove so many "
         "inequalities of the proof.",
+        "",
+        "Each entry has an address that stays, `ledger/PAPER.html#ID`; "
+        '<a href="ledger.json">ledger.json</a> has them all for programs.',
     ]
     for key, columns in (("verdict", VERDICTS), ("strength", STRENGTHS)):
         heads = [*(map(badge, columns) if key == "verdict" else columns), "corrected forms"]
@@ -271,6 +305,8 @@ def _section(name, item, entry):
     strength = f"{entry.strength}, " if entry.strength else ""
     lines = [
         "",
+        f'<div id="{name}"></div>',  # the address that stays, ledger/PAPER.html#ID
+        "",
         f"({anchor(name)})=",
         "",
         f"## `{name}`",
@@ -308,6 +344,9 @@ def _section(name, item, entry):
         lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry.facts)]
     if entry.counterexample:
         lines += ["", f"Counterexample: `{json.dumps(instance(entry), ensure_ascii=False)}`"]
+    if entry.worst:
+        kind = "Worst" if entry.counterexample else "Tightest"
+        lines += ["", f"{kind} instance: `{json.dumps(entry.worst, ensure_ascii=False)}`"]
     return lines
 
 

@@ -68,6 +68,13 @@ class Measurement:
         says, which is of the statement's constants alone and never grounds a failure.
     printed_at : str
         Of a reading: where else the paper has this form, "" where it reads the sentence itself.
+
+    Examples
+    --------
+    >>> from linrep.claims import Cases, decide
+    >>> found = decide(Cases([(1.0, 2.0, {"n": 3})], name="first part", setting={"d": 5}))
+    >>> found.name, found.verdict, found.strength
+    ('first part', 'holds', 'searched')
     """
 
     _: KW_ONLY
@@ -103,6 +110,7 @@ class Measurement:
             quantity=decided.quantity or self.quantity,
             unit=self.unit,
             counterexample=None if instance is None else {**self.setting, **instance},
+            worst=None if decided.worst is None else {**self.setting, **decided.worst},
             measured_is=self.measured_is,
             predicted_is=self.predicted_is,
             kinds=tuple(filter(None, [self.kind])),
@@ -123,6 +131,27 @@ class Measurement:
         """
         return None
 
+    def joined(self, others: Sequence[Measurement]) -> Measurement:
+        """Return it with the runs of others: the same measurement, taken with other random numbers.
+
+        Parameters
+        ----------
+        others : sequence of Measurement
+            Where chance does not decide, the first of all that fails counts, else this one.
+
+        Raises
+        ------
+        ValueError
+            If they are not of the same kind, or one that more runs are not added to.
+        """
+        if any(type(each) is not type(self) for each in others):
+            raise ValueError(f"{_of(self)} is not of the same kind in all runs")
+        changes = self._joined(others)
+        if changes is None:
+            failing = (each for each in (self, *others) if each.decide(0.0).verdict == FAILS)
+            return next(failing, self)
+        return replace(self, **changes)
+
     def underived(self) -> Measurement:
         """Return it without the strength that a derivation gives: of other constants."""
         if self.strength != PROVED or self.exact:
@@ -131,6 +160,12 @@ class Measurement:
 
     def _decision(self, level):
         raise TypeError(f"a check yields measurements, got {type(self).__name__}")
+
+    def _joined(self, others):
+        """Return what changes where others are joined, None where one of all counts."""
+        if self.statistical:
+            raise ValueError(f"more runs cannot be added to a {_of(self)}")
+        return None
 
     def _strength(self, verdict):
         if verdict == UNDECIDED:
@@ -158,6 +193,14 @@ class Cases(Measurement):
         How many there were, and how many with a larger left side; counted if not given.
     shown : sequence of str
         Names of what the verdict's sentence says of the worst instance, such as ``("p", "T")``.
+
+    Examples
+    --------
+    >>> from fractions import Fraction
+    >>> from linrep.claims import Cases, decide
+    >>> found = decide(Cases([(Fraction(1, n), Fraction(1, 2), {"n": n}) for n in (1, 2, 3)]))
+    >>> found.verdict, found.strength, found.counterexample["n"]
+    ('fails', 'proved', 1)
     """
 
     cases: Sequence[Case] = ()
@@ -223,6 +266,13 @@ class Identity(Measurement):
         Infinite where shapes do not fit.
     tolerance : float
         Largest deviation that counts as rounding.
+
+    Examples
+    --------
+    >>> from linrep.claims import Identity, decide
+    >>> deviations = [(abs((0.1 * n) / n - 0.1) / 0.1, {"n": n}) for n in (1, 2, 3)]
+    >>> decide(Identity(deviations, tolerance=1e-12)).verdict
+    'holds'
     """
 
     deviations: Sequence[tuple[float, Instance]] = ()
@@ -265,6 +315,20 @@ class Search(Measurement):
         That violation.
     ratios : array_like
         Values of left/right that were met; only as many are kept as a picture shows.
+    worst : mapping
+        The instance of the largest left/right that was met, with both sides as ``left`` and
+        ``right``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Budget, decide, search
+    >>> def sides(shape, x):
+    ...     return float(np.abs(x).sum()), float(np.linalg.norm(x))
+    >>> rng = np.random.default_rng(0)
+    >>> found = search(sides, [{"d": 2}], lambda shape: 2, Budget("quick"), rng)
+    >>> type(found).__name__, decide(found).verdict
+    ('Search', 'fails')
     """
 
     excess: float = math.nan
@@ -275,6 +339,7 @@ class Search(Measurement):
     right: float = math.nan
     instance: Instance = field(default_factory=dict)
     ratios: Any = ()
+    worst: Instance = field(default_factory=dict)
     quantity: str = field(default="relative excess of the left side", kw_only=True)
     kind: ClassVar[str] = "deterministic inequality"
 
@@ -283,8 +348,10 @@ class Search(Measurement):
 
     def _decision(self, level):
         if self.excess > self.guard:
-            return decisions.violation(self.left, self.right, self.evaluations, self.instance)
-        return decisions.not_violated(self.excess, self.tightest, self.evaluations)
+            return decisions.violation(
+                self.left, self.right, self.evaluations, self.instance, self.worst
+            )
+        return decisions.not_violated(self.excess, self.tightest, self.evaluations, self.worst)
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return left over right in order of size."""
@@ -305,6 +372,12 @@ class Condition(Measurement):
         The number it is about, and what the statement says of it.
     n_trials : int
         Evaluations behind it.
+
+    Examples
+    --------
+    >>> from linrep.claims import Condition, decide
+    >>> decide(Condition(3.2 <= 4.0, measured=3.2, claimed=4.0)).sentence
+    'true, 3.2, claimed 4'
     """
 
     good: bool = True
@@ -334,6 +407,13 @@ class Vacuous(Measurement):
         The number that shows it, and the largest value at which it would say something.
     why : str
         A few words.
+
+    Examples
+    --------
+    >>> from linrep.claims import Vacuous, decide
+    >>> found = decide(Vacuous(measured=2.5, claimed=1.0, why="the probability is above 1"))
+    >>> found.verdict
+    'vacuous'
     """
 
     measured: float = math.nan
@@ -352,6 +432,13 @@ class Missing(Measurement):
     ----------
     why, needed : str
         A few words: what happened, and what would decide.
+
+    Examples
+    --------
+    >>> from linrep.claims import Missing, decide
+    >>> found = decide(Missing(why="no run converged", needed="longer runs"))
+    >>> found.verdict, found.needed
+    ('undecided', 'longer runs')
     """
 
     why: str = ""
@@ -372,6 +459,13 @@ class Together(Measurement):
     left_out : float
         Weight of planned measurements about which the statement says nothing, because one of its
         hypotheses was not met: their share of the level is not given to others.
+
+    Examples
+    --------
+    >>> from linrep.claims import Condition, Together, judge
+    >>> found = judge([Together([Condition(True), Condition(False, name="odd n")], name="all n")])
+    >>> found.verdict, len(found.parts)
+    ('fails', 1)
     """
 
     parts: Sequence[Measurement] = ()
@@ -385,6 +479,9 @@ class Together(Measurement):
         if not self.parts:
             raise ValueError(f"{_of(self)} holds no measurement")
         _check_no_strength(self)
+
+    def _joined(self, others):
+        return _joined_parts(self, others)
 
     def underived(self) -> Together:
         """Return it with parts that no derivation makes proved."""
@@ -405,6 +502,14 @@ class Readings(Measurement):
         Of readings that are another form than the sentence's own: where the paper prints it. If
         only these hold, the sentence is a misprint. A form that is printed nowhere is no reading
         but a corrected statement.
+
+    Examples
+    --------
+    >>> from linrep.claims import Condition, Readings, judge
+    >>> readings = [Condition(False, name="in n"), Condition(True, name="in n and d")]
+    >>> found = judge([Readings(readings, phrase="grows with the problem")])
+    >>> found.verdict, found.sentence
+    ('holds', 'in n and d: true (the other reading fails)')
     """
 
     parts: Sequence[Measurement] = ()
@@ -442,6 +547,9 @@ class Readings(Measurement):
         object.__setattr__(self, "parts", parts)
         _check_no_strength(self)
 
+    def _joined(self, others):
+        return _joined_parts(self, others)
+
     def underived(self) -> Readings:
         """Return it with readings that no derivation makes proved."""
         return replace(self, parts=[part.underived() for part in self.parts])
@@ -456,6 +564,14 @@ class Curve:
     points : DataFrame
         As :func:`linrep.figures.plotting.evidence` takes them: columns panel, x, y, xlabel, ylabel,
         and perhaps series, low, high and predicted. Axes are logarithmic.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from linrep.claims import Curve
+    >>> points = pd.DataFrame({"panel": "", "x": [1.0, 2.0], "y": [0.5, 0.25]})
+    >>> Curve(points.assign(xlabel="round", ylabel="error")).points["y"].tolist()
+    [0.5, 0.25]
     """
 
     points: pd.DataFrame
@@ -478,6 +594,30 @@ def flat(measurements: Iterable[Measurement]) -> list[Measurement]:
     for item in measurements:
         single += flat(item.parts) if isinstance(item, Together | Readings) else [item]
     return single
+
+
+def joined(runs: Sequence[Sequence[Any]]) -> list[Any]:
+    """Return the measurements of several runs of a check as those of one.
+
+    Parameters
+    ----------
+    runs : sequence of sequences of Measurement, Fact and Curve
+        Facts and curves are those of the first.
+
+    Raises
+    ------
+    ValueError
+        If the runs have other measurements, or such as more runs are not added to.
+    """
+    columns = [[item for item in run if isinstance(item, Measurement)] for run in runs]
+    if len(set(map(len, columns))) > 1:
+        raise ValueError("runs have different numbers of measurements")
+    rest = [item for item in runs[0] if not isinstance(item, Measurement)]
+    return [first.joined(others) for first, *others in zip(*columns, strict=True)] + rest
+
+
+def _joined_parts(group, others):
+    return {"parts": joined([group.parts, *(other.parts for other in others)])}
 
 
 def shared(measurements: Iterable[Measurement]) -> float:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from linrep._lib.papers import paper_of
+from linrep._lib.papers import papers as known_papers
 from linrep.claims import counterexamples, ledger
 from linrep.claims.certificates import say_checked
 from linrep.claims.evidence import Result
@@ -13,12 +15,20 @@ from linrep.claims.order import in_order
 from linrep.claims.stated import Stated, corrected_by, stated
 
 
-def notes() -> dict[str, Finding]:
-    """Return the findings that change a conclusion, by the id of their first statement."""
+def notes(papers: Iterable[str] = ()) -> dict[str, Finding]:
+    """Return the findings that change a conclusion, by the id of their first statement.
+
+    Parameters
+    ----------
+    papers : iterable of str
+        Names of papers, by default all.
+    """
+    asked = set(papers)
     return {
         name: finding
         for name, finding in findings().items()
         if finding.severity == SEVERITIES[-1] and name == finding.ids[0]
+        if not asked or paper_of(name) in asked
     }
 
 
@@ -32,7 +42,7 @@ def note(finding: Finding) -> str:
     ----------
     finding : Finding
     """
-    known, recorded = stated([finding.ids[0].partition(".")[0]]), ledger.recorded()
+    known, recorded = stated([paper_of(finding.ids[0])]), ledger.recorded()
     own = in_order(known[name] for name in finding.ids)
     headline = finding.headline[:1].upper() + finding.headline[1:]
     lines = [f"# {headline}", ""]
@@ -68,9 +78,9 @@ def _examples(finding: Finding) -> Iterator[str]:
     """Yield which counterexamples are files, and by whom they were checked."""
     for name, path in counterexamples.among(finding.ids).items():
         left, right = counterexamples.evaluate(path)
-        file = "/".join(path.parts[-3:])
+        file = path.relative_to(known_papers()[paper_of(name)].folder.parents[1]).as_posix()
         yield (
-            f"In fractions (`linrep/papers/{file}`): left side of `{name}` {float(left):.6g}, "
+            f"In fractions (`{file}`): left side of `{name}` {float(left):.6g}, "
             f"right side {float(right):.6g}."
         )
         yield ""
@@ -85,8 +95,15 @@ def _verdict(item: Stated, recorded: Mapping[str, Result]) -> str:
     return ", ".join(filter(None, [found.verdict, found.strength]))
 
 
-def pages() -> dict[str, str]:
-    """Return the notes as pages of the documentation, by file name, and a page that lists them."""
+def pages(papers: Iterable[str] = ()) -> dict[str, str]:
+    """Return the notes as pages of the documentation, by file name, and a page that lists them.
+
+    Parameters
+    ----------
+    papers : iterable of str
+        Names of papers, by default all. Where none has a note, there is no page.
+    """
+    found = notes(papers)
     listed = [
         "# For authors",
         "",
@@ -99,12 +116,12 @@ def pages() -> dict[str, str]:
         "| - | - |",
     ]
     made = {}
-    for name, finding in notes().items():
+    for name, finding in found.items():
         slug = ledger.anchor(name, "author")
-        paper = name.partition(".")[0]
+        paper = paper_of(name)
         text = note(finding).replace("](proofs.md)", f"](../proofs/{paper}.md)")
         made[f"authors/{slug}.md"] = text.replace("](../../../docs/", "](../")
         listed.append(f"| [`{name}`](authors/{slug}.md) | {ledger.cell(finding.headline)} |")
     toctree = [f"authors/{Path(name).stem}" for name in made]
     listed += ["", "```{toctree}", ":hidden:", "", *toctree, "```", ""]
-    return {"authors.md": "\n".join(listed), **made}
+    return {"authors.md": "\n".join(listed), **made} if made else {}

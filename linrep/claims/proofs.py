@@ -8,17 +8,17 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeVar
 
-from linrep._lib import scripts
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.papers import files
 from linrep.claims.evidence import PROVED
 from linrep.claims.sections import Section, sections
 
 if TYPE_CHECKING:
     from linrep.claims.measurements import Measurement
 
-#: Of each paper a page, beside the statements.
-PATHS = tuple(sorted(scripts.papers().glob("*/proofs.md")))
+#: Of each paper a page, in its folder.
+FILE = "proofs.md"
 
 Item = TypeVar("Item", bound="Measurement")
 
@@ -48,7 +48,7 @@ def proved(item: Item, *, but: Collection[str] = ()) -> Item:
 @cache
 def proofs() -> Mapping[str, Section]:
     """Return the derivations by statement: the sections of the papers' pages of proofs."""
-    by_id = {name: item for path in PATHS for item in sections(path) for name in item.ids}
+    by_id = {name: item for path in files(FILE) for item in sections(path) for name in item.ids}
     return MappingProxyType(by_id)
 
 

@@ -29,6 +29,12 @@ class Fact:
     setting : mapping of str to float or str
         Where the number was taken, in the paper's letters: numbers of one name at several settings
         are shown as a table.
+
+    Examples
+    --------
+    >>> from linrep.claims import Fact
+    >>> Fact("rounds to 1e-3", 42, setting={"d": 20}).setting
+    {'d': 20}
     """
 
     name: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -31,6 +31,13 @@ class Frequency(Measurement):
     violations, trials : int
     at_most : float
         Probability that the statement allows it.
+
+    Examples
+    --------
+    >>> from linrep.claims import Frequency, decide
+    >>> found = decide(Frequency(violations=0, trials=100, at_most=0.01), level=0.001)
+    >>> found.verdict, found.needed
+    ('undecided', '687 runs without a violation')
     """
 
     violations: int = 0
@@ -40,6 +47,55 @@ class Frequency(Measurement):
 
     statistical: ClassVar[bool] = True
     kind: ClassVar[str] = "probability bound"
+
+    @classmethod
+    def of_runs(cls, lhs: ArrayLike, rhs: ArrayLike, *, at_most: float, **options: Any) -> Self:
+        """Count the runs in which lhs <= rhs is violated anywhere: a bound for all rounds at once.
+
+        Parameters
+        ----------
+        lhs : array_like, shape (N, T)
+            A row per independent run, a column per round.
+        rhs : array_like
+            The bound, of a shape that goes with it, such as (T,).
+        at_most : float
+            Probability delta that the statement allows a violation in any round.
+        **options
+            Further attributes.
+
+        Returns
+        -------
+        Frequency
+
+        Examples
+        --------
+        Sums of 100 signs stay below 25 throughout with probability at least 0.95:
+
+        >>> import numpy as np
+        >>> from linrep.claims import Frequency, decide
+        >>> sums = np.random.default_rng(0).choice([-1, 1], (4000, 100)).cumsum(axis=1)
+        >>> decide(Frequency.of_runs(sums, 25.0, at_most=0.05)).verdict
+        'holds'
+        """
+        lhs, rhs = check.real_array("lhs", lhs), check.real_array("rhs", rhs)
+        if lhs.ndim != 2 or not lhs.size or np.isnan(lhs).any():
+            raise ValueError("lhs must be of shape (runs, rounds), without NaN")
+        try:
+            bound = np.broadcast_to(rhs, lhs.shape)
+        except ValueError:
+            raise ValueError(
+                f"rhs must go with the shape of lhs, {lhs.shape}, got {rhs.shape}"
+            ) from None
+        if np.isnan(bound).any():
+            raise ValueError("rhs must hold no NaN")
+        violations = int(np.any(lhs > bound, axis=1).sum())
+        return cls(violations, lhs.shape[0], at_most, **options)
+
+    def _joined(self, others):
+        return {
+            name: sum(getattr(each, name) for each in (self, *others))
+            for name in ("violations", "trials")
+        }
 
     def _decision(self, level):
         before = words(self.measured_is)
@@ -69,6 +125,14 @@ class Mean(Measurement):
     moments : Moments
         Of the samples, of which only as many are kept as a picture shows; computed from them if not
         given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Mean, decide
+    >>> squares = np.random.default_rng(0).chisquare(5, 4000)
+    >>> decide(Mean(squares, equals=5.0)).verdict, decide(Mean(squares, at_most=4.0)).verdict
+    ('holds', 'fails')
     """
 
     samples: Any = ()
@@ -94,6 +158,13 @@ class Mean(Measurement):
         bounds = self.at_least is not None or self.at_most is not None
         if (self.equals is not None) == bounds:
             raise ValueError(f"{_of(self)} takes equals, or at_least and at_most")
+
+    def _joined(self, others):
+        every = [self, *others]
+        return {
+            "samples": np.concatenate([each.samples for each in every]),
+            "moments": Moments.together([each.moments for each in every]),
+        }
 
     def _decision(self, level):
         if self.equals is not None:
@@ -129,6 +200,16 @@ class Paired(Measurement):
         Ratios within 1 -+ this are ties.
     same : bool, default False
         The claim is that they tie.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Paired, decide
+    >>> larger = 1.0 + np.random.default_rng(0).random(40)
+    >>> decide(Paired(0.9 * larger, larger)).verdict
+    'holds'
+    >>> decide(Paired(larger, larger, same=True)).verdict
+    'holds'
     """
 
     smaller: Any = ()
@@ -146,6 +227,12 @@ class Paired(Measurement):
             object.__setattr__(self, side, _samples(self, side, getattr(self, side)))
         if np.shape(self.smaller) != np.shape(self.larger):
             raise ValueError(f"{_of(self)} has sides of different lengths")
+
+    def _joined(self, others):
+        return {
+            side: np.concatenate([getattr(each, side) for each in (self, *others)])
+            for side in ("smaller", "larger")
+        }
 
     def _decision(self, level):
         return decisions.ordering(
@@ -167,6 +254,14 @@ class Trend(Measurement):
     ----------
     samples : array_like, shape (R, N)
         A row per seed, a column per size, at least three; infinity stands for "never".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Trend, decide
+    >>> noise = np.random.default_rng(0).random((30, 4))
+    >>> decide(Trend(noise + np.arange(4))).verdict
+    'holds'
     """
 
     samples: Any = ()
@@ -177,6 +272,9 @@ class Trend(Measurement):
 
     def __post_init__(self):
         object.__setattr__(self, "samples", _samples(self, "samples", self.samples))
+
+    def _joined(self, others):
+        return {"samples": np.concatenate([each.samples for each in (self, *others)])}
 
     def _decision(self, level):
         return decisions.trend(self.samples, level=level)
@@ -263,6 +361,11 @@ class Exponent(_PowerLaw):
         Exponents within this margin count as equal.
     statistic : {"median", "mean"}
         Typical size.
+    tail : bool, default False
+        The exponent is claimed as x grows. Sizes make three stretches: the slope of the last one
+        counts, and the change from the one before is added to its interval on both sides, as what
+        may be left. It takes at least four sizes, and says nothing of logarithms, with which slopes
+        tend to none in so short a range: :class:`Rate` has them as terms.
     along, of : str
         Labels of both axes.
     resampled : array_like, shape (N, 1 + RESAMPLES)
@@ -270,11 +373,21 @@ class Exponent(_PowerLaw):
         it is not given.
     rng : optional
         Of the bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims import Exponent, decide
+    >>> rng, sizes = np.random.default_rng(0), [50, 100, 200, 400]
+    >>> errors = [rng.chisquare(50, 1000) / size for size in sizes]
+    >>> decide(Exponent(sizes, errors, equals=-1.0)).verdict
+    'holds'
     """
 
     samples: Any = ()
     _: KW_ONLY
     statistic: str = "median"
+    tail: bool = False
     quantity: str = "exponent"
 
     kind: ClassVar[str] = "rate or exponent"
@@ -285,15 +398,21 @@ class Exponent(_PowerLaw):
         sizes = len(check.array("x", self.x, (None,)))
         if len(samples) != sizes:
             raise ValueError(f"{_of(self)} has {len(samples)} samples at {sizes} sizes")
+        if self.tail and np.unique(self.x).size < 4:
+            raise ValueError(f"{_of(self)}: with tail, x must hold at least four different values")
         super().__post_init__()
+
+    def _joined(self, others):
+        return {**joined_samples(self, others), **_AGAIN}
 
     def _resample(self):
         statistic = STATISTICS[check.choice("statistic", self.statistic, STATISTICS)]
         return resample(self.samples, statistic, self.rng)
 
     def _decision(self, level):
+        fit = slopes.limit if self.tail else slopes.fit
         with np.errstate(divide="ignore", invalid="ignore"):
-            slope = slopes.fit(np.log(self.x), np.log(self.resampled), level)
+            slope = fit(np.log(self.x), np.log(self.resampled), level)
         decided = self._decided(slope, level, sum(map(len, self.samples)))
         return replace(decided, points=self._drawn(self.resampled[:, 0]))
 
@@ -317,6 +436,14 @@ class Threshold(_PowerLaw):
         given. NaN where an interval is open.
     rng : optional
         Of the draws.
+
+    Examples
+    --------
+    >>> from linrep.claims import Threshold, decide
+    >>> points = [(d * 0.98, d * 0.96, d * 1.0) for d in (10, 20, 40, 80)]
+    >>> found = decide(Threshold([10, 20, 40, 80], points, equals=1.0))
+    >>> round(found.measured, 2)
+    1.0
     """
 
     points: Any = ()
@@ -374,6 +501,18 @@ class Constant(Measurement):
         where it is not given.
     rng : optional
         Of the bootstrap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from linrep.claims import Constant, decide
+    >>> rng, n = np.random.default_rng(0), np.repeat([10.0, 30.0, 90.0, 270.0], 200)
+    >>> bounded = pd.DataFrame({"n": n, "constant": rng.uniform(1.0, 1.1, n.size)})
+    >>> decide(Constant(bounded, ["n"])).verdict
+    'holds'
+    >>> decide(Constant(bounded.assign(constant=n * bounded["constant"]), ["n"])).verdict
+    'fails'
     """
 
     rows: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -406,6 +545,10 @@ class Constant(Measurement):
         drawn = [check.real_array("resampled", each) for each in _listed("resampled", drawn)]
         object.__setattr__(self, "resampled", drawn)
         object.__setattr__(self, "rng", None)
+
+    def _joined(self, others):
+        rows = pd.concat([each.rows for each in (self, *others)], ignore_index=True)
+        return {"rows": rows, **_AGAIN}
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -460,6 +603,19 @@ class Line:
     series: str
     x: NDArray[np.float64]
     samples: list[NDArray[np.float64]]
+
+
+#: What is drawn anew, from the same random numbers, of replicates to which others were joined.
+_AGAIN = {"resampled": None, "rng": 0}
+
+
+def joined_samples(item: Any, others: Sequence[Any]) -> dict[str, Any]:
+    """Return the replicates at each x of a measurement and of others."""
+    every = [item, *others]
+    if any(not np.array_equal(each.x, item.x) for each in every):
+        raise ValueError(f"{_of(item)} is at other sizes in other runs")
+    samples = zip(*(each.samples for each in every), strict=True)
+    return {"samples": [np.concatenate(each) for each in samples]}
 
 
 def _with_tightness(decided):

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from linrep._lib import atomic as files
-from linrep._lib import scripts
 from linrep._lib.arguments import checked
+from linrep._lib.papers import papers
 from linrep.claims.claim import Claim, claims, paper_of
 from linrep.claims.stated import Stated
 
@@ -29,8 +28,8 @@ def recorded(paper: str) -> Mapping[str, Mapping[str, Any]]:
     ----------
     paper : str
     """
-    path = _path(paper)
-    return json.loads(path.read_text("utf-8")) if path.is_file() else {}
+    path = papers()[paper].folder / FILE if paper in papers() else None
+    return json.loads(path.read_text("utf-8")) if path and path.is_file() else {}
 
 
 def record(found: Mapping[str, Mapping[str, Any]]) -> None:
@@ -45,7 +44,7 @@ def record(found: Mapping[str, Mapping[str, Any]]) -> None:
         known = claims([paper])
         entries = {**recorded(paper), **{key: found[key] for key in found if key in known}}
         ordered = {name: entries[name] for name in known if entries.get(name)}
-        files.write(_path(paper), (json.dumps(ordered, indent=1) + "\n").encode())
+        files.write(papers()[paper].folder / FILE, (json.dumps(ordered, indent=1) + "\n").encode())
     recorded.cache_clear()
 
 
@@ -72,10 +71,6 @@ def say(claim: Claim | Stated) -> str:
             text = f"a change of {last} % is {'true as well' if true else 'not noticed'}"
         texts.append(f"{name.replace('_', ' ')} {of['value']}: {text}")
     return "; ".join(texts)
-
-
-def _path(paper: str) -> Path:
-    return scripts.papers() / paper / FILE
 
 
 checked(globals())

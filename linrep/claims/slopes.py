@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from linrep.problems.random import RNGLike, generator
 GROWTH = 0.05
 
 RESAMPLES = 400
+#: How many times the runs are better made than larger sizes tried, where a slope is off.
+_WORTHWHILE = 100.0
 STATISTICS = {"median": np.median, "mean": np.mean}
 
 
@@ -33,11 +36,16 @@ class Slope:
     noise, bend : float
         Half-width due to replicates; change of the slope when the smaller half of x is left out,
         as far as it exceeds what noise makes of it.
+    error, change, change_error : float
+        Standard error of the value; that change with its sign, and its standard error.
     """
 
     value: float
     noise: float
     bend: float
+    error: float = 0.0
+    change: float = 0.0
+    change_error: float = 0.0
 
     @property
     def low(self) -> float:
@@ -109,19 +117,45 @@ def fit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) ->
     if np.unique(logs).size < 3:
         raise ValueError("x must hold at least three different values to fit a slope")
 
-    def slopes(logs, values):
-        centred = logs - logs.mean()
-        return centred @ values / (centred @ centred)
-
-    all_of_them = slopes(logs, values)
     upper = logs >= np.median(logs)
     if np.unique(logs[upper]).size < 2:
         upper = logs >= np.sort(np.unique(logs))[-2]
-    change = slopes(logs[upper], values[upper]) - all_of_them
+    all_of_them = _slopes(logs, values)
+    return _with_noise(all_of_them, _slopes(logs[upper], values[upper]) - all_of_them, level)
+
+
+def limit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) -> Slope:
+    """Return the slope that is tended to as x grows, with noise from all columns but the first.
+
+    The sizes make three stretches; the value is the slope of the last one. Provided that the change
+    from one stretch to the next is at most half of the change before, as with a lower-order term
+    1/x on stretches of an octave, the limit is no farther away than the last change, the bend. The
+    bend is infinite where the changes refute that.
+    """
+    sizes = np.unique(logs)
+    if sizes.size < 4:
+        raise ValueError("x must hold at least four different values for a slope in the limit")
+    ends = sizes[np.linspace(0, sizes.size - 1, 4).round().astype(int)]
+    stretches = [(low <= logs) & (logs <= high) for low, high in pairwise(ends)]
+    first, second, last = (_slopes(logs[each], values[each]) for each in stretches)
+    change, before = last - second, second - first
+    found = _with_noise(last, change, level)
+    excess = np.abs(change) - np.abs(before) / 2.0
+    tends = excess[0] <= scipy.stats.norm.isf(level) * np.std(excess[1:], ddof=1) + 1e-9
+    return found if tends else replace(found, bend=math.inf)
+
+
+def _slopes(logs, values):
+    centred = logs - logs.mean()
+    return centred @ values / (centred @ centred)
+
+
+def _with_noise(slopes, change, level):
+    error, change_error = (float(np.std(each[1:], ddof=1)) for each in (slopes, change))
     # The square of the measured change is that of the true one and its variance, in the mean.
-    bend = np.sqrt(max(0.0, change[0] ** 2 - np.var(change[1:], ddof=1)))
-    noise = scipy.stats.norm.isf(level) * np.std(all_of_them[1:], ddof=1)
-    return Slope(float(all_of_them[0]), float(noise), float(bend))
+    bend = math.sqrt(max(0.0, change[0] ** 2 - change_error**2))
+    noise = float(scipy.stats.norm.isf(level)) * error
+    return Slope(float(slopes[0]), noise, bend, error, float(change[0]), change_error)
 
 
 def exponent(
@@ -157,9 +191,7 @@ def exponent(
     low, high = slope.low, slope.high
     inside = high <= predicted + margin and (at_most or low >= predicted - margin)
     outside = low > predicted + margin or (not at_most and high < predicted - margin)
-    # Inside the margins the nearer one has to leave the interval; outside, the interval that one.
     off = slope.value - predicted
-    room = abs((off if at_most else abs(off)) - margin)
     sign = "at most " if at_most else ""
     sentence = f"exponent {slope.value:.3f} [{low:.3f}, {high:.3f}], claimed {sign}{predicted:g}"
     if inside and at_most and high < predicted - margin:
@@ -173,15 +205,34 @@ def exponent(
         n_trials=n_trials,
         level=level,
         counterexample={"exponent": slope.value} if outside else None,
-        needed="" if inside or outside else _needed(slope, room, n_trials, "larger sizes"),
+        needed=""
+        if inside or outside
+        else _needed(slope, off, margin, at_most, n_trials, "larger sizes"),
     )
 
 
-def _needed(slope, room, n_trials, larger):
-    """Say what decides; by what the slope bends does not shrink with more runs."""
-    if not (n_trials and slope.noise < math.inf and room > slope.bend):
+def _needed(slope, off, margin, at_most, n_trials, larger):
+    """Say what decides: more runs; larger sizes, where the slope bends or is too near to a margin.
+
+    What is off by less than three standard errors is taken for noise, of which many runs leave
+    nothing; a change of the slope, too, unless it leads from a value that is off to what is
+    claimed. Two standard errors are added for the chance in runs to come.
+    """
+    if not (n_trials and slope.noise < math.inf):
         return larger
-    return more(n_trials, (slope.noise / (room - slope.bend)) ** 2)
+    chance = slope.noise + 2.0 * (slope.error + slope.change_error)
+    near = abs(off) <= 3.0 * slope.error
+    returns = not near and -math.copysign(slope.change, off * slope.change) > slope.change_error
+    bends = returns or abs(slope.change) > 3.0 * slope.change_error
+    bend = slope.bend if bends else 0.0
+    # Inside the margins the nearer one has to leave the interval; outside, the interval that one.
+    room = abs((0.0 if near else off if at_most else abs(off)) - margin)
+    if room > 2.0 * bend:
+        factor = max(2.0, (chance / (room - bend)) ** 2)
+        if near or factor <= _WORTHWHILE:
+            return more(n_trials, factor)
+    factor = (chance / margin) ** 2
+    return larger if factor <= 1.0 else f"{larger}, and {more(n_trials, factor)}"
 
 
 def bounded(
@@ -230,7 +281,7 @@ def bounded(
         } if grows else None,
         needed=""
         if grows or stays
-        else _needed(slope, abs(slope.value - GROWTH), n_trials, f"larger {variable}"),
+        else _needed(slope, slope.value, GROWTH, True, n_trials, f"larger {variable}"),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """What the papers' statements say, read without importing the code that checks them.
 
 Of each paper ``statements.json``, beside its statements, lists their texts, in the order of their
-files; `make names` writes it.
+files; `linrep verify --record` writes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linrep._lib import scripts
+from linrep._lib.papers import papers as known_papers
 
 if TYPE_CHECKING:
     from linrep.claims.claim import Claim
@@ -84,15 +84,27 @@ def listing(items: Iterable[Stated]) -> str:
 def stated(papers: Iterable[str] = ()) -> dict[str, Stated]:
     """Return the statements of papers by id, in the order of their files.
 
+    Of a paper whose texts are not listed yet they are those of its claims, which are imported.
+
     Parameters
     ----------
     papers : iterable of str
         Names of papers, by default all; what is none has none.
     """
     asked = set(papers)
-    paths = sorted(scripts.papers().glob(f"*/{FILE}"))
-    own = (_read(path) for path in paths if not asked or path.parent.name in asked)
-    return {item.id: item for items in own for item in items}
+    found: dict[str, Stated] = {}
+    for name, paper in known_papers().items():
+        if not asked or name in asked:
+            path = paper.folder / FILE
+            own = read(path) if path.is_file() else _imported(name)
+            found |= {item.id: item for item in own}
+    return found
+
+
+def _imported(name: str) -> list[Stated]:
+    from linrep.claims.claim import claims
+
+    return [texts_of(item) for item in claims([name]).values()]
 
 
 def corrected_by(item: Stated) -> tuple[Stated, ...]:
@@ -106,7 +118,13 @@ def corrected_by(item: Stated) -> tuple[Stated, ...]:
 
 
 @cache
-def _read(path: Path) -> tuple[Stated, ...]:
+def read(path: Path) -> tuple[Stated, ...]:
+    """Return the statements that the file of a paper lists.
+
+    Parameters
+    ----------
+    path : path
+    """
     lines: list[dict[str, Any]] = json.loads(path.read_text("utf-8"))
     lists = ("hypotheses", "changes")
     return tuple(

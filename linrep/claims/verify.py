@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext, suppress
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -35,6 +35,7 @@ _DECIDING = tuple(
     f"claims/{name}"
     for name in (
         "certificates",
+        "citing",
         "counterexamples",
         "current",
         "decisions",
@@ -48,9 +49,11 @@ _DECIDING = tuple(
         "proofs",
         "sections",
         "sensitivity",
+        "sequential",
         "smtlib",
         "solvers",
         "stated",
+        "texts",
         "verdict",
         "verify",
     )
@@ -263,10 +266,10 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
     rng, aside = with_control(item, rng)
     began = time.process_time()
     with inputs.watched() if own else nullcontext():
-        measured = item.measure(budget, rng)
-        judge(measured)  # what cannot be decided is an error of the check, not of who reads it
+        taken = item.measure(budget, rng)
+        judge(taken)  # what cannot be decided is an error of the check, not of who reads it
         row: dict[str, Any] = {
-            "measurements": json.dumps(plain(measured)),
+            "measurements": json.dumps(plain(taken)),
             "cpu_seconds": time.process_time() - began,
         }
         if own:
@@ -276,22 +279,27 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
     return row
 
 
-def stored(item: Claim, *, budget: str, seed: int, store: str | Path) -> Stored | None:
+def stored(
+    item: Claim, *, budget: str, seed: int, store: str | Path, mode: str | None = None
+) -> Stored | None:
     """Return what a store holds of a claim, None if that is nothing for this state of the code.
+
+    Of the mode of this process, or of another one.
 
     Raises
     ------
     ValueError, OSError
         If the store is damaged.
     """
-    place, status = _place(_directory(item.id, budget, seed, store))
+    mode = mode or portable.mode()
+    place, status = _place(_directory(item.id, budget, seed, store, mode))
     if status is None:
         return None
     run = open_run(place)
     corrected = next((other.id for other in corrections(item.id)), None)
     written = max(part.path.stat().st_mtime for part in run.parts())
     return Stored(
-        result=_result(item, corrected, budget, seed, place, True),
+        result=replace(_result(item, corrected, budget, seed, place, True), mode=mode),
         versions=str(run.read(["versions"]).iloc[0, 0]),
         finished=datetime.fromtimestamp(written, UTC),
     )
@@ -314,6 +322,20 @@ def is_stale(item: Claim, *, budget: str, seed: int, store: str | Path) -> bool:
     runs = f"{item.id}-{'[0-9a-f]' * _DIGITS}"
     folder = Path(store, f"{budget}-{seed}")
     return any(any(folder.glob(f"{name}/parts/*.parquet")) for name in (runs, f"{runs}-*"))
+
+
+def measured(item: Claim, *, budget: str, seed: int, store: str | Path) -> list[Any]:
+    """Return what a check that a store holds has measured, and did not raise.
+
+    Parameters
+    ----------
+    item : Claim
+    budget, seed, store
+        As for :func:`verify`.
+    """
+    place, _ = _place(_directory(item.id, budget, seed, store))
+    row = open_run(place).read().iloc[0]
+    return list(read(json.loads(row["measurements"])))
 
 
 def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
@@ -339,7 +361,7 @@ def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     )
 
 
-def _directory(name, budget, seed, store):
+def _directory(name, budget, seed, store, mode=None):
     """Return a claim's run directory: another state of the code has one of its own.
 
     Of the claims' code all files count that lie beside its own: they import from each other. Its
@@ -347,7 +369,8 @@ def _directory(name, budget, seed, store):
     """
     item = registered(name)
     own = Path(inspect.getsourcefile(item.check) or "")
-    digest = hashlib.sha256(code.state("deep", *_DECIDING, *code.statements()).encode())
+    state = code.state("deep", *_DECIDING, *code.statements(), mode=mode)
+    digest = hashlib.sha256(state.encode())
     digest.update(_digest(own) if is_own(item) else _digest_of_linreps(own))
     return Path(store) / f"{budget}-{seed}" / f"{name}-{digest.hexdigest()[:_DIGITS]}"
 

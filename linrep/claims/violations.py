@@ -25,6 +25,7 @@ _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # relative to the largest num
 _CLEAR = 3.0  # times the change that moves make is what counts as larger
 
 LhsRhs = Callable[[Mapping[str, int], NDArray[np.float64]], "tuple[float, float] | None"]
+Named = Callable[[Mapping[str, int], NDArray[np.float64]], Mapping[str, Any]]
 
 
 def search(
@@ -36,6 +37,7 @@ def search(
     *,
     known: Sequence[tuple[Mapping[str, int], NDArray[np.float64]]] = (),
     guard: float = GUARD,
+    named: Named | None = None,
     **options: Any,
 ) -> Search:
     """Look for a violation of lhs <= rhs.
@@ -55,6 +57,9 @@ def search(
         Instances to start from besides random ones, each with its shape.
     guard : float
         What rounding may do to lhs - rhs, relative to the sum of their sizes.
+    named : callable, optional
+        ``named(shape, x)`` returns plain values that say what the instance is, by name; by default
+        the sizes and ``x``.
     **options
         `name`, `quantity` and others of :class:`linrep.claims.Search`.
 
@@ -63,7 +68,8 @@ def search(
     Search
         With a violation if lhs - rhs, relative to the sum of their sizes, exceeds `guard`
         somewhere, also after the instance is moved by rounding; it is shrunk to few and short
-        numbers.
+        numbers. Beside it, or where there is none, the instance of the largest lhs/rhs that was
+        met.
 
     Raises
     ------
@@ -77,12 +83,14 @@ def search(
     what it finds.
     """
     ratios: list[float] = []
-    best: tuple[float, Mapping[str, int] | None, NDArray[np.float64]] = (
-        -math.inf, None, np.empty(0),
-    )  # fmt: skip
+    best: tuple[float, Mapping[str, int] | None, NDArray[np.float64]]
+    best = -math.inf, None, np.empty(0)
+    # By lhs/rhs, and among those of one ratio by the excess.
+    worst: tuple[tuple[float, float], Mapping[str, int], NDArray[np.float64]]
+    worst = (-math.inf, -math.inf), {}, np.empty(0)
 
     def excess(shape, x):
-        nonlocal best
+        nonlocal best, worst
         x = np.array(x, dtype=float)
         value, ratio = _excess(lhs_rhs, shape, x)
         if value > guard and not _stands(lhs_rhs, shape, x, guard):
@@ -90,7 +98,15 @@ def search(
         ratios.append(ratio)
         if value > best[0]:
             best = (value, shape, x)
+        if (ratio, value) > worst[0]:
+            worst = ((ratio, value), shape, x)
         return value
+
+    def told(shape, x):
+        with np.errstate(all="ignore"):
+            left, right = lhs_rhs(shape, x) or (math.nan, math.nan)
+            values = {**shape, "x": x.tolist()} if named is None else named(shape, x)
+        return {**values, "left": float(left), "right": float(right)}
 
     if not shapes:
         raise ValueError("shapes must hold at least one")
@@ -126,8 +142,10 @@ def search(
         )
     if value > guard:
         x = _shrunk(lambda z: excess(shape, z), x, guard)
-        left, right = lhs_rhs(shape, x) or (math.nan, math.nan)
-        options |= {"left": left, "right": right, "instance": {**shape, "x": x.tolist()}}
+        smallest = told(shape, x)
+        options |= {"left": smallest.pop("left"), "right": smallest.pop("right")}
+        options["instance"] = smallest
+    options["worst"] = told(*worst[1:])
     return Search(
         excess=value, guard=guard, tightest=max(ratios), evaluations=len(ratios),
         ratios=[ratio for ratio in ratios if 0.0 < ratio < math.inf], **options,

@@ -8,6 +8,7 @@ need("cli", "the command line")
 from linrep.cli import (
     bench,
     certify,
+    cite,
     compare,
     figures,
     info,
@@ -27,6 +28,7 @@ from linrep.cli.group import main
 __all__ = [
     "bench",
     "certify",
+    "cite",
     "compare",
     "figures",
     "info",

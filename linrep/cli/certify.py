@@ -6,6 +6,7 @@ import time
 
 import click
 
+from linrep._lib.papers import named
 from linrep.cli import completion, names
 from linrep.cli.group import BadInput, bad_input, main
 from linrep.cli.text import echo, say_count, table
@@ -37,7 +38,7 @@ def certify(ids, seconds, record):
         names.check_claims(ids)
     from linrep.claims import certificates, claims, counterexamples, select, solvers
 
-    examples = counterexamples.among(item.id for item in select(claims(), ids))
+    examples = counterexamples.among(item.id for item in select(claims(named(ids)), ids))
     chosen = certificates.select(ids)
     if not chosen and not examples:
         raise BadInput("ID: no inequality for solvers and no counterexample is stored of these")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from linrep._lib.papers import named
 from linrep.cli import names as known_names
 from linrep.cli.group import BadInput, bad_input
 
@@ -56,11 +57,11 @@ def read_ledger(file, path, made=False):
         return book.recorded(path) if path else {} if file else book.recorded()
 
 
-def choose(names, *, texts=False):
+def choose(names, *, texts=False, papers=()):
     """Return the claims that ids, patterns or a file of claims name, and that file or None.
 
-    Where only texts of linrep's claims are wanted, none of their code is imported, but for those
-    that are not listed yet.
+    Of papers that are not named nothing is imported; and nothing at all where only texts of
+    papers' claims are wanted, but for claims that are not listed yet.
     """
     files = [name for name in names if name.endswith(".py")]
     patterns = [name for name in names if not name.endswith(".py")]
@@ -81,9 +82,7 @@ def choose(names, *, texts=False):
         file = files[0] if files else None
         if file:
             return select(load_file(file), patterns), file
-        papers = {pattern.partition(".")[0] for pattern in patterns}
-        if not papers <= {*known_names.papers()}:
-            papers = set()
+        papers = named(patterns) if patterns else papers
         if texts:
             with suppress(ValueError):
                 return select(stated(papers), patterns), file

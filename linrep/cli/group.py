@@ -27,7 +27,7 @@ GROUPS = {
         "show": "Show a claim and why it fails; or a figure, algorithm, run.",
         "constants": "Estimate the constants that a paper's bounds leave open.",
         "reproduce": "Draw and check everything again: was it reproduced?",
-        "new": "Write a file to begin with: linrep new claim.",
+        "new": "Write files to begin with: linrep new claim, new paper NAME.",
     },
     "Run": {
         "figures": "Draw the papers' figures again, also with other sizes.",
@@ -45,6 +45,7 @@ GROUPS = {
     },
     "About": {
         "bench": "Time kernels and simulations on this machine.",
+        "cite": "Print BibTeX of linrep, of papers and of places in them.",
         "info": "Print versions and settings, for a bug report.",
     },
 }

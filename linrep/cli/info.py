@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 import linrep
+from linrep._lib import papers
 from linrep.cli.group import DEFAULT_WORKERS, main
 from linrep.cli.text import echo
 
@@ -67,6 +68,7 @@ def collect() -> dict[str, Any]:
             "runs": "runs",
             "checks": "runs/verify",
         },
+        "papers": _papers,
         "experiments": _experiments,
     }
     return {name: _read_section(section) for name, section in sections.items()}
@@ -159,8 +161,14 @@ def _data():
     return {FOLDER_VARIABLE: folder, "there": Path(folder).is_dir() if folder else False}
 
 
+def _papers():
+    """Return where the statements of papers are, and why a package's paper is not taken."""
+    found = [{name: item.module} for name, item in papers.papers().items()]
+    return found + [{module: f"not taken: {why}"} for module, why in papers.skipped().items()]
+
+
 def _experiments():
-    from linrep.figures.experiment import available, folder
+    from linrep._lib.scripts import available, folder
 
     return {"in": str(folder()), "ids": available()}
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import linrep
+from linrep._lib import papers as known_papers
 from linrep._lib.scripts import available
-from linrep._lib.scripts import papers as papers_folder
 from linrep._lib.suggest import unknown
 
 _KNOWN = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
@@ -39,9 +39,9 @@ def shown(algorithm) -> dict[str, Any]:
 
 
 def claims() -> list[str]:
-    """Return the ids of the claims that the ledger records."""
-    path = papers_folder() / "ledger.json"
-    return list(_ids(path, path.stat().st_mtime_ns))
+    """Return the ids of the claims that the papers' ledgers record."""
+    there = (path for path in known_papers.ledgers() if path.is_file())
+    return [name for path in there for name in _ids(path, path.stat().st_mtime_ns)]
 
 
 @cache
@@ -52,7 +52,7 @@ def _ids(path, changed):
 
 def papers() -> list[str]:
     """Return the names of the papers."""
-    return list(dict.fromkeys(name.partition(".")[0] for name in claims()))
+    return list(known_papers.papers())
 
 
 def check_claims(patterns) -> None:
@@ -67,7 +67,7 @@ def check_claims(patterns) -> None:
                 f"lists its claims, '{pattern}.*' is all of them"
             )
         # And not recorded yet.
-        if not any(fnmatchcase(name, pattern) for name in _read_stated(papers_folder())):
+        if not any(fnmatchcase(name, pattern) for name in _read_stated()):
             otherwise = "linrep verify --list shows them"
             raise ValueError(unknown("no claim", pattern, recorded, otherwise=otherwise))
 
@@ -215,10 +215,10 @@ def check_axes(algorithms, axes, options=()) -> None:
 
 
 @cache
-def _read_stated(folder):
+def _read_stated():
     """Return the ids of the statements in the papers' sources, recorded or not."""
     names = []
-    for path in sorted(folder.glob("*/*.py")):
+    for path in known_papers.files("*.py"):
         for node in ast.walk(ast.parse(path.read_bytes())):
             match node:
                 case ast.Call(

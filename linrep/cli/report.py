@@ -43,7 +43,13 @@ _LONGEST = 160  # characters of names
     show_default=True,
     help="The page.",
 )
-def report(ids, budget, seed, store, book_path, figures, out):
+@click.option(
+    "--json",
+    "data",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write the claims with their results here, too, with the address of each on the page.",
+)
+def report(ids, budget, seed, store, book_path, figures, out, data):
     """Write claims with their verdicts, evidence and figures to one HTML page.
 
     Of all claims, some by id or pattern, or those of a file. Runs that `linrep verify` stored are
@@ -52,8 +58,10 @@ def report(ids, budget, seed, store, book_path, figures, out):
     check_store(store)
     with bad_input(OSError):
         check_output("--out", out)
+        if data is not None:
+            check_output("--json", data)
     chosen, file = choose(ids)
-    from linrep.claims.ledger import PATH
+    from linrep.claims import hosting
     from linrep.report import gather, render
 
     entries = read_ledger(file, book_path)
@@ -73,10 +81,14 @@ def report(ids, budget, seed, store, book_path, figures, out):
             file=file,
             # A folder of this machine says nothing to who reads the page elsewhere.
             options=() if store == STORE or store.is_absolute() else ("--store", str(store)),
-            book=book_path or (None if file else PATH),
+            book=book_path,
         )
         page = render(gathered).encode()
         write_file(out, page)
+        if data is not None:
+            items = [(entry.claim, entry.result) for entry in gathered.entries]
+            beside = hosting.text(items, lambda id: f"{out.name}#{id}")  # in the page's folder
+            write_file(data, beside.encode())
     runs = sum(entry.stored for entry in gathered.entries)
     if not any(entry.stored or entry.stale or entry.damaged for entry in gathered.entries):
         echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from linrep._lib import papers
 from linrep.cli.group import (
     Unfinished,
     bad_input,
@@ -72,7 +73,7 @@ def reproduce(wanted, portable, workers, out):
             for name in figures
         }
         out.mkdir(parents=True, exist_ok=True)
-    known, entries = claims(), ledger.recorded()
+    known, entries = claims(papers.own()), ledger.recorded(ledger.PATH)
     chosen = [item for item in known.values() if wanted == "all" or _is_numbered(item, known)]
     # A quick check takes about a tenth of the recorded one.
     seconds = {name: entry.seconds / 10.0 for name, entry in entries.items()}
@@ -214,12 +215,11 @@ def _is_stored(item, store):
 def _report(chosen, entries, store, figures, out, pool):
     """Write the report of all that was done, and return its path."""
     from linrep._lib import atomic as files
-    from linrep.claims.ledger import PATH
     from linrep.report import gather, render
 
     report = gather(
         chosen, ledger=entries, store=store, budget=_BUDGET, seed=_SEED, figures=figures,
-        options=("--store", str(store)), executor=pool, book=PATH,
+        options=("--store", str(store)), executor=pool,
     )  # fmt: skip
     path = out / "report.html"
     files.write(path, render(report).encode())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from linrep._lib.papers import named
 from linrep.cli import completion, names
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
 from linrep.cli.text import echo, say_count, table
@@ -38,7 +39,7 @@ def sensitivity(ids, budget, seed, record):
     entries = ledger.recorded()
     chosen = [
         item
-        for item in select(claims(), ids)
+        for item in select(claims(named(ids)), ids)
         if item.stronger and entries[item.id].verdict in (HOLDS, MISPRINT)
     ]
     if not chosen:

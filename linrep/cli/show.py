@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
@@ -81,7 +80,6 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
         _notes(chosen)
         return
     entries = read_ledger(file, book_path)
-    from linrep.claims import ledger
     from linrep.claims.current import current
     from linrep.claims.entry import entry
 
@@ -92,7 +90,7 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
         with bad_input(OSError, ValueError):
             state = current(item, entries.get(item.id), store=store, budget=budget, seed=seed)
         book = {} if state.result is None else {item.id: state.result}
-        _claim(entry(item, book, book_path or ledger.PATH, file), state, store, verbose)
+        _claim(entry(item, book, book_path, file), state, store, verbose)
         if item.id in figures:
             echo()
             _figure(item.id)
@@ -156,7 +154,7 @@ def _line(label, *parts):
 
 def _claim(item, state, store, verbose):
     """Print a statement with all that is known of it."""
-    from linrep.claims.evidence import instance
+    from linrep.claims.evidence import instances
     from linrep.claims.ledger import readings
 
     result, source = item.recorded, ""
@@ -170,8 +168,9 @@ def _claim(item, state, store, verbose):
     _explanation(item.finding, item.proof, verbose)
     _line("checked by", item.checked_by)
     _line("sensitive", item.sensitivity)
-    if result and result.counterexample:
-        _line("instance", json.dumps(instance(result), ensure_ascii=False))
+    for label, lines in instances(result).items() if result else ():
+        for place, line in enumerate(lines):
+            _line("" if place else label, line)
     _corrections(item)
     words = ["linrep", "verify", *filter(None, [item.file]), item.stated.id]
     if result:
@@ -180,7 +179,7 @@ def _claim(item, state, store, verbose):
         words += ["--store", str(store)]
     _line("check it", shlex.join(words))
     if result:
-        _parts(result.parts)
+        _parts(result.parts, verbose)
         _facts(result.facts, verbose, source)
 
 
@@ -255,9 +254,9 @@ def _corrections(item):
         _line("", formulas.text(other.latex))
 
 
-def _parts(parts):
-    """Print the measurements that a verdict is made of, as a table."""
-    from linrep.claims.evidence import shown
+def _parts(parts, verbose):
+    """Print the measurements that a verdict is made of, as a table; if asked for with instances."""
+    from linrep.claims.evidence import instances, shown
 
     if not parts:
         return
@@ -270,6 +269,11 @@ def _parts(parts):
         strength = part.strength or "-"
         rows.append((name, verdict(part.verdict), strength, *numbers, str(part.n_trials)))
     table(head, rows, left_columns=3)
+    for part in parts if verbose else ():
+        for label, lines in instances(part).items():
+            echo("\n", Painted(part.name or "-", "title"), f", {label}:")
+            for line in lines:
+                echo(wrap(f"  {line}", "  "))
 
 
 def _facts(facts, verbose, source):

@@ -88,19 +88,22 @@ def _reasons(results, verbose):
             echo("\n", item.id, " ", verdict(item.verdict), ": ", wrap(text, "  "))
             if known:
                 _print_measured(item)
+            _print_instances(item)
             for line in others:
                 echo("  ", wrap(line, "  "))
         elif item.verdict != "holds":
             room = (width() or _LONGEST) - len(item.id) - len(item.verdict) - 3
             short = shorten(text, max(room, 40), placeholder=" …")
             cut = cut or bool(others) or short != " ".join(text.split())
-            lines.append(((item.id, " ", verdict(item.verdict), ": ", short), known and item))
+            lines.append(((item.id, " ", verdict(item.verdict), ": ", short), item, known))
     if lines:
         echo()
-    for parts, explained in lines:
+    for parts, item, known in lines:
         echo(*parts)
-        if explained and len(lines) <= _FEW:
-            _print_measured(explained)
+        if known and len(lines) <= _FEW:
+            _print_measured(item)
+        if len(lines) <= _FEW:
+            _print_instances(item)
     if cut:
         echo("-v prints all that was found; linrep show ID the statement, its parts and readings")
 
@@ -111,6 +114,17 @@ def _print_measured(item):
     echo("  measured: ", wrap(item.sentence, "  "))
     if most := largest_failure(item):
         echo("  largest failure: ", wrap(most, "  "))
+
+
+def _print_instances(item):
+    """Print the counterexample, and the worst instance that a search has met."""
+    from linrep.claims.evidence import instances
+
+    for label, lines in instances(item).items():
+        if label != "tightest":
+            echo(f"  {label}:")
+            for line in lines:
+                echo(wrap(f"    {line}", "    "))
 
 
 def _control(item):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from functools import partial
+from math import inf
 from pathlib import Path
 
 import click
@@ -88,6 +91,18 @@ def _options(command):
 )
 @click.option("--fresh", is_flag=True, help="Measure anew, whatever is stored.")
 @click.option(
+    "--until-decided",
+    is_flag=True,
+    help="Run again, with the seeds that follow, what more runs decide; all looks together keep to "
+    "the level.",
+)
+@click.option(
+    "--at-most",
+    metavar="SECONDS|Nx",
+    help="Where --until-decided ends: after so many seconds, or at N times the runs.  "
+    "[default: 600]",
+)
+@click.option(
     "--level",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
     help="Probability of a false verdict that each claim is allowed.  [default: 1% in all for "
@@ -114,7 +129,8 @@ def _options(command):
 @MODE_OPTION
 def verify(
     ids, budget, workers, seed, store, list_only, verbose, verdicts, papers, corrected, severities,
-    strengths, fresh, level, book_path, path, figures, caption, record, portable,
+    strengths, fresh, until_decided, at_most, level, book_path, path, figures, caption, record,
+    portable,
 ):  # fmt: skip
     """Check claims of the papers: all, some by id or pattern, or a file's.
 
@@ -133,9 +149,10 @@ def verify(
             known_names.check_papers(papers)
     if record if portable is None else portable:
         start_portable()
-    chosen, file = choose(ids, texts=list_only)
+    chosen, file = choose(ids, texts=list_only, papers=papers)
     if record:
-        _check_record(file, book_path, level)
+        _check_record(file, book_path, level, until_decided)
+    limit = _read_limit(at_most, until_decided)
     entries = read_ledger(file, book_path, record)
     known = entries
     if list_only or verdicts or strengths:
@@ -147,11 +164,11 @@ def verify(
     if list_only:
         print_list(chosen, known)
         return
-    from linrep.claims import claims, load_file
     from linrep.claims import ledger as book
+    from linrep.claims import load_file, texts
 
     _check_outputs(path, figures)
-    results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level)
+    results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level, limit)
     print_verdicts(results, entries, verbose, budget)
     with bad_input(OSError, ValueError):
         if path is not None:
@@ -160,10 +177,12 @@ def verify(
         if figures is not None:
             _draw(chosen, results, figures, caption)
         if record:
-            known = load_file(file) if file else claims()
-            for name in entries.keys() - known.keys():
+            known = load_file(file).keys() if file else _ids_beside(chosen)
+            for name in entries.keys() - known:
                 echo(f"{name}: no claim any more, it leaves the ledger", err=True)
-            book.record(results, known, book_path or book.PATH)
+            book.record(results, known, book_path)
+            if file is None:
+                texts.record({item.paper for item in chosen})
     if record:
         if name_accepting(results):
             raise click.exceptions.Exit(1)
@@ -173,12 +192,28 @@ def verify(
         raise click.exceptions.Exit(1)
 
 
-def _check_record(file, book_path, level):
+def _read_limit(at_most, until_decided):
+    """Return where going on with more runs ends, None where it is not gone on."""
+    if not until_decided:
+        if at_most is not None:
+            raise BadInput("--at-most needs --until-decided")
+        return None
+    text = at_most or "600"
+    name = "times" if text.endswith("x") else "seconds"
+    with suppress(ValueError):
+        if 0.0 < (number := float(text.removesuffix("x"))) < inf:
+            return {name: number, **({} if name == "seconds" else {"seconds": inf})}
+    raise BadInput(f"--at-most must be seconds or a factor, such as 600 or 16x, got {text!r}")
+
+
+def _check_record(file, book_path, level, until_decided):
     """Refuse to record where there is no ledger to write, or not at its level."""
     if file is not None and book_path is None:
         raise BadInput("--record of claims of your own needs --ledger FILE")
     if level is not None:
         raise BadInput("--record takes the ledger's level, leave --level out")
+    if until_decided:
+        raise BadInput("--record takes the runs of one seed, leave --until-decided out")
     if book_path is not None:
         with bad_input(OSError):
             check_output("--ledger", book_path)
@@ -292,18 +327,24 @@ def _filter(chosen, entries, *, verdicts, strengths, papers, severities, correct
     return remaining
 
 
-def _run(chosen, entries, file, budget, workers, seed, store, fresh=False, level=None):
+def _run(
+    chosen, entries, file, budget, workers, seed, store, fresh=False, level=None, limit=None,
+):  # fmt: skip
     from linrep.claims import LEVEL
+    from linrep.claims.sequential import until_decided
     from linrep.claims.verify import Interrupted
     from linrep.claims.verify import verify as run
 
     # Of another budget they tell the order, too.
     seconds = {name: entry.seconds for name, entry in entries.items()}
+    settings = {
+        "budget": budget, "seed": seed, "workers": workers, "store": store, "file": file,
+        "expected": seconds, "fresh": fresh, "level": LEVEL if level is None else level,
+    }  # fmt: skip
     with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
-        return run(
-            chosen, budget=budget, seed=seed, workers=workers, store=store, file=file,
-            expected=seconds, fresh=fresh, level=LEVEL if level is None else level,
-        )  # fmt: skip
+        if limit is not None:
+            return until_decided(chosen, **settings, **limit, say=partial(echo, err=True))
+        return run(chosen, **settings)
 
 
 def _draw(chosen, results, folder, caption):

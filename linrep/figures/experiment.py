@@ -14,7 +14,7 @@ import pandas as pd
 
 from linrep._lib import validation as check
 from linrep._lib.extras import command, installed
-from linrep._lib.scripts import available, folder
+from linrep._lib.scripts import available, scripts
 from linrep._lib.suggest import unknown
 from linrep.deep.readers import FOLDER_VARIABLE
 from linrep.figures.sizes import Sizes, listed
@@ -267,9 +267,10 @@ def load(name: str) -> Experiment:
     ValueError
         If there is no such experiment, or the script cannot be run or defines none.
     """
-    path = Path(name) if name.endswith(".py") else folder() / f"{name.replace('.', '_', 1)}.py"
-    if not name.endswith(".py") and name not in available():
-        raise ValueError(unknown("unknown experiment", name, available()))
+    known = scripts()
+    if not name.endswith(".py") and name not in known:
+        raise ValueError(unknown("unknown experiment", name, sorted(known)))
+    path = Path(name) if name.endswith(".py") else known[name]
     experiment = load_file(path).get("EXPERIMENT")
     if not isinstance(experiment, Experiment):
         raise ValueError(f"{path} must define EXPERIMENT, a linrep.figures.experiment.Experiment")

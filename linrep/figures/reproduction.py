@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from linrep._lib import portable, scripts
+from linrep._lib.papers import own, paper_of
 from linrep.figures import computing, drawing, experiment, record
 from linrep.figures.experiment import Experiment
 
@@ -207,7 +208,7 @@ def check_figures(
 
 
 def papers(folder: Path = RECORD) -> list[str]:
-    """Return the ids of the papers' figures, those with networks left out.
+    """Return the ids of the figures of linrep's own papers, those with networks left out.
 
     Parameters
     ----------
@@ -221,7 +222,7 @@ def papers(folder: Path = RECORD) -> list[str]:
     there = recorded(folder)
     if not there:
         raise ValueError(f"there are no recorded figures in {folder.resolve()}")
-    names = [name for name in experiment.matching(PAPERS) if not name.startswith("deep.")]
+    names = [name for name in experiment.matching(PAPERS) if paper_of(name) in own()]
     if missing := [name for name in names if name not in there]:
         raise ValueError(f"{', '.join(missing)}: no record in {folder.resolve()}")
     return names

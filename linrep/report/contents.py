@@ -71,7 +71,7 @@ def gather(
     executor : Executor, optional
         Draws the pictures; by default this process does.
     book : path, optional
-        The ledger's file, beside which is what its pictures are drawn from.
+        The ledger's file, beside which is what its pictures are drawn from; by default the paper's.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def gather(
     drawn = [("picture", id, table) for id, table in points.items() if table is not None]
     for entry in list_pictured(outline(entries.values())):
         id = entry.claim.id
-        if not entry.stored and entry.recorded and book is not None:
+        if not entry.stored and entry.recorded and (book or not file):
             points[id] = recorded_points(id, book)
         if points.get(id) is not None:
             drawn.append(("chief", id, _select_deciding(points[id], entry.result)))

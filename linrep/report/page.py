@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from linrep.claims import VERDICTS
+from linrep.claims import VERDICTS, contents
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign, toward
 from linrep.claims.grids import grids
 from linrep.claims.grids import title as fact_title
@@ -19,16 +19,6 @@ from linrep.report import mathml, prose
 from linrep.report.entries import Entry, Report
 from linrep.report.outline import outline
 
-PAPERS = {
-    "fedrep": ("FedRep", "Collins, Hassani, Mokhtari and Shakkottai, Exploiting Shared "
-               "Representations for Personalized Federated Learning, ICML 2021"),
-    "flute": ("FLUTE", "Liu, Shen and Yang, Federated Representation Learning in the "
-              "Under-Parameterized Regime, ICML 2024"),
-    "perfedsi": ("PerFedSI", "A Framework for Personalized Federated Learning with Side "
-                 "Information"),
-    "pflmf": ("pFL^MF", "Dadras, Stich and Yurtsever, Personalized Federated Learning via "
-              "Low-Rank Matrix Optimization, TMLR"),
-}  # fmt: skip
 #: What each verdict means.
 MEANINGS = {
     "holds": "the check found nothing against the statement",
@@ -71,7 +61,7 @@ def render(report: Report) -> str:
         "shown": _show_number, "instance": instance,
         "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
         "readings": readings, "largest": largest_failure,
-        "paper": lambda name: PAPERS.get(name, (name, ""))[0],
+        "paper": contents.written,
         "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "fact_title": fact_title,
         "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
         "markdown": lambda text: prose.html(text, ids), "inline": _inline,
@@ -90,7 +80,7 @@ def render(report: Report) -> str:
         report=report,
         papers=papers,
         theorems=[(paper, item) for paper in papers for item in paper.theorems],
-        citations={name: citation for name, (_, citation) in PAPERS.items()},
+        citations={name: paper.citation for name, paper in contents.known().items()},
         verdicts=shown,
         meanings=MEANINGS,
         steps=STEPS,
@@ -180,7 +170,7 @@ def _figure_paper(id):
     """Return the paper of a figure: of deep.flute_table1, drawn with networks, it is FLUTE."""
     home, _, name = id.partition(".")
     other = name.partition("_")[0]
-    return other if home == "deep" and other in PAPERS else home
+    return other if home == "deep" and other in contents.known() else home
 
 
 def _figure_name(id):
@@ -188,7 +178,7 @@ def _figure_name(id):
     paper = _figure_paper(id)
     subject = id.partition(".")[2].removeprefix(f"{paper}_")
     subject = _NUMBERED.sub(lambda match: f"{match[1].capitalize()} {match[2]}", subject)
-    name = PAPERS[paper][0] if paper in PAPERS else paper.capitalize()
+    name = contents.written(paper) if paper in contents.known() else paper.capitalize()
     return f"{name}, {subject.replace('_', ' ')}"
 
 

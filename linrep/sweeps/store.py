@@ -15,7 +15,7 @@ from functools import cached_property
 from html import escape
 from itertools import starmap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -46,6 +46,9 @@ from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
 from linrep.sweeps.partfiles import read_part, read_rows, rows_within, write_part
 from linrep.sweeps.parts import Damaged, Part, by_outcome, rank, shared_out
 from linrep.sweeps.specification import RESERVED
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 _MOST_SHOWN = 12  # values of a parameter, where a run shows itself
 _MOST_TRIES = 100
@@ -213,6 +216,33 @@ class Run:
         if not partial and self.count() < self.total:
             warn(Incomplete(self.completeness()))
         return self._frame(self._owned, columns)
+
+    def to_xarray(self, columns: Iterable[str] | None = None) -> xr.Dataset:
+        """Return all stored rows as a dataset of xarray, which can be written to NetCDF.
+
+        Parameters
+        ----------
+        columns : iterable of str, optional
+            Only these columns; by default what the function returned, ``status`` and ``seconds``.
+
+        Returns
+        -------
+        xarray.Dataset
+            A dimension for each parameter that takes several values in a full grid, then
+            ``replicate``, and ``row`` where a replicate has several; of a grid that is not full one
+            dimension ``cell``, with the parameters along it. NaN where nothing is stored, or an
+            empty text. Its attributes are the settings, name and seed.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            Without xarray, which ``linrep[xarray]`` brings.
+        ValueError
+            If there is no such column.
+        """
+        from linrep.sweeps.labelled import dataset
+
+        return dataset(self, columns)
 
     def rows_of(self, cell: str, replicate: int) -> pd.DataFrame:
         """Return the rows of one replicate, none if it is not stored.

@@ -1,9 +1,10 @@
-"""For your own tests: Hypothesis strategies for problems and starts, and claims as tests.
+"""For your own tests: Hypothesis strategies for problems and starts, claims and papers as tests.
 
-Needs nothing but what linrep needs; :func:`claim_tests` also needs pytest.
+Needs nothing but what linrep needs; :func:`claim_tests` and :func:`paper_tests` also need pytest.
 """
 
 from linrep.testing.claims import claim_tests
+from linrep.testing.papers import paper_tests
 from linrep.testing.strategies import (
     biased_regressions,
     client_data,
@@ -29,6 +30,7 @@ __all__ = [
     "low_rank_regressions",
     "objectives",
     "observations",
+    "paper_tests",
     "seeds",
     "shared_representations",
     "starts",

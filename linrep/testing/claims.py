@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from linrep.claims.claim import BUDGETS, Claim, load_file, select
-from linrep.claims.evidence import FAILS
+from linrep._lib.papers import papers
+from linrep.claims.claim import BUDGETS, Claim, claims, load_file, select
+from linrep.claims.evidence import FAILS, Result
 from linrep.claims.ledger import WRONG, outcome, recorded
 from linrep.claims.verify import stream, with_control
 
@@ -28,9 +29,9 @@ def claim_tests(
 
     Parameters
     ----------
-    source : path or iterable of Claim
-        A file of claims, by a path that is relative to the current folder if it is relative, or the
-        claims.
+    source : path, str or iterable of Claim
+        A file of claims, by a path that is relative to the current folder if it is relative; the
+        name of a paper, whose ledger is expected by default; or the claims.
     only : iterable of str
         Ids or patterns, by default all.
     budget : {"quick", "standard", "thorough"}
@@ -55,11 +56,15 @@ def claim_tests(
 
     if budget not in BUDGETS:
         raise ValueError(f"budget must be one of {', '.join(BUDGETS)}, got {budget!r}")
-    if isinstance(source, str | Path):
+    if isinstance(source, str) and source in papers():
+        known: Mapping[str, Claim] = claims([source])
+        own = papers()[source].ledger
+        ledger = own if ledger is None and own.is_file() else ledger
+    elif isinstance(source, str | Path):
         known = load_file(source)
     else:
         known = {item.id: item for item in source}
-    entries = {}
+    entries: dict[str, Result] = {}
     if ledger is not None:
         if not Path(ledger).is_file():
             raise ValueError(f"ledger: no such file: {ledger}")

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from linrep._lib.papers import Paper
 from linrep.claims import claims, ledger
 from linrep.claims.certificates import (
     POSSIBLE,
@@ -160,8 +161,9 @@ def test_answers_that_are_stale_refuted_or_of_nothing_do_not_count(monkeypatch, 
 
 def test_what_was_decided_before_stays(tmp_path, monkeypatch):
     item = certificates()["flute.eq28.corrected.square"]
-    monkeypatch.setattr("linrep._lib.scripts.papers", lambda: tmp_path)
-    monkeypatch.setattr("linrep.claims.certificates.certificates", lambda: {item.name: item})
+    paper = Paper("flute", "linrep.papers.flute", tmp_path / "flute", tmp_path / "ledger.json")
+    monkeypatch.setattr("linrep._lib.papers._found", lambda: ({"flute": paper}, {}))
+    monkeypatch.setattr("linrep.claims.certificates.certificates", lambda _: {item.name: item})
     (tmp_path / "flute").mkdir()
     listed = Stated(item.claim, item.plain, steps={item.step: digest(item.smtlib())})
     (tmp_path / "flute" / FILE).write_text(listing([listed]))

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from linrep.claims import Budget, decide, search
 from linrep.claims.instances import Reader, search_instances
+from linrep.problems import SharedRepresentation
+from tests.tools import complaint
 
 NUMBERS = st.floats(-1e3, 1e3)
 
@@ -40,7 +42,10 @@ def test_a_search_is_that_over_flat_numbers(factor, verdict):
     same = search(flat, shapes, lambda shape: 2 * shape["n"], budget, np.random.default_rng(0))
     assert decide(found).verdict == verdict
     assert (found.excess, found.evaluations) == (same.excess, same.evaluations)
-    assert found.instance == same.instance
+    for one, other in ((found.worst, same.worst), (found.instance, same.instance)):
+        if one:
+            assert one.pop("a") + one.pop("b") == other.pop("x")
+        assert one == other
 
 
 @given(NUMBERS, NUMBERS, NUMBERS)
@@ -70,3 +75,47 @@ def test_what_is_none_is_left_out():
         lambda x: (x, 2 * x), [{}], positive, Budget("quick"), np.random.default_rng(0)
     )
     assert decide(found).verdict == "holds"
+
+
+def test_arrays_are_drawn_by_name():
+    def norms(A, x, c):
+        assert isinstance(c, float)
+        assert A.shape == (len(x), 2)
+        return np.linalg.norm(A.T @ x), 0.9 * np.linalg.norm(A, 2) * np.linalg.norm(x)
+
+    arrays = {"A": ("d", 2), "x": ("d",), "c": ()}
+    found = decide(
+        search_instances(norms, [{"d": 3}], arrays, Budget("quick"), np.random.default_rng(0))
+    )
+    example = found.counterexample
+    assert list(example) == ["d", "A", "x", "c", "left", "right"]
+    assert norms(np.array(example["A"]), np.array(example["x"]), example["c"]) == (
+        pytest.approx((example["left"], example["right"]))
+    )
+    with complaint(ValueError, "no size 'm'", "x"):
+        search_instances(
+            lambda x: (0.0, 1.0), [{"d": 1}], {"x": ("m",)}, Budget(), np.random.default_rng(0)
+        )
+
+
+def test_parts_of_a_part_are_named_behind_a_dot():
+    def read(reader, shape):
+        pair = Pair(reader.numbers(2), reader.numbers(1))
+        return {"pair": pair, "kind": "any", "truth": problem(reader)}
+
+    def problem(reader):
+        return SharedRepresentation(reader.frame(2, 1), reader.numbers(3, 1))
+
+    found = search_instances(
+        lambda at: (1.0, 2.0), [{}], read, Budget("quick"), np.random.default_rng(0)
+    )
+    assert {"pair.a", "pair.b", "kind", "truth.B", "truth.W", "left", "right"} <= set(found.worst)
+
+
+def test_an_instance_without_names_is_its_numbers():
+    found = search_instances(
+        lambda at: (1.0, 2.0), [{}], lambda reader, shape: reader.number() and object(),
+        Budget("quick"), np.random.default_rng(0),
+    )  # fmt: skip
+    assert list(found.worst) == ["x", "left", "right"]
+    assert len(found.worst["x"]) == 1

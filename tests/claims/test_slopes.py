@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from linrep.claims import Constant, Threshold, decide
+from linrep.claims import Constant, Exponent, Threshold, decide
 from linrep.claims.slopes import Slope, exponent, log_slope
 from linrep.stats import TransitionPoint
 from tests.tools import complaint, draws, rarely
@@ -40,16 +40,69 @@ def test_a_bend_widens_the_interval():
 @pytest.mark.parametrize(("value", "verdict"), [(0.05, "holds"), (0.3, "fails")])
 def test_an_undecided_exponent_says_how_many_runs_decide(value, verdict):
     noise, bend = 0.4, 0.01
-    found = exponent(Slope(value, noise, bend), 0.0, margin=0.1, n_trials=100)
+    found = exponent(Slope(value, noise, bend, change=bend), 0.0, margin=0.1, n_trials=100)
     runs = int(found.needed.removeprefix("about ").removesuffix(" runs"))
 
     def with_runs(count):
-        slope = Slope(value, noise * np.sqrt(100 / count), bend)
+        slope = Slope(value, noise * np.sqrt(100 / count), bend, change=bend)
         return exponent(slope, 0.0, margin=0.1, n_trials=count).verdict
 
     assert (with_runs(runs), with_runs(runs // 2)) == (verdict, "undecided")
-    bent = exponent(Slope(value, noise, 0.5), 0.0, margin=0.1, n_trials=100)
-    assert bent.needed == "larger sizes"
+    bent = exponent(Slope(value, noise, 0.5, change=0.5), 0.0, margin=0.1, n_trials=100)
+    assert bent.needed == "larger sizes, and about 1600 runs"
+
+
+SIZES = np.array([50.0, 100.0, 200.0, 400.0, 800.0])
+
+
+def law(rng, mean, replicates, sizes=SIZES, **options):
+    """Return what is found of chi-squared replicates of a mean that is claimed to be 1/n."""
+    samples = [mean(n) * rng.chisquare(5, replicates) / 5 for n in sizes]
+    return decide(Exponent(sizes, samples, equals=-1.0, statistic="mean", rng=rng, **options))
+
+
+@pytest.mark.parametrize("replicates", [50, 200])
+def test_of_an_exact_law_the_runs_that_are_advised_decide(replicates, fresh_rng):
+    """What noise makes of the curvature is no curvature: larger sizes are not what is missing."""
+    trials, decided = 40, 0
+    for _ in range(trials):
+        found = law(fresh_rng, lambda n: 1.0 / n, replicates)
+        if found.needed.startswith("about"):
+            runs = int(found.needed.split()[1]) // SIZES.size
+            found = law(fresh_rng, lambda n: 1.0 / n, runs)
+        decided += found.verdict == "holds"
+    rarely(trials - decided, trials, 0.05)
+
+
+@pytest.mark.parametrize(("second", "replicates"), [(20.0, 1000), (30.0, 2000)])
+def test_of_a_law_that_bends_larger_sizes_decide(second, replicates, fresh_rng):
+    trials, decided = 20, 0
+
+    def mean(n):
+        return 1.0 / n + second / n**2
+
+    for _ in range(trials):
+        found = law(fresh_rng, mean, replicates)
+        assert found.verdict == "undecided"
+        assert found.needed.startswith("larger sizes")
+        decided += law(fresh_rng, mean, replicates, 10.0 * SIZES).verdict == "holds"
+    rarely(trials - decided, trials, 0.05)
+
+
+@pytest.mark.parametrize(
+    ("mean", "verdicts"),
+    [
+        (lambda n: 1.0 / n, {"holds"}),
+        (lambda n: 1.0 / n + 10.0 / n**2, {"holds"}),
+        (lambda n: n**-0.8, {"fails"}),
+        (lambda n: 1.0 / n + 1e-3, {"undecided", "fails"}),  # bends away from any power
+    ],
+)
+def test_an_exponent_in_the_limit(mean, verdicts, fresh_rng):
+    found = law(fresh_rng, mean, 10_000, tail=True)
+    assert found.verdict in verdicts
+    with complaint(ValueError, "four"):
+        law(fresh_rng, mean, 10, SIZES[:3], tail=True)
 
 
 def test_thresholds_count_their_intervals():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from linrep.claims import Budget, decide, search
+from linrep.claims.evidence import instances
 from tests.tools import complaint, sampled
 
 
@@ -125,3 +126,29 @@ def test_known_instances_are_looked_at(fresh_rng):
     found = inequality(needle, SHAPES, length, Budget("quick"), fresh_rng, known=given)
     assert found.verdict == "fails"
     assert found.counterexample["x"] == [3.0, 1.0]
+
+
+def test_the_worst_instance_is_kept_beside_the_smallest(fresh_rng):
+    def lhs_rhs(shape, x):
+        return np.abs(x).sum(), 0.99 * np.abs(x).max()  # shrunk to a single number
+
+    found = inequality(lhs_rhs, SHAPES[:1], length, Budget("quick"), fresh_rng)
+    smallest, worst = found.counterexample, found.worst
+    assert 0.0 in smallest["x"]
+    assert found.tightness == pytest.approx(1.0 / 0.99)
+    assert lhs_rhs(None, worst["x"]) == (worst["left"], worst["right"])
+    ratio = worst["left"] / worst["right"]
+    assert ratio > 1.1
+    assert found.sentence.endswith(f"at the worst instance {ratio:.4g} times the right side")
+    assert list(instances(found)) == ["smallest", "worst"]
+
+
+def test_what_is_never_violated_is_measured_by_the_ratio(fresh_rng):
+    found = inequality(inner_product(1.0), SHAPES, length, Budget("quick"), fresh_rng)
+    assert (found.quantity, found.predicted) == ("left over right", 1.0)
+    assert found.measured == found.tightness
+    assert found.worst["left"] / found.worst["right"] == found.tightness
+    assert list(instances(found)) == ["tightest"]
+    below = inequality(lambda shape, x: (-1.0, -0.5), SHAPES, length, Budget("quick"), fresh_rng)
+    assert (below.measured, below.predicted) == (pytest.approx(-1 / 3), 0.0)
+    assert below.quantity == "relative excess of the left side"

@@ -486,6 +486,32 @@ def rare(budget, rng, *, share=0.5):
     assert "computed" not in output
 
 
+NEAR = """
+from linrep.claims import Mean, statement
+
+
+@statement("mine.near", plain="Near the bound.", negative_control={"most": -3.0})
+def near(budget, rng, *, most=0.3):
+    yield Mean(rng.normal(0.0, 1.0, 100), at_most=most)
+"""
+
+
+def test_an_undecided_claim_is_gone_on_with(other):
+    (other / "near.py").write_text(NEAR)
+    assert "would take: about" in call("near.py", code=1)
+    output = call("near.py", "--until-decided", "--json", "out.json")
+    assert "look 2: 2 times the runs, 1 undecided" in output
+    (found,) = json.loads((other / "out.json").read_text())
+    assert (found["verdict"], found["control"]) == ("holds", "fails")
+    assert found["n_trials"] in (200, 400)
+    call("near.py", "--until-decided", "--at-most", "1x", code=1)
+    for limit in ("0", "x", "-2x", "soon", "infx"):
+        assert "--at-most" in call("near.py", "--until-decided", "--at-most", limit, code=2)
+    assert "--until-decided" in call("near.py", "--at-most", "9", code=2)
+    ledger_options = ("--ledger", "book.json", "--record", "--until-decided")
+    assert "one seed" in call("near.py", *ledger_options, code=2)
+
+
 def test_results_and_pictures_do_not_share_a_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(main, ["verify", "fedrep.eq85", "--json", "x", "--figures", "./x"])

@@ -23,6 +23,7 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
+from linrep._lib import papers
 from linrep._lib.display import number
 from linrep.claims import HOLDS, UNDECIDED, VERDICTS, claims, findings, ledger
 from linrep.claims import contents as side_by_side
@@ -40,7 +41,7 @@ PAGES = sorted(
     and not {"_build", "jupyter_execute", "notebooks"} & set(path.parts)
 )
 #: Findings are reproductions that stand alone; all other pages read from top to bottom.
-ALONE = findings.PATHS
+ALONE = papers.files(findings.FILE, papers.own())
 #: Categories of characters beside letters and marks that stay in GitHub's anchors.
 NAME = ("Nd", "Pc")
 
@@ -174,7 +175,8 @@ def test_a_sweep_on_a_page_gets_as_far_as_its_first_cell(deep, monkeypatch, tmp_
 
 
 def test_every_shell_block_is_of_commands_that_are_known():
-    known = {"linrep", "make", "python", "pip", "bash", "eval", "for", "done", "source"}
+    known = {"linrep", "make", "python", "pip", "pytest", "sphinx-build"}
+    known |= {"bash", "cd", "eval", "for", "done", "source"}
     for page in PAGES:
         for block in blocks(page, "sh"):
             for line in block.replace("\\\n", " ").splitlines():

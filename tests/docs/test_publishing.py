@@ -1,8 +1,11 @@
 """What is published says the same everywhere: versions, requirements, commands."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import linrep
 
@@ -65,3 +68,43 @@ def test_workflows_have_no_more_rights_than_they_use():
         text = path.read_text("utf-8")
         assert re.search(r"^permissions:\n  contents: read\n", text, re.M), path.name
         assert "secrets." not in text
+
+
+def test_the_papers_are_cited_alike():
+    """Titles, authors and years of BibTeX are those of CITATION.cff."""
+    cited = {}
+    for text in read("CITATION.cff").partition("\nreferences:\n")[2].split("\n  - type: "):
+        title = re.search(r'^    title: "?(.+?)"?$', text, re.M)[1]
+        year = re.search(r"^    year: (\d+)$", text, re.M)[1]
+        cited[title] = year, re.findall(r"family-names: (.+)", text)
+    for path in sorted((ROOT / "linrep" / "papers").glob("*/paper.bib")):
+        fields = dict(re.findall(r"^  (\w+) += \{(.+)\},$", path.read_text("utf-8"), re.M))
+        authors = [name.partition(",")[0] for name in fields["author"].split(" and ")]
+        assert cited.pop(re.sub("[{}]", "", fields["title"])) == (fields["year"], authors)
+        assert fields["url"] in read("CITATION.cff")
+    assert cited == {}
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "written"),
+    [("https://example.invalid/linrep", 1, "no release"), ("https://linrep.org", 0, "built by py")],
+)
+def test_a_release_is_built_only_with_addresses(url, status, written, tmp_path):
+    for name in (".ci/release", "pyproject.toml", "CITATION.cff", "recipe/recipe.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(re.sub(r"https://example\.invalid[^\"]*", url, read(name)))
+    for name, text in ((".ci/release", None), (".ci/dist", '#!/bin/sh\necho "built by $1"\n')):
+        if text:
+            (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run([tmp_path / ".ci/release", "py"], capture_output=True, text=True)
+    assert (done.returncode, written in done.stdout + done.stderr) == (status, True)
+
+
+def test_addresses_stand_in_one_place():
+    assert set(PROJECT["urls"]) == {"Homepage", "Documentation", "Repository", "Issues"}
+    for name in ("CITATION.cff", "recipe/recipe.yaml"):
+        urls = re.findall(r'^ *(?:url|repository-code|homepage|documentation|repository): "(.+)"$',
+                          read(name).partition("\nreferences:")[0], re.M)  # fmt: skip
+        assert len(urls) >= 2
+        assert set(urls) <= set(PROJECT["urls"].values())

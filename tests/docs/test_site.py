@@ -1,6 +1,7 @@
 """Pages of the site say what their sources mean: no formula is emphasis or escaped twice."""
 
 import importlib
+import json
 import re
 from pathlib import Path
 from types import SimpleNamespace
@@ -139,6 +140,12 @@ def test_the_site_has_the_report(extension, tmp_path):
     assert all(f'id="{name}"' in text for name in claims())
     assert str(ROOT) not in text
     assert str(tmp_path) not in text
+    beside = json.loads((tmp_path / "ledger.json").read_text("utf-8"))
+    assert set(beside["statements"]) == set(claims())
+    assert str(ROOT) not in json.dumps(beside)
+    assert (
+        beside["statements"]["fedrep.theorem1"]["address"] == "ledger/fedrep.html#fedrep.theorem1"
+    )
 
 
 @pytest.mark.slow

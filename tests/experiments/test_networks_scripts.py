@@ -8,6 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from linrep._lib import scripts  # noqa: E402
 from linrep.deep.data import Dataset  # noqa: E402
 from linrep.figures import computing, experiment, networks  # noqa: E402
 
@@ -42,7 +43,7 @@ def test_there_is_a_size_between_quick_and_days_that_runs_first(name):
 def test_as_many_clients_of_an_alphabet_as_in_the_paper_however_many_alphabets(
     alphabets, monkeypatch
 ):
-    path = experiment.folder() / "deep_perfedsi_figure1.py"
+    path = scripts.folder() / "deep_perfedsi_figure1.py"
     spec = importlib.util.spec_from_file_location("figure1", path)
     script = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(importlib.sys.modules, "figure1", script)

@@ -10,6 +10,7 @@ import pytest
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 
+from linrep._lib import scripts
 from linrep.figures import drawing, experiment, plotting, record, reproduction
 from linrep.figures.computing import run_rows
 from linrep.figures.drawing import make_figure
@@ -18,8 +19,8 @@ from tests.tools import complaint
 
 
 def test_every_script_is_found():
-    scripts = {path.stem for path in experiment.folder().glob("*.py")}
-    assert {name.replace(".", "_") for name in experiment.available()} == scripts
+    there = {path.stem for path in scripts.folder().glob("*.py")}
+    assert {name.replace(".", "_") for name in experiment.available()} == there
 
 
 @pytest.mark.slow
@@ -216,7 +217,7 @@ def test_rounds_of_other_sizes_are_counted_to_a_distance_on_their_way(tmp_path):
 
 def test_captions_at_the_default_sizes_are_those_of_the_record():
     """As far as rows are recorded: what fits other sizes must not change these."""
-    folder, compared = experiment.folder().parent / "figures", 0
+    folder, compared = scripts.folder().parent / "figures", 0
     for name in TINY:
         manifest, rows = reproduction.read_record(folder, name)
         if rows is not None:
@@ -235,8 +236,8 @@ def test_a_figure_and_its_claims_have_the_same_settings():
 
 
 def test_settings_are_written_down_once():
-    package = experiment.folder().parent / "linrep"
-    paths = [*experiment.folder().glob("*.py"), *package.rglob("*.py")]
+    package = scripts.folder().parent / "linrep"
+    paths = [*scripts.folder().glob("*.py"), *package.rglob("*.py")]
     sources = {path: path.read_text("utf-8") for path in paths}
     for name in ("PUBLISHED_STEPS", "FEDSGD_STEP", "HELD"):
         given = re.compile(rf"^{name}\b[^=\n]*=[^=]", re.MULTILINE)
@@ -247,7 +248,7 @@ def test_settings_are_written_down_once():
 def test_rows_are_those_of_the_record():
     """With other replicates, as their streams are of their own."""
     item = experiment.load("fedrep.figure4").with_sizes({"replicates": 2})
-    _, kept = reproduction.read_record(experiment.folder().parent / "figures", item.id)
+    _, kept = reproduction.read_record(scripts.folder().parent / "figures", item.id)
     rows = run_rows(item)
     expected = kept[kept["replicate"] < 2].reset_index(drop=True)
     assert len(rows) == len(expected) == 112

@@ -11,7 +11,7 @@ import pytest
 
 import linrep as lr
 from linrep._lib import atomic as files
-from linrep._lib import portable
+from linrep._lib import portable, scripts
 from linrep.figures import computing, experiment
 from linrep.figures.computing import run_rows
 from linrep.figures.drawing import make_figure
@@ -229,7 +229,7 @@ def test_pictures_are_the_same_when_made_again(tmp_path):
 
 def test_load_finds_scripts_by_id_and_by_path(tmp_path):
     assert experiment.load("fedrep.figure3").id == "fedrep.figure3"
-    script = experiment.folder() / "fedrep_figure3.py"
+    script = scripts.folder() / "fedrep_figure3.py"
     copy = tmp_path / "mine.py"
     copy.write_text(script.read_text())
     assert experiment.load(str(copy)).id == "fedrep.figure3"

@@ -6,6 +6,7 @@ from importlib import import_module
 
 import pytest
 
+from linrep._lib.papers import files, own
 from linrep.claims import (
     FAILS,
     HOLDS,
@@ -19,10 +20,10 @@ from linrep.claims import (
     proved,
 )
 from linrep.claims.evidence import PROVED
-from linrep.claims.proofs import PATHS, proofs
+from linrep.claims.proofs import FILE, proofs
 from linrep.claims.sections import sections
 
-SECTIONS = [(path.parent.name, item) for path in PATHS for item in sections(path)]
+SECTIONS = [(path.parent.name, item) for path in files(FILE, own()) for item in sections(path)]
 
 
 def test_a_derivation_is_tested():

@@ -124,3 +124,16 @@ def test_a_failure_leaves_the_page_that_was_there(own, figures, monkeypatch):
     assert page.read_text() == "before"
     monkeypatch.undo()
     assert not [path for path in own.iterdir() if path.name.startswith(".")]
+
+
+def test_claims_are_written_for_programs_with_their_addresses(own):
+    call("verify", "own_claims.py", "mine.wrong", "--workers", "1", code=1)
+    call("report", "own_claims.py", "--out", "mine.html", "--json", "mine.json")
+    page = (own / "mine.html").read_text(encoding="utf-8")
+    found = json.loads((own / "mine.json").read_text(encoding="utf-8"))["statements"]
+    assert list(found) == ["mine.bound", "mine.wrong", "mine.wrong.corrected", "mine.crash"]
+    for name, item in found.items():
+        assert item["address"] == f"mine.html#{name}"
+        assert f'id="{name}"' in page
+    assert found["mine.wrong"]["result"]["verdict"] == "fails"
+    assert found["mine.bound"]["result"] is None

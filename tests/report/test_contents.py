@@ -169,7 +169,8 @@ def test_counterexamples_of_the_ledger_are_plain():
 def test_of_the_ledger_theorems_and_causes_are_drawn():
     chosen = [item for name, item in claims().items() if name.startswith("pflmf.theorem1")]
     options = {"ledger": book.recorded(), "store": book.PATH.parent / "none", "progress": False}
-    found = entries(gather(chosen, book=book.PATH, **options))
+    found = entries(gather(chosen, **options))
     drawn = {name for name, entry in found.items() if entry.chief is not None}
     assert drawn == {"pflmf.theorem1"}  # its finding is about theorem1.noise as well
-    assert all(entry.chief is None for entry in gather(chosen, **options).entries)
+    own = gather(chosen, file="mine.py", **options)  # whose ledger is not said
+    assert all(entry.chief is None for entry in own.entries)

@@ -1,0 +1,372 @@
+"""A Sphinx extension with pages on the claims of papers, made from what is recorded.
+
+``linrep_papers``, in the configuration, names the papers, by default those of linrep: it writes
+their ledger as pages. ``{side-by-side} PAPER`` is a paper in its order, ``{findings} PAPER`` says
+why statements fail, ``{failures}`` lists what fails by severity, ``{derivations} PAPER`` has the
+proofs, and ``{constants} CLAIM`` tables the numbers of a claim. Pages are in MyST Markdown with its
+extensions attrs_inline and dollarmath.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.util.docutils import SphinxDirective
+
+from linrep._lib.papers import own, paper_of, papers
+from linrep.claims import contents, ledger, notes, proofs
+from linrep.claims.certificates import say_checked
+from linrep.claims.evidence import VERDICTS
+from linrep.claims.findings import FILE, SEVERITIES, findings
+from linrep.claims.grids import grids, title
+from linrep.claims.order import in_order
+from linrep.claims.sections import sections, unescaped
+from linrep.claims.stated import corrected_by, stated
+
+#: Colours and badges, those of the report.
+STYLE = Path(__file__).with_name("templates") / "components.css"
+
+
+class Markdown(SphinxDirective):
+    """A directive that stands for the lines of Markdown that `lines` returns."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes of the lines."""
+        node = nodes.Element()
+        # As the papers write it; what Python and terminals show has a caret.
+        lines = [line.replace("pFL^MF", "pFL<sup>MF</sup>") for line in self.lines(*self.arguments)]
+        text = StringList(lines, "generated")
+        self.state.nested_parse(text, self.content_offset, node, match_titles=True)
+        return node.children
+
+    def lines(self, *arguments: Any) -> Any:
+        """Return the lines."""
+        raise NotImplementedError
+
+
+#: What each severity means to a reader.
+_MEANINGS = {
+    "conclusion": "A rate, a sample size or a comparison that readers take away is wrong.",
+    "statement": "The statement is false as printed.",
+    "proof step": "A step of the proof does not follow; the statement itself stands.",
+    "constant": "A constant or a condition is too small or too large.",
+    "slip": "Obvious, and nothing rests on it.",
+}
+
+
+class SideBySide(Markdown):
+    """A paper in its order: a row for each item, with badges or why there is no claim."""
+
+    def lines(self, paper):
+        """Return the lines on a paper."""
+        if paper not in contents.known():
+            return [f"The contents of {contents.written(paper)} are not listed yet."]
+        items, recorded = contents.known()[paper], ledger.recorded()
+        found = contents.counts(paper)
+        heads = [*map(ledger.badge, VERDICTS), "causes"]
+        lines = [
+            f"{len(items)} displayed equations and sentences, "
+            f"{sum(not item.claims for item in items)} of them without a claim. Statements of the "
+            "paper by verdict:",
+            "",
+            "````{container} counts",
+            "",
+            table_row(["", "statements", *heads]),
+            table_row(["---", *["--:"] * (len(heads) + 1)]),
+        ]
+        for name, verdicts, causes in (
+            ("on its linear settings" * bool(found.networks), found.linear, str(found.causes)),
+            ("on tables and figures of networks", found.networks, "–"),
+        ):
+            if verdicts:
+                cells = [str(verdicts[verdict] or "–") for verdict in VERDICTS]
+                lines.append(table_row([name, str(verdicts.total()), *cells, causes]))
+        lines += ["````", "", "````{container} statements", ""]
+        lines += ["| place | what it says | verdict |", "| --- | --- | --- |"]
+        lines += [_side(item, recorded) for item in items]
+        return [*lines, "````"]
+
+
+def _side(item, recorded):
+    """Return the row of an item: its place, what it says, badges with strengths."""
+    found = [_judged(claim, recorded) for claim in item.printed()]
+    if not found:
+        found = [f"[no claim]{{.strength}} {_outside_formulas(item.reason)}"]
+    says = _outside_formulas(item.says) + " (networks)" * item.networks
+    return table_row([f"**{table_cell(item.place)}**", says, "<br>".join(found)])
+
+
+def _judged(claim, recorded):
+    """Return the badges of a statement and of its corrected forms, linked to the ledger."""
+    texts = []
+    for item in (claim, *corrected_by(claim)):
+        result = recorded.get(item.id)
+        if result is None:
+            texts.append(f"unchecked `{item.id}`")
+            continue
+        strength = f" [{result.strength}]{{.strength}}" * bool(result.strength)
+        text = ledger.badge(result.verdict, ledger.anchor(item.id)) + strength
+        if item.id in findings():
+            text += f" ({finding_link('why', findings()[item.id])})"
+        texts.append(f"corrected: {text}" if item.corrects else text)
+    return ", ".join(texts)
+
+
+def _outside_formulas(text):
+    """Return text for a cell, in which formulas stay as they are but for the bars in them."""
+    parts = re.split(r"(\$[^$]+\$)", text)
+    return "".join(
+        part.replace("|", r"\vert ") if part.startswith("$") else table_cell(part) for part in parts
+    )
+
+
+class Failures(Markdown):
+    """What fails or is vacuous: a row for each cause, the gravest first."""
+
+    def lines(self, *names):
+        """Return the lines on papers, by default on linrep's own."""
+        lines, asked = [], names or own()
+        for severity in reversed(SEVERITIES):
+            found = dict.fromkeys(
+                item
+                for id, item in findings().items()
+                if item.severity == severity and paper_of(id) in asked
+            )
+            lines += [
+                f"## {severity.capitalize()}",
+                "",
+                _MEANINGS[severity],
+                "",
+                "````{container} statements failures",
+                "",
+                "| verdict | paper | place | what is wrong | corrected form |",
+                "| --- | --- | --- | --- | --- |",
+            ]
+            for finding in found:
+                cells = [
+                    *_verdict(finding),
+                    contents.written(paper_of(finding.ids[0])),
+                    _place(finding),
+                    finding_link(table_cell(_capital(unescaped(finding.headline))), finding),
+                    " ".join(_corrections(finding)) or "–",
+                ]
+                lines.append("| " + " | ".join(cells) + " |")
+            lines += ["````", ""]
+        return lines
+
+
+class Findings(Markdown):
+    """Why a paper's statements fail, the gravest first; behind them what has no severity."""
+
+    def lines(self, paper):
+        """Return the lines on a paper."""
+        page = papers()[paper].folder / FILE
+        found = dict.fromkeys(
+            item for item in findings().values() if paper_of(item.ids[0]) == paper
+        )
+        lines = []
+        for finding in sorted(found, key=lambda item: -SEVERITIES.index(item.severity)):
+            about = [
+                f"{ledger.badge(ledger.recorded()[item.id].verdict, ledger.anchor(item.id))} "
+                f"{ledger.cell(item.place)} (`{item.id}`)"
+                for item in in_order(_known(finding))
+            ]
+            kind = finding.severity.replace(" ", "-")
+            lines += [
+                f"({ledger.anchor(finding.ids[0], 'finding')})=",
+                "",
+                f"## {_capital(finding.headline)}",
+                "",
+                f"[{finding.severity}]{{.severity .{kind}}} {_MEANINGS[finding.severity]}",
+                "",
+                *(f"- {line}" for line in about),
+                "",
+                *_folded(_rebased(finding.text, paper)),
+                "",
+            ]
+        return [*lines, *_rebased("\n".join(_others(page)), paper).splitlines()]
+
+
+class Derivations(Markdown):
+    """The derivations on a paper's page of proofs, what they share first."""
+
+    def lines(self, paper):
+        """Return the lines on a paper."""
+        page = papers()[paper].folder / proofs.FILE
+        if not page.is_file():
+            return ["No verdict rests on a derivation."]
+        text = page.read_text("utf-8").partition("\n### ")[0].partition("\n")[2]
+        lines = text.splitlines()
+        for ids, headline, text in sections(page):
+            linked = [
+                f"[`{name}`](#{ledger.anchor(name)})" for name in ids if name in stated([paper])
+            ]
+            lines += [
+                f"## {_capital(headline)}",
+                "",
+                "Statements: " + ", ".join(linked) + ".",
+                "",
+                *_checked(ids),
+                *_rebased(text, paper).splitlines(),
+                "",
+            ]
+        return lines
+
+
+def _checked(ids):
+    """Return which solvers prove steps of a derivation, as a paragraph."""
+    said = [(name, say_checked(name)) for name in ids]
+    lines = [f"Checked by {text}, of `{name}`." for name, text in said if text]
+    return [" ".join(lines), ""] if lines else []
+
+
+def table_cell(text):
+    """Return text as it is for a table of Markdown."""
+    return ledger.cell(text).replace("_", "\\_")
+
+
+def table_row(cells):
+    """Return the row of a table of Markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
+def _known(finding):
+    """Return the texts of a finding's statements."""
+    known = stated([paper_of(finding.ids[0])])
+    return [known[name] for name in finding.ids]
+
+
+def finding_link(text, finding):
+    """Return text as a link to a finding."""
+    return f"[{text}](#{ledger.anchor(finding.ids[0], 'finding')})"
+
+
+def _place(finding):
+    """Return where the first of a finding's statements stands, and how many more there are."""
+    first, *others = dict.fromkeys(item.place for item in in_order(_known(finding)))
+    return table_cell(first) + f" and {len(others)} more" * bool(others)
+
+
+def _verdict(finding):
+    """Yield the badge of a finding's verdicts, linked to the first, as a list of one."""
+    entries = [ledger.recorded()[name] for name in finding.ids]
+    strengths = dict.fromkeys(entry.strength for entry in entries if entry.strength)
+    badges = dict.fromkeys(
+        ledger.badge(entry.verdict, ledger.anchor(finding.ids[0])) for entry in entries
+    )
+    yield " ".join([*badges, *(f"[{name}]{{.strength}}" for name in strengths)])
+
+
+def _corrections(finding):
+    """Return the badges of the corrected statements, each verdict linked to its first."""
+    found: dict[str, str] = {}
+    for item in (item for known in _known(finding) for item in corrected_by(known)):
+        found.setdefault(ledger.recorded()[item.id].verdict, item.id)
+    return [ledger.badge(verdict, ledger.anchor(name)) for verdict, name in found.items()]
+
+
+def _folded(text):
+    """Yield lines of Markdown with blocks of Python behind a summary."""
+    for piece in re.split(r"(?ms)^(```python\n.*?^```$)", text):
+        if piece.startswith("```python"):
+            yield from ("<details><summary>Counterexample in Python</summary>", "")
+            yield from (*piece.splitlines(), "", "</details>", "")
+        else:
+            yield from piece.splitlines()
+
+
+def _others(page):
+    """Yield the lines of sections that name no statement: readings, what cannot be decided."""
+    text = page.read_text("utf-8")
+    for section in re.split(r"(?m)^(?=### )", text)[1:]:
+        if not section.startswith("### `"):
+            yield from section.removeprefix("#").splitlines()
+
+
+def _rebased(text, paper):
+    """Return text with the links that lead on from where it is kept, seen from its page."""
+    if paper in own():  # of which each has a page in docs/findings and in docs/proofs
+        text = text.replace("](proofs.md)", f"](../proofs/{paper}.md)")
+        text = text.replace("](../../../docs/", "](../")
+    return re.sub(r"\n(?=\*\*Corrected\*\*)", "\n\n", text)
+
+
+def _capital(headline):
+    """Return a headline as a title, unless it begins with a symbol or a name."""
+    word = headline.split()[0]
+    return headline[0].upper() + headline[1:] if word.isalpha() and word.isascii() else headline
+
+
+class Constants(Markdown):
+    """The numbers of a claim that are recorded at several settings, as a table."""
+
+    def lines(self, name):
+        """Return the lines on a claim."""
+        entry = ledger.recorded()[name]
+        tables, others = grids(entry.facts)
+        lines = []
+        for item in others:
+            lines += [table_cell(f"{_capital(title(item))}: {ledger.shown(item, 'value')}."), ""]
+        for table in tables:
+            unit = f", in units of {table_cell(table.unit)}" * bool(table.unit)
+            lines += ["````{container} constants", ""]
+            lines += [
+                table_row(map(table_cell, table.heads)),
+                table_row(["--:"] * len(table.heads)),
+            ]
+            lines += [
+                table_row(
+                    cell if isinstance(cell, str) else ledger.shown(cell, "value") for cell in row
+                )
+                for row in table.rows
+            ]
+            lines += [
+                "````",
+                "",
+                f"Recorded with the budget {entry.budget}{unit}: "
+                f"[`{name}`](#{ledger.anchor(name)}).",
+                "",
+            ]
+        return lines
+
+
+def write_pages(folder: Path, names: Iterable[str]) -> None:
+    """Write the ledger of papers, and the notes for authors on them, as pages into a folder.
+
+    What has not changed is left alone, so that it is not read again.
+    """
+    known = in_order(item for name in names for item in stated([name]).values())
+    made = ledger.pages({item.id: item for item in known}, ledger.recorded())
+    for name, text in {**made, **notes.pages(names)}.items():
+        page = folder / name
+        page.parent.mkdir(exist_ok=True)
+        if not page.is_file() or page.read_text("utf-8") != text:
+            page.write_text(text, "utf-8")
+
+
+def _write(app: Any, config: Any) -> None:
+    write_pages(Path(app.srcdir), config.linrep_papers or own())
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Add the directives, the badges' style, and the pages of the ledger."""
+    for name, directive in {
+        "constants": Constants,
+        "derivations": Derivations,
+        "failures": Failures,
+        "findings": Findings,
+        "side-by-side": SideBySide,
+    }.items():
+        app.add_directive(name, directive)
+    app.add_config_value("linrep_papers", [], "env", list)
+    app.config.html_static_path.append(str(STYLE))
+    app.add_css_file(STYLE.name)
+    app.connect("config-inited", _write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,106 @@
+"""The files beside a paper's statements as a pytest test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from linrep._lib.papers import papers
+from linrep._lib.suggest import unknown
+from linrep.claims import certificates, contents, counterexamples, ledger
+from linrep.claims.claim import claims
+from linrep.claims.evidence import FAILS, MISPRINT, VACUOUS
+from linrep.claims.findings import findings
+from linrep.claims.texts import listings
+
+
+def paper_tests(name: str) -> Callable[..., None]:
+    """Return a pytest test of what a paper has beside its statements, file by file.
+
+    Assign it to a name that begins with ``test``. Texts are those of the statements; the contents
+    list each statement that the paper prints; each verdict is recorded, and a finding says why a
+    statement fails; counterexamples are some; questions to solvers are those that are asked.
+
+    Parameters
+    ----------
+    name : str
+        Of a paper of linrep or of an installed package.
+
+    Returns
+    -------
+    callable
+        Parametrized by the names of files.
+
+    Raises
+    ------
+    ValueError
+        If there is no such paper.
+    """
+    import pytest
+
+    if name not in papers():
+        raise ValueError(unknown("no paper", name, papers()))
+    checks = {
+        "statements.json": _texts,
+        "contents.toml": _contents,
+        "ledger.json": _ledger,
+        "findings.md": _findings,
+        "counterexamples": _counterexamples,
+        "certificates": _certificates,
+    }
+
+    @pytest.mark.parametrize("file", checks)
+    def test(file):
+        wrong = list(checks[file](name))
+        assert not wrong, "; ".join(wrong)
+
+    return test
+
+
+def _texts(name: str) -> Iterator[str]:
+    ((path, text),) = listings([name]).items()
+    if not path.is_file() or path.read_text("utf-8") != text:
+        yield f"{path} is not as the sources are: linrep verify '{name}.*' --record writes it"
+
+
+def _contents(name: str) -> Iterator[str]:
+    listed = {item.id for each in contents.contents(name) for item in each.printed()}
+    for id, item in claims([name]).items():
+        if not item.corrects and id not in listed:
+            yield f"{id} is not in {contents.FILE}"
+
+
+def _ledger(name: str) -> Iterator[str]:
+    known = claims([name]).keys()
+    recorded = {id for id in ledger.recorded() if id.startswith(f"{name}.")}
+    yield from (f"{id} has no recorded verdict" for id in known - recorded)
+    yield from (f"{id} is recorded, and no claim any more" for id in recorded - known)
+
+
+def _findings(name: str) -> Iterator[str]:
+    recorded = ledger.recorded()
+    for id in claims([name]):
+        wrong = id in recorded and recorded[id].verdict in (FAILS, MISPRINT, VACUOUS)
+        if wrong and not (id in findings() and findings()[id].severity):
+            yield f"{id}: no finding says why it does not hold, and how severe that is"
+    for id in findings():
+        if id.startswith(f"{name}.") and id not in claims([name]):
+            yield f"{id} has a finding, and is no claim"
+
+
+def _counterexamples(name: str) -> Iterator[str]:
+    files = counterexamples.among(claims([name]))
+    for path in papers()[name].folder.glob(f"{counterexamples.FOLDER}/*.py"):
+        if path not in files.values():
+            yield f"{path} is named after no claim"
+    for id, path in files.items():
+        if not counterexamples.is_one(path):
+            yield f"{path} is no counterexample to {id}: its left side is not larger"
+
+
+def _certificates(name: str) -> Iterator[str]:
+    known = claims([name])
+    for step, item in certificates.certificates([name]).items():
+        if item.claim not in known:
+            yield f"{step} is a step of no claim"
+        if item.path.is_file() and not item.is_stored():
+            yield f"{item.path} is not the question of {step}: linrep certify --record writes it"
