@@ -132,6 +132,19 @@ def test_the_report_solvers_and_figures_take_it(written, linrep):
     assert "Error of a mean" in linrep("figures", "toy.figure1", "--quick")
 
 
+def test_a_page_that_cannot_be_read_concerns_its_own_paper_alone(written, linrep, tmp_path):
+    page = written / "src" / "linrep_toy" / "findings.md"
+    before = page.read_text("utf-8")
+    page.write_text(before.replace("Severity: constant", "Severity: enormous"), "utf-8")
+    said = linrep("show", "toy.remark1", status=2, folder=tmp_path)
+    assert said == (
+        "Error: toy.remark1: severity must be one of slip, constant, proof step, statement, "
+        "conclusion\n"
+    )
+    assert "fails" in linrep("show", "fedrep.lemma5", folder=tmp_path)
+    page.write_text(before, "utf-8")
+
+
 def test_its_site_is_built(written, linrep):
     pytest.importorskip("myst_parser")
     linrep("-q", "-W", "docs", "docs/_build", program=("-m", "sphinx"))
