@@ -88,7 +88,7 @@ class ClientData:
         empty = np.flatnonzero(np.diff(offsets) < 1)
         if empty.size:
             raise ValueError(f"client {empty[0]} has no sample; every client needs at least one")
-        names = tuple(read_ids(self.names, "name") if copy else self.names)
+        names = tuple(read_ids(self.names, "names") if copy else self.names)
         names = names or tuple(range(offsets.size - 1))
         if len(names) != offsets.size - 1:
             raise ValueError(f"names must have one entry per client, got {len(names)}")
@@ -199,6 +199,9 @@ class ClientData:
         """
         if not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a DataFrame, got {type(frame).__name__}")
+        for name, column in (("y", y), ("client", client)):
+            if not isinstance(column, Hashable):
+                raise TypeError(f"{name} must be a column's name, got a {type(column).__name__}")
         check.columns("frame", frame, y, client)
         covariates = [name for name in frame.columns if name not in (y, client)]
         return cls.from_arrays(frame[covariates], frame[y], frame[client])
@@ -248,7 +251,7 @@ class ClientData:
             X=np.concatenate(blocks),
             y=np.concatenate(labels),
             offsets=offsets,
-            names=() if names is None else tuple(read_ids(names, "name")),
+            names=() if names is None else tuple(read_ids(names, "names")),
             columns=columns,
         )
 
