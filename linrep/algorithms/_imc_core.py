@@ -133,7 +133,7 @@ class Core:
     def adjoint(self, values: Values) -> Values | csr_array:
         """Return the core whose inner product with any M is that of values with M's entries.
 
-        It is sparse where nothing is known of either side.
+        It is sparse where nothing is known of either side, and then overwritten by the next call.
 
         Parameters
         ----------
@@ -144,7 +144,7 @@ class Core:
         ndarray or sparse array, shape (a, p)
         """
         S = self.sparse(values)
-        return self.left.fold(S.copy() if self.right.basis is None else S @ self.right.basis)
+        return self.left.fold(S if self.right.basis is None else S @ self.right.basis)
 
     def curvature(self) -> float:
         """Return the largest squared norm of a core's entries, for cores of norm 1."""
@@ -266,7 +266,7 @@ class Core:
         row = {"residual": math.sqrt(self._at(U, V).square) / self.size}
         truth = self.observations.truth
         if truth is not None:
-            row["error"] = truth.deviation(self.left.whole(U), self.right.whole(V)) / truth.norm
+            row["error"] = truth._deviation(self.left.whole(U), self.right.whole(V)) / truth.norm
         return row
 
 

@@ -46,10 +46,10 @@ def follow(
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
     judged = not is_exact(core.observations)
     U, V = factors
-    rows, reason = [core.measure(U, V)], "rounds"
-    before = core.objective(U, V)
-    best = (before, U, V, 1)
     with _threads_for(core), np.errstate(over="ignore", invalid="ignore"):
+        rows, reason = [core.measure(U, V)], "rounds"
+        before = core.objective(U, V)
+        best = (before, U, V, 1)
         for _ in range(iterations):
             try:
                 new = next(walk)
