@@ -26,6 +26,18 @@ def call(folder, *words, status=0, path=()):
     return done.stdout + done.stderr
 
 
+def installed(repository, site):
+    """Write what an installer would, and return the path on which the paper is found."""
+    about = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+    info = site / f"{about['name'].replace('-', '_')}-{about['version']}.dist-info"
+    info.mkdir(parents=True)
+    info.joinpath("METADATA").write_text(f"Name: {about['name']}\nVersion: {about['version']}\n")
+    ((group, lines),) = about["entry-points"].items()
+    ((name, module),) = lines.items()
+    info.joinpath("entry_points.txt").write_text(f"[{group}]\n{name} = {module}\n")
+    return [repository / "src", site]
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Return the repository of a new paper."""
@@ -38,16 +50,10 @@ def written(tmp_path_factory):
 @pytest.fixture(scope="module")
 def linrep(written):
     """Return the command line where the paper is installed, and its verdicts are recorded."""
-    about = tomllib.loads((written / "pyproject.toml").read_text("utf-8"))["project"]
-    info = written.parent / "site" / "linrep_toy-0.1.dist-info"
-    info.mkdir(parents=True)
-    info.joinpath("METADATA").write_text(f"Name: {about['name']}\nVersion: {about['version']}\n")
-    ((group, lines),) = about["entry-points"].items()
-    ((name, module),) = lines.items()
-    info.joinpath("entry_points.txt").write_text(f"[{group}]\n{name} = {module}\n")
+    path = installed(written, written.parent / "site")
 
     def linrep(*words, status=0, program=("-m", "linrep"), folder=written):
-        return call(folder, *program, *words, status=status, path=[written / "src", info.parent])
+        return call(folder, *program, *words, status=status, path=path)
 
     assert "unchecked" in linrep("show", "toy.lemma1")
     said = linrep("verify", "toy.*", "--budget", "standard", "--record", "--figures", "pictures")
