@@ -50,6 +50,13 @@ class Entry:
         The ledger, None for that of its paper.
     file : str or None
         Where the claim comes from, if not from linrep itself.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> entry = lr.statement("fedrep.lemma1")
+    >>> entry.verdict, entry.recorded.strength
+    ('holds', 'proved')
     """
 
     stated: Stated

@@ -37,6 +37,12 @@ class Finding:
         The first paragraph.
     text : str
         All of it, in Markdown, with the reproduction.
+
+    Examples
+    --------
+    >>> from linrep.claims.findings import findings
+    >>> findings()["fedrep.theorem2"].severity
+    'statement'
     """
 
     ids: tuple[str, ...]
