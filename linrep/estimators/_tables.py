@@ -252,6 +252,7 @@ def check_weights(sample_weight: Any, count: int) -> Values:
     sample_weight : array_like
     count : int
     """
+    refuse_dates("sample_weight", sample_weight)
     weights = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )

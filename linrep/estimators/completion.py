@@ -288,6 +288,9 @@ def _read(column, table, what):
         return _Ids(names, which, None, [], np.zeros((0, 0)))
     argument = f"{what}_features"
     check.instance(argument, table, pd.DataFrame)
+    name = getattr(column, "name", None)
+    if isinstance(name, str) and name in table.columns:
+        raise ValueError(f"{argument} must be indexed by {what}: take .set_index({name!r})")
     values = check.data(argument, table, (None, None))
     indexed = read_ids(table.index, what)
     if len(set(indexed)) < len(indexed):

@@ -167,7 +167,8 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         self.ridge_ = float(self._heads.ridge)
         self.pooled_coef_, self.pooled_intercept_ = self._raw(_models.pooled(data))
         for name in ("representation_", "heads_"):  # of an earlier fit by another method
-            vars(self).pop(name, None)
+            if hasattr(self, name):
+                delattr(self, name)
         if method in _models.LOW_RANK:
             slopes = self._heads.basis[: X.shape[1]]
             self.representation_ = slopes / self._scaler.scale_[:, None]

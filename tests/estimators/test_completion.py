@@ -219,6 +219,14 @@ def test_a_feature_that_does_not_vary_among_the_rated_says_nothing():
         np.testing.assert_allclose(again.predict(X), found, atol=1e-8)
 
 
+def test_ids_in_a_column_of_features_are_no_feature():
+    X, y, _, of_films = table()
+    listed = of_films.add_prefix("z").rename_axis("film").reset_index()
+    with pytest.raises(ValueError, match=r"indexed by item: take .set_index\('film'\)"):
+        MatrixCompletion(**QUICK, item_features=listed).fit(X, y)
+    MatrixCompletion(**QUICK, item_features=listed.set_index("film")).fit(X, y)
+
+
 def test_other_columns_and_rows_in_another_order():
     X, y, _, _ = table()
     found = MatrixCompletion(**QUICK).fit(X, y).predict(X)
