@@ -230,7 +230,8 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If columns are not those of `fit`, or a client is new and `new_clients` is "error".
+            If columns are not those of `fit`, ids are all of another kind, or a client is new and
+            `new_clients` is "error".
         """
         check_is_fitted(self)
         X, _, ids = take_apart(self, X, of="predict")
