@@ -6,7 +6,8 @@ Texts and numbers are different, and so are "007" and "7"; 7 and 7.0 are the sam
 from __future__ import annotations
 
 from collections.abc import Hashable
-from numbers import Real
+from datetime import datetime
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -83,11 +84,12 @@ def places(names: Ids, ids: Ids, what: str = "client") -> NDArray[np.int64]:
     Parameters
     ----------
     names, ids : list
-        Of numbers and of texts alone none could be found in the other: that is refused.
+        If they have no kind in common, as numbers and texts, or times with a zone and without,
+        none could be found: that is refused.
     what : str
         Whose they are.
     """
-    if _are_texts(names) != _are_texts(ids) and _are_numbers(names) != _are_numbers(ids):
+    if set(map(_kind, names)).isdisjoint(map(_kind, dict.fromkeys(ids))):
         raise TypeError(f"{what}s are such as {names[0]!r}, not such as {ids[0]!r}")
     known = {name: place for place, name in enumerate(names)}
     return np.array([known.get(name, -1) for name in ids], dtype=np.int64)
@@ -120,9 +122,12 @@ def _is_missing(value):
     return value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
 
 
-def _are_texts(ids):
-    return all(isinstance(name, str) for name in ids)
-
-
-def _are_numbers(ids):
-    return all(isinstance(name, Real) for name in ids)
+def _kind(name):
+    """Return what an id is, equal for all that could be equal."""
+    if isinstance(name, tuple):
+        return tuple(map(_kind, name))
+    if isinstance(name, datetime):
+        return datetime, name.tzinfo is None
+    if isinstance(name, Number | np.bool_):
+        return Number
+    return str if isinstance(name, str) else type(name)

@@ -21,65 +21,91 @@ from linrep._lib.ids import Ids, read_ids
 Values = NDArray[np.float64]
 
 
-def take_apart(estimator: Any, X: Any, y: Any = None, *, of: str) -> tuple[Values, Any, Ids]:
+def take_apart(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, of: str
+) -> tuple[Values, Any, Ids]:
     """Return covariates (N, d), labels, and each row's client.
 
     Parameters
     ----------
     estimator : FederatedRegressor
         Which remembers names and number of columns in "fit", and compares them otherwise.
-    X, y
-        As handed to its methods; labels are not looked at in "predict".
+    X, y, sample_weight
+        As handed to its methods; labels are not looked at in "predict", and of weights only the
+        index.
     of : {"fit", "fit_clients", "predict"}
     """
-    refuse_masks_and_other_orders(X, y)
-    X, y, ids = _checked(estimator, X, y, labelled=of != "predict", reset=of == "fit")
+    refuse_masks_and_other_orders(X, y=y, sample_weight=sample_weight)
+    ids = None
+    if not hasattr(X, "columns"):
+        X = check_array(X, dtype=None, estimator=estimator)
+    _compare_columns(estimator, X, reset=of == "fit")
+    if estimator.client is not None:
+        X, ids = _without_client(X, estimator.client)
+    X, y = _numbers(estimator, X, y, labelled=of != "predict")
     check.moderate("X", X)
     if y is not None:
         check.moderate("y", y)
-    return X, y, ids
+    return X, y, [0] * len(X) if ids is None else ids
 
 
-def _checked(estimator, X, y, *, labelled, reset):
-    """Return numbers alone, after scikit-learn's checks, and each row's client."""
+def _numbers(estimator, X, y, *, labelled):
+    """Return covariates and labels, after scikit-learn's checks."""
+    for name in X.columns if hasattr(X, "columns") else ():
+        refuse_dates(f"column {name!r} of X", X[name])
+    refuse_dates("X", X)
+    refuse_dates("y", y)
     settings: dict[str, Any] = {"dtype": np.float64, "estimator": estimator}
-    if estimator.client is None:
-        if labelled:
-            X, y = validate_data(estimator, X, y, reset=reset, dtype=np.float64, y_numeric=True)
-        else:
-            X = validate_data(estimator, X, reset=reset, dtype=np.float64)
-        return X, y, [0] * len(X)
-    if not hasattr(X, "columns"):
-        X = check_array(X, dtype=None, estimator=estimator)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    X, ids = _without_client(X, estimator.client)
-    if labelled:
+    try:
+        if not labelled:
+            return check_array(X, **settings), None
         X, y = check_X_y(X, y, y_numeric=True, **settings)
-    else:
-        X = check_array(X, **settings)
-    return X, y, ids
+    except ValueError:
+        _refuse_column(X)
+        raise
+    return X, y.astype(np.float64)
+
+
+def _refuse_column(X):
+    """Raise if a column of a table is no list of finite numbers, and name it."""
+    for name in X.columns if hasattr(X, "columns") and len(X) else ():
+        try:
+            check_array(X[[name]], dtype=np.float64)
+        except ValueError as error:
+            raise ValueError(f"column {name!r} of X: {str(error).splitlines()[0]}") from None
+
+
+def _compare_columns(estimator, X, *, reset):
+    """Remember names and number of columns, or refuse others; names need not be texts."""
+    validate_data(estimator, X, reset=reset, skip_check_array=True)  # compares texts alone
+    names = tuple(X.columns) if hasattr(X, "columns") else None
+    if reset:
+        estimator._columns = names
+    check.same_columns("X", names, estimator._columns, "fit")
 
 
 #: Whose ids stand in the two columns of ratings.
 SIDES = ("client", "item")
 
 
-def take_pairs(estimator: Any, X: Any, y: Any = None, *, labelled: bool = False) -> Any:
+def take_pairs(
+    estimator: Any, X: Any, y: Any = None, sample_weight: Any = None, *, labelled: bool = False
+) -> Any:
     """Return the columns of clients and items, and ratings.
 
     Parameters
     ----------
     estimator : MatrixCompletion
         Which remembers names and number of columns where there are labels.
-    X, y
-        As handed to its methods.
+    X, y, sample_weight
+        As handed to its methods; of weights only the index is looked at.
     labelled : bool
         Whether ratings are looked at.
     """
-    refuse_masks_and_other_orders(X, y)
+    refuse_masks_and_other_orders(X, y=y, sample_weight=sample_weight)
     if not hasattr(X, "columns"):
-        X = check_array(X, dtype=None, estimator=estimator)
-    validate_data(estimator, X, reset=labelled, skip_check_array=True)
+        X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
+    _compare_columns(estimator, X, reset=labelled)
     names = columns_of(X)
     found = [find_column(names, getattr(estimator, each), each) for each in SIDES]
     if found[0] == found[1]:
@@ -87,6 +113,7 @@ def take_pairs(estimator: Any, X: Any, y: Any = None, *, labelled: bool = False)
     columns = [take(X, name) for name in found]
     columns = [each if isinstance(each, pd.Series) else np.asarray(each) for each in columns]
     if labelled:
+        refuse_dates("y", y)
         y = column_or_1d(y, warn=True)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(columns[0], y)
@@ -94,21 +121,38 @@ def take_pairs(estimator: Any, X: Any, y: Any = None, *, labelled: bool = False)
     return columns, y
 
 
-def refuse_masks_and_other_orders(X: Any, y: Any) -> None:
-    """Raise if entries are masked, or labelled inputs have the same rows in different orders.
+def refuse_masks_and_other_orders(X: Any, **others: Any) -> None:
+    """Raise if entries are masked, or labelled inputs have the rows of X in another order.
 
     Parameters
     ----------
-    X, y : DataFrame, Series or array_like
+    X, **others : DataFrame, Series or array_like
     """
-    for name, values in (("X", X), ("y", y)):
+    for name, values in {"X": X, **others}.items():
         if np.ma.is_masked(values):
             raise ValueError(f"{name} has masked entries: what is missing must be filled in before")
-    one, other = (getattr(each, "index", None) for each in (X, y))
-    if not isinstance(one, pd.Index) or not isinstance(other, pd.Index) or one.equals(other):
-        return
-    if len(one) == len(other) and not one.symmetric_difference(other).size:
-        raise ValueError("y has the rows of X in another order, by their indexes")
+    index = getattr(X, "index", None)
+    for name, values in others.items():
+        own = getattr(values, "index", None)
+        if not isinstance(index, pd.Index) or not isinstance(own, pd.Index):
+            continue
+        if index.equals(own) or len(index) != len(own) or index.nlevels != own.nlevels:
+            continue
+        if own.isin(index).all() and index.isin(own).all():
+            raise ValueError(f"{name} has the rows of X in another order, by their indexes")
+
+
+def refuse_dates(name: str, values: Any) -> None:
+    """Raise if values are dates or spans of time, which would become counts of a unit.
+
+    Parameters
+    ----------
+    name : str
+    values : Series or array_like
+    """
+    kind = getattr(getattr(values, "dtype", None), "kind", None) or np.asarray(values).dtype.kind
+    if kind in "mM":
+        raise TypeError(f"{name} must be numbers, got dates or times")
 
 
 def _without_client(X, client):
@@ -136,6 +180,8 @@ def columns_of(X: Any) -> list[Any]:
 def find_column(names: list[Any], asked: Any, argument: str) -> Any:
     """Return the one of the columns' names that is asked for, by itself or by its place.
 
+    A number that is one column's name and another's place is refused.
+
     Parameters
     ----------
     names : list
@@ -144,17 +190,27 @@ def find_column(names: list[Any], asked: Any, argument: str) -> Any:
     argument : str
         What it was given as.
     """
-    if isinstance(asked, int | np.integer) and not isinstance(asked, bool):
-        if not -len(names) <= asked < len(names):
-            raise ValueError(
-                f"X must have a column in place {asked}, it has {len(names)} feature(s)"
-            )
-        return names[asked]
-    if asked not in names:
+    try:
+        hash(asked)
+    except TypeError:
+        raise TypeError(
+            f"{argument} must be the name or the place of a column of X, got a "
+            f"{type(asked).__name__}"
+        ) from None
+    if not isinstance(asked, int | np.integer) or isinstance(asked, bool):
+        if asked in names:
+            return asked
         framed = names != list(range(len(names)))
         known = ", ".join(map(repr, names[:9])) if framed else "no names"
         raise ValueError(f"X must have the column {argument}={asked!r}, it has {known}")
-    return asked
+    found = {name for name in names if name == asked}
+    if -len(names) <= asked < len(names):
+        found.add(names[asked])
+    if not found:
+        raise ValueError(f"X must have a column in place {asked}, it has {len(names)} feature(s)")
+    if len(found) > 1:
+        raise ValueError(f"{argument}={asked} is one column's name and another's place")
+    return found.pop()
 
 
 def take(X: Any, name: Any) -> Any:
@@ -196,6 +252,7 @@ def check_weights(sample_weight: Any, count: int) -> Values:
     sample_weight : array_like
     count : int
     """
+    refuse_dates("sample_weight", sample_weight)
     weights = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )
@@ -203,6 +260,7 @@ def check_weights(sample_weight: Any, count: int) -> Values:
         raise ValueError(f"sample_weight must have shape ({count},), got {weights.shape}")
     if weights.min() < 0.0 or weights.max() == 0.0:
         raise ValueError("sample_weight must not be negative, nor are all weights to be zero")
+    check.moderate("sample_weight", weights)
     return weights
 
 

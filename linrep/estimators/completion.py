@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from linrep._lib import validation as check
@@ -178,7 +179,7 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
             If a setting is out of range, there is no such column, or a value is missing.
         """
         settings = self._settings()
-        columns, y = take_pairs(self, X, y, labelled=True)
+        columns, y = take_pairs(self, X, y, sample_weight, labelled=True)
         weights = None
         if sample_weight is not None:
             weights = check_weights(sample_weight, len(y))
@@ -287,6 +288,9 @@ def _read(column, table, what):
         return _Ids(names, which, None, [], np.zeros((0, 0)))
     argument = f"{what}_features"
     check.instance(argument, table, pd.DataFrame)
+    name = getattr(column, "name", None)
+    if isinstance(name, str) and name in table.columns:
+        raise ValueError(f"{argument} must be indexed by {what}: take .set_index({name!r})")
     values = check.data(argument, table, (None, None))
     indexed = read_ids(table.index, what)
     if len(set(indexed)) < len(indexed):
@@ -296,8 +300,7 @@ def _read(column, table, what):
     seen = place >= 0
     if not seen.any():
         raise ValueError(f"{argument} must be indexed by {what}: of those in X none is there")
-    mean, spread = values[place[seen]].mean(axis=0), values[place[seen]].std(axis=0)
-    values = (values - mean) / np.where(spread > 0.0, spread, 1.0)
+    values = StandardScaler().fit(values[place[seen]]).transform(values)
     rest = np.setdiff1d(np.arange(len(indexed)), place)
     features = np.where(seen[:, None], values[place], 0.0)
     return _Ids(names, which, features, [indexed[at] for at in rest], values[rest])

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from linrep._lib import validation as check
 from linrep._lib.ids import grouped
+from linrep.estimators._tables import refuse_masks_and_other_orders
 from linrep.problems.random import stream
 
 Rows = NDArray[np.int64]
@@ -50,7 +51,7 @@ class ClientKFold(BaseCrossValidator):
         Parameters
         ----------
         X : array_like, shape (N, ...)
-            The table, which is not looked at.
+            The table, of which only the index is looked at.
         y : optional
             Not looked at.
         groups : array_like, shape (N,)
@@ -64,10 +65,12 @@ class ClientKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If there are no groups, or more folds than samples that can be held out.
+            If there are no groups, they have the rows of X in another order by their indexes, or
+            there are more folds than samples that can be held out.
         """
         if groups is None:
             raise ValueError("groups must be given, each row's client")
+        refuse_masks_and_other_orders(X, groups=groups)
         folds = check.integer("n_splits", self.n_splits, minimum=2)
         _, place = grouped(groups)
         if len(place) != len(X):

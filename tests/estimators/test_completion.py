@@ -208,6 +208,41 @@ def test_features_in_another_unit_and_order_and_of_some():
     assert some.score(X, y) > 0.97
 
 
+def test_a_feature_that_does_not_vary_among_the_rated_says_nothing():
+    X, y, _, _ = table()
+    films = np.unique(X["film"])
+    for count in (3, 7, 10):  # the mean of as many 0.1 may be another number than 0.1
+        rows = X["film"].isin(films[:count])
+        found = MatrixCompletion(**QUICK).fit(X[rows], y[rows]).predict(X)
+        said = pd.DataFrame({"genre": np.where(np.arange(len(films)) < count, 0.1, 0.7)}, films)
+        again = MatrixCompletion(**QUICK, item_features=said).fit(X[rows], y[rows])
+        np.testing.assert_allclose(again.predict(X), found, atol=1e-8)
+
+
+def test_ids_in_a_column_of_features_are_no_feature():
+    X, y, _, of_films = table()
+    listed = of_films.add_prefix("z").rename_axis("film").reset_index()
+    with pytest.raises(ValueError, match=r"indexed by item: take .set_index\('film'\)"):
+        MatrixCompletion(**QUICK, item_features=listed).fit(X, y)
+    MatrixCompletion(**QUICK, item_features=listed.set_index("film")).fit(X, y)
+
+
+def test_other_columns_and_rows_in_another_order():
+    X, y, _, _ = table()
+    found = MatrixCompletion(**QUICK).fit(X, y).predict(X)
+    wide = np.column_stack([X, np.full(len(X), np.nan)])
+    np.testing.assert_array_equal(MatrixCompletion(**QUICK).fit(wide, y).predict(wide), found)
+    numbered = X.set_axis([1, 2], axis=1)
+    model = MatrixCompletion(**QUICK, client=-2, item=-1).fit(numbered, y)
+    with pytest.raises(ValueError, match="in their order: column 0 is 2, not 1"):
+        model.predict(numbered[[2, 1]])
+    weight = pd.Series(np.arange(1.0, len(X) + 1), index=X.index)
+    with pytest.raises(ValueError, match="sample_weight has the rows of X in another order"):
+        model.fit(numbered, y, sample_weight=weight[::-1])
+    with pytest.raises(TypeError, match="y must be numbers, got dates"):
+        model.fit(numbered, pd.Series(pd.Timestamp("2020"), index=X.index))
+
+
 def test_columns_have_names_or_places():
     X, y, _, _ = table()
     found = MatrixCompletion(**QUICK).fit(X, y).predict(X)
