@@ -89,7 +89,7 @@ def places(names: Ids, ids: Ids, what: str = "client") -> NDArray[np.int64]:
     what : str
         Whose they are.
     """
-    if set(map(_kind, names)).isdisjoint(map(_kind, dict.fromkeys(ids))):
+    if names and ids and set(map(_kind, names)).isdisjoint(map(_kind, dict.fromkeys(ids))):
         raise TypeError(f"{what}s are such as {names[0]!r}, not such as {ids[0]!r}")
     known = {name: place for place, name in enumerate(names)}
     return np.array([known.get(name, -1) for name in ids], dtype=np.int64)

@@ -147,7 +147,6 @@ def fedrep(
     share = check.real("participation", participation, above=0.0, maximum=1.0)
     check.choice("batches", batches, BATCHES)
     particles = check.integer("particles", particles, minimum=1)
-    memory.require("first batches", particles * m * (2 * k + 2), particles=particles, m=m)
     rng = generator(rng)
     gradient: Callable[[Values, Values], Gradient]
     if local_steps is not None:
