@@ -33,7 +33,7 @@ def regression() -> lr.Trace:
     assert_type(W, Values)
     assert_type(lr.fit_heads(data, B), Values)
     fitted = lr.fit_new_clients(lr.fedrep(data, k=2), data)
-    assert_type(fitted.predict(data), Values)
+    assert_type(fitted.predict(data), Values | pd.Series)
     assert_type(fitted.score(data), float)
     assert_type(fitted.score(data, by="client"), pd.Series)
     assert_type(lr.subspace.distance(B, truth.B), float)
