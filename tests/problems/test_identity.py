@@ -206,7 +206,8 @@ def test_columns_of_labels_are_taken():
     ("change", "words"),
     [
         ({"z": "a"}, ("column 'z' of X", "real numbers", "str")),
-        ({"z": pd.array([1, None] * 20, dtype="Int64")}, ("column 'z' of X", "NaN")),
+        # Older versions of pandas hand them on as missing values, newer ones as NaN.
+        ({"z": pd.array([1, None] * 20, dtype="Int64")}, ("column 'z' of X",)),
         ({"z": np.nan}, ("column 'z' of X", "finite")),
         ({"y": np.nan}, ("y must be finite",)),
     ],
