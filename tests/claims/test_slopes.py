@@ -76,16 +76,15 @@ def test_of_an_exact_law_the_runs_that_are_advised_decide(replicates, fresh_rng)
 
 @pytest.mark.parametrize(("second", "replicates"), [(20.0, 1000), (30.0, 2000)])
 def test_of_a_law_that_bends_larger_sizes_decide(second, replicates, fresh_rng):
-    trials, decided = 20, 0
+    trials, advised, decided = 20, 0, 0
 
     def mean(n):
         return 1.0 / n + second / n**2
 
     for _ in range(trials):
-        found = law(fresh_rng, mean, replicates)
-        assert found.verdict == "undecided"
-        assert found.needed.startswith("larger sizes")
+        advised += law(fresh_rng, mean, replicates).needed.startswith("larger sizes")
         decided += law(fresh_rng, mean, replicates, 10.0 * SIZES).verdict == "holds"
+    rarely(trials - advised, trials, 0.05)
     rarely(trials - decided, trials, 0.05)
 
 
