@@ -22,7 +22,8 @@ def entries(report):
 
 
 def test_without_a_store_the_ledger_is_shown(tmp_path):
-    chosen, ledger = claims(), book.recorded()
+    # Of all the page's tests make a report; each picture of evidence takes a fifth of a second.
+    chosen, ledger = dict(list(claims().items())[::10]), book.recorded()
     report = gather(chosen.values(), ledger=ledger, store=tmp_path, progress=False)
     found = entries(report)
     assert list(found) == list(chosen)
