@@ -2,6 +2,7 @@ PYTHON ?= python3
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 REPRODUCE_ARGS ?=
+SPHINX_ARGS ?=
 TORCH ?= torch>=2.4
 # Processes that share the tests, of one thread each: matrices are small.
 TEST_PROCESSES ?= 2
@@ -92,7 +93,7 @@ bench: .venv-bench/.installed ## run the benchmarks (BENCH_ARGS="..." passes nam
 	.venv-bench/bin/linrep bench $(BENCH_ARGS)
 
 docs: .venv/.installed-docs ## build the documentation into docs/_build; warnings are errors
-	.venv/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build
+	.venv/bin/python -m sphinx -q -W --keep-going $(SPHINX_ARGS) -b html docs docs/_build
 
 dist: .venv/.installed ## build sdist and wheel into dist, and try them in an empty environment
 	.ci/dist .venv/bin/python
