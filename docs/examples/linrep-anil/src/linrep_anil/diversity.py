@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+
 from linrep.claims import Cases, proved, statement
 
 #: Sine and cosine of an angle, in fractions.

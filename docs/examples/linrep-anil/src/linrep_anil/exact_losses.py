@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from linrep.claims import Cases, Fact, Identity, Paired, proved, search_instances, statement
 
+from linrep.claims import Cases, Fact, Identity, Paired, proved, search_instances, statement
 from linrep_anil import population
 
 

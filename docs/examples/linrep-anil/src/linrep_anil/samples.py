@@ -1,7 +1,8 @@
 """Finite samples: one inner step, the floor that it leaves, all rounds at once, a lower bound."""
 
-import linrep as lr
 import numpy as np
+
+import linrep as lr
 from linrep.claims import Fact, Frequency, Mean, Rate, statement
 from linrep.theory import minimax
 
@@ -86,15 +87,17 @@ def floor(budget, rng, *, power=2.0):
     terms = {"1/m^2": lambda m: m**-power, "1/m^3": lambda m: m ** -(power + 1.0)}
     yield Rate(sizes, squares, terms, along="m", of="squared distance")
     leading = squared_floor(truth, sizes[-1], step)
-    yield Fact("mean at the largest m, over the leading term", float(np.mean(squares[-1]) / leading))
+    yield Fact(
+        "mean at the largest m, of the leading term", float(np.mean(squares[-1]) / leading)
+    )
 
 
 @statement(
     "anil.all_rounds",
     latex=r"\Pr\Big[\forall t:\ \mathrm{dist}_t \le \big(1 - \tfrac12\alpha\beta\mu^2"
     r"(1 - \mathrm{dist}_0^2)\big)^t \mathrm{dist}_0 + 4 F_m\Big] \ge 0.95",
-    plain="With probability 0.95 the distance of sampled FO-ANIL is, in all rounds at once, at most "
-    "that of the exponential rate on exact losses plus four times its floor.",
+    plain="With probability 0.95 the distance of sampled FO-ANIL is, in all rounds at once, at "
+    "most that of the exponential rate on exact losses plus four times its floor.",
     negative_control={"share": 2.5},
     stronger={"share": 1, "floors": -1},
 )

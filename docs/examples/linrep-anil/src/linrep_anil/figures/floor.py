@@ -1,13 +1,14 @@
 """Distance of sampled FO-ANIL over the rounds, at several numbers of samples."""
 
-import linrep as lr
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+
+import linrep as lr
 from linrep import plotting
 from linrep.cli import run_script
 from linrep.figures.experiment import Experiment
 from linrep.sweeps import Grid
-from matplotlib.figure import Figure
 
 
 def cells(quick):
