@@ -7,6 +7,7 @@ scaled by one number so that the mean squared norm is d = 64, and not whitened. 
 pairs at random are kept out of training and fit only a head.
 """
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -30,11 +31,17 @@ def cells(quick):
     return Grid.product({"m": samples})
 
 
-def load(rng):
-    """Return the images and labels of a random training half and of the other half."""
+@cache
+def digits():
+    """Return all images and their labels."""
     from sklearn.datasets import load_digits
 
-    X, digit = load_digits(return_X_y=True)
+    return load_digits(return_X_y=True)
+
+
+def load(rng):
+    """Return the images and labels of a random training half and of the other half."""
+    X, digit = digits()
     order = rng.permutation(len(digit))
     train, test = order[: len(order) // 2], order[len(order) // 2 :]
     X = X - X[train].mean(axis=0)
@@ -60,7 +67,7 @@ def test_error(theta, pairs, test):
     """Return the mean misclassification rate of one regression vector per pair."""
     rates = []
     for vector, pair in zip(theta, pairs, strict=True):
-        X, y = samples(test, pair, None, None)
+        X, y = test[pair]
         rates.append(np.mean(np.where(X @ vector > 0, 1.0, -1.0) != y))
     return np.mean(rates)
 
@@ -73,6 +80,7 @@ def learn(data, k):
 def replicate(cell, rng):
     m = cell["m"]
     train, test = load(rng)
+    test = {pair: samples(test, pair, None, None) for pair in PAIRS}
     data = lr.ClientData.from_list([samples(train, pair, m, rng) for pair in PAIRS], PAIRS)
     rows = []
 

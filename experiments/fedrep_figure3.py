@@ -22,6 +22,7 @@ from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.counts import ordered
 from linrep.figures.experiment import Experiment
+from linrep.figures.summaries import recorded
 from linrep.papers.fedrep.settings import (
     CONVENTIONS,
     METHODS,
@@ -91,7 +92,7 @@ def text(figure, n, rng):
         )
         for method in METHODS
     }
-    return recorded(traces).assign(corrected="nothing")
+    return every_other(traces).assign(corrected="nothing")
 
 
 def published(figure, n, corrected, problem_seed, seed):
@@ -115,22 +116,22 @@ def published(figure, n, corrected, problem_seed, seed):
     # it in the first round; the others' first step puts an array of their own in its place.
     first = W if corrected == "first heads" else run("FedRep", W, rounds=1).state["W"]
     traces = {method: run(method, W if method == "FedRep" else first) for method in METHODS}
-    rows = recorded(traces)
+    rows = every_other(traces)
     # Values are of before the round, when nothing is written yet.
     rows.loc[rows["round"] == 0, "value"] = traces["FedRep"]["population_risk"][0]
     return rows
 
 
-def recorded(traces):
+def every_other(traces):
     """Return the rows of every other round, and of the last: distance and function value."""
-    rows = []
-    for method, trace in traces.items():
-        frame = trace.to_frame()[["distance", "population_risk"]].reset_index()
-        frame = frame.rename(columns={"population_risk": "value"})
-        last = frame["round"] == trace.settings["rounds"]
-        frame = frame[(frame["round"] % EVERY == 0) | last]
-        rows.append(frame.assign(method=method, stop_reason=trace.stop_reason))
-    return pd.concat(rows)
+    runs = [
+        (trace, {"method": method, "stop_reason": trace.stop_reason})
+        for method, trace in traces.items()
+    ]
+    rows = recorded(runs, "distance", "population_risk")
+    last = next(iter(traces.values())).settings["rounds"]
+    rows = rows[(rows["round"] % EVERY == 0) | (rows["round"] == last)]
+    return rows.rename(columns={"population_risk": "value"})
 
 
 def goals(rows, sizes):

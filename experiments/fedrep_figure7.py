@@ -13,6 +13,7 @@ from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.counts import counted
 from linrep.figures.experiment import Experiment
+from linrep.figures.summaries import recorded
 from linrep.papers.fedrep.settings import CONVENTIONS, Figure7
 from linrep.sweeps import Grid
 
@@ -29,7 +30,7 @@ def replicate(cell, rng, **sizes):
         n=cell["n"], d=figure.d, k=figure.k, **CONVENTIONS["text"], rng=rng
     )
     seed = int(rng.integers(2**63))
-    rows = []
+    runs = []
     for method in figure.methods:
         trace = lr.fedrep(
             truth,
@@ -40,9 +41,9 @@ def replicate(cell, rng, **sizes):
             rng=seed,
             **figure.options(method),
         )
-        frame = trace.to_frame()[["loss", "distance"]].iloc[1:].reset_index()
-        rows.append(frame.assign(method=method))
-    return pd.concat(rows)
+        runs.append((trace, {"method": method}))
+    rows = recorded(runs, "loss", "distance")
+    return rows[rows["round"] > 0]
 
 
 def draw(rows, sizes):

@@ -16,6 +16,7 @@ from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.counts import ordered
 from linrep.figures.experiment import Experiment
+from linrep.figures.summaries import recorded
 from linrep.papers.flute import settings
 from linrep.sweeps import Grid
 
@@ -38,17 +39,12 @@ def replicate(cell, rng, **sizes):
     random = settings.random_start(n, figure.d, k, rng)
     record = np.unique(np.geomspace(1, figure.epochs, 25).round().astype(int)).tolist()
     run = data, k, random, figure.epochs, record
-    frames = [_frame(settings.flute(*run), "FLUTE")]
+    runs = [(settings.flute(*run), {"method": "FLUTE"})]
     for head, start, step in product(settings.HEADS, settings.STARTS, settings.STEPS):
         trace = settings.fedrep(*run, start, head, step)
         where, how = "(RI)" * (start == "random"), ", summed" * (step == "same")
-        frames.append(_frame(trace, f"{METHODS[head]}{where}{how}"))
-    return pd.concat(frames)
-
-
-def _frame(trace, method):
-    frame = trace.to_frame()[["truth_error", "loss"]].reset_index()
-    return frame.assign(method=method)
+        runs.append((trace, {"method": f"{METHODS[head]}{where}{how}"}))
+    return recorded(runs, "truth_error", "loss")
 
 
 def draw(rows, sizes):

@@ -6,12 +6,12 @@ and start are those of Figure 3; 1200 epochs.
 """
 
 import numpy as np
-import pandas as pd
 
 from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.counts import counted
 from linrep.figures.experiment import Experiment
+from linrep.figures.summaries import recorded
 from linrep.papers.flute.settings import HELD, NOISE, RATIOS, STEP_SIZE, TIE, Figure4, draw_truth
 from linrep.sweeps import Grid
 
@@ -29,13 +29,12 @@ def replicate(cell, rng, **sizes):
     data = truth.draw(cell["m"], rng=rng)
     seed = int(rng.integers(2**63))
     record = np.unique(np.geomspace(1, figure.epochs, 41).round().astype(int)).tolist()
-    frames = []
+    runs = []
     for held, weight in LINES.items():
         for name, ratio in WEIGHTS.items():
             trace = figure.weighted(data, weight, ratio, seed, record)
-            frame = trace.to_frame()[["truth_error", "loss"]].reset_index()
-            frames.append(frame.assign(held=held, weights=name, stop_reason=trace.stop_reason))
-    return pd.concat(frames)
+            runs.append((trace, {"held": held, "weights": name, "stop_reason": trace.stop_reason}))
+    return recorded(runs, "truth_error", "loss")
 
 
 def draw(rows, sizes):

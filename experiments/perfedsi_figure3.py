@@ -17,6 +17,7 @@ from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.counts import Share, counted
 from linrep.figures.experiment import Experiment
+from linrep.figures.summaries import recorded
 from linrep.papers.perfedsi.settings import MODELS, STARTS, Figure3, view
 from linrep.stats import proportion_interval
 from linrep.sweeps import Grid
@@ -56,7 +57,7 @@ def replicate(cell, rng, **sizes):
     for model in ("side", "one-hot"):
         facts[f"determined, {model}"] = determines_truth(known[model])
     seed = int(rng.integers(2**63))
-    frames = []
+    runs = []
     for samples, entries in seen.items():
         for model in MODELS:
             # Of the global model there is no truth to start near.
@@ -65,8 +66,13 @@ def replicate(cell, rng, **sizes):
                     entries, model, start, near=np.random.default_rng(seed), seed=seed,
                     record=max(1, figure.rounds // 80),
                 )  # fmt: skip
-                frame = trace.to_frame()[["error"]].reset_index().assign(method=FEDERATED)
-                frames.append(frame.assign(samples=samples, model=model, start=start))
+                runs.append(
+                    (
+                        trace,
+                        {"method": FEDERATED, "samples": samples, "model": model, "start": start},
+                    )
+                )
+    frames = [recorded(runs, "error")]
     for solver, (fit, settings) in SOLVERS.items():
         for model in ("side", "one-hot"):
             rank = {"k": figure.k} if fit not in (imc.nuclear_norm, imc.least_squares) else {}

@@ -19,7 +19,6 @@ moved.keep_importable(
         "linrep.experiment": "linrep.figures.experiment",
         "linrep.plotting": "linrep.figures.plotting",
         "linrep.random": "linrep.problems.random",
-        "linrep.selection": "linrep.simulation.selection",
         "linrep.settings": "linrep.figures",
         "linrep.subspace": "linrep.problems.subspace",
         "linrep.summaries": "linrep.figures.summaries",

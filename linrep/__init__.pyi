@@ -62,22 +62,16 @@ from .problems import LogisticObjectives as LogisticObjectives
 from .problems import LowRankRegression as LowRankRegression
 from .problems import Objectives as Objectives
 from .problems import Observations as Observations
-from .problems import Preparation as Preparation
 from .problems import QuadraticObjectives as QuadraticObjectives
-from .problems import Ratings as Ratings
 from .problems import SampleObjectives as SampleObjectives
 from .problems import SharedRepresentation as SharedRepresentation
 from .problems import SideInformationCompletion as SideInformationCompletion
 from .problems import SoftmaxObjectives as SoftmaxObjectives
-from .problems import read_movielens as read_movielens
-from .problems import read_ratings as read_ratings
 from .problems import subspace as subspace
 from .problems.random import streams as streams
 from .simulation import comparison as comparison
-from .simulation import selection as selection
 from .simulation.comparison import Comparison as Comparison
 from .simulation.comparison import compare as compare
-from .simulation.selection import select as select
 from .trace import Trace as Trace
 
 __version__: str

@@ -66,7 +66,7 @@ _DIMENSIONS = {
 
 
 @dataclass(eq=False)
-class Trace(prediction.Predictor):
+class Trace:
     """Metrics per round, final state and settings of one run.
 
     ``trace["distance"]`` is the array of a metric; row 0 belongs to the start, row t to the state
@@ -110,8 +110,8 @@ class Trace(prediction.Predictor):
         None where the algorithm takes no trace as its start.
     clients : tuple, optional
         Names of the clients in the order of the state's rows; None stands for 0 … n - 1.
-    preparation : Preparation, optional
-        The map that the data were prepared with, ``preparation`` of :class:`linrep.ClientData`.
+    columns : tuple, optional
+        Names of the covariates, ``columns`` of :class:`linrep.ClientData`.
     notes : tuple of str
         Notes on a run on samples without a truth, each with its remedy: that it diverged or hardly
         moved, or what its covariates lack. Each was also issued once as a
@@ -127,7 +127,7 @@ class Trace(prediction.Predictor):
     recorded: Any = None
     checkpoint: Any = field(default=None, repr=False, compare=False)
     clients: tuple[Hashable, ...] | None = field(default=None, repr=False)
-    preparation: Any = field(default=None, repr=False)
+    columns: tuple[Hashable, ...] | None = field(default=None, repr=False)
     notes: tuple[str, ...] = ()
 
     def __post_init__(self):
@@ -166,34 +166,33 @@ class Trace(prediction.Predictor):
         """The clients' models, shape (n, d), in the order of `clients`.
 
         The state's ``theta``, W B', or V U', which completes a matrix where there is no side
-        information. Of data that were prepared, in the units that the run saw:
-        ``trace.preparation.models(trace.models)`` are coefficients and intercepts for raw
-        covariates. If the state has ``biases``, predictions add them. ValueError if the state has
+        information. If the state has ``biases``, predictions add them. ValueError if the state has
         no models, as with simulated batches of an implicit truth.
         """
         return prediction.models(self)
 
-    def predict(self, data: Any) -> NDArray[np.float64]:
+    def predict(self, data: Any) -> NDArray[np.float64] | pd.Series:
         """Predict labels of clients' samples, or entries of a matrix.
 
         Parameters
         ----------
-        data : ClientData, Observations or Ratings
+        data : ClientData or Observations
             Samples of clients that the run learned models of, found by name; entries of the matrix
             that it completed, with the same side information.
 
         Returns
         -------
-        ndarray, shape (N,)
-            In the units of the data's labels: raw data are prepared like those that the run learned
-            from, and predictions are mapped back. They are the products with the models, that is,
-            log-odds if the losses are logistic.
+        ndarray or Series, shape (N,)
+            Products with the models, that is, log-odds if the losses are logistic: in the order of
+            the rows that the data were made from, with their index if they had one, otherwise in
+            the order of the data.
 
         Raises
         ------
         ValueError, TypeError
-            If a client is unknown, the data are weighted, prepared differently, or of another
-            dimension or kind, or the state has no models.
+            If a client is unknown, the data are of another dimension or kind, columns have other
+            names or another order, or the state has no
+            models.
 
         See Also
         --------
@@ -214,7 +213,7 @@ class Trace(prediction.Predictor):
 
         Parameters
         ----------
-        data : ClientData, Observations or Ratings
+        data : ClientData or Observations
             As for :meth:`predict`.
         by : {None, "client"}
             For all together, or for each client that has any.

@@ -23,7 +23,6 @@ READERS = {
     "linrep.deep.readers.leaf": "tweets",
     "linrep.figures.drawing": "JSON, whose short lists are written in a line",
     "linrep.kernels._whole": "sources of kernels",
-    "linrep.problems.reading": "files of data",
     "linrep.report.mathml": "formulas of papers",
     "linrep.report.outline": "where papers state what",
     "linrep.report.page": "headlines that people write, and ids of figures",

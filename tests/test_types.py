@@ -15,7 +15,7 @@ MODULES = (
     "linrep", "linrep.algorithms", "linrep.algorithms.imc", "linrep.algorithms.personalized",
     "linrep.algorithms.starts", "linrep.claims", "linrep.claims.ledger", "linrep.claims.verify",
     "linrep.figures.experiment", "linrep.kernels", "linrep.figures.plotting", "linrep.problems",
-    "linrep.problems.personal", "linrep.report", "linrep.simulation.selection", "linrep.simulation",
+    "linrep.problems.personal", "linrep.report", "linrep.simulation",
     "linrep.stats", "linrep.problems.subspace", "linrep.sweeps", "linrep.theory", "linrep.trace",
     *(f"linrep.theory.{name}" for name in linrep.theory.__all__ if name != "asked"),
     "linrep.theory.requirements",

@@ -28,14 +28,11 @@ BIASED = lr.BiasedRegression.random(n=6, d=4, p=2, rng=0)
 CENTRES = lr.QuadraticObjectives(RNG.standard_normal((6, 4)), clusters=[0, 0, 0, 1, 1, 1])
 FITTED = lr.fedrep(DATA, k=2, rounds=9, start="random", step_size=0.1, rng=0)
 FRESH = lr.fedrep(SHARED, m=8, rounds=2, start=0.5, rng=0)
-PREPARATION = DATA.standardized().preparation
 SPECTRUM = flute.Spectrum.of(LOW_RANK, 2)
 CHOSEN = pflmf.Setting(0.5, 2, 0.1, 1.0, 1.0)
 LIMITS = perfedsi_rounds.Limits(9.0, 9.0, 9.0)
 STATE = perfedsi_rounds.State(SIDES, SIDES.U + 0.1, SIDES.V + 0.1)
 WALKS = perfedsi_rounds.Walks(STATE, perfedsi_rounds.sequences(5, 2), 0.1)
-RATED = pd.DataFrame({"client": [1, 1, 2, 2], "item": [1, 2, 1, 3], "value": [1.0, 2.0, 3.0, 5.0]})
-RATINGS = lr.Ratings.from_frame(RATED)
 ROWS = pd.DataFrame({"x": [1.0, 2.0, 4.0] * 4, "y": RNG.random(12), "b": [0, 1] * 6})
 ROWS["success"] = ROWS["x"] > 1.5
 THETA, PAIR = RNG.standard_normal((10, 2)), (RNG.standard_normal((4, 2)), SHARED.W)
@@ -90,7 +87,6 @@ OWN = {
         "state": {"B": np.ones(2)},
     },
     "simulation.comparison.compare": {"algorithms": ["local_only"], "m": [4]},
-    "simulation.selection.select": {"candidates": "local_only"},
     "algorithms": {"m": 8, "batches": "fixed", "rounds": 3},
     "algorithms.altmin_gd": {"k": 2},
     "algorithms.fedavg": {"step_size": 0.1},
@@ -173,20 +169,13 @@ OWN = {
     "stats.transition_point": {"successes": [0, 5, 9], "trials": 9},
     "problems.BiasedRegression": {"theta": np.ones(4), "Z": BIASED.Z},
     "problems.ClientData.from_arrays": {"client": np.arange(6).repeat(8)},
+    "problems.ClientData.from_frame": {"frame": ROWS, "y": "y", "client": "b"},
     "problems.ClientData.from_list": {"samples": [(np.ones((2, 3)), np.ones(2))]},
-    "problems.ClientData.split": {"held_out": 0.3},
-    "problems.ClientData.split_clients": {"held_out": 2},
-    "problems.ClientData.weighted": {"weights": "sample"},
     "problems.CustomObjectives": {
         "value_and_grad": lambda i, model: (model @ model, 2 * model), "n": 6,
     },
     "problems.LogisticObjectives": {"data": SIGNS},
     "problems.Observations.split": {"held_out": 0.3},
-    "problems.Ratings": {
-        "held_out": 0.5, "predictions": np.ones(4), "training": RATINGS, "of": "item",
-    },
-    "problems.Ratings.from_frame": {"ratings": RATED},
-    "problems.Ratings.predict": {"U": np.ones((3, 1)), "V": np.ones((2, 1))},
     "problems.SampleObjectives.resample": {"rng": np.random.default_rng(0), "size": 2},
     "problems.SharedRepresentation.random": {"n": 6},
     "problems.SideInformationCompletion": {"U": SIDES.U, "V": SIDES.V},
@@ -195,8 +184,6 @@ OWN = {
     "problems.SoftmaxObjectives": {
         "classes": 2, "data": lr.ClientData(DATA.X, DATA.y > 0, DATA.offsets),
     },
-    "problems.read_ratings": {"path": "ratings.csv"},
-    "problems.read_movielens": {"folder": "ml"},
     "problems.personal": {"m": 8, "ratings": np.ones((3, 2)), "mask": np.eye(3, 2, dtype=bool)},
     "sweeps.Grid": {"cells": [{"a": 1}], "middle": {"a": 1}},
     "sweeps.Sweep.run": {"directory": "run"},
@@ -256,7 +243,6 @@ OWN = {
     },
     "theory.requirements.standing": {"asked": 100.0, "needed": 20.0},
     "trace.Trace": {"algorithm": "mine", "state": {}, "metrics": {"x": np.ones(4)}},
-    "problems.Preparation": {"following": PREPARATION, "X": DATA.X},
     "trace.columns": {"rows": [{"x": 1.0}]},
 }  # fmt: skip
 #: What methods are called on.
@@ -271,24 +257,22 @@ INSTANCES = [
     FITTED,
     WALKS,
     STATE,
-    RATINGS,
     SWEEP,
     GRID,
     CLAIM,
     lr.LogisticObjectives(SIGNS),
-    PREPARATION,
 ]
 #: Records that linrep makes, and methods of its own machinery.
 RECORDS = re.compile(
     r"stats\.[A-Z]|sweeps\.(Completeness|Deviation|PowerLaw|Replay|replay|Run\b|Grid$|note|scratch)|claims\.Evidence|claims\.entry|claims.lookup"
-    r"|selection\.Selection|comparison\.Comparison|problems\.(BestModel|Preparation$|Ratings$)|trace\.Trials|plot$|to_parquet$"
+    r"|comparison\.Comparison|problems\.BestModel|trace\.Trials|plot$|to_parquet$"
 )
 
 
 #: Where NaN stands for something.
 NAN = re.compile("distance_or_nan|rerun_interval")
 #: What takes long because it is asked to, by the name of the argument.
-LONG = re.compile("rounds|iterations|trials|restarts|steps|boxes|levels|folds|workers|count|copies")
+LONG = re.compile("rounds|iterations|trials|restarts|steps|boxes|levels|workers|count|copies")
 HUGE = 10**12
 
 

@@ -1,4 +1,4 @@
-"""Largest eigenvalues and singular triples by Lanczos, repeatable to the bit."""
+"""Largest eigenvalues and singular triples by Lanczos, repeatable to the bit from scipy 1.17 on."""
 
 from __future__ import annotations
 

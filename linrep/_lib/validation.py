@@ -5,7 +5,8 @@ Each error is one line: which argument, what was wrong, what is allowed.
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import zip_longest
 from numbers import Integral, Number, Real
 from typing import Any
 
@@ -141,6 +142,34 @@ def data(
     return values
 
 
+def labels(name: str, value: Any, size: int, *, copy: bool = False) -> NDArray[np.float64]:
+    """Return value as `array` does, a list of so many numbers that may stand in a column."""
+    values = real_array(name, value)
+    values = values[:, 0] if values.ndim == 2 and values.shape[1] == 1 else values
+    return array(name, values, (size,), copy=copy)
+
+
+def distinct(name: str, values: Sequence[Any]) -> None:
+    """Raise if one of some names is there twice."""
+    if len(set(values)) < len(values):
+        twice = next(value for place, value in enumerate(values) if value in values[:place])
+        raise ValueError(f"{name} must be distinct, {twice!r} is there twice")
+
+
+def same_columns(
+    name: str, given: Sequence[Any] | None, known: Sequence[Any] | None, whose: str
+) -> None:
+    """Raise unless columns, where both have names, are the same in the same order."""
+    if given is None or known is None or given == known:
+        return
+    pairs = zip_longest(map(repr, given), map(repr, known), fillvalue="none")
+    place, (got, want) = next(each for each in enumerate(pairs) if each[1][0] != each[1][1])
+    raise ValueError(
+        f"{name} must have the columns of {whose}, in their order: column {place} is {got}, not "
+        f"{want}"
+    )
+
+
 def moderate(name: str, values: NDArray[np.float64]) -> None:
     """Raise unless the largest of finite numbers can be squared several times."""
     size = max(values.max(), -values.min())
@@ -184,6 +213,8 @@ def read_array(name: str, value: Any, wanted: str = "an array") -> NDArray[Any]:
     """Return value as an array of any type; one of its entries may not be masked."""
     if _has_masked(value):
         raise ValueError(f"{name} must have no missing values, it has masked entries")
+    if hasattr(value, "toarray"):
+        raise TypeError(f"{name} must be {wanted}, got a sparse one: its .toarray() is")
     try:
         return np.asarray(value)
     except (TypeError, ValueError, RuntimeError) as error:  # ragged lists; a tensor's own reasons
@@ -251,7 +282,7 @@ def numbers(
     return values
 
 
-def columns(name: str, table: Any, *wanted: str) -> None:
+def columns(name: str, table: Any, *wanted: Hashable) -> None:
     """Raise unless a DataFrame has the columns that are wanted."""
     missing = [column for column in wanted if column not in table.columns]
     if missing:

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array, issparse
 from scipy.sparse.linalg import ArpackError, LinearOperator
 
 from linrep._lib import validation as check
+from linrep._lib.clock import Stopwatch
 from linrep._lib.lanczos import largest_singular_value, singular_triples
 from linrep.algorithms._imc_sides import Side
 from linrep.kernels.completion import weigh_by_residual
@@ -39,17 +40,16 @@ class Core:
     observations : Observations
     k : int or None
         Rank, where it is given.
-    values : ndarray, shape (entries,), optional
-        What is fitted, in the place of the entries' own values: those less biases, for instance.
     """
 
-    def __init__(self, observations: Observations, k: int | None, values: Values | None = None):
+    def __init__(self, observations: Observations, k: int | None):
+        self.watch = Stopwatch()  # of the run
         self.observations = seen = observations
         self.left = Side("A", seen.A, seen.items, seen.d)
         self.right = Side("Z", seen.Z, seen.clients, seen.n)
         self.shape = self.left.size, self.right.size
         self.k = None if k is None else check.integer("k", k, minimum=1, maximum=min(self.shape))
-        self.values = seen.values if values is None else values
+        self.values = seen.values
         self.share = len(seen) / (seen.d * seen.n)
         self.size = float(np.linalg.norm(seen.values))
         self._last: _Point | None = None
@@ -74,16 +74,6 @@ class Core:
         """
         return np.einsum("ec,ec->e", self.left.seen(U), self.right.seen(V))
 
-    def residuals(self, U: Values, V: Values) -> Values:
-        """Return the entries of U V' less the values; those of the last factors are kept.
-
-        Parameters
-        ----------
-        U, V : ndarray, shape (a, k), (p, k)
-            Not to be changed in place afterwards.
-        """
-        return self._at(U, V).residuals
-
     def _at(self, U, V) -> _Point:
         if self._last is None or self._last.U is not U or self._last.V is not V:
             if self._by_rows:
@@ -96,26 +86,15 @@ class Core:
                 self._last = _Point(U, V, residuals, float(residuals @ residuals), None)
         return self._last
 
-    def fit_values(self, values: Values) -> None:
-        """Fit other values from now on.
+    def objective(self, U: Values, V: Values) -> float:
+        """Return half the squared residual; what belongs to the last factors is kept.
 
         Parameters
         ----------
-        values : ndarray, shape (entries,)
+        U, V : ndarray, shape (a, k), (p, k)
+            Not to be changed in place afterwards.
         """
-        self.values, self._last = values, None
-
-    def objective(self, U: Values, V: Values, ridge: float) -> float:
-        """Return half the squared residual, and half the ridge times the factors' squared norms.
-
-        Parameters
-        ----------
-        U, V
-            As in :meth:`residuals`.
-        ridge : float
-        """
-        penalty = ridge * float(np.vdot(U, U) + np.vdot(V, V)) if ridge > 0.0 else 0.0
-        return 0.5 * (self._at(U, V).square + penalty)
+        return 0.5 * self._at(U, V).square
 
     def predict_core(self, M: Values) -> Values:
         """Return the entries of a whole core.
@@ -154,7 +133,7 @@ class Core:
     def adjoint(self, values: Values) -> Values | csr_array:
         """Return the core whose inner product with any M is that of values with M's entries.
 
-        It is sparse where nothing is known of either side.
+        It is sparse where nothing is known of either side, and then overwritten by the next call.
 
         Parameters
         ----------
@@ -165,7 +144,7 @@ class Core:
         ndarray or sparse array, shape (a, p)
         """
         S = self.sparse(values)
-        return self.left.fold(S.copy() if self.right.basis is None else S @ self.right.basis)
+        return self.left.fold(S if self.right.basis is None else S @ self.right.basis)
 
     def curvature(self) -> float:
         """Return the largest squared norm of a core's entries, for cores of norm 1."""
@@ -210,7 +189,7 @@ class Core:
         Parameters
         ----------
         U, V
-            As in :meth:`residuals`.
+            As in :meth:`objective`.
 
         Returns
         -------
@@ -259,26 +238,16 @@ class Core:
         root = np.sqrt(size)
         return U * root, V * root
 
-    def least_squares(self, ridge: float = 0.0) -> Values:
-        """Return the core (a, p) that fits the entries best, of least norm where several do.
-
-        Parameters
-        ----------
-        ridge : float, default 0
-            Half of it times the squared norm of the core is added to half the squared residual.
-        """
+    def least_squares(self) -> Values:
+        """Return the core (a, p) that fits the entries best, of least norm where several do."""
         if self.left.basis is None and self.right.basis is None:
-            return dense(self.adjoint(self.values / (1.0 + ridge)))
+            return dense(self.adjoint(self.values))
         if self.left.basis is None:
-            return self.left.fit(self.right.rows, self.values, ridge)
+            return self.left.fit(self.right.rows, self.values)
         if self.right.basis is None:
-            return self.right.fit(self.left.rows, self.values, ridge).T
+            return self.right.fit(self.left.rows, self.values).T
         J = self.right.products(self.left.rows)
-        if ridge > 0.0:
-            normal = J.T @ J + ridge * np.eye(J.shape[1])
-            core = np.linalg.solve(normal, J.T @ self.values)
-        else:
-            core = np.linalg.lstsq(J, self.values, rcond=None)[0]
+        core = np.linalg.lstsq(J, self.values, rcond=None)[0]
         return core.reshape(self.shape[::-1]).T
 
     def measure(self, U: Values, V: Values) -> dict[str, float]:
@@ -297,7 +266,7 @@ class Core:
         row = {"residual": math.sqrt(self._at(U, V).square) / self.size}
         truth = self.observations.truth
         if truth is not None:
-            row["error"] = truth.deviation(self.left.whole(U), self.right.whole(V)) / truth.norm
+            row["error"] = truth._deviation(self.left.whole(U), self.right.whole(V)) / truth.norm
         return row
 
 

@@ -11,7 +11,6 @@ from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dposv
 
 from linrep.kernels import fedrep as heads
-from linrep.kernels import ratings
 from linrep.kernels.completion import eliminate
 from linrep.kernels.rounds import workspace
 
@@ -104,21 +103,16 @@ class Side:
         sizes = np.bincount(self.places, minlength=self.count)
         return np.argsort(self.places, kind="stable"), np.concatenate([[0], np.cumsum(sizes)])
 
-    def fit(self, vectors: Values, values: Values, ridge: float = 0.0) -> Values:
-        """Return the factor (size, k) whose rows' products with vectors fit values best.
-
-        With a ridge, half of it times the factor's squared norm is added to half the squared error.
-        """
+    def fit(self, vectors: Values, values: Values) -> Values:
+        """Return the factor (size, k) whose rows' products with vectors fit values best."""
         k = vectors.shape[1]
         if self.basis is not None:
             parts = (
                 (self.products(vectors, part), values[part])
                 for part in _parts(len(values), self.size * k)
             )
-            return _solve(parts, ridge=ridge).reshape(-1, k)
+            return _solve(parts).reshape(-1, k)
         order, offsets = self.groups
-        if ridge > 0.0:
-            return _fit_groups_with_ridge(order, offsets, vectors, values[order], ridge)
         return _fit_groups(offsets, vectors[order], values[order])
 
 
@@ -204,18 +198,8 @@ def _fit_groups(offsets, vectors, values):
     return coefficients
 
 
-def _fit_groups_with_ridge(order, offsets, vectors, values, ridge):
-    """Return the same with a ridge, of vectors in an order; all zeros for an empty group."""
-    k = vectors.shape[1]
-    coefficients, columns = np.empty((len(offsets) - 1, k + 1)), np.pad(vectors, ((0, 0), (0, 1)))
-    ratings.fit_rows(
-        offsets, order, values, columns, 0.0, (0.0, 0.0), ridge, coefficients, *ratings.workspace(k)
-    )
-    return coefficients[:, :k]
-
-
-def _solve(parts, first=0, held=None, ridge=0.0):
-    """Return the solution of the normal equations of pairs (Jacobian, values), and of a ridge.
+def _solve(parts, first=0, held=None):
+    """Return the solution of the normal equations of pairs (Jacobian, values).
 
     Of all solutions, with ``held`` the one whose rows from ``first`` on, in its k columns, are
     orthogonal to held (size, k).
@@ -230,7 +214,6 @@ def _solve(parts, first=0, held=None, ridge=0.0):
         for column in range(first, first + k):
             normal[column::k, column::k] += square
     diagonal = normal.reshape(-1)[:: len(normal) + 1]
-    diagonal += ridge
     diagonal += _RIDGE * max(float(diagonal.max()), np.finfo(float).tiny)
     # Transposed, it need not be copied into LAPACK's order.
     _, solution, wrong = dposv(normal.T, right, overwrite_a=1, overwrite_b=1)

@@ -25,7 +25,6 @@ from linrep.algorithms.local import fit_models, model_metrics
 from linrep.algorithms.registry import algorithm
 from linrep.problems.clients import ClientData
 from linrep.problems.prediction import origin
-from linrep.problems.weights import unweighted
 from linrep.trace import Trace
 
 __all__ = ["pooled", "ridge", "ridge_penalty", "ridge_to_mean"]
@@ -51,7 +50,6 @@ def pooled(data: ClientData) -> Trace:
         If `data` is none.
     """
     watch = Stopwatch()
-    _read(data)
     every = ClientData(data.X, data.y, np.array([0, len(data.y)]))
     return _trace("pooled", data, np.tile(fit_models(every), (data.n, 1)), {}, watch)
 
@@ -82,7 +80,6 @@ def ridge(data: ClientData, *, penalty: ArrayLike | None = None, per_client: boo
         If a penalty is negative, or given with `per_client`.
     """
     watch = Stopwatch()
-    _read(data)
     if per_client and penalty is not None:
         raise ValueError("penalty must not be given with per_client=True, which chooses it")
     spectra = list(_ridge.decompose(data.X, data.y, data.offsets))
@@ -126,7 +123,6 @@ def ridge_to_mean(data: ClientData, *, penalty: float | None = None) -> Trace:
     for any functions, by iteration.
     """
     watch = Stopwatch()
-    _read(data)
     if data.d**2 > memory.DENSE:
         raise ValueError(f"data must have d at most {int(memory.DENSE**0.5)}, got {data.d}")
     spectra = list(_ridge.decompose(data.X, data.y, data.offsets))
@@ -171,14 +167,9 @@ def ridge_penalty(
     1e4 times the largest squared singular value of any client's covariates, two in each power of
     ten; of equally good ones the largest is taken.
     """
-    _read(data)
     Z = data.X if B is None else data.X @ check.array("B", B, (data.d, None))
     spectra = list(_ridge.decompose(Z, data.y, data.offsets))
     return _ridge.best_penalties(spectra, per_client=per_client)
-
-
-def _read(data):
-    unweighted(data, "fitted in closed form, where every sample counts the same")
 
 
 def _taken(given, penalties) -> dict[str, Any]:

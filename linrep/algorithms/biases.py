@@ -18,7 +18,6 @@ from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
 from linrep.problems.prediction import origin
 from linrep.problems.random import streams
-from linrep.problems.weights import unweighted
 from linrep.trace import Trace, columns
 
 Values = NDArray[np.float64]
@@ -167,7 +166,6 @@ def fedavg(
 
 def _read(data, side):
     """Return the data, and the side information (n, p)."""
-    unweighted(data, "fitted with biases")
     if not isinstance(side, str):
         return data, check.array("side", side, (data.n, None))
     check.choice("side", side, SIDES)

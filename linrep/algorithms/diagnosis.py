@@ -37,6 +37,7 @@ _SCALES = 1e3  # ratio of columns' sizes from which they are called badly scaled
 _ROUNDING = 1e-20  # share of the labels' mean square that is rounding
 _FAR = 30.0  # means in standard deviations from which on columns are called far from centred
 _LOW_RANK = "the covariates have less than full rank"
+_ESTIMATOR = "linrep.estimators.FederatedRegressor"
 
 _FOUND: WeakKeyDictionary[Any, list[Note]] = WeakKeyDictionary()  # what data lack
 _WARNED: WeakSet[Any] = WeakSet()  # data of which that was said
@@ -179,7 +180,7 @@ def diagnose(
                 least=least if descends else _GAIN_OF_OTHERS,
             )  # fmt: skip
         if fault:
-            remedy = "take a smaller tolerance, or standardized() data"
+            remedy = f"take a smaller tolerance, or {_ESTIMATOR}, which scales covariates"
             kind = "the run has stalled" if ended else "the run hardly moves"
             remedy = remedy if ended else _longer_step(settings)
             about_run.append(Note(kind, f"{fault}: {remedy}"))
@@ -244,7 +245,7 @@ def _losses(metrics):
 def _shorter_step(settings):
     step = settings.get("step_size")
     if isinstance(step, str) or step is None:
-        return "standardized() data, or a start nearer to them, may help"
+        return "covariates of mean 0 and one scale, or a nearer start, may help"
     given = settings.get("step_size_rule", "given") == "given"
     return f"take a step_size below {step:.3g}" + (
         ", or none, so that one is found" if given else ""
@@ -254,7 +255,7 @@ def _shorter_step(settings):
 def _longer_step(settings):
     if settings.get("step_size_rule", "given") == "given":
         return "take a larger step_size, or none, so that one is found"
-    return "give it more rounds, or standardized() data"
+    return "give it more rounds, or covariates of mean 0 and one scale"
 
 
 def _rank(state):
@@ -387,7 +388,7 @@ def _few_samples(data, state):
         return []
     text = (
         f"{few} of {m.size} clients have no more samples than the k = {k} numbers of a head, which "
-        "fits them exactly: take a smaller k, or lr.select, which chooses k and a ridge"
+        f"fits them exactly: take a smaller k, or {_ESTIMATOR}, which shrinks heads"
     )
     return [Note("clients have no more samples than a head has numbers", text)]
 
@@ -408,7 +409,7 @@ def _shortcomings(data, *, work):
     if present.size and present.max() > _SCALES * present.min():
         text = (
             f"the covariates' root mean squares go from {present.min():.1e} to "
-            f"{present.max():.1e}: data.standardized() makes them alike"
+            f"{present.max():.1e}: {_ESTIMATOR} makes them alike"
         )
         notes.append(Note("the covariates' root mean squares are far apart", text))
     scaled = X[:, sizes > 0.0] / present
@@ -418,7 +419,7 @@ def _shortcomings(data, *, work):
     if far.size and far.max() > _FAR:
         text = (
             f"covariates have means of up to {far.max():.1e} times their standard deviations: "
-            "data.standardized() centres them, and with_intercept() adds the constant they lose"
+            f"{_ESTIMATOR} centres them and fits intercepts"
         )
         notes.append(Note("covariates are far from centred", text))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -426,7 +427,7 @@ def _shortcomings(data, *, work):
     if level > _FAR * spread > _FAR * RANK_TOLERANCE * level:
         text = (
             f"the labels have a mean of {level / spread:.1e} times their standard deviation: "
-            "data.standardized() centres them, or a representation spends itself on it"
+            f"{_ESTIMATOR} centres them; otherwise a representation spends itself on it"
         )
         notes.append(Note("the labels are far from centred", text))
     if affordable and is_feasible(data):
@@ -434,7 +435,7 @@ def _shortcomings(data, *, work):
         if rank < d:
             text = (
                 f"the covariates have rank {rank} of {d}, so that not all coefficients are "
-                "determined: data.whitened() leaves out what is not"
+                f"determined: leave out columns, or take {_ESTIMATOR}, which shrinks heads"
             )
             notes.append(Note(_LOW_RANK, text))
         _FOUND[data] = notes

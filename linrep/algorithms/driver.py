@@ -99,7 +99,7 @@ class Beginning:
     """Where a run begins: its problem, its streams, and the trace that it goes on from, if any.
 
     The problem is what a run that goes on from this one is compared with, and whose clients' names
-    and preparation the trace keeps.
+    the trace keeps.
     """
 
     problem: Any = None

@@ -248,14 +248,14 @@ def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -
     trace : Trace
         Of a method with a representation: its state has ``B``, or ``U`` of pFL^MF.
     data : ClientData
-        Samples of the new clients, raw, or prepared as those that the run learned from.
+        Samples of the new clients.
     ridge : float or array_like, shape (n,), default 0
         Penalty of their heads, as of :func:`fit_heads`.
 
     Returns
     -------
     Trace
-        Of one row, the clients' ``loss``, in the units that the run saw; its state is ``B`` (d, k)
+        Of one row, the clients' ``loss``; its state is ``B`` (d, k)
         and ``W`` (n, k), and its `predict` and `score` are for these clients.
 
     Raises
@@ -272,10 +272,9 @@ def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -
     --------
     >>> import linrep as lr
     >>> truth = lr.SharedRepresentation.random(n=40, d=8, k=2, rng=0)
-    >>> known, new = truth.draw(30, rng=1).split_clients(0.25, rng=0)
-    >>> train, test = new.split(keep=5, rng=0)
-    >>> trace = lr.fedrep(known, k=2, rounds=200)
-    >>> bool(lr.fit_new_clients(trace, train).score(test) > 0.99)
+    >>> trace = lr.fedrep(truth.draw(30, rng=1), k=2, rounds=200)
+    >>> new = truth.with_heads(-truth.W[:10])
+    >>> bool(lr.fit_new_clients(trace, new.draw(5, rng=2)).score(new.draw(25, rng=3)) > 0.99)
     True
     """
     watch = Stopwatch()
@@ -287,10 +286,7 @@ def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -
     if name is None:
         state = ", ".join(trace.state) or "nothing"
         raise ValueError(f"trace must have a representation, its state has {state}")
-    if data.preparation is None and trace.preparation is not None:
-        data = trace.preparation.apply(data)
-    if data.preparation != trace.preparation:
-        raise ValueError("data must be raw, or prepared as those that the trace was learned from")
+    check.same_columns("data", data.columns, trace.columns, "what the trace was learned from")
     B = trace.state[name]
     W = fit_heads(data, B, ridge=ridge)
     return Trace(

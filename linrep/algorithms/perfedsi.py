@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +13,6 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import moderate, positive, read, step_count
-from linrep.algorithms._imc_biases import NAMES, Biases, fit_biases
-from linrep.algorithms._imc_ridge import factor_path, make_plan
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive
 from linrep.algorithms.registry import algorithm
@@ -39,8 +36,6 @@ def perfedsi(
     *,
     step_size: float | None = None,
     k: int | None = None,
-    ridge: float | None = None,
-    biases: bool | None = None,
     rounds: int = 1000,
     local_steps: int = 5,
     participants: int = 1,
@@ -69,14 +64,6 @@ def perfedsi(
         must be given.
     k : int, optional
         Rank; by default the truth's.
-    ridge : float, optional
-        Half of it times :math:`|u|^2 + |v|^2` is added to an entry's loss. By default 0 where the
-        truth is known or a step size is given. Otherwise the ridge of the centralized
-        :func:`linrep.algorithms.imc.alternating`, chosen on a held-out tenth of the entries and
-        divided among the entries of an item or client.
-    biases : bool, optional
-        Whether to fit an offset and a bias for every item and client first, and the factors to the
-        remainder of the entries. By default if the truth is not known and no step size is given.
     rounds : int, default 1000
         Communication rounds.
     local_steps : int, default 5
@@ -91,7 +78,7 @@ def perfedsi(
         another run, that run is continued with its streams, and `rng` must not be given.
     scale : float, optional
         0.3 by default; where neither a truth nor a step size is given, times the root of the root
-        mean square of what the factors are fitted to, so that units do not matter.
+        mean square of the entries, so that units do not matter.
     privacy : float, default 0
         Standard deviation of the noise that each participant adds to the entries of its V before it
         sends it (Remark C.2).
@@ -104,7 +91,7 @@ def perfedsi(
     -------
     Trace
         State ``U`` (d, k) and ``V`` (p, k). Without side information p = n, and V has a row per
-        client. With biases also ``offset``, ``item_bias`` (d,) and ``client_bias`` (n,). Metrics:
+        client. Metrics:
 
         - ``error``: :math:`\|(UV^\top - M^\star)Z^\top\|_F/\|M^\star Z^\top\|_F`, where the truth
           is known;
@@ -153,21 +140,17 @@ def perfedsi(
     )  # fmt: skip
     begun = begin(problem, start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = begun.rngs
-    fit = _read_fit(problem, k, ridge, biases, start, plain=not options.adaptive)
-    values = None if data is None else data.values
-    if data is not None and fit.biases is not None:
-        values = data.values - fit.biases.predict(data)
     if scale is None:
         scale = _SCALE
-        if options.adaptive and truth is None and values is not None:
-            scale *= float(np.sqrt(root_mean_square(values))) or 1.0
+        if options.adaptive and truth is None:
+            scale *= float(np.sqrt(root_mean_square(data.values))) or 1.0
     else:
         scale = check.real("scale", scale, above=0.0, maximum=check.LARGEST)
     if isinstance(start, str) and start == "random":
         U, V = (scale * start_rng.standard_normal((rows, k)) for rows in (d, p))
     else:
         U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
-    method = _PerFedSI(problem, options, fit, values, (U, V), (data_rng, participation_rng))
+    method = _PerFedSI(problem, options, (U, V), (data_rng, participation_rng))
 
     def sent(recorded):
         floats = options.participants * k * (d + p) * recorded.astype(float)
@@ -185,7 +168,6 @@ def perfedsi(
             "replacement": replacement, "start": start_name(start), "scale": scale,
             "privacy": options.privacy,
             "step_size": rule if options.adaptive else options.step_size, "step_size_rule": rule,
-            "ridge": fit.ridge, "biases": fit.biases is not None, **fit.noted,
         },
         watch=watch,
         sent=sent,
@@ -226,18 +208,10 @@ class _Options:
         """Whether every local step has its own size."""
         return self.step_size is None
 
-    def numbers(self, ridge: float) -> kernel.Settings:
+    def numbers(self) -> kernel.Settings:
         """Return what the kernel takes of the settings."""
         step_size = np.nan if self.step_size is None else self.step_size
-        return kernel.Settings(self.local_steps, step_size, self.privacy, ridge, self.adaptive)
-
-
-class _Fit(NamedTuple):
-    """What comes before the rounds: the ridge of an entry, what to note of it, and biases."""
-
-    ridge: float
-    noted: dict[str, Any]
-    biases: Biases | None  # None without
+        return kernel.Settings(self.local_steps, step_size, self.privacy, self.adaptive)
 
 
 class _PerFedSI(Method):
@@ -248,13 +222,12 @@ class _PerFedSI(Method):
 
     saved_before_run = True
 
-    def __init__(self, problem, options: _Options, fit: _Fit, values, start, rngs):
+    def __init__(self, problem, options: _Options, start, rngs):
         truth, data = _read_problem(problem)
         self._truth, self._Z, self._rngs = truth, problem.Z, rngs
         self._U, self._V = start
         self._loss = self._step = np.nan
-        self._fitted_before = {} if fit.biases is None else fit.biases.state()
-        self._settings, self._replacement = options.numbers(fit.ridge), options.replacement
+        self._settings, self._replacement = options.numbers(), options.replacement
         self._side = kernel.Side(_NOTHING if self._Z is None else self._Z, self._Z is None)
         self._n, self._participants = options.n, options.participants
         self._order = np.arange(self._n)  # shuffled on from round to round
@@ -264,7 +237,7 @@ class _PerFedSI(Method):
         self.most = max(1, int(WORK_PER_CALL / a_round))
         self._entries = kernel.Entries(
             items=np.empty(0, dtype=np.int64) if data is None else data.items,
-            values=np.empty(0) if values is None else values,
+            values=np.empty(0) if data is None else data.values,
             offsets=np.zeros(self._n + 1, np.int64) if data is None else data.offsets,
             fresh=data is None,
             U=truth.U if data is None else _NOTHING,
@@ -274,7 +247,7 @@ class _PerFedSI(Method):
 
     @property
     def state(self):
-        return {"U": self._U, "V": self._V, **self._fitted_before}
+        return {"U": self._U, "V": self._V}
 
     def run(self, rounds):
         data_rng, participation_rng = self._rngs
@@ -315,41 +288,6 @@ class _PerFedSI(Method):
             "loss": self._loss,
             **step,
         }
-
-
-def _read_fit(problem, k, ridge, biases, start, *, plain) -> _Fit:
-    """Return the ridge of an entry, and biases; plain says that none is chosen by itself."""
-    truth, data = _read_problem(problem)
-    if isinstance(start, Trace):  # goes on with what it began with
-        ridge = start.settings.get("ridge", 0.0) if ridge is None else ridge
-        biases = start.settings.get("biases", False) if biases is None else biases
-    plain = plain or truth is not None
-    if biases is not None and not isinstance(biases, bool | np.bool_):
-        raise TypeError(f"biases must be True, False or None, got {biases!r}")
-    if biases and data is None:
-        raise ValueError("biases must not be asked for where entries are drawn from a ground truth")
-    biases = (not plain) if biases is None else bool(biases)
-    if ridge is not None or plain:
-        ridge = 0.0 if ridge is None else check.real("ridge", ridge, minimum=0.0)
-        if not biases:
-            return _Fit(ridge, {}, None)
-        going_on = isinstance(start, Trace)
-        return _Fit(ridge, {}, _biases_of(start) if going_on else fit_biases(data))
-    plan = make_plan(data, k, None, biases, factor_path(k))
-    # The centralized ridge is on a whole row, which has so many entries on average.
-    rows = np.count_nonzero(data.per_item) + np.count_nonzero(data.per_client)
-    each = plan.ridge * rows / (2 * len(data))
-    noted = {name: plan.settings[name] for name in ("ridge_rule", "ridge_seed")}
-    return _Fit(each, noted, plan.biases)
-
-
-def _biases_of(trace):
-    """Return the biases in a trace's state."""
-    missing = [name for name in NAMES if name not in trace.state]
-    if missing:
-        raise ValueError("start must be a trace with biases where they are asked for")
-    offset, item, client = (trace.state[name] for name in NAMES)
-    return Biases(float(offset), item, client, (np.nan, np.nan, np.nan))
 
 
 def _read_problem(problem):

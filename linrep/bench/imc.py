@@ -1,4 +1,4 @@
-"""Timings of matrix completion with side information: solvers to a given error, and local steps.
+"""Timings of matrix completion with side information: solvers to a goal, local steps, and ratings.
 
 Solvers take turns on the same entries, without being told the matrix. How many iterations each
 needs is found beforehand, with the matrix known. Beside Gauss-Newton by normal equations stand two
@@ -18,7 +18,7 @@ from scipy.sparse.linalg import lsqr
 
 from linrep._lib.threads import one_thread
 from linrep.algorithms import imc, perfedsi
-from linrep.bench.timing import Record, make_records, take_turns
+from linrep.bench.timing import Record, has, make_records, take_turns
 from linrep.problems import Observations, SideInformationCompletion
 from linrep.problems.subspace import random_frame
 from linrep.trace import columns
@@ -35,7 +35,7 @@ _LOOP = 4_000  # the same for the NumPy loop
 
 
 def measure() -> Iterator[list[Record]]:
-    """Time solvers, and rounds of PerFedSI.
+    """Time solvers, rounds of PerFedSI, and sweeps over ratings where scikit-learn is installed.
 
     Yields
     ------
@@ -46,6 +46,10 @@ def measure() -> Iterator[list[Record]]:
         yield compare(condition, oversampling)
     for size in ROUNDS:
         yield rounds(*size)
+    if has("sklearn"):
+        from linrep.bench import ratings
+
+        yield ratings.sweep()
 
 
 def compare(condition: float, oversampling: float, repetitions: int = 9, rng=0) -> list[Record]:
@@ -62,7 +66,7 @@ def compare(condition: float, oversampling: float, repetitions: int = 9, rng=0) 
             errors = solve(seen)["error"]
             reached = bool((errors <= GOAL).any())
             last = int(np.argmax(errors <= GOAL)) if reached else len(errors) - 1
-            calls[name] = partial(solve, blind, iterations=last, **_EXACT.get(name, {}))
+            calls[name] = partial(solve, blind, iterations=last)
             notes[name] = f"{last} iterations"
             if not reached:
                 missed[name] = f"ends at {errors[last]:.1e}: the goal is not reached"
@@ -121,7 +125,7 @@ def draw(condition: float, oversampling: float, rng) -> Observations:
 
 def _to_its_end(solve):
     """Return a solver whose iterations cannot be cut short."""
-    return lambda seen, iterations=None, **exact: solve(seen, **exact)
+    return lambda seen, iterations=None: solve(seen)
 
 
 def gauss_newton_by_lsqr(
@@ -175,17 +179,6 @@ SOLVERS: dict[str, Callable[..., Any]] = {
     "balanced gradient descent": partial(imc.balanced_gradient, k=K),
     "nuclear norm": _to_its_end(imc.nuclear_norm),
     "least squares": _to_its_end(imc.least_squares),
-}
-
-
-#: What entries of no known truth have to be told to be fitted as those of one.
-_PLAIN: dict[str, Any] = {"ridge": 0.0, "biases": False}
-_EXACT: dict[str, dict[str, Any]] = {
-    "Gauss-Newton": _PLAIN | {"damped": False},
-    "alternating minimization": _PLAIN,
-    "balanced gradient descent": _PLAIN,
-    "nuclear norm": _PLAIN,
-    "least squares": _PLAIN,
 }
 
 

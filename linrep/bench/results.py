@@ -26,6 +26,7 @@ _OPTIONAL = {
     "deep": ["torch"],
     "fedrep": ["jax"],
     "flute": ["jax"],
+    "imc": ["implicit"],
     "pflmf": ["jax"],
     "sweeps": ["joblib", "xyzpy"],
 }

@@ -144,8 +144,9 @@ def _entries(n, m, d, k):
 
 
 def _rounds_on_entries(*, n, m, d, k):
-    settings = {"step_size": 0.05, "local_steps": 20, "rounds": ROUNDS, "rng": 2}
-    return partial(lr.perfedsi, _entries(n, m, d, k), k=k, **settings)
+    return partial(
+        lr.perfedsi, _entries(n, m, d, k), k=k, step_size=0.05, local_steps=20, rounds=ROUNDS, rng=2
+    )
 
 
 def _solver(run, *, n, m, d, k):

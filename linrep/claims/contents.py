@@ -50,6 +50,12 @@ class Item:
         Why there is none.
     networks : bool
         Whether it is about tables or figures of trained networks.
+
+    Examples
+    --------
+    >>> from linrep.claims.contents import Item
+    >>> print(Item("Section 3, (2)", "$a = b$", claims=("mine.equation2",)))
+    Section 3, (2): a = b
     """
 
     place: str
@@ -103,6 +109,12 @@ class Counts:
         several statements.
     corrected : tuple of str
         Verdicts of corrected forms, which no paper prints.
+
+    Examples
+    --------
+    >>> from linrep.claims.contents import counts
+    >>> set(counts("fedrep").linear) <= {"holds", "misprint", "fails", "vacuous", "undecided"}
+    True
     """
 
     linear: Counter[str]
@@ -122,6 +134,13 @@ class Contents:
     items : tuple of Item
     name, citation : str
         How the paper is called; its authors, title and place.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> contents = lr.contents("fedrep")
+    >>> contents.paper, any("fedrep.theorem1" in item.claims for item in contents)
+    ('fedrep', True)
     """
 
     paper: str

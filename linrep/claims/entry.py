@@ -18,7 +18,7 @@ from linrep.claims import citing, formulas, ledger, sensitivity
 from linrep.claims.certificates import say_checked
 from linrep.claims.claim import Claim, corrections, paper_of, registered, unknown
 from linrep.claims.evidence import Result, instances
-from linrep.claims.findings import Finding, findings
+from linrep.claims.findings import Finding, finding
 from linrep.claims.proofs import proofs
 from linrep.claims.sections import Section, unescaped
 from linrep.claims.stated import Stated, corrected_by, stated, texts_of
@@ -50,6 +50,13 @@ class Entry:
         The ledger, None for that of its paper.
     file : str or None
         Where the claim comes from, if not from linrep itself.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> entry = lr.statement("fedrep.lemma1")
+    >>> entry.verdict, entry.recorded.strength
+    ('holds', 'proved')
     """
 
     stated: Stated
@@ -274,7 +281,7 @@ def entry(
     return Entry(
         stated=texts,
         recorded=recorded.get(claim.id),
-        finding=None if file else findings().get(claim.id),
+        finding=None if file else finding(claim.id),
         proof=None if file else proofs().get(claim.id),
         corrected=corrected,
         book=book,

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-from linrep._lib.papers import files
+from linrep._lib.papers import files, paper_of
 from linrep.claims.sections import sections
 
 #: Of each paper a page, in its folder.
@@ -37,6 +37,12 @@ class Finding:
         The first paragraph.
     text : str
         All of it, in Markdown, with the reproduction.
+
+    Examples
+    --------
+    >>> from linrep.claims.findings import findings
+    >>> findings()["fedrep.theorem2"].severity
+    'statement'
     """
 
     ids: tuple[str, ...]
@@ -74,3 +80,13 @@ def findings(paths: tuple[Path, ...] | None = None) -> Mapping[str, Finding]:
         reason = " ".join(text.partition("\n\n")[0].split())
         by_id |= dict.fromkeys(ids, Finding(ids, headline, name, reason, text))
     return MappingProxyType(by_id)
+
+
+def finding(id: str) -> Finding | None:
+    """Return why a statement fails, None where nothing is said; reads the page of its paper alone.
+
+    Parameters
+    ----------
+    id : str
+    """
+    return findings(tuple(files(FILE, [paper_of(id)]))).get(id)

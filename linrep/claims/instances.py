@@ -132,6 +132,8 @@ def search_instances(
     ('holds', ['A', 'd', 'left', 'right', 'x'])
     """
     if isinstance(read, Mapping):
+        if not read:
+            raise ValueError("read must name at least one array, got none")
         return search_instances(
             lambda arrays: sides(**arrays),
             shapes,

@@ -35,6 +35,12 @@ class Statements(Mapping[str, Entry]):
     ----------
     ids : iterable of str, optional
         By default of all statements.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> lr.statements["fedrep.theorem2"].corrected_by[0]
+    'fedrep.theorem2.corrected'
     """
 
     def __init__(self, ids: Iterable[str] | None = None):

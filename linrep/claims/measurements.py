@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from fractions import Fraction
 from numbers import Rational
 from typing import Any, ClassVar
@@ -142,7 +142,8 @@ class Measurement:
         Raises
         ------
         ValueError
-            If they are not of the same kind, or one that more runs are not added to.
+            If they are not of the same kind, or one that more runs are not added to; or if what is
+            claimed is not the same in all runs, as of instances that are drawn.
         """
         if any(type(each) is not type(self) for each in others):
             raise ValueError(f"{_of(self)} is not of the same kind in all runs")
@@ -150,6 +151,11 @@ class Measurement:
         if changes is None:
             failing = (each for each in (self, *others) if each.decide(0.0).verdict == FAILS)
             return next(failing, self)
+        for name in (each.name for each in fields(self)):
+            if name in (*changes, "rng"):
+                continue
+            if not all(_same(getattr(self, name), getattr(each, name)) for each in others):
+                raise ValueError(f"{_of(self)} has another {name} in other runs")
         return replace(self, **changes)
 
     def underived(self) -> Measurement:
@@ -614,6 +620,13 @@ def joined(runs: Sequence[Sequence[Any]]) -> list[Any]:
         raise ValueError("runs have different numbers of measurements")
     rest = [item for item in runs[0] if not isinstance(item, Measurement)]
     return [first.joined(others) for first, *others in zip(*columns, strict=True)] + rest
+
+
+def _same(one, other):
+    """Tell whether two attributes are equal: texts, numbers, arrays, or mappings of them."""
+    if isinstance(one, Mapping):
+        return one.keys() == other.keys() and all(_same(one[name], other[name]) for name in one)
+    return np.array_equal(one, other)
 
 
 def _joined_parts(group, others):

@@ -8,7 +8,6 @@ paper proves first.
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, TypeVar
@@ -85,6 +84,8 @@ def _listed(paper: str) -> dict[str, int]:
 
 @cache
 def _contents(paper: str) -> dict[str, Any]:
+    import tomllib  # what shows one statement does without
+
     path = papers()[paper].folder / "contents.toml" if paper in papers() else None
     return tomllib.loads(path.read_text("utf-8")) if path and path.is_file() else {}
 

@@ -42,7 +42,7 @@ class Rate(Measurement):
     x : array_like, shape (N,)
         Positive.
     samples : sequence of N array_like
-        Replicates at each x, at least two, with a positive mean.
+        Replicates at each x, at least two, with a positive mean that should be near to normal.
     formula : mapping of str to callable or array_like
         The terms by their printed form, the leading one first: each a function of x, or its values.
     signed : sequence of str

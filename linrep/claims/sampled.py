@@ -362,10 +362,10 @@ class Exponent(_PowerLaw):
     statistic : {"median", "mean"}
         Typical size.
     tail : bool, default False
-        The exponent is claimed as x grows. Sizes make three stretches: the slope of the last one
-        counts, and the change from the one before is added to its interval on both sides, as what
-        may be left. It takes at least four sizes, and says nothing of logarithms, with which slopes
-        tend to none in so short a range: :class:`Rate` has them as terms.
+        The exponent is claimed as x grows. Sizes make three stretches of an octave or more: the
+        slope of the last one counts, and the change from the one before, with its noise, is added
+        to its interval on both sides, as what may be left. It says nothing of logarithms, with
+        which slopes tend to none in so short a range: :class:`Rate` has them as terms.
     along, of : str
         Labels of both axes.
     resampled : array_like, shape (N, 1 + RESAMPLES)
@@ -398,9 +398,10 @@ class Exponent(_PowerLaw):
         sizes = len(check.array("x", self.x, (None,)))
         if len(samples) != sizes:
             raise ValueError(f"{_of(self)} has {len(samples)} samples at {sizes} sizes")
-        if self.tail and np.unique(self.x).size < 4:
-            raise ValueError(f"{_of(self)}: with tail, x must hold at least four different values")
         super().__post_init__()
+        if self.tail:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slopes.stretches(np.log(self.x))
 
     def _joined(self, others):
         return {**joined_samples(self, others), **_AGAIN}

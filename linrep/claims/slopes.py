@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -127,22 +127,42 @@ def fit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) ->
 def limit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) -> Slope:
     """Return the slope that is tended to as x grows, with noise from all columns but the first.
 
-    The sizes make three stretches; the value is the slope of the last one. Provided that the change
-    from one stretch to the next is at most half of the change before, as with a lower-order term
-    1/x on stretches of an octave, the limit is no farther away than the last change, the bend. The
-    bend is infinite where the changes refute that.
+    The value is the slope of the last of three stretches. Provided that the change from one stretch
+    to the next is at most half of the change before, as it is far enough out with a lower-order
+    term 1/x, the limit is no farther away than the last change, the bend; the noise is that of the
+    value and the bend together. The bend is infinite where the changes refute that.
+    """
+    parts = [(low <= logs) & (logs <= high) for low, high in stretches(logs)]
+    first, second, last = (_slopes(logs[each], values[each]) for each in parts)
+    change, before = last - second, second - first
+    quantile = float(scipy.stats.norm.isf(level))
+    ends = (last - change, last, last + change)
+    error = max(float(np.std(each[1:], ddof=1)) for each in ends)
+    excess = np.abs(change) - np.abs(before) / 2.0
+    tends = excess[0] <= quantile * np.std(excess[1:], ddof=1) + 1e-9
+    bend = abs(float(change[0])) if tends else math.inf
+    change_error = float(np.std(change[1:], ddof=1))
+    return Slope(float(last[0]), quantile * error, bend, error, float(change[0]), change_error)
+
+
+def stretches(logs: NDArray[np.float64]) -> list[tuple[float, float]]:
+    """Return the ends of three stretches of sizes, from the logarithms of these.
+
+    Raises
+    ------
+    ValueError
+        If there are less than four sizes, or a stretch is shorter than an octave: along it a slope
+        hardly changes, however far it is from its limit.
     """
     sizes = np.unique(logs)
     if sizes.size < 4:
         raise ValueError("x must hold at least four different values for a slope in the limit")
     ends = sizes[np.linspace(0, sizes.size - 1, 4).round().astype(int)]
-    stretches = [(low <= logs) & (logs <= high) for low, high in pairwise(ends)]
-    first, second, last = (_slopes(logs[each], values[each]) for each in stretches)
-    change, before = last - second, second - first
-    found = _with_noise(last, change, level)
-    excess = np.abs(change) - np.abs(before) / 2.0
-    tends = excess[0] <= scipy.stats.norm.isf(level) * np.std(excess[1:], ddof=1) + 1e-9
-    return found if tends else replace(found, bend=math.inf)
+    if np.diff(ends).min() < math.log(2.0) - 1e-9:
+        raise ValueError(
+            "x must make three stretches of an octave or more for a slope in the limit"
+        )
+    return list(pairwise(ends.tolist()))
 
 
 def _slopes(logs, values):

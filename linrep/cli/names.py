@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -40,8 +41,11 @@ def shown(algorithm) -> dict[str, Any]:
 
 def claims() -> list[str]:
     """Return the ids of the claims that the papers' ledgers record."""
-    there = (path for path in known_papers.ledgers() if path.is_file())
-    return [name for path in there for name in _ids(path, path.stat().st_mtime_ns)]
+    found: list[str] = []
+    for path in filter(Path.is_file, known_papers.ledgers()):
+        with suppress(ValueError, TypeError, KeyError):  # it is no ledger: who reads it says so
+            found += _ids(path, path.stat().st_mtime_ns)
+    return found
 
 
 @cache

@@ -89,8 +89,9 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
             echo()
         with bad_input(OSError, ValueError):
             state = current(item, entries.get(item.id), store=store, budget=budget, seed=seed)
-        book = {} if state.result is None else {item.id: state.result}
-        _claim(entry(item, book, book_path, file), state, store, verbose)
+            book = {} if state.result is None else {item.id: state.result}
+            shown = entry(item, book, book_path, file)
+        _claim(shown, state, store, verbose)
         if item.id in figures:
             echo()
             _figure(item.id)

@@ -14,10 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import display as show
 from linrep._lib import validation as check
+from linrep.deep._items import as_array, read_pair
 
 __all__ = ["Dataset", "FederatedData"]
 
-_CHANNELS = (1, 3)  # grey and RGB: by which the axis of channels is known
+#: Grey or RGB, or else RGBA: by which the axis of channels is known.
+_CHANNELS = ((1, 3), (4,))
 _MANY = np.iinfo(np.int64).max
 
 
@@ -299,7 +301,7 @@ class FederatedData:
         **others
             As for :meth:`from_lists`.
         """
-        parts = ([each for part in pair for each in _arrays(part)] for pair in clients)
+        parts = (read_pair(pair, client) for client, pair in enumerate(clients))
         return cls.from_lists(parts, **others)
 
     @classmethod
@@ -321,7 +323,8 @@ class FederatedData:
         """
         xs: list[NDArray] = []
         ys: list[NDArray] = []
-        sizes = []
+        sizes: list[int] = []
+        kinds: list[str] = []
         for client, parts in enumerate(clients):
             if len(parts) != 4:
                 raise ValueError(
@@ -329,7 +332,12 @@ class FederatedData:
                     f"{client} has {len(parts)} parts"
                 )
             for x, y in (parts[:2], parts[2:]):
-                x, y = channels_first(x), check.read_array(f"y of client {client}", y)
+                x = channels_first(as_array(f"x of client {client}", x))
+                y = as_array(f"y of client {client}", y)
+                if y.size and y.dtype.kind not in "iuf":
+                    raise TypeError(
+                        f"labels must be numbers, client {client} has {y.flat[0]!r:.40}"
+                    )
                 if y.shape[:1] != (len(x),) or y.ndim > 2:
                     raise ValueError(
                         f"client {client} must have one label for each sample, got {len(x)} "
@@ -338,10 +346,15 @@ class FederatedData:
                 sizes.append(len(x))
                 if len(x):
                     xs.append(_samples(f"x of client {client}", x))
-                    ys.append(y)
-        if len(kinds := {_kind(x): None for x in xs}) != 1:
-            got = " and ".join(kinds) or "none"
-            raise ValueError(f"clients must have samples of one shape and type, got {got}")
+                    ys.append(_without_column(y))
+                    kinds.append(f"{_kind(xs[-1])} and labels of shape {ys[-1].shape[1:]}")
+                    if kinds[-1] != kinds[0]:
+                        raise ValueError(
+                            f"clients must have samples of one shape and type, got {kinds[0]}, and "
+                            f"of client {client} {kinds[-1]}"
+                        )
+        if not kinds:
+            raise ValueError("clients must have samples of one shape and type, got none")
         places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
         x, y = np.concatenate(xs), np.concatenate(ys)
         return cls(x, y, train=tuple(places[0::2]), test=tuple(places[1::2]), **others)
@@ -355,32 +368,20 @@ def _digest(*arrays):
     return digest.hexdigest()
 
 
-def _arrays(dataset):
-    """Return samples and labels of one of torch's map-style data sets as arrays."""
-    if not len(dataset):
-        return np.empty(0), np.empty(0)
-    pairs = [dataset[index] for index in range(len(dataset))]
-    if not all(isinstance(pair, tuple | list) and len(pair) > 1 for pair in pairs):
-        kind = type(dataset).__name__
-        raise TypeError(
-            f"clients must be pairs (train, test) of data sets of samples and labels, got {kind}"
-        )
-    return tuple(
-        np.stack([check.read_array(name, pair[position]) for pair in pairs])
-        for position, name in enumerate(("x", "y"))
-    )
-
-
 def channels_first(x: ArrayLike) -> NDArray:
     """Return images as (N, C, H, W), and anything else as it is.
 
-    Of 1 or 3 channels, the last axis becomes the second, unless that has such a size itself.
+    Of 1 or 3 channels, or else of 4, the last axis becomes the second, unless that has such a size
+    itself.
     """
     x = check.read_array("x", x)
     if x.ndim == 3 and x.dtype == np.uint8:
         return x[:, None]
-    if x.ndim == 4 and x.shape[1] not in _CHANNELS and x.shape[3] in _CHANNELS:
-        return np.ascontiguousarray(np.moveaxis(x, 3, 1))
+    for channels in _CHANNELS if x.ndim == 4 else ():
+        if x.shape[1] in channels:
+            break
+        if x.shape[3] in channels:
+            return np.ascontiguousarray(np.moveaxis(x, 3, 1))
     return x
 
 
@@ -435,10 +436,16 @@ def _samples(name, value):
 
 def _labels(name, value, size, classes=_MANY):
     """Return integers between 0 and classes - 1 as int64, after a look at their number."""
-    labels = check.read_array(name, value)
+    labels = _without_column(check.read_array(name, value))
     if labels.shape != (size,):
         raise ValueError(f"{name} must have shape ({size},), got {labels.shape}")
     return check.places(name, labels, classes) if size else np.empty(0, dtype=np.int64)
+
+
+def _without_column(labels):
+    """Return integers as a list that stand in a column."""
+    column = labels.ndim == 2 and labels.shape[1] == 1 and labels.dtype.kind in "iu"
+    return labels[:, 0] if column else labels
 
 
 def _classes(classes, *labels):

@@ -1,16 +1,18 @@
-"""Regressors for tables of one's own, as scikit-learn's users know them: rows in, rows out.
+"""Estimators for tables of one's own, as scikit-learn's users know them: rows in, rows out.
 
-One column of the table says whose row it is. Whatever takes scikit-learn's regressors takes these.
+One column of a table says whose row it is, or two whose rating of what. Whatever takes
+scikit-learn's regressors takes these.
 """
 
 from linrep._lib.extras import need
 
 need("data", "linrep.estimators")
 
+from linrep.estimators.completion import MatrixCompletion
 from linrep.estimators.folds import ClientKFold
 from linrep.estimators.regressor import FederatedRegressor
 
-__all__ = ["ClientKFold", "FederatedRegressor"]
+__all__ = ["ClientKFold", "FederatedRegressor", "MatrixCompletion"]
 
 
 def __dir__():

@@ -11,8 +11,9 @@ from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from linrep._lib import validation as check
-from linrep.estimators._tables import numbered, read_ids
-from linrep.problems.splits import fold_of_samples
+from linrep._lib.ids import grouped
+from linrep.estimators._tables import refuse_masks_and_other_orders
+from linrep.problems.random import stream
 
 Rows = NDArray[np.int64]
 
@@ -50,7 +51,7 @@ class ClientKFold(BaseCrossValidator):
         Parameters
         ----------
         X : array_like, shape (N, ...)
-            The table, which is not looked at.
+            The table, of which only the index is looked at.
         y : optional
             Not looked at.
         groups : array_like, shape (N,)
@@ -64,17 +65,19 @@ class ClientKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If there are no groups, or more folds than samples that can be held out.
+            If there are no groups, they have the rows of X in another order by their indexes, or
+            there are more folds than samples that can be held out.
         """
         if groups is None:
             raise ValueError("groups must be given, each row's client")
+        refuse_masks_and_other_orders(X, groups=groups)
         folds = check.integer("n_splits", self.n_splits, minimum=2)
-        _, place = numbered(read_ids(groups))
+        _, place = grouped(groups)
         if len(place) != len(X):
             raise ValueError(f"groups must have {len(X)} entries, as X has rows, got {len(place)}")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         fold = np.empty(len(place), dtype=np.int64)
-        fold[np.argsort(place, kind="stable")] = fold_of_samples(np.bincount(place), folds, seed)
+        fold[np.argsort(place, kind="stable")] = _folds(np.bincount(place), folds, seed)
         for each in range(folds):
             yield np.flatnonzero(fold != each), np.flatnonzero(fold == each)
 
@@ -87,3 +90,22 @@ class ClientKFold(BaseCrossValidator):
             Not looked at.
         """
         return self.n_splits
+
+
+def _folds(m, folds, seed):
+    """Return which fold each of m[i] samples is held out in, client by client; -1 for one alone.
+
+    As many of a client's samples are in each fold, and of all samples, up to one.
+    """
+    shared = int(m[m > 1].sum())
+    if shared < folds:
+        raise ValueError(
+            f"n_splits must be at most {shared}, the samples of clients that have more than one, "
+            f"got {folds}"
+        )
+    rng = stream(seed, "split")
+    fold, dealt = [], 0
+    for count in m.tolist():
+        fold.append((dealt + rng.permutation(count)) % folds if count > 1 else np.array([-1]))
+        dealt += count if count > 1 else 0
+    return np.concatenate(fold)

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from linrep._lib import validation as check
+from linrep._lib.ids import numbered, places
 from linrep.estimators import _models
-from linrep.estimators._tables import column_of, numbered, places, take_apart
+from linrep.estimators._tables import check_weights, column_of, take_apart
 from linrep.problems.clients import ClientData
 from linrep.trace import MOST_ROUNDS
 
@@ -154,7 +155,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         k = check.integer("k", self.k, minimum=1)
         rounds = check.integer("rounds", self.rounds, minimum=0, maximum=MOST_ROUNDS)
         ridge = None if self.ridge is None else check.real("ridge", self.ridge, minimum=0.0)
-        X, y, ids = take_apart(self, X, y, of="fit")
+        X, y, ids = take_apart(self, X, y, sample_weight, of="fit")
         X, y, ids, weights = _weighted(X, y, ids, sample_weight)
         names, place = numbered(ids)
         self._scaler = StandardScaler(with_mean=self.fit_intercept).fit(X, sample_weight=weights)
@@ -165,6 +166,9 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         self._heads = _models.fit(method, data, averaged, k, ridge, rounds)
         self.ridge_ = float(self._heads.ridge)
         self.pooled_coef_, self.pooled_intercept_ = self._raw(_models.pooled(data))
+        for name in ("representation_", "heads_"):  # of an earlier fit by another method
+            if hasattr(self, name):
+                delattr(self, name)
         if method in _models.LOW_RANK:
             slopes = self._heads.basis[: X.shape[1]]
             self.representation_ = slopes / self._scaler.scale_[:, None]
@@ -199,7 +203,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         if self.client is None:
             raise ValueError("fit_clients needs client=, the clients' column")
-        X, y, ids = take_apart(self, X, y, of="fit_clients")
+        X, y, ids = take_apart(self, X, y, sample_weight, of="fit_clients")
         X, y, ids, weights = _weighted(X, y, ids, sample_weight)
         names, place = numbered(ids)
         known = places(self._names, names)
@@ -226,7 +230,8 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If columns are not those of `fit`, or a client is new and `new_clients` is "error".
+            If columns are not those of `fit`, ids are all of another kind, or a client is new and
+            `new_clients` is "error".
         """
         check_is_fitted(self)
         X, _, ids = take_apart(self, X, of="predict")
@@ -266,12 +271,6 @@ def _weighted(X, y, ids, sample_weight):
     """Return rows and their weights, those of weight 0 left out."""
     if sample_weight is None:
         return X, y, ids, np.ones(len(y))
-    weights = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
-    )
-    if weights.shape != (len(y),):
-        raise ValueError(f"sample_weight must have shape ({len(y)},), got {weights.shape}")
-    if weights.min() < 0.0 or weights.max() == 0.0:
-        raise ValueError("sample_weight must not be negative, nor are all weights to be zero")
+    weights = check_weights(sample_weight, len(y))
     kept = np.flatnonzero(weights)
     return X[kept], y[kept], [ids[row] for row in kept], weights[kept]

@@ -27,8 +27,7 @@ _NOT_OF_NETWORKS = (
     "algorithms", "claims", "kernels", "papers", "simulation", "testing", "theory",
     *(f"problems/{name}" for name in (
         "biases", "clients", "completion", "losses", "low_rank", "objectives", "personal",
-        "preparation", "ratings", "reading", "regression", "samples", "splits", "subspace",
-        "weights",
+        "regression", "samples", "subspace",
     )),
 )  # fmt: skip
 _GRACE = 5.0  # seconds for replicates that are nearly done, when an interrupt has come

@@ -22,6 +22,28 @@ TOO_FEW = "too few replicates"
 FEWEST = 3  # replicates: with two, Student's test has a single degree of freedom
 
 
+def recorded(runs: Sequence[tuple[Trace, Mapping[str, Any]]], *metrics: str) -> pd.DataFrame:
+    """Return metrics of runs, a row for every run and recorded round, in one table.
+
+    Parameters
+    ----------
+    runs : sequence of tuple
+        Traces, each with what its rows say of it, a column for every name; the same names for all.
+    *metrics : str
+
+    Returns
+    -------
+    DataFrame
+        Columns ``round``, the metrics, and the names.
+    """
+    sizes = [len(trace.recorded) for trace, _ in runs]
+    columns = {"round": np.concatenate([trace.recorded for trace, _ in runs])}
+    columns |= {name: np.concatenate([trace[name] for trace, _ in runs]) for name in metrics}
+    for name in runs[0][1]:
+        columns[name] = np.repeat([said[name] for _, said in runs], sizes)
+    return pd.DataFrame(columns)
+
+
 def beside(
     rows: pd.DataFrame,
     paper: Mapping[tuple, tuple[float, float]],

@@ -32,7 +32,9 @@ class _Layout(ValueError):
 
 
 def any_layout(call: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let a call take what it reads in any order in memory: copied where that is not rows.
+    """Let a call take what it reads in any order in memory, or read-only: as copies.
+
+    What is read-only, as columns of a data frame are, would be compiled for once more.
 
     What is right pays for one more call. Results are those of the copies, to the last bit.
     """
@@ -51,14 +53,14 @@ def any_layout(call: Callable[_P, _R]) -> Callable[_P, _R]:
 
 
 def _copy_into_rows(arguments):
-    """Replace arrays that are read, and not in rows, by copies, unless outputs share their memory.
+    """Replace arrays that are read by copies where need be, unless outputs share their memory.
 
     Compiled code would see the copies' memory only.
     """
     out = arguments.get("out")
     outputs = {f"out[{i}]": A for i, A in enumerate(out)} if type(out) is tuple else {"out": out}
     for name, A in arguments.items():
-        if name == "out" or type(A) is not _ARRAY or (A.flags.c_contiguous and A.flags.aligned):
+        if name == "out" or type(A) is not _ARRAY or A.flags.carray:
             continue
         for output, written in outputs.items():
             rows = type(written) is _ARRAY and written.flags.c_contiguous  # or is refused anyway
@@ -295,7 +297,8 @@ def _shared_memory(arguments, outputs):
 def _look(name, A, dtype, shape, why="", written=False):
     """Return an array's shape, or raise what is wrong with it; None is any positive size."""
     if type(A) is not _ARRAY:
-        raise TypeError(f"{name} must be a numpy.ndarray, got {type(A).__name__}")
+        hint = "; its .to_numpy() is one" if hasattr(A, "to_numpy") else ""
+        raise TypeError(f"{name} must be a numpy.ndarray, got {type(A).__name__}{hint}")
     if A.dtype != dtype:
         raise TypeError(f"{name} must have dtype {dtype}, got {A.dtype}")
     if A.ndim != len(shape) or any(
@@ -311,8 +314,8 @@ def _look(name, A, dtype, shape, why="", written=False):
         raise kind(f"{name} must be C-contiguous; numpy.ascontiguousarray makes it so")
     if not A.flags.aligned:
         raise kind(f"{name} must be aligned; its copy is")
-    if written and not A.flags.writeable:
-        raise ValueError(f"{name} must be writeable")
+    if not A.flags.writeable:
+        raise kind(f"{name} must be writeable")
     return A.shape
 
 

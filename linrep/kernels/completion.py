@@ -41,7 +41,6 @@ class Settings(NamedTuple):
     local_steps: int
     step_size: float
     privacy: float  # standard deviation of the noise each participant adds to its V
-    ridge: float = 0.0  # half of it times |u|^2 + |v|^2 is added to half an entry's squared error
     adaptive: bool = False  # a step for every entry by its curvature, in the place of step_size
 
 
@@ -111,7 +110,7 @@ def step_on_entry(u, v, value, step_size, square):
 
 
 @kernel
-def curvature_step_size(u, v, value, ridge, square):
+def curvature_step_size(u, v, value, square):
     """Return one over twice a bound on the curvature of an entry's loss, in its row of U and in V.
 
     The Hessian of half the squared error is (v, |z| u)(v, |z| u)' plus the residual times |z| off
@@ -119,20 +118,7 @@ def curvature_step_size(u, v, value, ridge, square):
     """
     residual = dot(u, v) - value
     bound = dot(v, v) + square * dot(u, u) + np.sqrt(square) * abs(residual)
-    bound += ridge * max(1.0, square)
     return 0.5 / bound if bound > 0.0 else 0.0
-
-
-@kernel
-def step_with_ridge(u, v, value, step_size, ridge, square):
-    """Take a gradient step as step_on_entry does, with half the ridge times |u|^2 + |v|^2."""
-    residual = dot(u, v) - value
-    across = step_size * square
-    for c in range(u.shape[0]):
-        uc, vc = u[c], v[c]
-        u[c] = uc - step_size * (residual * vc + ridge * uc)
-        v[c] = vc - across * (residual * uc + ridge * vc)
-    return residual
 
 
 @kernel
@@ -170,10 +156,9 @@ def take_local_steps(rng, entries, settings, client, square, U, found, work):
             found += 1
         row, step_size = rows[place[item]], settings.step_size
         if settings.adaptive:
-            step_size = curvature_step_size(row, v, value, settings.ridge, square)
-        if settings.adaptive or settings.ridge > 0.0:
-            residual = step_with_ridge(row, v, value, step_size, settings.ridge, square)
-        else:
+            step_size = curvature_step_size(row, v, value, square)
+            residual = step_on_entry(row, v, value, step_size, square)
+        else:  # a call of its own, for which the compiler keeps the order of sums
             residual = step_on_entry(row, v, value, step_size, square)
         work.steps[0] += step_size
         work.steps[1] += 1.0

@@ -2,6 +2,7 @@
 
 An entry is offset + (row's bias) + (column's bias) + (row's factor)'(column's factor). Entries are
 sorted by row, and once more by column; those of row i stand from offsets[i] to offsets[i + 1].
+Roots are the square roots of their weights, or have no entry where these are 1.
 """
 
 import numpy as np
@@ -12,8 +13,8 @@ from linrep.kernels.linalg import dot
 _BLOCK = 64  # entries whose columns' factors are gathered at once
 _LANES = 32  # what loops over them are unrolled to
 _SMALLEST = 1e-15  # share of its diagonal entry that a pivot has at least: less is rounding
-_IMPROVED = 1e-2  # of the squared residual of a row's equations, where they are solved roughly
-_STEPS = 20  # conjugate gradients for it at most
+#: The roots of weights that are all 1, and the priors that are all 0.
+UNWEIGHTED, NO_PRIORS = np.empty(0), np.empty((0, 0))
 
 
 def workspace(k: int):
@@ -33,19 +34,21 @@ def sort_by(places, cursors, others, values, sorted_others, sorted_values):
 
 
 @kernel
-def gather(others, values, columns, offset, units, X):
+def gather(others, values, roots, columns, offset, units, X):
     """Write what a row's entries depend on into X (k + 2, entries), and their values less biases.
 
-    Return the number of entries, rounded up with zeros.
+    Both times the roots of their weights. Return the number of entries, rounded up with zeros.
     """
     k = columns.shape[1] - 1
     count = others.shape[0]
+    weighted = roots.shape[0] > 0
     for entry in range(count):
+        root = roots[entry] if weighted else 1.0
         column = columns[others[entry]]
         for c in range(k):
-            X[c, entry] = column[c]
-        X[k, entry] = units[0]
-        X[k + 1, entry] = values[entry] - offset - units[1] * column[k]
+            X[c, entry] = root * column[c]
+        X[k, entry] = root * units[0]
+        X[k + 1, entry] = root * (values[entry] - offset - units[1] * column[k])
     padded = -(-count // _LANES) * _LANES
     for c in range(k + 2):
         for entry in range(count, padded):
@@ -78,23 +81,24 @@ def solve_last_row(G, ridge):
 
 
 @kernel
-def fit_rows(offsets, others, values, columns, offset, units, ridge, rows, X, G):
+def fit_rows(offsets, others, values, roots, columns, offset, units, ridge, priors, rows, X, G):
     """Fit every row's factor and bias to its entries, those of the columns being given.
 
     Parameters
     ----------
-    offsets, others, values : ndarray
-        Entries by row: their columns and values.
+    offsets, others, values, roots : ndarray
+        Entries by row: their columns, values, and roots of weights.
     columns : ndarray, shape (columns, k + 1)
         Factors and, in the last place, biases in their unit.
     offset : float
     units : tuple of float
         Of the rows' biases and of the columns'; with 0 there are none.
     ridge : float
-        Half of it times a factor's squared norm, and half a bias's square in its unit, are added to
-        half the squared error.
+        Half of it times the squared distance of a factor from its prior, and half that of a bias in
+        its unit, are added to half the squared error.
+    priors : ndarray, shape (rows, k + 1), or `NO_PRIORS`
     rows : ndarray, shape (rows, k + 1)
-        Written: 0 where there is no entry.
+        Written: the prior where there is no entry.
     X, G : ndarray
         Of `workspace`.
     """
@@ -103,9 +107,14 @@ def fit_rows(offsets, others, values, columns, offset, units, ridge, rows, X, G)
         for a in range(size):
             for b in range(a + 1):
                 G[a, b] = 0.0
+        if priors.shape[0] > 0:
+            for c in range(size - 1):
+                G[size - 1, c] = (ridge if c < size - 2 else 1.0) * priors[row, c]
         for first in range(offsets[row], offsets[row + 1], _BLOCK):
             last = min(first + _BLOCK, offsets[row + 1])
-            count = gather(others[first:last], values[first:last], columns, offset, units, X)
+            count = gather(
+                others[first:last], values[first:last], roots[first:last], columns, offset, units, X
+            )
             for a in range(size):
                 for b in range(a + 1):
                     G[a, b] += dot(X[a, :count], X[b, :count])
@@ -115,63 +124,13 @@ def fit_rows(offsets, others, values, columns, offset, units, ridge, rows, X, G)
 
 
 @kernel
-def add_products(others, columns, unit, vector, product):
-    """Add the normal equations' matrix of some entries, times a vector, to a product (k + 1,)."""
-    k = vector.shape[0] - 1
-    for entry in range(others.shape[0]):
-        column = columns[others[entry]]
-        along = unit * vector[k] + dot(column[:k], vector[:k])
-        for c in range(k):
-            product[c] += along * column[c]
-        product[k] += along * unit
+def find_residuals(offsets, others, values, roots, rows, columns, offset, units, residuals):
+    """Write residuals times their weights; return the sum of these, and that of weighted squares.
 
-
-@kernel
-def improve_rows(offsets, others, values, columns, offset, units, ridge, rows, work):
-    """Improve every row's factor and bias by conjugate gradients, to a tenth; see `fit_rows`.
-
-    For many columns, where an equation costs their number squared an entry. Rows are where it
-    begins; work (4, k + 1) is scratch.
+    A residual is a value less what is made of it.
     """
-    k = rows.shape[1] - 1
-    penalty, residual, direction, product = work[0], work[1], work[2], work[3]
-    for c in range(k):
-        penalty[c] = ridge
-    penalty[k] = 1.0
-    for row in range(rows.shape[0]):
-        x, those = rows[row], others[offsets[row] : offsets[row + 1]]
-        for c in range(k + 1):
-            residual[c] = -penalty[c] * x[c]
-        for entry in range(those.shape[0]):
-            column = columns[those[entry]]
-            missed = values[offsets[row] + entry] - offset - units[1] * column[k]
-            missed -= units[0] * x[k] + dot(column[:k], x[:k])
-            for c in range(k):
-                residual[c] += missed * column[c]
-            residual[k] += missed * units[0]
-        square = dot(residual, residual)
-        goal = _IMPROVED * square
-        for c in range(k + 1):
-            direction[c] = residual[c]
-        for _ in range(_STEPS):
-            if not square > goal:
-                break
-            for c in range(k + 1):
-                product[c] = penalty[c] * direction[c]
-            add_products(those, columns, units[0], direction, product)
-            length = square / dot(direction, product)
-            for c in range(k + 1):
-                x[c] += length * direction[c]
-                residual[c] -= length * product[c]
-            before, square = square, dot(residual, residual)
-            for c in range(k + 1):
-                direction[c] = residual[c] + square / before * direction[c]
-
-
-@kernel
-def find_residuals(offsets, others, values, rows, columns, offset, units, residuals):
-    """Write values less what is made of them into residuals; return their sum and their square."""
     k, total, square = rows.shape[1] - 1, 0.0, 0.0
+    weighted = roots.shape[0] > 0
     for row in range(rows.shape[0]):
         here = rows[row]
         level = offset + units[0] * here[k]
@@ -180,7 +139,8 @@ def find_residuals(offsets, others, values, rows, columns, offset, units, residu
             residual = values[entry] - level - units[1] * there[k]
             for c in range(k):
                 residual -= here[c] * there[c]
-            residuals[entry] = residual
-            total += residual
-            square += residual * residual
+            times = roots[entry] * roots[entry] * residual if weighted else residual
+            residuals[entry] = times
+            total += times
+            square += times * residual
     return total, square

@@ -22,6 +22,7 @@ from linrep.kernels.linalg import (
     outside_gram,
     solve_normal_equations,
 )
+from linrep.kernels.wide import WIDE, project_by_fives
 
 EXACT = 0  # local_steps of a head that is solved for instead of stepped
 DISTANCE, LOSS, HEAD_ERROR, POPULATION_RISK = range(4)  # columns of recorded metrics
@@ -102,8 +103,9 @@ def project(X, BT, Z):
     """Write (X B)^T into the first m columns of Z.
 
     By blocks of samples and directions, whose sums and what they are made from fit into sixteen
-    vector registers. Twelve sums at a time hide the latency of multiply-adds and read the least;
-    short rows are better off with eight, as each sum ends with adding up a register.
+    vector registers, or 32 where there are. Twelve sums at a time hide the latency of multiply-adds
+    and read little; short rows are better off with eight, as each sum ends with adding up a
+    register.
     """
     if X.shape[1] >= _LONG_ROWS and BT.shape[0] >= 4:
         _project_long_rows(X, BT, Z)
@@ -182,11 +184,12 @@ def _project_short_rows(X, BT, Z):
 
 @kernel
 def _project_long_rows(X, BT, Z):
-    """Write (X B)^T into Z by three samples and four directions."""
+    """Write (X B)^T into Z by three samples and four directions, or more with more registers."""
     m, d = X.shape
     k = BT.shape[0]
-    whole = m - m % 3
-    for j in range(0, whole, 3):
+    first = project_by_fives(X, BT, Z) if WIDE else 0
+    whole = m - (m - first) % 3
+    for j in range(first, whole, 3):
         x0, x1, x2 = X[j], X[j + 1], X[j + 2]
         for a in range(0, k - 3, 4):
             b0, b1, b2, b3 = BT[a], BT[a + 1], BT[a + 2], BT[a + 3]

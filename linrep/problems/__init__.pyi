@@ -15,9 +15,5 @@ from .low_rank import LowRankRegression as LowRankRegression
 from .objectives import CustomObjectives as CustomObjectives
 from .objectives import Objectives as Objectives
 from .objectives import QuadraticObjectives as QuadraticObjectives
-from .preparation import Preparation as Preparation
-from .ratings import Ratings as Ratings
-from .reading import read_movielens as read_movielens
-from .reading import read_ratings as read_ratings
 from .regression import ImplicitRepresentation as ImplicitRepresentation
 from .regression import SharedRepresentation as SharedRepresentation

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,13 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.problems import preparation as prepare
-from linrep.problems import splits
-from linrep.problems import weights as weighting
-from linrep.problems.preparation import Preparation
-from linrep.problems.random import RNGLike
+from linrep._lib.ids import grouped, read_ids
 
-Names: TypeAlias = ArrayLike  # of clients, which need not be numbers
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Truth(Protocol):
@@ -41,9 +38,9 @@ class Truth(Protocol):
 class ClientData:
     """Regression samples of n clients.
 
-    Use :meth:`from_arrays` or :meth:`from_list` for your own data; the ``draw`` method of a truth
-    returns data with that truth attached. Data are copies: whatever becomes of the arrays that they
-    were made of, they stay as they are.
+    Use :meth:`from_frame`, :meth:`from_arrays` or :meth:`from_list` for your own data; the ``draw``
+    method of a truth returns data with that truth attached. Data are copies: whatever becomes of
+    the arrays that they were made of, they stay as they are.
 
     Attributes
     ----------
@@ -57,11 +54,13 @@ class ClientData:
         Names of the clients, in the order of their rows; 0 … n - 1 by default.
     truth : SharedRepresentation, LowRankRegression, BiasedRegression or None
         The ground truth that the data were drawn from, if there is one.
-    preparation : Preparation or None
-        The map from the raw data to these, if :meth:`standardized` or a similar method made them.
-    weights : ndarray, shape (N,), or None
-        Weight of each sample's squared residual in its client's mean, after :meth:`weighted`; the
-        rows of X and y are already multiplied by its square root.
+    rows : ndarray of int, shape (N,), or None
+        Place of each sample among the rows that the data were made from; None for data that were
+        not made from rows.
+    index : pandas.Index or None
+        Label of each sample, of rows that had an index.
+    columns : tuple or None
+        Names of the covariates, of a data frame.
     """
 
     X: NDArray[np.float64]
@@ -69,8 +68,9 @@ class ClientData:
     offsets: NDArray[np.int64]
     names: tuple[Hashable, ...] = ()
     truth: Truth | None = field(default=None, repr=False)
-    preparation: Preparation | None = None
-    weights: NDArray[np.float64] | None = None
+    rows: NDArray[np.int64] | None = None
+    index: pd.Index | None = None
+    columns: tuple[Hashable, ...] | None = None
 
     def __post_init__(self):
         self._check(copy=True)
@@ -78,10 +78,7 @@ class ClientData:
     def _check(self, *, copy):
         """Look at what was given, of which copies are kept, or the arrays themselves."""
         X = check.array("X", self.X, (None, None), copy=copy)
-        y = check.array("y", self.y, (X.shape[0],), copy=copy)
-        weights = self.weights
-        if weights is not None:
-            weights = check.array("weights", weights, (X.shape[0],), copy=copy)
+        y = check.labels("y", self.y, X.shape[0], copy=copy)
         offsets = check.read_array("offsets", self.offsets)
         if offsets.ndim != 1 or offsets.size < 2 or offsets.dtype.kind not in "iu":
             raise ValueError("offsets must be at least two integers")
@@ -91,12 +88,18 @@ class ClientData:
         empty = np.flatnonzero(np.diff(offsets) < 1)
         if empty.size:
             raise ValueError(f"client {empty[0]} has no sample; every client needs at least one")
-        names = tuple(self.names) or tuple(range(offsets.size - 1))
+        names = tuple(read_ids(self.names, "names") if copy else self.names)
+        names = names or tuple(range(offsets.size - 1))
         if len(names) != offsets.size - 1:
             raise ValueError(f"names must have one entry per client, got {len(names)}")
-        if self.names and len(set(names)) < len(names):
-            twice = next(name for place, name in enumerate(names) if name in names[:place])
-            raise ValueError(f"names must be distinct, {twice!r} is there twice")
+        check.distinct("names", names)
+        columns = None if self.columns is None else tuple(self.columns)
+        if columns is not None and len(columns) != X.shape[1]:
+            raise ValueError(f"columns must have a name per covariate, got {len(columns)}")
+        rows = None if self.rows is None else check.places("rows", self.rows, check.WHOLE)
+        for name, each in (("rows", rows), ("index", self.index)):
+            if each is not None and len(each) != len(y):
+                raise ValueError(f"{name} must have {len(y)} entries, got {len(each)}")
         truth = self.truth
         if truth is not None and not all(hasattr(truth, each) for each in ("n", "d", "theta")):
             raise TypeError(f"truth must be a truth, with n, d, theta, got {type(truth).__name__}")
@@ -106,7 +109,8 @@ class ClientData:
                 f"got n = {truth.n} and d = {truth.d}"
             )
         for name, value in (
-            ("X", X), ("y", y), ("offsets", offsets), ("names", names), ("weights", weights),
+            ("X", X), ("y", y), ("offsets", offsets), ("names", names), ("rows", rows),
+            ("columns", columns),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
 
@@ -129,50 +133,78 @@ class ClientData:
         data._check(copy=False)
         return data
 
-    def _replaced(self, **changes: Any) -> Self:
-        """Do as `dataclasses.replace`, for arrays that nobody else has."""
-        return self._keeping(**{**vars(self), **changes})
-
     @classmethod
-    def from_arrays(cls, X: ArrayLike, y: ArrayLike, client: Names) -> ClientData:
+    def from_arrays(cls, X: Any, y: Any, client: Any) -> ClientData:
         """Group samples by client.
 
         Parameters
         ----------
-        X : array_like, shape (N, d)
-            Covariates.
-        y : array_like, shape (N,)
+        X : DataFrame or array_like, shape (N, d)
+            Covariates. A data frame's columns keep their names, and its rows their index.
+        y : array_like, shape (N,) or (N, 1)
             Labels.
-        client : array_like, shape (N,)
-            Each sample's client, as integers or strings. Clients are ordered by name, samples of
-            a client keep their order.
+        client : array_like, shape (N,) or (N, 1)
+            Each sample's client: texts, numbers, dates, or tuples of them, which stay what they
+            are. Clients are in order where their ids have one, as "007" and 7 have not, otherwise
+            as they come; samples of a client keep their order.
 
         Returns
         -------
         ClientData
+            With its `rows`, which :meth:`linrep.Trace.predict` puts predictions in the order of.
 
         Raises
         ------
-        ValueError
-            If the lengths differ, or a value is missing or not finite.
+        ValueError, TypeError
+            If the lengths or two indexes differ, a column's name is there twice, or a value is
+            missing, not finite or no number.
         """
-        X = check.array("X", X, (None, None))
-        y = check.array("y", y, (X.shape[0],))
-        client = check.read_array("client", client)
-        if client.shape != y.shape:
-            raise ValueError(f"client must have shape {y.shape}, got {client.shape}")
-        if client.dtype.kind not in "iuUSb":
-            if client.dtype.kind == "O" and all(isinstance(name, str) for name in client):
-                client = client.astype(str)
-            else:
-                raise TypeError(
-                    "client must hold integers or strings, none missing, "
-                    f"got an array of {client.dtype}"
-                )
-        names, inverse, counts = np.unique(client, return_inverse=True, return_counts=True)
-        order = np.argsort(inverse, kind="stable")
-        offsets = np.concatenate(([0], np.cumsum(counts)))
-        return cls._keeping(X=X[order], y=y[order], offsets=offsets, names=tuple(names.tolist()))
+        index = _common_index(X=X, y=y, client=client)
+        X, columns = _covariates("X", X)
+        y = check.labels("y", y, len(X))
+        names, place = grouped(client)
+        if place.shape != y.shape:
+            raise ValueError(f"client must have shape {y.shape}, got {place.shape}")
+        order = np.argsort(place, kind="stable")
+        return cls._keeping(
+            X=X[order],
+            y=y[order],
+            offsets=np.concatenate(([0], np.cumsum(np.bincount(place)))),
+            names=tuple(names),
+            rows=order,
+            index=None if index is None else index[order],
+            columns=columns,
+        )
+
+    @classmethod
+    def from_frame(cls, frame: Any, *, y: Any, client: Any) -> ClientData:
+        """Group the rows of a data frame by client.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Of pandas or polars. All columns but two are covariates.
+        y, client : str
+            The columns of the labels and of each row's client.
+
+        Returns
+        -------
+        ClientData
+            As of :meth:`from_arrays`.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If a column is not there, or as :meth:`from_arrays`.
+        """
+        if not hasattr(frame, "columns"):
+            raise TypeError(f"frame must be a DataFrame, got {type(frame).__name__}")
+        for name, column in (("y", y), ("client", client)):
+            if not isinstance(column, Hashable):
+                raise TypeError(f"{name} must be a column's name, got a {type(column).__name__}")
+        check.columns("frame", frame, y, client)
+        covariates = [name for name in frame.columns if name not in (y, client)]
+        return cls.from_arrays(frame[covariates], frame[y], frame[client])
 
     @classmethod
     def from_list(
@@ -182,10 +214,11 @@ class ClientData:
 
         Parameters
         ----------
-        samples : iterable of (array_like (m_i, d), array_like (m_i,))
-            Each client's covariates and labels; d is common, m_i >= 1.
+        samples : iterable of (DataFrame or array_like (m_i, d), array_like (m_i,) or (m_i, 1))
+            Each client's covariates and labels; d is common, and so are the columns of data frames;
+            m_i >= 1.
         names : sequence, optional
-            One name per client.
+            One name per client, as `client` of :meth:`from_arrays`.
 
         Returns
         -------
@@ -199,7 +232,7 @@ class ClientData:
         pairs = list(samples)
         if not pairs:
             raise ValueError("samples must hold at least one client, got none")
-        blocks, labels, d = [], [], None
+        blocks, labels, columns, d = [], [], None, None
         for i, pair in enumerate(pairs):
             try:
                 X_i, y_i = pair
@@ -207,16 +240,19 @@ class ClientData:
                 raise TypeError(f"samples[{i}] must be a pair (X, y)") from None
             if np.size(y_i) == 0:
                 raise ValueError(f"client {i} has no sample; every client needs at least one")
-            X_i = check.array(f"X of client {i}", X_i, (None, d))
-            d = X_i.shape[1]
+            _common_index(**{f"X of client {i}": X_i, f"y of client {i}": y_i})
+            X_i, own = _covariates(f"X of client {i}", X_i, d)
+            check.same_columns(f"X of client {i}", own, columns, "those before it")
+            columns, d = own or columns, X_i.shape[1]
             blocks.append(X_i)
-            labels.append(check.array(f"y of client {i}", y_i, (X_i.shape[0],)))
+            labels.append(check.labels(f"y of client {i}", y_i, len(X_i)))
         offsets = np.concatenate(([0], np.cumsum([len(y_i) for y_i in labels])))
         return cls._keeping(
             X=np.concatenate(blocks),
             y=np.concatenate(labels),
             offsets=offsets,
-            names=() if names is None else tuple(names),
+            names=() if names is None else tuple(read_ids(names, "names")),
+            columns=columns,
         )
 
     @property
@@ -246,218 +282,10 @@ class ClientData:
         rows = slice(self.offsets[i], self.offsets[i + 1])
         return self.X[rows], self.y[rows]
 
-    def split(
-        self, held_out: float | None = None, *, keep: int | None = None, rng: RNGLike = None
-    ) -> tuple[ClientData, ClientData]:
-        """Split every client's samples at random into a training part and a held-out part.
-
-        Parameters
-        ----------
-        held_out : float or int, optional
-            A share of each client's samples in (0, 1), rounded, or a whole number of them. A client
-            with too few samples keeps one to learn from.
-        keep : int, optional
-            Instead: the number of samples of each client to learn from, or all it has; all others
-            are held out.
-        rng : optional
-            Anything `numpy.random.default_rng` takes.
-
-        Returns
-        -------
-        train, test : ClientData
-            All clients, and those with held-out samples, with their names; each client's samples
-            keep their order. `train` keeps the truth, and so does `test` as described in
-            :meth:`split_clients`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If not one of `held_out` and `keep` is given, it is out of range, nothing at all would
-            be held out, or the data are weighted.
-        """
-        weighting.unweighted(self, "split")
-        mask = splits.held_out_samples(self.m, held_out, keep, rng)
-        return splits.select(self, ~mask), splits.select(self, mask)
-
-    def folds(
-        self, folds: int = 5, *, rng: RNGLike = None
-    ) -> Iterator[tuple[ClientData, ClientData]]:
-        """Split every client's samples several times, so that each is held out once.
-
-        Parameters
-        ----------
-        folds : int, default 5
-            Their number, at least 2. A client's only sample is never held out.
-        rng : optional
-            Anything `numpy.random.default_rng` takes.
-
-        Yields
-        ------
-        train, test : ClientData
-            As of :meth:`split`.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `folds` is out of range or above the number of samples that can be held out, or the
-            data are weighted.
-        """
-        weighting.unweighted(self, "split")
-        fold = splits.fold_of_samples(self.m, folds, rng)
-        for each in range(folds):
-            yield splits.select(self, fold != each), splits.select(self, fold == each)
-
-    def split_clients(
-        self,
-        held_out: float | None = None,
-        *,
-        names: str | Iterable[Hashable] | None = None,
-        rng: RNGLike = None,
-    ) -> tuple[ClientData, ClientData]:
-        """Split the clients into those that learn a representation and those that come later.
-
-        Parameters
-        ----------
-        held_out : float or int, optional
-            The share in (0, 1), rounded, or the number of clients that come later, chosen at
-            random.
-        names : iterable, optional
-            Instead: their names.
-        rng : optional
-            Anything `numpy.random.default_rng` takes.
-
-        Returns
-        -------
-        known, new : ClientData
-            With their names, in this order. Both parts keep a truth that has a representation, such
-            as SharedRepresentation; any other truth is dropped.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If not one of `held_out` and `names` is given, it is out of range, a name is unknown, a
-            part would be empty, or the data are weighted.
-
-        See Also
-        --------
-        linrep.fit_new_clients
-        """
-        weighting.unweighted(self, "split")
-        mask = np.repeat(splits.new_clients(self.names, held_out, names, rng), self.m)
-        return splits.select(self, ~mask), splits.select(self, mask)
-
-    def standardized(
-        self, *, center: bool = True, scale: bool = True, labels: bool = True
-    ) -> ClientData:
-        """Return data with covariates, and labels, of mean 0 and variance 1 over all samples.
-
-        Parameters
-        ----------
-        center, scale : bool, default True
-            Subtract the mean; divide by the standard deviation. Constant columns are not divided,
-            with a warning.
-        labels : bool, default True
-            Standardize the labels, too.
-
-        Returns
-        -------
-        ClientData
-            With its `preparation`, which maps other data in the same way and maps models back;
-            without a truth, which refers to the covariates as drawn.
-
-        Raises
-        ------
-        ValueError
-            If the data are weighted.
-        """
-        step = prepare.standardizing(self, center=center, scale=scale, labels=labels)
-        return prepare.prepared(self, step)
-
-    def whitened(self, *, labels: bool = True, tolerance: float = 1e-6) -> ClientData:
-        """Return data with covariates of mean 0 and covariance I over all samples.
-
-        They are principal components of the standardized covariates, the leading one first, each
-        divided by its standard deviation.
-
-        Parameters
-        ----------
-        labels : bool, default True
-            Standardize the labels, too.
-        tolerance : float, default 1e-6
-            Directions along which the standardized covariates have a standard deviation of at most
-            this, relative to the largest one, are dropped, which lowers the dimension.
-
-        Returns
-        -------
-        ClientData
-            As of :meth:`standardized`.
-
-        Raises
-        ------
-        ValueError
-            If the data are weighted, or no covariate varies.
-        """
-        return prepare.prepared(self, prepare.whitening(self, labels=labels, tolerance=tolerance))
-
-    def with_intercept(self) -> ClientData:
-        """Return data with a column of ones after the covariates, which later steps leave there.
-
-        Returns
-        -------
-        ClientData
-            As of :meth:`standardized`.
-
-        Raises
-        ------
-        ValueError
-            If the data are weighted or have this column already.
-        """
-        return prepare.prepared(self, prepare.intercept(self))
-
-    def weighted(self, weights: str | ArrayLike) -> ClientData:
-        r"""Return data on which every method minimizes a weighted mean of squared residuals.
-
-        The methods minimize a mean over clients of their mean losses: a client with few samples has
-        the same weight as one with many. Here every row of X and y is multiplied by the square root
-        of its weight relative to that; models and heads keep their meaning.
-
-        Parameters
-        ----------
-        weights : {"client", "sample"} or array_like, shape (n,) or (N,)
-            Equal weights for all clients, as without weights; equal weights for all samples, so
-            that client i has weight :math:`m_i n / N`; or a weight for each client or each sample,
-            at least 0, of which only the ratios matter.
-
-        Returns
-        -------
-        ClientData
-            With `weights`, whose mean over clients of their means is 1; for "client" the data
-            themselves. Weights come last: weighted data cannot be split, prepared or predicted for.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If `weights` is of another shape, negative or 0 everywhere, or the data are weighted.
-
-        Notes
-        -----
-        For squared losses only. The start "moments" squares the labels and thus uses squared
-        weights, and with several local steps of FedAvg a client of larger weight moves further,
-        too: both change where a run begins, or its path, but not the loss that it minimizes.
-        """
-        weighting.unweighted(self, "weighted again")
-        factors = weighting.row_weights(weights, self.offsets)
-        if isinstance(weights, str) and weights == "client":
-            return self
-        roots = np.sqrt(factors)
-        return self._replaced(X=self.X * roots[:, None], y=self.y * roots, weights=factors)
-
     def __repr__(self):
         m = self.m
         samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
-        more = "" if self.preparation is None else f", preparation={self.preparation}"
-        more += "" if self.weights is None else ", weighted"
-        return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth}{more})"
+        return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth})"
 
     def _repr_html_(self):
         return show.sheet(
@@ -469,10 +297,37 @@ class ClientData:
                 "samples": int(self.m.sum()),
                 "labels": f"mean {self.y.mean():.3g}, standard deviation {self.y.std():.3g}",
                 "truth": repr(self.truth) if self.truth is not None else "not known",
-                "preparation": self.preparation,
-                "weights": "" if self.weights is None else show.spread(self.weights),
             },
         )
+
+
+def _covariates(name, X, d=None):
+    """Return covariates, and the names of their columns, None where they have none."""
+    if not hasattr(X, "columns"):
+        return check.array(name, X, (None, d)), None
+    columns = tuple(X.columns)
+    if not columns or d not in (None, len(columns)):
+        wanted = "any" if d is None else d
+        raise ValueError(f"{name} must have shape (any, {wanted}), got {X.shape}")
+    check.distinct(f"columns of {name}", columns)
+    values = [check.array(f"column {each!r} of {name}", X[each], (None,)) for each in columns]
+    return np.column_stack(values), columns
+
+
+def _common_index(**given):
+    """Return the index of what has one, None if nothing has; raise if two are not the same."""
+    first, index = "", None
+    for name, value in given.items():
+        own = getattr(value, "index", None)
+        if not hasattr(own, "equals"):  # a list's index is a method
+            continue
+        if index is not None and not index.equals(own):
+            raise ValueError(
+                f"{first} and {name} must have the same index; if their rows belong together by "
+                "their places, take .to_numpy() of both"
+            )
+        first, index = name, own
+    return index
 
 
 checked(globals())

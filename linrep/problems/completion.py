@@ -291,6 +291,9 @@ class Observations:
         Numbers of clients and items, if Z or A do not determine them; by default one more than the
         largest index.
     truth : SideInformationCompletion, optional
+    rows : array_like of int, shape (N,), optional
+        Place of each entry among the rows of the table that it comes from, by default its place
+        among those given: entries are sorted by client, then by item, and keep it.
 
     Raises
     ------
@@ -310,6 +313,7 @@ class Observations:
     n: Any = None
     d: Any = None
     truth: SideInformationCompletion | None = None
+    rows: Any = None
 
     def __post_init__(self):
         sizes = {}
@@ -329,13 +333,19 @@ class Observations:
                 sizes[name] = int(check.places(of, places, check.WHOLE).max()) + 1
         items = check.places("items", self.items, sizes["d"])
         clients = check.places("clients", self.clients, sizes["n"])
-        values = check.array("values", self.values, (None,))
+        values = check.labels("values", self.values, np.size(self.values))
         if not items.size == clients.size == values.size:
             raise ValueError(
                 "items, clients and values must have the same length, got "
                 f"{items.size}, {clients.size} and {values.size}"
             )
         order = np.lexsort((items, clients))
+        rows = order
+        if self.rows is not None:
+            rows = check.places("rows", self.rows, check.WHOLE)
+            if rows.size != order.size:
+                raise ValueError(f"rows must have {order.size} entries, got {rows.size}")
+            rows = rows[order]
         items, clients, values = items[order], clients[order], values[order]
         twice = (np.diff(items) == 0) & (np.diff(clients) == 0)
         if twice.any():
@@ -343,10 +353,9 @@ class Observations:
             raise ValueError(
                 f"the pair of item {items[place]} and client {clients[place]} is given twice"
             )
-        for name, value in (("items", items), ("clients", clients), ("values", values)):
+        entries = {"items": items, "clients": clients, "values": values, "rows": rows}
+        for name, value in (entries | sizes).items():
             object.__setattr__(self, name, value)
-        for name, size in sizes.items():
-            object.__setattr__(self, name, size)
 
     def __len__(self):
         return self.values.size
@@ -415,9 +424,8 @@ class Observations:
         return self._where(~chosen), self._where(chosen)
 
     def _where(self, mask):
-        return replace(
-            self, items=self.items[mask], clients=self.clients[mask], values=self.values[mask]
-        )
+        entries = ("items", "clients", "values", "rows")
+        return replace(self, **{name: getattr(self, name)[mask] for name in entries})
 
     def __repr__(self):
         sides = "".join(

@@ -16,7 +16,6 @@ from linrep.kernels.linalg import RANK_TOLERANCE
 from linrep.problems.clients import ClientData
 from linrep.problems.objectives import Objectives
 from linrep.problems.random import generator
-from linrep.problems.weights import unweighted
 
 Values = NDArray[np.float64]
 
@@ -241,7 +240,6 @@ class LogisticObjectives(SampleObjectives):
 
     def __init__(self, data: ClientData, **known: Any):
         super().__init__(data, **known)
-        unweighted(data, "classified")
         if not np.isin(data.y, (-1.0, 1.0)).all():
             raise ValueError("labels must be -1 or 1")
 
@@ -277,7 +275,6 @@ class SoftmaxObjectives(SampleObjectives):
         check.instance("data", data, ClientData)
         memory.require("the models", data.n * classes * data.d, classes=classes)
         super().__init__(data, **known)
-        unweighted(data, "classified")
         whole = data.y == np.floor(data.y)
         if not (whole & (data.y >= 0.0) & (data.y < classes)).all():
             raise ValueError(f"labels must be whole numbers from 0 to {classes - 1}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +18,8 @@ Values = NDArray[np.float64]
 MEASURES = ("explained_variance", "rmse")
 
 
-class Predictor(ABC):
-    """What predicts labels or entries of data, such as a :class:`linrep.Trace`."""
-
-    @abstractmethod
-    def predict(self, data: Any) -> Any:
-        """Return what is predicted for the data."""
-
-
 def origin(problem: Any) -> dict[str, Any]:
-    """Return what a trace keeps of its problem to predict: the clients' names, the preparation.
+    """Return what a trace keeps of its problem to predict: names of clients and of covariates.
 
     Parameters
     ----------
@@ -36,10 +27,7 @@ def origin(problem: Any) -> dict[str, Any]:
         ClientData, objectives on them, or any other problem, whose clients are 0 … n - 1.
     """
     data = getattr(problem, "data", problem)
-    return {
-        "clients": getattr(data, "names", None),
-        "preparation": getattr(data, "preparation", None),
-    }
+    return {"clients": getattr(data, "names", None), "columns": getattr(data, "columns", None)}
 
 
 def models(trace: Any) -> Values:
@@ -64,61 +52,49 @@ def models(trace: Any) -> Values:
     return W @ B.T
 
 
-def predict(trace: Any, data: Any) -> Values:
-    """Return predictions of samples or entries; see :meth:`linrep.Trace.predict`.
+def predict(trace: Any, data: Any) -> Values | pd.Series:
+    """Return predictions in the order of the rows; see :meth:`linrep.Trace.predict`.
 
     Parameters
     ----------
     trace : Trace
-    data : ClientData, Observations or Ratings
+    data : ClientData or Observations
     """
-    if hasattr(data, "observations"):  # ratings, which are entries less their mean
-        return data.mean + predict(trace, data.observations)
-    if hasattr(data, "per_item"):
-        return predict_entries(trace.state, data)
-    if not hasattr(data, "offsets"):
-        raise TypeError(
-            f"data must be ClientData, Observations or Ratings, got {type(data).__name__}"
-        )
-    if data.weights is not None:
-        raise ValueError("weighted data cannot be predicted for: use them as before weighted()")
-    X, labels = data.X, None
-    if trace.preparation is not None and data.preparation is None:
-        X, labels = trace.preparation.covariates(X), trace.preparation.labels
-    elif data.preparation != trace.preparation:
-        raise ValueError("data must be raw, or prepared as those that the trace was learned from")
-    scores = _linear(trace.state, X, data.offsets, _rows_of(trace, data.names))
-    return scores if labels is None else labels(scores)
+    values = predict_in_place(trace, data)
+    if getattr(data, "rows", None) is None:
+        return values
+    order = np.argsort(data.rows, kind="stable")
+    index = getattr(data, "index", None)
+    if index is None:
+        return values[order]
+    import pandas as pd
+
+    return pd.Series(values[order], index=index[order])
 
 
-def predict_entries(state: Mapping[str, Values], entries: Any) -> Values:
-    """Return what factors predict of entries: those of A U V' Z', and biases where there are any.
+def predict_in_place(trace: Any, data: Any) -> Values:
+    """Return predictions of samples or entries, in the order in which the data have them.
 
     Parameters
     ----------
-    state : mapping of str to ndarray
-        With ``U`` (a, k) and ``V`` (p, k), or ``offset``, a number, ``item_bias`` (d,) and
-        ``client_bias`` (n,), or all of them.
-    entries : Observations
-
-    Raises
-    ------
-    ValueError
-        If there are neither, or the sizes differ.
+    trace : Trace
+    data : ClientData or Observations
     """
-    factors = "U" in state and "V" in state
-    if not factors and "offset" not in state:
+    if hasattr(data, "per_item"):
+        return _entries(trace.state, data)
+    if not hasattr(data, "offsets"):
+        raise TypeError(f"data must be ClientData or Observations, got {type(data).__name__}")
+    check.same_columns("data", data.columns, trace.columns, "what the trace was learned from")
+    return _linear(trace.state, data.X, data.offsets, _rows_of(trace, data.names))
+
+
+def _entries(state, entries):
+    """Return the entries of A U V' Z'."""
+    if "U" not in state or "V" not in state:
         raise ValueError(f"entries need U and V in the state, it has {_names(state)}")
-    predicted = np.zeros(len(entries))
-    if factors:
-        left = _side(state["U"], entries.A, entries.d, "items")[entries.items]
-        right = _side(state["V"], entries.Z, entries.n, "clients")[entries.clients]
-        predicted += np.einsum("ek,ek->e", left, right)
-    if "offset" in state:
-        item = check.array("item_bias", state["item_bias"], (entries.d,))
-        client = check.array("client_bias", state["client_bias"], (entries.n,))
-        predicted += float(state["offset"]) + item[entries.items] + client[entries.clients]
-    return predicted
+    left = _side(state["U"], entries.A, entries.d, "items")[entries.items]
+    right = _side(state["V"], entries.Z, entries.n, "clients")[entries.clients]
+    return np.einsum("ek,ek->e", left, right)
 
 
 def _side(factor, table, size, what):
@@ -138,14 +114,14 @@ def score(trace: Any, data: Any, *, by: str | None, measure: str) -> float | pd.
     Parameters
     ----------
     trace : Trace
-    data : ClientData, Observations or Ratings
+    data : ClientData or Observations
     by : {None, "client"}
     measure : {"explained_variance", "rmse"}
     """
     check.choice("measure", measure, MEASURES)
     if by is not None:
         check.choice("by", by, ("client",))
-    predicted = predict(trace, data)
+    predicted = predict_in_place(trace, data)
     known, owner, names = _labels(data)
     if by is None:
         place = np.zeros(known.size, dtype=np.int64)
@@ -173,9 +149,6 @@ def _measured(known, predicted, place, groups, measure):
 
 def _labels(data):
     """Return labels, each one's client as a place, and the clients' names."""
-    if hasattr(data, "observations"):
-        known, owner, _ = _labels(data.observations)
-        return data.mean + known, owner, list(data.clients)
     if hasattr(data, "per_item"):
         return data.values, data.clients, range(data.n)
     return data.y, np.repeat(np.arange(data.n), data.m), data.names

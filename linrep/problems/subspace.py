@@ -59,11 +59,13 @@ def distance(B1: ArrayLike, B2: ArrayLike) -> float:
     .. math:: \mathrm{dist}(B_1, B_2) = \|\hat B_{1,\perp}^\top \hat B_2\|_2
               = \|(I - \hat B_1 \hat B_1^\top) \hat B_2\|_2
 
-    This is the sine of the largest principal angle, between 0 and 1, not squared.
+    This is the sine of the largest principal angle, between 0 and 1, not squared. Of subspaces of
+    different dimension :math:`\hat B_2` is the smaller one: the distance is 0 where the larger one
+    contains it, as the largest of ``scipy.linalg.subspace_angles`` is then.
 
     Parameters
     ----------
-    B1, B2 : array_like, shape (d, k)
+    B1, B2 : array_like, shapes (d, k) and (d, l)
         Bases of full column rank; they need not be orthonormal.
 
     Returns
@@ -75,7 +77,7 @@ def distance(B1: ArrayLike, B2: ArrayLike) -> float:
     Raises
     ------
     ValueError
-        If a basis is not a finite matrix of full column rank, or their shapes differ.
+        If a basis is not a finite matrix of full column rank, or their numbers of rows differ.
 
     Notes
     -----
@@ -83,6 +85,8 @@ def distance(B1: ArrayLike, B2: ArrayLike) -> float:
     """
     BT1, BT2 = _pair(B1, B2)
     k = BT1.shape[0]
+    if k != BT2.shape[0]:
+        return float(np.sin(principal_angles(B1, B2)[0]))
     sine, first, second = linalg.distance_between(BT1, BT2, np.empty((k, k)))
     _require_rank("B1", first, BT1)
     _require_rank("B2", second, BT2)
@@ -101,8 +105,10 @@ def distance_or_nan(B1: ArrayLike, B2: ArrayLike) -> float:
     -------
     float
         NaN where a basis is not finite or not of full column rank, or shapes differ: the entry of a
-        table for a run that ended in such a state.
+        table for a run that ended in such a state, or learned another number of columns.
     """
+    if np.shape(B1) != np.shape(B2):
+        return float("nan")
     try:
         return distance(B1, B2)
     except ValueError:
@@ -114,23 +120,26 @@ def principal_angles(B1: ArrayLike, B2: ArrayLike) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    B1, B2 : array_like, shape (d, k)
+    B1, B2 : array_like, shapes (d, k) and (d, l)
         Bases of full column rank.
 
     Returns
     -------
-    ndarray, shape (k,)
+    ndarray, shape (min(k, l),)
+        As many as the smaller subspace has dimensions, as of ``scipy.linalg.subspace_angles``.
         Angles in radians, in [0, pi/2], accurate near both ends: each is the arc tangent of a
         sine and a cosine that were computed separately.
 
     Raises
     ------
     ValueError
-        If a basis is not a finite matrix of full column rank, or their shapes differ.
+        If a basis is not a finite matrix of full column rank, or their numbers of rows differ.
     """
     QT1, QT2 = _pair(B1, B2)
     _require_rank("B1", linalg.orthonormalize(QT1), QT1)
     _require_rank("B2", linalg.orthonormalize(QT2), QT2)
+    if len(QT1) < len(QT2):
+        QT1, QT2 = QT2, QT1
     cosines = np.linalg.svd(QT1 @ QT2.T, compute_uv=False)
     for _ in range(2):
         linalg.remove_span(QT1, QT2)
@@ -218,10 +227,9 @@ def _transposed(name, B):
 
 def _pair(B1, B2):
     BT1, BT2 = _transposed("B1", B1), _transposed("B2", B2)
-    if BT1.shape != BT2.shape:
+    if BT1.shape[1] != BT2.shape[1]:
         raise ValueError(
-            "B1 and B2 must have the same shape, "
-            f"got {BT1.shape[::-1]} and {BT2.shape[::-1]} (d, k)"
+            f"B1 and B2 must have as many rows, got shapes {BT1.shape[::-1]} and {BT2.shape[::-1]}"
         )
     return BT1, BT2
 

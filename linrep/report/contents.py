@@ -18,7 +18,7 @@ from linrep.claims import BUDGETS, Claim, corrections, sensitivity
 from linrep.claims.certificates import say_checked
 from linrep.claims.current import current
 from linrep.claims.evidence import Result
-from linrep.claims.findings import findings
+from linrep.claims.findings import finding
 from linrep.claims.ledger import CONTRADICTS, outcome, recorded_points
 from linrep.claims.proofs import proofs
 from linrep.figures.record import flat, table
@@ -138,7 +138,7 @@ def _entry(item, known, budget, seed, command, file):
         "damaged": known.damaged,
         "stale": known.stale,
         "corrected_by": tuple(other.id for other in corrections(item.id)),
-        "finding": None if file else findings().get(item.id),
+        "finding": None if file else finding(item.id),
         "proof": None if file else proofs().get(item.id),
         "checked_by": "" if file else say_checked(item.id, known.result),
         "sensitivity": "" if file else sensitivity.say(item),

@@ -2,7 +2,6 @@
 
 from . import comparison as comparison
 from . import families as families
-from . import selection as selection
 from .replicates import ALGORITHMS as ALGORITHMS
 from .replicates import KEEP as KEEP
 from .replicates import family_of as family_of

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from linrep._lib import memory
 from linrep._lib.arguments import checked
-from linrep.problems import weights as weighting
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
 from linrep.theory.bounds import ErrorBound
@@ -47,7 +46,7 @@ def known_representation(data: ClientData, truth: SharedRepresentation | None = 
     Raises
     ------
     ValueError, TypeError
-        If there is no truth, it has another shape than the data, or the data are weighted.
+        If there is no truth, or it has another shape than the data.
 
     Notes
     -----
@@ -87,7 +86,7 @@ def known_heads(data: ClientData, truth: SharedRepresentation | None = None) -> 
     Raises
     ------
     ValueError, TypeError
-        If there is no truth, it has another shape than the data, the data are weighted, or there is
+        If there is no truth, it has another shape than the data, or there is
         no memory for the matrix.
 
     Notes
@@ -132,7 +131,7 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
     Raises
     ------
     ValueError, TypeError
-        If there is no truth, it has another shape than the data, the data are weighted, or there is
+        If there is no truth, it has another shape than the data, or there is
         no memory for the matrix.
 
     Notes
@@ -176,7 +175,6 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
 
 def _read(data, truth):
     """Return the truth that the bounds are about, of the data's shape."""
-    weighting.unweighted(data, "bounded")
     truth = data.truth if truth is None else truth
     if not isinstance(truth, SharedRepresentation):
         raise TypeError(

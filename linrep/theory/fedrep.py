@@ -240,7 +240,7 @@ def gaussian_sample_size(
     failure = check.numbers("failure", failure, above=0.0, maximum=1.0)
     start = squared_cosine("initial_distance", initial_distance)
     t = np.log(7.0 * check.numbers("rounds", rounds, minimum=1.0)) - np.log(failure)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         together = 900.0 * k * (d + 2.0 * t) * (kappa / (smallest * start)) ** 2 / rn
     return np.maximum(64.0 * (k + 2.0 * np.log(rn) + 2.0 * t), together)
 

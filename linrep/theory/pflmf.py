@@ -591,7 +591,8 @@ def sharp_weights(
     -----
     Not in the paper. For eta_v = p eta / K; w_V is at least p^2 (1 - x).
     """
-    x, p = np.asarray(step_size_times_L), np.asarray(participation)
+    x = check.numbers("step_size_times_L", step_size_times_L, minimum=0.0)
+    p = check.numbers("participation", participation, above=0.0, maximum=1.0)
     K = check.numbers("local_steps", local_steps, minimum=1.0)
     q, beta = p * x, np.sqrt(0.5 * (K - 1.0) / K)
     weight = p**2 * (1.0 - 0.5 * q * (K + 1.0) / K) / (p + (1.0 - p) * (1.0 + q * beta) ** 2)

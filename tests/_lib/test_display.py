@@ -144,7 +144,7 @@ def test_every_class_shows_itself_in_a_line():
         name for name in lr.problems.__all__ if isinstance(getattr(lr.problems, name), type)
     }
     abstract = {"Objectives", "SampleObjectives"}
-    shown_elsewhere = {"Preparation", "Ratings", "SoftmaxObjectives"}
+    shown_elsewhere = {"SoftmaxObjectives"}
     assert exported - abstract - shown_elsewhere <= seen
 
 
@@ -158,7 +158,6 @@ def sheets():
     yield lr.SharedRepresentation.random(n=9, d=10**9, k=3, store=False, rng=0), {"1000000000"}
     yield truth.draw(4, rng=0), {"samples", "24", "samples per client", "4", repr(truth)}
     yield ragged, {"1 to 9 (median 4)", "14", "mean 3, standard deviation 2.56", "not known"}
-    yield ragged.weighted("sample"), {"weights"}
     yield low, {"singular values of Φ"}
     yield matrix, {"columns of Z", "6", "singular values of U* V*ᵀ"}
     yield (
@@ -169,8 +168,6 @@ def sheets():
     yield lr.QuadraticObjectives(np.ones((30, 4))), {"clients n", "30", "not known"}
     yield lr.problems.personal.clustered(n=6, d=4, clusters=3, m=2, rng=0), {"clusters", "3"}
     yield lr.LeastSquaresObjectives(ragged, ridge=0.25), {"1 to 9 (median 4)", "ridge ρ", "0.25"}
-    ratings = pd.DataFrame({"client": ["a", "a", "b"], "item": [1, 2, 1], "value": [1.0, 5, 3]})
-    yield lr.Ratings.from_frame(ratings), {"3 of 4 (75.00%)", "1 to 5 (median 3)", "mean", "3"}
     dataset = lr.deep.Dataset(np.zeros((60, 8)), np.arange(60) % 3, name="<b>")
     networks = lr.deep.partitions.shards(dataset, n=6, classes_per_client=1, rng=0)
     yield networks, {"FederatedData <b>", "classes per client", "1", "training samples", "(8,)"}

@@ -108,8 +108,6 @@ lr.flute(data, k=2, rounds=3, rng=1)
 lr.local_only(data)
 found = lr.compare(truth, ["fedrep", "fedsgd"], m=[5], trials=2, rounds=5, rng=0)
 assert found.plot() is not None
-chosen = lr.select(data, {"fedrep": {"k": [1, 2], "rounds": [5]}}, rng=0)
-assert chosen.plot() is not None
 
 seen = lr.SideInformationCompletion.random(n=20, d=10, p=4, k=2, rng=0).observe(per_client=5, rng=1)
 lr.perfedsi(seen, step_size=0.01, rounds=5, rng=1)

@@ -22,7 +22,6 @@ from tests.tools import complaint
 
 PACKAGE = str(Path(lr.__file__).parent)
 FILES = {
-    "ratings.csv": "client,item,value\n1,1,3\n1,2,4\n2,1,5\n2,2,1\n",
     "claims.py": """
 from linrep.claims import Identity, statement
 
@@ -30,9 +29,6 @@ from linrep.claims import Identity, statement
 def one(budget, rng, *, x=1):
     yield Identity([(abs(x - 1), {"x": x})], 1e-12)
 """,
-    "ml/u.data": "1\t1\t3\t8\n1\t2\t4\t8\n2\t1\t5\t8\n2\t2\t1\t8\n",
-    "ml/u.user": "1|24|M|technician|85711\n2|53|F|other|94043\n",
-    "ml/u.item": "".join(f"{i}|{i}|01-Jan-1995||url|{'|'.join('01' * 9)}|0\n" for i in (1, 2)),
 }
 pytestmark = pytest.mark.compiled
 
@@ -242,7 +238,7 @@ def test_what_was_made_of_arrays_stays_as_it_is_when_they_change(wrong_calls):
     assert made >= 9
 
 
-def test_data_drawn_and_split_are_not_copied_twice(monkeypatch):
+def test_data_drawn_are_not_copied_twice(monkeypatch):
     """Only what comes from outside is copied: drawn data would take twice their memory."""
     truth = lr.SharedRepresentation.random(n=3, d=2, k=1, rng=0)
     X, y = np.ones((6, 2)), np.ones(6)
@@ -255,7 +251,6 @@ def test_data_drawn_and_split_are_not_copied_twice(monkeypatch):
         np, "array", lambda x, *a, **k: copied.append(np.size(x)) or copy(x, *a, **k)
     )
     data = truth.draw(50, rng=0)
-    data.split(0.5, rng=0)
     assert max(copied) < len(data.y)
 
 
@@ -280,12 +275,6 @@ def test_sizes_that_nobody_has_memory_for_are_refused():
             call()
     with complaint(ValueError, "replicates", "100000"):
         lr.stats.half_samples(10**6)
-
-
-def test_a_folder_that_is_a_file_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    with complaint(ValueError, "folder", "file"):
-        lr.read_movielens(tmp_path / "file")
 
 
 SCALED = [

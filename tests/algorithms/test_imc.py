@@ -147,6 +147,37 @@ def test_noise_free_data_without_side_information(name, fresh_rng):
     assert SOLVERS[name](seen, 1)["error"][-1] < 1e-8
 
 
+def noisy(rng, d, n, entries):
+    """Return entries of no known truth, of a matrix of rank 2 and noise."""
+    clients, items = np.divmod(rng.choice(n * d, entries, replace=False), d)
+    U, V = rng.standard_normal((d, 2)), rng.standard_normal((n, 2))
+    values = np.sum(U[items] * V[clients], axis=1) + 0.5 * rng.standard_normal(entries)
+    return Observations(items, clients, values, d=d, n=n)
+
+
+@pytest.mark.parametrize("name", ["gauss_newton", "alternating", "balanced_gradient"])
+def test_the_best_iterate_is_returned_where_there_is_noise(name, fresh_rng):
+    seen = noisy(fresh_rng, 20, 25, 200)
+    trace = SOLVERS[name](seen, 3)
+    assert trace["residual"][-1] == trace["residual"].min()
+    missed = (trace.state["U"] @ trace.state["V"].T)[seen.items, seen.clients] - seen.values
+    size = np.linalg.norm(seen.values)
+    np.testing.assert_allclose(np.linalg.norm(missed) / size, trace["residual"][-1], rtol=1e-6)
+
+
+def test_a_run_that_goes_uphill_ends_with_its_best(fresh_rng):
+    seen = noisy(fresh_rng, 12, 14, 60)
+    trace = imc.balanced_gradient(seen, 3, step_size=50.0)
+    assert trace["residual"][-1] == trace["residual"].min()
+    assert all(np.isfinite(factor).all() for factor in trace.state.values())
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_few_entries_are_no_error(name):
+    seen = Observations([0, 1], [0, 1], [1.0, 2.0])
+    assert np.isfinite(SOLVERS[name](seen, 1).predict(seen)).all()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -102,3 +102,19 @@ def test_problems_of_another_kind_are_refused():
         lr.perfedsi(np.eye(3), step_size=0.1)
     with pytest.raises(ValueError, match="k must be given"):
         lr.perfedsi(lr.Observations([0, 1], [0, 1], [1.0, 2.0]), step_size=0.1)
+
+
+def test_without_a_step_size_every_entry_has_its_own():
+    truth = lr.SideInformationCompletion.random(n=20, d=16, p=4, k=2, side="gaussian", rng=0)
+    seen = truth.observe(16, rng=1)
+    trace = lr.perfedsi(seen, rounds=20_000, record=10_000, rng=1)
+    assert trace["error"][-1] < 1e-3
+    assert trace.settings["step_size"] == trace.settings["step_size_rule"] == "curvature"
+    assert np.isnan(trace["step_size"][0])
+    assert (trace["step_size"][1:] > 0.0).all()
+    more = lr.perfedsi(seen, rounds=10_000, record=10_000, start=trace)
+    once = lr.perfedsi(seen, rounds=30_000, record=10_000, rng=1)
+    np.testing.assert_array_equal(more.state["U"], once.state["U"])
+    with pytest.raises(ValueError, match="step_size must be given where entries are drawn"):
+        lr.perfedsi(truth)
+    assert "step_size" not in lr.perfedsi(seen, step_size=0.1, rounds=5, rng=0).metrics

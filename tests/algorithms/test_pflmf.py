@@ -307,4 +307,5 @@ def test_a_start_for_data_in_large_units_is_small():
     assert np.mean(squares) < 0.015 * np.mean(y**2)
     assert scale == pytest.approx(0.1 * (np.std(y) / np.sqrt(np.mean(X**2))) ** 0.5)
     assert lr.pflmf(data, step_size=1e-9, **run).settings["scale"] == 0.1
-    assert lr.pflmf(data.standardized(), **run).settings["scale"] <= 0.1
+    parts = (X - X.mean(axis=0)) / X.std(axis=0), (y - y.mean()) / y.std(), owner
+    assert lr.pflmf(lr.ClientData.from_arrays(*parts), **run).settings["scale"] <= 0.1

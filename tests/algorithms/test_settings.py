@@ -136,32 +136,30 @@ CASES = {
     "perfedsi": (
         lr.perfedsi, ENTRIES, {"replacement": [True, False], "participants": [1, 3]},
         {"k": 2, "rounds": 20, "rng": 0},
-        {"k": 1, "rounds": 3, "step_size": 0.05, "ridge": 0.1, "biases": True, "local_steps": 2,
+        {"k": 1, "rounds": 3, "step_size": 0.05, "local_steps": 2,
          "start": (np.eye(8, 2), np.eye(4, 2)), "scale": 0.2, "privacy": 0.1, "rng": 1},
     ),
     "gauss_newton": (
-        imc.gauss_newton, GENEROUS, {"damped": [False, True]}, {"k": 2, "biases": False},
-        {"k": 1, "ridge": 0.1, "biases": True, "iterations": 2, "tolerance": 0.5,
+        imc.gauss_newton, GENEROUS, {}, {"k": 2},
+        {"k": 1, "iterations": 2, "tolerance": 0.5,
          "start": (np.eye(8, 2), np.eye(10, 2))},
     ),
     "alternating": (
-        imc.alternating, GENEROUS, {}, {"k": 2, "biases": False},
-        {"k": 1, "ridge": 0.1, "biases": True, "iterations": 2, "tolerance": 0.5,
+        imc.alternating, GENEROUS, {}, {"k": 2},
+        {"k": 1, "iterations": 2, "tolerance": 0.5,
          "start": (np.eye(8, 2), np.eye(10, 2))},
     ),
     "balanced_gradient": (
-        imc.balanced_gradient, GENEROUS, {}, {"k": 2, "biases": False, "iterations": 50},
-        {"k": 1, "ridge": 0.1, "biases": True, "iterations": 2, "tolerance": 0.5,
+        imc.balanced_gradient, GENEROUS, {}, {"k": 2, "iterations": 50},
+        {"k": 1, "iterations": 2, "tolerance": 0.5,
          "step_size": 0.01, "balance": 0.1, "start": (np.eye(8, 2), np.eye(10, 2))},
     ),
     "nuclear_norm": (
-        imc.nuclear_norm, GENEROUS, {}, {"biases": False},
-        {"ridge": 0.1, "biases": True, "levels": 3, "iterations": 2, "smallest": 1e-2,
+        imc.nuclear_norm, GENEROUS, {}, {},
+        {"levels": 3, "iterations": 2, "smallest": 1e-2,
          "tolerance": 0.5},
     ),
-    "least_squares": (
-        imc.least_squares, GENEROUS, {}, {"biases": False}, {"ridge": 0.1, "biases": True},
-    ),
+    "least_squares": (imc.least_squares, GENEROUS, {}, {}, {}),
 }  # fmt: skip
 
 

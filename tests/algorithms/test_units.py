@@ -79,13 +79,11 @@ def test_a_step_that_the_units_make_far_too_long_is_said(name):
 
 COMPLETION = {
     "perfedsi": lambda seen: lr.perfedsi(seen, k=2, rounds=200, rng=0),
-    "perfedsi without biases": lambda seen: lr.perfedsi(seen, k=2, biases=False, rounds=200, rng=0),
     "gauss_newton": lambda seen: imc.gauss_newton(seen, 2),
     "alternating": lambda seen: imc.alternating(seen, 2),
     "balanced_gradient": lambda seen: imc.balanced_gradient(seen, 2),
     "nuclear_norm": imc.nuclear_norm,
     "least_squares": imc.least_squares,
-    "biases_only": imc.biases_only,
 }
 
 

@@ -41,7 +41,8 @@ def test_contenders_agree_and_are_all_timed(name):
         assert adaptive.seconds > 0.0
     for records in cases:
         assert all(record.agree for record in records)
-        assert {"linrep", "NumPy"} <= {record.contender for record in records}
+        other = "two threads" if "2 threads" in records[0].case else "NumPy"
+        assert {"linrep", other} <= {record.contender for record in records}
         assert all(record.seconds > 0.0 and record.ratio > 0.0 for record in records)
         assert records[0].note.endswith(("GB/s read", "GF/s"))
     assert len({records[0].case for records in cases}) == len(cases)

@@ -64,7 +64,7 @@ def test_they_hold_at_fractions_wherever_what_is_given_does():
         if "root2" in item.variables:
             continue
         found = 0
-        for _ in range(3000):
+        for _ in range(1000):
             sizes = 10.0 ** rng.uniform(-4.0, 1.0, len(item.variables))
             values = [Fraction(float(f"{size:.2g}")).limit_denominator(10**6) for size in sizes]
             try:

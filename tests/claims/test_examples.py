@@ -6,18 +6,24 @@ import inspect
 import pytest
 
 import linrep.claims
-from linrep.claims import entry, instances
+from linrep.claims import contents, entry, findings, instances, lookup
 
 CLASSES = {
     name: item
-    for name in dir(linrep.claims)
-    if inspect.isclass(item := getattr(linrep.claims, name))
+    for module in (linrep.claims, contents, entry, findings, lookup)
+    for name in dir(module)
+    if inspect.isclass(item := getattr(module, name))
+    and (module is linrep.claims or item.__module__ == module.__name__)
 }
 OTHERS = {"Entry.cite": entry.Entry.cite, "search_instances": instances.search_instances}
 
 
 def test_all_classes_are_looked_at():
-    assert {"Cases", "Constant", "Readings", "Claim", "Evidence"} <= set(CLASSES)
+    assert {"Cases", "Constant", "Readings", "Claim", "Evidence", "Entry"} <= set(CLASSES)
+
+
+def test_all_classes_have_an_example():
+    assert [name for name, item in CLASSES.items() if ">>> " not in (item.__doc__ or "")] == []
 
 
 @pytest.mark.parametrize("name", [*CLASSES, *OTHERS])

@@ -94,6 +94,24 @@ def test_where_chance_does_not_decide_a_failure_counts():
         joined([[Threshold(X, points, equals=1.0)]] * 2)
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Mean([1.0, 2.0], at_least=1.0), Mean([1.0, 2.0], at_least=1.5)),
+        (Mean([1.0, 2.0], equals=1.0), Mean([1.0, 2.0], at_most=1.0)),
+        (Frequency(1, 9, 0.5), Frequency(1, 9, 0.4)),
+        (Frequency(1, 9, 0.5, setting={"d": 3}), Frequency(1, 9, 0.5, setting={"d": 4})),
+        (Rate(X, [[1.0, 2.0]] * 4, {"1": X}), Rate(X, [[1.0, 2.0]] * 4, {"1": 1.0 / X})),
+    ],
+)
+def test_runs_about_something_else_are_not_put_together(one, other):
+    """Samples of an instance that is drawn say nothing of another one's bound."""
+    with complaint(ValueError, "other runs"):
+        joined([[one], [other]])
+    with complaint(ValueError, "other runs"):
+        joined([[Together([one])], [Together([other])]])
+
+
 def test_shares_of_all_looks_sum_to_the_level():
     assert sum(share(0.05, look) for look in range(1, 100_000)) == pytest.approx(0.05, rel=1e-4)
 

@@ -76,16 +76,15 @@ def test_of_an_exact_law_the_runs_that_are_advised_decide(replicates, fresh_rng)
 
 @pytest.mark.parametrize(("second", "replicates"), [(20.0, 1000), (30.0, 2000)])
 def test_of_a_law_that_bends_larger_sizes_decide(second, replicates, fresh_rng):
-    trials, decided = 20, 0
+    trials, advised, decided = 20, 0, 0
 
     def mean(n):
         return 1.0 / n + second / n**2
 
     for _ in range(trials):
-        found = law(fresh_rng, mean, replicates)
-        assert found.verdict == "undecided"
-        assert found.needed.startswith("larger sizes")
+        advised += law(fresh_rng, mean, replicates).needed.startswith("larger sizes")
         decided += law(fresh_rng, mean, replicates, 10.0 * SIZES).verdict == "holds"
+    rarely(trials - advised, trials, 0.05)
     rarely(trials - decided, trials, 0.05)
 
 
@@ -99,10 +98,35 @@ def test_of_a_law_that_bends_larger_sizes_decide(second, replicates, fresh_rng):
     ],
 )
 def test_an_exponent_in_the_limit(mean, verdicts, fresh_rng):
-    found = law(fresh_rng, mean, 10_000, tail=True)
+    samples = [mean(n) * fresh_rng.chisquare(200, 10_000) / 200 for n in SIZES]
+    found = decide(
+        Exponent(SIZES, samples, equals=-1.0, statistic="mean", tail=True, rng=fresh_rng)
+    )
     assert found.verdict in verdicts
     with complaint(ValueError, "four"):
         law(fresh_rng, mean, 10, SIZES[:3], tail=True)
+
+
+@pytest.mark.parametrize("bend", [0.03, 0.1])
+@pytest.mark.parametrize("claimed", [{"equals": -1.1001}, {"at_most": -1.1001}])
+def test_an_exponent_in_the_limit_is_seldom_wrong(bend, claimed, fresh_rng):
+    """Changes that halve lead to -1, which is just beyond what is claimed."""
+    x, trials, level = np.array([10.0, 20.0, 40.0, 80.0]), 60, 0.05
+    local = -1.0 - bend * np.array([4.0, 2.0, 1.0])
+    means, wrong = 2.0 ** np.concatenate([[0.0], np.cumsum(local)]), 0
+    for _ in range(trials):
+        samples = [mean * np.exp(0.3 * fresh_rng.standard_normal(1000)) for mean in means]
+        measured = Exponent(x, samples, statistic="mean", tail=True, rng=fresh_rng, **claimed)
+        wrong += decide(measured, level).verdict == "holds"
+    rarely(wrong, trials, level)
+
+
+@pytest.mark.parametrize("sizes", [(100, 120, 140, 160), (10, 20, 40, 41)])
+def test_no_limit_is_read_off_sizes_that_are_near_each_other(sizes):
+    """Of 1/n + 100/n^2 slopes at 100 to 160 go from -1.5 to -1.4, by small steps."""
+    samples = [np.full(4, 1.0 / n + 100.0 / n**2) for n in sizes]
+    with complaint(ValueError, "octave"):
+        Exponent(sizes, samples, equals=-1.0, tail=True)
 
 
 def test_thresholds_count_their_intervals():

@@ -269,7 +269,14 @@ def test_whatever_is_put_together_is_answered(place, name, examples):
     parts = st.lists(st.one_of(pairs, quick.map(lambda text: (text,))), max_size=4)
 
     # What takes long for all there is; of the report it is a matter of the slow pass.
-    named = {"bench", "figures", "sensitivity", "verify", *(["report"] if examples < 100 else [])}
+    named = {
+        "bench",
+        "certify",
+        "figures",
+        "sensitivity",
+        "verify",
+        *(["report"] if examples < 100 else []),
+    }
 
     @bounded(examples)
     @given(parts, st.booleans())

@@ -171,6 +171,7 @@ WRONG = [
     ("merge out nowhere", "not a run directory"),
     ("replay nowhere --replicate 0", "not a run directory"),
     ("bench fedrp", "fedrp"),
+    ("cite fedrap", "no claim 'fedrap'"),
     ("info --jsn", "--json"),
 ]
 

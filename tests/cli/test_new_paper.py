@@ -26,6 +26,18 @@ def call(folder, *words, status=0, path=()):
     return done.stdout + done.stderr
 
 
+def installed(repository, site):
+    """Write what an installer would, and return the path on which the paper is found."""
+    about = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]
+    info = site / f"{about['name'].replace('-', '_')}-{about['version']}.dist-info"
+    info.mkdir(parents=True)
+    info.joinpath("METADATA").write_text(f"Name: {about['name']}\nVersion: {about['version']}\n")
+    ((group, lines),) = about["entry-points"].items()
+    ((name, module),) = lines.items()
+    info.joinpath("entry_points.txt").write_text(f"[{group}]\n{name} = {module}\n")
+    return [repository / "src", site]
+
+
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     """Return the repository of a new paper."""
@@ -38,16 +50,10 @@ def written(tmp_path_factory):
 @pytest.fixture(scope="module")
 def linrep(written):
     """Return the command line where the paper is installed, and its verdicts are recorded."""
-    about = tomllib.loads((written / "pyproject.toml").read_text("utf-8"))["project"]
-    info = written.parent / "site" / "linrep_toy-0.1.dist-info"
-    info.mkdir(parents=True)
-    info.joinpath("METADATA").write_text(f"Name: {about['name']}\nVersion: {about['version']}\n")
-    ((group, lines),) = about["entry-points"].items()
-    ((name, module),) = lines.items()
-    info.joinpath("entry_points.txt").write_text(f"[{group}]\n{name} = {module}\n")
+    path = installed(written, written.parent / "site")
 
     def linrep(*words, status=0, program=("-m", "linrep"), folder=written):
-        return call(folder, *program, *words, status=status, path=[written / "src", info.parent])
+        return call(folder, *program, *words, status=status, path=path)
 
     assert "unchecked" in linrep("show", "toy.lemma1")
     said = linrep("verify", "toy.*", "--budget", "standard", "--record", "--figures", "pictures")
@@ -130,6 +136,19 @@ def test_the_report_solvers_and_figures_take_it(written, linrep):
     assert "z3" in linrep("show", "toy.remark1.corrected")
     assert "toy.figure1" in linrep("figures", "--list")
     assert "Error of a mean" in linrep("figures", "toy.figure1", "--quick")
+
+
+def test_a_page_that_cannot_be_read_concerns_its_own_paper_alone(written, linrep, tmp_path):
+    page = written / "src" / "linrep_toy" / "findings.md"
+    before = page.read_text("utf-8")
+    page.write_text(before.replace("Severity: constant", "Severity: enormous"), "utf-8")
+    said = linrep("show", "toy.remark1", status=2, folder=tmp_path)
+    assert said == (
+        "Error: toy.remark1: severity must be one of slip, constant, proof step, statement, "
+        "conclusion\n"
+    )
+    assert "fails" in linrep("show", "fedrep.lemma5", folder=tmp_path)
+    page.write_text(before, "utf-8")
 
 
 def test_its_site_is_built(written, linrep):

@@ -97,7 +97,7 @@ def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, m
     monkeypatch.setattr(command, "_count_finished", lambda *_: 0)
     monkeypatch.setattr(command, "_report", lambda *_: "report.html")
     entries = {item.id: result(item.id, "holds", "standard") for item in chosen}
-    monkeypatch.setattr(ledger, "recorded", lambda: entries)
+    monkeypatch.setattr(ledger, "recorded", lambda *_: entries)
 
     def run(pool, jobs, found, expected):
         found["a.figure1"] = figures(record.SAME)

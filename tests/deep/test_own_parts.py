@@ -1,6 +1,7 @@
 """Networks, optimizers, data and functions of one's own, beside plain torch."""
 
 import copy
+import re
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
-from torch.utils.data import Subset, TensorDataset  # noqa: E402
+from torch.utils.data import DataLoader, IterableDataset, Subset, TensorDataset  # noqa: E402
 
 from linrep import deep  # noqa: E402
 from linrep.deep import SGD, Phase  # noqa: E402
@@ -327,6 +328,67 @@ def test_data_sets_of_torch_are_clients():
     np.testing.assert_array_equal(data.y[data.test[0]], y[8:10])
     assert data.sizes.tolist() == [8, 10]
     assert len(data.test[1]) == 0
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        yield torch.zeros(3), 0
+
+
+def images(*shapes, dtype=np.uint8, labels=None):
+    """Return items as ImageFolder has them before a transform, of these shapes."""
+    return [
+        (np.zeros(shape, dtype), i % 2 if labels is None else labels[i])
+        for i, shape in enumerate(shapes)
+    ]
+
+
+RGB = images(*[(6, 5, 3)] * 4)
+
+
+@pytest.mark.parametrize(
+    ("test", "kind", "said"),
+    [
+        (images((6, 5, 3), (8, 5, 3)), ValueError, "sample 1 of test of client 1 .* (8, 5, 3)"),
+        (
+            images((6, 5, 3), (6, 5)),
+            ValueError,
+            "sample 1 of test of client 1 .* (6, 5), .* (6, 5, 3)",
+        ),
+        (images((6, 5, 3), (6, 5, 4)), ValueError, "sample 1 of test of client 1 .* (6, 5, 4)"),
+        ([RGB[0], (RGB[0][0] / 1.0, 0)], ValueError, "sample 1 of test of client 1 is float64"),
+        (images((6, 5, 4), (6, 5, 4)), ValueError, "of client 1 uint8 samples of shape (4, 6, 5)"),
+        (images((6, 5, 3), labels=["cat"]), TypeError, "sample 0 of test of client 1 has 'cat'"),
+        (images((6, 5, 3), labels=[None]), TypeError, "sample 0 of test of client 1 has None"),
+        (images((6, 5, 3), (6, 5, 3), labels=[[0], 1]), ValueError, "sample 1 of test of client 1"),
+        (DataLoader(RGB), TypeError, "test of client 1 is a DataLoader: take its .dataset"),
+        (Stream(), TypeError, "test of client 1 is a Stream: take a list of its items"),
+        ([torch.zeros(3)], TypeError, "got list as test of client 1"),
+    ],
+)
+def test_what_is_wrong_with_data_sets_names_client_and_sample(test, kind, said):
+    pattern = re.sub(r"[()]", r"\\\g<0>", said)
+    with pytest.raises(kind, match=pattern) as caught:
+        deep.FederatedData.from_torch([(RGB, []), (RGB, test)])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("last", [{"dtype": torch.bfloat16}, {"requires_grad": True}])
+def test_tensors_of_any_precision_and_with_gradients_are_taken(last):
+    x = torch.arange(12.0).reshape(4, 3).to(last.get("dtype"))
+    x.requires_grad_(last.get("requires_grad", False))
+    y = torch.tensor([[0], [1], [1], [0]])  # as columns of files have them
+    pair = (TensorDataset(x, y), [])
+    for data in (
+        deep.FederatedData.from_torch([pair] * 2), deep.FederatedData.from_lists([(x, y, [], [])])
+    ):  # fmt: skip
+        np.testing.assert_array_equal(data.x[:4], np.arange(12.0).reshape(4, 3))
+        assert data.y[:4].tolist() == [0, 1, 1, 0]
+
+
+def test_images_with_transparency_have_four_channels():
+    data = deep.FederatedData.from_torch([(images((8, 8, 4), (8, 8, 4)), [])])
+    assert data.x.shape == (2, 4, 8, 8)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

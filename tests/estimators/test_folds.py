@@ -44,9 +44,17 @@ def test_folds_are_random_and_an_integer_repeats_them():
         (3, CLIENT[1:], "groups"),
         (1, CLIENT, "n_splits"),
         (2.5, CLIENT, "n_splits"),
-        (99, CLIENT, "folds"),
+        (99, CLIENT, "n_splits"),
     ],
 )
 def test_what_cannot_be_divided(splits, groups, named):
     with pytest.raises((TypeError, ValueError), match=named):
         next(ClientKFold(splits).split(CLIENT, groups=groups))
+
+
+def test_groups_in_another_order_are_refused():
+    groups = pd.Series(list("aabbb"), index=[3, 1, 4, 0, 2])
+    folds = ClientKFold(2, random_state=0)
+    assert len(list(folds.split(groups.to_frame(), groups=groups))) == 2
+    with pytest.raises(ValueError, match="groups has the rows of X in another order"):
+        next(folds.split(groups.to_frame(), groups=groups.sort_index()))

@@ -11,6 +11,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import DataConversionWarning
@@ -117,7 +118,31 @@ def test_columns_and_rows_in_another_order_are_refused():
         model.predict(X.drop(columns="z"))
     with pytest.raises(ValueError, match="order"):
         model.fit(X, y.sample(frac=1.0, random_state=0))
+    weight = pd.Series(np.arange(1.0, len(X) + 1), index=X.index)
+    with pytest.raises(ValueError, match="sample_weight has the rows of X in another order"):
+        model.fit(X, y, sample_weight=weight[::-1])
     model.fit(X, y.reset_index(drop=True))  # other labels are no order
+    model.fit(X.set_index("x", append=True, drop=False), y)
+
+
+@pytest.mark.parametrize("names", [[1, 0, 2, 3], [("a", "x"), ("id", ""), ("a", "y"), ("b", "x")]])
+def test_columns_whose_names_are_no_texts_are_told_apart_too(names):
+    X, y = table()
+    X.columns = pd.Index(names)
+    model = FederatedRegressor(client=-3).fit(X, y)
+    assert model.score(X, y) > 0.999
+    with pytest.raises(ValueError, match="in their order: column 2 is"):
+        model.predict(X.iloc[:, [0, 1, 3, 2]])
+
+
+def test_a_number_that_is_a_name_and_a_place_is_refused():
+    X, y = table()
+    X.columns = [1, 5, 2, 3]
+    with pytest.raises(ValueError, match="client=1 is one column's name and another's place"):
+        FederatedRegressor(client=1).fit(X, y)
+    assert FederatedRegressor(client=5).fit(X, y).clients_.tolist() == ["10", "11", "2", "9"]
+    with pytest.raises(TypeError, match="client must be the name or the place of a column"):
+        FederatedRegressor(client=X[5]).fit(X, y)
 
 
 def test_a_column_has_a_name_or_a_place():
@@ -171,6 +196,18 @@ def test_ids_are_the_same_in_other_types_of_columns():
         model.predict(X.astype({"client": str}).query("client == '10'"))
 
 
+def test_ids_of_another_kind_are_refused_rather_than_new():
+    X, y = table(ids=IDS["times"])
+    model = FederatedRegressor(client="client").fit(X, y)
+    for other in (X["client"].astype(str), X["client"].dt.tz_localize("UTC"), X["client"].dt.date):
+        with pytest.raises(TypeError, match="clients are such as Timestamp"):
+            model.predict(X.assign(client=other))
+    model.predict(X.assign(client=X["client"] + pd.Timedelta("1D")))
+    paired, y = table(ids=IDS["tuples"])
+    with pytest.raises(TypeError, match="clients are such as"):
+        FederatedRegressor(client="client").fit(X, y).predict(paired)
+
+
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA, np.inf])
 def test_a_missing_client_is_named_by_its_row(missing):
     X, y = table()
@@ -184,6 +221,46 @@ def test_masked_entries_are_refused():
     X, y = table(ids=IDS["integers"])
     with pytest.raises(ValueError, match="mask"):
         FederatedRegressor(client=1).fit(np.ma.masked_less(X.to_numpy(), 0.0), y)
+
+
+@pytest.mark.parametrize("client", [None, 0])
+def test_sparse_covariates_are_refused_with_a_hint(client):
+    X, y = table()
+    with pytest.raises(TypeError, match="toarray"):
+        FederatedRegressor(client=client).fit(csr_array(X[COLUMNS]), y)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_dates_and_times_are_no_numbers(zone):
+    X, y = table()
+    day = pd.Series(pd.Timestamp("2020", tz=zone), index=X.index)
+    model = FederatedRegressor(client="client")
+    for wrong in (X.assign(z=day), X[["client"]].assign(z=day), X.assign(z=day - day)):
+        with pytest.raises(TypeError, match="column 'z' of X must be numbers, got dates"):
+            model.fit(wrong, y)
+    with pytest.raises(TypeError, match="y must be numbers, got dates"):
+        model.fit(X, day)
+    model.fit(X, y > y.mean())  # truth values are
+
+
+@pytest.mark.parametrize("wrong", ["low", np.nan, np.inf])
+def test_a_column_that_holds_no_numbers_is_named(wrong):
+    X, y = table()
+    model = FederatedRegressor(client="client").fit(X, y)
+    X["y"] = X["y"].astype(object)
+    X.iloc[3, 2] = wrong
+    for call in (model.predict, lambda X: model.fit(X, y)):
+        with pytest.raises(ValueError, match="column 'y' of X: "):
+            call(X)
+
+
+def test_clients_in_the_index_are_no_column():
+    X, y = table()
+    X, y = (each.set_axis(pd.MultiIndex.from_frame(X[["client"]])) for each in (X, y))
+    with pytest.raises(ValueError, match="'client'"):
+        FederatedRegressor(client="client").fit(X[COLUMNS], y)
+    again = X[COLUMNS].reset_index("client")
+    assert FederatedRegressor(client="client").fit(again, y.to_numpy()).score(again, y) > 0.999
 
 
 @pytest.mark.parametrize(("of_X", "of_y", "named"), [(1e160, 1.0, "X"), (1.0, 1e-200, "y")])
@@ -238,6 +315,13 @@ def test_a_client_fitted_later_with_the_samples_of_one_is_that_one(method):
     one = (X["client"] == "2").to_numpy()
     more = model.fit_clients(X[one].assign(client="copy"), y[one])
     np.testing.assert_allclose(more.coef_[-1], model.coef_[2], rtol=1e-6)
+
+
+def test_a_fit_forgets_the_one_before():
+    X, y = table()
+    model = FederatedRegressor(client="client").fit(X, y).set_params(method="local").fit(X, y)
+    assert not hasattr(model, "representation_")
+    assert not hasattr(model, "heads_")
 
 
 @pytest.mark.parametrize("method", LOW_RANK)

@@ -172,3 +172,16 @@ def test_among_equal_methods_an_order_is_hardly_ever_claimed():
         )
         wrong += "lower" in summaries.against_highest(rows).values()
     assert wrong <= 20  # of 200 at the level 5 %: more has probability 1 %
+
+
+def test_recorded_rows_are_those_of_the_traces():
+    truth = lr.SharedRepresentation.random(n=4, d=5, k=2, rng=0)
+    runs = [
+        (lr.fedrep(truth, m=8, rounds=3, record=record, rng=1), {"method": method, "half": half})
+        for method, record, half in (("one", 1, 0.5), ("other", 2, 1.0))
+    ]
+    expected = pd.concat(
+        [trace.to_frame()[["distance"]].reset_index().assign(**said) for trace, said in runs],
+        ignore_index=True,
+    )
+    pd.testing.assert_frame_equal(summaries.recorded(runs, "distance"), expected)

@@ -140,28 +140,27 @@ def test_what_a_groups_vectors_explain_is_removed(seed, sizes, k, p, dependent):
     np.testing.assert_allclose(values, expected[1], atol=1e-10)
 
 
-@given(seeds, st.integers(1, 5), st.integers(1, 4), st.integers(1, 3), st.floats(0.0, 2.0))
-def test_a_step_with_a_ridge_and_its_size_are_those_of_the_entrys_loss(seed, d, p, k, ridge):
+@given(seeds, st.integers(1, 5), st.integers(1, 4), st.integers(1, 3))
+def test_a_step_and_its_size_are_those_of_the_entrys_loss(seed, d, p, k):
     rng = np.random.default_rng(seed)
     U, V, z = rng.standard_normal((d, k)), rng.standard_normal((p, k)), rng.standard_normal(p)
     item, value, square = d - 1, rng.standard_normal(), z @ z
-    size = completion.curvature_step_size(U[item], V.T @ z, value, ridge, square)
+    size = completion.curvature_step_size(U[item], V.T @ z, value, square)
     # The curvature along the steepest direction, by differences, is at most half of one over it.
-    new_U, new_V = naive.step_with_ridge(U, V, item, value, z, 1.0, ridge)
+    new_U, new_V = naive.entry_step(U, V, item, value, z, 1.0)
     dU, dV = new_U - U, new_V - V
     length = np.sqrt(np.sum(dU**2) + np.sum(dV**2))
     if length > 1e-3:
         h = 1e-4 / length
-        at = [naive.entry_loss(U + t * dU, V + t * dV, item, value, z, ridge) for t in (-h, 0.0, h)]
+        at = [naive.entry_loss(U + t * dU, V + t * dV, item, value, z) for t in (-h, 0.0, h)]
         curvature = (at[0] - 2.0 * at[1] + at[2]) / 1e-8
         assert curvature <= 0.5 / size * (1.0 + 1e-4) + 1e-4
-        taken = naive.entry_loss(
-            *naive.step_with_ridge(U, V, item, value, z, size, ridge), item, value, z, ridge
-        )
+        new = naive.entry_step(U, V, item, value, z, size)
+        taken = naive.entry_loss(*new, item, value, z)
         assert taken < at[1] * (1.0 + 1e-12)
     u, v = U[item].copy(), V.T @ z
-    residual = completion.step_with_ridge(u, v, value, size, ridge, square)
-    expected_U, expected_V = naive.step_with_ridge(U, V, item, value, z, size, ridge)
+    residual = completion.step_on_entry(u, v, value, size, square)
+    expected_U, expected_V = naive.entry_step(U, V, item, value, z, size)
     np.testing.assert_allclose(residual, U[item] @ V.T @ z - value, atol=1e-12)
     np.testing.assert_allclose(u, expected_U[item], rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(v, expected_V.T @ z, rtol=1e-9, atol=1e-11)
@@ -169,7 +168,7 @@ def test_a_step_with_a_ridge_and_its_size_are_those_of_the_entrys_loss(seed, d, 
 
 def test_factors_of_zero_get_no_step():
     nothing = np.zeros(2)
-    assert completion.curvature_step_size(nothing, nothing, 0.0, 0.0, 1.0) == 0.0
+    assert completion.curvature_step_size(nothing, nothing, 0.0, 1.0) == 0.0
 
 
 @given(seeds, st.integers(1, 8), st.integers(1, 4))

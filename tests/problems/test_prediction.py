@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep import ClientData, Observations, Trace
-from linrep.problems import Ratings
 from tests.strategies import seeds
 from tests.tools import complaint
 
@@ -20,10 +19,10 @@ NAMES = ("carl", "ada", "berta")
 
 
 def samples(seed=0, d=4):
-    """Return ragged samples of three clients, in units of their own, with labels far from 0."""
+    """Return ragged samples of three clients."""
     rng = np.random.default_rng(seed)
-    X = (rng.standard_normal((36, d)) + 3.0) * np.arange(1.0, d + 1.0)
-    y = 50.0 + X @ rng.standard_normal(d) + 0.1 * rng.standard_normal(36)
+    X = rng.standard_normal((36, d))
+    y = X @ rng.standard_normal(d) + 0.1 * rng.standard_normal(36)
     return ClientData(X, y, np.array([0, 8, 20, 36]), NAMES)
 
 
@@ -99,19 +98,15 @@ def one_by_one(trace, read, data):
 
 @every_method
 def test_predictions_are_those_of_the_clients_models(run, read):
-    train, test = samples().split(keep=6, rng=0)
-    train, test = (data.standardized() for data in (train, test))
-    scale = train.preparation
+    train, test = samples(), samples(1)
     other = ClientData(  # some of the clients, in another order
         np.vstack([test.client(i)[0] for i in (2, 0)]),
         np.concatenate([test.client(i)[1] for i in (2, 0)]),
         np.cumsum([0, test.m[2], test.m[0]]),
         (NAMES[2], NAMES[0]),
-        preparation=scale,
     )
     trace = run(train)
     assert trace.clients == NAMES
-    assert trace.preparation is scale
     for data in (train, other):
         np.testing.assert_allclose(trace.predict(data), one_by_one(trace, read, data), atol=1e-12)
     wanted = [read(trace.state, i)[0] for i in range(3)]
@@ -120,30 +115,11 @@ def test_predictions_are_those_of_the_clients_models(run, read):
     np.testing.assert_array_equal(again.predict(other), trace.predict(other))
 
 
-@every_method
-def test_raw_data_are_prepared_and_predictions_led_back(run, read):
-    train, test = samples(d=3).split(keep=6, rng=0)
-    prepared = train.whitened().with_intercept()
-    assert prepared.d == 4
-    scale = prepared.preparation
-    trace = run(prepared)
-    wanted = scale.labels(one_by_one(trace, read, scale.apply(test)))
-    np.testing.assert_allclose(trace.predict(test), wanted, rtol=1e-10)
-    coefficients, intercepts = scale.models(trace.models)
-    biases = scale.label_scale * np.array([read(trace.state, i)[1] for i in range(3)])
-    for i, name in enumerate(test.names):
-        place = NAMES.index(name)
-        direct = test.client(i)[0] @ coefficients[place] + (intercepts + biases)[place]
-        mine = trace.predict(test.split_clients(names=[name])[1])
-        np.testing.assert_allclose(mine, direct, rtol=1e-9)
-    np.testing.assert_allclose(trace.score(test), trace.score(scale.apply(test)), rtol=1e-9)
-
-
 def test_a_run_that_goes_on_keeps_what_it_predicts_with():
-    data = samples().standardized()
+    data = samples()
     trace = lr.fedrep(data, **settings({"step_size": 0.1}))
     further = lr.fedrep(data, k=2, rounds=2, start=trace, step_size=0.1)
-    assert (further.clients, further.preparation) == (NAMES, data.preparation)
+    assert further.clients == NAMES
     whole = lr.fedrep(data, **settings({"step_size": 0.1, "rounds": 5}))
     np.testing.assert_array_equal(further.predict(data), whole.predict(data))
 
@@ -183,25 +159,18 @@ def test_a_custom_algorithms_models_are_found_by_name():
 
 def test_what_cannot_be_predicted():
     data = samples()
-    prepared = data.standardized()
-    raw, trace = lr.local_only(data), lr.local_only(prepared)
+    trace = lr.local_only(data)
     stranger = ClientData(data.X, data.y, data.offsets, ("carl", "dora", "berta"))
     with complaint(ValueError, "no client 'dora'", "3 clients", "fit_new_clients"):
-        raw.predict(stranger)
-    with complaint(ValueError, "weighted"):
-        raw.predict(data.weighted("sample"))
-    with complaint(ValueError, "data must be raw"):
-        raw.predict(prepared)
-    with complaint(ValueError, "data must be raw"):
-        trace.predict(data.whitened())
+        trace.predict(stranger)
     with complaint(ValueError, "4 covariates", "got 3"):
-        raw.predict(ClientData(data.X[:, :3].copy(), data.y, data.offsets, NAMES))
+        trace.predict(ClientData(data.X[:, :3].copy(), data.y, data.offsets, NAMES))
     with complaint(TypeError, "ClientData", "ndarray"):
-        raw.predict(data.X)
+        trace.predict(data.X)
     with complaint(TypeError, "ClientData", "dict"):
-        raw.predict({"X": data.X})
+        trace.predict({"X": data.X})
     with complaint(ValueError, "U and V", "theta"):
-        raw.predict(Observations([0], [1], [2.0], d=2, n=2))
+        trace.predict(Observations([0], [1], [2.0], d=2, n=2))
 
 
 # Scores
@@ -261,27 +230,23 @@ def test_clients_whose_names_are_tuples():
 
 @pytest.mark.parametrize("name", ["fedrep", "flute", "pflmf"])
 def test_new_clients_fit_heads_on_what_was_learned(name):
-    known, new = samples().split_clients(names=["ada"])
-    prepared = known.standardized()
     learn = {
         "fedrep": lambda data: lr.fedrep(data, k=2, rounds=3, start="random", rng=0),
         "flute": lambda data: lr.flute(data, k=2, rounds=3, step_size=0.01, rng=0),
         "pflmf": lambda data: lr.pflmf(data, k=2, rounds=3, step_size=0.01, rng=0),
     }[name]
-    trace = learn(prepared)
-    train, test = new.split(keep=5, rng=0)
-    found = lr.fit_new_clients(trace, train)
-    scale = prepared.preparation
+    trace = learn(samples())
+    X, y = samples(1).client(1)
+    found = lr.fit_new_clients(trace, lr.ClientData(X[:5], y[:5], [0, 5], ("dora",)))
     B = trace.state["U" if name == "pflmf" else "B"]
-    X, y = scale.apply(train).client(0)
-    w = np.linalg.lstsq(X @ B, y, rcond=None)[0]
+    w = np.linalg.lstsq(X[:5] @ B, y[:5], rcond=None)[0]
     np.testing.assert_allclose(found.state["W"], [w], atol=1e-9)
-    np.testing.assert_allclose(found["loss"], [np.mean((X @ B @ w - y) ** 2) / 2], rtol=1e-9)
-    wanted = scale.labels(scale.covariates(test.X) @ B @ w)
-    np.testing.assert_allclose(found.predict(test), wanted, rtol=1e-9)
-    assert found.clients == ("ada",)
-    same = lr.fit_new_clients(trace, scale.apply(train))
-    np.testing.assert_array_equal(same.state["W"], found.state["W"])
+    np.testing.assert_allclose(
+        found["loss"], [np.mean((X[:5] @ B @ w - y[:5]) ** 2) / 2], rtol=1e-9
+    )
+    test = lr.ClientData(X[5:], y[5:], [0, len(y) - 5], ("dora",))
+    np.testing.assert_allclose(found.predict(test), X[5:] @ B @ w, rtol=1e-9)
+    assert found.clients == ("dora",)
 
 
 def test_new_clients_that_cannot_be_fitted():
@@ -293,8 +258,6 @@ def test_new_clients_that_cannot_be_fitted():
         lr.fit_new_clients(trace.state["B"], data)
     with complaint(TypeError, "ClientData"):
         lr.fit_new_clients(trace, data.X)
-    with complaint(ValueError, "raw"):
-        lr.fit_new_clients(trace, data.standardized())
 
 
 # Entries
@@ -333,35 +296,3 @@ def test_entries(run, side):
         np.testing.assert_allclose(by[i], np.sqrt(np.mean(error[held.clients == i] ** 2)))
     with complaint(ValueError, "items", "13", "12"):
         trace.predict(Observations([0], [1], [2.0], held.Z, d=13, n=30))
-
-
-def test_entries_with_biases_and_without_factors():
-    rng = np.random.default_rng(0)
-    seen = Observations([0, 2, 1], [1, 0, 1], [1.0, 2.0, 3.0], d=3, n=2)
-    state = {"offset": 0.5, "item_bias": rng.standard_normal(3), "client_bias": np.array([1.0, 2])}
-    wanted = [
-        0.5 + state["item_bias"][j] + state["client_bias"][i]
-        for j, i in zip(seen.items, seen.clients, strict=True)
-    ]
-    alone = Trace("biases", {"loss": np.zeros(1)}, state)
-    np.testing.assert_allclose(alone.predict(seen), wanted)
-    factors = {"U": rng.standard_normal((3, 2)), "V": rng.standard_normal((2, 2))}
-    both = Trace("both", {"loss": np.zeros(1)}, state | factors)
-    np.testing.assert_allclose(both.predict(seen), wanted + entries_one_by_one(factors, seen))
-
-
-def test_ratings_are_predicted_with_their_mean():
-    import pandas as pd
-
-    rng = np.random.default_rng(0)
-    table = pd.DataFrame({"client": np.repeat(list("abcdef"), 4), "item": np.tile(range(4), 6)})
-    table["value"] = 3.0 + rng.standard_normal(24)
-    ratings = Ratings.from_frame(table)
-    learned, held = ratings.split(0.25, rng=0)
-    trace = lr.perfedsi(learned.observations, k=1, rounds=5, step_size=0.01, rng=0)
-    predicted = trace.predict(held)
-    np.testing.assert_allclose(predicted, held.predict(trace.state["U"], trace.state["V"]))
-    np.testing.assert_allclose(trace.score(held, measure="rmse"), held.rmse(predicted))
-    np.testing.assert_allclose(trace.score(held), trace.score(held.observations))
-    by = trace.score(held, by="client", measure="rmse")
-    assert set(by.index) <= set("abcdef")

@@ -320,9 +320,25 @@ def test_a_bad_basis_is_named_and_explained(call, bad):
 
 @pytest.mark.parametrize("function", [subspace.distance, subspace.principal_angles])
 def test_bases_of_different_shapes_are_refused(function):
-    for other in (np.eye(4)[:, :1], np.eye(5)[:, :2]):
-        with complaint(ValueError, "B1 and B2", "(4, 2)", str(other.shape)):
+    for other in (np.eye(3)[:, :2], np.eye(5)[:, :2]):
+        with complaint(ValueError, "B1 and B2", "rows", "(4, 2)", str(other.shape)):
             function(np.eye(4)[:, :2], other)
+
+
+@given(seeds, st.integers(1, 4), st.integers(1, 4), st.integers(0, 3))
+def test_subspaces_of_different_dimension_have_scipys_angles(seed, k, more, rest):
+    d = k + more + rest
+    small, large = bases(seed, d, k)[0], bases(seed, d, k + more)[1]
+    Q, P = (reference.orthonormalize(B) for B in (small, large))
+    sines, error = svd(Q - P @ (P.T @ Q), compute_uv=False), rounding(large, small)
+    for one, other in ((small, large), (large, small)):
+        found = subspace.principal_angles(one, other)
+        close(np.cos(found), np.cos(subspace_angles(one, other)), error)
+        close(np.sin(found), sines, error)
+        close(subspace.distance(one, other), sines[0], error)
+    inside = large @ bases(seed, k + more, k)[0]
+    close(subspace.distance(inside, large), 0.0, rounding(large, inside))
+    assert np.isnan(subspace.distance_or_nan(small, large))
 
 
 @pytest.mark.parametrize(

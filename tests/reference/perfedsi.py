@@ -50,16 +50,15 @@ def left_over(vectors, targets, offsets):
     return rest
 
 
-def entry_loss(U, V, item, value, z, ridge):
-    """Half the squared error of one entry, and half the ridge times |u|^2 + |V' z|^2."""
-    u, v = U[item], V.T @ z
-    return 0.5 * (u @ v - value) ** 2 + 0.5 * ridge * (u @ u + v @ v)
+def entry_loss(U, V, item, value, z):
+    """Half the squared error of one entry."""
+    return 0.5 * (U[item] @ V.T @ z - value) ** 2
 
 
-def step_with_ridge(U, V, item, value, z, step_size, ridge):
+def entry_step(U, V, item, value, z, step_size):
     """A gradient step on it; the row of U and V at their old values."""
     u, v = U[item], V.T @ z
     residual = u @ v - value
     new_U = U.copy()
-    new_U[item] = u - step_size * (residual * v + ridge * u)
-    return new_U, V - step_size * np.outer(z, residual * u + ridge * v)
+    new_U[item] = u - step_size * residual * v
+    return new_U, V - step_size * np.outer(z, residual * u)

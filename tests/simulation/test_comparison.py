@@ -6,13 +6,14 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import t as student
 
 import linrep as lr
 from linrep.algorithms import drawing
 from linrep.problems import subspace
+from linrep.simulation.comparison import held_out
 from tests.tools import complaint, runner
 
 matplotlib.use("Agg")
@@ -186,6 +187,31 @@ def test_data_of_ones_own_are_compared_by_held_out_samples():
     assert "als" in whole.summary()
     with complaint(ValueError, "sampling", "ClientData"):
         lr.compare(data, methods, m=12, sampling="fresh")
+
+
+@given(
+    sizes=st.lists(st.integers(1, 12), min_size=1, max_size=5), keep=st.integers(1, 6) | st.none()
+)
+def test_every_client_holds_out_samples_but_one_at_least(sizes, keep):
+    assume(max(sizes) > (keep or 1))
+    X = np.arange(float(sum(sizes)))[:, None]
+    names = tuple("abcde"[: len(sizes)])
+    data = lr.ClientData(X, X[:, 0], np.append(0, np.cumsum(sizes)), names)
+    train, test = held_out.parts(data, keep, np.random.default_rng(0))
+    kept = [min(keep, m) if keep else max(m - int(0.3 * m + 0.5), 1) for m in sizes]
+    assert (train.names, train.m.tolist()) == (names, kept)
+    for i, name in enumerate(names):
+        both = [
+            part.client(part.names.index(name))[1] for part in (train, test) if name in part.names
+        ]
+        assert all((np.diff(y) > 0.0).all() for y in both)
+        np.testing.assert_array_equal(np.sort(np.concatenate(both)), data.client(i)[1])
+
+
+def test_samples_to_hold_out_have_to_be_there():
+    data = lr.ClientData(np.ones((3, 1)), np.ones(3), [0, 1, 3])
+    with complaint(ValueError, "no sample is held out", "1 to 2 samples"):
+        lr.compare(data, ["pooled"], m=2, trials=1, rng=0)
 
 
 def test_one_run_without_a_number_leaves_the_others():

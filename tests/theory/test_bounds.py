@@ -279,11 +279,6 @@ def test_a_basis_plays_no_part():
             lambda: design_bounds.known_heads(SIGNS.draw(5, rng=0), problem(0)),
             ("n = 4 and d = 3",),
         ),
-        (
-            ValueError,
-            lambda: design_bounds.known_representation(SIGNS.draw(5, rng=0).weighted([1, 2, 1, 1])),
-            ("weighted",),
-        ),
     ],
 )
 def test_bad_input_is_named_in_one_line(kind, call, words):

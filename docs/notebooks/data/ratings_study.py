@@ -1,49 +1,52 @@
 """Errors of completion on a file of ratings, by the share that is learned from.
 
-    python ratings_study.py FILE ROWS.csv [SPLITS]
+    python ratings_study.py FILE ROWS.csv
 
-FILE has a user, an item and a rating in each line; `linrep.read_ratings` says what is read.
+FILE has a user, an item and a rating in each line, separated by white space.
 """
 
 import sys
+import time
 
+import numpy as np
 import pandas as pd
+from sklearn.model_selection import GridSearchCV, train_test_split
 
-import linrep as lr
+from linrep.estimators import MatrixCompletion
 
-imc = lr.algorithms.imc
-SOLVERS = {
-    "biases": imc.biases_only,
-    "alternating minimization": lambda seen: imc.alternating(seen, 2),
-    "Gauss-Newton": lambda seen: imc.gauss_newton(seen, 2),
-    "balanced gradient": lambda seen: imc.balanced_gradient(seen, 2),
-    "PerFedSI": lambda seen: lr.perfedsi(seen, k=2, rounds=5000, record=1000, rng=0),
-}
-HELD_OUT = (0.9, 0.8, 0.6, 0.4, 0.2, 0.1)
+HELD_OUT, SPLITS = (0.9, 0.8, 0.6, 0.4, 0.2, 0.1), 5
+METHODS = {
+    "biases": MatrixCompletion(rank=0),
+    "rank 2": MatrixCompletion(rank=2),
+    "rank 10": MatrixCompletion(rank=10),
+    "chosen": GridSearchCV(
+        MatrixCompletion(), [{"rank": [0]}, {"rank": [2, 10], "ridge": [5.0, 10.0, 20.0]}], cv=3
+    ),
+}  # fmt: skip
 
 
-def study(path, splits=3):
-    """Return a row per share held out, split and solver."""
-    ratings = lr.read_ratings(path)
+def study(path):
+    """Return a row per share held out, split and method."""
+    table = pd.read_csv(path, sep=r"\s+", names=["user", "film", "stars"])
+    X, stars = table[["user", "film"]], table["stars"]
     rows = []
     for held_out in HELD_OUT:
-        for split in range(splits):
-            training, test = ratings.split(held_out, rng=split)
-            for name, solve in SOLVERS.items():
-                trace = solve(training.observations)
+        for split in range(SPLITS):
+            seen, rest = train_test_split(X.index, test_size=held_out, random_state=split)
+            for name, method in METHODS.items():
+                begun = time.process_time()
+                method.fit(X.loc[seen], stars[seen])
+                seconds = time.process_time() - begun
+                best = getattr(method, "best_estimator_", method)
+                error = np.sqrt(np.mean((method.predict(X.loc[rest]) - stars[rest]) ** 2))
                 rows.append({
-                    "held_out": held_out,
-                    "split": split,
-                    "solver": name,
-                    "ratings": len(training.observations),
-                    "ridge": trace.settings.get("ridge"),
-                    "rmse": trace.score(test, measure="rmse"),
-                    "seconds": trace.wall_time,
+                    "held_out": held_out, "split": split, "method": name, "ratings": len(seen),
+                    "rank": best.rank, "ridge": best.ridge, "rmse": error, "seconds": seconds,
                 })  # fmt: skip
                 print(rows[-1], flush=True)
     return pd.DataFrame(rows)
 
 
 if __name__ == "__main__":
-    given, target, *more = sys.argv[1:]
-    study(given, *map(int, more)).to_csv(target, index=False, float_format="%.5g")
+    file, target = sys.argv[1:]
+    study(file).to_csv(target, index=False, float_format="%.5g")

@@ -70,9 +70,6 @@ def npz(path: str | Path) -> Dataset:
         arrays = {name.removesuffix("_train"): file[name] for name in there if name in _ARRAYS}
     for name in {"x", "x_test"} & arrays.keys():
         arrays[name] = channels_first(arrays[name])
-    for name in {"y", "y_test"} & arrays.keys():
-        if arrays[name].ndim == 2 and arrays[name].shape[1] == 1:
-            arrays[name] = arrays[name][:, 0]
     about = str(arrays.pop("about", ""))
     return Dataset(name=path.stem, about=about, **arrays)
 

@@ -15,7 +15,7 @@ lifted iterate. Its reader clips to intervals, so that boundaries are met often:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -308,13 +308,18 @@ def searched_region(
 
     read: Callable[..., Point] = partial(read_point, limit=limit, **region)
     found = searched(confirmed(typed), shapes, read, budget, rng, name=name)
-    if not found.instance:
-        return found
-    example = dict(found.instance)
-    point = read(Reader(np.array(example.pop("x"))), example)
-    plain = {
-        "eigenvalues": point.spectrum.eigenvalues.tolist(),
-        "eta": point.step_size,
-        "Theta": point.Theta.tolist(),
-    }
-    return replace(found, instance={**example, **plain})
+    return replace(
+        found, instance=_in_terms_of_R(found.instance), worst=_in_terms_of_R(found.worst)
+    )
+
+
+def _in_terms_of_R(instance):
+    """Return an instance with its point as the lemmas name it; none as it is."""
+    if not instance:
+        return instance
+    parts = {name: each for name, each in instance.items() if not name.startswith("spectrum.")}
+    spectrum = Spectrum(
+        **{each.name: instance[f"spectrum.{each.name}"] for each in fields(Spectrum)}
+    )
+    named = {"eigenvalues": spectrum.eigenvalues.tolist(), "eta": parts.pop("step_size")}
+    return parts | named

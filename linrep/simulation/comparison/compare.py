@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.random import Generator
 
+from linrep import algorithms as known
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.progress import progress_bar
@@ -20,10 +22,10 @@ from linrep.algorithms.drawing import needs_truth, watched
 from linrep.problems.clients import ClientData
 from linrep.problems.random import RNGLike, stream
 from linrep.problems.regression import ImplicitRepresentation
+from linrep.simulation.comparison import held_out
 from linrep.simulation.comparison.measured import measured
 from linrep.simulation.comparison.result import AXES, COLUMNS, Comparison
 from linrep.simulation.families import takes
-from linrep.simulation.selection.candidates import method_of
 from linrep.trace import Trace
 
 SAMPLINGS = ("fixed", "fresh", "own")
@@ -203,7 +205,7 @@ def _read(algorithms, settings) -> list[Entrant]:
         raise ValueError("algorithms must hold at least one method")
     entrants = []
     for label, method, own in given:
-        name, algorithm = method_of(method, "algorithms")
+        name, algorithm = _method_of(method)
         if label is None:
             label = name
         shared = {key: value for key, value in settings.items() if takes(algorithm, key)}
@@ -219,6 +221,16 @@ def _read(algorithms, settings) -> list[Entrant]:
         twice = next(label for label in labels if labels.count(label) > 1)
         raise ValueError(f"algorithms must differ, got {twice!r} twice: give them names")
     return entrants
+
+
+def _method_of(given) -> tuple[str, Callable[..., Trace]]:
+    """Return a method's name and the method: one of this package by its name, or a callable."""
+    if callable(given):
+        return getattr(given, "__name__", type(given).__name__), given
+    for module in (known, known.personalized):
+        if isinstance(given, str) and inspect.isfunction(getattr(module, given, None)):
+            return given, getattr(module, given)
+    raise ValueError(f"algorithms must be methods of linrep.algorithms or callables, got {given!r}")
 
 
 def _named(label, value):
@@ -269,7 +281,7 @@ def _run(problem, entrant, size, sampling, seeds, along, simulate):
     test: ClientData | None = None
     given: Any
     if isinstance(problem, ClientData):
-        given, test = _parts(problem, size, data_rng)
+        given, test = held_out.parts(problem, size, data_rng)
     else:
         truth = _truth(problem, problem_seed)
         if size is None:
@@ -302,12 +314,6 @@ def _batches(entrant, simulated):
     if simulated and not given.startswith("gram"):
         raise ValueError(f"batches must be 'gram' or 'gram_split' with simulate, got {given!r}")
     return {"batches": given}
-
-
-def _parts(data, size, rng):
-    """Return the user's samples to learn from and those held out."""
-    split = {"held_out": 0.3} if size is None else {"keep": size}
-    return data.split(**split, rng=rng)
 
 
 checked(globals())

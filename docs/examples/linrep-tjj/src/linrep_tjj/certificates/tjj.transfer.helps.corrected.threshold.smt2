@@ -1,0 +1,16 @@
+; tjj.transfer.helps.corrected.threshold
+; the threshold on what is missed is enough
+(set-logic QF_NRA)
+(declare-const missed Real)
+(declare-const noise Real)
+(declare-const d Real)
+(declare-const k Real)
+(declare-const n Real)
+(assert (> k 0.0))
+(assert (>= d k))
+(assert (> n (+ d 1.0)))
+(assert (>= noise 0.0))
+(assert (>= missed 0.0))
+(assert (<= (* missed (- (- n d) 1.0)) (* (* 1.0 noise) (- d k))))
+(assert (not (<= (* (+ (* missed (- (- n k) 1.0)) (* (+ noise missed) k)) (- (- n d) 1.0)) (* (* noise d) (- (- n k) 1.0)))))
+(check-sat)

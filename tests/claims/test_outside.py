@@ -1,0 +1,17 @@
+"""The seven statements of the example file, in the forms that theorems have."""
+
+from pathlib import Path
+
+import pytest
+
+import linrep
+from linrep.claims import load_file
+
+FILE = Path(linrep.__file__).parents[1] / "docs" / "examples" / "outside.py"
+
+
+@pytest.mark.parametrize("name", load_file(FILE))
+def test_no_verdict_contradicts_and_every_control_is_rejected(name):
+    item = load_file(FILE)[name]
+    assert item.verify("quick", rng=0).verdict in (item.expected, "undecided")
+    assert item.negative_control("quick", rng=1).verdict == "fails"

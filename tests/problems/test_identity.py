@@ -1,0 +1,236 @@
+"""Rows, columns and ids of a user's tables are found again in what is made from them."""
+
+import datetime
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array
+
+import linrep as lr
+from linrep import ClientData, Observations
+from linrep.estimators import ClientKFold, FederatedRegressor, MatrixCompletion
+from tests.tools import complaint
+
+DATES = [datetime.date(2020, 1, day) for day in (3, 1, 2, 4)]
+IDS = {
+    "texts": ["007", "7", "07", "x"],
+    "integers": [10, 9, 11, 2],
+    "whole floats": [10.0, 9.0, 11.0, 2.0],
+    "dates": DATES,
+    "times": [pd.Timestamp(day) for day in DATES],
+    "tuples": [("b", 1), ("a", 2), ("a", 1), ("c", 0)],
+    "mixed": [7, "7", "b", 2.5],
+}
+NO_IDS = (None, np.nan, np.inf, pd.NA, pd.NaT, ("a", None), ["a"], {})
+
+
+def frame(ids, N=40, seed=0):
+    """Return a table whose clients take turns, labels that a model per id fits, and an index."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(rng.standard_normal((N, 2)), columns=["x", "z"])
+    place = np.arange(N) % len(ids)
+    table.insert(1, "client", pd.Series([ids[each] for each in place], dtype=object))
+    table["y"] = (1.0 + place) * (3.0 * table["x"] - 2.0 * table["z"])
+    return table.set_index(pd.Index(rng.permutation(N) + 100))
+
+
+def as_objects(ids):
+    column = np.empty(len(ids), dtype=object)
+    column[:] = ids
+    return column
+
+
+def from_arrays(table, column):
+    return ClientData.from_arrays(table[["x", "z"]].to_numpy(), table["y"].to_numpy(), column)
+
+
+CONTAINERS = {
+    "lists": lambda table: from_arrays(table, table["client"].tolist()).names,
+    "objects": lambda table: from_arrays(table, as_objects(table["client"].tolist())).names,
+    "series": lambda table: from_arrays(table, table["client"].reset_index(drop=True)).names,
+    "a frame": lambda table: ClientData.from_frame(table, y="y", client="client").names,
+    "names": lambda table: (
+        ClientData.from_list([([[1.0]], [1.0])] * 4, names=table["client"].tolist()[:4]).names
+    ),
+    "an estimator": lambda table: pd.Series(
+        FederatedRegressor(client="client").fit(table.drop(columns="y"), table["y"]).clients_
+    ).tolist(),
+    "a completion": lambda table: pd.Series(
+        MatrixCompletion(rank=1)
+        .fit(table.assign(item=np.arange(len(table)) // 4)[["client", "item"]], table["y"])
+        .clients_
+    ).tolist(),
+}
+FOLDS = {"folds": lambda table: list(ClientKFold(2).split(table, groups=table["client"]))}
+
+
+@pytest.mark.parametrize("kind", IDS)
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_ids_stay_what_they_are(container, kind):
+    names = CONTAINERS[container](frame(IDS[kind]))
+    assert sorted(map(repr, names)) == sorted(map(repr, IDS[kind]))
+
+
+@pytest.mark.parametrize("wrong", NO_IDS, ids=repr)
+@pytest.mark.parametrize("container", [*CONTAINERS, *FOLDS])
+def test_what_is_no_id_is_named_by_its_row(container, wrong):
+    table = frame(["a", "b", "c", "d"])
+    table["client"] = as_objects(["a", "b", wrong, *table["client"].iloc[3:]])
+    with complaint((ValueError, TypeError), "row 2"):
+        (CONTAINERS | FOLDS)[container](table)
+
+
+@pytest.mark.parametrize("kind", ["int64", "Int64", "float64", "category", "object"])
+def test_integers_are_the_same_ids_in_every_type_of_column(kind):
+    table = frame(IDS["integers"])
+    data = ClientData.from_frame(table.astype({"client": kind}), y="y", client="client")
+    assert data.names == (2, 9, 10, 11)
+
+
+def test_dates_are_dates_in_every_array():
+    times = np.array(DATES, dtype="datetime64[ns]")
+    data = ClientData.from_arrays(np.ones((4, 1)), np.ones(4), times)
+    assert data.names == tuple(sorted(pd.Timestamp(day) for day in DATES))
+
+
+# Rows
+
+
+def test_predictions_are_in_the_order_of_the_rows_and_have_their_index():
+    table = frame(["d", "b", "a", "c"], N=200)
+    data = ClientData.from_frame(table, y="y", client="client")
+    np.testing.assert_array_equal(table["y"].to_numpy()[data.rows], data.y)
+    trace = lr.fedrep(data, k=1, rounds=50, rng=0)
+    predicted = trace.predict(data)
+    pd.testing.assert_index_equal(predicted.index, table.index)
+    np.testing.assert_allclose(predicted, table["y"], atol=1e-3)
+    for part in (table.iloc[::3], table[table["client"] != "a"].iloc[::-1]):
+        found = trace.predict(ClientData.from_frame(part, y="y", client="client"))
+        pd.testing.assert_series_equal(found, predicted[part.index], rtol=1e-12)
+    arrays = from_arrays(table, table["client"].tolist())
+    np.testing.assert_array_equal(trace.predict(arrays), predicted)
+    listed = ClientData.from_list([data.client(i) for i in range(4)], names=data.names)
+    np.testing.assert_array_equal(trace.predict(listed), predicted.to_numpy()[data.rows])
+
+
+def test_entries_are_predicted_in_the_order_given():
+    truth = lr.SideInformationCompletion.random(n=9, d=7, p=3, k=2, rng=0)
+    seen = truth.observe(entries=40, rng=0)
+    order = np.random.default_rng(0).permutation(40)
+    items, clients, values = (each[order] for each in (seen.items, seen.clients, seen.values))
+    mixed = Observations(items, clients, values, seen.Z, d=7)
+    np.testing.assert_array_equal(values[mixed.rows], mixed.values)
+    trace = lr.Trace("known", {"loss": np.zeros(1)}, {"U": truth.U, "V": truth.V})
+    np.testing.assert_allclose(trace.predict(mixed), values, atol=1e-12)
+    assert trace.score(mixed) > 1 - 1e-12
+    for part in mixed.without_side_information().split(0.3, rng=0):
+        np.testing.assert_array_equal(values[part.rows], part.values)
+
+
+# Columns and indexes
+
+
+def test_other_columns_are_refused_by_name():
+    table = frame("abcd")
+    trace = lr.local_only(ClientData.from_frame(table, y="y", client="client"))
+    others = (
+        (table[["z", "x", "client", "y"]], ("column 0", "'z'", "'x'")),
+        (table.rename(columns={"z": "u"}), ("column 1", "'u'", "'z'")),
+        (table.drop(columns="z"), ("column 1", "none", "'z'")),
+        (table.assign(u=1.0), ("column 2", "'u'", "none")),
+    )
+    for other, words in others:
+        data = ClientData.from_frame(other, y="y", client="client")
+        for use in (trace.predict, trace.score):
+            with complaint(ValueError, "data must have the columns", *words):
+                use(data)
+    shared = lr.fedrep(ClientData.from_frame(table, y="y", client="client"), k=1, rounds=1)
+    with complaint(ValueError, "columns", "'z'"):
+        other = ClientData.from_frame(others[0][0], y="y", client="client")
+        lr.fit_new_clients(shared, other)
+    with complaint(ValueError, "X of client 1", "'z'"):
+        ClientData.from_list([(table[["x", "z"]], table["y"]), (table[["z", "x"]], table["y"])])
+
+
+def test_unequal_indexes_are_refused():
+    table = frame("abcd")
+    X, y, client = table[["x", "z"]], table["y"], table["client"]
+    ClientData.from_arrays(X, y.to_numpy(), client)
+    for given, words in (
+        ((X, y.sample(frac=1.0, random_state=0), client), ("X and y", "index")),
+        ((X.to_numpy(), y, client.sort_values()), ("y and client", "index")),
+        ((X, y.reset_index(drop=True), client), ("X and y", "index")),
+    ):
+        with complaint(ValueError, *words):
+            ClientData.from_arrays(*given)
+    with complaint(ValueError, "X of client 0", "index"):
+        ClientData.from_list([(X, y.iloc[::-1])])
+
+
+def test_frames_of_polars():
+    polars = pytest.importorskip("polars")
+    table = frame(["d", "b", "a", "c"]).reset_index(drop=True)
+    table["client"] = table["client"].astype(str)
+    given = ClientData.from_frame(polars.from_pandas(table), y="y", client="client")
+    expected = ClientData.from_frame(table, y="y", client="client")
+    assert (given.names, given.columns) == (expected.names, expected.columns)
+    for name in ("X", "y", "rows", "offsets"):
+        np.testing.assert_array_equal(getattr(given, name), getattr(expected, name))
+    assert isinstance(lr.local_only(given).predict(given), np.ndarray)
+
+
+# What else tables bring
+
+
+def test_columns_of_labels_are_taken():
+    table = frame([1, 2, 3, 4])
+    X, y, client = (
+        table[["x", "z"]].to_numpy(),
+        table["y"].to_numpy(),
+        table["client"].to_numpy(int),
+    )
+    data, expected = (
+        ClientData.from_arrays(X, y[:, None], client[:, None]),
+        from_arrays(table, client),
+    )
+    np.testing.assert_array_equal(data.y, expected.y)
+    assert data.names == expected.names
+    pairs = ([(X, each)] for each in (y, y[:, None], table[["y"]].reset_index(drop=True)))
+    one, *others = (ClientData.from_list(each).y for each in pairs)
+    for other in others:
+        np.testing.assert_array_equal(other, one)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"z": "a"}, ("column 'z' of X", "real numbers", "str")),
+        # Older versions of pandas hand them on as missing values, newer ones as NaN.
+        ({"z": pd.array([1, None] * 20, dtype="Int64")}, ("column 'z' of X",)),
+        ({"z": np.nan}, ("column 'z' of X", "finite")),
+        ({"y": np.nan}, ("y must be finite",)),
+    ],
+)
+def test_a_column_is_named_that_holds_no_numbers(change, words):
+    with complaint((ValueError, TypeError), *words):
+        ClientData.from_frame(frame("abcd").assign(**change), y="y", client="client")
+
+
+def test_frames_without_what_is_asked_for():
+    table = frame("abcd")
+    with complaint(ValueError, "frame must have a column 'label'", "client"):
+        ClientData.from_frame(table, y="label", client="client")
+    with complaint(ValueError, "X must have shape"):
+        ClientData.from_frame(table[["y", "client"]], y="y", client="client")
+    with complaint(TypeError, "DataFrame", "ndarray"):
+        ClientData.from_frame(table.to_numpy(), y=3, client=1)
+    with complaint(ValueError, "columns of X", "'x' is there twice"):
+        ClientData.from_frame(pd.concat([table, table[["x"]]], axis=1), y="y", client="client")
+
+
+def test_sparse_covariates_are_refused_with_a_hint():
+    with complaint(TypeError, "X must be", "toarray()"):
+        ClientData.from_arrays(csr_array(np.eye(4)), np.ones(4), [0, 0, 1, 1])
+    with complaint(TypeError, "X of client 0 must be", "toarray()"):
+        ClientData.from_list([(csr_array(np.eye(4)), np.ones(4))])
