@@ -34,7 +34,9 @@ def exponential(budget, rng, *, share=0.5):
                 cases.append((found[t], rate**t * found[0], at_t))
         first.append((1.0 - found[1] / found[0]) / (least * (1.0 - found[0] ** 2)))
     yield Cases(cases)
-    yield Fact("least decrease in the first round, of alpha beta mu^2 (1 - dist_0^2)", min(first))
+    yield Fact(
+        "least decrease in the first round, relative to alpha beta mu^2 (1 - dist_0^2)", min(first)
+    )
 
 
 @statement(
@@ -136,5 +138,5 @@ def adaptation(budget, rng, *, swapped=False):
         pairs.append((population.distances(at, 300)[-1], population.distance(B, at.target)))
     adapted, shared = np.transpose(pairs)
     yield Paired(*((shared, adapted) if swapped else (adapted, shared)))
-    yield Fact("median distance with a shared head, over the one with adapted heads",
+    yield Fact("median distance with a shared head, relative to the one with adapted heads",
                float(np.median(shared) / np.median(adapted)))  # fmt: skip
