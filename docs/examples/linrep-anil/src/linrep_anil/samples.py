@@ -78,8 +78,8 @@ def run(truth, m, step, rounds, start, rng, **options):
 def floor(budget, rng, *, power=2.0):
     """Start at the representation, and take means over 100 rounds, once 20 have led away from it.
 
-    There are as many of these means as tell each expectation to 3 %, which decides: a change by
-    10 % is what the claim allows, and were the exponent 0.25 off, the least change would be 20 %.
+    There are as many of these means as tell each expectation to 3 %: a change by 10 % is what the
+    claim allows, and were the exponent 0.25 off, the least change would be about 20 %.
     """
     truth, values = truth_of(rng, 10, 8, k=1)
     step, sizes, squares = 0.5 / values[-1], np.array([40, 80, 160, 320, 640]), []
