@@ -313,8 +313,7 @@ def _section(name, item, entry):
         "",
         cell(item.plain),
         "",
-        f"$${item.latex}$$",
-        "",
+        *([f"$${item.latex}$$", ""] if item.latex else ()),
         *([f"Under {cell('; '.join(map(str, item.hypotheses)))}.", ""] if item.hypotheses else ()),
         f"{badge(entry.verdict)} {cell(entry.sentence)}.{needed}{by} "
         f"({strength}{entry.budget}, seed {entry.seed}, {entry.n_trials} trials, "

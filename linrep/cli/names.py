@@ -48,6 +48,11 @@ def claims() -> list[str]:
     return found
 
 
+def is_claim(name) -> bool:
+    """Tell whether a name is a claim's, recorded or not."""
+    return name in claims() or ("." in name and name in _read_stated())
+
+
 @cache
 def _ids(path, changed):
     """Return the ids in a ledger, which is read once for each time at which it was changed."""

@@ -58,7 +58,7 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
     if not of_file:
         ids = names.match_spelling(ids, [*known, *available(), *names.ALGORITHMS])
     # What is a claim and a figure of it is both.
-    claims = [name for name in ids if (name in known and not of_file) or _kind(name) is None]
+    claims = [name for name in ids if _kind(name) is None or (not of_file and names.is_claim(name))]
     kinds = {name: _kind(name) for name in ids if name not in claims}
     with bad_input(ValueError):
         if claims and not of_file:

@@ -38,13 +38,16 @@ class Markdown(SphinxDirective):
     optional_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Return the nodes of the lines."""
-        node = nodes.Element()
+        """Return the nodes of the lines, in their order."""
+        node, page = nodes.Element(), self.state_machine.node
+        before = len(page)
         # As the papers write it; what Python and terminals show has a caret.
         lines = [line.replace("pFL^MF", "pFL<sup>MF</sup>") for line in self.lines(*self.arguments)]
         text = StringList(lines, "generated")
         self.state.nested_parse(text, self.content_offset, node, match_titles=True)
-        return node.children
+        # MyST adds sections to the page itself, before what is returned.
+        made, page.children = page.children[before:], page.children[:before]
+        return [*node.children, *made]
 
     def lines(self, *arguments: Any) -> Any:
         """Return the lines."""
@@ -206,7 +209,9 @@ class Derivations(Markdown):
         lines = text.splitlines()
         for ids, headline, text in sections(page):
             linked = [
-                f"[`{name}`](#{ledger.anchor(name)})" for name in ids if name in stated([paper])
+                f"[`{name}`](#{ledger.anchor(name)})" if name in ledger.recorded() else f"`{name}`"
+                for name in ids
+                if name in stated([paper])
             ]
             lines += [
                 f"## {_capital(headline)}",

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from linrep._lib.papers import papers
+from linrep._lib.scripts import available
 from linrep._lib.suggest import unknown
 from linrep.claims import certificates, contents, counterexamples, ledger
 from linrep.claims.claim import claims
 from linrep.claims.evidence import FAILS, MISPRINT, VACUOUS
 from linrep.claims.findings import findings
 from linrep.claims.texts import listings
+from linrep.figures.drawing import make_figure
+from linrep.figures.experiment import load
 
 
 def paper_tests(name: str) -> Callable[..., None]:
@@ -18,7 +23,8 @@ def paper_tests(name: str) -> Callable[..., None]:
 
     Assign it to a name that begins with ``test``. Texts are those of the statements; the contents
     list each statement that the paper prints; each verdict is recorded, and a finding says why a
-    statement fails; counterexamples are some; questions to solvers are those that are asked.
+    statement fails; counterexamples are some; questions to solvers are those that are asked; each
+    figure can be drawn, which is tried with quick sizes and two replicates.
 
     Parameters
     ----------
@@ -46,6 +52,7 @@ def paper_tests(name: str) -> Callable[..., None]:
         "findings.md": _findings,
         "counterexamples": _counterexamples,
         "certificates": _certificates,
+        "figures": _figures,
     }
 
     @pytest.mark.parametrize("file", checks)
@@ -104,3 +111,15 @@ def _certificates(name: str) -> Iterator[str]:
             yield f"{step} is a step of no claim"
         if item.path.is_file() and not item.is_stored():
             yield f"{item.path} is not the question of {step}: linrep certify --record writes it"
+
+
+def _figures(name: str) -> Iterator[str]:
+    for id in available():
+        if id.startswith(f"{name}."):
+            figure = load(id).with_sizes({"replicates": 2})
+            if not figure.missing(quick=True):
+                with TemporaryDirectory() as out:
+                    try:
+                        make_figure(figure, out=Path(out), quick=True)
+                    except Exception as error:
+                        yield f"{id} cannot be drawn: {type(error).__name__}: {error}"

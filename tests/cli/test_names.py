@@ -30,6 +30,12 @@ def test_claims_are_those_there_are():
     assert set(names.papers()) == {item.paper for item in claims().values()}
 
 
+def test_what_is_not_recorded_is_a_claim_though_a_figure_has_its_name(monkeypatch):
+    monkeypatch.setattr(names, "claims", list)
+    assert names.is_claim("flute.figure1")
+    assert not names.is_claim("fedrep.learning_curves")
+
+
 @pytest.mark.parametrize("family", ["regression", "completion"])
 def test_the_rank_is_at_most_what_the_family_allows(family):
     assert set(families.find(family).constraints) == {

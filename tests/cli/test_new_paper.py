@@ -122,7 +122,7 @@ def test_of_other_papers_nothing_is_imported(linrep):
 
 def test_its_own_tests_pass(linrep):
     said = linrep("-q", "-p", "no:cacheprovider", program=("-m", "pytest"))
-    assert "14 passed" in said
+    assert "15 passed" in said
 
 
 def test_the_report_solvers_and_figures_take_it(written, linrep):
@@ -157,6 +157,8 @@ def test_its_site_is_built(written, linrep):
     page = (written / "docs" / "_build" / "index.html").read_text("utf-8")
     assert "Remark 1" in page
     assert 'href="ledger/toy.html#claim-toy-remark1"' in page
+    proofs = (written / "docs" / "_build" / "proofs.html").read_text("utf-8")
+    assert proofs.index("any real numbers") < proofs.index("is not negative")
 
 
 @pytest.mark.slow

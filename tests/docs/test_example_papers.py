@@ -6,7 +6,10 @@ from tests.cli.test_new_paper import call, installed
 from tests.test_import import ROOT
 
 EXAMPLES = ROOT / "docs" / "examples"
-QUICK = {"linrep-tjj": ("tjj.moment", "tjj.transfer.helps", "tjj.transfer.helps.corrected")}
+QUICK = {
+    "linrep-anil": ("anil.diversity", "anil.diversity.corrected"),
+    "linrep-tjj": ("tjj.moment", "tjj.transfer.helps", "tjj.transfer.helps.corrected"),
+}
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -17,7 +20,7 @@ def test_files_are_those_of_the_sources(name, tmp_path):
         tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests, "-k", "test_files",
         path=installed(repository, tmp_path / "site"),
     )  # fmt: skip
-    assert "6 passed" in said
+    assert "7 passed" in said
 
 
 @pytest.mark.parametrize(("name", "ids"), QUICK.items())
