@@ -206,8 +206,7 @@ def _near_their_mean(X, data):
     some = clients[:: -(-data.n // _CHOOSERS)]
     offsets = np.cumsum([0, *(len(labels) for _, labels in some)])
     Z, y = (np.concatenate(parts) for parts in zip(*some, strict=True))
-    spectra = list(_ridge.decompose(Z, y, offsets))
-    penalty = _ridge.best_penalty_around_mean(spectra)
+    penalty = _ridge.best_penalty_around_mean(_ridge.decompose(Z, y, offsets))
     maps = [_ridge_map(Z, penalty) for Z, _ in clients]
     shares = sum(each @ Z for each, (Z, _) in zip(maps, clients, strict=True))
     alone = sum(each @ labels for each, (_, labels) in zip(maps, clients, strict=True))
@@ -227,7 +226,8 @@ def _ridge_map(X, penalty):
 
 def _directions(models):
     """Return an orthonormal basis of all models, the right singular vectors first."""
-    return np.linalg.svd(models, full_matrices=True)[2]
+    n, d = models.shape
+    return np.linalg.svd(models, full_matrices=n < d)[2]
 
 
 def _first_independent(rows, k):
