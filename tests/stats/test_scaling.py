@@ -134,7 +134,7 @@ k = np.array([1.0, 3.0, 2.0, 5.0, 1.0])
 @pytest.mark.parametrize(
     ("y", "x", "options", "kind", "words"),
     [
-        (k, {"d": d, "m": d}, {}, ValueError, ("exponents of d and m", "told apart")),
+        (k, {"d": d, "m": d}, {}, ValueError, ("exponents of d and m", "not identified")),
         (k, {"d": d, "k": k, "m": d**2 / 3}, {}, ValueError, ("exponents of d and m", "apart")),
         (d, {"a": d, "b": k, "c": d * k}, {}, ValueError, ("exponents of a, b and c", "apart")),
         (k, {"d": d, "n": np.full(5, 7.0)}, {}, ValueError, ("n must vary", "constant")),
