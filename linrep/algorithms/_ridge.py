@@ -132,8 +132,10 @@ def models_around_mean(spectra: list[Spectra], penalty: float) -> tuple[Values, 
     return found, mean
 
 
-def best_penalty_around_mean(spectra: list[Spectra]) -> float:
+def best_around_mean(spectra: list[Spectra]) -> tuple[float, float]:
     """Return the penalty of the above with least squared error at samples left out one by one.
+
+    And the mean of that error.
 
     A sample that is the only one in a direction of the covariates cannot be left out, as the mean
     is not penalized; nothing depends on the penalty there.
@@ -145,8 +147,9 @@ def best_penalty_around_mean(spectra: list[Spectra]) -> float:
         if count is None:  # with the largest, no other sample comes near
             count = free > _ALONE
         error = residual[count] / np.maximum(free[count], np.finfo(np.float64).eps)
-        errors.append(error @ error)
-    return float(penalties[_last_best(np.array(errors[::-1]))])
+        errors.append(error @ error / max(1, len(error)))
+    best = _last_best(np.array(errors[::-1]))
+    return float(penalties[best]), float(errors[::-1][best])
 
 
 def _left_out_around_mean(spectra, penalty):

@@ -127,7 +127,7 @@ def ridge_to_mean(data: ClientData, *, penalty: float | None = None) -> Trace:
         raise ValueError(f"data must have d at most {int(memory.DENSE**0.5)}, got {data.d}")
     spectra = _ridge.decompose(data.X, data.y, data.offsets)
     if penalty is None:
-        mu = _ridge.best_penalty_around_mean(spectra)
+        mu, _ = _ridge.best_around_mean(spectra)
     else:
         mu = check.real("penalty", penalty, above=0.0)
     theta, mean = _ridge.models_around_mean(spectra, mu)
