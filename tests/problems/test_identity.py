@@ -25,7 +25,9 @@ IDS = {
     "mixed": [7, "7", "b", 2.5],
     "spans": [pd.Timedelta(days=days) for days in (3, 1, 2, 40)],
     "periods": [pd.Period(name) for name in ("2020-03", "2020-01", "2021-01", "2019-12")],
-    "periods of other lengths": [pd.Period(name) for name in ("2020-03", "2020", "2021", "2019-12")],
+    "periods of other lengths": [
+        pd.Period(name) for name in ("2020-03", "2020", "2021", "2019-12")
+    ],
     "intervals": [pd.Interval(low, low + 1) for low in (3, 1, 2, 4)],
     "decimals": [decimal.Decimal(text) for text in ("0.1", "0.10000000000000001", "2", "-1")],
     "UUIDs": [uuid.UUID(int=number) for number in (3, 1, 2, 4)],
@@ -251,6 +253,16 @@ def test_columns_of_labels_are_taken():
 def test_a_column_is_named_that_holds_no_numbers(change, words):
     with complaint((ValueError, TypeError), *words):
         ClientData.from_frame(frame("abcd").assign(**change), y="y", client="client")
+
+
+@pytest.mark.parametrize("masked", ["X", "y", "client"])
+def test_masked_entries_are_refused(masked):
+    given = {"X": np.ones((4, 1)), "y": np.ones(4), "client": np.array([0, 0, 1, 1])}
+    given[masked] = np.ma.masked_array(given[masked])
+    ClientData.from_arrays(**given)
+    given[masked][1] = np.ma.masked
+    with complaint(ValueError, masked, "masked entries"):
+        ClientData.from_arrays(**given)
 
 
 def test_frames_without_what_is_asked_for():
