@@ -117,6 +117,8 @@ def _folds(m, folds, seed):
     As many of a client's samples are in each fold, and of all samples, up to one.
     """
     shared = int(m[m > 1].sum())
+    if not shared:
+        raise ValueError("no client has more than one sample, which could be held out")
     if shared < folds:
         raise ValueError(
             f"n_splits must be at most {shared}, the samples of clients that have more than one, "

@@ -82,7 +82,9 @@ def needed(truth: SideInformationCompletion, U: Array, V: Array) -> tuple[theory
     are bounded on its own z_m only.
     """
     found = event(truth, U, V)
-    return found._replace(norms=max(found.norms, 1.0)), 2.0 * theory.scaling(truth.Z).c_z * found.loss
+    return found._replace(norms=max(found.norms, 1.0)), 2.0 * theory.scaling(
+        truth.Z
+    ).c_z * found.loss
 
 
 def sizes(truth, U, V):
