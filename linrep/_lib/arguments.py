@@ -110,7 +110,7 @@ def _with_checks(function, limits, owner=None):
         for name, value in (*zip(order, args), *kwargs.items()):  # noqa: B905 - Python counts them
             if name in looks:
                 looks[name](name, value)
-            if isinstance(value, np.ma.MaskedArray):  # without a masked entry: its data
+            if isinstance(value, np.ma.MaskedArray) and not np.ma.is_masked(value):  # its data
                 args = tuple(np.asarray(x) if x is value else x for x in args)
                 kwargs = {key: np.asarray(x) if x is value else x for key, x in kwargs.items()}
         try:

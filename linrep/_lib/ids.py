@@ -1,12 +1,14 @@
 """Ids of clients, as the columns of tables hold them: each stays what it is.
 
-Texts and numbers are different, and so are "007" and "7"; 7 and 7.0 are the same.
+Texts and numbers are different, and so are "007" and "7"; 7 and 7.0 are the same, and so are a date
+and a span of time in whatever type the standard library, numpy and pandas have for them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from datetime import datetime
+from datetime import datetime, timedelta
+from decimal import Decimal
 from numbers import Number
 from typing import Any
 
@@ -24,7 +26,8 @@ def read_ids(column: Any, what: str = "client") -> Ids:
     Parameters
     ----------
     column : array_like, shape (N,) or (N, 1)
-        Texts, numbers, dates, tuples of them, or whatever else can be told apart by its hash.
+        Strings, numbers, dates, tuples of them, or other hashable values, such as spans and periods
+        of time, bytes and UUIDs.
     what : str
         Whose they are.
 
@@ -33,7 +36,7 @@ def read_ids(column: Any, what: str = "client") -> Ids:
     ValueError, TypeError
         If an id is missing, or is none; the row is named.
     """
-    ids = _listed(column, what)
+    ids = [_plain(value) for value in _listed(column, what)]
     for row, value in enumerate(ids):
         if _is_missing(value):
             raise ValueError(f"the {what} of row {row} is missing: it is NaN, inf or none")
@@ -73,7 +76,7 @@ def numbered(ids: Ids) -> tuple[Ids, NDArray[np.int64]]:
     distinct: Any = dict.fromkeys(ids)
     try:
         names = sorted(distinct)
-    except TypeError:  # such as numbers and texts
+    except (TypeError, ValueError):  # such as numbers and texts, or periods of other lengths
         names = list(distinct)
     return names, places(names, ids)
 
@@ -106,18 +109,25 @@ def _listed(column, what):
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"{what} must have shape (any,), got {array.shape}")
-    if array.dtype.kind in "mM":  # which numpy would make integers of
+    return list(array) if array.dtype.kind in "mM" else array.tolist()  # integers, of "mM"
+
+
+def _plain(value):
+    """Return a date or a span of numpy, which has another hash, as pandas has it."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
         import pandas as pd
 
-        return pd.Series(array).to_list()
-    return array.tolist()
+        return (pd.Timestamp if isinstance(value, np.datetime64) else pd.Timedelta)(value)
+    return tuple(map(_plain, value)) if type(value) is tuple else value
 
 
 def _is_missing(value):
     """Tell whether there is no id, or none of a part of it."""
     if isinstance(value, tuple):
         return any(map(_is_missing, value))
-    if isinstance(value, float | np.floating):
+    if isinstance(value, Decimal):
+        return not value.is_finite()
+    if isinstance(value, float | complex | np.inexact):
         return not np.isfinite(value)
     return value is None or value is np.ma.masked or type(value).__name__ in ("NAType", "NaTType")
 
@@ -128,6 +138,6 @@ def _kind(name):
         return tuple(map(_kind, name))
     if isinstance(name, datetime):
         return datetime, name.tzinfo is None
-    if isinstance(name, Number | np.bool_):
-        return Number
-    return str if isinstance(name, str) else type(name)
+    kinds = (Number, np.bool_, str, bytes, timedelta)
+    found = next((kind for kind in kinds if isinstance(name, kind)), type(name))
+    return Number if found is np.bool_ else found

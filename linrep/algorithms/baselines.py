@@ -82,12 +82,12 @@ def ridge(data: ClientData, *, penalty: ArrayLike | None = None, per_client: boo
     watch = Stopwatch()
     if per_client and penalty is not None:
         raise ValueError("penalty must not be given with per_client=True, which chooses it")
-    spectra = list(_ridge.decompose(data.X, data.y, data.offsets))
+    spectra = _ridge.decompose(data.X, data.y, data.offsets)
     if penalty is None:
         penalties = _ridge.best_penalties(spectra, per_client=per_client)
     else:
         penalties = _ridge.read_penalty("penalty", penalty, data.n)
-    theta = np.array([each.solve(mu) for each, mu in zip(spectra, penalties, strict=True)])
+    theta = _ridge.models(spectra, penalties)
     return _trace("ridge", data, theta, _taken(penalty, penalties), watch)
 
 
@@ -125,9 +125,9 @@ def ridge_to_mean(data: ClientData, *, penalty: float | None = None) -> Trace:
     watch = Stopwatch()
     if data.d**2 > memory.DENSE:
         raise ValueError(f"data must have d at most {int(memory.DENSE**0.5)}, got {data.d}")
-    spectra = list(_ridge.decompose(data.X, data.y, data.offsets))
+    spectra = _ridge.decompose(data.X, data.y, data.offsets)
     if penalty is None:
-        mu = _ridge.best_penalty_around_mean(spectra)
+        mu, _ = _ridge.best_around_mean(spectra)
     else:
         mu = check.real("penalty", penalty, above=0.0)
     theta, mean = _ridge.models_around_mean(spectra, mu)
@@ -168,7 +168,7 @@ def ridge_penalty(
     ten; of equally good ones the largest is taken.
     """
     Z = data.X if B is None else data.X @ check.array("B", B, (data.d, None))
-    spectra = list(_ridge.decompose(Z, data.y, data.offsets))
+    spectra = _ridge.decompose(Z, data.y, data.offsets)
     return _ridge.best_penalties(spectra, per_client=per_client)
 
 

@@ -10,7 +10,7 @@ from linrep.problems.clients import ClientData
 
 
 def needs_truth(algorithm: Callable[..., Any]) -> bool:
-    """Tell whether a method draws its samples itself, and has to be told how many.
+    """Tell whether a method draws its samples itself, and takes their number as an argument.
 
     Parameters
     ----------

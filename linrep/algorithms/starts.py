@@ -30,6 +30,7 @@ __all__ = [
     "truncated_start",
 ]
 
+_ROUNDING = 1e-12  # of the loss of models that are 0: smaller differences of losses are none
 _CHOOSERS = 64  # clients, at most, on whose samples the ridge of the models is chosen
 _DEPENDENT = 1e-8  # share of a direction that others do not explain, from which on it is one
 TRUNCATION = 36.0  # labels of more than six root mean squares do not count
@@ -192,8 +193,9 @@ def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
     leading = _directions(models)[:k]
     away = np.vstack([pooled, _directions(models - pooled)])
     frames = [_first_independent(rows, k) for rows in (leading, away)]
-    losses = [_least_loss(Z, data.y, data.offsets, frame) for frame in frames]
-    return coordinates.frame(frames[int(np.argmin(losses))])
+    first, second = (_least_loss(Z, data.y, data.offsets, frame) for frame in frames)
+    whole = np.mean(np.add.reduceat(data.y**2, data.offsets[:-1]) / (2.0 * data.m))
+    return coordinates.frame(frames[int(second < first - _ROUNDING * whole)])
 
 
 def _near_their_mean(X, data):
@@ -206,8 +208,7 @@ def _near_their_mean(X, data):
     some = clients[:: -(-data.n // _CHOOSERS)]
     offsets = np.cumsum([0, *(len(labels) for _, labels in some)])
     Z, y = (np.concatenate(parts) for parts in zip(*some, strict=True))
-    spectra = list(_ridge.decompose(Z, y, offsets))
-    penalty = _ridge.best_penalty_around_mean(spectra)
+    penalty, _ = _ridge.best_around_mean(_ridge.decompose(Z, y, offsets))
     maps = [_ridge_map(Z, penalty) for Z, _ in clients]
     shares = sum(each @ Z for each, (Z, _) in zip(maps, clients, strict=True))
     alone = sum(each @ labels for each, (_, labels) in zip(maps, clients, strict=True))
@@ -227,7 +228,8 @@ def _ridge_map(X, penalty):
 
 def _directions(models):
     """Return an orthonormal basis of all models, the right singular vectors first."""
-    return np.linalg.svd(models, full_matrices=True)[2]
+    n, d = models.shape
+    return np.linalg.svd(models, full_matrices=n < d)[2]
 
 
 def _first_independent(rows, k):

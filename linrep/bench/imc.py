@@ -1,6 +1,6 @@
 """Timings of matrix completion with side information: solvers to a goal, local steps, and ratings.
 
-Solvers take turns on the same entries, without being told the matrix. How many iterations each
+Solvers take turns on the same entries, without access to the matrix. How many iterations each
 needs is found beforehand, with the matrix known. Beside Gauss-Newton by normal equations stand two
 in Python that solve the same linearized problems by LSQR.
 """

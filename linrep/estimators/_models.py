@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from linrep import algorithms
 from linrep._lib.warning import RunWarning
+from linrep.algorithms._ridge import best_around_mean, decompose
 from linrep.algorithms.whitening import whitening
 from linrep.problems.clients import ClientData
 
@@ -24,6 +25,7 @@ LOW_RANK: dict[str, Any] = {
     "altgdmin": algorithms.altgdmin,
 }
 METHODS = (*LOW_RANK, "ridge_to_mean", "local", "pooled")
+_RANKS = (1, 2, 4, 8)  # that are tried, beside no representation
 
 
 class Heads(NamedTuple):
@@ -43,8 +45,9 @@ class Heads(NamedTuple):
 
 
 def fit(
-    method: str, data: ClientData, averaged: ClientData, k: int, ridge: float | None, rounds: int
-) -> Heads:
+    method: str, data: ClientData, averaged: ClientData, k: int | None, ridge: float | None,
+    rounds: int,
+) -> Heads:  # fmt: skip
     """Return the representation, and the heads' mean and ridge, that a method learns.
 
     Parameters
@@ -64,7 +67,11 @@ def fit(
     if method == "local":
         penalty = algorithms.ridge(data, penalty=ridge).settings["penalty"]
         return Heads(whole, np.zeros(data.d), penalty)
-    B = _representation(method, averaged, k, rounds) if method in LOW_RANK else whole
+    B = whole
+    if method in LOW_RANK and k is None:
+        B = _best_representation(method, data, averaged, rounds)
+    elif method in LOW_RANK:
+        B = _representation(method, averaged, k, rounds)
     if ridge == 0.0:
         return Heads(B, np.zeros(B.shape[1]), 0.0)
     trace = algorithms.ridge_to_mean(ClientData(data.X @ B, data.y, data.offsets), penalty=ridge)
@@ -79,6 +86,27 @@ def pooled(data: ClientData) -> Values:
     data : ClientData
     """
     return algorithms.pooled(data).state["theta"][0]
+
+
+def _best_representation(method, data, averaged, rounds):
+    """Return the representation of the rank whose heads have the least error at samples left out.
+
+    A sample that is left out has taken part in finding the representation, whose k (d - k)
+    parameters are counted as generalized cross-validation counts them. Where no client has more
+    than k samples, heads fit them on any representation.
+    """
+    d, N = data.d, len(data.y)
+    most = min(data.n, whitening(data).rank, int(data.m.max()))
+    frames = [np.eye(d)]
+    for k in _RANKS:
+        if k < most and k * (d - k) < N:
+            frames.append(_representation(method, averaged, k, rounds))
+    errors = []
+    for B in frames:
+        spectra = decompose(data.X @ B, data.y, data.offsets)
+        k = B.shape[1]
+        errors.append(best_around_mean(spectra)[1] / (1.0 - k * (d - k) / N) ** 2)
+    return frames[int(np.argmin(errors))]
 
 
 def _representation(method, data, k, rounds):

@@ -39,6 +39,25 @@ class ClientKFold(BaseCrossValidator):
     >>> folds = list(ClientKFold(2, random_state=0).split(client, groups=client))
     >>> sorted(int(row) for _, test in folds for row in test)
     [0, 1, 2, 3, 4]
+
+    Scores are those of `cross_validate`, with the clients as groups. `cross_val_predict` asks for a
+    prediction of every row, which there is none of for clients of one row: predict fold by fold.
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from sklearn.model_selection import cross_validate
+    >>> from linrep.estimators import FederatedRegressor
+    >>> table = pd.DataFrame({"x": np.arange(6.0) ** 2, "client": client})
+    >>> y = pd.Series(2 * table["x"] + 1)
+    >>> model, cv = FederatedRegressor("pooled", client="client"), ClientKFold(2, random_state=0)
+    >>> cross_validate(model, table, y, groups=client, cv=cv)["test_score"].round(6).tolist()
+    [1.0, 1.0]
+    >>> predicted = pd.Series(np.nan, index=table.index)
+    >>> for train, test in cv.split(table, groups=client):
+    ...     fitted = model.fit(table.iloc[train], y.iloc[train])
+    ...     predicted.iloc[test] = fitted.predict(table.iloc[test])
+    >>> predicted.round(6).tolist()
+    [1.0, 3.0, 9.0, 19.0, 33.0, nan]
     """
 
     def __init__(self, n_splits: int = 5, *, random_state: Any = None):
@@ -98,6 +117,8 @@ def _folds(m, folds, seed):
     As many of a client's samples are in each fold, and of all samples, up to one.
     """
     shared = int(m[m > 1].sum())
+    if not shared:
+        raise ValueError("no client has more than one sample, which could be held out")
     if shared < folds:
         raise ValueError(
             f"n_splits must be at most {shared}, the samples of clients that have more than one, "

@@ -39,8 +39,10 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     client : int, str or None
         The clients' column of X: its place, -1 being the last one, or its name. Ids are strings,
         numbers, dates or tuples, and stay what they are. By default all rows are of one client.
-    k : int, default 2
+    k : int or None, default 2
         Rank, the intercept included; one above the number of clients or covariates is cut to it.
+        With None that of 1, 2, 4, 8 and all, which is "ridge_to_mean", whose heads have the least
+        squared error at samples left out one by one; see the notes.
     ridge : float, optional
         :math:`\mu`, at least 0, on columns of standard deviation 1; 0 means least squares of every
         client. By default the one of least squared error at samples left out one by one. Not used
@@ -67,8 +69,10 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         Of least squares on all rows.
     pooled_intercept_ : float
         Its intercept.
+    k_ : int
+        The rank taken by a method that has one.
     representation_ : ndarray, shape (d, k)
-        The shared part of a method that has one, with ``coef_ = heads_ @ representation_.T``.
+        Its shared part, with ``coef_ = heads_ @ representation_.T``.
     heads_ : ndarray, shape (n, k)
         The clients' own part.
     ridge_ : float
@@ -88,6 +92,10 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     of the ridge, and in each client's mean loss, on which the rounds descend. A row of weight 2 is
     two rows, but where a ridge is chosen, which leaves it out as one, and for the start, which
     weighs rows within their client.
+
+    Of N samples with d covariates, the error that ranks are compared by is divided by
+    :math:`(1 - k (d - k) / N)^2`, as in generalized cross-validation: a representation of rank k
+    has k (d - k) parameters, and what is left out of the heads' fit has taken part in its own.
 
     Examples
     --------
@@ -114,7 +122,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         method: str = "fedrep",
         *,
         client: Any = None,
-        k: int = 2,
+        k: int | None = 2,
         ridge: float | None = None,
         rounds: int = 5,
         fit_intercept: bool = True,
@@ -152,7 +160,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         """
         method = check.choice("method", self.method, _models.METHODS)
         check.choice("new_clients", self.new_clients, ("pooled", "error"))
-        k = check.integer("k", self.k, minimum=1)
+        k = None if self.k is None else check.integer("k", self.k, minimum=1)
         rounds = check.integer("rounds", self.rounds, minimum=0, maximum=MOST_ROUNDS)
         ridge = None if self.ridge is None else check.real("ridge", self.ridge, minimum=0.0)
         X, y, ids = take_apart(self, X, y, sample_weight, of="fit")
@@ -166,12 +174,13 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         self._heads = _models.fit(method, data, averaged, k, ridge, rounds)
         self.ridge_ = float(self._heads.ridge)
         self.pooled_coef_, self.pooled_intercept_ = self._raw(_models.pooled(data))
-        for name in ("representation_", "heads_"):  # of an earlier fit by another method
+        for name in ("k_", "representation_", "heads_"):  # of an earlier fit by another method
             if hasattr(self, name):
                 delattr(self, name)
         if method in _models.LOW_RANK:
             slopes = self._heads.basis[: X.shape[1]]
             self.representation_ = slopes / self._scaler.scale_[:, None]
+            self.k_ = slopes.shape[1]
         self._keep(names, self._heads.fit(data))
         return self
 

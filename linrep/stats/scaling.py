@@ -82,7 +82,7 @@ def scaling_exponents(
     ------
     ValueError
         If values are not positive, points too few, a variable is constant, or one is a product of
-        powers of others, so that their exponents cannot be told apart.
+        powers of others, so that their exponents are not identified.
 
     Notes
     -----
@@ -139,7 +139,9 @@ def _require_distinct(names, centred):
     constant = np.abs(centred).max(axis=0) <= _COLLINEAR
     if constant.any():
         alike = _listed(np.array(names)[constant])
-        raise ValueError(f"{alike} must vary, or its exponent cannot be told from the constant")
+        raise ValueError(
+            f"{alike} must vary, or its exponent cannot be distinguished from the constant"
+        )
     _, sizes, directions = np.linalg.svd(
         centred / np.linalg.norm(centred, axis=0), full_matrices=False
     )
@@ -148,8 +150,7 @@ def _require_distinct(names, centred):
         # A variable takes part in a dependence if it has a share in a null direction.
         alike = _listed(np.array(names)[null.max(axis=0) > np.sqrt(_COLLINEAR)])
         raise ValueError(
-            f"the exponents of {alike} cannot be told apart: their logarithms are "
-            f"linearly dependent"
+            f"the exponents of {alike} are not identified: their logarithms are linearly dependent"
         )
 
 

@@ -27,8 +27,8 @@ this_machine = cache(machine_now)
 def describe(machine: str, among: Iterable[str] = ()) -> str:
     """Return a machine, as `this_machine` returns it, in a few words.
 
-    Versions are part of the words if they differ among the machines that it is to be told apart
-    from. A machine that was not stored is an empty text.
+    Versions are part of the words if they differ among the machines beside it. A machine that was
+    not stored is an empty text.
     """
     values = _read(machine)
     kernels = dict.fromkeys(

@@ -40,6 +40,7 @@ def expected(estimator):
 
 
 QUICK = [FederatedRegressor(), FederatedRegressor("ridge_to_mean", client=0)]
+CHOSEN = [FederatedRegressor(client=client, k=None) for client in (None, 0)]
 OTHERS = [
     FederatedRegressor(method, client=client)
     for method in METHODS
@@ -54,7 +55,7 @@ def test_scikit_learns_checks(estimator, check):
 
 
 @pytest.mark.slow
-@parametrize_with_checks(OTHERS, expected_failed_checks=expected)
+@parametrize_with_checks([*OTHERS, *CHOSEN], expected_failed_checks=expected)
 def test_scikit_learns_checks_of_all_methods(estimator, check):
     check(estimator)
 
@@ -191,7 +192,7 @@ def test_ids_are_the_same_in_other_types_of_columns():
     model = FederatedRegressor(client="client").fit(X, y)
     found = model.predict(X)
     for kind in ("float64", "Int64", "category", "object"):
-        np.testing.assert_array_equal(model.predict(X.astype({"client": kind})), found)
+        np.testing.assert_allclose(model.predict(X.astype({"client": kind})), found, rtol=1e-12)
     with pytest.raises(TypeError, match="'10'"):
         model.predict(X.astype({"client": str}).query("client == '10'"))
 
@@ -334,6 +335,25 @@ def test_coefficients_are_heads_on_the_representation(method, intercept):
     assert intercept or not model.intercept_.any()
     more = model.fit_clients(X[:9].assign(client="new"), y[:9])
     np.testing.assert_allclose(more.coef_, more.heads_ @ more.representation_.T)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_rank_is_one_that_predicts_what_is_left_out(method):
+    rng = np.random.default_rng(0)
+    client, d = np.repeat(np.arange(60), 12), 10
+    X = rng.standard_normal((len(client), d))
+    table = np.column_stack([X, client])
+    B, W = np.linalg.qr(rng.standard_normal((d, 2)))[0], rng.standard_normal((60, 2))
+    near, apart = W @ B.T, rng.standard_normal(d) + rng.standard_normal((60, d))
+    for models, ranks in ((near, {2}), (apart, {8, d + 1})):
+        y = np.einsum("sd,sd->s", X, models[client]) + 0.3 * rng.standard_normal(len(client))
+        found = FederatedRegressor(method, client=-1, k=None).fit(table, y)
+        if method not in LOW_RANK:
+            assert not hasattr(found, "k_")
+            continue
+        assert found.k_ in ranks
+        given = FederatedRegressor(method, client=-1, k=found.k_).fit(table, y)
+        np.testing.assert_allclose(found.predict(table), given.predict(table))
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -1,6 +1,8 @@
 """Rows, columns and ids of a user's tables are found again in what is made from them."""
 
 import datetime
+import decimal
+import uuid
 
 import numpy as np
 import pandas as pd
@@ -21,8 +23,19 @@ IDS = {
     "times": [pd.Timestamp(day) for day in DATES],
     "tuples": [("b", 1), ("a", 2), ("a", 1), ("c", 0)],
     "mixed": [7, "7", "b", 2.5],
+    "spans": [pd.Timedelta(days=days) for days in (3, 1, 2, 40)],
+    "periods": [pd.Period(name) for name in ("2020-03", "2020-01", "2021-01", "2019-12")],
+    "periods of other lengths": [
+        pd.Period(name) for name in ("2020-03", "2020", "2021", "2019-12")
+    ],
+    "intervals": [pd.Interval(low, low + 1) for low in (3, 1, 2, 4)],
+    "decimals": [decimal.Decimal(text) for text in ("0.1", "0.10000000000000001", "2", "-1")],
+    "UUIDs": [uuid.UUID(int=number) for number in (3, 1, 2, 4)],
+    "bytes": [b"b", b"a", b"\xff", b"a\x00b"],
 }
-NO_IDS = (None, np.nan, np.inf, pd.NA, pd.NaT, ("a", None), ["a"], {})
+NOT_A_TIME = np.datetime64("NaT"), np.timedelta64("NaT")
+NO_NUMBERS = complex("nan"), decimal.Decimal("NaN"), decimal.Decimal("-Infinity")
+NO_IDS = (None, np.nan, np.inf, pd.NA, pd.NaT, *NOT_A_TIME, *NO_NUMBERS, ("a", None), ["a"], {})
 
 
 def frame(ids, N=40, seed=0):
@@ -88,10 +101,35 @@ def test_integers_are_the_same_ids_in_every_type_of_column(kind):
     assert data.names == (2, 9, 10, 11)
 
 
-def test_dates_are_dates_in_every_array():
-    times = np.array(DATES, dtype="datetime64[ns]")
-    data = ClientData.from_arrays(np.ones((4, 1)), np.ones(4), times)
-    assert data.names == tuple(sorted(pd.Timestamp(day) for day in DATES))
+def test_categories_are_what_they_stand_for():
+    for kind in ("texts", "integers", "spans", "periods", "decimals"):
+        table = frame(IDS[kind])
+        categories = table.astype({"client": "category"})
+        for container in ("series", "a frame", "an estimator", "a completion"):
+            expected = CONTAINERS[container](table)
+            assert list(CONTAINERS[container](categories)) == list(expected), kind
+
+
+SAME = {
+    "times": (IDS["times"], [datetime.datetime.combine(day, datetime.time()) for day in DATES]),
+    "spans": (IDS["spans"], [each.to_pytimedelta() for each in IDS["spans"]]),
+}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_times_and_spans_are_the_same_ids_in_every_type(kind):
+    pandas, standard = (as_objects(each) for each in SAME[kind])
+    numpy = pd.Series(pandas.tolist()).to_numpy()
+    columns = (pandas, standard, numpy, list(numpy), as_objects(list(numpy)), pd.Series(numpy))
+    table = frame(IDS[kind])
+    X = table[["x", "z", "client"]]
+    model = FederatedRegressor(client="client", new_clients="error").fit(X, table["y"])
+    expected = model.predict(X)
+    for column in columns:
+        data = ClientData.from_arrays(np.ones((4, 1)), np.ones(4), column)
+        assert data.names == tuple(sorted(IDS[kind]))
+        other = X.assign(client=pd.Series(list(column) * 10, index=X.index, dtype=object))
+        np.testing.assert_array_equal(model.predict(other), expected)
 
 
 # Rows
@@ -215,6 +253,16 @@ def test_columns_of_labels_are_taken():
 def test_a_column_is_named_that_holds_no_numbers(change, words):
     with complaint((ValueError, TypeError), *words):
         ClientData.from_frame(frame("abcd").assign(**change), y="y", client="client")
+
+
+@pytest.mark.parametrize("masked", ["X", "y", "client"])
+def test_masked_entries_are_refused(masked):
+    given = {"X": np.ones((4, 1)), "y": np.ones(4), "client": np.array([0, 0, 1, 1])}
+    given[masked] = np.ma.masked_array(given[masked])
+    ClientData.from_arrays(**given)
+    given[masked][1] = np.ma.masked
+    with complaint(ValueError, masked, "masked entries"):
+        ClientData.from_arrays(**given)
 
 
 def test_frames_without_what_is_asked_for():

@@ -134,9 +134,21 @@ k = np.array([1.0, 3.0, 2.0, 5.0, 1.0])
 @pytest.mark.parametrize(
     ("y", "x", "options", "kind", "words"),
     [
-        (k, {"d": d, "m": d}, {}, ValueError, ("exponents of d and m", "told apart")),
-        (k, {"d": d, "k": k, "m": d**2 / 3}, {}, ValueError, ("exponents of d and m", "apart")),
-        (d, {"a": d, "b": k, "c": d * k}, {}, ValueError, ("exponents of a, b and c", "apart")),
+        (k, {"d": d, "m": d}, {}, ValueError, ("exponents of d and m", "not identified")),
+        (
+            k,
+            {"d": d, "k": k, "m": d**2 / 3},
+            {},
+            ValueError,
+            ("exponents of d and m", "not identified"),
+        ),
+        (
+            d,
+            {"a": d, "b": k, "c": d * k},
+            {},
+            ValueError,
+            ("exponents of a, b and c", "not identified"),
+        ),
         (k, {"d": d, "n": np.full(5, 7.0)}, {}, ValueError, ("n must vary", "constant")),
         (k[:3], {"d": d[:3], "k": k[:3]}, {}, ValueError, ("y", "4 points", "d and k", "got 3")),
         ([1.0, 2.0], [1.0, 2.0], {}, ValueError, ("y", "3 points", "got 2")),

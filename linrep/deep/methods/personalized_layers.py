@@ -159,7 +159,7 @@ class FLUTE(FedPer):
         return joint + heads if self.flute_order == "joint_first" else heads + joint
 
     def start(self, federation):
-        """Return the state; classes are told apart by linear heads, which are personal."""
+        """Return the state; classes are separated by linear heads, which are personal."""
         self._need_classes(federation)
         state = super().start(federation)
         if "head.weight" not in federation.parameters:

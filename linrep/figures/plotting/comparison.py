@@ -74,5 +74,6 @@ def comparison(
         if not linear:
             plain_log_ticks(ax.xaxis)
         ax.set_title(fill(title, 48))  # a column has room for no more
-        ax.legend()
+        # Below the panel, as lines may be anywhere in it.
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
     return ax

@@ -77,11 +77,14 @@ def event(truth: SideInformationCompletion, U: Array, V: Array) -> theory.Regula
 def needed(truth: SideInformationCompletion, U: Array, V: Array) -> tuple[theory.Regularity, float]:
     """Return what Definition 3.1 needs at an iterate of the server, and 2 c_z c c_0 there.
 
-    c c_0 is the least one that max L_m <= c c_0 sigma_k^2 allows. All clients share the iterate: a
-    client's own iterates later in a round are bounded on its own z_m only.
+    c c_0 is the least one that max L_m <= c c_0 sigma_k^2 allows, and c at least 1, as the L_m, of
+    mean L, are at most c L. All clients share the iterate: a client's own iterates later in a round
+    are bounded on its own z_m only.
     """
     found = event(truth, U, V)
-    return found, 2.0 * theory.scaling(truth.Z).c_z * found.loss
+    return found._replace(norms=max(found.norms, 1.0)), 2.0 * theory.scaling(
+        truth.Z
+    ).c_z * found.loss
 
 
 def sizes(truth, U, V):

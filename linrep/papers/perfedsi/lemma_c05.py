@@ -300,7 +300,7 @@ def lemmaC5(budget, rng, *, power=1.0):
     negative_control={"power": 1.0},
     corrects="perfedsi.lemmaC5",
     stronger={
-        "power": -1,
+        "power": 0,  # c may be below 1
         "c_z_power": -1,
         "condition_power": -1,
         "factor": 1,

@@ -285,7 +285,7 @@ def eq16(budget, rng, *, p_power=1.0, noise_factor=1.0, decrease=2.0, derived=Fa
         "noise alone": [_cases.steep(x, K) for x in _cases.SIZES for K in (1, 5)],
     }
     strength = PROVED if derived else ""
-    # Exponents near 2 are told apart at small p.
+    # Exponents near 2 are distinguished at small p.
     shares = [Fraction(1, 10), Fraction(1, 3), *[Fraction(1, 10**6)] * derived]
     yield from _affine_exactly(links, p_power, strength, shares)
     for position in links:

@@ -32,6 +32,7 @@ def test_needs_are_those_of_all_clients(fresh_rng):
         max(np.linalg.norm(U, 2), np.linalg.norm(V, 2)) / np.sqrt(2.0)
     )
     assert share == pytest.approx(2.0 * 4.0 * largest)
+    assert instances.needed(truth, 0.1 * U, 0.1 * V)[0].norms == 1.0
 
 
 @pytest.mark.parametrize("aligned", [False, True])
