@@ -235,6 +235,21 @@ def takes_runs(needed: str) -> bool:
     return needed.startswith("about ") or clean or needed == UNTIL_DIFFERENT
 
 
+def equal_replicates(made: int, level: float, at: str = "") -> Evidence:
+    """Return that replicates do not differ, of which none may be of a rarer kind by chance alone.
+
+    Parameters
+    ----------
+    made : int
+    level : float
+        That was to be spent.
+    at : str
+        Behind it: where they are equal.
+    """
+    sentence = f"replicates are all equal{at}, which says nothing of their noise"
+    return Evidence(UNDECIDED, sentence, needed=UNTIL_DIFFERENT, n_trials=made, level=level)
+
+
 def expectation(
     samples: ArrayLike | Moments,
     predicted: float,

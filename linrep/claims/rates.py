@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.claims.decisions import UNTIL_DIFFERENT, Moments, more
+from linrep.claims.decisions import Moments, equal_replicates, more
 from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, Evidence
 from linrep.claims.measurements import Measurement, _listed, _of, _samples
 from linrep.claims.sampled import joined_samples
@@ -120,19 +120,15 @@ class Rate(Measurement):
 
     def _decision(self, level):
         moments = [Moments.of(each) for each in self.samples]
+        made = sum(map(len, self.samples))
         equal = self.x[[np.ptp(each) == 0.0 for each in self.samples]]
         if equal.size and not self.deterministic:
-            at = f"{self.along or 'x'} = {', '.join(f'{x:g}' for x in equal)}"
-            sentence = f"replicates are all equal at {at}, which says nothing of their noise"
-            return self._undecided(sentence, UNTIL_DIFFERENT, level)
+            at = ", ".join(f"{x:g}" for x in equal)
+            return equal_replicates(made, level, f" at {self.along or 'x'} = {at}")
         try:
             return self._of_means(moments, level)
         except RuntimeError as error:
-            return self._undecided(str(error), "other sizes", level)
-
-    def _undecided(self, sentence, needed, level):
-        made = sum(map(len, self.samples))
-        return Evidence(UNDECIDED, sentence, needed=needed, n_trials=made, level=level)
+            return Evidence(UNDECIDED, str(error), needed="other sizes", n_trials=made, level=level)
 
     def _of_means(self, moments, level):
         means = np.array([each.mean for each in moments])

@@ -122,6 +122,8 @@ class Mean(Measurement):
     margin : float, default 0.1
         With `equals`: it holds only if the interval is no wider than this share of it on each side
         (of the samples' standard deviation, should it be 0).
+    deterministic : bool, default False
+        Chance has no part in the samples: without that, samples that are all equal are undecided.
     moments : Moments
         Of the samples, of which only as many are kept as a picture shows; computed from them if not
         given.
@@ -141,6 +143,7 @@ class Mean(Measurement):
     at_least: float | None = None
     at_most: float | None = None
     margin: float = 0.1
+    deterministic: bool = False
     moments: Any = None
     quantity: str = "mean"
 
@@ -167,6 +170,8 @@ class Mean(Measurement):
         }
 
     def _decision(self, level):
+        if self.moments.deviation == 0.0 and not self.deterministic:
+            return decisions.equal_replicates(self.moments.size, level)
         if self.equals is not None:
             return decisions.expectation(self.moments, self.equals, margin=self.margin, level=level)
         low = -np.inf if self.at_least is None else self.at_least
