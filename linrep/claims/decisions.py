@@ -7,7 +7,7 @@ What rests on slopes is in :mod:`linrep.claims.slopes`, what is searched for in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -19,7 +19,10 @@ from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence, sai
 from linrep.claims.quantities import VALUE
 from linrep.stats import proportion_interval
 
-_FURTHER = 1.001  # times the ratio at the smallest violation, from which the worst is told, too
+#: What it takes where replicates do not differ.
+UNTIL_DIFFERENT = "more runs, until replicates differ"
+_MOST = 1e9  # runs that can be made
+_FURTHER = 1.001  # times the ratio at the smallest violation; the worst is shown if it is beyond
 
 
 class Moments(NamedTuple):
@@ -132,21 +135,71 @@ def frequency(
     clean = math.log(level) / math.log1p(-allowed) if 0.0 < allowed < 1.0 else math.inf
     if violations == 0:
         sentence = f"not refuted: {counts}"
-        needed = (
-            f"{clean:.0f} runs without a violation" if clean < 1e9 else "more runs than can be made"
-        )
+        clean = math.ceil(min(clean, _MOST))
+        needed = f"{clean} runs without a violation" if clean < _MOST else more(trials, math.inf)
         return Evidence(UNDECIDED, sentence, needed=needed, **common)
-    enough = _frequency_runs(share, allowed, level)
-    return Evidence(UNDECIDED, counts, needed=more(trials, enough / trials), **common)
+
+    def undecided(runs):
+        most, least = _decisive(runs, allowed, level)
+        return _at_most(least - 1.0, runs, violations, trials) - _at_most(
+            most, runs, violations, trials
+        )
+
+    return Evidence(UNDECIDED, counts, needed=more(trials, _times(trials, undecided)), **common)
 
 
-def _frequency_runs(share, allowed, level):
-    """Return a number of runs that decides at this share of violations, by normal quantiles."""
-    if share == allowed:
-        return math.inf
-    # Where it is refuted the share is the better known end, else the bound is.
-    spread = math.sqrt(max(share * (1.0 - share), allowed * (1.0 - allowed)))
-    return (scipy.stats.norm.isf(level) * spread / (share - allowed)) ** 2
+def _decisive(runs, allowed, level):
+    """Return the largest number of events that is surely rarer, and the least surely more often."""
+    rare = scipy.stats.binom.ppf(level, runs, allowed) - 1.0
+    return rare, scipy.stats.binom.isf(level, runs, allowed) + 1.0
+
+
+def _at_most(limit, runs, events, trials):
+    """Return with what probability at most so many of these runs have an event.
+
+    It came in so many of the trials: by Jeffreys' prior its probability has a beta distribution, as
+    its share of the runs has nearly, whose variance is that of both.
+    """
+    mean, concentration = (events + 0.5) / (trials + 1.0), trials + 1.0
+    concentration = (concentration + 1.0) * runs / (concentration + runs) - 1.0
+    found = scipy.stats.beta.cdf(
+        (limit + 0.5) / runs, mean * concentration, (1.0 - mean) * concentration
+    )
+    return np.where(limit < 0.0, 0.0, found)
+
+
+def _times(made, undecided: Callable[[NDArray[np.float64]], NDArray[np.float64]]):
+    """Return how many times the runs decide in 19 of 20 cases, infinity where none do.
+
+    That is asked of what is to be found if all values of the truth are as likely beforehand: what
+    was measured is not taken for true.
+    """
+    runs = np.ceil(made * 2.0 ** np.arange(0.5, max(1.0, math.log2(_MOST / made)), 0.5))
+    open_ = undecided(runs)
+    if np.isnan(open_).any():
+        return math.nan
+    enough = open_ <= 0.05
+    return float(runs[enough.argmax()] / made) if enough.any() else math.inf
+
+
+def _times_of_mean(made, distances, half, error):
+    """Return the same of a mean that is estimated, with an interval of this half-width.
+
+    It is decided where none of the ends, at these distances, is in the interval.
+    """
+
+    def undecided(runs):
+        shrink = np.sqrt(made / runs)
+        spread = error * np.sqrt(1.0 + shrink**2)
+        inside = [
+            scipy.stats.norm.cdf((half * shrink - distance) / spread)
+            - scipy.stats.norm.cdf((-half * shrink - distance) / spread)
+            for distance in distances
+            if math.isfinite(distance)
+        ]
+        return np.sum(inside, axis=0)
+
+    return _times(made, undecided)
 
 
 def more(made: int, factor: float, of: str = "runs") -> str:
@@ -156,12 +209,14 @@ def more(made: int, factor: float, of: str = "runs") -> str:
     ----------
     made : int
     factor : float
-        Infinite where no number of runs decides.
+        Infinite where no number of runs decides, NaN where a single one says nothing of noise.
     of : str
         What they are.
     """
     needed = made * factor
-    if not needed < 1e9:
+    if math.isnan(needed):
+        return UNTIL_DIFFERENT
+    if not needed < _MOST:
         return f"more {of} than can be made"
     digits = max(1, math.floor(math.log10(max(needed, 1.0))))
     rounded = math.ceil(needed / 10 ** (digits - 1)) * 10 ** (digits - 1)
@@ -176,7 +231,23 @@ def takes_runs(needed: str) -> bool:
     needed : str
         What an undecided piece of evidence says.
     """
-    return needed.startswith("about ") or needed.endswith("runs without a violation")
+    clean = needed.endswith("runs without a violation")
+    return needed.startswith("about ") or clean or needed == UNTIL_DIFFERENT
+
+
+def equal_replicates(made: int, level: float, at: str = "") -> Evidence:
+    """Return that replicates do not differ, of which none may be of a rarer kind by chance alone.
+
+    Parameters
+    ----------
+    made : int
+    level : float
+        That was to be spent.
+    at : str
+        Behind it: where they are equal.
+    """
+    sentence = f"replicates are all equal{at}, which says nothing of their noise"
+    return Evidence(UNDECIDED, sentence, needed=UNTIL_DIFFERENT, n_trials=made, level=level)
 
 
 def expectation(
@@ -221,7 +292,10 @@ def expectation(
         n_trials=moments.size,
         level=level,
         counterexample={"mean": mean} if off else None,
-        needed="" if off or sharp else more(moments.size, (half / (margin * scale)) ** 2),
+        # The standard deviation, too, is known only so well.
+        needed=""
+        if off or sharp
+        else more(moments.size, (half / (margin * scale) * (1.0 + 2.0 / moments.size**0.5)) ** 2),
     )
 
 
@@ -252,9 +326,9 @@ def mean_between(
     mean, half = moments.mean, _half_width(moments, level)
     ends = mean - half, mean + half
     good, bad = low <= ends[0] and ends[1] <= high, ends[1] < low or ends[0] > high
-    # Inside, the nearer end has to leave the interval; outside, the interval that end.
-    room = min(abs(mean - end) for end in (low, high))
-    claimed = f"between {low:.4g} and {high:.4g}"
+    claimed, open_ = f"between {low:.4g} and {high:.4g}", not (good or bad)
+    error = moments.deviation / math.sqrt(moments.size)
+    distances = low - mean, high - mean
     if math.isinf(low) or math.isinf(high):
         claimed = f"at most {high:.4g}" if math.isinf(low) else f"at least {low:.4g}"
     return Evidence(
@@ -266,7 +340,9 @@ def mean_between(
         n_trials=moments.size,
         level=level,
         counterexample={"mean": mean} if bad else None,
-        needed="" if good or bad else more(moments.size, (half / room) ** 2 if room else math.inf),
+        needed=more(moments.size, _times_of_mean(moments.size, distances, half, error))
+        if open_
+        else "",
     )
 
 
@@ -334,23 +410,24 @@ def ordering(
         n_trials=n,
         level=level,
         counterexample={"median ratio": median} if bad else None,
-        needed="" if good or bad else more(1, _seeds(ratio, median, tie, level), "seeds"),
+        needed="" if good or bad else more(n, _times_of_ratios(ratio, tie, level), "seeds"),
     )
 
 
-def _seeds(ratio, median, tie, level):
-    """Return how many seeds put the whole interval where the median is."""
-    smaller, larger = np.mean(ratio < 1.0 - tie), np.mean(ratio > 1.0 + tie)
-    if median < 1.0 - tie:
-        elsewhere = 1.0 - smaller
-    elif median > 1.0 + tie:
-        elsewhere = 1.0 - larger
-    else:
-        elsewhere = max(smaller, larger)
-    if elsewhere >= 0.5:
-        return math.inf
-    few = 1.0 - math.log2(level)  # less has no interval
-    return max(few, (scipy.stats.norm.isf(level / 2.0) / (1.0 - 2.0 * elsewhere)) ** 2)
+def _times_of_ratios(ratio, tie, level):
+    """Return how many times the seeds put the whole interval below, above or within the ties."""
+    n = ratio.size
+    outside = int(np.sum(ratio >= 1.0 - tie)), int(np.sum(ratio <= 1.0 + tie))
+
+    def undecided(seeds):
+        few, _ = _decisive(seeds, 0.5, level / 2.0)
+        not_below, not_above, below, above = (
+            _at_most(few, seeds, count, n)
+            for count in (*outside, *(n - count for count in outside))
+        )
+        return 1.0 - not_below - not_above - np.maximum(0.0, below + above - 1.0)
+
+    return _times(n, undecided)
 
 
 def trend(
@@ -380,11 +457,14 @@ def trend(
     ranks -= ranks.mean(axis=1, keepdims=True)
     places = np.arange(samples.shape[1]) - (samples.shape[1] - 1) / 2.0
     lengths = np.maximum(np.linalg.norm(ranks, axis=1), 1e-300) * np.linalg.norm(places)
-    correlation = float(np.mean(ranks @ places / lengths))
+    correlations = ranks @ places / lengths
+    correlation, rows = float(np.mean(correlations)), len(samples)
     good, bad = up <= level / 2.0, down <= level / 2.0
-    # Page's statistic is the mean correlation times the root of these degrees of freedom.
-    quantile = scipy.stats.norm.isf(level / 2.0)
-    seeds = (quantile / correlation) ** 2 / (samples.shape[1] - 1) if correlation else math.inf
+    # Page's statistic is the mean correlation over its standard error without a trend.
+    null = 1.0 / math.sqrt(rows * (samples.shape[1] - 1))
+    error = max(null, float(np.std(correlations)) / math.sqrt(rows))
+    half = scipy.stats.norm.isf(level / 2.0) * null
+    times = _times_of_mean(rows, [correlation], half, error)
     return Evidence(
         HOLDS if good else FAILS if bad else UNDECIDED,
         f"mean rank correlation {correlation:.2f} over {len(samples)} seeds, "
@@ -394,7 +474,7 @@ def trend(
         n_trials=samples.size,
         level=level,
         counterexample={"rank correlation": correlation} if bad else None,
-        needed="" if good or bad else more(1, seeds, "seeds"),
+        needed="" if good or bad else more(rows, times, "seeds"),
     )
 
 
@@ -476,17 +556,20 @@ def violation(
 
 
 def not_violated(
-    excess: float, tightest: float, evaluations: int, worst: Mapping[str, Any]
+    excess: float, tightest: float, evaluations: int, worst: Mapping[str, Any], equal: int = 0
 ) -> Evidence:
     """Return that a search met none, with the largest left/right, or the largest relative excess.
 
-    The former where both sides are positive at the largest excess, but for sides that vanish.
+    The former where both sides are positive at the largest excess, but for sides that vanish. In so
+    many instances both sides are equal to rounding, the left one being larger by that.
     """
     of_ratio = (tightest - 1.0) / (tightest + 1.0) if 0.0 < tightest < math.inf else math.nan
     by_ratio = math.isclose(excess, of_ratio, abs_tol=1e-9) or (excess == 0.0 and tightest > 0.0)
+    largest = f", left/right up to {tightest:.4g}" if tightest > -math.inf else ""
+    rounded = f", equal to rounding in {equal} of them" if equal else ""
     return Evidence(
         HOLDS,
-        f"no violation in {evaluations} instances searched, left/right up to {tightest:.4g}",
+        f"no violation in {evaluations} instances searched{largest}{rounded}",
         measured=tightest if by_ratio else excess,
         predicted=1.0 if by_ratio else 0.0,
         tightness=tightest,

@@ -84,7 +84,7 @@ class Reader:
 
 
 def search_instances(
-    sides: Callable[..., tuple[float, float] | None],
+    sides: Callable[..., tuple[float, ...] | None],
     shapes: Sequence[Mapping[str, int]],
     read: Callable[[Reader, Mapping[str, int]], Any] | Mapping[str, Sequence[str | int]],
     budget: Budget,
@@ -99,7 +99,8 @@ def search_instances(
     ----------
     sides : callable
         ``sides(instance)`` returns lhs and rhs, or None where the instance does not satisfy the
-        hypotheses.
+        hypotheses; as a third number it may return the size of the largest term of which they are
+        sums, to which rounding is relative.
     shapes : sequence of mapping
         Sizes to search at, smallest first.
     read : callable or mapping
@@ -145,7 +146,7 @@ def search_instances(
         )
     reads: Callable[[Reader, Mapping[str, int]], Any] = read
 
-    def lhs_rhs(shape: Mapping[str, int], x: Array) -> tuple[float, float] | None:
+    def lhs_rhs(shape: Mapping[str, int], x: Array) -> tuple[float, ...] | None:
         instance = reads(reader(x), shape)
         return None if instance is None else sides(instance)
 

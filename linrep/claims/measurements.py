@@ -312,6 +312,8 @@ class Search(Measurement):
         The largest left - right that was met, relative to the sum of their sizes.
     guard : float
         Excesses up to this are rounding.
+    equal : int
+        Instances whose left side is larger by no more than rounding: both sides count as equal.
     tightest : float
         The largest left/right.
     evaluations : int
@@ -339,6 +341,7 @@ class Search(Measurement):
 
     excess: float = math.nan
     guard: float = 1e-9
+    equal: int = 0
     tightest: float = math.nan
     evaluations: int = 0
     left: float = math.nan
@@ -357,7 +360,9 @@ class Search(Measurement):
             return decisions.violation(
                 self.left, self.right, self.evaluations, self.instance, self.worst
             )
-        return decisions.not_violated(self.excess, self.tightest, self.evaluations, self.worst)
+        return decisions.not_violated(
+            self.excess, self.tightest, self.evaluations, self.worst, self.equal
+        )
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return left over right in order of size."""

@@ -14,13 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.claims.decisions import Moments, more
+from linrep.claims.decisions import Moments, equal_replicates, more
 from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, Evidence
 from linrep.claims.measurements import Measurement, _listed, _of, _samples
 from linrep.claims.sampled import joined_samples
 
 Array = NDArray[np.float64]
 
+_INFEASIBLE = 2  # of SciPy's linprog
 _WIDE = 5.0  # logarithm of a factor within which a mean is as good as unknown
 
 
@@ -35,14 +36,15 @@ class Rate(Measurement):
     not if the first term, the leading one, were of another exponent: had it a further factor
     x^apart or x^-apart. Sure is what follows from intervals that hold all means at once with
     probability 1 - level: Student's for each, on the scale of logarithms. The best constants are
-    found by linear programming.
+    found by linear programming. Replicates that are all equal, as counts of a rare event are, say
+    nothing of their noise: with them it is undecided.
 
     Attributes
     ----------
     x : array_like, shape (N,)
         Positive.
     samples : sequence of N array_like
-        Replicates at each x, at least two, with a positive mean that should be near to normal.
+        Replicates at each x, at least two, with a mean that is positive and near to normal.
     formula : mapping of str to callable or array_like
         The terms by their printed form, the leading one first: each a function of x, or its values.
     signed : sequence of str
@@ -51,6 +53,8 @@ class Rate(Measurement):
         How much the ratio may change.
     apart : float, default 0.25
         The error in the leading term's exponent that has to be noticed.
+    deterministic : bool, default False
+        Chance has no part in the samples: where they are equal, they are known.
     along, of : str
         Labels of both axes.
 
@@ -78,6 +82,7 @@ class Rate(Measurement):
     signed: Sequence[str] = ()
     margin: float = 0.1
     apart: float = 0.25
+    deterministic: bool = False
     along: str = ""
     of: str = ""
     quantity: str = "change of the ratio to the formula"
@@ -94,10 +99,13 @@ class Rate(Measurement):
             raise ValueError(f"{_of(self)} has {len(samples)} samples at {len(x)} sizes")
         if np.min(x) <= 0.0 or np.unique(x).size < 3:
             raise ValueError(f"{_of(self)}: x must hold at least three different positive values")
-        if any(len(each) < 2 or not 0.0 < np.mean(each) < np.inf for each in samples):
+        if any(len(each) < 2 or not 0.0 < np.mean(each) < np.inf for each in samples if each.any()):
             raise ValueError(
                 f"{_of(self)}: samples must be at least two for each x, with a positive mean"
             )
+        none = [not each.any() for each in samples]
+        if all(none) or (self.deterministic and any(none)):
+            raise ValueError(f"{_of(self)}: samples must have a positive mean, got zeros only")
         if not self.formula:
             raise ValueError(f"{_of(self)}: formula must have at least one term")
         terms = {name: _values(name, term, x) for name, term in self.formula.items()}
@@ -112,6 +120,17 @@ class Rate(Measurement):
 
     def _decision(self, level):
         moments = [Moments.of(each) for each in self.samples]
+        made = sum(map(len, self.samples))
+        equal = self.x[[np.ptp(each) == 0.0 for each in self.samples]]
+        if equal.size and not self.deterministic:
+            at = ", ".join(f"{x:g}" for x in equal)
+            return equal_replicates(made, level, f" at {self.along or 'x'} = {at}")
+        try:
+            return self._of_means(moments, level)
+        except RuntimeError as error:
+            return Evidence(UNDECIDED, str(error), needed="other sizes", n_trials=made, level=level)
+
+    def _of_means(self, moments, level):
         means = np.array([each.mean for each in moments])
         errors = np.array([each.deviation / np.sqrt(each.size) for each in moments]) / means
         degrees = np.array([each.size - 1 for each in moments])
@@ -229,6 +248,11 @@ def least_change(
     constants : ndarray, shape (J,)
         With them the ratios of f to low and to high are as far above 1 as below, on a scale of
         logarithms.
+
+    Raises
+    ------
+    RuntimeError
+        If the solver finds neither these constants nor that there are none.
     """
     terms, low, high = (np.asarray(each, dtype=float) for each in (terms, low, high))
     sizes = np.maximum(np.abs(terms / low[:, None]).max(axis=0), np.finfo(float).tiny)
@@ -241,8 +265,10 @@ def least_change(
         b_ub=np.concatenate([-np.ones(len(low)), np.zeros(len(low))]),
         bounds=[*((each, None) for each in lowest), (0.0, None)],
     )
-    if not found.success:
+    if found.status == _INFEASIBLE:
         return math.inf, np.full(terms.shape[1], np.nan)
+    if not found.success:
+        raise RuntimeError(f"linear programming gave up: {found.message}")
     change = float(found.x[-1])
     return change, found.x[:-1] / sizes / math.sqrt(max(change, 1.0))
 

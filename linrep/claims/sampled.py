@@ -37,7 +37,7 @@ class Frequency(Measurement):
     >>> from linrep.claims import Frequency, decide
     >>> found = decide(Frequency(violations=0, trials=100, at_most=0.01), level=0.001)
     >>> found.verdict, found.needed
-    ('undecided', '687 runs without a violation')
+    ('undecided', '688 runs without a violation')
     """
 
     violations: int = 0
@@ -122,6 +122,8 @@ class Mean(Measurement):
     margin : float, default 0.1
         With `equals`: it holds only if the interval is no wider than this share of it on each side
         (of the samples' standard deviation, should it be 0).
+    deterministic : bool, default False
+        Chance has no part in the samples: without that, samples that are all equal are undecided.
     moments : Moments
         Of the samples, of which only as many are kept as a picture shows; computed from them if not
         given.
@@ -141,6 +143,7 @@ class Mean(Measurement):
     at_least: float | None = None
     at_most: float | None = None
     margin: float = 0.1
+    deterministic: bool = False
     moments: Any = None
     quantity: str = "mean"
 
@@ -167,6 +170,8 @@ class Mean(Measurement):
         }
 
     def _decision(self, level):
+        if self.moments.deviation == 0.0 and not self.deterministic:
+            return decisions.equal_replicates(self.moments.size, level)
         if self.equals is not None:
             return decisions.expectation(self.moments, self.equals, margin=self.margin, level=level)
         low = -np.inf if self.at_least is None else self.at_least
@@ -482,6 +487,10 @@ class Threshold(_PowerLaw):
 class Constant(Measurement):
     """The constant that a bound leaves open, over a grid; claimed to stay bounded.
 
+    It holds if along no line it grows by more than x^0.05. It fails if along one it does, and would
+    go on to if its slope fell as that of a limit approached like x^-1/2 does: growth that falls off
+    faster may come to an end beyond the grid, and is undecided.
+
     Attributes
     ----------
     rows : DataFrame
@@ -563,10 +572,6 @@ class Constant(Measurement):
 
     def _decision(self, level):
         lines = self.lines
-        fits = [
-            slopes.fit(np.log(line.x), np.log(drawn), level / len(lines))
-            for line, drawn in zip(lines, self.resampled, strict=True)
-        ]
         frames = [
             pd.DataFrame(
                 {
@@ -587,7 +592,10 @@ class Constant(Measurement):
         where = np.atleast_1d(np.asarray(quantiles.idxmax(), dtype=object))
         decided = slopes.bounded(
             [line.variable for line in lines],
-            fits,
+            [
+                (np.log(line.x), np.log(drawn))
+                for line, drawn in zip(lines, self.resampled, strict=True)
+            ],
             largest=float(quantiles.max()),
             at=dict(zip(columns, where, strict=True)),
             level=level,

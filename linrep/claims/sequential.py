@@ -63,7 +63,7 @@ def until_decided(
     times : float
         How many times the runs of a single check, at most.
     say : callable
-        Is told of each look.
+        Called with a line of text at each look.
     **options
         Further ones of :func:`linrep.claims.verify.verify`.
 

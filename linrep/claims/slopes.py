@@ -19,6 +19,9 @@ from linrep.problems.random import RNGLike, generator
 #: Slopes of the logarithm of a constant up to this count as no growth.
 GROWTH = 0.05
 
+#: The least power of 1/x with which a constant that stays bounded is taken to reach its limit.
+LOWER_ORDER = 0.5
+
 RESAMPLES = 400
 #: How many times the runs are better made than larger sizes tried, where a slope is off.
 _WORTHWHILE = 100.0
@@ -145,6 +148,30 @@ def limit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) 
     return Slope(float(last[0]), quantile * error, bend, error, float(change[0]), change_error)
 
 
+def remaining(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) -> Slope:
+    """Return the least slope that can remain as x grows, with noise from all columns but the first.
+
+    Where y tends to a limit as x^-1/2 vanishes, or a higher power (`LOWER_ORDER`), its slope falls
+    with each octave by a factor of 2^-1/2 at least. If the fall from the lower half of x to the
+    upper one is a part of such a fall, no less than the value remains; without a fall, it is the
+    slope of the upper half. `change` is the upper slope less the lower one.
+    """
+    sizes, middle = np.unique(logs), np.median(logs)
+    below, above = logs <= max(middle, sizes[1]), logs >= min(middle, sizes[-2])
+    lower, upper = _slopes(logs[below], values[below]), _slopes(logs[above], values[above])
+    share = math.exp(-LOWER_ORDER * (logs[above].mean() - logs[below].mean()))
+    change = upper - lower
+    left = upper + change * share / (1.0 - share)
+    quantile = float(scipy.stats.norm.isf(level))
+    errors = [float(np.std(each[1:], ddof=1)) for each in (left, upper, change)]
+    # Both ends have to be beyond what is claimed: neither takes a share of the level.
+    value, error = min(
+        zip((left[0], upper[0]), errors[:2], strict=True),
+        key=lambda end: end[0] - quantile * end[1],
+    )
+    return Slope(float(value), quantile * error, 0.0, error, float(change[0]), errors[2])
+
+
 def stretches(logs: NDArray[np.float64]) -> list[tuple[float, float]]:
     """Return the ends of three stretches of sizes, from the logarithms of these.
 
@@ -213,6 +240,7 @@ def exponent(
     outside = low > predicted + margin or (not at_most and high < predicted - margin)
     off = slope.value - predicted
     sign = "at most " if at_most else ""
+    larger, factor = _takes(slope, off, margin, at_most) if n_trials else (True, 1.0)
     sentence = f"exponent {slope.value:.3f} [{low:.3f}, {high:.3f}], claimed {sign}{predicted:g}"
     if inside and at_most and high < predicted - margin:
         sentence += ", not tight"
@@ -227,19 +255,27 @@ def exponent(
         counterexample={"exponent": slope.value} if outside else None,
         needed=""
         if inside or outside
-        else _needed(slope, off, margin, at_most, n_trials, "larger sizes"),
+        else _needed("larger sizes" if larger else "", factor, n_trials),
     )
 
 
-def _needed(slope, off, margin, at_most, n_trials, larger):
-    """Say what decides: more runs; larger sizes, where the slope bends or is too near to a margin.
+def _needed(larger, factor, n_trials):
+    """Say what decides: larger sizes, the text says of what, or so many times the runs, or both."""
+    if not larger:
+        return more(n_trials, factor)
+    return larger if factor <= 1.0 or not n_trials else f"{larger}, and {more(n_trials, factor)}"
 
-    What is off by less than three standard errors is taken for noise, of which many runs leave
-    nothing; a change of the slope, too, unless it leads from a value that is off to what is
-    claimed. Two standard errors are added for the chance in runs to come.
+
+def _takes(slope, off, margin, at_most):
+    """Return whether it takes larger sizes, and how many times the runs.
+
+    Larger sizes where the slope bends or is too near to a margin. What is off by less than three
+    standard errors is taken for noise, of which many runs leave nothing; a change of the slope,
+    too, unless it leads from a value that is off to what is claimed. Two standard errors are added
+    for the chance in runs to come.
     """
-    if not (n_trials and slope.noise < math.inf):
-        return larger
+    if not slope.noise < math.inf:
+        return True, 1.0
     chance = slope.noise + 2.0 * (slope.error + slope.change_error)
     near = abs(off) <= 3.0 * slope.error
     returns = not near and -math.copysign(slope.change, off * slope.change) > slope.change_error
@@ -250,14 +286,39 @@ def _needed(slope, off, margin, at_most, n_trials, larger):
     if room > 2.0 * bend:
         factor = max(2.0, (chance / (room - bend)) ** 2)
         if near or factor <= _WORTHWHILE:
-            return more(n_trials, factor)
-    factor = (chance / margin) ** 2
-    return larger if factor <= 1.0 else f"{larger}, and {more(n_trials, factor)}"
+            return False, factor
+    return True, (chance / margin) ** 2
+
+
+def _takes_of_line(slope, tail):
+    """Return the same of a line along which a constant may be bounded or grow."""
+    larger, factor = False, 1.0
+    if slope.low <= GROWTH:
+        larger, factor = _takes(slope, slope.value, GROWTH, True)
+    if slope.value <= max(GROWTH, 3.0 * slope.error):
+        return larger, factor
+    # It also has to be seen that it goes on: a slope that is the same everywhere, but for noise.
+    if tail.change < -3.0 * tail.change_error:
+        return True, factor
+    chance = (tail.noise + 3.0 * tail.error) / (slope.value - GROWTH)
+    return larger, max(2.0, factor, chance**2)
+
+
+def _needed_of_lines(variables, pairs, n_trials):
+    """Say what decides all lines, those that surely stay bounded aside."""
+    open_ = [
+        (variable, *_takes_of_line(*pair))
+        for variable, pair in zip(variables, pairs, strict=True)
+        if pair[0].high > GROWTH
+    ]
+    larger = dict.fromkeys(variable for variable, too_small, _ in open_ if too_small)
+    factor = max(factor for *_, factor in open_)
+    return _needed(f"larger {' and '.join(larger)}" if larger else "", factor, n_trials)
 
 
 def bounded(
     variables: Sequence[str],
-    fits: Sequence[Slope],
+    lines: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
     *,
     largest: float,
     at: Mapping[str, Any],
@@ -266,12 +327,15 @@ def bounded(
 ) -> Evidence:
     """Decide whether a constant stays bounded along all lines.
 
+    It grows where the slope over all sizes, and what can remain of it, are above `GROWTH`: growth
+    that falls off towards larger sizes may come to an end.
+
     Parameters
     ----------
     variables : sequence of str
         Along which each line goes.
-    fits : sequence of Slope
-        Of the lines, each at its share of the level.
+    lines : sequence of (ndarray, ndarray)
+        Of each line logarithms of the sizes, and of the constant with its resamples as columns.
     largest : float
         Value of the constant.
     at : mapping
@@ -281,15 +345,21 @@ def bounded(
     n_trials : int
         Random repetitions behind the slopes.
     """
+    share = level / len(lines)
+    fits = [fit(*line, share) for line in lines]
+    tails = [remaining(*line, share) for line in lines]
     # One that surely grows decides, and the steepest of those; else the one that may grow most.
-    growing = [index for index, fit in enumerate(fits) if fit.low > GROWTH]
-    index = max(growing or range(len(fits)), key=lambda index: fits[index].high)
-    variable, slope = variables[index], fits[index]
-    grows, stays = slope.low > GROWTH, slope.high <= GROWTH
+    pairs = list(zip(fits, tails, strict=True))
+    growing = [place for place, pair in enumerate(pairs) if min(each.low for each in pair) > GROWTH]
+    place = max(growing or range(len(fits)), key=lambda place: fits[place].high)
+    variable, slope = variables[place], fits[place]
+    grows, stays = bool(growing), slope.high <= GROWTH
+    upwards = slope.low > GROWTH
+    may_end = ", which may come to an end" if upwards and not grows else ""
     return Evidence(
         FAILS if grows else HOLDS if stays else UNDECIDED,
-        f"the constant needed {'grows like' if grows else 'changes at most like'} {variable}^"
-        f"{slope.value:.3f} [{slope.low:.3f}, {slope.high:.3f}]; largest {largest:.3g}",
+        f"the constant needed {'grows like' if upwards else 'changes at most like'} {variable}^"
+        f"{slope.value:.3f} [{slope.low:.3f}, {slope.high:.3f}]{may_end}; largest {largest:.3g}",
         measured=slope.value,
         predicted=0.0,
         interval=(slope.low, slope.high),
@@ -299,9 +369,7 @@ def bounded(
             "grows with": variable, "exponent": slope.value, "largest": largest,
             **{key: _plain(value) for key, value in at.items()},
         } if grows else None,
-        needed=""
-        if grows or stays
-        else _needed(slope, slope.value, GROWTH, True, n_trials, f"larger {variable}"),
+        needed="" if grows or stays else _needed_of_lines(variables, pairs, n_trials),
     )  # fmt: skip
 
 

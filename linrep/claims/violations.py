@@ -18,13 +18,15 @@ from linrep.claims.measurements import Search
 
 #: Excesses up to this, relative to lhs and rhs, are rounding.
 GUARD = 1e-9
+#: Differences of lhs and rhs up to this, relative to their largest term, are rounding: 450 units.
+ROUNDING = 1e-13
 _LATTICE = 4  # the coarse search takes quarters
 _REACH = 4.0
 _MOVES = 12
-_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)  # relative to the largest number of an instance
+_MOVE = 8.0 * float(np.finfo(np.float64).eps)  # relative to the largest number of an instance
 _CLEAR = 3.0  # times the change that moves make is what counts as larger
 
-LhsRhs = Callable[[Mapping[str, int], NDArray[np.float64]], "tuple[float, float] | None"]
+LhsRhs = Callable[[Mapping[str, int], NDArray[np.float64]], "tuple[float, ...] | None"]
 Named = Callable[[Mapping[str, int], NDArray[np.float64]], Mapping[str, Any]]
 
 
@@ -46,7 +48,9 @@ def search(
     ----------
     lhs_rhs : callable
         ``lhs_rhs(shape, x)`` returns lhs and rhs of the instance that the real numbers x, shape
-        (length(shape),), stand for, or None where it does not satisfy the hypotheses.
+        (length(shape),), stand for, or None where it does not satisfy the hypotheses. As a third
+        number it may return the size of the largest term of which they are sums; by default that of
+        the largest number in x, 1 at least.
     shapes : sequence of mapping
         Sizes to search at, smallest first.
     length : callable
@@ -67,9 +71,9 @@ def search(
     -------
     Search
         With a violation if lhs - rhs, relative to the sum of their sizes, exceeds `guard`
-        somewhere, also after the instance is moved by rounding; it is shrunk to few and short
-        numbers. Beside it, or where there is none, the instance of the largest lhs/rhs that was
-        met.
+        somewhere, and 1e-13 relative to their largest term, also after the instance is moved by
+        rounding; it is shrunk to few and short numbers. A smaller excess counts as equality. Beside
+        the violation, or where there is none, the instance of the largest lhs/rhs that was met.
 
     Raises
     ------
@@ -83,6 +87,7 @@ def search(
     what it finds.
     """
     ratios: list[float] = []
+    equal = 0
     best: tuple[float, Mapping[str, int] | None, NDArray[np.float64]]
     best = -math.inf, None, np.empty(0)
     # By lhs/rhs, and among those of one ratio by the excess.
@@ -90,11 +95,14 @@ def search(
     worst = (-math.inf, -math.inf), {}, np.empty(0)
 
     def excess(shape, x):
-        nonlocal best, worst
+        nonlocal best, worst, equal
         x = np.array(x, dtype=float)
-        value, ratio = _excess(lhs_rhs, shape, x)
+        value, ratio = _excess(_sides(lhs_rhs, shape, x))
         if value > guard and not _stands(lhs_rhs, shape, x, guard):
             value, ratio = 0.0, -math.inf  # lhs and rhs are what rounding made of them
+            equal += 1
+        elif 0.0 < value <= guard:
+            equal += 1
         ratios.append(ratio)
         if value > best[0]:
             best = (value, shape, x)
@@ -102,9 +110,9 @@ def search(
             worst = ((ratio, value), shape, x)
         return value
 
-    def told(shape, x):
+    def described(shape, x):
         with np.errstate(all="ignore"):
-            left, right = lhs_rhs(shape, x) or (math.nan, math.nan)
+            left, right, *_ = lhs_rhs(shape, x) or (math.nan, math.nan)
             values = {**shape, "x": x.tolist()} if named is None else named(shape, x)
         return {**values, "left": float(left), "right": float(right)}
 
@@ -142,30 +150,38 @@ def search(
         )
     if value > guard:
         x = _shrunk(lambda z: excess(shape, z), x, guard)
-        smallest = told(shape, x)
+        smallest = described(shape, x)
         options |= {"left": smallest.pop("left"), "right": smallest.pop("right")}
         options["instance"] = smallest
-    options["worst"] = told(*worst[1:])
+    options["worst"] = described(*worst[1:])
     return Search(
-        excess=value, guard=guard, tightest=max(ratios), evaluations=len(ratios),
+        excess=value, guard=guard, tightest=max(ratios), evaluations=len(ratios), equal=equal,
         ratios=[ratio for ratio in ratios if 0.0 < ratio < math.inf], **options,
     )  # fmt: skip
 
 
-def _excess(lhs_rhs, shape, x):
-    """Return lhs - rhs relative to the sum of their sizes, and lhs/rhs."""
+def _sides(lhs_rhs, shape, x):
+    """Return lhs, rhs and the size of their largest term; None where there is no such instance."""
     with np.errstate(all="ignore"):
         sides = lhs_rhs(shape, x)
     if sides is None or math.isnan(sides[0]) or not math.isfinite(sides[1]):
+        return None
+    left, right, *terms = sides
+    return left, right, terms[0] if terms else np.abs(x).max(initial=1.0)
+
+
+def _excess(sides):
+    """Return lhs - rhs relative to the sum of their sizes, and lhs/rhs."""
+    if sides is None:
         return -math.inf, -math.inf
-    left, right = sides
+    left, right, _ = sides
     scale = abs(left) + abs(right)
     value = (left - right) / scale if 0.0 < scale < math.inf else float(np.sign(left))
     return (0.0 if scale == 0.0 else value), (left / right if right > 0.0 else -math.inf)
 
 
 def _stands(lhs_rhs, shape, x, guard):
-    """Tell whether a violation is still there when the numbers of its instance move by rounding.
+    """Tell whether a violation is beyond rounding, as also when the instance's numbers move by it.
 
     Also those that are 0: lhs and rhs that vanish with them do not stay as they are. And it has to
     be larger than what the moves make of it. Where a hypothesis does not survive a move, there is
@@ -173,13 +189,12 @@ def _stands(lhs_rhs, shape, x, guard):
     """
     size = np.abs(x).max(initial=0.0) or 1.0
     differences = []
-    for move in (0.0, *(_ROUNDING * size * _signs(len(x)))):
-        with np.errstate(all="ignore"):
-            sides = lhs_rhs(shape, x + move)
-        if sides is None or not np.isfinite(sides).all():
+    for move in (0.0, *(_MOVE * size * _signs(len(x)))):
+        sides = _sides(lhs_rhs, shape, x + move)
+        if sides is None or sides[0] == math.inf:
             continue
-        left, right = sides
-        if left - right <= guard * (abs(left) + abs(right)):
+        left, right, terms = sides
+        if left - right <= max(guard * (abs(left) + abs(right)), ROUNDING * terms):
             return False
         differences.append(left - right)
     return not differences or differences[0] > _CLEAR * (max(differences) - min(differences))

@@ -41,6 +41,7 @@ from linrep.claims import (
     search,
 )
 from linrep.claims.certificates import count_exact
+from linrep.claims.decisions import takes_runs
 from linrep.claims.evidence import read_in_several_ways
 from linrep.claims.measurements import flat
 from linrep.claims.storage import plain, read
@@ -177,6 +178,17 @@ def test_weights_share_the_level(fresh_rng):
     parts = [Frequency(0, 99, 0.5, weight=weight, name=str(weight)) for weight in (1.0, 3.0)]
     found = judge(parts, 0.04)
     assert [part.level for part in found.parts] == pytest.approx([0.01, 0.03])
+
+
+@pytest.mark.parametrize("claimed", [{"equals": 0.01}, {"at_most": 0.001}, {"at_least": 0.001}])
+def test_an_event_that_never_came_is_no_number_without_noise(claimed):
+    """Of 100 runs an event of probability 0.01 comes in none with probability 0.37."""
+    for value in (0.0, 1.0):
+        found = decide(Mean(np.full(100, value), **claimed))
+        assert found.verdict == UNDECIDED
+        assert takes_runs(found.needed)
+    assert decide(Mean(np.full(100, 0.01), equals=0.01, deterministic=True)).verdict == HOLDS
+    assert takes_runs(decide(Mean([1.0], **claimed)).needed)
 
 
 def test_storage_decides_as_before(fresh_rng):
@@ -397,7 +409,7 @@ def test_a_form_printed_elsewhere_makes_a_failure_a_misprint():
         (Condition(False, 2.0, 1.0, strength="proved"), "searched"),
         (Condition(False, Fraction(2), Fraction(1)), "proved"),
         (Condition(False, 2.0, 1.0, strength="proved", exact=True), "proved"),
-        (Mean(np.full(50, 2.0), equals=1.0, strength="proved"), "statistical"),
+        (Mean(np.linspace(1.9, 2.1, 50), equals=1.0, strength="proved"), "statistical"),
         (Condition(False, 2.0, 1.0, strength="enumerated exactly"), "enumerated exactly"),
     ],
 )

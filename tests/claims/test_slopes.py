@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from linrep.claims import Constant, Exponent, Threshold, decide
-from linrep.claims.slopes import Slope, exponent, log_slope
+from linrep.claims.slopes import RESAMPLES, Slope, bounded, exponent, limit, log_slope
 from linrep.stats import TransitionPoint
 from tests.tools import complaint, draws, rarely
 
@@ -181,3 +181,89 @@ def test_bounded_constant(growth, verdict, fresh_rng):
 def test_bounded_constant_needs_lines_of_three_points(fresh_rng):
     with complaint(ValueError, "'m'"):
         Constant(constants(fresh_rng, 0.0)[lambda rows: rows["m"] < 20], ["n", "m"])
+
+
+#: Constants of a bound, by size: bounded, and not.
+BOUNDED = {
+    "1 - 1/k": lambda k: 1.0 - 1.0 / k,
+    "1 - 1/root k": lambda k: 1.0 - k**-0.5,
+    "k/(k + 8)": lambda k: k / (k + 8.0),
+    "1 + log(1 + 1/k)": lambda k: 1.0 + np.log1p(1.0 / k),
+    "2 - log k/k": lambda k: 2.0 - np.log(k) / k,
+}
+K = {"octaves": [8, 16, 32], "more octaves": [8, 16, 32, 64, 128], "apart": [100, 550, 3000]}
+
+
+def measured(rng, typical, sizes, runs):
+    """Return logarithms of sizes, and of what so many runs find, each off by a tenth or so."""
+    sizes = np.array(sizes, dtype=float)
+    error = 0.1 * np.sqrt(sizes.size / runs)
+    values = np.log(typical(sizes))[:, None] + error * rng.standard_normal((sizes.size, 1))
+    drawn = values + error * rng.standard_normal((sizes.size, RESAMPLES))
+    return np.log(sizes), np.hstack([values, drawn])
+
+
+def along_k(rng, constant, sizes, runs, level):
+    line = measured(rng, constant, sizes, runs)
+    return bounded(["k"], [line], largest=1.0, at={}, level=level, n_trials=runs)
+
+
+def in_the_limit(rng, mean, sizes, runs, level):
+    slope = limit(*measured(rng, mean, sizes, runs), level)
+    return exponent(slope, -1.0, level=level, n_trials=runs)
+
+
+def followed(decide, rng, truth, sizes, runs):
+    """Decide, and once more as is advised: with ten times the sizes where it takes larger ones."""
+    found = decide(rng, truth, sizes, runs, 1e-4)
+    if found.verdict != "undecided":
+        return found.verdict
+    if "about" in found.needed:
+        runs = int(found.needed.split("about ")[1].split()[0])
+    scale = 10 if "larger" in found.needed else 1
+    return decide(rng, truth, [scale * size for size in sizes], runs, 1e-4).verdict
+
+
+@pytest.mark.parametrize("runs", [300, 30_000])
+@pytest.mark.parametrize("name", BOUNDED)
+def test_growth_that_comes_to_an_end_does_not_fail(name, runs, fresh_rng):
+    trials, level = draws(100), 0.05
+    for sizes in K.values():
+        found = [along_k(fresh_rng, BOUNDED[name], sizes, runs, level) for _ in range(trials)]
+        rarely(sum(each.verdict == "fails" for each in found), trials, level)
+
+
+@pytest.mark.parametrize("power", [0.05, 0.2, 0.5])
+def test_a_power_law_fails_and_one_at_the_margin_seldom(power, fresh_rng):
+    trials, level = draws(100), 0.05
+    for sizes in K.values():
+        found = [
+            along_k(fresh_rng, lambda k: k**power, sizes, 30_000, level) for _ in range(trials)
+        ]
+        wrong = sum((each.verdict == "fails") != (power > 0.05) for each in found)
+        rarely(wrong, trials, level)
+
+
+@pytest.mark.parametrize(
+    ("decide", "truth", "sizes", "runs", "verdict"),
+    [
+        (along_k, lambda k: k**0.2, "octaves", 100, "fails"),
+        (along_k, lambda k: k**0.2, "octaves", 1000, "fails"),
+        (along_k, lambda k: 1.0 + 0.0 * k, "octaves", 100, "holds"),
+        (along_k, BOUNDED["1 - 1/k"], "octaves", 3_000_000, "holds"),
+        (in_the_limit, lambda n: 1.0 / n, "more octaves", 100, "holds"),
+        (in_the_limit, lambda n: n**-0.7, "more octaves", 100, "fails"),
+        (in_the_limit, lambda n: 1.0 / n + 9.0 / n**2, "more octaves", 1_000_000, "holds"),
+    ],
+)
+def test_following_the_advice_decides(decide, truth, sizes, runs, verdict, fresh_rng):
+    trials = draws(100)
+    found = [followed(decide, fresh_rng, truth, K[sizes], runs) for _ in range(trials)]
+    rarely(sum(each != verdict for each in found), trials, 0.05)
+
+
+def test_growth_that_may_come_to_an_end_is_named(fresh_rng):
+    found = along_k(fresh_rng, BOUNDED["1 - 1/root k"], K["octaves"], 3_000_000, 1e-4)
+    assert (found.verdict, found.needed) == ("undecided", "larger k")
+    assert "may come to an end" in found.sentence
+    assert found.counterexample is None

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from linrep.claims import Budget, decide, search
+from linrep.claims import Budget, decide, search, search_instances
 from linrep.claims.evidence import instances
 from tests.tools import complaint, sampled
 
@@ -67,6 +67,73 @@ def test_rounding_is_no_violation(fresh_rng):
         return 1.0 + 1e-12, 1.0
 
     assert inequality(lhs_rhs, SHAPES, length, Budget("quick"), fresh_rng).verdict == "holds"
+
+
+def unit(x):
+    return abs(np.linalg.norm(x / np.linalg.norm(x)) - 1.0), 0.0
+
+
+def orthonormal(x):
+    Q = np.linalg.qr(np.outer(x, x) + np.eye(len(x)))[0]
+    return np.linalg.norm(Q.T @ Q - np.eye(len(x))), 0.0
+
+
+def projected(x):
+    Q = np.linalg.qr(np.stack([x, np.arange(1.0, len(x) + 1.0)], axis=1))[0]
+    return np.linalg.norm(Q @ (Q.T @ x) - x), 0.0
+
+
+def squares(x):
+    return np.sum((x + 1.0) ** 2 - x**2 - 2.0 * x - 1.0), 0.0, 4.0 * np.sum(x**2 + 1.0)
+
+
+def variances(x):
+    """One of two forms cancels, at the scale of the other's terms."""
+    return np.mean(x**2) - np.mean(x) ** 2, np.var(x), np.mean(x**2)
+
+
+def shifted(x):
+    return 1e6 + x[0] - 1e6 - x[0], 0.0, 1e6 + abs(x[0])
+
+
+#: Inequalities that are equalities, computed in another way on either side.
+EQUAL = {
+    "a constant": lambda x: (0.1 + 0.2 - 0.3, 0.0),
+    "shares": lambda x: (1.0 - np.sum(np.abs(x) / np.sum(np.abs(x))), 0.0),
+    "Pythagoras": lambda x: (np.cos(x[0]) ** 2 + np.sin(x[0]) ** 2 - 1.0, 0.0),
+    "an eigenvalue that is 0": lambda x: (-np.linalg.eigvalsh(np.outer(x, x))[0], 0.0, x @ x),
+    "unit length": unit,
+    "orthonormal columns": orthonormal,
+    "a projection": projected,
+    "squares": squares,
+    "variances": variances,
+    "shifted": shifted,
+}
+
+
+@pytest.mark.parametrize("seed", sampled(range(10), 2))
+@pytest.mark.parametrize("name", EQUAL)
+def test_sides_that_are_equal_to_rounding_are_no_violation(name, seed):
+    found = decide(
+        search_instances(
+            EQUAL[name], [{"d": 2}, {"d": 4}], {"x": ("d",)}, Budget("quick"),
+            np.random.default_rng(seed),
+        )
+    )  # fmt: skip
+    assert found.verdict == "holds", found.sentence
+    assert "equal to rounding" in found.sentence
+    assert "inf" not in found.sentence
+
+
+@pytest.mark.parametrize("scale", [1e-10, 1e-3, 1.0, 1e6])
+def test_small_violations_are_found_where_their_terms_are_small(scale, fresh_rng):
+    def sides(x):
+        size = scale * np.sum(x**2)
+        return 1.001 * size, size, size
+
+    shapes, arrays = [{"d": 2}], {"x": ("d",)}
+    found = decide(search_instances(sides, shapes, arrays, Budget("quick"), fresh_rng))
+    assert found.verdict == "fails"
 
 
 def davis_kahan(factor, seed):

@@ -190,6 +190,7 @@ class Cells:
                 weight=1.0 / planned,
                 quantity="left over right side",
                 strength=strength,
+                deterministic=(key[0], key[-1]) == (1.0, 0.0),  # all clients, no noise
                 setting=dict(zip(_SETTING, map(float, key), strict=True)),
             )
             for key, group in self.table.groupby(_SETTING)

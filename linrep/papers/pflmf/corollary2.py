@@ -100,6 +100,7 @@ def _runs(budget, rng, powers):
                     quantity="left over right side",
                     setting={"p": p, "T": rounds, "sigma": float(sigma)},
                     strength=PROVED,
+                    deterministic=(p, noisy) == (1.0, False),
                     weight=1.0 / planned,
                 )
             )

@@ -269,6 +269,7 @@ def _runs(grid, variant, rng):
                 weight=1.0 / planned,
                 quantity="left over right side",
                 strength=PROVED,
+                deterministic=(key[0], grid.sigma) == (1.0, 0.0),
                 setting=dict(zip(("p", "K", "T"), key, strict=True)),
             )
             for key, values in ratios.items()
