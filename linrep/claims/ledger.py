@@ -18,6 +18,7 @@ from linrep.claims import sensitivity
 from linrep.claims.certificates import checked_by, count_exact
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import (
+    ERROR,
     FAILS,
     HOLDS,
     LEDGER_LEVEL,
@@ -170,43 +171,63 @@ def record(results: Iterable[Result], known: Collection[str], path: Path | None 
 
 
 def _record(results, known, path):
-    """Put results into one ledger."""
-    entries = recorded(path)
-    for result in results:
-        before = entries.get(result.id, result).budget
-        if result.verdict == "error":
-            raise ValueError(f"{result.id} cannot be recorded, its check raised: {result.sentence}")
-        if BUDGETS.index(result.budget) < BUDGETS.index(before):
-            raise ValueError(f"{result.id} is recorded with the budget {before} already")
-    entries |= {result.id: result for result in results}
-    entries = {name: entries[name] for name in known if name in entries}
-    # Where the numbers came from this time, and what was expected, is no part of the record.
-    passing = {"stored", "expected"}
-    values = [
-        {key: value for key, value in entries[name].as_json().items() if key not in passing}
-        for name in sorted(entries)
-    ]
-    text = json.dumps(values, indent=1, allow_nan=False)
+    """Put results into one ledger, while no other process does."""
+    with files.alone(path.parent):
+        entries = recorded(path)
+        check_budget(results, entries)
+        for result in results:
+            if result.verdict == ERROR:
+                raise ValueError(
+                    f"{result.id} cannot be recorded, its check raised: {result.sentence}"
+                )
+        entries |= {result.id: result for result in results}
+        entries = {name: entries[name] for name in known if name in entries}
+        # Where the numbers came from this time, and what was expected, is no part of the record.
+        passing = {"stored", "expected"}
+        values = [
+            {key: value for key, value in entries[name].as_json().items() if key not in passing}
+            for name in sorted(entries)
+        ]
+        text = json.dumps(values, indent=1, allow_nan=False)
+        # First the pictures: an entry has its own, whatever ends the process between the two.
+        if content := _pictures(results, entries, path.with_suffix(".parquet")):
+            files.write(path.with_suffix(".parquet"), content)
+        files.write(path, f"{text}\n".encode())
+    _read.cache_clear()
+
+
+def _pictures(results, entries, beside):
+    """Return the file of what the entries' pictures are drawn from, b"" where there is none."""
     import pandas as pd
 
-    beside = path.with_suffix(".parquet")
-    recorded_tables = pd.read_parquet(beside).groupby("claim") if beside.exists() else ()
-    pictures: dict[str, pd.DataFrame | None] = {
-        str(name): table.dropna(axis=1, how="all") for name, table in recorded_tables
-    }
-    pictures |= {result.id: result.points for result in results}
-    tables = [
-        table.assign(claim=name)
-        for name, table in sorted(pictures.items())
-        if table is not None and name in entries
-    ]
-    if tables:
-        buffer = BytesIO()
-        table = pd.concat(tables, ignore_index=True)
-        table.to_parquet(buffer, compression="zstd", index=False)
-        files.write(beside, buffer.getvalue())
-    files.write(path, f"{text}\n".encode())
-    _read.cache_clear()
+    tables = []
+    if beside.exists():
+        table = pd.read_parquet(beside)
+        tables.append(table[table["claim"].isin(entries.keys() - {each.id for each in results})])
+    tables += [each.points.assign(claim=each.id) for each in results if each.points is not None]
+    tables = [table.dropna(axis=1, how="all") for table in tables if len(table)]
+    if not tables:
+        return b""
+    table = pd.concat(tables, ignore_index=True).sort_values("claim", kind="stable")
+    buffer = BytesIO()
+    table.to_parquet(buffer, compression="zstd", index=False)
+    return buffer.getvalue()
+
+
+def check_budget(items: Iterable[Any], entries: Mapping[str, Result], budget: str = "") -> None:
+    """Raise ValueError where an entry is of a larger budget than what is to take its place.
+
+    Parameters
+    ----------
+    items : iterable of Result, or of Claim
+    entries : mapping of str to Result
+    budget : str
+        Of the claims; results have their own.
+    """
+    for item in items:
+        before = entries[item.id].budget if item.id in entries else BUDGETS[0]
+        if BUDGETS.index(budget or item.budget) < BUDGETS.index(before):
+            raise ValueError(f"{item.id} is recorded with the budget {before} already")
 
 
 def pages(known: Mapping[str, Claim | Stated], entries: Mapping[str, Result]) -> dict[str, str]:

@@ -41,10 +41,12 @@ def record(found: Mapping[str, Mapping[str, Any]]) -> None:
         Of each claim what :func:`linrep.claims.mutants.measure` returns.
     """
     for paper in sorted(set(map(paper_of, found))):
-        known = claims([paper])
-        entries = {**recorded(paper), **{key: found[key] for key in found if key in known}}
-        ordered = {name: entries[name] for name in known if entries.get(name)}
-        files.write(papers()[paper].folder / FILE, (json.dumps(ordered, indent=1) + "\n").encode())
+        known, folder = claims([paper]), papers()[paper].folder
+        with files.alone(folder):
+            recorded.cache_clear()
+            entries = {**recorded(paper), **{key: found[key] for key in found if key in known}}
+            ordered = {name: entries[name] for name in known if entries.get(name)}
+            files.write(folder / FILE, (json.dumps(ordered, indent=1) + "\n").encode())
     recorded.cache_clear()
 
 

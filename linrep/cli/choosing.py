@@ -57,6 +57,11 @@ def read_ledger(file, path, made=False):
         return book.recorded(path) if path else {} if file else book.recorded()
 
 
+def file_among(names):
+    """Return the file of claims among names, the first if there are several, None without one."""
+    return next((name for name in names if name.endswith(".py")), None)
+
+
 def choose(names, *, texts=False, papers=()):
     """Return the claims that ids, patterns or a file of claims name, and that file or None.
 
