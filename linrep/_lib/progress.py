@@ -38,7 +38,7 @@ def progress_bar(shown: bool | None, *, lines: bool = False, **settings):
 
 
 def say_stopped(done: int, total: int, what: str) -> str:
-    """Say how far work had come when it was stopped, perhaps after the last item and before its use."""
+    """Say how far work had come when it was stopped, perhaps after the last item."""
     at = f"at {done}" if done < total else "after the last"
     return f"stopped {at} of {total} {what}"
 

@@ -107,7 +107,12 @@ def recorded_points(id: str, path: Path | None = None) -> pd.DataFrame | None:
     import pandas as pd
 
     points = pd.read_parquet(beside, filters=[("claim", "==", id)])
-    return points.drop(columns="claim").dropna(axis=1, how="all") if len(points) else None
+    return _with_values(points.drop(columns="claim")) if len(points) else None
+
+
+def _with_values(points):
+    """Return points without the columns of others; y stays where there are intervals alone."""
+    return points.loc[:, points.notna().any() | (points.columns == "y")]
 
 
 def outcome(verdict: str, budget: str, entry: Result | None, expected: str = HOLDS) -> str:
@@ -205,7 +210,7 @@ def _pictures(results, entries, beside):
         table = pd.read_parquet(beside)
         tables.append(table[table["claim"].isin(entries.keys() - {each.id for each in results})])
     tables += [each.points.assign(claim=each.id) for each in results if each.points is not None]
-    tables = [table.dropna(axis=1, how="all") for table in tables if len(table)]
+    tables = [_with_values(table) for table in tables if len(table)]
     if not tables:
         return b""
     table = pd.concat(tables, ignore_index=True).sort_values("claim", kind="stable")

@@ -53,7 +53,9 @@ def certify(ids, seconds, record):
 
     def write(done):
         own = [name for claim in done for name in by_claim[claim]]
-        certificates.record(*({name: of[name] for name in own} for of in (said, possible)), versions)
+        certificates.record(
+            *({name: of[name] for name in own} for of in (said, possible)), versions
+        )
 
     with (
         bad_input(RuntimeError, OSError),

@@ -17,6 +17,7 @@ from linrep.cli.choosing import (
     check_store,
     choose,
     read_ledger,
+    read_names,
 )
 from linrep.cli.group import SEED_OPTION, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
@@ -60,11 +61,12 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
         check_output("--out", out)
         if data is not None:
             check_output("--json", data)
+    file, _ = read_names(ids)
+    entries = read_ledger(file, book_path)
     chosen, file = choose(ids)
     from linrep.claims import hosting
     from linrep.report import gather, render
 
-    entries = read_ledger(file, book_path)
     if figures is None and Path("figures").is_dir():
         figures = Path("figures")
     elif figures is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from linrep._lib.scripts import available
-from linrep._lib.suggest import unknown
+from linrep._lib.suggest import near, unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import size_section
 from linrep.cli.choosing import (
@@ -19,6 +19,7 @@ from linrep.cli.choosing import (
     check_store,
     choose,
     read_ledger,
+    read_names,
 )
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
 from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
@@ -75,11 +76,12 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
         first = False
     if not claims:
         return
+    file, _ = read_names(claims)
+    entries = read_ledger(file, book_path)
     chosen, file = choose(claims, texts=True)
     if note:
         _notes(chosen)
         return
-    entries = read_ledger(file, book_path)
     from linrep.claims.current import current
     from linrep.claims.entry import entry
 
@@ -123,17 +125,18 @@ def _kind(name):
 
 def _check(patterns):
     """Refuse what is the name of nothing, with what is near of all kinds."""
-    try:
-        names.check_claims(patterns)
-    except ValueError:
-        known = [*names.claims(), *available(), *names.ALGORITHMS]
-        for name in patterns:
-            try:
-                names.check_claims([name])
-            except ValueError:
-                what = "no claim, figure, algorithm or run directory"
-                otherwise = "linrep verify --list, linrep figures --list and linrep runs list them"
-                raise ValueError(unknown(what, name, known, otherwise=otherwise)) from None
+    known = [*names.claims(), *names.papers(), *available(), *names.ALGORITHMS]
+    what = "no claim, paper, figure, algorithm or run directory"
+    for name in patterns:
+        try:
+            names.check_claims([name], what)
+        except ValueError as error:
+            if near(name, known):
+                raise ValueError(unknown(what, name, known)) from None
+            if "did you mean" in str(error):
+                raise
+            otherwise = "linrep verify --list, linrep figures --list and linrep runs list them"
+            raise ValueError(unknown(what, name, known, otherwise=otherwise)) from None
 
 
 def _headline(name, text):

@@ -13,7 +13,7 @@ import click
 from linrep._lib.batches import Batches
 from linrep.cli import completion
 from linrep.cli import names as known_names
-from linrep.cli.choosing import LEDGER_OPTION, STORE_OPTION, choose, file_among, read_ledger
+from linrep.cli.choosing import LEDGER_OPTION, STORE_OPTION, choose, read_ledger, read_names
 from linrep.cli.group import (
     SEED_OPTION,
     BadInput,
@@ -143,18 +143,17 @@ def verify(
     bad input.
     """
     papers = known_names.match_spelling(papers, known_names.papers())
+    file, _ = read_names(ids)
     with bad_input(ValueError):
-        if not any(name.endswith(".py") for name in ids):
-            ids = known_names.match_spelling(ids, known_names.claims())
-            known_names.check_claims(ids)
+        if file is None:
             known_names.check_papers(papers)
     if record:
-        _check_record(ids, book_path, level, until_decided)
+        _check_record(file, book_path, level, until_decided)
     limit = _read_limit(at_most, until_decided)
     _check_outputs(path, figures)
     if record if portable is None else portable:
         start_portable()
-    entries = read_ledger(file_among(ids), book_path, record)
+    entries = read_ledger(file, book_path, record)
     chosen, file = choose(ids, texts=list_only, papers=papers)
     known = entries
     if list_only or verdicts or strengths:
@@ -235,9 +234,9 @@ def _read_limit(at_most, until_decided):
     raise BadInput(f"--at-most must be seconds or a factor, such as 600 or 16x, got {text!r}")
 
 
-def _check_record(ids, book_path, level, until_decided):
+def _check_record(file, book_path, level, until_decided):
     """Refuse to record where there is no ledger to write, or not at its level."""
-    if file_among(ids) is not None and book_path is None:
+    if file is not None and book_path is None:
         raise BadInput("--record of claims of your own needs --ledger FILE")
     if level is not None:
         raise BadInput("--record takes the ledger's level, leave --level out")
