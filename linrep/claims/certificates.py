@@ -11,6 +11,7 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -196,7 +197,8 @@ def answers() -> Mapping[str, Mapping[str, Any]]:
     """
     found: dict[str, Mapping[str, Any]] = {}
     for path in papers.files(f"{FOLDER}/{ANSWERS}"):
-        found |= json.loads(path.read_text("utf-8"))
+        with suppress(ValueError):  # a damaged file answers nothing
+            found |= json.loads(path.read_text("utf-8"))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -29,7 +30,9 @@ def recorded(paper: str) -> Mapping[str, Mapping[str, Any]]:
     paper : str
     """
     path = papers()[paper].folder / FILE if paper in papers() else None
-    return json.loads(path.read_text("utf-8")) if path and path.is_file() else {}
+    with suppress(ValueError):  # a damaged file says nothing
+        return json.loads(path.read_text("utf-8")) if path and path.is_file() else {}
+    return {}
 
 
 def record(found: Mapping[str, Mapping[str, Any]]) -> None:

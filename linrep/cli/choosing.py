@@ -10,6 +10,7 @@ import click
 from linrep._lib.papers import named
 from linrep.cli import names as known_names
 from linrep.cli.group import BadInput, bad_input
+from linrep.cli.text import echo
 
 STORE = Path("runs", "verify")
 STORE_OPTION = click.option(
@@ -54,7 +55,11 @@ def read_ledger(file, path, made=False):
                 f"--ledger: no such file: {path}; linrep verify {file} --ledger {path} --record "
                 "makes it"
             )
-        return book.recorded(path) if path else {} if file else book.recorded()
+        if file:
+            return book.recorded(path) if path else {}
+        for line in book.damaged():
+            echo(f"{line}; linrep verify --record writes it anew once it is removed", err=True)
+        return book.recorded()
 
 
 def read_names(names):

@@ -36,11 +36,12 @@ def sensitivity(ids, budget, seed, record):
     from linrep.claims import sensitivity as known
     from linrep.claims.evidence import HOLDS, MISPRINT
 
-    entries = ledger.recorded()
+    with bad_input(ValueError, OSError):
+        entries = ledger.recorded()
     chosen = [
         item
         for item in select(claims(named(ids)), ids)
-        if item.stronger and entries[item.id].verdict in (HOLDS, MISPRINT)
+        if item.stronger and item.id in entries and entries[item.id].verdict in (HOLDS, MISPRINT)
     ]
     if not chosen:
         raise BadInput("ID: none of these holds and names constants that can be moved")

@@ -102,14 +102,17 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
 
 def _notes(chosen):
     """Print what is wrong with claims, each finding once."""
-    from linrep.claims.findings import findings
+    from linrep.claims.findings import finding
     from linrep.claims.notes import note
 
-    known = dict.fromkeys(findings()[item.id] for item in chosen if item.id in findings())
-    if not known:
-        raise BadInput("--note is for claims with a finding: linrep verify --list shows verdicts")
-    for finding in known:
-        echo(note(finding))
+    with bad_input(ValueError):
+        known = dict.fromkeys(filter(None, (finding(item.id) for item in chosen)))
+        if not known:
+            raise ValueError(
+                "--note is for claims with a finding: linrep verify --list shows verdicts"
+            )
+        for each in known:
+            echo(note(each))
 
 
 def _kind(name):

@@ -165,9 +165,11 @@ def verify(
     if list_only:
         print_list(chosen, known)
         return
-    from linrep.claims import load_file
+    from linrep.claims import beside, claims, load_file
 
     with bad_input(OSError, ValueError):
+        for paper in {item.paper for item in chosen} if file is None else ():
+            beside.check(paper, claims([paper]))
         if figures is not None:
             figures.mkdir(parents=True, exist_ok=True)
         there = load_file(file).keys() if file else _ids_beside(chosen)
@@ -204,6 +206,8 @@ def _recording(known, entries, chosen, budget, path, record):
 
     with bad_input(OSError, ValueError):
         ledger.check_budget(chosen, entries, budget)
+        for home in {path or ledger.place(item.id) for item in chosen}:
+            ledger.recorded(home)  # one that is damaged is not written to
         if path is None:
             texts.record({item.paper for item in chosen})
         with Batches(write) as found:
@@ -336,9 +340,10 @@ def _add_stored(chosen, entries, store, seed):
 
 def _filter(chosen, entries, *, verdicts, strengths, papers, severities, corrected):
     """Return the claims that have one of the verdicts, and so on, of those asked for."""
-    from linrep.claims.findings import findings
+    from linrep.claims.findings import finding
 
-    known = findings() if severities else {}
+    with bad_input(ValueError):
+        known = {item.id: finding(item.id) for item in chosen if severities}
     remaining = [
         item
         for item in chosen
@@ -346,7 +351,7 @@ def _filter(chosen, entries, *, verdicts, strengths, papers, severities, correct
         and (not strengths or (item.id in entries and entries[item.id].strength in strengths))
         and (not papers or item.paper in papers)
         and corrected in (None, bool(item.corrects))
-        and (not severities or (item.id in known and known[item.id].severity in severities))
+        and (not severities or (known[item.id] and known[item.id].severity in severities))
     ]
     if not remaining:
         raise BadInput("no claim is left: --list shows them with their verdicts")
