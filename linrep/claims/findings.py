@@ -68,7 +68,7 @@ def findings(paths: tuple[Path, ...] | None = None) -> Mapping[str, Finding]:
     """
     by_id: dict[str, Finding] = {}
     pages = files(FILE) if paths is None else paths
-    for path, (ids, headline, text, line_number) in (
+    for page, (ids, headline, text, line_number) in (
         (path, section) for path in pages for section in sections(path)
     ):
         name = ""
@@ -77,7 +77,7 @@ def findings(paths: tuple[Path, ...] | None = None) -> Mapping[str, Finding]:
             name, text = line.removeprefix(_SEVERITY).removesuffix("."), text.strip()
         if name and name not in SEVERITIES:
             known = f"severity must be one of {', '.join(SEVERITIES)}"
-            raise ValueError(f"{path}:{line_number}: {ids[0]}: {known}, got {name!r}")
+            raise ValueError(f"{page}:{line_number}: {ids[0]}: {known}, got {name!r}")
         reason = " ".join(text.partition("\n\n")[0].split())
         by_id |= dict.fromkeys(ids, Finding(ids, headline, name, reason, text))
     return MappingProxyType(by_id)

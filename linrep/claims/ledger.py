@@ -466,7 +466,7 @@ def numbers_of(result: Result | None) -> list[str]:
     several = failing_parts(part.verdict for part in result.parts)
     needed = f"it would take {result.needed}" if result.needed else ""
     numbers = measured_and_claimed(result)
-    return list(filter(None, [result.strength, *numbers, several, needed]))
+    return list(filter(None, [result.strength, *numbers, several, needed, result.looked]))
 
 
 def measured_and_claimed(result: Result) -> list[str]:

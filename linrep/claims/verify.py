@@ -281,7 +281,9 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
             "cpu_seconds": time.process_time() - began,
         }
         if own:
-            row["control"] = item.negative_control(budget, aside).verdict
+            against = item.measure_control(budget, aside)
+            judge(against)
+            row["control"] = json.dumps(plain(against))
     if own:
         row["inputs"] = json.dumps(inputs.digests())
     return row
@@ -332,7 +334,15 @@ def is_stale(item: Claim, *, budget: str, seed: int, store: str | Path) -> bool:
     return any(any(folder.glob(f"{name}/parts/*.parquet")) for name in (runs, f"{runs}-*"))
 
 
-def measured(item: Claim, *, budget: str, seed: int, store: str | Path) -> list[Any]:
+def measured(
+    item: Claim,
+    *,
+    budget: str,
+    seed: int,
+    store: str | Path,
+    mode: str | None = None,
+    of: str = "measurements",
+) -> list[Any]:
     """Return what a check that a store holds has measured, and did not raise.
 
     Parameters
@@ -340,10 +350,32 @@ def measured(item: Claim, *, budget: str, seed: int, store: str | Path) -> list[
     item : Claim
     budget, seed, store
         As for :func:`verify`.
+    mode : {"native", "portable"}, optional
+        By default that of this process.
+    of : {"measurements", "control"}
+        Of the claim or of its negative control; empty where that was not run.
     """
-    place, _ = _place(_directory(item.id, budget, seed, store))
-    row = open_run(place).read().iloc[0]
-    return list(read(json.loads(row["measurements"])))
+    row = open_run(place_of(item, budget=budget, seed=seed, store=store, mode=mode)).read().iloc[0]
+    text = row.get(of)
+    return list(read(json.loads(text))) if _is_measured(text) else []
+
+
+def place_of(
+    item: Claim, *, budget: str, seed: int, store: str | Path, mode: str | None = None
+) -> Path:
+    """Return the run directory of a claim for this state of the code, there or not.
+
+    Parameters
+    ----------
+    item, budget, seed, store, mode
+        As for :func:`measured`.
+    """
+    return _place(_directory(item.id, budget, seed, store, mode))[0]
+
+
+def _is_measured(text):
+    """Tell whether a cell of a row has measurements; earlier versions had a control's verdict."""
+    return isinstance(text, str) and text.startswith("[")
 
 
 def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
@@ -353,6 +385,8 @@ def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     else:
         decided = Evidence(ERROR, str(row["exception"]))
     control = row.get("control")
+    if _is_measured(control):
+        control = judge(read(json.loads(control)), level).verdict
     return Result(
         **{each.name: getattr(decided, each.name) for each in fields(decided)},
         id=item.id,

@@ -52,6 +52,9 @@ def print_verdicts(results, entries, verbose, budget):
     numbers = ("measured", "claimed", "trials", "CPU s")
     table((*head, *numbers), rows, left_columns=len(head))
     _reasons(results, verbose)
+    for item in results:
+        if item.looked:
+            echo(f"{item.id}: {item.looked}")
     echo("\n", *_say_verdicts(Counter(item.verdict for item in results)), f" ({budget} budget)")
 
 

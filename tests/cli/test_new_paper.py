@@ -190,6 +190,7 @@ import sys
 from pathlib import Path
 from linrep.cli import main
 
+sys.stderr = sys.stdout
 folder, *damages = map(Path, sys.argv[1].split())
 before = {path: path.read_bytes() for path in folder.glob("*.*") if path.is_file()}
 for damage in damages:
