@@ -134,7 +134,8 @@ def _check(patterns):
         try:
             names.check_claims([name], what)
         except ValueError as error:
-            if near(name, known):
+            pattern = any(sign in name for sign in "*?[")
+            if near(name, known) and not pattern:
                 raise ValueError(unknown(what, name, known)) from None
             if "did you mean" in str(error):
                 raise

@@ -211,7 +211,12 @@ def _recording(known, entries, chosen, budget, path, record):
         if path is None:
             texts.record({item.paper for item in chosen})
         with Batches(write) as found:
-            yield lambda item: item.verdict == "error" or found.add(item.id, item)
+
+            def add(result):
+                if result.verdict != "error":
+                    found.add(result.id, result)
+
+            yield add
     for name in entries.keys() - known:
         echo(f"{name}: no claim any more, it leaves the ledger", err=True)
 
@@ -343,7 +348,11 @@ def _filter(chosen, entries, *, verdicts, strengths, papers, severities, correct
     from linrep.claims.findings import finding
 
     with bad_input(ValueError):
-        known = {item.id: finding(item.id) for item in chosen if severities}
+        grave = {
+            item.id
+            for item in chosen
+            if severities and (found := finding(item.id)) and found.severity in severities
+        }
     remaining = [
         item
         for item in chosen
@@ -351,7 +360,7 @@ def _filter(chosen, entries, *, verdicts, strengths, papers, severities, correct
         and (not strengths or (item.id in entries and entries[item.id].strength in strengths))
         and (not papers or item.paper in papers)
         and corrected in (None, bool(item.corrects))
-        and (not severities or (known[item.id] and known[item.id].severity in severities))
+        and (not severities or item.id in grave)
     ]
     if not remaining:
         raise BadInput("no claim is left: --list shows them with their verdicts")
