@@ -46,16 +46,17 @@ def certify(ids, seconds, record):
     for name, item in chosen.items():
         if not record and not item.is_stored():
             raise BadInput(f"{item.path} is not the question of {name}; --record writes it")
-    began, said, possible = time.perf_counter(), {}, {}
+    began = time.perf_counter()
+    said: dict[str, dict[str, str]] = {}
+    possible: dict[str, bool] = {}
     by_claim: dict[str, list[str]] = {}
     for name, item in chosen.items():
         by_claim.setdefault(item.claim, []).append(name)
 
     def write(done):
         own = [name for claim in done for name in by_claim[claim]]
-        certificates.record(
-            *({name: of[name] for name in own} for of in (said, possible)), versions
-        )
+        answered = {name: said[name] for name in own}
+        certificates.record(answered, {name: possible[name] for name in own}, versions)
 
     with (
         bad_input(RuntimeError, OSError),
