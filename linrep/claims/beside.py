@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -47,5 +46,5 @@ def _check_ids(path: Path, ids: Iterator[tuple[str, int]], known: Collection[str
 
 def _line_of(id: str, text: str) -> int:
     """Return the line of a file of TOML in which an id stands first."""
-    found = re.search(f"[\"']{re.escape(id)}[\"']", text)
-    return text[: found.start()].count("\n") + 1 if found else 1
+    before, found, _ = text.partition(f'"{id}"')
+    return before.count("\n") + 1 if found else 1
