@@ -73,12 +73,14 @@ def check_claims(patterns, what="no claim") -> None:
                 f"{pattern!r} is a paper, not a claim: 'linrep verify --list --paper {pattern}' "
                 f"lists its claims, '{pattern}.*' is all of them"
             )
+        meant = _of_group(pattern, recorded, papers(), "paper" in what)
         # And not recorded yet.
-        if not any(fnmatchcase(name, pattern) for name in _read_stated()):
-            otherwise = "linrep verify --list shows them"
-            if meant := _of_group(pattern, recorded, papers(), "paper" in what):
-                raise ValueError(f"{what} {pattern!r}; {propose(meant)}")
-            raise ValueError(unknown(what, pattern, recorded, otherwise=otherwise))
+        if not meant and any(fnmatchcase(name, pattern) for name in _read_stated()):
+            continue
+        if meant:
+            raise ValueError(f"{what} {pattern!r}; {propose(meant)}")
+        otherwise = "linrep verify --list shows them"
+        raise ValueError(unknown(what, pattern, recorded, otherwise=otherwise))
 
 
 def _of_group(pattern, known, groups, whole=False):

@@ -238,8 +238,6 @@ def test_a_damaged_ledger_of_a_package_is_told_and_concerns_no_other_paper(
         linrep, package, tmp_path,
         {
             "truncated": {"ledger.json": text[: len(text) // 2]},
-            "verdict": {"ledger.json": text.replace(b'"fails"', b'"refuted"')},
-            "budget": {"ledger.json": text.replace(b'"standard"', b'"huge"')},
             "version": {"ledger.json": b'{"version": 2}'},
             "foreign": {"ledger.json": text.replace(b'"toy.lemma1"', b'"flute.lemma1"')},
             "pictures": {"ledger.parquet": pictures[:-9]},

@@ -17,7 +17,7 @@ import linrep
 from linrep.claims import certificates, ledger, mutants, sensitivity, solvers
 from linrep.claims.evidence import Result
 from linrep.cli import main
-from tests.tools import interrupted, runner
+from tests.tools import complaint, interrupted, runner
 
 ROOT = Path(linrep.__file__).parents[1]
 FILE = """
@@ -193,3 +193,31 @@ def test_certify_records_what_it_has_found_and_says_what_is_left(monkeypatch):
     assert found
     assert "certify: stopped at " in said
     assert "what was found is recorded, left are " in said
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("budget", "huge"), ("verdict", "refuted"), ("facts", [{"no": 1}])]
+)
+def test_a_ledger_with_values_that_there_are_not_is_none(tmp_path, key, value):
+    path = tmp_path / "book.json"
+    ledger.record([result("a.b", 1.0)], ["a.b"], path)
+    (entry,) = json.loads(path.read_text())
+    path.write_text(json.dumps([entry | {key: value}]))
+    with complaint(ValueError, "book.json is no ledger"):
+        ledger.recorded(path)
+
+
+def test_a_file_of_pictures_that_is_gone_or_damaged_is_told_and_written_anew(tmp_path):
+    path = tmp_path / "book.json"
+    beside = path.with_suffix(".parquet")
+    ledger.record([result("a.b", 1.0)], ["a.b", "a.c"], path)
+    assert ledger.lost_pictures(["a.b"], path) == []
+    beside.write_bytes(beside.read_bytes()[:-9])
+    assert "has no pictures" in ledger.lost_pictures(["a.b"], path)[0]
+    with complaint(ValueError, "book.parquet has no pictures"):
+        ledger.recorded_points("a.b", path)
+    ledger.record([result("a.c", 1.0)], ["a.b", "a.c"], path)
+    assert ledger.lost_pictures(["a.b"], path) == []
+    assert ledger.recorded_points("a.c", path) is not None
+    beside.unlink()
+    assert "is not there" in ledger.lost_pictures(["a.b"], path)[0]
