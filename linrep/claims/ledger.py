@@ -144,11 +144,14 @@ def _read_pictures(beside, **options):
     import pandas as pd
 
     try:
-        table = pd.read_parquet(beside, **options)
+        # Of one moment: another process may put a new file in its place.
+        table = pd.read_parquet(BytesIO(beside.read_bytes()), **options)
         if "claim" not in table:
             raise ValueError
         return table
-    except ValueError:
+    except (ValueError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
         raise ValueError(f"{beside} has no pictures of linrep verify --record") from None
 
 
