@@ -46,8 +46,20 @@ class Rates(Sizes):
 
     n: tuple[int, ...] = size((20, 50, 100, 200, 500, 1000), "Clients.", quick=(50, 200))
     d: tuple[int, ...] = size((20, 50, 200, 1000, 4000), "Dimensions.", quick=(50, 200))
-    m: tuple[int, ...] = size((4, 6, 10, 20, 50, 200), "Samples.", quick=(5, 10), minimum=4)
-    k: tuple[int, ...] = size((1, 2, 4, 6, 8), "Ranks.", quick=(1, 2), maximum=8)
+    m: tuple[int, ...] = size(
+        (4, 6, 10, 20, 50, 200),
+        "Samples.",
+        quick=(5, 10),
+        minimum=4,
+        because={"minimum": "heads of rank k take k + 2, and it is varied at k = 2"},
+    )
+    k: tuple[int, ...] = size(
+        (1, 2, 4, 6, 8),
+        "Ranks.",
+        quick=(1, 2),
+        maximum=8,
+        because={"maximum": "heads take k + 2 samples, and it is varied at m = 10"},
+    )
     condition: tuple[float, ...] = size(
         (1.0, 1.5, 2.0, 3.0, 4.0), "Condition numbers kappa.", quick=(1.0, 1.5), minimum=1.0
     )
@@ -56,7 +68,7 @@ class Rates(Sizes):
     )
     step: tuple[float, ...] = size(
         (0.05, 0.1, 0.25, 0.5, 1.0), "Steps, over 1/sigma_max^2.", quick=(0.1, 0.25), above=0.0,
-        maximum=4.0,
+        maximum=4.0, because={"maximum": "(11) ends at 2/(E0 sigma_min^2), not far above"},
     )  # fmt: skip
     rounds: int = size(120, "Rounds of a run.", quick=40, minimum=2)
 

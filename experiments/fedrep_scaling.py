@@ -45,7 +45,12 @@ class Scaling(Sizes):
         (1.25, 1.5, 2.0, 3.0, 4.0), "Condition numbers kappa.", quick=(1.5, 2.0, 4.0), minimum=1.0
     )
     one_d: int = size(10**5, "Dimension where k and kappa are varied.")
-    one_n: int = size(100, "Clients there.", maximum=1000)
+    one_n: int = size(
+        100,
+        "Clients there.",
+        maximum=1000,
+        because={"maximum": "of more the heads' kappa is not prescribed exactly"},
+    )
     multiple: tuple[float, ...] = size(
         multiples(16),
         "Values of m that are tried, over k d/n.",

@@ -81,6 +81,7 @@ class Rates(Sizes):
     regularizer: tuple[float, ...] = size(
         (0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0), "Steps of the regularizer, over the step.",
         quick=(0.03, 1.0), above=0.0, below=5.0,
+        because={"below": "its own step is below 1/lambda_1, too"},
     )  # fmt: skip
     m: tuple[int, ...] = size((50, 100, 300, 1000, 10000), "Samples.", quick=(100, 1000))
 

@@ -57,7 +57,13 @@ class Estimators(Sizes):
                               minimum=BASE["k"])  # fmt: skip
     d: tuple[int, ...] = size((10, 20, 40, 80, 160), "Dimensions.", quick=(20, 40),
                               minimum=BASE["k"])  # fmt: skip
-    k: tuple[int, ...] = size((1, 2, 3, 5, 8, 12), "Ranks.", quick=(3, 5), maximum=BASE["d"])
+    k: tuple[int, ...] = size(
+        (1, 2, 3, 5, 8, 12),
+        "Ranks.",
+        quick=(3, 5),
+        maximum=BASE["d"],
+        because={"maximum": "of the dimension, at which it is varied"},
+    )
     condition: tuple[float, ...] = size(
         (1.0, 2.0, 4.0, 8.0, 16.0), "Condition numbers of the heads.", quick=(1.0, 4.0), minimum=1.0
     )

@@ -55,17 +55,44 @@ class Rates(Sizes):
     """The values of each axis."""
 
     step: tuple[float, ...] = size(
-        (0.01, 0.02, 0.05, 0.1, 0.2), "Step sizes.", quick=(0.05, 0.1), above=0.0, maximum=1.0
+        (0.01, 0.02, 0.05, 0.1, 0.2),
+        "Step sizes.",
+        quick=(0.05, 0.1),
+        above=0.0,
+        maximum=1.0,
+        because={"maximum": "runs diverge there"},
     )
-    tau: tuple[int, ...] = size((1, 2, 5, 10, 20), "Local steps.", quick=(1, 5), maximum=100)
+    tau: tuple[int, ...] = size(
+        (1, 2, 5, 10, 20),
+        "Local steps.",
+        quick=(1, 5),
+        maximum=100,
+        because={"maximum": "eta tau sigma_k/d, what small steps take off, is above 1 there"},
+    )
     C: tuple[int, ...] = size(
         (1, 2, 4, 8, 16), "Participants, drawn with replacement: can be above n.", quick=(1, 2)
     )
-    d: tuple[int, ...] = size((4, 6, 8, 12, 16), "Items.", quick=(6, 8), minimum=3)
-    p: tuple[int, ...] = size(
-        (3, 4, 5, 8, 12), "Columns of the side information.", quick=(4, 5), minimum=3
+    d: tuple[int, ...] = size(
+        (4, 6, 8, 12, 16),
+        "Items.",
+        quick=(6, 8),
+        minimum=3,
+        because={"minimum": "above the rank, 2, at which it is varied"},
     )
-    k: tuple[int, ...] = size((1, 2, 3, 4), "Ranks.", quick=(1, 2), maximum=4)
+    p: tuple[int, ...] = size(
+        (3, 4, 5, 8, 12),
+        "Columns of the side information.",
+        quick=(4, 5),
+        minimum=3,
+        because={"minimum": "above the rank, 2, at which it is varied"},
+    )
+    k: tuple[int, ...] = size(
+        (1, 2, 3, 4),
+        "Ranks.",
+        quick=(1, 2),
+        maximum=4,
+        because={"maximum": "below p = 5, at which it is varied"},
+    )
     condition: tuple[float, ...] = size(
         (1.0, 1.5, 2.0, 3.0, 4.0), "Condition numbers of M*.", quick=(1.0, 2.0), minimum=1.0
     )

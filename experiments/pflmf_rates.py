@@ -66,18 +66,23 @@ class Rates(Sizes):
     k: tuple[int, ...] = size((1, 2, 4, 8), "Ranks.", quick=(1, 2))
     K: tuple[int, ...] = size((1, 2, 5, 20), "Local steps.", quick=(1, 5))
     p: tuple[float, ...] = size(
-        (0.1, 0.2, 0.5, 1.0), "Participation.", quick=(0.5, 1.0), minimum=0.05, maximum=1.0
+        (0.1, 0.2, 0.5, 1.0),
+        "Participation.",
+        quick=(0.5, 1.0),
+        minimum=0.05,
+        maximum=1.0,
+        because={"minimum": "rounds grow like 1/p^2"},
     )
     step: tuple[float, ...] = size(
         (0.05, 0.1, 0.25, 0.4, 0.7, 0.95), "Steps, over 1/L.", quick=(0.1, 0.25), above=0.0,
-        below=1.0,
+        below=1.0, because={"below": "the bounds on the sum end there"},
     )  # fmt: skip
     condition: tuple[float, ...] = size(
         (1.0, 2.0, 4.0, 8.0), "Condition numbers s_1/s_k.", quick=(1.0, 2.0), minimum=1.0
     )
     tail: tuple[float, ...] = size(
         (0.0, 0.25, 0.5, 0.75, 0.9), "Singular value k + 1 over the k-th.", quick=(0.0, 0.5),
-        minimum=0.0, below=0.99,
+        minimum=0.0, below=0.99, because={"below": "rounds grow like 1/(1 - tail)"},
     )  # fmt: skip
 
     def check(self):

@@ -53,7 +53,11 @@ class Asked(Sizes):
     """What is to be reached, and which of the figures' panels are taken."""
 
     goal: float = size(
-        0.1, "Distance, mean error or share of the loss to be reached.", above=0.0, below=0.5
+        0.1,
+        "Distance, mean error or share of the loss to be reached.",
+        above=0.0,
+        below=0.5,
+        because={"below": "FedRep starts at 0.5 by default"},
     )
     gradients: float = size(
         1e-3, "Mean squared gradients to be reached, over L times the gap.", above=0.0, below=1.0

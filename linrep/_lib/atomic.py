@@ -135,6 +135,21 @@ def _lock(lock):
 
 
 @contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Keep others out who ask for the same folder; where the system has no such locks, nobody."""
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(ImportError, OSError):
+            import fcntl
+
+            descriptor = os.open(folder, os.O_RDONLY)
+            held.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            # A process that was forked meanwhile has the descriptor, too.
+            held.callback(fcntl.flock, descriptor, fcntl.LOCK_UN)
+        yield
+
+
+@contextlib.contextmanager
 def _draft(path: Path, folder: Path | None = None) -> Iterator[Path]:
     """Yield the name of a file in a folder, or beside path; remove it if it is still there."""
     # Threads may write the same file at a time.

@@ -37,6 +37,12 @@ def progress_bar(shown: bool | None, *, lines: bool = False, **settings):
     return tqdm(**settings, disable=not shown)
 
 
+def say_stopped(done: int, total: int, what: str) -> str:
+    """Say how far work had come when it was stopped, perhaps after the last item."""
+    at = f"at {done}" if done < total else "after the last"
+    return f"stopped {at} of {total} {what}"
+
+
 class _NoBar:
     """What stands for a bar where there is none."""
 

@@ -11,6 +11,7 @@ import inspect
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
@@ -196,7 +197,8 @@ def answers() -> Mapping[str, Mapping[str, Any]]:
     """
     found: dict[str, Mapping[str, Any]] = {}
     for path in papers.files(f"{FOLDER}/{ANSWERS}"):
-        found |= json.loads(path.read_text("utf-8"))
+        with suppress(ValueError):  # a damaged file answers nothing
+            found |= json.loads(path.read_text("utf-8"))
     return found
 
 
@@ -236,35 +238,40 @@ def record(
         Of the solvers.
     """
     known = certificates({paper_of(name) for name in said})
-    folders = {known[name].path.parent for name in said}
-    entries = dict(answers())
-    for name, given in said.items():
-        question = known[name].smtlib()
-        known[name].path.parent.mkdir(exist_ok=True)
-        files.write(known[name].path, question.encode())
-        solvers = {
-            solver: {"version": versions[solver], "answer": answer}
-            for solver, answer in given.items()
-        }
-        hypotheses = POSSIBLE if possible[name] else "unknown"
-        earlier = entries.get(name, {"sha256": ""})
-        if earlier["sha256"] == digest(question):
-            for solver, before in earlier["solvers"].items():
-                if solvers[solver]["answer"] not in (PROVED, REFUTED):
-                    solvers[solver] = before
-            if earlier["hypotheses"] == POSSIBLE:
-                hypotheses = POSSIBLE
-        entries[name] = {
-            "sha256": digest(question), "solvers": solvers, "hypotheses": hypotheses
-        }  # fmt: skip
-    for folder in folders:
-        ours = {
-            name: entries[name]
-            for name, item in known.items()
-            if name in entries and item.path.parent == folder
-        }
-        files.write(folder / ANSWERS, (json.dumps(ours, indent=1) + "\n").encode())
+    for folder in {known[name].path.parent for name in said}:
+        folder.mkdir(exist_ok=True)
+        with files.alone(folder):
+            answers.cache_clear()
+            entries = dict(answers())
+            for name, given in said.items():
+                if known[name].path.parent == folder:
+                    question = known[name].smtlib()
+                    files.write(known[name].path, question.encode())
+                    entries[name] = _answered(
+                        digest(question), given, possible[name], versions, entries.get(name)
+                    )
+            ours = {
+                name: entries[name]
+                for name, item in known.items()
+                if name in entries and item.path.parent == folder
+            }
+            files.write(folder / ANSWERS, (json.dumps(ours, indent=1) + "\n").encode())
     answers.cache_clear()
+
+
+def _answered(question, given, possible, versions, earlier):
+    """Return what is recorded of a question with this digest, which may have an earlier record."""
+    solvers = {
+        solver: {"version": versions[solver], "answer": answer} for solver, answer in given.items()
+    }
+    hypotheses = POSSIBLE if possible else "unknown"
+    if earlier is not None and earlier["sha256"] == question:
+        for solver, before in earlier["solvers"].items():
+            if solvers[solver]["answer"] not in (PROVED, REFUTED):
+                solvers[solver] = before
+        if earlier["hypotheses"] == POSSIBLE:
+            hypotheses = POSSIBLE
+    return {"sha256": question, "solvers": solvers, "hypotheses": hypotheses}
 
 
 def checked_by(claim: str) -> dict[str, list[str]]:

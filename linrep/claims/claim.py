@@ -369,12 +369,28 @@ class Claim:
         Evidence
             Its verdict is "fails" if the check notices.
         """
+        from linrep.claims.verdict import judge
+
+        return judge(self.measure_control(budget, rng))
+
+    def measure_control(self, budget: str | Budget = "quick", rng: RNGLike = None) -> Any:
+        """Take the measurements of the negative control, without deciding.
+
+        Parameters
+        ----------
+        budget, rng
+            As in :meth:`verify`.
+
+        Returns
+        -------
+        list of Measurement, Fact and Curve
+        """
         true = self.holds_with
         if true is None:
             # A corrected version shares the check.
             versions = [item for item in corrections(self.id) if item.check is self.check]
             true = versions[0].constants if versions else {}
-        return self.verify(budget, rng, **{**true, **self.control})
+        return self.measure(budget, rng, **{**true, **self.control})
 
 
 _CLAIMS: dict[str, Claim] = {}

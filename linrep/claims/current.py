@@ -73,6 +73,7 @@ def current(
     if not any(_has_runs(Path(store, f"{name}-{seed}"), item.id) for name in budgets):
         return Current(recorded, None, recorded, damaged=False, stale=False)
     # Whether a run is of this state of the code, the code says.
+    from linrep.claims.sequential import looked_at
     from linrep.claims.verify import is_damaged, is_stale, stored
 
     claim = item if isinstance(item, Claim) else registered(item.id)
@@ -81,6 +82,8 @@ def current(
     ]
     runs = (stored(claim, **place, mode=mode) for place in places for mode in (None, "portable"))
     run = next(filter(None, runs), None)
+    if run is not None:
+        run = looked_at(claim, run, store)
     damaged = run is None and any(is_damaged(claim, **place) for place in places)
     stale = run is None and not damaged and any(is_stale(claim, **place) for place in places)
     result = recorded if run is None else Result.from_json(run.result.as_json())

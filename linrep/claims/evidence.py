@@ -424,6 +424,9 @@ class Result(Evidence):
         Whether the measurements were there already.
     readings : tuple of mapping
         For each way in which a part can be read: its name, whether it was taken, its verdict.
+    looks : int
+        How often runs were looked at, of twice as many seeds each time: the verdict is that of
+        all runs together, at the share of the level of the last look.
     """
 
     id: str
@@ -437,6 +440,7 @@ class Result(Evidence):
     expected: str = HOLDS
     stored: bool = False
     readings: tuple[Mapping[str, Any], ...] = ()
+    looks: int = 1
 
     def __repr__(self):
         numbers = (f"{name}={shown(self, name)}" for name in ("measured", "predicted"))
@@ -450,6 +454,8 @@ class Result(Evidence):
             "facts": tuple(_plain(asdict(fact)) for fact in self.facts),
             "kinds": self.kinds,
         }
+        if self.looks == 1:
+            del values["looks"]
         return {name: values[name] for name in _ORDER if name in values}
 
     @classmethod
@@ -469,6 +475,12 @@ class Result(Evidence):
         return super().from_json({**values, **several})
 
     @property
+    def looked(self) -> str:
+        """How many runs the verdict is read from, and at which share of the level; "" of one."""
+        runs, share = 2 ** (self.looks - 1), self.looks * (self.looks + 1)
+        return f"{runs} runs, look {self.looks} at 1/{share} of the level" if runs > 1 else ""
+
+    @property
     def accepts_its_control(self) -> bool:
         """Whether the check was run on what is false, and did not reject it."""
         return self.control not in (None, FAILS)
@@ -479,7 +491,7 @@ _ORDER = (
     "id", "verdict", "measured", "predicted", "tightness", "low", "high", "n_trials", "level",
     "seed", "budget", "seconds", "sentence", "needed", "counterexample", "worst", "corrected_by",
     "hypotheses", "mode", "parts", "quantity", "unit", "facts", "kinds", "strength", "readings",
-    "control", "expected", "stored", "measured_is", "predicted_is",
+    "control", "expected", "looks", "stored", "measured_is", "predicted_is",
 )  # fmt: skip
 
 

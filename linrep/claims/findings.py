@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
@@ -68,15 +67,17 @@ def findings(paths: tuple[Path, ...] | None = None) -> Mapping[str, Finding]:
         If a severity is none of `SEVERITIES`.
     """
     by_id: dict[str, Finding] = {}
-    for ids, headline, text in chain.from_iterable(
-        map(sections, files(FILE) if paths is None else paths)
+    pages = files(FILE) if paths is None else paths
+    for page, (ids, headline, text, line_number) in (
+        (path, section) for path in pages for section in sections(path)
     ):
         name = ""
         if text.startswith(_SEVERITY):
             line, _, text = text.partition("\n")
             name, text = line.removeprefix(_SEVERITY).removesuffix("."), text.strip()
         if name and name not in SEVERITIES:
-            raise ValueError(f"{ids[0]}: severity must be one of {', '.join(SEVERITIES)}")
+            known = f"severity must be one of {', '.join(SEVERITIES)}"
+            raise ValueError(f"{page}:{line_number}: {ids[0]}: {known}, got {name!r}")
         reason = " ".join(text.partition("\n\n")[0].split())
         by_id |= dict.fromkeys(ids, Finding(ids, headline, name, reason, text))
     return MappingProxyType(by_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -14,6 +15,7 @@ from linrep.sweeps import targets
 _COMPILED = (".pyc", ".nbi", ".nbc")
 _opened: set[str] = set()
 _watching = 0
+_aside = threading.local()
 _hooked = False
 
 
@@ -34,8 +36,18 @@ def watched() -> Iterator[None]:
         _watching -= 1
 
 
+@contextmanager
+def unwatched() -> Iterator[None]:
+    """Read something in this thread that no claim rests on, whatever another one watches."""
+    _aside.inside = True
+    try:
+        yield
+    finally:
+        _aside.inside = False
+
+
 def _note(event, arguments):
-    if not _watching or event != "open":
+    if not _watching or event != "open" or getattr(_aside, "inside", False):
         return
     path, mode, flags = arguments
     reads = "r" in mode and "+" not in mode if mode else not flags & (os.O_WRONLY | os.O_RDWR)

@@ -6,6 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
@@ -18,6 +19,7 @@ from linrep.claims import sensitivity
 from linrep.claims.certificates import checked_by, count_exact
 from linrep.claims.claim import BUDGETS, Claim
 from linrep.claims.evidence import (
+    ERROR,
     FAILS,
     HOLDS,
     LEDGER_LEVEL,
@@ -58,18 +60,46 @@ def recorded(path: Path | None = None) -> dict[str, Result]:
     Parameters
     ----------
     path : path, optional
-        A ledger, by default those of all papers.
+        A ledger, by default those of all papers; of a package it is left out where it is damaged,
+        which :func:`damaged` tells.
 
     Raises
     ------
     ValueError
         If the file is no ledger.
     """
-    there = [(each, each.stat()) for each in ledgers() if path is None and each.exists()]
-    if path is not None and path.exists():
-        there = [(path, path.stat())]
-    read = (_read(each, status.st_mtime_ns, status.st_size) for each, status in there)
-    return {result.id: result for results in read for result in results}
+    if path is not None:
+        return _entries(path)
+    entries: dict[str, Result] = {}
+    for each in ledgers():
+        with suppress(*(() if each == PATH else (ValueError, OSError))):
+            entries |= _entries(each)
+    return entries
+
+
+def damaged() -> list[str]:
+    """Say which packages have a ledger that cannot be read, a line each."""
+    lines = []
+    for paper in papers().values():
+        try:
+            if paper.ledger != PATH:
+                _entries(paper.ledger)
+        except (ValueError, OSError) as error:
+            lines.append(f"{paper.module}, of the paper {paper.name}: {error}")
+    return lines
+
+
+def _entries(path):
+    """Return the entries of one ledger, none where there is no file."""
+    if not path.exists():
+        return {}
+    status = path.stat()
+    owners = {name for name, paper in papers().items() if paper.ledger == path}
+    entries = {result.id: result for result in _read(path, status.st_mtime_ns, status.st_size)}
+    for id in entries:
+        if owners and paper_of(id) not in owners:
+            raise ValueError(f"{path} has an entry of {id}, and is the ledger of {min(owners)}")
+    return entries
 
 
 def place(id: str) -> Path | None:
@@ -85,7 +115,10 @@ def _read(path, changed, size):
         entries = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(entries, list):
             raise ValueError
-        return tuple(map(Result.from_json, entries))
+        results = tuple(map(Result.from_json, entries))
+        if any(each.budget not in BUDGETS or each.verdict not in VERDICTS for each in results):
+            raise ValueError
+        return results
     except (ValueError, TypeError, KeyError, AttributeError):
         raise ValueError(f"{path} is no ledger of linrep verify --record") from None
 
@@ -103,10 +136,51 @@ def recorded_points(id: str, path: Path | None = None) -> pd.DataFrame | None:
     beside = path and path.with_suffix(".parquet")
     if beside is None or not beside.exists():
         return None
+    points = _read_pictures(beside, filters=[("claim", "==", id)])
+    return _with_values(points.drop(columns="claim")) if len(points) else None
+
+
+def _read_pictures(beside, **options):
     import pandas as pd
 
-    points = pd.read_parquet(beside, filters=[("claim", "==", id)])
-    return points.drop(columns="claim").dropna(axis=1, how="all") if len(points) else None
+    try:
+        # Of one moment: another process may put a new file in its place.
+        table = pd.read_parquet(BytesIO(beside.read_bytes()), **options)
+        if "claim" not in table:
+            raise ValueError
+        return table
+    except (ValueError, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise ValueError(f"{beside} has no pictures of linrep verify --record") from None
+
+
+def lost_pictures(ids: Collection[str], path: Path | None = None) -> list[str]:
+    """Say which files of pictures are gone or damaged, a line each.
+
+    Parameters
+    ----------
+    ids : collection of str
+        Of claims that are recorded.
+    path : path, optional
+        Their ledger, by default the papers'.
+    """
+    lines = []
+    for home in dict.fromkeys(path or place(id) for id in ids):
+        beside = home and home.with_suffix(".parquet")
+        try:
+            if beside is not None and not beside.exists():
+                raise ValueError(f"{beside}, with the pictures of its ledger, is not there")
+            if beside is not None:
+                _read_pictures(beside, columns=["claim"])
+        except (ValueError, OSError) as error:
+            lines.append(str(error))
+    return lines
+
+
+def _with_values(points):
+    """Return points without the columns of others; y stays where there are intervals alone."""
+    return points.loc[:, points.notna().any() | (points.columns == "y")]
 
 
 def outcome(verdict: str, budget: str, entry: Result | None, expected: str = HOLDS) -> str:
@@ -170,43 +244,62 @@ def record(results: Iterable[Result], known: Collection[str], path: Path | None 
 
 
 def _record(results, known, path):
-    """Put results into one ledger."""
-    entries = recorded(path)
-    for result in results:
-        before = entries.get(result.id, result).budget
-        if result.verdict == "error":
-            raise ValueError(f"{result.id} cannot be recorded, its check raised: {result.sentence}")
-        if BUDGETS.index(result.budget) < BUDGETS.index(before):
-            raise ValueError(f"{result.id} is recorded with the budget {before} already")
-    entries |= {result.id: result for result in results}
-    entries = {name: entries[name] for name in known if name in entries}
-    # Where the numbers came from this time, and what was expected, is no part of the record.
-    passing = {"stored", "expected"}
-    values = [
-        {key: value for key, value in entries[name].as_json().items() if key not in passing}
-        for name in sorted(entries)
-    ]
-    text = json.dumps(values, indent=1, allow_nan=False)
+    """Put results into one ledger, while no other process does."""
+    with files.alone(path.parent):
+        entries = recorded(path)
+        check_budget(results, entries)
+        for result in results:
+            if result.verdict == ERROR:
+                raise ValueError(
+                    f"{result.id} cannot be recorded, its check raised: {result.sentence}"
+                )
+        entries |= {result.id: result for result in results}
+        entries = {name: entries[name] for name in known if name in entries}
+        # Where the numbers came from this time, and what was expected, is no part of the record.
+        passing = {"stored", "expected"}
+        values = [
+            {key: value for key, value in entries[name].as_json().items() if key not in passing}
+            for name in sorted(entries)
+        ]
+        text = json.dumps(values, indent=1, allow_nan=False)
+        # First the pictures: an entry has its own, whatever ends the process between the two.
+        beside = path.with_suffix(".parquet")
+        files.write(beside, _pictures(results, entries, beside))
+        files.write(path, f"{text}\n".encode())
+    _read.cache_clear()
+
+
+def _pictures(results, entries, beside):
+    """Return the file of what the entries' pictures are drawn from; that beside may be damaged."""
     import pandas as pd
 
-    beside = path.with_suffix(".parquet")
-    recorded_tables = pd.read_parquet(beside).groupby("claim") if beside.exists() else ()
-    pictures: dict[str, pd.DataFrame | None] = {
-        str(name): table.dropna(axis=1, how="all") for name, table in recorded_tables
-    }
-    pictures |= {result.id: result.points for result in results}
-    tables = [
-        table.assign(claim=name)
-        for name, table in sorted(pictures.items())
-        if table is not None and name in entries
-    ]
-    if tables:
-        buffer = BytesIO()
-        table = pd.concat(tables, ignore_index=True)
-        table.to_parquet(buffer, compression="zstd", index=False)
-        files.write(beside, buffer.getvalue())
-    files.write(path, f"{text}\n".encode())
-    _read.cache_clear()
+    tables = []
+    with suppress(ValueError, FileNotFoundError):
+        table = _read_pictures(beside)
+        tables.append(table[table["claim"].isin(entries.keys() - {each.id for each in results})])
+    tables += [each.points.assign(claim=each.id) for each in results if each.points is not None]
+    tables = [_with_values(table) for table in tables if len(table)]
+    table = pd.concat(tables or [pd.DataFrame({"claim": []}, dtype=str)], ignore_index=True)
+    table = table.sort_values("claim", kind="stable")
+    buffer = BytesIO()
+    table.to_parquet(buffer, compression="zstd", index=False)
+    return buffer.getvalue()
+
+
+def check_budget(items: Iterable[Any], entries: Mapping[str, Result], budget: str = "") -> None:
+    """Raise ValueError where an entry is of a larger budget than what is to take its place.
+
+    Parameters
+    ----------
+    items : iterable of Result, or of Claim
+    entries : mapping of str to Result
+    budget : str
+        Of the claims; results have their own.
+    """
+    for item in items:
+        before = entries[item.id].budget if item.id in entries else BUDGETS[0]
+        if BUDGETS.index(budget or item.budget) < BUDGETS.index(before):
+            raise ValueError(f"{item.id} is recorded with the budget {before} already")
 
 
 def pages(known: Mapping[str, Claim | Stated], entries: Mapping[str, Result]) -> dict[str, str]:
@@ -375,7 +468,7 @@ def numbers_of(result: Result | None) -> list[str]:
     several = failing_parts(part.verdict for part in result.parts)
     needed = f"it would take {result.needed}" if result.needed else ""
     numbers = measured_and_claimed(result)
-    return list(filter(None, [result.strength, *numbers, several, needed]))
+    return list(filter(None, [result.strength, *numbers, several, needed, result.looked]))
 
 
 def measured_and_claimed(result: Result) -> list[str]:

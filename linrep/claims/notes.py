@@ -91,8 +91,8 @@ def _examples(finding: Finding) -> Iterator[str]:
 
 
 def _verdict(item: Stated, recorded: Mapping[str, Result]) -> str:
-    found = recorded[item.id]
-    return ", ".join(filter(None, [found.verdict, found.strength]))
+    found = recorded.get(item.id)
+    return ", ".join(filter(None, [found.verdict, found.strength])) if found else "unchecked"
 
 
 def pages(papers: Iterable[str] = ()) -> dict[str, str]:

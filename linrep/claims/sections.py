@@ -13,11 +13,12 @@ _MARKDOWN = MarkdownIt("zero").enable(["heading", "fence", "backticks"])
 
 
 class Section(NamedTuple):
-    """The ids of the statements, the rest of the heading, and the text in Markdown."""
+    """The ids of the statements, the rest of the heading, the text in Markdown, and its line."""
 
     ids: tuple[str, ...]
     headline: str
     text: str
+    line: int
 
 
 def sections(path: Path) -> Iterator[Section]:
@@ -41,7 +42,8 @@ def sections(path: Path) -> Iterator[Section]:
         (line,) = _MARKDOWN.parseInline(statements)
         ids = tuple(part.content for part in line.children or () if part.type == "code_inline")
         if ids:
-            yield Section(ids, headline, "\n".join(lines[lines_of[1] : end]).strip())
+            text = "\n".join(lines[lines_of[1] : end]).strip()
+            yield Section(ids, headline, text, lines_of[0] + 1)
 
 
 def unescaped(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -29,7 +30,9 @@ def recorded(paper: str) -> Mapping[str, Mapping[str, Any]]:
     paper : str
     """
     path = papers()[paper].folder / FILE if paper in papers() else None
-    return json.loads(path.read_text("utf-8")) if path and path.is_file() else {}
+    with suppress(ValueError):  # a damaged file says nothing
+        return json.loads(path.read_text("utf-8")) if path and path.is_file() else {}
+    return {}
 
 
 def record(found: Mapping[str, Mapping[str, Any]]) -> None:
@@ -41,10 +44,12 @@ def record(found: Mapping[str, Mapping[str, Any]]) -> None:
         Of each claim what :func:`linrep.claims.mutants.measure` returns.
     """
     for paper in sorted(set(map(paper_of, found))):
-        known = claims([paper])
-        entries = {**recorded(paper), **{key: found[key] for key in found if key in known}}
-        ordered = {name: entries[name] for name in known if entries.get(name)}
-        files.write(papers()[paper].folder / FILE, (json.dumps(ordered, indent=1) + "\n").encode())
+        known, folder = claims([paper]), papers()[paper].folder
+        with files.alone(folder):
+            recorded.cache_clear()
+            entries = {**recorded(paper), **{key: found[key] for key in found if key in known}}
+            ordered = {name: entries[name] for name in known if entries.get(name)}
+            files.write(folder / FILE, (json.dumps(ordered, indent=1) + "\n").encode())
     recorded.cache_clear()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
@@ -9,13 +10,16 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from linrep._lib import atomic as files
 from linrep._lib.progress import progress_bar
 from linrep.claims.claim import Claim
-from linrep.claims.decisions import takes_runs
-from linrep.claims.evidence import ERROR, FAILS, LEVEL, UNDECIDED, Evidence, Result
+from linrep.claims.evidence import ERROR, LEVEL, UNDECIDED, Evidence, Result
 from linrep.claims.measurements import joined
-from linrep.claims.verdict import judge
-from linrep.claims.verify import measured, verify
+from linrep.claims.verdict import judge, runs_decide
+from linrep.claims.verify import Stored, measured, place_of, stored, verify
+
+#: How the file ends that says of a run how often it was looked at.
+_LOOKS = ".looks.json"
 
 
 def share(level: float, look: int) -> float:
@@ -51,7 +55,8 @@ def until_decided(
 
     A check is run with the seed, then with the next one, the two after it, the four after those,
     and so on. After each doubling the runs of all its seeds are put together and decided, at the
-    :func:`share` of the level that is the look's. What would take other sizes is left undecided.
+    :func:`share` of the level that is the look's, and so is the negative control where it is run.
+    What would take other sizes is left undecided.
 
     Parameters
     ----------
@@ -77,12 +82,22 @@ def until_decided(
     settings = {"budget": budget, "store": store, **options}
     first = verify(chosen, seed=seed, level=share(level, 1), progress=progress, **settings)
     taken = {result.id: [result] for result in first}
+    pooled = {
+        item.id: _measured(item, result, store)
+        for item, result in zip(chosen, first, strict=True)
+        if result.verdict == UNDECIDED
+    }
     results = {result.id: result for result in first}
     settings["fresh"] = False  # of other seeds whatever is stored is as good
     going, runs, look = chosen, 1, 1
     while 2 * runs <= times:
         left = seconds - (time.monotonic() - began)
-        going = [item for item in going if _takes_runs(results[item.id])]
+        going = [
+            item
+            for item in going
+            if results[item.id].verdict == UNDECIDED
+            and runs_decide(pooled[item.id], share(level, look))
+        ]
         waiting, going = going, _affordable(going, results, left * settings.get("workers", 1))
         if len(going) < len(waiting):
             few = len(waiting) - len(going)
@@ -100,17 +115,14 @@ def until_decided(
         runs *= 2
         for item in list(going):
             try:
-                results[item.id] = _together(item, taken[item.id], look, level, budget, store)
+                pooled[item.id], results[item.id] = _together(
+                    item, taken[item.id], look, level, store
+                )
+                _note(item, results[item.id], level, store)
             except ValueError as error:
                 say(f"{item.id}: {error}")
                 going.remove(item)
     return [results[item.id] for item in chosen]
-
-
-def _takes_runs(result):
-    """Tell whether more runs decide all that is undecided."""
-    parts = [part for part in result.parts if part.verdict == UNDECIDED] or [result]
-    return result.verdict == UNDECIDED and all(takes_runs(part.needed) for part in parts)
 
 
 def _affordable(going, results, seconds):
@@ -126,25 +138,82 @@ def _affordable(going, results, seconds):
     return affordable
 
 
-def _together(item, taken, look, level, budget, store):
-    """Decide a claim by several runs of its check."""
+def _together(item, taken, look, level, store):
+    """Return what several runs of a claim's check measured, and the claim as they decide it."""
     for result in taken:
         if result.verdict == ERROR:
-            return result
-    runs = [measured(item, budget=budget, seed=result.seed, store=store) for result in taken]
-    found = judge(joined(runs), share(level, look))
+            return [], result
+    runs = [_measured(item, result, store) for result in taken]
+    pooled = joined(runs)
+    found = judge(pooled, share(level, look))
     spent = level * look / (look + 1) if found.level else 0.0
-    controls = [result.control for result in taken]
-    return replace(
+    evidence = {each.name: getattr(found, each.name) for each in fields(Evidence)}
+    return pooled, replace(
         taken[0],
-        **{
-            each.name: getattr(found, each.name)
-            for each in fields(Evidence)
-            if each.name != "level"
-        },
-        level=spent,
+        **{**evidence, "level": spent},
         readings=found.readings,
         seconds=round(sum(result.seconds for result in taken), 2),
-        control=FAILS if FAILS in controls else controls[0],
+        control=_control(item, taken, share(level, look), store),
         stored=all(result.stored for result in taken),
+        looks=look,
     )
+
+
+def _control(item, taken, level, store):
+    """Decide the negative control as the claim is: all its runs together, at the look's share.
+
+    Where its runs cannot be put together, the first of them alone.
+    """
+    runs = [_measured(item, result, store, of="control") for result in taken]
+    if not all(runs):  # it was not run
+        return taken[0].control
+    try:
+        return judge(joined(runs), level).verdict
+    except ValueError:
+        return judge(runs[0], level).verdict
+
+
+def _measured(item, result, store, of="measurements"):
+    return measured(
+        item, budget=result.budget, seed=result.seed, store=store, mode=result.mode, of=of
+    )
+
+
+def _note(item, result, level, store):
+    """Write beside the run of the first seed how often it and those that follow were looked at."""
+    if result.looks == 1:  # a check that raised
+        return
+    place = place_of(item, budget=result.budget, seed=result.seed, store=store, mode=result.mode)
+    content = json.dumps({"looks": result.looks, "level": level})
+    files.write(place.with_name(f"{place.name}{_LOOKS}"), f"{content}\n".encode())
+
+
+def looked_at(item: Claim, run: Stored, store: str | Path) -> Stored:
+    """Return a stored run, or in its place all runs together where that is how it was decided.
+
+    Parameters
+    ----------
+    item : Claim
+    run : Stored
+        Of the first seed.
+    store : path
+
+    Raises
+    ------
+    ValueError, OSError
+        If the store is damaged.
+    """
+    first = run.result
+    where: dict[str, Any] = {"budget": first.budget, "store": store, "mode": first.mode}
+    place = place_of(item, seed=first.seed, **where)
+    note = place.with_name(f"{place.name}{_LOOKS}")
+    if not note.is_file():
+        return run
+    said = json.loads(note.read_text("utf-8"))
+    seeds = range(first.seed + 1, first.seed + 2 ** (said["looks"] - 1))
+    others = [stored(item, seed=seed, **where) for seed in seeds]
+    if not all(others):  # of another state of the code, or removed
+        return run
+    taken = [first, *(each.result for each in others if each)]
+    _, result = _together(item, taken, said["looks"], said["level"], store)
+    return replace(run, result=replace(result, stored=True))

@@ -96,7 +96,10 @@ def stated(papers: Iterable[str] = ()) -> dict[str, Stated]:
     for name, paper in known_papers().items():
         if not asked or name in asked:
             path = paper.folder / FILE
-            own = read(path) if path.is_file() else _imported(name)
+            try:
+                own = read(path) if path.is_file() else _imported(name)
+            except (AttributeError, KeyError, TypeError, ValueError):
+                own = _imported(name)  # a damaged list is as good as none
             found |= {item.id: item for item in own}
     return found
 

@@ -11,6 +11,7 @@ import pandas as pd
 from linrep._lib.arguments import checked
 from linrep._lib.validation import choice
 from linrep.claims import pictures
+from linrep.claims.decisions import takes_runs
 from linrep.claims.evidence import (
     FAILS,
     HOLDS,
@@ -81,6 +82,35 @@ def judge(measured: Iterable[Measurement | Fact | Curve], level: float = LEVEL) 
         curves = list(_drawn(measurements[chief], unit))
     points = pd.concat(curves, ignore_index=True) if curves else None
     return replace(whole, facts=facts, points=points)
+
+
+def runs_decide(measured: Iterable[Measurement | Fact | Curve], level: float = LEVEL) -> bool:
+    """Tell whether more runs would decide all that is undecided of a claim.
+
+    Of several readings one that is undecided has to be such that runs decide it.
+
+    Parameters
+    ----------
+    measured, level
+        As for :func:`judge`.
+    """
+    measurements = [item for item in measured if isinstance(item, Measurement)]
+    total = shared(measurements)
+    unit = level / total if total else 0.0
+    return all(_runs_decide(item, unit) for item in measurements)
+
+
+def _runs_decide(item, unit):
+    """Tell whether a measurement is decided already, or would be by more runs."""
+    if isinstance(item, Together):
+        return all(_runs_decide(part, unit) for part in item.parts)
+    found = _decided(item, unit)
+    if found.verdict != UNDECIDED:
+        return True
+    if isinstance(item, Readings):
+        open_parts = [part for part in item.parts if _decided(part, unit).verdict == UNDECIDED]
+        return any(_runs_decide(part, unit) for part in open_parts)
+    return takes_runs(found.needed)
 
 
 def _drawn(measurement, unit):

@@ -7,7 +7,7 @@ import inspect
 import json
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from copy import deepcopy
 from dataclasses import dataclass, fields, replace
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from linrep._lib import code, portable
-from linrep._lib.progress import JobsBar
+from linrep._lib.progress import JobsBar, say_stopped
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import ERROR, LEVEL, Evidence, Result
@@ -74,7 +74,7 @@ class Interrupted(Exception):
 
     def __init__(self, store: str | Path, done: int, total: int, *, at_once: bool = False):
         self.at_once = at_once
-        super().__init__(f"{store}: stopped at {done} of {total} claims")
+        super().__init__(f"{store}: {say_stopped(done, total, 'claims')}")
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ def verify(
     expected: Mapping[str, float] | None = None,
     fresh: bool = False,
     level: float = LEVEL,
+    each: Callable[[Result], object] | None = None,
 ) -> list[Result]:
     """Run the checks of claims that a store does not hold yet.
 
@@ -132,6 +133,8 @@ def verify(
         Measure anew, whatever is stored.
     level : float
         Probability of a false verdict that a claim is allowed.
+    each : callable, optional
+        Is given each result as soon as there is one.
 
     Returns
     -------
@@ -149,44 +152,49 @@ def verify(
     source = None if file is None else str(Path(file).resolve())
     jobs = {item.id: (item.id, budget, seed, str(store), source, fresh) for item in chosen}
     waiting = sorted(jobs, key=lambda name: -(expected or {}).get(name, math.inf))
-    # Where the results are: the code may be edited while claims are checked.
-    places: dict[str, tuple[Path, bool]] = {}
+    # By the claims as they are now: the code may be edited while they are checked.
+    results: dict[str, Result] = {}
     took = {name: (expected or {}).get(name) for name in jobs}
     try:
+        known = claims({item.paper for item in chosen}) if file is None else load_file(file)
+        corrected = {item.corrects: item.id for item in known.values() if item.corrects}
+        by_id = {item.id: item for item in chosen}
+
+        def finish(name, place, found_there):
+            results[name] = _result(
+                by_id[name], corrected.get(name), budget, seed, place, found_there, level
+            )
+            if each is not None:
+                each(results[name])
+            bar.done(name, computed=not found_there)
+
         with JobsBar(progress, took, desc="verify", unit="claim") as bar:
             if workers == 1 or len(jobs) == 1:
                 for name in waiting:
-                    places[name] = compute(*jobs[name])
-                    bar.done(name, computed=not places[name][1])
+                    finish(name, *compute(*jobs[name]))
             else:
                 with WorkerPool(workers) as pool:
                     ordered = {name: (compute, *jobs[name]) for name in waiting}
                     for name, place in run_jobs(pool, ordered):
                         if isinstance(place, WorkerEnded):
                             place = give_up(name, budget, seed, store, place), False
-                        places[name] = place
-                        bar.done(name, computed=not place[1])
-        known = claims({item.paper for item in chosen}) if file is None else load_file(file)
-        corrected = {item.corrects: item.id for item in known.values() if item.corrects}
-        return [
-            _result(item, corrected.get(item.id), budget, seed, *places[item.id], level)
-            for item in chosen
-        ]
+                        finish(name, *place)
+        return [results[item.id] for item in chosen]
     except (KeyboardInterrupt, Stopped) as interrupt:  # in a check, or beside one
-        done = _done(chosen, places, budget, seed, store)
+        done = _done(chosen, results, budget, seed, store)
         at_once = getattr(interrupt, "at_once", False)
         raise Interrupted(store, done, len(chosen), at_once=at_once) from None
 
 
-def _done(chosen, places, budget, seed, store):
-    """Count what is stored; a check may just have been, and its place not yet be known."""
+def _done(chosen, results, budget, seed, store):
+    """Count what is stored; a check may just have been, and its result not yet be read."""
 
     def is_stored(item):
         with suppress(ValueError, OSError):  # begun, and not yet a run directory
             return stored(item, budget=budget, seed=seed, store=store) is not None
         return False
 
-    return sum(item.id in places or is_stored(item) for item in chosen)
+    return sum(item.id in results or is_stored(item) for item in chosen)
 
 
 def compute(
@@ -273,7 +281,9 @@ def check(cell: Mapping[str, Any], rng: np.random.Generator, *, budget: str) -> 
             "cpu_seconds": time.process_time() - began,
         }
         if own:
-            row["control"] = item.negative_control(budget, aside).verdict
+            against = item.measure_control(budget, aside)
+            judge(against)
+            row["control"] = json.dumps(plain(against))
     if own:
         row["inputs"] = json.dumps(inputs.digests())
     return row
@@ -324,7 +334,15 @@ def is_stale(item: Claim, *, budget: str, seed: int, store: str | Path) -> bool:
     return any(any(folder.glob(f"{name}/parts/*.parquet")) for name in (runs, f"{runs}-*"))
 
 
-def measured(item: Claim, *, budget: str, seed: int, store: str | Path) -> list[Any]:
+def measured(
+    item: Claim,
+    *,
+    budget: str,
+    seed: int,
+    store: str | Path,
+    mode: str | None = None,
+    of: str = "measurements",
+) -> list[Any]:
     """Return what a check that a store holds has measured, and did not raise.
 
     Parameters
@@ -332,10 +350,32 @@ def measured(item: Claim, *, budget: str, seed: int, store: str | Path) -> list[
     item : Claim
     budget, seed, store
         As for :func:`verify`.
+    mode : {"native", "portable"}, optional
+        By default that of this process.
+    of : {"measurements", "control"}
+        Of the claim or of its negative control; empty where that was not run.
     """
-    place, _ = _place(_directory(item.id, budget, seed, store))
-    row = open_run(place).read().iloc[0]
-    return list(read(json.loads(row["measurements"])))
+    row = open_run(place_of(item, budget=budget, seed=seed, store=store, mode=mode)).read().iloc[0]
+    text = row.get(of)
+    return list(read(json.loads(text))) if _is_measured(text) else []
+
+
+def place_of(
+    item: Claim, *, budget: str, seed: int, store: str | Path, mode: str | None = None
+) -> Path:
+    """Return the run directory of a claim for this state of the code, there or not.
+
+    Parameters
+    ----------
+    item, budget, seed, store, mode
+        As for :func:`measured`.
+    """
+    return _place(_directory(item.id, budget, seed, store, mode))[0]
+
+
+def _is_measured(text):
+    """Tell whether a cell of a row has measurements; earlier versions had a control's verdict."""
+    return isinstance(text, str) and text.startswith("[")
 
 
 def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
@@ -345,6 +385,8 @@ def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
     else:
         decided = Evidence(ERROR, str(row["exception"]))
     control = row.get("control")
+    if _is_measured(control):
+        control = judge(read(json.loads(control)), level).verdict
     return Result(
         **{each.name: getattr(decided, each.name) for each in fields(decided)},
         id=item.id,

@@ -8,7 +8,7 @@ import click
 
 from linrep._lib.papers import named
 from linrep.cli import completion, names
-from linrep.cli.group import BadInput, bad_input, main
+from linrep.cli.group import BadInput, bad_input, main, recording
 from linrep.cli.text import echo, say_count, table
 
 
@@ -46,14 +46,31 @@ def certify(ids, seconds, record):
     for name, item in chosen.items():
         if not record and not item.is_stored():
             raise BadInput(f"{item.path} is not the question of {name}; --record writes it")
-    began, said, possible = time.perf_counter(), {}, {}
-    with bad_input(RuntimeError):
-        for name, item in chosen.items():
-            question, hypotheses = item.smtlib(), item.hypotheses()
-            said[name] = {each: solvers.ask(each, question, seconds) for each in versions}
-            possible[name] = any(
-                solvers.ask(each, hypotheses, seconds) == certificates.POSSIBLE for each in versions
-            )
+    began = time.perf_counter()
+    said: dict[str, dict[str, str]] = {}
+    possible: dict[str, bool] = {}
+    by_claim: dict[str, list[str]] = {}
+    for name, item in chosen.items():
+        by_claim.setdefault(item.claim, []).append(name)
+
+    def write(done):
+        own = [name for claim in done for name in by_claim[claim]]
+        answered = {name: said[name] for name in own}
+        certificates.record(answered, {name: possible[name] for name in own}, versions)
+
+    with (
+        bad_input(RuntimeError, OSError),
+        recording("certify", list(by_claim), write, record) as batches,
+    ):
+        for claim, own in by_claim.items():
+            for name in own:
+                question, hypotheses = chosen[name].smtlib(), chosen[name].hypotheses()
+                said[name] = {each: solvers.ask(each, question, seconds) for each in versions}
+                possible[name] = any(
+                    solvers.ask(each, hypotheses, seconds) == certificates.POSSIBLE
+                    for each in versions
+                )
+            batches.add(claim, own)
     proved = {
         name: sum(answer == certificates.PROVED for answer in answers.values())
         for name, answers in said.items()
@@ -76,9 +93,6 @@ def certify(ids, seconds, record):
     echo(f"{say_count(len(examples), 'counterexample')} in fractions evaluated")
     for path in false:
         echo(f"{path} is none: its left side is not larger")
-    if record:
-        with bad_input(OSError):
-            certificates.record(said, possible, versions)
     refuted = any(certificates.REFUTED in answers.values() for answers in said.values())
     if refuted or counts[2] or false or not all(possible.values()):
         raise click.exceptions.Exit(1)

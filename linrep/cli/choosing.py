@@ -10,6 +10,7 @@ import click
 from linrep._lib.papers import named
 from linrep.cli import names as known_names
 from linrep.cli.group import BadInput, bad_input
+from linrep.cli.text import echo
 
 STORE = Path("runs", "verify")
 STORE_OPTION = click.option(
@@ -44,27 +45,30 @@ def read_ledger(file, path, made=False):
 
     A path has to be there, unless its ledger is about to be made.
     """
-    from linrep.claims import ledger as book
-
     if file is None and path is not None:
         raise BadInput("--ledger is for claims of your own: name their file")
+    from linrep.claims import ledger as book
+
     with bad_input(OSError, ValueError):
         if path is not None and not made and not path.is_file():
             raise ValueError(
                 f"--ledger: no such file: {path}; linrep verify {file} --ledger {path} --record "
                 "makes it"
             )
-        return book.recorded(path) if path else {} if file else book.recorded()
+        if file:
+            return book.recorded(path) if path else {}
+        for line in book.damaged():
+            echo(f"{line}; linrep verify --record writes it anew once it is removed", err=True)
+        return book.recorded()
 
 
-def choose(names, *, texts=False, papers=()):
-    """Return the claims that ids, patterns or a file of claims name, and that file or None.
+def read_names(names):
+    """Return the file of claims among names, or None, and the ids and patterns; runs nothing.
 
-    Of papers that are not named nothing is imported; and nothing at all where only texts of
-    papers' claims are wanted, but for claims that are not listed yet.
+    A name that stands for nothing is refused, of linrep's claims at once.
     """
-    files = [name for name in names if name.endswith(".py")]
     patterns = [name for name in names if not name.endswith(".py")]
+    files = [name for name in names if name.endswith(".py")]
     with bad_input(ValueError):
         if len(files) > 1:
             raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
@@ -75,11 +79,20 @@ def choose(names, *, texts=False, papers=()):
         if not files:
             patterns = known_names.match_spelling(patterns, known_names.claims())
             known_names.check_claims(patterns)
+    return files[0] if files else None, patterns
+
+
+def choose(names, *, texts=False, papers=()):
+    """Return the claims that ids, patterns or a file of claims name, and that file or None.
+
+    Of papers that are not named nothing is imported; and nothing at all where only texts of
+    papers' claims are wanted, but for claims that are not listed yet.
+    """
+    file, patterns = read_names(names)
     from linrep.claims.claim import claims, load_file, select
     from linrep.claims.stated import stated
 
     with bad_input(ValueError, TypeError, OSError):
-        file = files[0] if files else None
         if file:
             return select(load_file(file), patterns), file
         papers = named(patterns) if patterns else papers

@@ -20,7 +20,7 @@ def cite(what):
     what = names.match_spelling(what, [*papers, *names.claims()])
     patterns = [name for name in what if name not in papers]
     with bad_input(ValueError):
-        names.check_claims(patterns)
+        names.check_claims(patterns, "no paper or claim")
     from linrep.claims import citing, select
     from linrep.claims.stated import stated
 

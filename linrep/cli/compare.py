@@ -36,7 +36,11 @@ from linrep.cli.values import check_ranges, read_axis, read_names, read_value, s
     show_default=True,
     help="The same samples for all, once; new ones in every round; or as each does by default.",
 )
-@click.option("--metric", help="distance or population_risk.  [default: the first that all have]")
+@click.option(
+    "--metric",
+    type=click.Choice(["distance", "population_risk"]),
+    help="What is compared.  [default: the first that all have]",
+)
 @click.option("--trials", type=click.IntRange(1, 10**6), default=10, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @workers_option("Threads; the numbers do not depend on it.")

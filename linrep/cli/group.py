@@ -11,10 +11,13 @@ from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
 from shlex import join
+from textwrap import shorten
 
 import click
 
 import linrep
+from linrep._lib.batches import Batches
+from linrep._lib.progress import say_stopped
 from linrep._lib.suggest import unknown
 from linrep.cli.text import Painted, echo, echo_error
 
@@ -52,6 +55,7 @@ GROUPS = {
 #: What digits depend on in the portable mode beside code and seed.
 LIBRARIES = "NumPy, SciPy, numba, llvmlite and the C library"
 MOST_WORKERS = 1024
+_LONGEST = 160  # characters of names
 MOST_REPLICATES = 10**9  # of a cell
 DEFAULT_WORKERS = max(1, min(8, os.cpu_count() or 1))
 
@@ -66,9 +70,17 @@ class Unfinished(click.ClickException):
     """What stopped a command that goes on where it was when it is called again."""
 
     def __init__(self, message, status=130, *, at_once=False):
-        super().__init__(f"{message}; the same command goes on from there")
+        super().__init__(f"{message}; {self.then}" if self.then else message)
         self.status = status
         self.at_once = at_once  # threads may still be at work, for which Python would wait
+
+    then = "the same command goes on from there"
+
+
+class Stopped(Unfinished):
+    """What stopped a command that begins again when it is called again."""
+
+    then = ""
 
 
 @contextmanager
@@ -81,6 +93,27 @@ def interruptible(*interrupts):
     except BrokenExecutor:
         killed = "a worker process was killed, perhaps for lack of memory"
         raise Unfinished(f"Error: {killed}; what was finished is stored", 1) from None
+
+
+@contextmanager
+def recording(command, names, write, record):
+    """Yield batches of results by name, which are written soon after they come, if asked to.
+
+    Whatever ends the work. After an interrupt the claims of which results are left are said.
+    """
+    batches: Batches = Batches(write if record else lambda results: None)
+    try:
+        with batches:
+            yield batches
+    except KeyboardInterrupt:
+        if not record:
+            raise
+        left = [name for name in names if name not in batches.written]
+        said = f"{command}: {say_stopped(len(names) - len(left), len(names), 'claims')}"
+        if left:
+            some = shorten(" ".join(left), _LONGEST, placeholder=" …")
+            said += f"; what was found is recorded, left are {some}"
+        raise Stopped(said) from None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from typing import Any
 import linrep
 from linrep._lib import papers as known_papers
 from linrep._lib.scripts import available
-from linrep._lib.suggest import unknown
+from linrep._lib.suggest import near, propose, unknown
 
 _KNOWN = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
 #: The axes of each algorithm of linrep.
@@ -64,8 +64,11 @@ def papers() -> list[str]:
     return list(known_papers.papers())
 
 
-def check_claims(patterns) -> None:
-    """Raise ValueError for an id or a pattern that no claim matches."""
+def check_claims(patterns, what="no claim") -> None:
+    """Raise ValueError for an id or a pattern that no claim matches.
+
+    It is said to be none of `what`, which may be more than a claim: papers, too, where it says so.
+    """
     recorded = claims() if patterns else []
     for pattern in patterns:
         if any(fnmatchcase(name, pattern) for name in recorded):
@@ -75,10 +78,26 @@ def check_claims(patterns) -> None:
                 f"{pattern!r} is a paper, not a claim: 'linrep verify --list --paper {pattern}' "
                 f"lists its claims, '{pattern}.*' is all of them"
             )
+        meant = _of_group(pattern, recorded, papers(), "paper" in what)
         # And not recorded yet.
-        if not any(fnmatchcase(name, pattern) for name in _read_stated()):
-            otherwise = "linrep verify --list shows them"
-            raise ValueError(unknown("no claim", pattern, recorded, otherwise=otherwise))
+        if not meant and any(fnmatchcase(name, pattern) for name in _read_stated()):
+            continue
+        if meant:
+            raise ValueError(f"{what} {pattern!r}; {propose(meant)}")
+        otherwise = "linrep verify --list shows them"
+        raise ValueError(unknown(what, pattern, recorded, otherwise=otherwise))
+
+
+def _of_group(pattern, known, groups, whole=False):
+    """Return what is meant where the group that ids begin with is wrong: it, or a pattern."""
+    group, _, rest = pattern.partition(".")
+    if group in groups or any(sign in group for sign in "*?["):
+        return []
+    named = near(group, groups)
+    if not rest:
+        return named if whole else [f"{name}.*" for name in named]
+    patterns = [f"{name}.{rest}" for name in named]
+    return [each for each in patterns if any(fnmatchcase(name, each) for name in known)]
 
 
 def match_spelling(patterns, known) -> list[str]:
@@ -124,6 +143,9 @@ def check_experiments(names, within="*") -> None:
         if name.endswith(".py") and not Path(name).is_file():
             raise ValueError(f"no such file: {name}")
         if not name.endswith(".py") and not any(fnmatchcase(each, name) for each in known):
+            groups = dict.fromkeys(each.partition(".")[0] for each in known)
+            if meant := _of_group(name, known, groups):
+                raise ValueError(f"unknown experiment {name!r}; {propose(meant)}")
             raise ValueError(unknown("unknown experiment", name, known))
 
 

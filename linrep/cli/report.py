@@ -17,6 +17,7 @@ from linrep.cli.choosing import (
     check_store,
     choose,
     read_ledger,
+    read_names,
 )
 from linrep.cli.group import SEED_OPTION, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
@@ -60,11 +61,12 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
         check_output("--out", out)
         if data is not None:
             check_output("--json", data)
+    file, _ = read_names(ids)
+    entries = read_ledger(file, book_path)
     chosen, file = choose(ids)
-    from linrep.claims import hosting
+    from linrep.claims import hosting, ledger
     from linrep.report import gather, render
 
-    entries = read_ledger(file, book_path)
     if figures is None and Path("figures").is_dir():
         figures = Path("figures")
     elif figures is None:
@@ -89,6 +91,10 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
             items = [(entry.claim, entry.result) for entry in gathered.entries]
             beside = hosting.text(items, lambda id: f"{out.name}#{id}")  # in the page's folder
             write_file(data, beside.encode())
+    for line in ledger.lost_pictures(
+        [entry.claim.id for entry in gathered.entries if entry.recorded], book_path
+    ):
+        echo(line, err=True)
     runs = sum(entry.stored for entry in gathered.entries)
     if not any(entry.stored or entry.stale or entry.damaged for entry in gathered.entries):
         echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from linrep._lib import papers
+from linrep._lib.progress import say_stopped
 from linrep.cli.group import (
     Unfinished,
     bad_input,
@@ -100,7 +101,8 @@ def reproduce(wanted, portable, workers, out):
         except KeyboardInterrupt:
             # What is finished is stored, replicates of figures too.
             pool.end()
-            raise Unfinished(f"{out}: stopped at {len(returned)} of {len(jobs)} jobs") from None
+            said = say_stopped(len(returned), len(jobs), "jobs")
+            raise Unfinished(f"{out}: {said}") from None
     _figures({name: returned[name] for name in figures})
     results = [returned[item.id] for item in chosen]
     compared = [returned[name] for name in figures if not isinstance(returned[name], str)]

@@ -6,7 +6,7 @@ import click
 
 from linrep._lib.papers import named
 from linrep.cli import completion, names
-from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
+from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main, recording
 from linrep.cli.text import echo, say_count, table
 
 
@@ -36,15 +36,23 @@ def sensitivity(ids, budget, seed, record):
     from linrep.claims import sensitivity as known
     from linrep.claims.evidence import HOLDS, MISPRINT
 
-    entries = ledger.recorded()
+    with bad_input(ValueError, OSError):
+        entries = ledger.recorded()
     chosen = [
         item
         for item in select(claims(named(ids)), ids)
-        if item.stronger and entries[item.id].verdict in (HOLDS, MISPRINT)
+        if item.stronger and item.id in entries and entries[item.id].verdict in (HOLDS, MISPRINT)
     ]
     if not chosen:
         raise BadInput("ID: none of these holds and names constants that can be moved")
-    found = {item.id: mutants.measure(item, budget, seed) for item in chosen}
+    found = {}
+    with (
+        bad_input(OSError),
+        recording("sensitivity", [item.id for item in chosen], known.record, record) as batches,
+    ):
+        for item in chosen:
+            found[item.id] = mutants.measure(item, budget, seed)
+            batches.add(item.id, found[item.id])
     rows, noticed = [], 0
     for name, constants in found.items():
         for constant, of in constants.items():
@@ -56,6 +64,3 @@ def sensitivity(ids, budget, seed, record):
         f"{say_count(len(rows), 'constant')} of {say_count(len(found), 'claim')}: "
         f"a change of {noticed} is refuted"
     )
-    if record:
-        with bad_input(OSError):
-            known.record(found)

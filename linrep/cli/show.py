@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from linrep._lib.scripts import available
-from linrep._lib.suggest import unknown
+from linrep._lib.suggest import near, unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import size_section
 from linrep.cli.choosing import (
@@ -19,6 +19,7 @@ from linrep.cli.choosing import (
     check_store,
     choose,
     read_ledger,
+    read_names,
 )
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
 from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
@@ -75,11 +76,12 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
         first = False
     if not claims:
         return
+    file, _ = read_names(claims)
+    entries = read_ledger(file, book_path)
     chosen, file = choose(claims, texts=True)
     if note:
         _notes(chosen)
         return
-    entries = read_ledger(file, book_path)
     from linrep.claims.current import current
     from linrep.claims.entry import entry
 
@@ -100,14 +102,17 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
 
 def _notes(chosen):
     """Print what is wrong with claims, each finding once."""
-    from linrep.claims.findings import findings
+    from linrep.claims.findings import finding
     from linrep.claims.notes import note
 
-    known = dict.fromkeys(findings()[item.id] for item in chosen if item.id in findings())
-    if not known:
-        raise BadInput("--note is for claims with a finding: linrep verify --list shows verdicts")
-    for finding in known:
-        echo(note(finding))
+    with bad_input(ValueError):
+        known = dict.fromkeys(filter(None, (finding(item.id) for item in chosen)))
+        if not known:
+            raise ValueError(
+                "--note is for claims with a finding: linrep verify --list shows verdicts"
+            )
+        for each in known:
+            echo(note(each))
 
 
 def _kind(name):
@@ -123,17 +128,19 @@ def _kind(name):
 
 def _check(patterns):
     """Refuse what is the name of nothing, with what is near of all kinds."""
-    try:
-        names.check_claims(patterns)
-    except ValueError:
-        known = [*names.claims(), *available(), *names.ALGORITHMS]
-        for name in patterns:
-            try:
-                names.check_claims([name])
-            except ValueError:
-                what = "no claim, figure, algorithm or run directory"
-                otherwise = "linrep verify --list, linrep figures --list and linrep runs list them"
-                raise ValueError(unknown(what, name, known, otherwise=otherwise)) from None
+    known = [*names.claims(), *names.papers(), *available(), *names.ALGORITHMS]
+    what = "no claim, paper, figure, algorithm or run directory"
+    for name in patterns:
+        try:
+            names.check_claims([name], what)
+        except ValueError as error:
+            pattern = any(sign in name for sign in "*?[")
+            if near(name, known) and not pattern:
+                raise ValueError(unknown(what, name, known)) from None
+            if "did you mean" in str(error):
+                raise
+            otherwise = "linrep verify --list, linrep figures --list and linrep runs list them"
+            raise ValueError(unknown(what, name, known, otherwise=otherwise)) from None
 
 
 def _headline(name, text):

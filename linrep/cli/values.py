@@ -32,7 +32,7 @@ _RANGES: dict[str, tuple[float, float]] = {
     **dict.fromkeys(("noise", "gradient_noise"), (0.0, 1e12)),
     "participation": (0.0, 1.0),
 }
-_WHOLE = ("n", "d", "k", "p", "m")
+_WHOLE = ("n", "d", "k", "p", "m", "rounds")
 _MAY_BE_ZERO = ("noise", "gradient_noise", "rounds")
 
 

@@ -52,6 +52,9 @@ def print_verdicts(results, entries, verbose, budget):
     numbers = ("measured", "claimed", "trials", "CPU s")
     table((*head, *numbers), rows, left_columns=len(head))
     _reasons(results, verbose)
+    for item in results:
+        if item.looked:
+            echo(f"{item.id}: {item.looked}")
     echo("\n", *_say_verdicts(Counter(item.verdict for item in results)), f" ({budget} budget)")
 
 
@@ -64,18 +67,17 @@ def _say_verdicts(counts):
 
 def _reasons(results, verbose):
     """Say why what does not hold does not: in a line for each claim, or all of it."""
-    from linrep.claims.findings import findings
+    from linrep.claims.findings import finding
     from linrep.claims.ledger import failing_parts, largest_failure, readings
     from linrep.claims.sections import unescaped
 
-    why = findings()
     cut = False
     lines = []
     for item in results:
         if item.verdict == "holds" and not item.readings:
             continue
-        known = item.verdict in ("misprint", "fails", "vacuous") and item.id in why
-        reason = unescaped(why[item.id].headline) if known else item.sentence
+        known = item.verdict in ("misprint", "fails", "vacuous") and finding(item.id)
+        reason = unescaped(known.headline) if known else item.sentence
         in_parts = verbose or not known
         several = failing_parts(part.verdict for part in item.parts) if in_parts else ""
         most = largest_failure(item)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from math import inf
 from pathlib import Path
 
 import click
 
+from linrep._lib.batches import Batches
 from linrep.cli import completion
 from linrep.cli import names as known_names
-from linrep.cli.choosing import LEDGER_OPTION, STORE_OPTION, choose, read_ledger
+from linrep.cli.choosing import LEDGER_OPTION, STORE_OPTION, choose, read_ledger, read_names
 from linrep.cli.group import (
     SEED_OPTION,
     BadInput,
@@ -142,18 +143,18 @@ def verify(
     bad input.
     """
     papers = known_names.match_spelling(papers, known_names.papers())
+    file, _ = read_names(ids)
     with bad_input(ValueError):
-        if not any(name.endswith(".py") for name in ids):
-            ids = known_names.match_spelling(ids, known_names.claims())
-            known_names.check_claims(ids)
+        if file is None:
             known_names.check_papers(papers)
-    if record if portable is None else portable:
-        start_portable()
-    chosen, file = choose(ids, texts=list_only, papers=papers)
     if record:
         _check_record(file, book_path, level, until_decided)
     limit = _read_limit(at_most, until_decided)
+    _check_outputs(path, figures)
+    if record if portable is None else portable:
+        start_portable()
     entries = read_ledger(file, book_path, record)
+    chosen, file = choose(ids, texts=list_only, papers=papers)
     known = entries
     if list_only or verdicts or strengths:
         known = _add_stored(chosen, entries, store, seed)
@@ -164,11 +165,18 @@ def verify(
     if list_only:
         print_list(chosen, known)
         return
-    from linrep.claims import ledger as book
-    from linrep.claims import load_file, texts
+    from linrep.claims import beside, claims, load_file
 
-    _check_outputs(path, figures)
-    results = _run(chosen, entries, file, budget, workers, seed, store, fresh, level, limit)
+    with bad_input(OSError, ValueError):
+        for paper in {item.paper for item in chosen} if file is None else ():
+            beside.check(paper, claims([paper]))
+        if figures is not None:
+            figures.mkdir(parents=True, exist_ok=True)
+        there = load_file(file).keys() if file else _ids_beside(chosen)
+    with _recording(there, entries, chosen, budget, book_path, record) as each:
+        results = _run(
+            chosen, entries, file, budget, workers, seed, store, fresh, level, limit, each
+        )
     print_verdicts(results, entries, verbose, budget)
     with bad_input(OSError, ValueError):
         if path is not None:
@@ -176,20 +184,49 @@ def verify(
             write_file(path, f"{text}\n".encode())
         if figures is not None:
             _draw(chosen, results, figures, caption)
-        if record:
-            known = load_file(file).keys() if file else _ids_beside(chosen)
-            for name in entries.keys() - known:
-                echo(f"{name}: no claim any more, it leaves the ledger", err=True)
-            book.record(results, known, book_path)
-            if file is None:
-                texts.record({item.paper for item in chosen})
-    if record:
-        if name_accepting(results):
-            raise click.exceptions.Exit(1)
-        return
-    known = load_file(file) if file else _ids_beside(chosen)
-    if not compare(results, known, entries):
+    agree = _say_recorded(results) if record else compare(results, there, entries)
+    if not agree:
         raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def _recording(known, entries, chosen, budget, path, record):
+    """Yield what puts each result into the ledger soon after it comes, None if that is not asked.
+
+    Whatever ends the checks, those that were finished before are in the ledger.
+    """
+    if not record:
+        yield None
+        return
+    from linrep.claims import inputs, ledger, texts
+
+    def write(results):
+        with inputs.unwatched():
+            ledger.record(results.values(), known, path)
+
+    with bad_input(OSError, ValueError):
+        ledger.check_budget(chosen, entries, budget)
+        for home in {path or ledger.place(item.id) for item in chosen}:
+            ledger.recorded(home)  # one that is damaged is not written to
+        if path is None:
+            texts.record({item.paper for item in chosen})
+        with Batches(write) as found:
+
+            def add(result):
+                if result.verdict != "error":
+                    found.add(result.id, result)
+
+            yield add
+    for name in entries.keys() - known:
+        echo(f"{name}: no claim any more, it leaves the ledger", err=True)
+
+
+def _say_recorded(results):
+    """Name the results that are not recorded, or should not hold; tell whether there is none."""
+    raised = [item for item in results if item.verdict == "error"]
+    for item in raised:
+        echo(f"{item.id} is not recorded, its check raised: {item.sentence}", err=True)
+    return not name_accepting(results) and not raised
 
 
 def _read_limit(at_most, until_decided):
@@ -226,8 +263,6 @@ def _check_outputs(path, figures):
     with bad_input(OSError):
         if path is not None:
             check_output("--json", path)
-        if figures is not None:
-            figures.mkdir(parents=True, exist_ok=True)
 
 
 def _ids_beside(chosen):
@@ -310,9 +345,14 @@ def _add_stored(chosen, entries, store, seed):
 
 def _filter(chosen, entries, *, verdicts, strengths, papers, severities, corrected):
     """Return the claims that have one of the verdicts, and so on, of those asked for."""
-    from linrep.claims.findings import findings
+    from linrep.claims.findings import finding
 
-    known = findings() if severities else {}
+    with bad_input(ValueError):
+        grave = {
+            item.id
+            for item in chosen
+            if severities and (found := finding(item.id)) and found.severity in severities
+        }
     remaining = [
         item
         for item in chosen
@@ -320,7 +360,7 @@ def _filter(chosen, entries, *, verdicts, strengths, papers, severities, correct
         and (not strengths or (item.id in entries and entries[item.id].strength in strengths))
         and (not papers or item.paper in papers)
         and corrected in (None, bool(item.corrects))
-        and (not severities or (item.id in known and known[item.id].severity in severities))
+        and (not severities or item.id in grave)
     ]
     if not remaining:
         raise BadInput("no claim is left: --list shows them with their verdicts")
@@ -329,6 +369,7 @@ def _filter(chosen, entries, *, verdicts, strengths, papers, severities, correct
 
 def _run(
     chosen, entries, file, budget, workers, seed, store, fresh=False, level=None, limit=None,
+    each=None,
 ):  # fmt: skip
     from linrep.claims import LEVEL
     from linrep.claims.sequential import until_decided
@@ -344,7 +385,7 @@ def _run(
     with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
         if limit is not None:
             return until_decided(chosen, **settings, **limit, say=partial(echo, err=True))
-        return run(chosen, **settings)
+        return run(chosen, **settings, each=each)
 
 
 def _draw(chosen, results, folder, caption):

@@ -21,6 +21,7 @@ def size(
     quick: Any = None,
     least: int = 1,
     most: int | None = None,
+    because: Mapping[str, str] | None = None,
     **bounds: Any,
 ) -> Any:
     """Return a field of :class:`Sizes`.
@@ -37,11 +38,17 @@ def size(
         So many values of an axis the picture needs: two to find between which something changes.
     most : int, optional
         So many values of an axis the picture has room for.
+    because : mapping of str to str, optional
+        Of bounds, by name: why they are there, where what the size is does not say so. A refusal
+        ends with it.
     **bounds
         ``minimum``, ``maximum`` and, of numbers that need not be whole, ``above`` and ``below``;
         ``among``, the words that are known. Integers are at least 1 unless bounds are given.
     """
-    metadata = {"what": what, "quick": quick, "least": least, "most": most, "bounds": bounds}
+    metadata = {
+        "what": what, "quick": quick, "least": least, "most": most, "bounds": bounds,
+        "because": because or {},
+    }  # fmt: skip
     return field(default=default, metadata=metadata)
 
 
@@ -155,8 +162,14 @@ def _read_one(each, kind, value):
     bounds = each.metadata["bounds"]
     if kind is str:
         return check.choice(each.name, value, bounds["among"])
-    if kind is float:
-        return check.real(each.name, value, **bounds)
-    if isinstance(value, float) and value.is_integer():
+    if isinstance(value, float) and value.is_integer() and kind is int:
         value = int(value)
-    return check.integer(each.name, value, **{"minimum": 1, **bounds})
+    try:
+        if kind is float:
+            return check.real(each.name, value, **bounds)
+        return check.integer(each.name, value, **{"minimum": 1, **bounds})
+    except ValueError as error:
+        default = max(each.default) if isinstance(each.default, tuple) else each.default
+        ends = ("maximum", "below") if value > default else ("minimum", "above")
+        why = "".join(each.metadata["because"].get(end, "") for end in ends)
+        raise ValueError(f"{error}: {why}" if why else str(error)) from None

@@ -7,6 +7,7 @@ import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,7 +99,8 @@ def gather(
     for entry in list_pictured(outline(entries.values())):
         id = entry.claim.id
         if not entry.stored and entry.recorded and (book or not file):
-            points[id] = recorded_points(id, book)
+            with suppress(ValueError, OSError):  # its pictures are lost
+                points[id] = recorded_points(id, book)
         if points.get(id) is not None:
             drawn.append(("chief", id, _select_deciding(points[id], entry.result)))
     images = (map if executor is None else executor.map)(

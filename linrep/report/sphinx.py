@@ -207,7 +207,7 @@ class Derivations(Markdown):
             return ["No verdict rests on a derivation."]
         text = page.read_text("utf-8").partition("\n### ")[0].partition("\n")[2]
         lines = text.splitlines()
-        for ids, headline, text in sections(page):
+        for ids, headline, text, _ in sections(page):
             linked = [
                 f"[`{name}`](#{ledger.anchor(name)})" if name in ledger.recorded() else f"`{name}`"
                 for name in ids

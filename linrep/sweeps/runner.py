@@ -23,7 +23,7 @@ from typing import Any
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep._lib.progress import progress_bar
+from linrep._lib.progress import progress_bar, say_stopped
 from linrep._lib.threads import one_thread
 from linrep._lib.warning import RunWarning, warn
 from linrep.sweeps import checkpoints
@@ -75,7 +75,7 @@ class Stopped(Exception):
         self.at_once = at_once
         done, total = (run.count(), run.total) if counts is None else counts
         more = f", begun: {'; '.join(begun)}" if begun else ""
-        super().__init__(f"{run.path}: stopped at {done} of {total} replicates{more}")
+        super().__init__(f"{run.path}: {say_stopped(done, total, 'replicates')}{more}")
 
 
 def run(

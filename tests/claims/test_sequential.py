@@ -11,6 +11,7 @@ from linrep.claims import (
     Exponent,
     Frequency,
     Mean,
+    Missing,
     Paired,
     Rate,
     Readings,
@@ -19,9 +20,12 @@ from linrep.claims import (
     Trend,
     judge,
     load_file,
+    sequential,
 )
+from linrep.claims.evidence import LEVEL
 from linrep.claims.measurements import joined
 from linrep.claims.sequential import share, until_decided
+from linrep.claims.verdict import runs_decide
 from tests.tools import complaint, draws
 
 X = np.array([10.0, 20.0, 40.0, 80.0])
@@ -151,6 +155,36 @@ def test_on_the_boundary_wrong_verdicts_keep_to_the_level(kind, wrong, fresh_rng
     count = verdicts.count(wrong)
     print(f"{kind}: {count} of {trials} {wrong}")
     assert binom.cdf(count, trials, level + 0.01) < 0.05, f"{count} of {trials} {wrong}"
+
+
+def test_runs_decide_a_group_if_they_decide_each_part_and_a_reading_if_they_decide_one(fresh_rng):
+    by_runs = Mean(fresh_rng.normal(0.0, 1.0, 100), at_most=0.05, name="runs")
+    by_sizes = Missing(why="no run converged", needed="larger sizes", name="sizes")
+    settled = Condition(True, name="settled")
+    assert judge([by_runs]).verdict == "undecided"
+    for group in ([by_runs, by_sizes], [by_sizes, by_runs]):
+        assert not runs_decide(group)
+        assert not runs_decide([Together(group)])
+        assert not runs_decide([settled, Together([Together(group, name="inner"), settled])])
+        assert runs_decide([Readings(group, phrase="x")])
+        assert not runs_decide([Readings(group, phrase="x", name="one"), by_sizes])
+    assert runs_decide([Together([by_runs, settled]), by_runs])
+    assert not runs_decide([Readings([by_sizes, Condition(False, name="no")], phrase="x")])
+
+
+@pytest.mark.parametrize(
+    ("shifts", "verdict"),
+    [((0.9, -0.9, -0.9, -0.9), "holds"), ((0.35, 0.35, 0.35, 0.35), "fails")],
+)
+def test_a_control_is_decided_by_all_its_runs_together(monkeypatch, shifts, verdict):
+    """One run alone may reject a control that is true, and none one that all reject together."""
+    signs = np.tile([-1.0, 1.0], 50)
+    runs = [[Mean(shift + signs, at_most=0.0)] for shift in shifts]
+    alone = [judge(run).verdict for run in runs]
+    assert ("fails" in alone) == (verdict == "holds")
+    waiting = iter(runs)
+    monkeypatch.setattr(sequential, "_measured", lambda *arguments, **options: next(waiting))
+    assert sequential._control(None, [None] * 4, share(LEVEL, 3), "store") == verdict
 
 
 def file(tmp_path):

@@ -244,3 +244,23 @@ def test_a_phrase_is_found_before_its_words_apart():
     assert whole[0]
     assert not whole[-1]
     assert whole == sorted(whole, reverse=True)
+
+
+def test_what_is_recorded_of_every_entry_can_be_drawn():
+    """Intervals alone have no point, and are drawn all the same."""
+    needed, without_points = {"panel", "x", "y", "xlabel", "ylabel"}, []
+    for id in ledger.recorded():
+        points = ledger.recorded_points(id)
+        if points is not None:
+            assert needed <= set(points), id
+            if points["y"].isna().all():
+                without_points.append(id)
+    assert without_points
+    for id in without_points:
+        assert "](data:image/png;base64,iVBOR" in lr.statement(id)._repr_markdown_()
+
+
+@pytest.mark.slow
+def test_every_entry_is_shown_in_a_notebook():
+    for id in ledger.recorded():
+        assert lr.statement(id)._repr_markdown_()

@@ -85,7 +85,8 @@ def test_wherever_an_interrupt_comes_it_is_said_how_many_claims_are_stored(tmp_p
         except verify.Interrupted as stopped:
             said.append(str(stopped))
             outcomes.append(len(list(store.glob("*/*/parts/[!.]*.parquet"))))
-            expected.append(f"{store}: stopped at {outcomes[-1]} of 2 claims")
+            at = "after the last" if outcomes[-1] == 2 else f"at {outcomes[-1]}"
+            expected.append(f"{store}: stopped {at} of 2 claims")
         except KeyboardInterrupt:  # before it has begun
             assert not store.exists()
         if not sent:

@@ -143,12 +143,123 @@ def test_a_page_that_cannot_be_read_concerns_its_own_paper_alone(written, linrep
     before = page.read_text("utf-8")
     page.write_text(before.replace("Severity: constant", "Severity: enormous"), "utf-8")
     said = linrep("show", "toy.remark1", status=2, folder=tmp_path)
+    line = before[: before.index("`toy.remark1`")].count("\n") + 1
     assert said == (
-        "Error: toy.remark1: severity must be one of slip, constant, proof step, statement, "
-        "conclusion\n"
+        f"Error: {page}:{line}: toy.remark1: severity must be one of slip, constant, proof step, "
+        "statement, conclusion, got 'enormous'\n"
     )
+    assert linrep("show", "toy.remark1", "--note", status=2, folder=tmp_path) == said
     assert "fails" in linrep("show", "fedrep.lemma5", folder=tmp_path)
+    assert said in linrep("verify", "toy.*", status=2, folder=tmp_path)
+    assert not (tmp_path / "runs").exists()
+    assert "1 as recorded" in linrep("verify", "fedrep.definition1", folder=tmp_path)
     page.write_text(before, "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "line"),
+    [
+        ("findings.md", "`toy.remark1`: ", None),
+        ("proofs.md", "`toy.remark1.corrected`: ", None),
+        ("contents.toml", '"toy.theorem1"', None),
+        ("contents.toml", "\n[[item]]", "[[item"),
+    ],
+)
+def test_files_that_are_of_no_claim_are_refused_before_anything_is_computed(
+    written, linrep, tmp_path, name, place, line
+):
+    page = written / "src" / "linrep_toy" / name
+    before = page.read_text("utf-8")
+    assert place in before
+    page.write_text(before.replace(place, line or place.replace("toy.", "toy.no"), 1), "utf-8")
+    said = linrep("verify", "toy.*", status=2, folder=tmp_path)
+    page.write_text(before, "utf-8")
+    (said,) = said.splitlines()
+    if line is None:
+        number = before[: before.index(place)].count("\n") + 1
+        assert said.startswith(f"Error: {page}:{number}: no statement 'toy.no")
+        assert "did you mean toy." in said
+    else:
+        assert "contents.toml" in said
+        assert "line" in said
+    assert not (tmp_path / "runs").exists()
+
+
+SAYING = """
+import sys
+from pathlib import Path
+from linrep.cli import main
+
+sys.stderr = sys.stdout
+folder, *damages = map(Path, sys.argv[1].split())
+before = {path: path.read_bytes() for path in folder.glob("*.*") if path.is_file()}
+for damage in damages:
+    for path in damage.glob("*"):
+        (folder / path.name).write_bytes(path.read_bytes())
+    if not any(damage.iterdir()):
+        (folder / "ledger.parquet").unlink()
+    for line in sys.argv[2:]:
+        print("#", damage.name, line, flush=True)
+        try:
+            main(line.split(), prog_name="linrep")
+        except SystemExit as ended:
+            print("status", ended.code, flush=True)
+    for path, content in before.items():
+        path.write_bytes(content)
+"""
+LINES = (
+    "show fedrep.lemma5", "verify --list --paper flute", "report fedrep.lemma5",
+    "show toy.remark1 -v", "report toy.*", "verify toy.lemma1 fedrep.definition1", "show toy",
+)  # fmt: skip
+
+
+def said_of(linrep, package, folder, damages):
+    """Return what the commands say where files of a package are damaged, by damage and command."""
+    for name, files in damages.items():
+        (folder / name).mkdir()
+        for file, content in files.items():
+            (folder / name / file).write_bytes(content)
+    folders = " ".join(map(str, [package, *(folder / name for name in damages)]))
+    said = linrep(folders, *LINES, program=("-c", SAYING), folder=folder)
+    assert "Traceback" not in said
+    parts = dict(part.split("\n", 1) for part in said.split("# ")[1:])
+    bad = [head for head, text in parts.items() if "status 0" not in text]
+    assert bad == [], "".join(parts[head] for head in bad)
+    return parts
+
+
+def test_a_damaged_ledger_of_a_package_is_told_and_concerns_no_other_paper(
+    written, linrep, tmp_path
+):
+    package = written / "src" / "linrep_toy"
+    book = package / "ledger.json"
+    text = book.read_bytes()
+    parts = said_of(
+        linrep, package, tmp_path,
+        {
+            "truncated": {"ledger.json": text[: len(text) // 2]},
+            "foreign": {"ledger.json": text.replace(b'"toy.lemma1"', b'"flute.lemma1"')},
+            "missing": {},
+        },
+    )  # fmt: skip
+    for head, said in parts.items():
+        damage, command, *_ = head.split()
+        lines = [line for line in said.splitlines() if str(book.with_suffix("")) in line]
+        if damage == "missing":
+            assert len(lines) == (command == "report" and "toy" in head), head
+        elif head != f"{damage} show toy":
+            assert len(lines) == 1, head
+            assert lines[0].startswith(f"linrep_toy, of the paper toy: {book} "), head
+
+
+def test_other_damaged_files_of_a_package_are_as_good_as_none(written, linrep, tmp_path):
+    package = written / "src" / "linrep_toy"
+    assert (package / "statements.json").is_file()
+    assert said_of(
+        linrep, package, tmp_path,
+        {"lists": {"statements.json": b"[1]", "sensitivity.json": b"["}},
+    )  # fmt: skip
+    (package / "sensitivity.json").unlink()
 
 
 def test_its_site_is_built(written, linrep):

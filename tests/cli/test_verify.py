@@ -504,6 +504,19 @@ def test_an_undecided_claim_is_gone_on_with(other):
     (found,) = json.loads((other / "out.json").read_text())
     assert (found["verdict"], found["control"]) == ("holds", "fails")
     assert found["n_trials"] in (200, 400)
+    assert found["looks"] == (2 if found["n_trials"] == 200 else 3)
+    runs = f"{found['n_trials'] // 100} runs, look {found['looks']} at 1/"
+    assert f"mine.near: {runs}" in output
+    shown = CliRunner().invoke(main, ["show", "near.py"]).output
+    assert "verdict    holds · statistical · measured" in shown
+    assert runs in shown
+    assert "of the level" in shown
+    assert CliRunner().invoke(main, ["report", "near.py", "--out", "near.html"]).exit_code == 0
+    assert runs in Path("near.html").read_text()
+    shutil.rmtree(next(Path("runs/verify").glob("quick-1/mine.near-*")))
+    shown = CliRunner().invoke(main, ["show", "near.py"]).output  # of one run, as another is gone
+    assert "verdict    undecided" in shown
+    assert "look" not in shown
     call("near.py", "--until-decided", "--at-most", "1x", code=1)
     for limit in ("0", "x", "-2x", "soon", "infx"):
         assert "--at-most" in call("near.py", "--until-decided", "--at-most", limit, code=2)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pandas as pd
@@ -341,6 +341,40 @@ def test_default_sizes_are_no_other_ones(tmp_path):
     found = make_figure(SIZED, out=tmp_path).manifest["result"]
     assert found["caption"] == "more = 0.5, 4 replicates."
     assert "others" not in found["settings"]
+
+
+@dataclass(frozen=True)
+class Limited(Sizes):
+    """Sizes with limits of which not all say why."""
+
+    k: tuple[int, ...] = size((1, 4), "Ranks.", maximum=8, because={"maximum": "as m = 10"})
+    step: float = size(0.5, "Step.", above=0.0, below=1.0, because={"below": "runs diverge"})
+
+
+def test_a_limit_is_refused_with_its_reason_and_the_other_end_without():
+    for wrong, words in (
+        ({"k": 9}, "k must be between 1 and 8, got 9: as m = 10"),
+        ({"step": 1.0}, "step must be below 1, got 1.0: runs diverge"),
+    ):
+        with complaint(ValueError, words):
+            Limited(**wrong)
+    for wrong in ({"k": 0}, {"step": 0.0}):
+        with pytest.raises(ValueError, match=r"got 0$"):
+            Limited(**wrong)
+
+
+def test_every_largest_size_has_a_reason():
+    """But 1, above which no share is, and no distance."""
+    silent = []
+    for name in scripts.available():
+        for each in fields(sizes) if (sizes := experiment.load(name).sizes) is not None else ():
+            most = {end: each.metadata["bounds"].get(end, 1.0) for end in ("maximum", "below")}
+            silent += [
+                f"{name}: {each.name}"
+                for end, value in most.items()
+                if value != 1.0 and end not in each.metadata["because"]
+            ]
+    assert silent == []
 
 
 def test_other_sizes_are_not_recorded(tmp_path):

@@ -162,7 +162,9 @@ def test_wherever_an_interrupt_comes_it_is_said_how_far_the_sweep_is(tmp_path, s
                 run(sweep, folder, chunk_seconds=1e-9, progress=False)
         except Stopped as stopped:
             said.append(str(stopped))
-            outcomes.append(f"{folder}: stopped at {stopped.run.count()} of 2 replicates")
+            done = stopped.run.count()
+            at = "after the last" if done == 2 else f"at {done}"
+            outcomes.append(f"{folder}: stopped {at} of 2 replicates")
         except KeyboardInterrupt:  # before it has begun
             assert not list(folder.glob("parts/*"))
         if not sent:

@@ -24,7 +24,7 @@ from linrep.problems.random import RNGLike, stream
 from linrep.problems.regression import ImplicitRepresentation
 from linrep.simulation.comparison import held_out
 from linrep.simulation.comparison.measured import measured
-from linrep.simulation.comparison.result import AXES, COLUMNS, Comparison
+from linrep.simulation.comparison.result import AXES, COLUMNS, METRICS, Comparison
 from linrep.simulation.families import takes
 from linrep.trace import Trace
 
@@ -124,6 +124,8 @@ def compare(
     """
     check.choice("axis", axis, AXES)
     check.choice("sampling", sampling, SAMPLINGS)
+    if metric is not None:
+        check.choice("metric", metric, METRICS)
     trials = check.integer("trials", trials, minimum=1)
     workers = check.integer("workers", workers, minimum=1)
     own_data = isinstance(problem, ClientData)

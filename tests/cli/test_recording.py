@@ -1,0 +1,223 @@
+"""What commands record as they go: nothing that was finished is lost, whatever ends them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from itertools import count
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import linrep
+from linrep.claims import certificates, ledger, mutants, sensitivity, solvers
+from linrep.claims.evidence import Result
+from linrep.cli import main
+from tests.tools import complaint, interrupted, runner
+
+ROOT = Path(linrep.__file__).parents[1]
+FILE = """
+import time
+from pathlib import Path
+
+from linrep.claims import Cases, statement
+
+
+def make(name):
+    @statement(f"mine.{name}", plain="It.", negative_control={"most": -1.0})
+    def check(budget, rng, *, most=1.0):
+        if most > 0.0:
+            with open("computed", "a") as file:
+                file.write(name)
+            time.sleep(0.3)
+            while name == "c" and Path("wait").exists():
+                time.sleep(0.1)
+            if name == "d":
+                raise RuntimeError("no such thing")
+        yield Cases([(0.5, most, {})])
+
+
+for name in "abcd":
+    make(name)
+"""
+VERIFY = ("verify", "own.py", "--ledger", "book.json", "--record", "--native")
+posix_only = pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(FILE)
+    return tmp_path
+
+
+def call(*arguments, code=0):
+    result = runner().invoke(main, arguments)
+    assert result.exit_code == code, result.stdout + result.stderr
+    return result.stdout + result.stderr
+
+
+def recorded(path):
+    """Return the ids in a ledger and those that have a picture beside it."""
+    pictures = path.with_suffix(".parquet")
+    return (
+        [entry["id"] for entry in json.loads(path.read_text())],
+        sorted(set(pd.read_parquet(pictures)["claim"])) if pictures.exists() else [],
+    )
+
+
+@posix_only
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_what_was_finished_before_a_signal_is_recorded(folder, number, workers):
+    (folder / "wait").touch()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    command = [sys.executable, "-m", "linrep.cli", *VERIFY, "mine.[abc]", "--workers", workers]
+    process = subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": str(ROOT)}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+    signal.signal(signal.SIGINT, before)
+    book = folder / "book.json"
+    until = time.monotonic() + 60
+    while not (len(ledger.recorded(book)) == 2 and "c" in _computed(folder)):
+        assert process.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    os.killpg(process.pid, number)
+    (folder / "wait").unlink()
+    _, errors = process.communicate(timeout=120)
+    if number != signal.SIGKILL:
+        assert "the same command goes on from there" in errors
+    names = [f"mine.{name}" for name in "abc"]
+    assert recorded(book)[0][:2] == names[:2]
+    assert recorded(book)[1][:2] == names[:2]
+    (folder / "computed").unlink()
+    call(*VERIFY, "mine.[abc]", "--workers", "1")
+    assert recorded(book) == (names, names)
+    assert not {*_computed(folder)} & {*"ab"}
+
+
+def _computed(folder):
+    path = folder / "computed"
+    return path.read_text() if path.exists() else ""
+
+
+def test_a_check_that_raises_keeps_no_other_out_of_the_ledger(folder):
+    said = call(*VERIFY, code=1)
+    assert "mine.d is not recorded, its check raised: " in said
+    assert recorded(folder / "book.json")[0] == ["mine.a", "mine.b", "mine.c"]
+
+
+def test_a_smaller_budget_is_refused_before_anything_is_computed(folder):
+    call(*VERIFY, "mine.a", "--budget", "standard")
+    (folder / "computed").unlink()
+    assert "mine.a is recorded with the budget standard already" in call(*VERIFY, code=2)
+    assert not _computed(folder)
+
+
+def result(name, y):
+    points = pd.DataFrame({"panel": "", "x": [1.0], "y": [y], "xlabel": "", "ylabel": ""})
+    return Result(
+        verdict="holds", sentence="yes", id=name, budget="quick", seed=0, seconds=y, points=points
+    )
+
+
+def test_wherever_an_interrupt_comes_the_ledger_is_one_with_its_pictures(tmp_path):
+    for place in count():
+        path = tmp_path / str(place) / "book.json"
+        path.parent.mkdir()
+        ledger.record([result("a.b", 1.0)], ["a.b", "a.c"], path)
+        try:
+            with interrupted(place, ledger.record, ledger._record, ledger._pictures) as sent:
+                ledger.record([result("a.c", 2.0)], ["a.b", "a.c"], path)
+        except KeyboardInterrupt:
+            pass
+        for name, entry in ledger.recorded(path).items():
+            assert ledger.recorded_points(name, path)["y"].tolist() == [entry.seconds]
+        ledger.record([result("a.c", 2.0)], ["a.b", "a.c"], path)
+        assert [*ledger.recorded(path)] == ["a.b", "a.c"]
+        if not sent:
+            break
+
+
+@posix_only
+def test_who_record_at_once_lose_nothing(tmp_path):
+    path, names = tmp_path / "book.json", [f"a.{name}" for name in "bcdefgh"]
+    threads = [
+        threading.Thread(target=ledger.record, args=([result(name, 1.0)], names, path))
+        for name in names
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert recorded(path) == (names, names)
+
+
+def stopping(after, function):
+    """Return a function that is interrupted after so many calls."""
+    calls = []
+
+    def call(*arguments):
+        if len(calls) == after:
+            raise KeyboardInterrupt
+        calls.append(arguments)
+        return function(*arguments)
+
+    return call
+
+
+def test_sensitivity_records_what_it_has_found_and_says_what_is_left(monkeypatch):
+    found = {}
+    monkeypatch.setattr(sensitivity, "record", found.update)
+    monkeypatch.setattr(mutants, "measure", stopping(2, lambda item, budget, seed: {}))
+    said = call("sensitivity", "flute.*", "--record", code=130)
+    assert len(found) == 2
+    assert "sensitivity: stopped at 2 of " in said
+    assert "what was found is recorded, left are flute." in said
+    assert not any(name in said.split() for name in found)
+    assert "goes on from there" not in said
+
+
+def test_certify_records_what_it_has_found_and_says_what_is_left(monkeypatch):
+    found = {}
+    monkeypatch.setattr(certificates, "record", lambda said, *rest: found.update(said))
+    monkeypatch.setattr(solvers, "versions", lambda: {"z3": "0"})
+    monkeypatch.setattr(solvers, "ask", stopping(20, lambda *arguments: certificates.PROVED))
+    said = call("certify", "--record", code=130)
+    assert found
+    assert "certify: stopped at " in said
+    assert "what was found is recorded, left are " in said
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("budget", "huge"), ("verdict", "refuted"), ("facts", [{"no": 1}])]
+)
+def test_a_ledger_with_values_that_there_are_not_is_none(tmp_path, key, value):
+    path = tmp_path / "book.json"
+    ledger.record([result("a.b", 1.0)], ["a.b"], path)
+    (entry,) = json.loads(path.read_text())
+    path.write_text(json.dumps([entry | {key: value}]))
+    with complaint(ValueError, "book.json is no ledger"):
+        ledger.recorded(path)
+
+
+def test_a_file_of_pictures_that_is_gone_or_damaged_is_told_and_written_anew(tmp_path):
+    path = tmp_path / "book.json"
+    beside = path.with_suffix(".parquet")
+    ledger.record([result("a.b", 1.0)], ["a.b", "a.c"], path)
+    assert ledger.lost_pictures(["a.b"], path) == []
+    beside.write_bytes(beside.read_bytes()[:-9])
+    assert "has no pictures" in ledger.lost_pictures(["a.b"], path)[0]
+    with complaint(ValueError, "book.parquet has no pictures"):
+        ledger.recorded_points("a.b", path)
+    ledger.record([result("a.c", 1.0)], ["a.b", "a.c"], path)
+    assert ledger.lost_pictures(["a.b"], path) == []
+    assert ledger.recorded_points("a.c", path) is not None
+    beside.unlink()
+    assert "is not there" in ledger.lost_pictures(["a.b"], path)[0]
