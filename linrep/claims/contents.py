@@ -31,7 +31,9 @@ FILE = "contents.toml"
 NO_CLAIM = "no claim"
 
 _WIDTH = 100  # characters of a line
-_KEYS = {"place": str, "says": str, "claims": list, "reason": str, "networks": bool}
+#: Keys of a paper, and those of its items with their types.
+TEXTS = ("name", "citation", "order")
+KEYS = {"place": str, "says": str, "claims": list, "reason": str, "networks": bool}
 
 
 @dataclass(frozen=True)
@@ -240,10 +242,10 @@ def read(path: Path) -> Contents:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name} of {path.parent.name} is no TOML: {error}") from None
     items = found.pop("item", None)
-    texts = {key: found.pop(key, "") for key in ("name", "citation", "order")}
+    texts = {key: found.pop(key, "") for key in TEXTS}
     if found or not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
         raise ValueError(
-            f"{path.name} of {path.parent.name} must hold name, citation, order and "
+            f"{path.name} of {path.parent.name} must hold {', '.join(TEXTS)} and "
             "[[item]] tables only"
         )
     if not all(isinstance(text, str) for text in texts.values()):
@@ -260,10 +262,10 @@ def _item(values, where):
     """Return an item from a table of the file."""
     where = f"{where} ({values.get('place', 'no place')})"
     for key, value in values.items():
-        if key not in _KEYS:
-            raise ValueError(f"{where}: {unknown('no key', key, _KEYS)}")
-        if not isinstance(value, _KEYS[key]):
-            raise ValueError(f"{where}: {key} must be a {_KEYS[key].__name__}, got {value!r}")
+        if key not in KEYS:
+            raise ValueError(f"{where}: {unknown('no key', key, KEYS)}")
+        if not isinstance(value, KEYS[key]):
+            raise ValueError(f"{where}: {key} must be a {KEYS[key].__name__}, got {value!r}")
     for key in ("place", "says"):
         if not values.get(key, "").strip():
             raise ValueError(f"{where}: {key} is missing")

@@ -71,6 +71,9 @@ class SideBySide(Markdown):
         items, recorded = contents.known()[paper], ledger.recorded()
         found = contents.counts(paper)
         heads = [*map(ledger.badge, VERDICTS), "causes"]
+        names = ["", "on its linear settings", "on tables and figures of networks"]
+        if not found.networks:
+            names = []
         lines = [
             f"{len(items)} displayed equations and sentences, "
             f"{sum(not item.claims for item in items)} of them without a claim. Statements of the "
@@ -78,16 +81,16 @@ class SideBySide(Markdown):
             "",
             "````{container} counts",
             "",
-            table_row(["", "statements", *heads]),
-            table_row(["---", *["--:"] * (len(heads) + 1)]),
+            table_row([*names[:1], "statements", *heads]),
+            table_row(["---"] * bool(names) + ["--:"] * (len(heads) + 1)),
         ]
         for name, verdicts, causes in (
-            ("on its linear settings" * bool(found.networks), found.linear, str(found.causes)),
-            ("on tables and figures of networks", found.networks, "–"),
+            (names[1:2], found.linear, str(found.causes)),
+            (names[2:], found.networks, "–"),
         ):
             if verdicts:
                 cells = [str(verdicts[verdict] or "–") for verdict in VERDICTS]
-                lines.append(table_row([name, str(verdicts.total()), *cells, causes]))
+                lines.append(table_row([*name, str(verdicts.total()), *cells, causes]))
         lines += ["````", "", "````{container} statements", ""]
         lines += ["| place | what it says | verdict |", "| --- | --- | --- |"]
         lines += [_side(item, recorded) for item in items]
