@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -187,7 +187,7 @@ class Contents:
                 f"{badge(verdict) if verdict in VERDICTS else verdict} {literal(rest)}"
                 for verdict, rest in outcomes(item)
             )
-            says = item.says.replace("|", r"\|")
+            says = in_table(item.says, lambda text: text.replace("|", r"\|"))
             lines.append(f"| {literal(item.place)} | {says} | {found} |")
         return "\n".join(lines)
 
@@ -211,6 +211,28 @@ def outcomes(item: Item) -> list[tuple[str, str]]:
             about = f"corrected: {each.plain}" if each.corrects else ""
             lines.append((verdict, " · ".join(filter(None, [strength, each.id, about]))))
     return lines
+
+
+def in_table(text: str, cell: Callable[[str], str]) -> str:
+    r"""Return text for a table of Markdown, whose columns are parted by bars.
+
+    Parameters
+    ----------
+    text : str
+        Formulas between dollar signs, in which bars get their names.
+    cell : callable
+        What becomes of the text outside them.
+
+    Examples
+    --------
+    >>> print(in_table(r"$\|a\| = |a|$", str))
+    $\Vert a\Vert  = \vert a\vert $
+    """
+    parts = re.split(r"(\$[^$]+\$)", text)
+    for at, part in enumerate(parts):
+        formula = part.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
+        parts[at] = formula if part.startswith("$") else cell(part)
+    return "".join(parts)
 
 
 def plain(text: str) -> str:

@@ -101,8 +101,8 @@ def _side(item, recorded):
     """Return the row of an item: its place, what it says, badges with strengths."""
     found = [_judged(claim, recorded) for claim in item.printed()]
     if not found:
-        found = [f"[no claim]{{.strength}} {_outside_formulas(item.reason)}"]
-    says = _outside_formulas(item.says) + " (networks)" * item.networks
+        found = [f"[no claim]{{.strength}} {contents.in_table(item.reason, table_cell)}"]
+    says = contents.in_table(item.says, table_cell) + " (networks)" * item.networks
     return table_row([f"**{table_cell(item.place)}**", says, "<br>".join(found)])
 
 
@@ -120,14 +120,6 @@ def _judged(claim, recorded):
             text += f" ({finding_link('why', findings()[item.id])})"
         texts.append(f"corrected: {text}" if item.corrects else text)
     return ", ".join(texts)
-
-
-def _outside_formulas(text):
-    """Return text for a cell, in which formulas stay as they are but for the bars in them."""
-    parts = re.split(r"(\$[^$]+\$)", text)
-    return "".join(
-        part.replace("|", r"\vert ") if part.startswith("$") else table_cell(part) for part in parts
-    )
 
 
 class Failures(Markdown):
