@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -31,7 +31,9 @@ FILE = "contents.toml"
 NO_CLAIM = "no claim"
 
 _WIDTH = 100  # characters of a line
-_KEYS = {"place": str, "says": str, "claims": list, "reason": str, "networks": bool}
+#: Keys of a paper, and those of its items with their types.
+TEXTS = ("name", "citation", "order")
+KEYS = {"place": str, "says": str, "claims": list, "reason": str, "networks": bool}
 
 
 @dataclass(frozen=True)
@@ -185,7 +187,7 @@ class Contents:
                 f"{badge(verdict) if verdict in VERDICTS else verdict} {literal(rest)}"
                 for verdict, rest in outcomes(item)
             )
-            says = item.says.replace("|", r"\|")
+            says = in_table(item.says, lambda text: text.replace("|", r"\|"))
             lines.append(f"| {literal(item.place)} | {says} | {found} |")
         return "\n".join(lines)
 
@@ -209,6 +211,28 @@ def outcomes(item: Item) -> list[tuple[str, str]]:
             about = f"corrected: {each.plain}" if each.corrects else ""
             lines.append((verdict, " · ".join(filter(None, [strength, each.id, about]))))
     return lines
+
+
+def in_table(text: str, cell: Callable[[str], str]) -> str:
+    r"""Return text for a table of Markdown, whose columns are parted by bars.
+
+    Parameters
+    ----------
+    text : str
+        Formulas between dollar signs, in which bars get their names.
+    cell : callable
+        What becomes of the text outside them.
+
+    Examples
+    --------
+    >>> print(in_table(r"$\|a\| = |a|$", str))
+    $\Vert a\Vert  = \vert a\vert $
+    """
+    parts = re.split(r"(\$[^$]+\$)", text)
+    for at, part in enumerate(parts):
+        formula = part.replace(r"\|", r"\Vert ").replace("|", r"\vert ")
+        parts[at] = formula if part.startswith("$") else cell(part)
+    return "".join(parts)
 
 
 def plain(text: str) -> str:
@@ -240,10 +264,10 @@ def read(path: Path) -> Contents:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path.name} of {path.parent.name} is no TOML: {error}") from None
     items = found.pop("item", None)
-    texts = {key: found.pop(key, "") for key in ("name", "citation", "order")}
+    texts = {key: found.pop(key, "") for key in TEXTS}
     if found or not isinstance(items, list) or not all(isinstance(each, dict) for each in items):
         raise ValueError(
-            f"{path.name} of {path.parent.name} must hold name, citation, order and "
+            f"{path.name} of {path.parent.name} must hold {', '.join(TEXTS)} and "
             "[[item]] tables only"
         )
     if not all(isinstance(text, str) for text in texts.values()):
@@ -260,10 +284,10 @@ def _item(values, where):
     """Return an item from a table of the file."""
     where = f"{where} ({values.get('place', 'no place')})"
     for key, value in values.items():
-        if key not in _KEYS:
-            raise ValueError(f"{where}: {unknown('no key', key, _KEYS)}")
-        if not isinstance(value, _KEYS[key]):
-            raise ValueError(f"{where}: {key} must be a {_KEYS[key].__name__}, got {value!r}")
+        if key not in KEYS:
+            raise ValueError(f"{where}: {unknown('no key', key, KEYS)}")
+        if not isinstance(value, KEYS[key]):
+            raise ValueError(f"{where}: {key} must be a {KEYS[key].__name__}, got {value!r}")
     for key in ("place", "says"):
         if not values.get(key, "").strip():
             raise ValueError(f"{where}: {key} is missing")

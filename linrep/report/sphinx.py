@@ -74,6 +74,9 @@ class SideBySide(Markdown):
         items, recorded = contents.known()[paper], ledger.recorded()
         found = contents.counts(paper)
         heads = [*map(ledger.badge, VERDICTS), "causes"]
+        names = ["", "on its linear settings", "on tables and figures of networks"]
+        if not found.networks:
+            names = []
         lines = [
             f"{len(items)} displayed equations and sentences, "
             f"{sum(not item.claims for item in items)} of them without a claim. Statements of the "
@@ -81,16 +84,16 @@ class SideBySide(Markdown):
             "",
             "````{container} counts",
             "",
-            table_row(["", "statements", *heads]),
-            table_row(["---", *["--:"] * (len(heads) + 1)]),
+            table_row([*names[:1], "statements", *heads]),
+            table_row(["---"] * bool(names) + ["--:"] * (len(heads) + 1)),
         ]
         for name, verdicts, causes in (
-            ("on its linear settings" * bool(found.networks), found.linear, str(found.causes)),
-            ("on tables and figures of networks", found.networks, "–"),
+            (names[1:2], found.linear, str(found.causes)),
+            (names[2:], found.networks, "–"),
         ):
             if verdicts:
                 cells = [str(verdicts[verdict] or "–") for verdict in VERDICTS]
-                lines.append(table_row([name, str(verdicts.total()), *cells, causes]))
+                lines.append(table_row([*name, str(verdicts.total()), *cells, causes]))
         lines += ["````", "", "````{container} statements", ""]
         lines += ["| place | what it says | verdict |", "| --- | --- | --- |"]
         lines += [_side(item, recorded) for item in items]
@@ -101,8 +104,8 @@ def _side(item, recorded):
     """Return the row of an item: its place, what it says, badges with strengths."""
     found = [_judged(claim, recorded) for claim in item.printed()]
     if not found:
-        found = [f"[no claim]{{.strength}} {_outside_formulas(item.reason)}"]
-    says = _outside_formulas(item.says) + " (networks)" * item.networks
+        found = [f"[no claim]{{.strength}} {contents.in_table(item.reason, table_cell)}"]
+    says = contents.in_table(item.says, table_cell) + " (networks)" * item.networks
     return table_row([f"**{table_cell(item.place)}**", says, "<br>".join(found)])
 
 
@@ -120,14 +123,6 @@ def _judged(claim, recorded):
             text += f" ({finding_link('why', findings()[item.id])})"
         texts.append(f"corrected: {text}" if item.corrects else text)
     return ", ".join(texts)
-
-
-def _outside_formulas(text):
-    """Return text for a cell, in which formulas stay as they are but for the bars in them."""
-    parts = re.split(r"(\$[^$]+\$)", text)
-    return "".join(
-        part.replace("|", r"\vert ") if part.startswith("$") else table_cell(part) for part in parts
-    )
 
 
 class Failures(Markdown):

@@ -28,3 +28,14 @@ def test_verdicts_are_as_recorded(name, ids, tmp_path):
     path = installed(EXAMPLES / name, tmp_path / "site")
     said = call(tmp_path, "-m", "linrep", "verify", *ids, "--budget", "quick", path=path)
     assert f"{len(ids)} as recorded" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", QUICK)
+def test_all_claims_and_negative_controls_pass(name, tmp_path):
+    repository = EXAMPLES / name
+    tests = str(repository / "tests" / "test_paper.py")
+    call(
+        tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests,
+        path=installed(repository, tmp_path / "site"),
+    )  # fmt: skip

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 import linrep
+import linrep.claims
 from linrep.claims import FAILS, HOLDS, UNDECIDED, load_file
 
 PAGE = Path(linrep.__file__).parents[1] / "docs" / "theorem-to-claim.md"
@@ -21,6 +22,28 @@ VERDICTS = {
     "forms.smooth": FAILS,
     "forms.smooth.ball": HOLDS,
 }
+
+
+#: Classes that functions make for a reader, or that others derive from.
+MADE = {
+    "Claim": r"@statement\(",
+    "Evidence": r"= decide\(",
+    "Measurement": r"\bCases\(",
+    "Reader": r"\breader\.",
+    "Search": r"\bsearch\(",
+}
+
+
+def test_every_public_class_has_an_example():
+    pages = PAGE.read_text("utf-8") + PAGE.with_name("claims.md").read_text("utf-8")
+    code = "\n".join(
+        re.findall(r"```(?:python|\{code-cell\} ipython3)\n(.*?)```", pages, re.DOTALL)
+    )
+    public = [
+        name for name in linrep.claims.__all__ if isinstance(getattr(linrep.claims, name), type)
+    ]
+    missing = [name for name in public if not re.search(MADE.get(name, rf"\b{name}[.(]"), code)]
+    assert missing == []
 
 
 @pytest.fixture(scope="module")

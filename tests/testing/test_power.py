@@ -1,4 +1,4 @@
-"""The property test of FedRep on the page about tests tells a true bound from a false one."""
+"""The property tests on the page about tests tell true bounds from false ones."""
 
 import re
 from pathlib import Path
@@ -20,11 +20,12 @@ TRUTHS = [
 
 @pytest.fixture(scope="module")
 def page():
-    """Return what the page defines up to the negative control."""
+    """Return what the page defines before it calls its tests."""
     names = {}
-    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[:3]:
+    for block in re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL):
+        if "\ntest_fedrep_contracts()" in f"\n{block}":
+            return names
         exec(compile(block, "testing.md", "exec"), names)
-    return names
 
 
 @pytest.mark.compiled
@@ -35,6 +36,24 @@ def test_a_bound_two_percent_faster_is_rejected(page, truth):
         follows(truth, seed)
         with pytest.raises(AssertionError):
             follows(truth, seed, faster=1.02)
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("method", ["flute", "perfedsi", "pflmf"])
+def test_near_a_limit_point_a_bound_two_percent_faster_is_rejected(page, method):
+    problem = {
+        "flute": lambda: lr.LowRankRegression.random(n=4, d=3, singular_values=[1.0, 0.5], rng=0),
+        "perfedsi": lambda: lr.SideInformationCompletion.random(
+            n=6, d=4, p=3, k=1, side="gaussian", rng=0
+        ),
+        "pflmf": lambda: lr.problems.personal.clustered(
+            n=4, d=3, clusters=2, loss="quadratic", rng=0
+        ),
+    }[method]()
+    falls = page[f"{method}_falls"]
+    falls(problem, 0)
+    with pytest.raises(AssertionError):
+        falls(problem, 0, faster=1.02)
 
 
 @pytest.mark.compiled

@@ -15,9 +15,17 @@ class Moments(NamedTuple):
 
 
 def draw(reader, shape):
-    """Return an instance of dimension d."""
+    """Return an instance of dimension d: each matrix is a matrix of numbers and its transpose."""
     M, E = (reader.numbers(shape["d"], shape["d"]) for _ in range(2))
     return Moments(M + M.T, E + E.T)
+
+
+def nearest(shape, over=0.01):
+    """Return the numbers of an instance with left over right = 1/(1 + 2 over), see proofs.md."""
+    d, k = shape["d"], shape["k"]
+    M, E = np.diag((np.arange(d) < k) / 2.0), np.zeros((d, d))
+    E[k - 1, k - 1], E[-1, -1] = -0.25 - over / 2.0, 0.25 + over / 2.0
+    return np.concatenate([M.ravel(), E.ravel()])
 
 
 @statement(
@@ -30,7 +38,7 @@ def draw(reader, shape):
     stronger={"factor": -1},
 )
 def perturbation(budget, rng, *, factor=2.0):
-    """Search for two matrices that violate it."""
+    """Search for two matrices that violate it, near those known to come closest, too."""
 
     def sides(at, shape):
         k = shape["k"]
@@ -45,6 +53,7 @@ def perturbation(budget, rng, *, factor=2.0):
     for shape in ({"d": 2, "k": 1}, {"d": 4, "k": 2}):
         found = search_instances(
             lambda at, shape=shape: sides(at, shape), [shape], draw, budget, rng,
+            known=[(shape, nearest(shape))],
             name=f"d = {shape['d']}, k = {shape['k']}",
         )  # fmt: skip
         yield proved(found)

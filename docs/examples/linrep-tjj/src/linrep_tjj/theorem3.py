@@ -1,7 +1,8 @@
 """Theorem 3: how far the method of moments is from the representation.
 
-The theorem itself is known here by the form in which Collins et al. (FedRep, 2021, Theorem 2)
-restate it, whose right side lacks the square root.
+The theorem is quoted in ``contents.toml`` in the form in which Collins et al. (FedRep, 2021,
+Theorem 2) restate it, without the square root. What is checked here is our own: the rate 1/N of the
+squared distance, and constants that are enough.
 """
 
 from itertools import product
@@ -25,42 +26,41 @@ def squared_sines(truth, B):
 
 @statement(
     "tjj.theorem3.rate",
-    place="Theorem 3",
-    latex=r"\mathbb{E}\,\mathrm{dist}_F^2(\hat B, B) = O(1/N)",
+    place="Derived here, after Theorem 3",
+    latex=r"\mathbb{E}\,\mathrm{dist}_F^2(\hat B, B) = \Theta(1/N)",
     plain="The squared distance of the method of moments falls as 1/N, as the number N of samples "
     "of all tasks together grows.",
-    negative_control={"exponent": -2.0},
+    negative_control={"exponent": -0.5},
     stronger={"exponent": -1},
 )
 def rate(budget, rng, *, exponent=-1.0):
-    """Take the slope that the last doublings tend to, over draws of the same tasks."""
-    truth, sizes = tasks(20, 6, 2, 0.5, rng), 25 * 2 ** np.arange(6)
+    """Fit the exponent over draws of the same tasks, from N = 2000, where the distance is small."""
+    truth, sizes = tasks(20, 6, 2, 0.5, rng), 100 * 2 ** np.arange(5)
     errors = [
         [
             squared_sines(truth, lr.method_of_moments(truth.draw(m, rng=rng), k=2).state["B"])
-            for _ in range(budget(200, 1500))
+            for _ in range(budget(200, 800))
         ]
         for m in sizes
     ]
     yield Exponent(
-        20 * sizes, errors, equals=exponent, along="N", of="squared distance",
-        statistic="mean", tail=True,
-    )  # fmt: skip
+        20 * sizes, errors, equals=exponent, along="N", of="squared distance", statistic="mean"
+    )
 
 
 @statement(
     "tjj.theorem3.probability",
-    place="Theorem 3",
+    place="Derived here, after Theorem 3",
     latex=r"N \ge 100\,\frac{dk}{\nu} \implies "
     r"\mathrm{dist}(\hat B, B) \le 5\sqrt{\frac{dk}{\nu N}}\ \text{ with probability } 0.95",
     plain="With N >= 100 dk/nu samples the method of moments is within 5 root(dk/(nu N)) of the "
     "representation with probability 0.95: constants of our own, for evenly spread tasks.",
-    negative_control={"C": 1.0},
+    negative_control={"C": 2.0},
     stronger={"C": -1, "c": -1},
 )
 def probability(budget, rng, *, C=5.0, c=100.0):
     """Count the draws that are farther away, from the smallest N that is allowed."""
-    runs, n = budget(150, 500), 6
+    runs, n = budget(250, 500), 6
     for d, k, multiple in product((5, 15), (1, 3), (1, 4)):
         hardness = d * k**2  # dk/nu: the least eigenvalue of the second moment, nu, is 1/k
         m = int(np.ceil(multiple * c * hardness / n))
