@@ -49,6 +49,7 @@ def evidence(points: pd.DataFrame) -> Picture:
     with plotting.style():
         figure = plotting.evidence(points)
         try:
+            plotting.lay_out(figure, _DPI)
             figure.savefig(buffer, format="png", dpi=_DPI)
         finally:
             plt.close(figure)
