@@ -111,9 +111,9 @@ def gather(
         id = entry.claim.id
         if not entry.stored and entry.recorded and (book or not file):
             points[id] = recorded_points(id, book)
-        if points.get(id) is not None:
-            deciding = _select_deciding(points[id], entry.result)
-            if entry.stored and len(deciding) == len(points[id]):  # drawn already
+        if (own := points.get(id)) is not None:
+            deciding = _select_deciding(own, entry.result)
+            if entry.stored and len(deciding) == len(own):  # drawn already
                 twice.append(id)
             else:
                 drawn.append(("chief", id, deciding))
