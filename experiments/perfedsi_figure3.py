@@ -35,7 +35,7 @@ SOLVERS = {
     "Gauss-Newton": (imc.gauss_newton, {}),
     "alternating": (imc.alternating, {"iterations": 500}),
     "gradient": (imc.balanced_gradient, {"iterations": 2000, "tolerance": 1e-5}),
-    "nuclear": (imc.nuclear_norm, {"iterations": 3000}),
+    "nuclear": (imc.nuclear_norm, {"iterations": 3000, "record": 3000}),
     "least squares": (imc.least_squares, {}),
 }
 FEDERATED = "federated"

@@ -108,7 +108,9 @@ def read_start(core: Core, start: Any) -> tuple[Values, Values]:
     return core.left.inner(U), core.right.inner(V)
 
 
-def make_trace(name, core: Core, U, V, rows, reason, settings=None, notes=()) -> Trace:
+def make_trace(
+    name, core: Core, U, V, rows, reason, settings=None, notes=(), recorded=None
+) -> Trace:
     """Return the trace of a run that came to these factors between the bases."""
     return Trace(
         algorithm=name,
@@ -118,4 +120,5 @@ def make_trace(name, core: Core, U, V, rows, reason, settings=None, notes=()) ->
         stop_reason=reason,
         wall_time=core.watch.seconds(),
         notes=notes,
+        recorded=recorded,
     )

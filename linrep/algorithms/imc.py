@@ -224,7 +224,7 @@ def balanced_gradient(
 @algorithm("completion")
 def nuclear_norm(
     observations: Observations, *, levels: int = 12, iterations: int = 3000,
-    smallest: float = 1e-10, tolerance: float = 1e-12,
+    smallest: float = 1e-10, tolerance: float = 1e-12, record: int = 1,
 ) -> Trace:  # fmt: skip
     r"""Minimize the squared residual plus a multiple of the core's nuclear norm; the rank is free.
 
@@ -240,6 +240,8 @@ def nuclear_norm(
         The last lambda, relative to the first.
     tolerance : float, default 1e-12
         A level ends when a step changes M by at most this, relative to M.
+    record : int, default 1
+        Keep the metrics of every so many steps, and of the start and the last.
 
     Returns
     -------
@@ -255,6 +257,7 @@ def nuclear_norm(
     iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
     smallest = check.real("smallest", smallest, above=0.0)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)
+    record = check.count("record", record, most=MOST_ROUNDS)
     core = Core(observations, None)
     first = np.linalg.norm(dense(core.adjoint(core.values)), 2)
     curvature = core.curvature()
@@ -278,11 +281,16 @@ def nuclear_norm(
                     break
 
     U, V = factors_of(np.zeros(core.shape))
-    rows = [core.measure(U, V)]
-    for U, V in steps(np.zeros(core.shape)):
+    rows, recorded, taken = [core.measure(U, V)], [0], 0
+    for taken, (U, V) in enumerate(steps(np.zeros(core.shape)), 1):
+        if taken % record == 0:
+            rows.append(core.measure(U, V))
+            recorded.append(taken)
+    if taken > recorded[-1]:
         rows.append(core.measure(U, V))
+        recorded.append(taken)
     U, V = factors_of(U @ V.T)
-    return make_trace("nuclear norm", core, U, V, rows, "rounds")
+    return make_trace("nuclear norm", core, U, V, rows, "rounds", recorded=np.array(recorded))
 
 
 @algorithm("completion")

@@ -86,8 +86,22 @@ def current(
         run = looked_at(claim, run, store)
     damaged = run is None and any(is_damaged(claim, **place) for place in places)
     stale = run is None and not damaged and any(is_stale(claim, **place) for place in places)
-    result = recorded if run is None else Result.from_json(run.result.as_json())
-    return Current(result, run, recorded, damaged, stale)
+    if run is not None:
+        return of_run(run, recorded)
+    return Current(recorded, None, recorded, damaged, stale)
+
+
+def of_run(run: Stored, recorded: Result | None) -> Current:
+    """Return what is known of a claim whose stored run has been read.
+
+    Parameters
+    ----------
+    run : Stored
+    recorded : Result or None
+        What the ledger has.
+    """
+    result = Result.from_json(run.result.as_json())
+    return Current(result, run, recorded, damaged=False, stale=False)
 
 
 def _has_runs(folder, name):

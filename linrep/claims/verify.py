@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from copy import deepcopy
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -302,15 +302,14 @@ def stored(
         If the store is damaged.
     """
     mode = mode or portable.mode()
-    place, status = _place(_directory(item.id, budget, seed, store, mode))
-    if status is None:
+    place, row = _find(_directory(item.id, budget, seed, store, mode))
+    if row is None:
         return None
-    run = open_run(place)
     corrected = next((other.id for other in corrections(item.id)), None)
-    written = max(part.path.stat().st_mtime for part in run.parts())
+    written = max(part.path.stat().st_mtime for part in open_run(place).parts())
     return Stored(
-        result=replace(_result(item, corrected, budget, seed, place, True), mode=mode),
-        versions=str(run.read(["versions"]).iloc[0, 0]),
+        result=_read(item, corrected, budget, seed, row, mode=mode, stored=True),
+        versions=str(row["versions"]),
         finished=datetime.fromtimestamp(written, UTC),
     )
 
@@ -378,8 +377,13 @@ def _is_measured(text):
     return isinstance(text, str) and text.startswith("[")
 
 
-def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
-    row = open_run(place).read().iloc[0]
+def _result(item, corrected, budget, seed, place, found_there, level):
+    row, mode = open_run(place).read().iloc[0], portable.mode()
+    return _read(item, corrected, budget, seed, row, mode=mode, stored=found_there, level=level)
+
+
+def _read(item, corrected, budget, seed, row, *, mode, stored, level=LEVEL):
+    """Return the result that a run's row has."""
     if row["status"] == "ok":
         decided = judge(read(json.loads(row["measurements"])), level)
     else:
@@ -395,9 +399,9 @@ def _result(item, corrected, budget, seed, place, found_there, level=LEVEL):
         seconds=round(float(row.get("cpu_seconds", row["seconds"])), 2),
         corrected_by=corrected,
         hypotheses=tuple(map(str, item.hypotheses)),
-        mode=portable.mode(),
+        mode=mode,
         expected=item.expected,
-        stored=found_there,
+        stored=stored,
         control=control if isinstance(control, str) else None,
         readings=decided.readings,
     )
@@ -430,7 +434,13 @@ _digest_of_linreps = cache(_digest)
 
 
 def _place(base, fresh=False):
-    """Return where a claim's run is, or has to be, and its status, None where there is none.
+    """Return where a claim's run is, or has to be, and its status, None where there is none."""
+    place, row = _find(base, fresh)
+    return place, None if row is None else row["status"]
+
+
+def _find(base, fresh=False):
+    """Return where a claim's run is, or has to be, and its row, None where there is none.
 
     Where files were edited that it read or imported, it is run again beside the older ones.
     """
@@ -448,7 +458,7 @@ def _place(base, fresh=False):
         rests_on = row.get("inputs")
         if fresh or (isinstance(rests_on, str) and not inputs.unchanged(json.loads(rests_on))):
             continue
-        return old, row["status"]
+        return old, row
     return _next(base, len(places)), None
 
 

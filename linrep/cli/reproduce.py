@@ -95,16 +95,17 @@ def reproduce(wanted, portable, workers, out):
                 if isinstance(reason, WorkerEnded):
                     drawing = name in figures
                     returned[name] = str(reason) if drawing else _given_up(name, store, reason)
-            page = _report(chosen, entries, store, drawn, out, pool)
+            runs = {item.id: returned[item.id] for item in chosen}
+            page = _report(chosen, entries, store, drawn, out, pool, runs)
         except WorkerEnded:  # while a picture was drawn
-            page = _report(chosen, entries, store, drawn, out, None)
+            page = _report(chosen, entries, store, drawn, out, None, runs)
         except KeyboardInterrupt:
             # What is finished is stored, replicates of figures too.
             pool.end()
             said = say_stopped(len(returned), len(jobs), "jobs")
             raise Unfinished(f"{out}: {said}") from None
     _figures({name: returned[name] for name in figures})
-    results = [returned[item.id] for item in chosen]
+    results = [run.result for run in runs.values()]
     compared = [returned[name] for name in figures if not isinstance(returned[name], str)]
     same = reproduction.together(compared) if compared else None
     if same is not None:
@@ -150,29 +151,29 @@ def _is_numbered(item, known):
 
 
 def _check(name, store):
-    """Check a claim, and return the result: what a worker process does."""
+    """Check a claim, and return what is stored of it: what a worker process does."""
     from linrep.claims.verify import compute
 
     compute(name, _BUDGET, _SEED, store, None)
-    return _result(name, store)
+    return _stored(name, store)
 
 
 def _given_up(name, store, reason):
-    """Store that a check has ended its process, and return that as its result."""
+    """Store that a check has ended its process, and return that as what is stored of it."""
     from linrep.claims.verify import give_up
 
     give_up(name, _BUDGET, _SEED, store, reason)
-    return _result(name, store)
+    return _stored(name, store)
 
 
-def _result(name, store):
+def _stored(name, store):
     from linrep.claims.claim import registered
     from linrep.claims.verify import stored
 
     run = stored(registered(name), budget=_BUDGET, seed=_SEED, store=store)
     if run is None:
         raise ValueError(f"{name}: the code was changed while it was checked")
-    return run.result
+    return run
 
 
 def _as_recorded(results, entries):
@@ -214,14 +215,14 @@ def _is_stored(item, store):
     return False
 
 
-def _report(chosen, entries, store, figures, out, pool):
+def _report(chosen, entries, store, figures, out, pool, runs=None):
     """Write the report of all that was done, and return its path."""
     from linrep._lib import atomic as files
     from linrep.report import gather, render
 
     report = gather(
         chosen, ledger=entries, store=store, budget=_BUDGET, seed=_SEED, figures=figures,
-        options=("--store", str(store)), executor=pool,
+        options=("--store", str(store)), executor=pool, runs=runs,
     )  # fmt: skip
     path = out / "report.html"
     files.write(path, render(report).encode())

@@ -250,12 +250,14 @@ def _pictures(experiment, rows, text, kinds):
     import matplotlib.pyplot as plt
 
     from linrep.figures import plotting
+    from linrep.figures.plotting.page import lay_out
 
     contents = {}
     with plotting.style():
         figure = experiment.draw(rows)
         if text:
             plotting.caption(figure, text)
+        lay_out(figure, plt.rcParams["savefig.dpi"])
         for kind in kinds:
             metadata = {"Date": None} if kind == "svg" else None
             content = BytesIO()

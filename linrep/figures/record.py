@@ -86,13 +86,18 @@ def _column(values):
         floats = values.to_numpy("<f8", na_value=np.nan, copy=True)
         floats[np.isnan(floats)] = np.nan
         return "f", floats.tobytes()
-    texts = (None if pd.isna(value) else str(value).encode() for value in values)
-    return "s", b"".join(
-        (-1).to_bytes(8, "little", signed=True)
-        if text is None
-        else len(text).to_bytes(8, "little") + text
-        for text in texts
-    )
+    if values.dtype == object:  # in which 1 and True are equal, and have other texts
+        return "s", b"".join(map(_as_text, values))
+    places, texts = pd.factorize(values)  # few texts, of many rows
+    coded = [*map(_as_text, texts), _as_text(None)]
+    return "s", b"".join([coded[place] for place in places])
+
+
+def _as_text(value):
+    if pd.isna(value):
+        return (-1).to_bytes(8, "little", signed=True)
+    content = str(value).encode()
+    return len(content).to_bytes(8, "little") + content
 
 
 def result(

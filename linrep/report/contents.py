@@ -11,13 +11,14 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import linrep
 from linrep._lib.progress import progress_bar
 from linrep._lib.validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections, sensitivity
 from linrep.claims.certificates import say_checked
-from linrep.claims.current import current
+from linrep.claims.current import current, of_run
 from linrep.claims.evidence import Result
 from linrep.claims.findings import finding
 from linrep.claims.ledger import CONTRADICTS, outcome, recorded_points
@@ -26,6 +27,9 @@ from linrep.figures.record import flat, table
 from linrep.report import pictures
 from linrep.report.entries import Entry, Figure, Report
 from linrep.report.outline import list_pictured, outline
+
+if TYPE_CHECKING:
+    from linrep.claims.verify import Stored
 
 
 def gather(
@@ -43,6 +47,7 @@ def gather(
     progress: bool | None = None,
     executor: Executor | None = None,
     book: Path | None = None,
+    runs: Mapping[str, Stored] | None = None,
 ) -> Report:
     """Collect claims with their outcomes, and figures. Nothing is computed but pictures.
 
@@ -73,6 +78,8 @@ def gather(
         Draws the pictures; by default this process does.
     book : path, optional
         The ledger's file, beside which is what its pictures are drawn from; by default the paper's.
+    runs : mapping, optional
+        Runs of the store that have been read, by claim.
 
     Returns
     -------
@@ -91,18 +98,27 @@ def gather(
 
     entries, points = {}, {}
     for item in chosen:
-        known = current(item, ledger.get(item.id), store=store, budget=budget, seed=seed)
+        recorded = ledger.get(item.id)
+        if runs and item.id in runs:
+            known = of_run(runs[item.id], recorded)
+        else:
+            known = current(item, recorded, store=store, budget=budget, seed=seed)
         entries[item.id] = _entry(item, known, budget or BUDGETS[0], seed, command, file)
         if known.run is not None:
             points[item.id] = known.run.result.points
     drawn = [("picture", id, table) for id, table in points.items() if table is not None]
+    twice = []  # whose picture is of one panel, and so is the one that the outline has
     for entry in list_pictured(outline(entries.values())):
         id = entry.claim.id
         if not entry.stored and entry.recorded and (book or not file):
             with suppress(ValueError, OSError):  # its pictures are lost
                 points[id] = recorded_points(id, book)
-        if points.get(id) is not None:
-            drawn.append(("chief", id, _select_deciding(points[id], entry.result)))
+        if (own := points.get(id)) is not None:
+            deciding = _select_deciding(own, entry.result)
+            if entry.stored and len(deciding) == len(own):  # drawn already
+                twice.append(id)
+            else:
+                drawn.append(("chief", id, deciding))
     images = (map if executor is None else executor.map)(
         pictures.evidence, [table for _, _, table in drawn]
     )
@@ -110,6 +126,8 @@ def gather(
         for (kind, id, _), image in zip(drawn, images, strict=True):
             entries[id] = replace(entries[id], **{kind: image})
             bar.update()
+    for id in twice:
+        entries[id] = replace(entries[id], chief=entries[id].picture)
     return Report(
         entries=tuple(entries.values()),
         figures=() if figures is None else tuple(_figures(figures, papers)),

@@ -14,6 +14,7 @@ import pandas as pd
 from PIL import Image
 
 from linrep.figures import plotting
+from linrep.figures.plotting.page import lay_out
 
 _COLOURS = 32
 _DPI = 132  # more than a pixel for each of the page's, for letters
@@ -49,6 +50,7 @@ def evidence(points: pd.DataFrame) -> Picture:
     with plotting.style():
         figure = plotting.evidence(points)
         try:
+            lay_out(figure, _DPI)
             figure.savefig(buffer, format="png", dpi=_DPI)
         finally:
             plt.close(figure)

@@ -199,3 +199,14 @@ def test_bad_arguments_are_refused():
         imc.alternating(seen, 1, start="warm")
     with pytest.raises(TypeError, match="observations must be Observations"):
         imc.least_squares(np.eye(2))
+
+
+@pytest.mark.parametrize(("record", "recorded"), [(1, [0, 1, 2, 3]), (2, [0, 2, 3]), (9, [0, 3])])
+def test_the_nuclear_norms_steps_do_not_depend_on_which_are_recorded(record, recorded, fresh_rng):
+    truth = SideInformationCompletion.random(n=20, d=8, p=4, k=2, rng=fresh_rng)
+    seen = truth.observe(entries=60, rng=fresh_rng)
+    every, some = (imc.nuclear_norm(seen, levels=3, iterations=3, record=n) for n in (1, record))
+    assert some.recorded.tolist() == recorded
+    for name in every.metrics:
+        np.testing.assert_array_equal(some[name], every[name][recorded])
+    np.testing.assert_array_equal(some.state["U"], every.state["U"])

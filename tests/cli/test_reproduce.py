@@ -1,6 +1,7 @@
 """linrep reproduce: what is run, in which order, and what its last lines say."""
 
 import re
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pandas as pd
@@ -9,6 +10,7 @@ from click.testing import CliRunner
 
 from linrep.claims import claims, ledger
 from linrep.claims.evidence import Result
+from linrep.claims.verify import Stored
 from linrep.cli import main
 from linrep.cli import reproduce as command
 from linrep.cli.verdicts import compare
@@ -102,7 +104,8 @@ def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, m
     def run(pool, jobs, found, expected):
         found["a.figure1"] = figures(record.SAME)
         for place, item in enumerate(chosen):
-            found[item.id] = result(item.id, "holds" if place < decided else "undecided")
+            checked = result(item.id, "holds" if place < decided else "undecided")
+            found[item.id] = Stored(checked, versions="", finished=datetime.now(UTC))
 
     monkeypatch.setattr(command, "_run", run)
     said = CliRunner().invoke(main, ["reproduce", "--native", "--workers", "1"])

@@ -77,6 +77,8 @@ def test_the_digest_is_of_values_not_of_their_storage(tmp_path):
         table.assign(s=["aé", None, ""]),
     ):
         assert record.digest(other) != expected
+    mixed = pd.DataFrame({"s": pd.Series([1, True, None], dtype=object)})
+    assert record.digest(mixed) == record.digest(pd.DataFrame({"s": ["1", "True", None]}))
 
 
 def test_every_number_says_what_makes_it_comparable():

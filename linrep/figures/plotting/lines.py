@@ -349,8 +349,9 @@ def evidence(points: pd.DataFrame) -> Figure:
                 else:
                     ax.plot(line["x"], line["predicted"], **style)
         _shade(ax, own)
+        # Given its place, the title does not look for ticks above the panel, time and again.
+        ax.set_title("\n".join(map(_wrapped, filter(None, [panel, same]))), y=1.0)
         ax.set(
-            title="\n".join(map(_wrapped, filter(None, [panel, same]))),
             xlabel=_wrapped(own["xlabel"].iloc[0]),
             ylabel=_wrapped(own["ylabel"].iloc[0]),
         )

@@ -76,6 +76,24 @@ def caption(figure: Figure, text: str) -> None:
     )
 
 
+def lay_out(figure: Figure, dpi: float) -> None:
+    """Place a figure's panels for good, which otherwise takes a drawing that nobody sees.
+
+    Parameters
+    ----------
+    figure : Figure
+        Complete.
+    dpi : float
+        Resolution.
+    """
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        figure.set_dpi(dpi)
+        engine.execute(figure)
+        with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
+            figure.set_layout_engine(None)
+
+
 def plain_log_ticks(axis: Axis) -> None:
     """Label a logarithmic axis of few decades with plain numbers at 1, 2 and 5.
 
