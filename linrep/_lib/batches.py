@@ -58,10 +58,31 @@ class Batches(Generic[Item]):
         if not self._waiting:
             return
         began = time.monotonic()
-        self._write(dict(self._waiting))
-        self.written |= self._waiting.keys()
-        self._waiting.clear()
-        self._pause = (time.monotonic() - began) / _SHARE
+        try:
+            self._write_some(dict(self._waiting))
+        except Exception:
+            if len(self._waiting) == 1:
+                raise
+            self._write_one_by_one()
+        finally:
+            self._pause = (time.monotonic() - began) / _SHARE
+
+    def _write_one_by_one(self):
+        """Keep back no item for another that cannot be written, such as one that is refused."""
+        errors = []
+        for name, item in list(self._waiting.items()):
+            try:
+                self._write_some({name: item})
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+    def _write_some(self, items):
+        self._write(items)
+        self.written |= items.keys()
+        for name in items:
+            del self._waiting[name]
 
     def __enter__(self) -> Self:
         return self

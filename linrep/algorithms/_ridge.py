@@ -67,7 +67,8 @@ def _decomposed(X, y, offsets) -> Iterator[Spectra]:
     sizes = np.diff(offsets)
     for m in np.unique(sizes):
         alike = np.flatnonzero(sizes == m)
-        for clients in np.array_split(alike, -(-len(alike) * m * X.shape[1] // _BLOCK)):
+        at_once = max(1, _BLOCK // max(1, int(m) * X.shape[1]))
+        for clients in np.split(alike, np.arange(at_once, len(alike), at_once)):
             rows = offsets[clients][:, None] + np.arange(m)
             labels = y[rows]
             U, values, VT = np.linalg.svd(X[rows], full_matrices=False)

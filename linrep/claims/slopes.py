@@ -159,7 +159,8 @@ def remaining(logs: NDArray[np.float64], values: NDArray[np.float64], level: flo
     sizes, middle = np.unique(logs), np.median(logs)
     below, above = logs <= max(middle, sizes[1]), logs >= min(middle, sizes[-2])
     lower, upper = _slopes(logs[below], values[below]), _slopes(logs[above], values[above])
-    share = math.exp(-LOWER_ORDER * (logs[above].mean() - logs[below].mean()))
+    vanishing = -np.exp(-LOWER_ORDER * (logs - logs[0]))
+    share = _slopes(logs[above], vanishing[above]) / _slopes(logs[below], vanishing[below])
     change = upper - lower
     left = upper + change * share / (1.0 - share)
     quantile = float(scipy.stats.norm.isf(level))

@@ -78,7 +78,7 @@ def search(
     Raises
     ------
     ValueError
-        If no instance satisfies the hypotheses.
+        If no instance satisfies the hypotheses, or both sides are below rounding at all of them.
 
     Notes
     -----
@@ -88,6 +88,7 @@ def search(
     """
     ratios: list[float] = []
     equal = 0
+    visible = small = False
     best: tuple[float, Mapping[str, int] | None, NDArray[np.float64]]
     best = -math.inf, None, np.empty(0)
     # By lhs/rhs, and among those of one ratio by the excess.
@@ -95,9 +96,13 @@ def search(
     worst = (-math.inf, -math.inf), {}, np.empty(0)
 
     def excess(shape, x):
-        nonlocal best, worst, equal
+        nonlocal best, worst, equal, visible, small
         x = np.array(x, dtype=float)
-        value, ratio = _excess(_sides(lhs_rhs, shape, x))
+        sides = _sides(lhs_rhs, shape, x)
+        value, ratio = _excess(sides)
+        if sides is not None:
+            visible |= max(map(abs, sides[:2])) > ROUNDING * sides[2]
+            small |= sides[1] != 0.0
         if value > guard and not _stands(lhs_rhs, shape, x, guard):
             value, ratio = 0.0, -math.inf  # lhs and rhs are what rounding made of them
             equal += 1
@@ -147,6 +152,11 @@ def search(
         raise ValueError(
             "no instance satisfies the hypotheses: at all of them lhs_rhs() returns None, NaN or "
             "an infinite rhs"
+        )
+    if small and not visible:
+        raise ValueError(
+            "at all instances both sides are below the rounding of their terms: as a third number "
+            "lhs_rhs() has to return the size of the largest term"
         )
     if value > guard:
         x = _shrunk(lambda z: excess(shape, z), x, guard)

@@ -217,7 +217,7 @@ def _recording(known, entries, chosen, budget, path, record):
                     found.add(result.id, result)
 
             yield add
-    for name in entries.keys() - known:
+    for name in entries.keys() - known if found.written else ():
         echo(f"{name}: no claim any more, it leaves the ledger", err=True)
 
 

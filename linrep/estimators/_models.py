@@ -91,21 +91,21 @@ def pooled(data: ClientData) -> Values:
 def _best_representation(method, data, averaged, rounds):
     """Return the representation of the rank whose heads have the least error at samples left out.
 
-    A sample that is left out has taken part in finding the representation, whose k (d - k)
-    parameters are counted as generalized cross-validation counts them. Where no client has more
-    than k samples, heads fit them on any representation.
+    A sample that is left out has taken part in finding the representation, whose k (r - k)
+    parameters, of covariates of rank r, are counted as generalized cross-validation counts them.
+    Where no client has more than k samples, heads fit them on any representation.
     """
-    d, N = data.d, len(data.y)
-    most = min(data.n, whitening(data).rank, int(data.m.max()))
-    frames = [np.eye(d)]
+    N, rank = len(data.y), whitening(data).rank
+    frames, shares = [np.eye(data.d)], [0.0]
     for k in _RANKS:
-        if k < most and k * (d - k) < N:
+        share = k * (rank - k) / N
+        if k < min(data.n, rank, int(data.m.max())) and share < 1.0:
             frames.append(_representation(method, averaged, k, rounds))
-    errors = []
-    for B in frames:
-        spectra = decompose(data.X @ B, data.y, data.offsets)
-        k = B.shape[1]
-        errors.append(best_around_mean(spectra)[1] / (1.0 - k * (d - k) / N) ** 2)
+            shares.append(share)
+    errors = [
+        best_around_mean(decompose(data.X @ B, data.y, data.offsets))[1] / (1.0 - share) ** 2
+        for B, share in zip(frames, shares, strict=True)
+    ]
     return frames[int(np.argmin(errors))]
 
 

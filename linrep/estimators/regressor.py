@@ -93,9 +93,9 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     two rows, but where a ridge is chosen, which leaves it out as one, and for the start, which
     weighs rows within their client.
 
-    Of N samples with d covariates, the error that ranks are compared by is divided by
-    :math:`(1 - k (d - k) / N)^2`, as in generalized cross-validation: a representation of rank k
-    has k (d - k) parameters, and what is left out of the heads' fit has taken part in its own.
+    Of N samples whose covariates have the rank r, the error that ranks are compared by is divided
+    by :math:`(1 - k (r - k) / N)^2`, as in generalized cross-validation: a representation of rank k
+    has k (r - k) parameters, and what is left out of the heads' fit has taken part in its own.
 
     Examples
     --------

@@ -62,3 +62,21 @@ def test_what_could_not_be_written_is_tried_again_and_said_at_the_end():
 
     with pytest.raises(OSError, match="no space"):
         work()
+
+
+def test_one_that_is_refused_keeps_no_other_from_being_written():
+    written = {}
+
+    def write(items):
+        if "b" in items:
+            raise ValueError("b is refused")
+        written.update(items)
+
+    def work():
+        with Batches(write) as found:
+            for name in "abc":
+                found.add(name, name)
+
+    with pytest.raises(ValueError, match="b is refused"):
+        work()
+    assert written == {"a": "a", "c": "c"}

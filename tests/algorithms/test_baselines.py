@@ -54,6 +54,17 @@ def test_ridge_is_each_clients_own(case, penalty):
     alike(trace["loss"][1], fitted)
 
 
+def test_a_client_may_have_more_samples_than_are_calculated_with_at_once(fresh_rng):
+    X = fresh_rng.standard_normal((3000, 50))
+    data = lr.ClientData(X, X[:, 0] + fresh_rng.standard_normal(3000), np.array([0, 2900, 3000]))
+    spectra = _ridge.decompose(data.X, data.y, data.offsets)
+    assert [each.clients.tolist() for each in spectra] == [[1], [0]]
+    found = lr.ridge(data)
+    alike(
+        found.state["theta"][0], reference.ridge(X[:2900], data.y[:2900], found.settings["penalty"])
+    )
+
+
 @given(cases(), penalties)
 def test_errors_at_samples_left_out_are_those_of_fits_without_them(case, penalty):
     spectra = _ridge.decompose(case.X, case.y, case.offsets)

@@ -191,6 +191,16 @@ def test_an_event_that_never_came_is_no_number_without_noise(claimed):
     assert takes_runs(decide(Mean([1.0], **claimed)).needed)
 
 
+@pytest.mark.parametrize("size", [3, 7, 10, 30])
+@pytest.mark.parametrize("value", [0.1, 0.3, 0.7])
+def test_rounding_of_a_mean_is_no_noise(value, size):
+    samples = np.full(size, value)
+    found = Mean(samples, at_most=value)
+    assert decide(found).verdict == UNDECIDED
+    assert takes_runs(decide(found.joined([found, found])).needed)
+    assert decide(Mean(samples, at_most=value, deterministic=True)).verdict == HOLDS
+
+
 def test_storage_decides_as_before(fresh_rng):
     for name, item in one_of_each(fresh_rng).items():
         again = read(json.loads(json.dumps(plain([item]))))

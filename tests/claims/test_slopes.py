@@ -233,6 +233,16 @@ def test_growth_that_comes_to_an_end_does_not_fail(name, runs, fresh_rng):
         rarely(sum(each.verdict == "fails" for each in found), trials, level)
 
 
+@pytest.mark.parametrize("sizes", [[10, 12, 1000], [10, 20, 40, 10_000], [2, 4, 8, 1000, 2000]])
+@pytest.mark.parametrize("power", [0.5, 0.7, 1.0])
+def test_sizes_may_be_uneven(sizes, power, fresh_rng):
+    """Growth of e^4 comes to an end as slowly as is allowed for."""
+    found = along_k(
+        fresh_rng, lambda k: np.exp(-4.0 * (k / k[0]) ** -power), sizes, 10**9, 1e-4
+    )  # fmt: skip
+    assert found.verdict == "undecided"
+
+
 @pytest.mark.parametrize("power", [0.05, 0.2, 0.5])
 def test_a_power_law_fails_and_one_at_the_margin_seldom(power, fresh_rng):
     trials, level = draws(100), 0.05

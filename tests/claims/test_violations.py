@@ -136,6 +136,20 @@ def test_small_violations_are_found_where_their_terms_are_small(scale, fresh_rng
     assert found.verdict == "fails"
 
 
+def test_sides_that_are_all_below_rounding_are_no_evidence(fresh_rng):
+    def sides(x):
+        size = 1e-25 * (1.0 + x @ x)
+        return 1.5 * size, size
+
+    def looked_for(sides):
+        arrays = {"x": ("d",)}
+        return search_instances(sides, [{"d": 2}], arrays, Budget("quick"), fresh_rng)
+
+    with complaint(ValueError, "third number"):
+        looked_for(sides)
+    assert decide(looked_for(lambda x: (*sides(x), sides(x)[0]))).verdict == "fails"
+
+
 def davis_kahan(factor, seed):
     """Squared sine of leading eigenvectors' angle, and Yu, Wang and Samworth's bound of it."""
     A = np.random.default_rng(seed).standard_normal((4, 4))

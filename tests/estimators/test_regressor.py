@@ -356,6 +356,18 @@ def test_the_rank_is_one_that_predicts_what_is_left_out(method):
         np.testing.assert_allclose(found.predict(table), given.predict(table))
 
 
+def test_columns_that_say_nothing_new_do_not_change_the_rank_that_is_chosen():
+    rng = np.random.default_rng(0)
+    client = np.repeat(np.arange(20), 12)
+    X, w, slopes = (rng.standard_normal(shape) for shape in ((240, 6), 20, 6))
+    y = X @ slopes * w[client] + 0.3 * rng.standard_normal(240)
+    ranks = [
+        FederatedRegressor(client=-1, k=None).fit(np.column_stack([X, *more, client]), y).k_
+        for more in ((), [np.ones((240, 30))], [X, X])
+    ]
+    assert ranks == ranks[:1] * 3
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_units_do_not_matter(method):
     X, y = table()
