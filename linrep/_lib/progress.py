@@ -128,6 +128,10 @@ class JobsBar:
             self._bar.total -= self._seconds[name]
             self._bar.refresh()
 
+    def write(self, text: str) -> None:
+        """Say something on standard error, beside the bar."""
+        self._bar.write(text, file=sys.stderr)
+
     def _describe(self):
         self._bar.set_description_str(
             f"{self._desc}: {self._count}/{len(self._seconds)} {self._unit}s", refresh=False

@@ -164,10 +164,11 @@ def instances(evidence: Evidence) -> dict[str, list[str]]:
         is "worst"; by "tightest", where it has met none.
     """
     found = {}
-    if example := instance(evidence):
-        found["instance" if evidence.worst is None else "smallest"] = show.instance(example)
-    if evidence.worst is not None:
-        found["worst" if example else "tightest"] = show.instance(evidence.worst)
+    example, worst = _plain(instance(evidence)), _plain(evidence.worst)
+    if example:
+        found["instance" if worst is None else "smallest"] = show.instance(example)
+    if worst is not None:
+        found["worst" if example else "tightest"] = show.instance(worst)
     return found
 
 

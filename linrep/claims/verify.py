@@ -175,10 +175,14 @@ def verify(
             else:
                 with WorkerPool(workers) as pool:
                     ordered = {name: (compute, *jobs[name]) for name in waiting}
-                    for name, place in run_jobs(pool, ordered):
-                        if isinstance(place, WorkerEnded):
-                            place = give_up(name, budget, seed, store, place), False
-                        finish(name, *place)
+                    try:
+                        for name, place in run_jobs(pool, ordered):
+                            if isinstance(place, WorkerEnded):
+                                place = give_up(name, budget, seed, store, place), False
+                            finish(name, *place)
+                    except KeyboardInterrupt:
+                        bar.write("waiting for the checks that run; another interrupt ends them")
+                        raise
         return [results[item.id] for item in chosen]
     except (KeyboardInterrupt, Stopped) as interrupt:  # in a check, or beside one
         done = _done(chosen, results, budget, seed, store)

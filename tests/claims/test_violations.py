@@ -1,9 +1,11 @@
 """The search for violations finds those there are, and shrinks them."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
-from linrep.claims import Budget, decide, search, search_instances
+from linrep.claims import Budget, Cases, decide, search, search_instances
 from linrep.claims.evidence import instances
 from tests.tools import complaint, sampled
 
@@ -222,6 +224,11 @@ def test_the_worst_instance_is_kept_beside_the_smallest(fresh_rng):
     assert ratio > 1.1
     assert found.sentence.endswith(f"at the worst instance {ratio:.4g} times the right side")
     assert list(instances(found)) == ["smallest", "worst"]
+
+
+def test_fractions_of_an_instance_are_read_as_fractions():
+    found = decide(Cases([(Fraction(2), Fraction(1), {"sine": Fraction(4, 5), "n": Fraction(3)})]))
+    assert instances(found) == {"instance": ["sine = 4/5, n = 3, left = 2, right = 1"]}
 
 
 def test_what_is_never_violated_is_measured_by_the_ratio(fresh_rng):

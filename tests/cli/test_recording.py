@@ -93,6 +93,7 @@ def test_what_was_finished_before_a_signal_is_recorded(folder, number, workers):
     _, errors = process.communicate(timeout=120)
     if number != signal.SIGKILL:
         assert "the same command goes on from there" in errors
+        assert ("waiting for the checks that run" in errors) == (workers == "2")
     names = [f"mine.{name}" for name in "abc"]
     assert recorded(book)[0][:2] == names[:2]
     assert recorded(book)[1][:2] == names[:2]

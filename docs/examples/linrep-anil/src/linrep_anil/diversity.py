@@ -22,8 +22,8 @@ def squared_chordal(B, target):
 @statement(
     "anil.diversity",
     latex=r"\mathrm{dist}(B_+)^2 \le \tfrac{99}{100}\, \mathrm{dist}(B)^2",
-    plain="Whatever the tasks, a round of FO-ANIL on exact losses with alpha beta = 1/2 makes the "
-    "squared distance smaller by a hundredth.",
+    plain="Whatever the tasks, a round of FO-ANIL on exact losses, from B'B = I and w = 0 with "
+    "alpha = 1 and beta = 1/2, makes the squared distance smaller by a hundredth.",
     negative_control={"factor": Fraction(1, 4)},
     expected="fails",
     stronger={"factor": -1},
@@ -45,8 +45,9 @@ def diversity(budget, rng, *, factor=Fraction(99, 100), spread=0):
 
 diversity.corrected(
     "anil.diversity.corrected",
-    plain="Where the tasks' heads are e_1 and e_2, a round of FO-ANIL on exact losses with "
-    "alpha beta = 1/2 makes the squared distance smaller by a hundredth, for sines up to 4/5.",
+    plain="Where the tasks' heads are e_1 and e_2, a round of FO-ANIL on exact losses, from "
+    "B'B = I and w = 0 with alpha = 1 and beta = 1/2, makes the squared distance, the sum of the "
+    "squared sines, smaller by a hundredth, for sines up to 4/5.",
     constants={"spread": 1},
     negative_control={"factor": Fraction(1, 4)},
 )

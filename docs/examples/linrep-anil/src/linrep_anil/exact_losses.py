@@ -14,8 +14,8 @@ from linrep_anil import population
     latex=r"\mathrm{dist}_t \le \big(1 - \tfrac12 \alpha\beta(1 - \mathrm{dist}_0^2)\mu^2\big)^t "
     r"\mathrm{dist}_0",
     plain="On exact losses ANIL and FO-ANIL approach the representation exponentially fast: from "
-    "alpha B'B = I and w = 0, by at least 1 - alpha beta (1 - dist_0^2) mu^2/2 a round on average, "
-    "where mu^2 is the smallest eigenvalue of the mean of w w' over heads whose largest is 1, "
+    "alpha B'B = I and w = 0, by a factor of at most 1 - alpha beta (1 - dist_0^2) mu^2/2 a round "
+    "on average, where mu^2 is the smallest eigenvalue of the mean of w w', whose largest is 1, "
     "alpha >= 1 and alpha beta <= 1/2.",
     negative_control={"share": 2.0},
     stronger={"share": 1},

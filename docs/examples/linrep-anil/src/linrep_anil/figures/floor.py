@@ -34,7 +34,7 @@ def draw(rows):
     rows = rows.assign(group=rows["m"].map("m = {}".format))
     plotting.curves(axes, rows, x="round", y="distance", by="group", quantiles=(0.1, 0.9))
     floors = rows.groupby("m")["floor"].median()
-    axes.hlines(floors, 0, ROUNDS, colors="0.3", linewidths=0.7, label="floor F_m")
+    axes.hlines(floors, 0, ROUNDS, colors="0.3", linewidths=0.7, label="floor $F_m$")
     axes.set(xlabel="round", ylabel="distance", yscale="log")
     axes.legend()
     return figure
