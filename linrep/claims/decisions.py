@@ -7,7 +7,7 @@ What rests on slopes is in :mod:`linrep.claims.slopes`, what is searched for in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -252,6 +252,20 @@ def equal_replicates(made: int, level: float, at: str = "") -> Evidence:
     """
     sentence = f"replicates are all equal{at}, which says nothing of their noise"
     return Evidence(UNDECIDED, sentence, needed=UNTIL_DIFFERENT, n_trials=made, level=level)
+
+
+def equal_along(x: NDArray[np.float64], samples: Sequence[NDArray[np.float64]], along: str) -> str:
+    """Return at which x replicates are all equal, as " at n = 10, 20", or nothing.
+
+    Parameters
+    ----------
+    x : ndarray, shape (N,)
+    samples : sequence of N ndarray
+    along : str
+        What x is.
+    """
+    equal = [f"{size:g}" for size, each in zip(x, samples, strict=True) if each.min() == each.max()]
+    return f" at {along or 'x'} = {', '.join(equal)}" if equal else ""
 
 
 def expectation(

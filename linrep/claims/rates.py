@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.claims.decisions import Moments, equal_replicates, more
+from linrep.claims.decisions import Moments, equal_along, equal_replicates, more
 from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, Evidence
 from linrep.claims.measurements import Measurement, _listed, _of, _samples
 from linrep.claims.sampled import joined_samples
@@ -121,10 +121,9 @@ class Rate(Measurement):
     def _decision(self, level):
         moments = [Moments.of(each) for each in self.samples]
         made = sum(map(len, self.samples))
-        equal = self.x[[np.ptp(each) == 0.0 for each in self.samples]]
-        if equal.size and not self.deterministic:
-            at = ", ".join(f"{x:g}" for x in equal)
-            return equal_replicates(made, level, f" at {self.along or 'x'} = {at}")
+        equal = equal_along(self.x, self.samples, self.along)
+        if equal and not self.deterministic:
+            return equal_replicates(made, level, equal)
         try:
             return self._of_means(moments, level)
         except RuntimeError as error:

@@ -371,6 +371,8 @@ class Exponent(_PowerLaw):
         slope of the last one counts, and the change from the one before, with its noise, is added
         to its interval on both sides, as what may be left. It says nothing of logarithms, with
         which slopes tend to none in so short a range: :class:`Rate` has them as terms.
+    deterministic : bool, default False
+        Where replicates are equal, chance has no part in them; without that they are undecided.
     along, of : str
         Labels of both axes.
     resampled : array_like, shape (N, 1 + RESAMPLES)
@@ -393,6 +395,7 @@ class Exponent(_PowerLaw):
     _: KW_ONLY
     statistic: str = "median"
     tail: bool = False
+    deterministic: bool = False
     quantity: str = "exponent"
 
     kind: ClassVar[str] = "rate or exponent"
@@ -417,9 +420,14 @@ class Exponent(_PowerLaw):
 
     def _decision(self, level):
         fit = slopes.limit if self.tail else slopes.fit
-        with np.errstate(divide="ignore", invalid="ignore"):
-            slope = fit(np.log(self.x), np.log(self.resampled), level)
-        decided = self._decided(slope, level, sum(map(len, self.samples)))
+        made = sum(map(len, self.samples))
+        equal = decisions.equal_along(self.x, self.samples, self.along)
+        if equal and not self.deterministic:
+            decided = decisions.equal_replicates(made, level, equal)
+        else:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                slope = fit(np.log(self.x), np.log(self.resampled), level)
+            decided = self._decided(slope, level, made)
         return replace(decided, points=self._drawn(self.resampled[:, 0]))
 
 
@@ -504,6 +512,8 @@ class Constant(Measurement):
         Further columns that the points of a line share, and that are not directions.
     quantile : float, default 0.95
         Of the replicates, at each point.
+    deterministic : bool, default False
+        Where replicates are equal, chance has no part in them; without that they are undecided.
     label : str
         Of the constant in pictures.
     resampled : sequence of array_like
@@ -531,6 +541,7 @@ class Constant(Measurement):
     _: KW_ONLY
     by: Sequence[str] = ()
     quantile: float = 0.95
+    deterministic: bool = False
     label: str = ""
     resampled: Any = None
     rng: RNGLike = field(default=0, repr=False)
@@ -587,6 +598,11 @@ class Constant(Measurement):
             )
             for line, drawn in zip(lines, self.resampled, strict=True)
         ]
+        points = pd.concat(frames, ignore_index=True)
+        equal = [decisions.equal_along(each.x, each.samples, each.variable) for each in lines]
+        if any(equal) and not self.deterministic:
+            at = next(filter(None, equal))
+            return replace(decisions.equal_replicates(len(self.rows), level, at), points=points)
         columns = [*self.by, *self.along]
         quantiles = self.rows.groupby(columns)[self.of].quantile(self.quantile)
         where = np.atleast_1d(np.asarray(quantiles.idxmax(), dtype=object))
@@ -601,7 +617,7 @@ class Constant(Measurement):
             level=level,
             n_trials=len(self.rows),
         )
-        return replace(decided, points=pd.concat(frames, ignore_index=True))
+        return replace(decided, points=points)
 
 
 @dataclass(frozen=True, eq=False)

@@ -277,3 +277,27 @@ def test_growth_that_may_come_to_an_end_is_named(fresh_rng):
     assert (found.verdict, found.needed) == ("undecided", "larger k")
     assert "may come to an end" in found.sentence
     assert found.counterexample is None
+
+
+def test_rare_events_that_did_not_come_are_no_noise_of_zero(fresh_rng):
+    """Of 1000 with probability x/1000, else 1, twenty replicates are mostly all 1."""
+    x, trials, level = np.array([1.0, 2.0, 4.0]), 100, 1e-3
+    wrong = 0
+    for _ in range(trials):
+        samples = [np.where(fresh_rng.random(20) < 1e-3 * size, 1e3, 1.0) for size in x]
+        found = Exponent(x, samples, equals=0.7, statistic="mean", rng=fresh_rng)
+        wrong += decide(found, level).verdict == "fails"
+    rarely(wrong, trials, level)
+
+
+def test_equal_replicates_decide_where_chance_has_no_part():
+    x, samples = [1.0, 2.0, 4.0], [[1.0, 1.0], [2.0, 2.0], [4.0, 4.0]]
+    rows = pd.DataFrame({"n": np.repeat(x, 2), "constant": 1.0})
+    for make in (
+        lambda known: Exponent(x, samples, equals=1.0, along="n", deterministic=known),
+        lambda known: Constant(rows, ["n"], deterministic=known),
+    ):
+        undecided = decide(make(False))
+        assert (undecided.verdict, "n = 1, 2, 4" in undecided.sentence) == ("undecided", True)
+        assert undecided.needed == "more runs, until replicates differ"
+        assert decide(make(True)).verdict == "holds"

@@ -41,6 +41,7 @@ def power_of(name, variable, sizes, values, predicted, *, at_most=False, strengt
         sizes,
         [[value] * 2 for value in values],
         **claimed,
+        deterministic=True,
         along=variable,
         of=name,
         name=f"{name} in {variable}",

@@ -93,13 +93,14 @@ def assumption3_2(budget, rng, *, power=0.0):
         draws = budget(20, 1000 if side == "gaussian" else 100)
         found = _constants(side, _WITH_RATIO, draws, rng, power)
         few = _constants(side, _WITH_CLIENTS, min(draws, 100), rng, power)
+        known = {"rng": rng, "deterministic": side != "gaussian"}  # of rows of one norm, or frames
         ways = [
-            Constant(rows, ["k"], "c_z", by=[held], rng=rng, label="c_z", name=name)
+            Constant(rows, ["k"], "c_z", by=[held], label="c_z", name=name, **known)
             for rows, held, name in ((found, "ratio", "M/k fixed"), (few, "range", "M = 100"))
         ]
         yield Readings(ways, name=f"{side}, c_z in k", phrase="constants")
         yield Constant(
-            found, ["k"], "mu_z", by=["ratio"], rng=rng, label="mu_z", name=f"{side}, mu_z in k"
+            found, ["k"], "mu_z", by=["ratio"], label="mu_z", name=f"{side}, mu_z in k", **known
         )
         medians[side] = few.groupby("k")["c_z"].median()
     yield Cases(

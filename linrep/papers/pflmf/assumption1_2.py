@@ -95,6 +95,7 @@ def _growth(kind, budget, rng, power) -> Exponent:
         _RADII,
         list((samples / samples[:, :1]).T),
         equals=power,
+        deterministic=True,  # 1 at the smallest radius
         rng=rng,
         along="radius",
         of="constant needed",
