@@ -13,12 +13,12 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.algorithms._compression import compressed
-from linrep.algorithms._ridge import read_penalty
 from linrep.algorithms._setup import start_name
 from linrep.algorithms.driver import run_rounds
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.registry import algorithm
+from linrep.algorithms.ridges import read_penalty
 from linrep.algorithms.starts import moments_start, random_start
 from linrep.problems.clients import ClientData
 from linrep.problems.random import RNGLike

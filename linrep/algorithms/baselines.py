@@ -20,7 +20,7 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
-from linrep.algorithms import _ridge
+from linrep.algorithms import ridges
 from linrep.algorithms.local import fit_models, model_metrics
 from linrep.algorithms.registry import algorithm
 from linrep.problems.clients import ClientData
@@ -82,12 +82,12 @@ def ridge(data: ClientData, *, penalty: ArrayLike | None = None, per_client: boo
     watch = Stopwatch()
     if per_client and penalty is not None:
         raise ValueError("penalty must not be given with per_client=True, which chooses it")
-    spectra = _ridge.decompose(data.X, data.y, data.offsets)
+    spectra = ridges.decompose(data.X, data.y, data.offsets)
     if penalty is None:
-        penalties = _ridge.best_penalties(spectra, per_client=per_client)
+        penalties = ridges.best_penalties(spectra, per_client=per_client)
     else:
-        penalties = _ridge.read_penalty("penalty", penalty, data.n)
-    theta = _ridge.models(spectra, penalties)
+        penalties = ridges.read_penalty("penalty", penalty, data.n)
+    theta = ridges.models(spectra, penalties)
     return _trace("ridge", data, theta, _taken(penalty, penalties), watch)
 
 
@@ -125,12 +125,12 @@ def ridge_to_mean(data: ClientData, *, penalty: float | None = None) -> Trace:
     watch = Stopwatch()
     if data.d**2 > memory.DENSE:
         raise ValueError(f"data must have d at most {int(memory.DENSE**0.5)}, got {data.d}")
-    spectra = _ridge.decompose(data.X, data.y, data.offsets)
+    spectra = ridges.decompose(data.X, data.y, data.offsets)
     if penalty is None:
-        mu, _ = _ridge.best_around_mean(spectra)
+        mu, _ = ridges.best_around_mean(spectra)
     else:
         mu = check.real("penalty", penalty, above=0.0)
-    theta, mean = _ridge.models_around_mean(spectra, mu)
+    theta, mean = ridges.models_around_mean(spectra, mu)
     trace = _trace("ridge to mean", data, theta, _taken(penalty, np.array([mu])), watch)
     trace.state["mean"] = mean
     return trace
@@ -168,8 +168,8 @@ def ridge_penalty(
     ten; of equally good ones the largest is taken.
     """
     Z = data.X if B is None else data.X @ check.array("B", B, (data.d, None))
-    spectra = _ridge.decompose(Z, data.y, data.offsets)
-    return _ridge.best_penalties(spectra, per_client=per_client)
+    spectra = ridges.decompose(Z, data.y, data.offsets)
+    return ridges.best_penalties(spectra, per_client=per_client)
 
 
 def _taken(given, penalties) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from scipy.linalg import eigh
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.algorithms import _ridge
+from linrep.algorithms import ridges
 from linrep.algorithms.whitening import is_feasible, whitening
 from linrep.kernels import moments
 from linrep.kernels.fedrep import fit_heads
@@ -208,7 +208,7 @@ def _near_their_mean(X, data):
     some = clients[:: -(-data.n // _CHOOSERS)]
     offsets = np.cumsum([0, *(len(labels) for _, labels in some)])
     Z, y = (np.concatenate(parts) for parts in zip(*some, strict=True))
-    penalty, _ = _ridge.best_around_mean(_ridge.decompose(Z, y, offsets))
+    penalty, _ = ridges.best_around_mean(ridges.decompose(Z, y, offsets))
     maps = [_ridge_map(Z, penalty) for Z, _ in clients]
     shares = sum(each @ Z for each, (Z, _) in zip(maps, clients, strict=True))
     alone = sum(each @ labels for each, (_, labels) in zip(maps, clients, strict=True))

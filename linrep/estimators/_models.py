@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from linrep import algorithms
 from linrep._lib.warning import RunWarning
-from linrep.algorithms._ridge import best_around_mean, decompose
+from linrep.algorithms.ridges import best_around_mean, decompose
 from linrep.algorithms.whitening import whitening
 from linrep.problems.clients import ClientData
 

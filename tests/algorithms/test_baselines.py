@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import linrep as lr
-from linrep.algorithms import _ridge, personalized
+from linrep.algorithms import personalized, ridges
 from tests.reference import baselines as reference
 from tests.strategies import cases, seeds
 from tests.tools import complaint, rank_is_clear
@@ -57,7 +57,7 @@ def test_ridge_is_each_clients_own(case, penalty):
 def test_a_client_may_have_more_samples_than_are_calculated_with_at_once(fresh_rng):
     X = fresh_rng.standard_normal((3000, 50))
     data = lr.ClientData(X, X[:, 0] + fresh_rng.standard_normal(3000), np.array([0, 2900, 3000]))
-    spectra = _ridge.decompose(data.X, data.y, data.offsets)
+    spectra = ridges.decompose(data.X, data.y, data.offsets)
     assert [each.clients.tolist() for each in spectra] == [[1], [0]]
     found = lr.ridge(data)
     alike(
@@ -67,7 +67,7 @@ def test_a_client_may_have_more_samples_than_are_calculated_with_at_once(fresh_r
 
 @given(cases(), penalties)
 def test_errors_at_samples_left_out_are_those_of_fits_without_them(case, penalty):
-    spectra = _ridge.decompose(case.X, case.y, case.offsets)
+    spectra = ridges.decompose(case.X, case.y, case.offsets)
     errors = np.concatenate([each.left_out(penalty).ravel() for each in spectra])
 
     def fit(clients):
@@ -98,8 +98,8 @@ def test_errors_around_a_mean_are_those_of_fits_without_the_sample(seed, n, d, p
     sizes = rng.integers(2, 6, n) + d
     clients = [(rng.standard_normal((m, d)), rng.standard_normal(m)) for m in sizes]
     data = lr.ClientData.from_list(clients)
-    spectra = _ridge.decompose(data.X, data.y, data.offsets)
-    residuals, free = _ridge._left_out_around_mean(spectra, penalty)
+    spectra = ridges.decompose(data.X, data.y, data.offsets)
+    residuals, free = ridges._left_out_around_mean(spectra, penalty)
 
     def fit(clients):
         return reference.around_mean(clients, penalty)[0]

@@ -252,6 +252,7 @@ def test_a_damaged_ledger_of_a_package_is_told_and_concerns_no_other_paper(
             assert lines[0].startswith(f"linrep_toy, of the paper toy: {book} "), head
 
 
+@pytest.mark.slow
 def test_other_damaged_files_of_a_package_are_as_good_as_none(written, linrep, tmp_path):
     package = written / "src" / "linrep_toy"
     assert (package / "statements.json").is_file()

@@ -894,16 +894,16 @@ def test_versions_that_differ_are_said(call, folder, monkeypatch):
 
 def test_the_printed_command_finds_a_file_in_another_folder(call, folder):
     (folder / "sub").mkdir()
-    (folder / "sub" / "own.py").write_text(
+    (folder / "sub" / "far_off.py").write_text(
         "import near_it\ndef wrong(problem, *, rng):\n    raise ValueError(near_it.WORD)\n"
     )
     (folder / "sub" / "near_it.py").write_text("WORD = 'sure'\n")
-    out = call("sweep", "sub/own.py:wrong", "--n", 4, "--d", 3, "--k", 1, status=1)
+    out = call("sweep", "sub/far_off.py:wrong", "--n", 4, "--d", 3, "--k", 1, status=1)
     command = shlex.split(re.search(r"see it with: (.*)", out)[1])
     done = shell(folder, *command[1:])
     assert "ValueError: sure" in done.stdout
     assert "the same as stored" in done.stdout
-    for name in ("own", "near_it"):
+    for name in ("far_off", "near_it"):
         sys.modules.pop(name, None)
 
 
