@@ -24,7 +24,7 @@ def test_the_keys_of_the_contents_are_those_that_are_read():
 
 
 def test_the_files_are_those_that_the_papers_have():
-    told = {name for cells in rows("file | what it has | who writes it")
+    named = {name for cells in rows("file | what it has | who writes it")
             for name in re.findall(r"`([^`]+)`", cells[0])}  # fmt: skip
     there = {papers.LEDGER, "ledger.parquet", "figures/NAME.py", "*.py"}
     for name in papers.own():
@@ -33,4 +33,4 @@ def test_the_files_are_those_that_the_papers_have():
                 there.add("counterexamples/NAME.py")
             elif path.suffix != ".py" and path.name != "__pycache__":
                 there.add(path.name + "/" * path.is_dir())
-    assert told == there | {"certificates.py"}
+    assert named == there | {"certificates.py"}
