@@ -35,7 +35,7 @@ class Moments(NamedTuple):
     @classmethod
     def of(cls, samples: NDArray[np.float64]) -> Moments:
         """Compute them; with one sample the deviation is NaN, of equal ones it is 0."""
-        if samples.size > 1 and np.ptp(samples) == 0.0:  # a mean of them is rounded
+        if samples.size > 1 and samples.min() == samples.max():  # a mean of them is rounded
             return cls(int(samples.size), float(samples.flat[0]), 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             deviation = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
@@ -45,7 +45,7 @@ class Moments(NamedTuple):
     def together(cls, several: Iterable[Moments]) -> Moments:
         """Return those of all samples, of those of each group."""
         sizes, means, deviations = np.array(list(several), dtype=float).T
-        if np.ptp(means) == 0.0 and not deviations[sizes > 1.0].any():
+        if means.min() == means.max() and not deviations[sizes > 1.0].any():
             return cls(int(sizes.sum()), float(means[0]), 0.0)
         mean = sizes @ means / sizes.sum()
         inner = np.where(sizes > 1.0, (sizes - 1.0) * deviations**2, 0.0)

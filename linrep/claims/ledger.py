@@ -246,6 +246,7 @@ def record(results: Iterable[Result], known: Collection[str], path: Path | None 
 def _record(results, known, path):
     """Put results into one ledger, while no other process does."""
     with files.alone(path.parent):
+        _read.cache_clear()  # another may have written as many bytes in one tick of the clock
         entries = recorded(path)
         check_budget(results, entries)
         for result in results:

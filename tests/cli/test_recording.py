@@ -160,6 +160,17 @@ def test_who_record_at_once_lose_nothing(tmp_path):
     assert recorded(path) == (names, names)
 
 
+def test_what_another_process_recorded_in_the_same_tick_of_the_clock_is_kept(tmp_path):
+    path, names = tmp_path / "book.json", ["a.b", "a.c", "a.d"]
+    ledger.record([result("a.b", 1.0)], names, path)
+    assert [*ledger.recorded(path)] == ["a.b"]
+    status = path.stat()
+    path.write_text(path.read_text().replace('"a.b"', '"a.c"'))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    ledger.record([result("a.d", 1.0)], names, path)
+    assert [*ledger.recorded(path)] == ["a.c", "a.d"]
+
+
 def stopping(after, function):
     """Return a function that is interrupted after so many calls."""
     calls = []
