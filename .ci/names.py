@@ -1,11 +1,9 @@
 """Write the lists of names that follow from the sources: `make names` runs it, a test compares.
 
-These are what `linrep` and `linrep.algorithms` offer of algorithms, and what the command line knows
-without loading anything: axes of algorithms, words that these may be, sizes of figures; the texts
-of the papers' statements; the README's table of verdicts; and the project's addresses.
+These are what `linrep` and `linrep.algorithms` offer of algorithms; the texts of the papers'
+statements; the README's table of verdicts; and the project's addresses.
 """
 
-import json
 import re
 import tomllib
 from importlib import import_module
@@ -13,13 +11,7 @@ from inspect import getdoc
 from itertools import chain
 from pathlib import Path
 
-from linrep import simulation
-from linrep._lib import scripts
 from linrep.claims import contents, texts
-from linrep.cli import axes
-from linrep.figures import experiment
-from linrep.problems import completion, regression, samples
-from linrep.simulation.families import regression as models
 
 PACKAGE = Path(__file__).parents[1] / "linrep"
 README = PACKAGE.parent / "README.md"
@@ -53,10 +45,6 @@ def files():
     return {
         PACKAGE / "algorithms" / "__init__.py": algorithms(offered),
         PACKAGE / "__init__.pyi": stub(sorted(chain.from_iterable(offered.values()))),
-        PACKAGE / "cli" / "names.json": json_text(known()),
-        PACKAGE / "cli" / "algorithms.json": json_text(
-            {name: shown(name) for name in simulation.ALGORITHMS}
-        ),
         README: readme(),
         **addressed(),
         **statements(),
@@ -129,61 +117,6 @@ def stub(names):
     start = re.compile(r"(?:from \.algorithms import \w+ as \w+\n)+")
     lines = "".join(f"from .algorithms import {name} as {name}\n" for name in names)
     return start.sub(lines, text, count=1)
-
-
-def known():
-    """Return what the command line knows by heart."""
-    sizes = {name: experiment.load(name).sizes for name in scripts.available()}
-    return {
-        "axes": {
-            name: simulation.known_parameters(function, simulation.family_of(name))
-            for name, function in simulation.ALGORITHMS.items()
-        },
-        "words": words(),
-        "sizes": {name: list(vars(own)) for name, own in sizes.items() if own is not None},
-    }
-
-
-def json_text(value):
-    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
-
-
-def shown(name):
-    """Return what the command line shows of an algorithm."""
-    text = (getdoc(simulation.find_algorithm(name)) or "").partition("\n\n")[0]
-    family = simulation.family_of(name)
-    return {
-        "says": axes.without_markup(text),
-        "needed": [group[0] for group in simulation.required(name, family)],
-        "offered": hasattr(import_module("linrep.algorithms"), name),
-        "axes": axes.axis_section([name])[1],
-    }
-
-
-def words():
-    """Return the words that an axis may be, of some algorithm or problem."""
-    paths = sorted(PACKAGE.glob("algorithms/*.py"))
-    methods = [import_module(f"linrep.algorithms.{path.stem}") for path in paths]
-    named = {
-        "batches": "BATCHES",
-        "start": "STARTS",
-        "normalization": "NORMALIZATIONS",
-        "storage": "STORAGES",
-        "loss": "LOSSES",
-        "aggregate": "AGGREGATES",
-        "order": "ORDERS",
-        "sampling": "SAMPLINGS",
-    }
-    return {
-        "heads": list(regression.HEADS),
-        "design": list(samples.DESIGNS),
-        "models": list(models.MODELS),
-        "side": list(completion.SIDES),
-        **{
-            axis: sorted({*chain.from_iterable(getattr(each, name, ()) for each in methods)})
-            for axis, name in named.items()
-        },
-    }
 
 
 if __name__ == "__main__":

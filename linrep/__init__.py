@@ -3,13 +3,11 @@
 Names load on first use, so that importing the package costs nothing.
 """
 
-import lazy_loader
-
-from linrep._lib import moved
+from linrep._lib import lazy, moved
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)
 
 moved.keep_importable(
     {

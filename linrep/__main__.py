@@ -6,14 +6,17 @@ from linrep._lib.extras import MissingPackage
 
 
 def main():
-    """Run the command line; what it lacks is one line and exit status 2."""
+    """Run the command line; one line and exit status 2 where it is not installed."""
     try:
         from linrep.cli import main as command
-
-        command(prog_name="linrep")
     except MissingPackage as error:
-        print(f"Error: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(_say(error))
+    command(prog_name="linrep")
+
+
+def _say(error):
+    print(f"Error: {error}", file=sys.stderr)
+    return 2
 
 
 if __name__ == "__main__":

@@ -45,6 +45,21 @@ def test_importing_linrep_loads_nothing_heavy():
     assert loaded & HEAVY == set()
 
 
+def test_a_name_that_a_package_does_not_have_is_answered_with_those_that_are_near():
+    import linrep
+
+    for package, name, meant in (
+        (linrep, "fedrp", "did you mean fedrep"),
+        (linrep.theory, "asymptotic", "did you mean asymptotics"),
+        (linrep.problems, "SharedRepresentaton", "did you mean SharedRepresentation"),
+        (linrep, "zzz", "dir(linrep) lists"),
+    ):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'; ") as raised:
+            getattr(package, name)
+        assert meant in str(raised.value)
+    assert not hasattr(linrep, "_fedrep")
+
+
 def test_solving_loads_no_tables_and_no_pictures():
     loaded = loaded_by("import linrep; linrep.fedrep; linrep.SharedRepresentation; linrep.stats")
     assert {"numba", "numpy", "scipy"} <= loaded
@@ -115,7 +130,7 @@ def test_the_names_of_the_modules_exist():
 def test_theory_loads_paper_by_paper():
     for name in linrep.theory.__all__:
         assert getattr(linrep.theory, name).__doc__
-    with pytest.raises(AttributeError, match="attribute fedprox"):
+    with pytest.raises(AttributeError, match="attribute 'fedprox'"):
         linrep.theory.fedprox  # noqa: B018
     loaded = loaded_by("import linrep; linrep.theory.fedrep.contraction")
     assert loaded & {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"} == set()
@@ -136,5 +151,5 @@ def test_star_import_brings_the_public_names():
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="No linrep attribute fedprox"):
+    with pytest.raises(AttributeError, match="linrep' has no attribute 'fedprox'"):
         linrep.fedprox  # noqa: B018

@@ -125,7 +125,7 @@ def test_verify_goes_on_where_it_was_stopped(folder, monkeypatch, number, worker
     else:
         assert 1 <= done < 6
         assert errors.splitlines()[-1] == (
-            f"runs/verify: stopped at {done} of 6 claims; the same command goes on from there"
+            f"runs/verify: stopped at {done} of 6 claims; the same command continues from there"
         )
         assert sorted(computed(folder)) == list("abcdef")[:done]
     before = computed(folder)
@@ -178,7 +178,7 @@ def test_nothing_can_be_written_but_here(folder):
     assert json.loads(reported[1])["kernels"]["kept in"] is None
 
 
-SAID = "6 of 6 claims are unchecked; linrep show ID has the reason\n"
+SAID = "6 of 6 claims are unchecked; linrep show ID prints the reason\n"
 
 
 def test_an_output_without_greek_letters(folder):

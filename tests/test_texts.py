@@ -8,6 +8,7 @@ from tests.test_layers import SOURCES
 READERS = {
     "linrep._lib.arguments": "annotations in sources",
     "linrep._lib.display": "any text, whose marks are escaped",
+    "linrep._lib.instructions": "names of Python's instructions",
     "linrep._lib.formulas": "formulas that people write",
     "linrep._lib.provenance": "the system's description of the processor",
     "linrep._lib.validation": "names that people give",
@@ -21,7 +22,7 @@ READERS = {
     "linrep.cli.text": "any text, whose control characters are escaped",
     "linrep.cli.values": "options that people type",
     "linrep.deep.readers.leaf": "tweets",
-    "linrep.figures.drawing": "JSON, whose short lists are written in a line",
+    "linrep.figures.record": "JSON, whose short lists are written in a line",
     "linrep.kernels._whole": "sources of kernels",
     "linrep.report.mathml": "formulas of papers",
     "linrep.report.outline": "where papers state what",

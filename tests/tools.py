@@ -1,5 +1,6 @@
 """What the tests share: rounding bounds, error levels, and a check of error messages."""
 
+import json
 import re
 import signal
 import sys
@@ -13,6 +14,8 @@ import pytest
 from click.testing import CliRunner
 from scipy.linalg import norm, svdvals
 from scipy.stats import binom
+
+from linrep._lib import records
 
 COMPILED = not numba.config.DISABLE_JIT
 EPS = np.finfo(np.float64).eps
@@ -86,6 +89,18 @@ def interrupted(place, *functions):
     finally:
         sys.settrace(tracer)
         signal.signal(signal.SIGINT, handler)
+
+
+def rewrite(path, change):
+    """Write a recorded file with other plain values, as one who knows its format: digests fit.
+
+    These values are given to `change`.
+    """
+    whole = json.loads(path.read_text("utf-8"))
+    change(whole["content"])
+    kind = records.Kind(whole["linrep"], "", decode=lambda values: values)
+    beside = {name: path.with_name(name).read_bytes() for name in whole["files"]}
+    kind.write(path, whole["content"], beside)
 
 
 @contextmanager

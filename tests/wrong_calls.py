@@ -383,6 +383,7 @@ def mistakes(call, key):
     yield one(next(others), True, "of another class")
     yield one({}, not inside and not words & {"Mapping", "dict", "Instance", "Iterable"})
     yield one([])
+    yield one(10**400, what="10**400")
     if rng:
         for value in (True, 1.5, -1, [1.5], np.ma.masked_array([1, 2], [0, 1])):
             yield one(value, True)

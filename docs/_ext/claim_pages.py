@@ -7,7 +7,6 @@ is needed, and ``{gallery}`` shows the figures it is given. Others are of linrep
 
 import ast
 import inspect
-import json
 import math
 import re
 import textwrap
@@ -19,10 +18,13 @@ from sphinx.util.docutils import SphinxDirective
 
 import linrep
 from linrep._lib.papers import own
+from linrep._lib.records import Damaged
 from linrep.claims import claims, contents, ledger
+from linrep.claims.counts import MORE, heads
 from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import findings
 from linrep.claims.order import in_order
+from linrep.figures.record import read
 from linrep.report.mathml import prose
 from linrep.report.sphinx import Markdown, finding_link, table_cell, table_row
 from linrep.theory import requirements
@@ -83,7 +85,7 @@ def _mentioned(function):
 def figures_of(paper):
     """Return the manifests of a paper's figures by id."""
     paths = sorted((ROOT / "figures").glob(f"{paper}.*.json"))
-    return {path.stem: json.loads(path.read_text("utf-8")) for path in paths}
+    return {path.stem: read(path) for path in paths}
 
 
 def figure_of(name, known):
@@ -110,10 +112,11 @@ class Statements(Markdown):
             if figure:
                 links.append(f"[figure](#{_figure_label(figure)})")
             strength = entries[item.id].strength
+            form = "" if item.form == "printed" else f", {item.form}"
             cells = [
                 ledger.badge(entries[item.id].verdict, ledger.anchor(item.id))
                 + f" [{strength}]{{.strength}}" * bool(strength),
-                f"**{ledger.cell(item.place)}**{', corrected' if item.corrects else ''}. "
+                f"**{ledger.cell(item.place)}**{form}. "
                 f"{table_cell(item.plain)} ({', '.join(links)})",
                 ", ".join([_reference(f"{module}.{name}", name), *theory]),
             ]
@@ -124,32 +127,23 @@ class Statements(Markdown):
 class Verdicts(Markdown):
     """How many statements of each paper have which verdict, each number a link to their list.
 
-    Statements on tables of networks are counted apart, and corrected forms, which no paper states.
+    Statements on tables of networks are counted apart, and what no paper prints.
     """
 
     def lines(self):
-        heads = [*map(ledger.badge, VERDICTS), "causes", "on networks", "corrected forms"]
-        lines = [table_row(["paper", *heads]), table_row(["---", *["--:"] * len(heads)])]
+        columns = heads(ledger.badge)
+        lines = [table_row(["paper", *columns]), table_row(["---", *["--:"] * len(columns)])]
         for paper in own():
-            name = contents.written(paper)
             found = contents.counts(paper)
-            cells = [_listed(found, paper, verdict) for verdict in VERDICTS]
-            forms = link(ledger.holding(found.corrected), paper=paper, form="corrected")
-            apart = ledger.holding(list(found.networks.elements()))
-            lines.append(
-                table_row([f"[{name}]({paper}.md)", *cells, str(found.causes), apart, forms])
-            )
+            cells = dict(zip(columns, found.cells(), strict=True))
+            for verdict in VERDICTS:
+                if found.printed[verdict]:
+                    at = {"paper": paper, "form": "printed", "verdict": verdict}
+                    cells[ledger.badge(verdict)] = link(str(found.printed[verdict]), **at)
+            for form, column in zip(("networks", "corrected", "own"), MORE[1:], strict=True):
+                cells[column] = link(cells[column], paper=paper, form=form)
+            lines.append(table_row([f"[{contents.written(paper)}]({paper}.md)", *cells.values()]))
         return ["````{container} counts", "", *lines, "````"]
-
-
-def _listed(found, paper, verdict):
-    """Return how many statements have a verdict, as a link where the report lists so many."""
-    number = found.linear[verdict]
-    if not number:
-        return "–"
-    if found.networks[verdict]:
-        return str(number)
-    return link(str(number), paper=paper, form="printed", verdict=verdict)
 
 
 class Asked(Markdown):
@@ -157,7 +151,7 @@ class Asked(Markdown):
 
     def lines(self, paper):
         path = ROOT / "figures" / "theorems.asked.json"
-        found = json.loads(path.read_text("utf-8"))["result"]["summary"]["lines"]
+        found = read(path)["result"]["summary"]["lines"]
         groups = {}
         for line in found:
             if line["paper"] == contents.written(paper):
@@ -293,7 +287,10 @@ class Gallery(SphinxDirective):
         if missing:
             raise self.error(f"the gallery and figures/ differ in {', '.join(sorted(missing))}")
         for name, place, sentence in lines:
-            manifest = json.loads((ROOT / "figures" / f"{name}.json").read_text("utf-8"))
+            try:
+                manifest = read(ROOT / "figures" / f"{name}.json")
+            except Damaged as error:
+                raise self.error(str(error)) from None
             page, _, anchor = place.partition("#")
             builder = self.env.app.builder
             uri = builder.get_relative_uri(self.env.docname, page) + f"#{anchor}" * bool(anchor)

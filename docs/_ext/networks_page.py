@@ -5,7 +5,6 @@ All numbers are those of ``figures/networks/ID.json``. What was meant to run and
 """
 
 import inspect
-import json
 from html import escape
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pandas as pd
 import linrep
 from linrep.figures import experiment
 from linrep.figures.networks import TITLES
+from linrep.figures.reproduction import read_record
 from linrep.report.sphinx import Markdown
 
 FIGURES = Path(linrep.__file__).parents[1] / "figures" / "networks"
@@ -30,13 +30,8 @@ class Networks(Markdown):
             ]
         up = "../" * (1 + self.env.docname.count("/"))
         self.env.note_dependency(str(path))
-        rows = path.with_suffix(".parquet")
-        return entry(
-            json.loads(path.read_text("utf-8")),
-            f"{up}figures/networks/{name}.svg",
-            pd.read_parquet(rows) if rows.is_file() else None,
-            renamed(name),
-        )
+        manifest, rows = read_record(FIGURES, name)
+        return entry(manifest, f"{up}figures/networks/{name}.svg", rows, renamed(name))
 
 
 class Run(Markdown):
@@ -53,10 +48,10 @@ class Run(Markdown):
                 rows.append(f"| {title} | none | |")
                 continue
             self.env.note_dependency(str(path))
-            result = json.loads(path.read_text("utf-8"))["result"]
+            manifest, recorded = read_record(FIGURES, name)
+            result = manifest["result"]
             seeds = [line["replicates"]["value"] for line in result["summary"]["lines"]]
             spread = f"{min(seeds)} to {max(seeds)}" if min(seeds) < max(seeds) else str(max(seeds))
-            recorded = pd.read_parquet(path.with_suffix(".parquet"))
             rows.append(f"| {title} | {share(result, recorded)} | {spread} |")
         return rows
 

@@ -7,7 +7,6 @@ seeds do not support it. A column is given by what labels it, as in
 ``deep.fedrep_table1 / cifar10_16 / 100 / 2``.
 """
 
-import json
 import re
 from functools import cache
 from pathlib import Path
@@ -17,6 +16,8 @@ from networks_page import printed
 
 import linrep
 from linrep.figures import experiment
+from linrep.figures.record import read
+from linrep.figures.reproduction import read_record
 from linrep.figures.summaries import FEWEST, differences
 from linrep.report.sphinx import Markdown
 
@@ -86,7 +87,7 @@ def _summary(name):
     path = FIGURES / f"{name}.json"
     if not path.is_file():
         raise ValueError(f"{name} is not recorded")
-    return json.loads(path.read_text("utf-8"))["result"]["summary"]
+    return read(path)["result"]["summary"]
 
 
 def _line(name, labels):
@@ -105,7 +106,7 @@ def _pairs(name, *column):
     By Student's paired tests with Holm's correction, as the summary itself has them.
     """
     summary, item = _summary(name), experiment.load(name).at()
-    rows = pd.read_parquet(FIGURES / f"{name}.parquet")
+    _, rows = read_record(FIGURES, name)
     seeds = [
         item.summary(own).reset_index().assign(replicate=replicate)
         for replicate, own in rows.groupby("replicate")

@@ -62,14 +62,14 @@ def concentration(budget, rng, *, power=0.5, c=2.0, delta=0.05):
         complexity = d + np.log(1.0 / delta)
         for multiple in c * 2.0 ** np.arange(3):
             n = int(np.ceil(multiple * complexity))
-            for _ in range(budget(100, 1000)):
+            for _ in range(budget(400, 1000)):
                 # Bartlett's decomposition: the Gram matrix of n normal samples is that of its rows.
                 factor = np.tril(rng.standard_normal((d, d)), -1)
                 np.fill_diagonal(factor, np.sqrt(rng.chisquare(n - np.arange(d))))
                 error = np.abs(np.linalg.eigvalsh(factor @ factor.T / n) - 1.0).max()
                 rows.append((d, multiple, error / (complexity / n) ** power))
     table = pd.DataFrame(rows, columns=["d", "n over d + log(1/delta)", "constant"])
-    yield Constant(table, list(table)[:2], quantile=1.0 - delta, rng=rng)
+    yield Constant(table, list(table)[:2], quantile=1.0 - delta)
 
 
 class Factors(NamedTuple):

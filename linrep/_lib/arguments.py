@@ -110,9 +110,10 @@ def _with_checks(function, limits, owner=None):
         for name, value in (*zip(order, args), *kwargs.items()):  # noqa: B905 - Python counts them
             if name in looks:
                 looks[name](name, value)
-            if isinstance(value, np.ma.MaskedArray) and not np.ma.is_masked(value):  # its data
-                args = tuple(np.asarray(x) if x is value else x for x in args)
-                kwargs = {key: np.asarray(x) if x is value else x for key, x in kwargs.items()}
+            plain = _plain(value)
+            if plain is not value:
+                args = tuple(plain if x is value else x for x in args)
+                kwargs = {key: plain if x is value else x for key, x in kwargs.items()}
         try:
             return function(*args, **kwargs)
         except OverflowError:
@@ -124,6 +125,13 @@ def _with_checks(function, limits, owner=None):
             raise ValueError(f"{most} is too large: {numbers[most]:g}") from None
 
     return call
+
+
+def _plain(value):
+    """Return an array without its mask, if that hides nothing; an integer that cannot overflow."""
+    if isinstance(value, np.ma.MaskedArray) and not np.ma.is_masked(value):
+        return np.asarray(value)
+    return int(value) if isinstance(value, np.integer) else value
 
 
 def _names_around(function, owner):
@@ -193,6 +201,8 @@ def _look(name, value, *, kinds, numbers, wanted, limits):
     Most arguments are `_NUMBERS`, which are known by their types to be of a kind.
     """
     is_number = type(value) in numbers
+    if isinstance(value, int):
+        check.not_huge(name, value)
     if not is_number:
         value = _of_a_kind(name, value, kinds, wanted)
     if is_number or isinstance(value, Real | np.ndarray):

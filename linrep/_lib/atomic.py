@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import socket
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 #: How the names of files begin that are being written, before host and process.
 TEMPORARY = ".writing-"
 _CLAIM = ".claimed"
+#: A folder in another: of files that take their places there together.
+_TOGETHER = ".replacing"
 _PATIENCE = 10.0  # seconds for which another process may take to put a file in its place
 
 
@@ -36,6 +39,48 @@ def whole(path: Path, drafts: Path | None = None) -> Iterator[Path]:
         _flush(draft)
         os.replace(draft, path)
     _flush_folder(path.parent)
+
+
+def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files of a folder by name, in place of those that may be there: all of them or none.
+
+    Who writes some of them keeps others out. Wherever a process is killed, :func:`read` has either
+    what was there or what was to be written, and whoever writes there next goes on with it.
+    """
+    _finish(folder)
+    remove_leftovers(folder)
+    with _draft(folder / _TOGETHER) as draft:
+        draft.mkdir()
+        for name, content in contents.items():
+            draft.joinpath(name).write_bytes(content)
+            _flush(draft / name)
+        _flush_folder(draft)
+        os.replace(draft, folder / _TOGETHER)  # from here on they are written
+        _flush_folder(folder)
+        _finish(folder)
+
+
+def _finish(folder):
+    """Put files in their places that are written; a process may have been killed before it did."""
+    together = folder / _TOGETHER
+    with contextlib.suppress(FileNotFoundError):
+        for path in sorted(together.iterdir()):
+            os.replace(path, folder / path.name)
+        _flush_folder(folder)
+        together.rmdir()
+
+
+def current(path: Path) -> Path:
+    """Return where a file is: perhaps not yet in its place, see :func:`write_together`."""
+    waiting = path.parent / _TOGETHER / path.name
+    return waiting if waiting.exists() else path
+
+
+def read(path: Path) -> bytes:
+    """Return what a file holds, or will where :func:`write_together` was interrupted."""
+    with contextlib.suppress(FileNotFoundError):  # it takes its place at this moment
+        return current(path).read_bytes()
+    return path.read_bytes()
 
 
 def create(path: Path, content: bytes) -> bool:
@@ -91,7 +136,14 @@ def remove_leftovers(folder: Path) -> None:
         host, _, remainder = path.name.removeprefix(TEMPORARY).partition("-")
         process = remainder.partition("-")[0]
         if host == _host() and process.isdecimal() and not _alive(int(process)):
-            path.unlink(missing_ok=True)
+            _remove(path)
+
+
+def _remove(path):
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -158,7 +210,7 @@ def _draft(path: Path, folder: Path | None = None) -> Iterator[Path]:
     try:
         yield draft
     finally:
-        draft.unlink(missing_ok=True)
+        _remove(draft)
 
 
 def _flush(path):

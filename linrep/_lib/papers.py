@@ -81,6 +81,15 @@ def ledgers() -> list[Path]:
     return list(dict.fromkeys(item.ledger for item in papers().values()))
 
 
+def owners(path: Path) -> set[str]:
+    """Return the papers that a file is of: several of linrep's ledger, none of one elsewhere."""
+    return {
+        name
+        for name, item in papers().items()
+        if path == item.ledger or path.is_relative_to(item.folder)
+    }
+
+
 @cache
 def _found() -> tuple[dict[str, Paper], dict[str, str]]:
     from importlib.metadata import entry_points

@@ -92,8 +92,7 @@ def enter(argv: Sequence[str] | None = None) -> None:
     do what its variables say, starting again once more would not help: then it goes on natively,
     which `mode` tells. By default Python is called with the words that it was called with.
     """
-    again = os.environ.get(_STARTED) in (str(os.getpid()), str(os.getppid()))
-    if not available() or mode() == "portable" or again:
+    if not available() or mode() == "portable" or was_started():
         return
     arguments = [sys.executable, *(sys.orig_argv[1:] if argv is None else argv)]
     for stream in (sys.stdout, sys.stderr):
@@ -102,6 +101,11 @@ def enter(argv: Sequence[str] | None = None) -> None:
     if os.name == "nt":  # there the shell would not wait for the new process
         sys.exit(subprocess.call(arguments, env=inside))
     os.execve(sys.executable, arguments, inside)
+
+
+def was_started() -> bool:
+    """Tell whether `enter` has started this process."""
+    return os.environ.get(_STARTED) in (str(os.getpid()), str(os.getppid()))
 
 
 def _numpy_features():

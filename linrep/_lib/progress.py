@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from statistics import median
+from typing import Any
 
 from linrep._lib.extras import installed, need
 
@@ -100,17 +102,16 @@ class JobsBar:
     """
 
     def __init__(
-        self, shown: bool | None, seconds: Mapping[str, float | None], *, desc: str, unit: str
+        self, shown: bool | None, seconds: Mapping[Any, float | None], *, desc: str, unit: str
     ):
         known = [each for each in seconds.values() if each is not None]
         typical = (median(known) if known else 0.0) or 1.0
         self._seconds = {name: typical if each is None else each for name, each in seconds.items()}
         self._desc, self._unit, self._count = desc, unit, 0
         self._bar = progress_bar(
-            shown, total=sum(self._seconds.values()) or 1.0, smoothing=0.0,
-            bar_format="{desc} {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
+            shown, desc=self._description(), total=sum(self._seconds.values()) or 1.0,
+            smoothing=0.0, bar_format="{desc} {percentage:3.0f}%|{bar}| [{elapsed}<{remaining}]",
         )  # fmt: skip
-        self._describe()
 
     def __enter__(self) -> JobsBar:
         return self
@@ -118,24 +119,30 @@ class JobsBar:
     def __exit__(self, *exception) -> None:
         self._bar.close()
 
-    def done(self, name: str, *, computed: bool = True) -> None:
+    def done(self, name: Any, *, computed: bool = True) -> None:
         """Count a job as finished; one that was there already says nothing of the speed."""
         self._count += 1
-        self._describe()
+        self._bar.set_description_str(self._description(), refresh=False)
+        bar, seconds = self._bar, self._seconds[name]
         if computed:
-            self._bar.update(self._seconds[name])
+            bar.update(min(seconds, bar.total - bar.n))  # a sum of floats may be above the total
         else:
-            self._bar.total -= self._seconds[name]
-            self._bar.refresh()
+            bar.total = max(bar.total - seconds, bar.n)
+            bar.refresh()
 
     def write(self, text: str) -> None:
         """Say something on standard error, beside the bar."""
         self._bar.write(text, file=sys.stderr)
 
-    def _describe(self):
-        self._bar.set_description_str(
-            f"{self._desc}: {self._count}/{len(self._seconds)} {self._unit}s", refresh=False
-        )
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the bar away while something is printed on standard output."""
+        self._bar.clear()
+        yield
+        self._bar.refresh()
+
+    def _description(self):
+        return f"{self._desc}: {self._count}/{len(self._seconds)} {self._unit}s"
 
 
 def in_notebook() -> bool:

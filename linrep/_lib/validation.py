@@ -23,6 +23,7 @@ LARGEST_DATA = 1e75
 #: Integers up to it are floats, too.
 WHOLE = 2**53
 
+_MOST_BITS = 1023  # of integers that floating point has
 _MOST_LOCAL_STEPS = 10**9  # of one client in one round, which cannot be interrupted
 _IDENTIFIER = re.compile(r"\w[\w+-]*(\.[\w+-]+)*")
 
@@ -63,7 +64,7 @@ def real(
         isinstance(value, (bool, np.bool_)) or not isinstance(value, Real)
     ):
         raise TypeError(f"{name} must be a real number, got {value!r}")
-    number = float(value)
+    number = float(not_huge(name, value))
     if not math.isfinite(number):
         raise ValueError(f"{name} must be finite, got {number}")
     if above is not None and number <= above:
@@ -75,6 +76,13 @@ def real(
     if number > maximum:
         raise ValueError(f"{name} must be at most {maximum:g}, got {number:g}")
     return number
+
+
+def not_huge(name: str, value: Any) -> Any:
+    """Return a number if there is one of floating point that is near it."""
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise ValueError(f"{name} is too large: it has {value.bit_length()} bits")
+    return value
 
 
 def choice(name: str, value: Any, allowed: Iterable[str]) -> str:
@@ -198,7 +206,10 @@ def real_array(name: str, value: Any) -> NDArray[np.float64]:
         kind = "f"
     if kind not in "biuf" or (kind == "b" and array.ndim == 0):
         raise TypeError(f"{name} must be an array of real numbers, got {_describe(array, value)}")
-    return array.astype(np.float64, copy=False)
+    try:
+        return array.astype(np.float64, copy=False)
+    except OverflowError:
+        raise ValueError(f"{name} holds an integer that is too large for floating point") from None
 
 
 def table(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -211,7 +222,7 @@ def table(name: str, value: Any, shape: tuple[int, ...]) -> NDArray[np.float64]:
 
 def read_array(name: str, value: Any, wanted: str = "an array") -> NDArray[Any]:
     """Return value as an array of any type; one of its entries may not be masked."""
-    if _has_masked(value):
+    if has_masked(value):
         raise ValueError(f"{name} must have no missing values, it has masked entries")
     if hasattr(value, "toarray"):
         raise TypeError(f"{name} must be {wanted}, got a sparse one: its .toarray() is")
@@ -222,14 +233,14 @@ def read_array(name: str, value: Any, wanted: str = "an array") -> NDArray[Any]:
         raise TypeError(f"{name} must be {wanted}, got {reason.splitlines()[0]}") from None
 
 
-def _has_masked(value):
+def has_masked(value):
     """Tell whether an array, or one in a list, has a masked entry."""
     if isinstance(value, np.ma.MaskedArray):
         return bool(np.ma.is_masked(value))
     if not isinstance(value, list | tuple):
         return False
     nested = any(issubclass(kind, np.ma.MaskedArray | list | tuple) for kind in {*map(type, value)})
-    return nested and any(map(_has_masked, value))
+    return nested and any(map(has_masked, value))
 
 
 def _no_number(x):

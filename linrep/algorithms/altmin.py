@@ -70,8 +70,8 @@ def altgdmin(
         Labels larger than its square root times their root mean square are left out, see
         :func:`truncated_start`; 36 by default. Of the start "truncated" and of a step that is
         found, and with others refused.
-    start : "truncated", another of FedRep's, ndarray (d, k) or Trace
-        Starting representation, see :func:`fedrep`.
+    start : {"moments", "models", "random", "projected_gradient", "truncated"}, array or Trace
+        Starting representation, see :func:`fedrep`; by default "truncated".
     record, tolerance, workers, rng
         As in :func:`fedrep`. Nothing is random except a random start.
 
@@ -145,8 +145,8 @@ def altmin_gd(
         the paper leaves its constant open; the default of 0.5 is linrep's. Not with a `step_size`.
     step_size : float, optional
         Step size :math:`\eta` itself, instead of the multiplier.
-    start : "moments", another of FedRep's, ndarray (d, k) or Trace
-        Starting representation, see :func:`fedrep`.
+    start : {"moments", "models", "random", "projected_gradient", "truncated"}, array or Trace
+        Starting representation, see :func:`fedrep`; by default "moments".
     record, tolerance, workers
         As in :func:`fedrep`.
     rng : optional

@@ -99,14 +99,25 @@ class Smoothness(Resumable):
         Whether participants are drawn.
     first : int, default 12
         Products of the first estimate, at most.
+    order : ndarray of int, shape (size,), optional
+        Entries of the first vector that are coordinates': those of one number have the same entry,
+        so that the estimate does not depend on the order of clients with copies of the factors.
     """
 
     kept = ("_vector", "_estimates", "_norms", "_age", "gradients")
 
-    def __init__(self, size: int, *, drawn: bool, first: int = FIRST):
+    def __init__(
+        self,
+        size: int,
+        *,
+        drawn: bool,
+        first: int = FIRST,
+        order: NDArray[np.int64] | None = None,
+    ):
         self._drawn, self._first = drawn, first
         # Any vector that is not orthogonal to the eigenvector; the run's streams are for the run.
-        self._vector = np.random.default_rng(size).standard_normal(size)
+        vector = np.random.default_rng(size).standard_normal(size)
+        self._vector = vector if order is None else vector[order]
         self._estimates: tuple[float, ...] = ()
         self._norms: tuple[float, ...] = ()
         self._age = 0

@@ -36,6 +36,7 @@ _FEW_ROUNDS = 10  # of a run of which nothing is said
 _SCALES = 1e3  # ratio of columns' sizes from which they are called badly scaled
 _ROUNDING = 1e-20  # share of the labels' mean square that is rounding
 _FAR = 30.0  # means in standard deviations from which on columns are called far from centred
+_FAR_FOR_OTHERS = 2.0  # the same, where rounds lower another loss than that of all samples
 _LOW_RANK = "the covariates have less than full rank"
 _ESTIMATOR = "linrep.estimators.FederatedRegressor"
 
@@ -188,6 +189,11 @@ def diagnose(
         elif descends and not ended and (fault := _still_falling(data, metrics, rounds, settings)):
             about_run.append(Note("the loss still falls", f"{fault}: give it more rounds"))
     about_run += _few_samples(data, state) if heads else []
+    if not descends:
+        with np.errstate(over="ignore"):
+            sizes = np.sqrt(np.mean(data.X**2, axis=0))
+        if _FAR_FOR_OTHERS < (far := _largest_mean(data.X, sizes)) <= _FAR:
+            about_run.append(_uncentred(far))
     return Diagnosis(_with_shortcomings(about_run, data, work=work), stop_reason)
 
 
@@ -380,6 +386,22 @@ def line_search_gain(
     return float(gain) if np.isfinite(gain) else None
 
 
+def _largest_mean(X, sizes):
+    """Return the largest mean of a column in its standard deviations, 0 where none varies."""
+    scaled = X[:, sizes > 0.0] / sizes[sizes > 0.0]
+    means, spreads = np.abs(scaled.mean(axis=0)), scaled.std(axis=0)
+    varies = spreads > RANK_TOLERANCE  # otherwise a constant, to rounding
+    return np.max(means[varies] / spreads[varies], initial=0.0)
+
+
+def _uncentred(far):
+    text = (
+        f"covariates have means of up to {far:.1e} times their standard deviations: "
+        f"{_ESTIMATOR} centres them and fits intercepts"
+    )
+    return Note("covariates are far from centred", text)
+
+
 def _few_samples(data, state):
     """Return what to say where clients have no more samples than their heads have numbers."""
     k, m = _rank(state), np.diff(data.offsets)
@@ -412,16 +434,8 @@ def _shortcomings(data, *, work):
             f"{present.max():.1e}: {_ESTIMATOR} makes them alike"
         )
         notes.append(Note("the covariates' root mean squares are far apart", text))
-    scaled = X[:, sizes > 0.0] / present
-    means, spreads = np.abs(scaled.mean(axis=0)), scaled.std(axis=0)
-    varies = spreads > RANK_TOLERANCE  # otherwise a constant, to rounding
-    far = means[varies] / spreads[varies]
-    if far.size and far.max() > _FAR:
-        text = (
-            f"covariates have means of up to {far.max():.1e} times their standard deviations: "
-            f"{_ESTIMATOR} centres them and fits intercepts"
-        )
-        notes.append(Note("covariates are far from centred", text))
+    if (far := _largest_mean(X, sizes)) > _FAR:
+        notes.append(_uncentred(far))
     with np.errstate(over="ignore", invalid="ignore"):
         level, spread = abs(float(np.mean(data.y))), float(np.std(data.y))
     if level > _FAR * spread > _FAR * RANK_TOLERANCE * level:

@@ -142,11 +142,11 @@ def begin(problem: Any, start: Any, rng: RNGLike, *purposes: str) -> Beginning:
     if not isinstance(start, Trace):
         return Beginning(problem, tuple(streams(rng, *purposes)))
     if rng is not None:
-        raise ValueError("rng must not be given with start=trace, which goes on with its own")
+        raise ValueError("rng must not be given with start=trace, whose streams are continued")
     if start.checkpoint is None or len(start.checkpoint.seeds) != len(purposes):
         raise ValueError("start must be a trace of the same algorithm")
     if start.stop_reason == "diverged":
-        raise ValueError("start must not be a trace that diverged: there is nothing to go on to")
+        raise ValueError("start must not be a diverged trace: it has no state to continue from")
     return Beginning(problem, tuple(map(renewed, start.checkpoint.seeds)), start)
 
 

@@ -101,17 +101,20 @@ def empirical_risk_minimizer(
     frames += [random_frame(d, k, rng) for _ in range(restarts)]
     frames += [orthonormalize(check.array("starts", start, (d, k))) for start in starts]
     loss = _Loss(data)
+    # A power of two, which changes no digit but where the solver stops.
+    size = float(np.mean(np.add.reduceat(data.y**2, data.offsets[:-1]) / data.m))
+    unit = 4.0 ** np.round(0.5 * np.log2(size)) if size > 0.0 else 1.0
 
     def function(entries):
         value, gradient, _ = loss(entries.reshape(d, k))
-        return value, gradient.ravel()
+        return value / unit, gradient.ravel() / unit
 
     options = {"maxiter": 5_000, "maxfun": 10_000, "ftol": 0.0, "gtol": 1e-11, "maxcor": 30}
     ends = [
         minimize(function, frame.ravel(), jac=True, method="L-BFGS-B", options=options)
         for frame in frames
     ]
-    losses = np.array([end.fun for end in ends])
+    losses = np.array([end.fun for end in ends]) * unit
     B = orthonormalize(ends[losses.argmin()].x.reshape(d, k))
     if B.size <= _DENSE:
         B = _newton(loss, B)

@@ -71,14 +71,14 @@ def fedrep(
         new samples of a Gaussian design are simulated through their sufficient statistics: metrics
         with the same distribution as with ``"fresh"`` and ``"split"``, at a cost that depends
         neither on m nor on d.
-    start : str, float, (d, k), (B, W) or Trace, optional
-        Starting representation, and heads for methods that step them: "moments", "models",
-        "random", "projected_gradient" or "truncated", see :func:`linrep.moments_start` and the
-        others. By default "moments", and "models" on data
-        without a truth, whose covariates need not be Gaussian, for d up to 256. A number is a
-        distance from B*, all angles equal. Unless batches are fixed, all but "random" draw a batch
-        of their own. With the trace of another run, that run is continued: with the same settings,
-        the rounds are those of one long run (to rounding, if that run has another ``factored``).
+    start : {"moments", "models", "random", "projected_gradient", "truncated"}, float, array, Trace
+        Starting representation, by the name of a rule as :func:`linrep.moments_start` or as an
+        array (d, k); a pair (B, W) has heads, too, for methods that step them. By default
+        "moments", and "models" on data without a truth, whose covariates need not be Gaussian, for
+        d up to 256. A number is a distance from B*, all angles equal. Unless batches are fixed, all
+        but "random" draw a batch of their own. With the trace of another run, that run is
+        continued: with the same settings, the rounds are those of one long run (to rounding, if
+        that run has another ``factored``).
     participation : float, default 1
         Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
         the nearest whole number.

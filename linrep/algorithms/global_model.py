@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -70,7 +70,7 @@ def fedavg(
     batches : {"fresh", "fixed", "gram"}, optional
         As in :func:`fedrep`; a fresh batch serves all local steps of a round, and ``"gram"`` takes
         one local step only.
-    start : {"moments", "random", "projected_gradient", "truncated"}, float, (d, k), (B, W) or Trace
+    start : {"moments", "models", "random", "projected_gradient", "truncated"}, float, array, Trace
         As in :func:`fedrep`; the shared head starts at the mean of the starting heads. On data
         without a truth, where the step size is found, B of a start by name is multiplied by the
         root of the labels' standard deviation over the covariates' root mean square, and heads
@@ -290,11 +290,14 @@ class _BySmoothness(_FindsSteps):
         self._local_steps = local_steps = options.local_steps
         self._work = kernel.workspace(setup.k, setup.d, setup.largest)
         drawn = setup.participants < setup.n
-        copies = setup.n if local_steps > 1 else 1
+        copies, shared = setup.n if local_steps > 1 else 1, setup.d * setup.k
         # Of several steps L is any client's, of which participants may be others the next time.
         self._smoothness = Smoothness(
-            copies * (setup.d + 1) * setup.k, drawn=drawn and local_steps == 1, first=first
-        )
+            copies * (shared + setup.k), drawn=drawn and local_steps == 1, first=first,
+            order=np.concatenate(
+                [np.tile(np.arange(shared), copies), shared + np.tile(np.arange(setup.k), copies)]
+            ),
+        )  # fmt: skip
         self._objectives = LeastSquaresObjectives(setup.data)
 
     @property
@@ -378,23 +381,31 @@ class _Searching(_BySmoothness):
 def fedsgd(
     problem: SharedRepresentation | ClientData,
     *,
+    m: int | ArrayLike | None = None,
+    k: int | None = None,
+    rounds: int = 100,
+    batches: str | None = None,
+    start: str | float | ArrayLike | tuple[ArrayLike, ArrayLike] | Trace = "moments",
+    participation: float = 1.0,
     step_size: float | None = None,
-    **settings: Any,
+    record: int | ArrayLike = 1,
+    rng: RNGLike = None,
 ) -> Trace:
     """Run FedSGD on a global model (B, w): :func:`fedavg` with one local step.
 
     Parameters
     ----------
-    problem, step_size, **settings
-        As in :func:`fedavg`, without `local_steps`.
+    problem, m, k, rounds, batches, start, participation, step_size, record, rng
+        As in :func:`fedavg`.
 
     Returns
     -------
     Trace
     """
-    if "local_steps" in settings:
-        raise TypeError("fedsgd takes one local step; use fedavg for more")
-    return fedavg(problem, step_size=step_size, local_steps=1, **settings)
+    return fedavg(
+        problem, m=m, k=k, rounds=rounds, batches=batches, start=start,
+        participation=participation, step_size=step_size, record=record, rng=rng,
+    )  # fmt: skip
 
 
 def _sampled(setup: Setup, options: _Options):

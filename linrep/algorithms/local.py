@@ -27,6 +27,9 @@ __all__ = ["fit_heads", "fit_new_clients", "local_only", "simulate_heads"]
 #: Dimensions above which LAPACK, client by client, fits fewer samples than that sooner than the
 #: kernel, which multiplies them by B = I.
 _WIDE = 256
+#: Norm of X B, over those of X and B, below which columns of X B that are rounding may be taken for
+#: what they are not, if the largest of these columns is all that they are compared with.
+_SMALL = 1e-2
 
 
 def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDArray[np.float64]:
@@ -46,7 +49,8 @@ def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDAr
     -------
     ndarray, shape (n, k)
         Row i minimizes ||y_i - X_i B w||^2 + ridge ||w||^2, with minimum norm where that is not
-        unique: singular values of X_i B below 1e-13 times the largest count as 0.
+        unique: singular values of X_i B below 1e-13 times the largest count as 0, and so do those
+        below 1e-13 times the norms of X_i and B, which are rounding.
 
     Notes
     -----
@@ -65,6 +69,15 @@ def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDAr
     W = np.zeros((data.n, k))
     work = workspace(k, len(B), int(np.diff(offsets).max()), 1)
     fit_heads_kernel(X, y, offsets, np.ascontiguousarray(B.T), W, work)
+    Z, firsts = X @ B, offsets[:-1]
+    norms = np.sqrt(np.add.reduceat(np.einsum("sd,sd->s", X, X), firsts)) * np.linalg.norm(B)
+    small = np.sqrt(np.add.reduceat(np.einsum("sk,sk->s", Z, Z), firsts)) < _SMALL * norms
+    for i in np.flatnonzero(small):
+        rows = slice(offsets[i], offsets[i + 1])
+        U, values, VT = np.linalg.svd(Z[rows], full_matrices=False)
+        kept = values > RANK_TOLERANCE * max(norms[i], values[0])
+        if not kept.all():
+            W[i] = ((U.T @ y[rows])[kept] / values[kept]) @ VT[kept]
     return W
 
 

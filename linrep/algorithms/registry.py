@@ -1,7 +1,6 @@
 """The algorithms that can be swept and compared by name: each is registered where it is defined.
 
-``make names`` writes what is derived from the registry: the names that `linrep` and
-`linrep.algorithms` offer, and those that the command line knows without loading anything.
+``make names`` writes the names that `linrep` and `linrep.algorithms` offer.
 """
 
 import sys

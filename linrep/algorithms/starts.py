@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +31,12 @@ __all__ = [
     "truncated_start",
 ]
 
+Values = NDArray[np.float64]
+
 _ROUNDING = 1e-12  # of the loss of models that are 0: smaller differences of losses are none
 _CHOOSERS = 64  # clients, at most, on whose samples the ridge of the models is chosen
 _DEPENDENT = 1e-8  # share of a direction that others do not explain, from which on it is one
+_CANDIDATES: WeakKeyDictionary[ClientData, dict[int, tuple[Values, Values]]] = WeakKeyDictionary()
 TRUNCATION = 36.0  # labels of more than six root mean squares do not count
 
 
@@ -185,17 +189,27 @@ def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
         raise ValueError(f"data must have d at most {int(memory.DENSE**0.5)}, got {data.d}")
     coordinates = whitening(data).widened(k)
     Z = coordinates.covariates(data.X)
-    models = np.zeros((data.n, Z.shape[1]))
-    if coordinates.rank:  # covariates that are 0 have no models
-        scaled = _near_their_mean(Z[:, : coordinates.rank] * coordinates.spectrum, data)
-        models[:, : coordinates.rank] = scaled * coordinates.spectrum
-    pooled = Z.T @ (data.y / np.repeat(data.m * data.n, data.m))
-    leading = _directions(models)[:k]
-    away = np.vstack([pooled, _directions(models - pooled)])
-    frames = [_first_independent(rows, k) for rows in (leading, away)]
+    frames = [_first_independent(rows, k) for rows in _candidates(data, Z, coordinates)]
     first, second = (_least_loss(Z, data.y, data.offsets, frame) for frame in frames)
     whole = np.mean(np.add.reduceat(data.y**2, data.offsets[:-1]) / (2.0 * data.m))
     return coordinates.frame(frames[int(second < first - _ROUNDING * whole)])
+
+
+def _candidates(data, Z, coordinates):
+    """Return the directions of the models, and the pooled one with those away from it.
+
+    They are found once for the same data and as many coordinates.
+    """
+    known = _CANDIDATES.setdefault(data, {})
+    if (size := Z.shape[1]) not in known:
+        models = np.zeros((data.n, size))
+        if rank := coordinates.rank:  # covariates that are 0 have no models
+            scaled = _near_their_mean(Z[:, :rank] * coordinates.spectrum, data)
+            models[:, :rank] = scaled * coordinates.spectrum
+        pooled = Z.T @ (data.y / np.repeat(data.m * data.n, data.m))
+        away = np.vstack([pooled, _directions(models - pooled)])
+        known[size] = _directions(models), away
+    return known[size]
 
 
 def _near_their_mean(X, data):

@@ -8,21 +8,18 @@ evaluated exactly.
 from __future__ import annotations
 
 import inspect
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from functools import cache
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from linrep._lib import atomic as files
-from linrep._lib import papers
+from linrep._lib import papers, records, shapes
 from linrep._lib.papers import paper_of
 from linrep._lib.suggest import unknown
 from linrep.claims.counterexamples import path_of
@@ -54,6 +51,9 @@ class Certificate:
         ``relation(*variables, **constants) -> (given, then)``.
     instance : bool
         It is what the statement says of a family of examples, no step of its proof.
+    whole : bool
+        It is the statement itself, or a part of it, and not what a derivation needs: where solvers
+        prove all that are, the statement is certified.
     """
 
     claim: str
@@ -61,6 +61,7 @@ class Certificate:
     plain: str
     relation: Callable[..., tuple[Sequence[Any], Any]]
     instance: bool = False
+    whole: bool = False
 
     @property
     def name(self) -> str:
@@ -104,7 +105,7 @@ class Certificate:
 
     def is_stored(self) -> bool:
         """Tell whether the file has this question."""
-        return self.path.is_file() and self.path.read_text("utf-8") == self.smtlib()
+        return records.is_there(self.path) and files.read(self.path) == self.smtlib().encode()
 
     def hypotheses(self) -> str:
         """Return the question whether what is given can be: "sat" is the answer that says so."""
@@ -129,7 +130,7 @@ _CERTIFICATES: dict[str, Certificate] = {}
 
 
 def certificate(
-    claim: str, plain: str, *, instance: bool = False
+    claim: str, plain: str, *, instance: bool = False, whole: bool = False
 ) -> Callable[[Callable[..., Any]], Certificate]:
     """Register a function of variables and constants as a step of a claim's proof.
 
@@ -139,12 +140,12 @@ def certificate(
         Id of the statement.
     plain : str
         What the step says, in one line.
-    instance : bool, default False
+    instance, whole : bool, default False
         As in :class:`Certificate`.
     """
 
     def register(relation):
-        item = Certificate(claim, relation.__name__, plain, relation, instance)
+        item = Certificate(claim, relation.__name__, plain, relation, instance, whole)
         if item.name in _CERTIFICATES:
             raise ValueError(f"{item.name} is made twice")
         _CERTIFICATES[item.name] = item
@@ -183,23 +184,69 @@ def questions(within: Iterable[str] = ()) -> dict[str, dict[str, str]]:
     return found
 
 
+def whole(within: Iterable[str] = ()) -> dict[str, tuple[str, ...]]:
+    """Return the steps that are a statement itself, by claim.
+
+    Parameters
+    ----------
+    within : iterable of str
+        Names of papers, by default all.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for item in certificates(within).values():
+        if item.whole:
+            found[item.claim] = (*found.get(item.claim, ()), item.step)
+    return found
+
+
 def digest(text: str) -> str:
     """Return the SHA-256 of a question, by which answers to it are known."""
     return sha256(text.encode()).hexdigest()
 
 
-@cache
-def answers() -> Mapping[str, Mapping[str, Any]]:
+class _Answer(TypedDict):
+    version: str
+    answer: str
+
+
+class _Answers(TypedDict):
+    sha256: str
+    solvers: Mapping[str, _Answer]
+    hypotheses: str
+
+
+_KIND = records.Kind(
+    "answers", "linrep certify --record", shapes.reader(Mapping[str, _Answers]), ids=list
+)
+
+
+def answers(paper: str) -> Mapping[str, Mapping[str, Any]]:
     """Return what is recorded of solvers, by the name of the certificate.
 
     Each entry has ``sha256``, of the question, for each solver its version and answer, and in
-    ``hypotheses`` whether what is given can be.
+    ``hypotheses`` whether what is given can be. A damaged file is left out.
+
+    Parameters
+    ----------
+    paper : str
     """
-    found: dict[str, Mapping[str, Any]] = {}
-    for path in papers.files(f"{FOLDER}/{ANSWERS}"):
-        with suppress(ValueError):  # a damaged file answers nothing
-            found |= json.loads(path.read_text("utf-8"))
-    return found
+    return _KIND.shown(_path(paper), {}) if paper in papers.papers() else {}
+
+
+def _path(paper):
+    return papers.papers()[paper].folder / FOLDER / ANSWERS
+
+
+def check(names: Iterable[str]) -> None:
+    """Raise ValueError where the answers of a paper are damaged: they are not written to then.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of papers.
+    """
+    for paper in names:
+        _KIND.check(_path(paper))
 
 
 def select(patterns: Iterable[str] = ()) -> dict[str, Certificate]:
@@ -236,27 +283,28 @@ def record(
         Whether what is given was shown to be possible.
     versions : mapping of str to str
         Of the solvers.
+
+    Raises
+    ------
+    ValueError
+        If a file of answers is damaged.
     """
-    known = certificates({paper_of(name) for name in said})
-    for folder in {known[name].path.parent for name in said}:
-        folder.mkdir(exist_ok=True)
-        with files.alone(folder):
-            answers.cache_clear()
-            entries = dict(answers())
-            for name, given in said.items():
-                if known[name].path.parent == folder:
-                    question = known[name].smtlib()
-                    files.write(known[name].path, question.encode())
-                    entries[name] = _answered(
-                        digest(question), given, possible[name], versions, entries.get(name)
-                    )
-            ours = {
-                name: entries[name]
-                for name, item in known.items()
-                if name in entries and item.path.parent == folder
-            }
-            files.write(folder / ANSWERS, (json.dumps(ours, indent=1) + "\n").encode())
-    answers.cache_clear()
+    for paper in sorted(set(map(paper_of, said))):
+        known, path = certificates([paper]), _path(paper)
+        path.parent.mkdir(exist_ok=True)
+        with files.alone(path.parent):
+            records.forget()
+            entries = dict(_KIND.known(path, {}))
+            questions = {name: known[name].smtlib() for name in said if name in known}
+            for name, question in questions.items():
+                entries[name] = _answered(
+                    digest(question), said[name], possible[name], versions, entries.get(name)
+                )
+            contents = {known[name].path.name: text.encode() for name, text in questions.items()}
+            ours = {name: entries[name] for name in known if name in entries}
+            contents[ANSWERS] = _KIND.written(ours).encode()
+            files.write_together(path.parent, contents)
+    records.forget()
 
 
 def _answered(question, given, possible, versions, earlier):
@@ -288,9 +336,10 @@ def checked_by(claim: str) -> dict[str, list[str]]:
     solver does not refute it and what is given can be.
     """
     steps: dict[str, list[str]] = {}
-    item = stated([paper_of(claim)]).get(claim)
+    paper = paper_of(claim)
+    item = stated([paper]).get(claim)
     for step, question in item.steps.items() if item else ():
-        entry = answers().get(f"{claim}.{step}")
+        entry = answers(paper).get(f"{claim}.{step}")
         if entry is None or entry["sha256"] != question or entry["hypotheses"] != POSSIBLE:
             continue
         given = {solver: said["answer"] for solver, said in entry["solvers"].items()}

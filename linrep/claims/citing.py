@@ -61,7 +61,7 @@ def note(stated: Stated) -> str:
     ----------
     stated : Stated
     """
-    form = "corrected form, " if stated.corrects else ""
+    form = "" if stated.form == "printed" else f"{stated.form} form, "
     name = f"{form}{stated.id} in linrep {linrep.__version__}"
     return f"{stated.place} ({name})" if stated.place else name
 

@@ -133,7 +133,11 @@ class Claim:
         For a statement that fails as printed: keyword arguments under which the same check lets it
         hold; by default the corrected claim shows that it can.
     corrects : str
-        Id of the claim of which this one is the corrected version.
+        Id of the claim of which this one is the corrected version; of a claim that is `own`, of
+        the one that it goes beyond.
+    own : bool
+        Whether the paper prints neither it nor what it corrects: a question of whoever checks it,
+        or a theorem derived anew.
     stronger : mapping of str to {-1, 0, 1}
         Of constants, exponents and constants of hypotheses: whether a smaller or a larger value
         says more; 0 where any other value does, as in an identity.
@@ -155,6 +159,7 @@ class Claim:
     control: Mapping[str, Any] = field(default_factory=dict, compare=False)
     holds_with: Mapping[str, Any] | None = field(default=None, compare=False)
     corrects: str = ""
+    own: bool = False
     constants: Mapping[str, Any] = field(default_factory=dict, compare=False)
     expected: str = HOLDS
     stronger: Mapping[str, int] = field(default_factory=dict, compare=False)
@@ -194,7 +199,7 @@ class Claim:
             show.literal(self.plain),
             f"$$\n{self.latex}\n$$" if self.latex else "",
             f"Under {show.literal(under)}." if under else "",
-            f"Corrects `{self.corrects}`." if self.corrects else "",
+            f"Corrects `{self.corrects}`." if self.form == "corrected" else "",
         )
         return "\n\n".join(filter(None, parts))
 
@@ -202,6 +207,11 @@ class Claim:
     def paper(self) -> str:
         """The part of the id before the first dot."""
         return self.id.partition(".")[0]
+
+    @property
+    def form(self) -> str:
+        """Which of "printed", "corrected" and "own" it is."""
+        return "own" if self.own else "corrected" if self.corrects else "printed"
 
     def unmet(self, problem: Any, participants: int | None = None) -> list[str]:
         """Return the names of the hypotheses that a problem does not satisfy.
@@ -240,9 +250,11 @@ class Claim:
         -------
         Evidence
         """
+        from linrep.claims.proofs import derived
         from linrep.claims.verdict import judge
 
-        return judge(self.measure(budget, rng, **variant), level)
+        found = judge(self.measure(budget, rng, **variant), level)
+        return derived(found, self.id, self.check)
 
     def measure(self, budget: str | Budget = "quick", rng: RNGLike = None, **variant: Any) -> Any:
         """Take the measurements, without deciding.
@@ -418,6 +430,7 @@ def statement(
     constants: Mapping[str, Any] | None = None,
     holds_with: Mapping[str, Any] | None = None,
     corrects: str = "",
+    own: bool = False,
     expected: str = HOLDS,
     stronger: Mapping[str, int] | None = None,
 ) -> Callable[[Callable[..., Any] | Claim], Claim]:
@@ -425,7 +438,7 @@ def statement(
 
     Parameters
     ----------
-    id, plain, place, latex, hypotheses, constants, corrects, expected, stronger
+    id, plain, place, latex, hypotheses, constants, corrects, own, expected, stronger
         As in :class:`Claim`. A file makes an id once; another file's statement takes its place.
     negative_control : mapping
         Keyword arguments of the check under which the statement is false. Where it fails as
@@ -453,6 +466,7 @@ def statement(
                 control=dict(negative_control),
                 holds_with=None if holds_with is None else dict(holds_with),
                 corrects=corrects,
+                own=own,
                 constants=dict(constants or {}),
                 expected=expected,
                 stronger=dict(stronger or {}),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -22,8 +21,9 @@ from linrep._lib.papers import papers
 from linrep._lib.suggest import unknown
 from linrep.claims import formulas, ledger
 from linrep.claims.claim import Claim, registered
-from linrep.claims.evidence import HOLDS, VERDICTS, tally
-from linrep.claims.findings import findings
+from linrep.claims.counts import KINDS, Counts, heads
+from linrep.claims.counts import counts as count
+from linrep.claims.evidence import VERDICTS, tally
 from linrep.claims.stated import Stated, corrected_by, stated
 
 #: In the folder of a paper.
@@ -87,6 +87,8 @@ class Item:
         ValueError
             If there is none of an id.
         """
+        if not self.claims:
+            return []
         own = stated({name.partition(".")[0] for name in self.claims})
         for name in self.claims:
             if name not in own:
@@ -96,33 +98,6 @@ class Item:
                 raise ValueError(f"{self.place}: {hint}")
         printed = [own[own[name].corrects or name] for name in self.claims]
         return list({item.id: item for item in printed}.values())
-
-
-@dataclass(frozen=True)
-class Counts:
-    """How many of a paper's statements have which verdict.
-
-    Attributes
-    ----------
-    linear, networks : Counter
-        Of what the paper prints on its linear settings, and on tables and figures of networks.
-    causes : int
-        How many causes what does not hold of the former has: findings, of which one may be about
-        several statements.
-    corrected : tuple of str
-        Verdicts of corrected forms, which no paper prints.
-
-    Examples
-    --------
-    >>> from linrep.claims.contents import counts
-    >>> set(counts("fedrep").linear) <= {"holds", "misprint", "fails", "vacuous", "undecided"}
-    True
-    """
-
-    linear: Counter[str]
-    networks: Counter[str]
-    causes: int
-    corrected: tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
@@ -162,10 +137,9 @@ class Contents:
         without = sum(not item.claims for item in self.items)
         found = counts(self.paper)
         texts = [f"{len(self)} equations and sentences, {without} without a claim"]
-        for about, own in (("", found.linear), ("on tables of networks ", found.networks)):
-            if own:
-                said = "".join(text for _, text in tally(_sorted(own), "statement"))
-                texts.append(f"{about}{said}")
+        for kind, noun in KINDS.items():
+            if own := found.kinds[kind]:
+                texts.append("".join(text for _, text in tally(_sorted(own), noun)))
         return f"{self.name or self.paper}: {'; '.join(texts)}"
 
     def __str__(self):
@@ -208,7 +182,7 @@ def outcomes(item: Item) -> list[tuple[str, str]]:
             result = recorded.get(each.id)
             verdict = "unchecked" if result is None else result.verdict
             strength = result.strength if result else ""
-            about = f"corrected: {each.plain}" if each.corrects else ""
+            about = f"{each.form}: {each.plain}" if each.form != "printed" else ""
             lines.append((verdict, " · ".join(filter(None, [strength, each.id, about]))))
     return lines
 
@@ -304,10 +278,13 @@ def _item(values, where):
     )  # fmt: skip
 
 
-@cache
 def known() -> dict[str, Contents]:
     """Return the contents of the papers that have theirs listed, by paper."""
-    listed = ((name, item.folder / FILE) for name, item in papers().items())
+    return _listed(tuple((name, item.folder / FILE) for name, item in papers().items()))
+
+
+@cache
+def _listed(listed):
     return {name: replace(read(path), paper=name) for name, path in listed if path.is_file()}
 
 
@@ -344,21 +321,6 @@ def contents(paper: str) -> Contents:
     return known()[paper]
 
 
-def of_networks(paper: str) -> set[str]:
-    """Return the ids of the statements that only items on networks are about.
-
-    Parameters
-    ----------
-    paper : str
-        One whose contents are not listed has none.
-    """
-    items = known()[paper].items if paper in known() else ()
-    there: dict[bool, set[str]] = {True: set(), False: set()}
-    for item in items:
-        there[item.networks] |= {claim.id for claim in item.printed()}
-    return there[True] - there[False]
-
-
 def counts(paper: str) -> Counts:
     """Return how many of a paper's statements have which recorded verdict.
 
@@ -366,25 +328,12 @@ def counts(paper: str) -> Counts:
     ----------
     paper : str
     """
-    recorded, apart = ledger.recorded(), of_networks(paper)
-    own = [item for item in stated([paper]).values() if item.id in recorded]
-    printed = [item.id for item in own if not item.corrects]
-    linear = [name for name in printed if name not in apart]
-    wrong = (findings().get(name) for name in linear if recorded[name].verdict != HOLDS)
-    return Counts(
-        Counter(recorded[name].verdict for name in linear),
-        Counter(recorded[name].verdict for name in printed if name in apart),
-        len({id(finding) for finding in wrong if finding}),
-        tuple(recorded[item.id].verdict for item in own if item.corrects),
-    )
+    verdicts = {name: result.verdict for name, result in ledger.recorded().items()}
+    return count(stated([paper]).values(), verdicts)
 
 
 def _sorted(found):
     return {name: found[name] for name in (*VERDICTS, "unchecked") if found[name]}
-
-
-#: Heads of the columns of verdicts.
-HEADS = {"holds": "hold", "misprint": "misprints", "fails": "fail"}
 
 
 def table(names: dict[str, str]) -> list[str]:
@@ -395,20 +344,9 @@ def table(names: dict[str, str]) -> list[str]:
     names : dict of str
         What stands in the first column, by paper.
     """
-    heads = [
-        "paper", "statements", *(HEADS.get(name, name) for name in VERDICTS), "causes",
-        "on networks", "corrected forms",
-    ]  # fmt: skip
-    lines = [heads, ["---", *["--:"] * (len(heads) - 1)]]
-    for paper, name in names.items():
-        found = counts(paper)
-        apart = ledger.holding(list(found.networks.elements()))
-        lines.append(
-            [
-                name, str(found.linear.total()), *(str(found.linear[each]) for each in VERDICTS),
-                str(found.causes), apart, ledger.holding(found.corrected),
-            ]
-        )  # fmt: skip
+    head = ["paper", *heads()]
+    lines = [head, ["---", *["--:"] * (len(head) - 1)]]
+    lines += [[name, *counts(paper).cells()] for paper, name in names.items()]
     return [f"| {' | '.join(line)} |" for line in lines]
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from linrep.claims.confidence import Interval, Moments, enough
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence, said, words
 from linrep.claims.quantities import VALUE
 from linrep.stats import proportion_interval
@@ -23,34 +24,6 @@ from linrep.stats import proportion_interval
 UNTIL_DIFFERENT = "more runs, until replicates differ"
 _MOST = 1e9  # runs that can be made
 _FURTHER = 1.001  # times the ratio at the smallest violation; the worst is shown if it is beyond
-
-
-class Moments(NamedTuple):
-    """Number, mean and standard deviation of independent samples."""
-
-    size: int
-    mean: float
-    deviation: float
-
-    @classmethod
-    def of(cls, samples: NDArray[np.float64]) -> Moments:
-        """Compute them; with one sample the deviation is NaN, of equal ones it is 0."""
-        if samples.size > 1 and samples.min() == samples.max():  # a mean of them is rounded
-            return cls(int(samples.size), float(samples.flat[0]), 0.0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            deviation = float(samples.std(ddof=1)) if samples.size > 1 else math.nan
-        return cls(int(samples.size), float(samples.mean()), deviation)
-
-    @classmethod
-    def together(cls, several: Iterable[Moments]) -> Moments:
-        """Return those of all samples, of those of each group."""
-        sizes, means, deviations = np.array(list(several), dtype=float).T
-        if means.min() == means.max() and not deviations[sizes > 1.0].any():
-            return cls(int(sizes.sum()), float(means[0]), 0.0)
-        mean = sizes @ means / sizes.sum()
-        inner = np.where(sizes > 1.0, (sizes - 1.0) * deviations**2, 0.0)
-        squares = np.sum(inner + sizes * (means - mean) ** 2)
-        return cls(int(sizes.sum()), float(mean), math.sqrt(squares / (sizes.sum() - 1.0)))
 
 
 def identity(
@@ -186,24 +159,21 @@ def _times(made, undecided: Callable[[NDArray[np.float64]], NDArray[np.float64]]
     return float(runs[enough.argmax()] / made) if enough.any() else math.inf
 
 
-def _times_of_mean(made, distances, half, error):
-    """Return the same of a mean that is estimated, with an interval of this half-width.
+def _inside(distances, halves, fewer, error):
+    """Return with what probability an end is in the interval of an estimate of more runs.
 
-    It is decided where none of the ends, at these distances, is in the interval.
+    The ends are at these distances from the estimate that was made, which has this standard error;
+    the runs then are 1/`fewer` times those that were made.
     """
-
-    def undecided(runs):
-        shrink = np.sqrt(made / runs)
-        spread = error * np.sqrt(1.0 + shrink**2)
+    spread = error * np.sqrt(1.0 + fewer)
+    with np.errstate(divide="ignore", invalid="ignore"):
         inside = [
-            scipy.stats.norm.cdf((half * shrink - distance) / spread)
-            - scipy.stats.norm.cdf((-half * shrink - distance) / spread)
+            scipy.stats.norm.cdf((halves - distance) / spread)
+            - scipy.stats.norm.cdf((-halves - distance) / spread)
             for distance in distances
             if math.isfinite(distance)
         ]
-        return np.sum(inside, axis=0)
-
-    return _times(made, undecided)
+    return np.sum(inside, axis=0)
 
 
 def more(made: int, factor: float, of: str = "runs") -> str:
@@ -254,6 +224,43 @@ def equal_replicates(made: int, level: float, at: str = "") -> Evidence:
     return Evidence(UNDECIDED, sentence, needed=UNTIL_DIFFERENT, n_trials=made, level=level)
 
 
+def few_replicates(
+    samples: Sequence[NDArray[np.float64]], statistic: str | float, level: float, made: int = 0
+) -> Evidence:
+    """Return that replicates have no interval of their statistic, and how many would have.
+
+    They are too few somewhere, or they vanish or are infinite so often that their number is not
+    what is missing.
+
+    Parameters
+    ----------
+    samples : sequence of ndarray
+    statistic : {"median", "mean"} or float
+        A number is the share of a quantile.
+    level : float
+        On each side.
+    made : int
+        All replicates, those elsewhere included; by default these.
+    """
+    made = made or sum(map(len, samples))
+    least = enough(level)
+    if statistic != "mean":
+        share = 0.5 if statistic == "median" else float(statistic)
+        least = enough(level, max(share, 1.0 - share))
+    times = max(least / len(each) for each in samples)
+    several = times > 1.0
+    what = statistic if isinstance(statistic, str) else f"{statistic:.0%} quantile"
+    return Evidence(
+        UNDECIDED,
+        f"replicates are too few for an interval of the {what} at this level"
+        if several
+        else f"the {what} of replicates has no interval that is positive and finite",
+        needed=more(made, times) if several else "replicates that are positive and finite",
+        n_trials=made,
+        level=level,
+    )
+
+
 def equal_along(x: NDArray[np.float64], samples: Sequence[NDArray[np.float64]], along: str) -> str:
     """Return at which x replicates are all equal, as " at n = 10, 20", or nothing.
 
@@ -269,7 +276,8 @@ def equal_along(x: NDArray[np.float64], samples: Sequence[NDArray[np.float64]], 
 
 
 def expectation(
-    samples: ArrayLike | Moments,
+    moments: Moments,
+    interval: Callable[[int], Interval],
     predicted: float,
     *,
     margin: float = 0.1,
@@ -279,8 +287,11 @@ def expectation(
 
     Parameters
     ----------
-    samples : array_like, shape (N,), or Moments
-        Independent; their mean should be near to normal.
+    moments : Moments
+        Of the samples.
+    interval : callable
+        Returns the interval of the mean, at half the level on each side, that so many samples of
+        these moments have.
     predicted : float
         By the formula.
     margin : float, default 0.1
@@ -293,32 +304,35 @@ def expectation(
     -------
     Evidence
     """
-    moments = _moments(samples)
-    mean, spread = moments.mean, moments.deviation
-    half = _half_width(moments, level)
+    size, mean, spread, _ = moments
+    low, high = interval(size)
+    known = low == high
     # A constant sample differs from its formula by rounding.
-    half += 1e-12 * (abs(mean) + abs(predicted))
-    off = abs(mean - predicted) > half
+    rounding = 1e-12 * (abs(mean) + abs(predicted))
+    low, high = low - rounding, high + rounding
+    off = not low <= predicted <= high
     scale = abs(predicted) if predicted else spread
-    sharp = half <= margin * scale or spread == 0.0
+    sharp = known or max(mean - low, high - mean) <= margin * scale
+
+    def undecided(runs):  # the standard deviation, too, is known only so well
+        return _halves(mean, interval, runs) > margin * scale / (1.0 + 2.0 / size**0.5)
+
     return Evidence(
         FAILS if off else HOLDS if sharp else UNDECIDED,
-        f"mean {mean:.4g} [{mean - half:.4g}, {mean + half:.4g}], claimed {predicted:.4g}",
+        f"{_shown(mean, low, high)}, claimed {predicted:.4g}",
         measured=mean,
         predicted=float(predicted),
-        interval=(mean - half, mean + half),
-        n_trials=moments.size,
+        interval=(low, high),
+        n_trials=size,
         level=level,
         counterexample={"mean": mean} if off else None,
-        # The standard deviation, too, is known only so well.
-        needed=""
-        if off or sharp
-        else more(moments.size, (half / (margin * scale) * (1.0 + 2.0 / moments.size**0.5)) ** 2),
+        needed="" if off or sharp else _more_samples(moments, (low, high), undecided),
     )
 
 
 def mean_between(
-    samples: ArrayLike | Moments,
+    moments: Moments,
+    interval: Callable[[int], Interval],
     low: float,
     high: float,
     *,
@@ -328,8 +342,8 @@ def mean_between(
 
     Parameters
     ----------
-    samples : array_like, shape (N,), or Moments
-        Independent; their mean should be near to normal.
+    moments, interval
+        As for :func:`expectation`.
     low, high : float
         One of them may be infinite.
     level
@@ -340,38 +354,47 @@ def mean_between(
     Evidence
         It holds if the interval of the mean is between them, fails if it is beyond one.
     """
-    moments = _moments(samples)
-    mean, half = moments.mean, _half_width(moments, level)
-    ends = mean - half, mean + half
+    size, mean, spread, _ = moments
+    ends = interval(size)
     good, bad = low <= ends[0] and ends[1] <= high, ends[1] < low or ends[0] > high
-    claimed, open_ = f"between {low:.4g} and {high:.4g}", not (good or bad)
-    error = moments.deviation / math.sqrt(moments.size)
-    distances = low - mean, high - mean
+    claimed = f"between {low:.4g} and {high:.4g}"
     if math.isinf(low) or math.isinf(high):
         claimed = f"at most {high:.4g}" if math.isinf(low) else f"at least {low:.4g}"
+    error = 0.0 if math.isnan(spread) else spread / math.sqrt(size)
+
+    def undecided(runs):
+        halves = _halves(mean, interval, runs)
+        return _inside((low - mean, high - mean), halves, size / runs, error)
+
     return Evidence(
         HOLDS if good else FAILS if bad else UNDECIDED,
-        f"mean {mean:.4g} [{ends[0]:.4g}, {ends[1]:.4g}], claimed {claimed}",
+        f"{_shown(mean, *ends)}, claimed {claimed}",
         measured=mean,
         predicted=low if math.isinf(high) else high,
         interval=ends,
-        n_trials=moments.size,
+        n_trials=size,
         level=level,
         counterexample={"mean": mean} if bad else None,
-        needed=more(moments.size, _times_of_mean(moments.size, distances, half, error))
-        if open_
-        else "",
+        needed="" if good or bad else _more_samples(moments, ends, undecided),
     )
 
 
-def _moments(samples):
-    return samples if isinstance(samples, Moments) else Moments.of(np.asarray(samples, dtype=float))
+def _shown(mean, low, high):
+    """Say what is known of a mean, and that there are too few samples to know more."""
+    few = "" if low > -math.inf and high < math.inf else ", samples too few for this level"
+    return f"mean {mean:.4g} [{low:.4g}, {high:.4g}]{few}"
 
 
-def _half_width(moments, level):
-    """Return the half-width of Student's interval for the mean of independent samples."""
-    quantile = scipy.stats.t.isf(level / 2.0, moments.size - 1)
-    return float(quantile * moments.deviation / math.sqrt(moments.size))
+def _halves(mean, interval, runs):
+    """Return the half-widths of the intervals that numbers of samples have, the wider halves."""
+    return np.array([np.abs(np.subtract(interval(int(size)), mean)).max() for size in runs])
+
+
+def _more_samples(moments, ends, undecided):
+    """Say how many samples decide; a single one of no known range says nothing of noise."""
+    if math.isnan(moments.deviation) and not all(map(math.isfinite, ends)):
+        return UNTIL_DIFFERENT
+    return more(moments.size, _times(moments.size, undecided))
 
 
 def ordering(
@@ -482,7 +505,10 @@ def trend(
     null = 1.0 / math.sqrt(rows * (samples.shape[1] - 1))
     error = max(null, float(np.std(correlations)) / math.sqrt(rows))
     half = scipy.stats.norm.isf(level / 2.0) * null
-    times = _times_of_mean(rows, [correlation], half, error)
+
+    def undecided(runs):
+        return _inside([correlation], half * np.sqrt(rows / runs), rows / runs, error)
+
     return Evidence(
         HOLDS if good else FAILS if bad else UNDECIDED,
         f"mean rank correlation {correlation:.2f} over {len(samples)} seeds, "
@@ -492,7 +518,7 @@ def trend(
         n_trials=samples.size,
         level=level,
         counterexample={"rank correlation": correlation} if bad else None,
-        needed="" if good or bad else more(rows, times, "seeds"),
+        needed="" if good or bad else more(rows, _times(rows, undecided), "seeds"),
     )
 
 

@@ -13,6 +13,7 @@ from shutil import get_terminal_size
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from linrep._lib import records
 from linrep._lib.display import badge, literal
 from linrep.claims import citing, formulas, ledger, sensitivity
 from linrep.claims.certificates import say_checked
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 _COLUMNS = 100  # where nobody says how many there are
 _INDENT = " " * 13
+#: What is said of a statement that is not the paper's.
+_FORMS = {
+    "corrected": "corrected, not printed in the paper",
+    "own": "an own statement, not printed in the paper",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,7 +62,7 @@ class Entry:
     >>> import linrep as lr
     >>> entry = lr.statement("fedrep.lemma1")
     >>> entry.verdict, entry.recorded.strength
-    ('holds', 'proved')
+    ('holds', 'derived')
     """
 
     stated: Stated
@@ -102,12 +108,18 @@ class Entry:
         """How firmly the recorded verdict stands, "" where there is none or it is undecided."""
         return "" if self.recorded is None else self.recorded.strength
 
+    @property
+    def missing(self) -> str:
+        """What would give the verdict the strength that its check claims, "" where it has it."""
+        return "" if self.recorded is None else self.recorded.missing
+
     def _lines(self):
         result = self.recorded
         words = ["linrep", "verify", *filter(None, [self.file]), self.stated.id]
         if result is not None:
             words += ["--budget", result.budget, "--seed", str(result.seed)]
         yield "place", self.stated.place
+        yield "form", _FORMS.get(self.stated.form, "")
         yield "statement", formulas.text(self.stated.latex)
         yield "under", "; ".join(self.stated.hypotheses)
         yield "verdict", " · ".join([self.verdict, *ledger.numbers_of(result)])
@@ -122,7 +134,7 @@ class Entry:
         yield "derivation", _paragraphs(self.proof.text) if self.proof else ""
         yield "checked by", self.checked_by
         yield "sensitive", self.sensitivity
-        yield "corrects", self.stated.corrects
+        yield ("corrects", "beyond")[self.stated.own], self.stated.corrects
         yield "corrected", ", ".join(self.corrected_by)
         yield "check it", shlex.join(words)
 
@@ -155,7 +167,7 @@ class Entry:
         Raises
         ------
         ValueError
-            If no picture is recorded.
+            If no picture is recorded, or the file of pictures is damaged.
         """
         from linrep.figures import plotting
 
@@ -169,12 +181,16 @@ class Entry:
         entries = ledger.recorded(self.book) if self.corrected else {}
         for item in self.corrected:
             verdict = entries[item.id].verdict if item.id in entries else "unchecked"
-            yield f"Corrected, **`{item.id}`** {badge(verdict)}: {literal(item.plain)}"
+            yield f"{item.form.title()}, **`{item.id}`** {badge(verdict)}: {literal(item.plain)}"
             yield f"$$\n{item.latex}\n$$" if item.latex else ""
 
     def _picture(self):
         """Return the picture as Markdown, "" where none is recorded."""
-        points = ledger.recorded_points(self.stated.id, self.book)
+        try:
+            points = ledger.recorded_points(self.stated.id, self.book)
+        except (records.Damaged, OSError) as error:
+            records.leave_out(error)
+            return ""
         if points is None:
             return ""
         import matplotlib.pyplot as plt
@@ -212,10 +228,11 @@ class Entry:
             + (f" ({self.stated.place})" if self.stated.place else "")
             + f": {literal(self.stated.plain)}",
             f"$$\n{self.stated.latex}\n$$" if self.stated.latex else "",
+            f"This is {_FORMS['own']}." if self.stated.own else "",
             f"Under {literal('; '.join(self.stated.hypotheses))}."
             if self.stated.hypotheses
             else "",
-            " · ".join(filter(None, [badge(self.verdict), self.strength])),
+            " · ".join(filter(None, [badge(self.verdict), self.strength, literal(self.missing)])),
             f"**Why:** {escape(self._why(), quote=False)}. "
             + escape(self.finding.reason, quote=False)
             if self.finding

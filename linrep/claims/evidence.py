@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from html import escape
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
 
 from linrep._lib import display as show
+from linrep._lib import shapes
 from linrep.claims.quantities import LOWER, UPPER, VALUE, Fact
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ HOLDS, MISPRINT, FAILS, VACUOUS, UNDECIDED = VERDICTS = (
 #: In place of a verdict, of a check that raised.
 ERROR = "error"
 
-#: How firmly a verdict stands, the firmest first. A failure is proved by one exact counterexample.
-STRENGTHS = PROVED, ENUMERATED, STATISTICAL, SEARCHED = (
-    "proved", "enumerated exactly", "statistical", "searched",
+#: What a verdict rests on, the firmest first. The first three are found, and cannot be said.
+STRENGTHS = CERTIFIED, EXACT, DERIVED, ENUMERATED, STATISTICAL, SEARCHED = (
+    "certified", "exact", "derived", "enumerated exactly", "statistical", "searched",
 )  # fmt: skip
+#: What a check says of a measurement that a derivation covers.
+PROVED = "proved"
 
 #: What exact numbers can be.
 FRACTIONS, INTERVALS = "fractions", "intervals"
@@ -177,6 +180,83 @@ def _verb(verdict, count):
     return one if count == 1 else several
 
 
+class _Part(TypedDict):
+    """Plain values of a part, null for what is not finite."""
+
+    ground: NotRequired[str]
+    claimed: NotRequired[str]
+    worst: NotRequired[Mapping[str, Any]]
+    name: str
+    verdict: str
+    measured: float | None
+    predicted: float | None
+    tightness: float | None
+    low: float | None
+    high: float | None
+    n_trials: int
+    level: float
+    measured_is: str
+    predicted_is: str
+    quantity: str
+    unit: str
+    sentence: str
+    needed: str
+    strength: str
+    counterexample: Mapping[str, Any] | None
+
+
+class _Reading(TypedDict):
+    of: str
+    phrase: NotRequired[str]
+    reading: str
+    printed_at: NotRequired[str]
+    taken: bool
+    verdict: str
+    strength: NotRequired[str]
+
+
+class _Result(TypedDict):
+    """Plain values of a result, in the order in which they are written.
+
+    A ledger leaves out where numbers came from, and what was expected.
+    """
+
+    id: str
+    verdict: str
+    measured: float | None
+    predicted: float | None
+    tightness: float | None
+    low: float | None
+    high: float | None
+    n_trials: int
+    level: float
+    seed: int
+    budget: str
+    seconds: float
+    sentence: str
+    needed: str
+    counterexample: Mapping[str, Any] | None
+    worst: NotRequired[Mapping[str, Any]]
+    corrected_by: str | None
+    hypotheses: list[str]
+    mode: str
+    parts: list[_Part]
+    quantity: str
+    unit: str
+    facts: list[Fact]
+    kinds: list[str]
+    strength: str
+    readings: list[_Reading]
+    control: str | None
+    expected: NotRequired[str]
+    looks: NotRequired[int]
+    stored: NotRequired[bool]
+    derivation: NotRequired[str]
+    missing: NotRequired[str]
+    measured_is: str
+    predicted_is: str
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The outcome of a check, or of a part of one.
@@ -221,12 +301,17 @@ class Evidence:
     kinds : tuple of str
         What kinds of statements were decided.
     strength : str
-        How firmly the verdict stands, one of `STRENGTHS`: proved, enumerated exactly over the whole
-        finite domain, statistical at a level, or searched. "" where it is undecided.
+        What the verdict rests on, one of `STRENGTHS`: certified by a program that is not the check,
+        exact numbers of a counterexample, derived in a section of a page of proofs, enumerated
+        exactly over the whole finite domain, statistical at a level, or searched. "" where it is
+        undecided.
+    claimed : str
+        The strength that it has where the derivation is found that the check says there is; ""
+        where it is sampled, and the derivation of other parts covers it.
     reading : str
         Where the text can be read in several ways, which are the parts: the one that was taken.
     ground : {"", "fractions", "intervals"}
-        What exact numbers a proved part rests on; "" for a derivation.
+        What exact numbers a part rests on.
     phrase : str
         The paper's words that can be read so.
     printed_at : str
@@ -235,9 +320,9 @@ class Evidence:
     Examples
     --------
     >>> from linrep.claims import Mean, decide
-    >>> found = decide(Mean([0.9, 1.1, 1.0, 1.05], at_most=2.0), level=0.01)
+    >>> found = decide(Mean([0.9, 1.1, 1.0, 1.05] * 5, at_most=2.0), level=0.01)
     >>> found.verdict, round(found.measured, 4), found.n_trials
-    ('holds', 1.0125, 4)
+    ('holds', 1.0125, 20)
     """
 
     verdict: str
@@ -258,6 +343,7 @@ class Evidence:
     facts: tuple[Fact, ...] = ()
     kinds: tuple[str, ...] = ()
     strength: str = ""
+    claimed: str = ""
     reading: str = ""
     ground: str = ""
     phrase: str = ""
@@ -283,7 +369,6 @@ class Evidence:
                 "printed_at": part.printed_at,
                 "taken": part.name == item.reading,
                 "verdict": part.verdict,
-                "strength": part.strength,
             }
             for item in read_in_several_ways(self)
             for part in item.parts
@@ -307,17 +392,20 @@ class Evidence:
         ----------
         values : mapping
             What is not finite is NaN afterwards.
+
+        Raises
+        ------
+        ValueError
+            If a key is unknown or missing, or a value of another type.
         """
-        names = [each.name for each in fields(cls) if values.get(each.name) is not None]
-        known: dict[str, Any] = {name: values[name] for name in names}
-        low, high = values.get("low"), values.get("high")
-        if low is not None or high is not None:
-            known["interval"] = tuple(math.nan if end is None else end for end in (low, high))
-        return cls(**known)
+        shapes.check(values, _Part, values.get("name") or "a part")
+        return cls(**_fields(values) | _believed(values))
 
     def as_json(self) -> dict[str, Any]:
         """Return what a ledger holds of a part: plain values, None for what is not finite."""
         more: dict[str, Any] = {"ground": self.ground} if self.ground else {}
+        if self.claimed != self.strength:
+            more["claimed"] = self.claimed
         if self.worst is not None:
             more["worst"] = _plain(self.worst)
         return more | {
@@ -428,6 +516,10 @@ class Result(Evidence):
     looks : int
         How often runs were looked at, of twice as many seeds each time: the verdict is that of
         all runs together, at the share of the level of the last look.
+    derivation : str
+        SHA-256 of the section of proofs that the verdict was found to rest on.
+    missing : str
+        What would give the verdict the strength that its check claims, "" where it has it.
     """
 
     id: str
@@ -442,6 +534,8 @@ class Result(Evidence):
     stored: bool = False
     readings: tuple[Mapping[str, Any], ...] = ()
     looks: int = 1
+    derivation: str = ""
+    missing: str = ""
 
     def __repr__(self):
         numbers = (f"{name}={shown(self, name)}" for name in ("measured", "predicted"))
@@ -449,15 +543,16 @@ class Result(Evidence):
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values; those of a ledger, in its order, and where they came from."""
-        values = super().as_json() | {name: getattr(self, name) for name in _OF_RUN}
-        values |= {
-            "parts": tuple(part.as_json() for part in self.parts),
-            "facts": tuple(_plain(asdict(fact)) for fact in self.facts),
-            "kinds": self.kinds,
+        values = super().as_json()
+        values["parts"] = tuple(part.as_json() for part in self.parts)
+        values["facts"] = tuple(_plain(asdict(fact)) for fact in self.facts)
+        unneeded = {"worst"} - values.keys() | ({"looks"} if self.looks == 1 else set())
+        unneeded |= {name for name in ("derivation", "missing") if not getattr(self, name)}
+        return {
+            name: values[name] if name in values else getattr(self, name)
+            for name in _Result.__annotations__
+            if name not in unneeded
         }
-        if self.looks == 1:
-            del values["looks"]
-        return {name: values[name] for name in _ORDER if name in values}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Self:
@@ -467,13 +562,20 @@ class Result(Evidence):
         ----------
         values : mapping
             As an entry of a ledger has them.
+
+        Raises
+        ------
+        ValueError
+            If a key is unknown or missing, or a value of another type.
         """
+        shapes.check(values, _Result, values.get("id") or "a result")
         several = {
-            "parts": tuple(map(Evidence.from_json, values.get("parts", ()))),
-            "facts": tuple(Fact(**fact) for fact in values.get("facts", ())),
-            **{name: tuple(values.get(name, ())) for name in ("kinds", "hypotheses", "readings")},
+            "parts": (parts := tuple(map(Evidence.from_json, values["parts"]))),
+            "facts": tuple(Fact(**fact) for fact in values["facts"]),
+            **{name: tuple(values[name]) for name in ("kinds", "hypotheses", "readings")},
         }
-        return super().from_json({**values, **several})
+        strength = _strengths(parts, values["verdict"]) if parts else _believed(values)
+        return cls(**_fields(values) | several | strength)
 
     @property
     def looked(self) -> str:
@@ -487,13 +589,29 @@ class Result(Evidence):
         return self.control not in (None, FAILS)
 
 
-_OF_RUN = tuple(each.name for each in fields(Result) if each.kw_only)
-_ORDER = (
-    "id", "verdict", "measured", "predicted", "tightness", "low", "high", "n_trials", "level",
-    "seed", "budget", "seconds", "sentence", "needed", "counterexample", "worst", "corrected_by",
-    "hypotheses", "mode", "parts", "quantity", "unit", "facts", "kinds", "strength", "readings",
-    "control", "expected", "looks", "stored", "measured_is", "predicted_is",
-)  # fmt: skip
+def _fields(values):
+    """Return the fields that plain values have, with the interval of its ends."""
+    known = {name: value for name, value in values.items() if value is not None}
+    ends = known.pop("low", math.nan), known.pop("high", math.nan)
+    return known if all(map(math.isnan, ends)) else {**known, "interval": ends}
+
+
+def _believed(values):
+    """Return the strengths that plain values of a part have by themselves, whatever they say.
+
+    What says more than its numbers do claims that there is a derivation.
+    """
+    said, failed = values["strength"], values["verdict"] == FAILS
+    grounded = {CERTIFIED: values.get("ground") == INTERVALS, EXACT: bool(values.get("ground"))}
+    had = EXACT if failed else CERTIFIED
+    if said in (CERTIFIED, EXACT, PROVED) and grounded[had]:
+        return {"strength": had, "claimed": had}
+    if said not in (CERTIFIED, EXACT, DERIVED, PROVED):
+        return {"strength": said, "claimed": values.get("claimed", said)}
+    sampled = values["level"] > 0.0
+    own = STATISTICAL if sampled else SEARCHED
+    claimed = "" if sampled and said != DERIVED else DERIVED
+    return {"strength": own, "claimed": own if failed else claimed}
 
 
 def _plain(value):
@@ -560,14 +678,18 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         name="",
         reading="",
         parts=parts,
-        strength=strength_of(parts, chief.verdict, every=chief.verdict in (HOLDS, MISPRINT)),
+        **_strengths(parts, chief.verdict),
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
         points=points,
     )
 
 
-def strength_of(parts: Iterable[Evidence], verdict: str, *, every: bool) -> str:
-    """Return the strength of a verdict from those of the parts that have it.
+def _strengths(parts, verdict):
+    return strengths_of(parts, verdict, every=verdict in (HOLDS, MISPRINT))
+
+
+def strengths_of(parts: Iterable[Evidence], verdict: str, *, every: bool) -> dict[str, str]:
+    """Return the strength of a verdict, and the claimed one, from those of the parts that have it.
 
     Parameters
     ----------
@@ -576,8 +698,15 @@ def strength_of(parts: Iterable[Evidence], verdict: str, *, every: bool) -> str:
     every : bool
         Whether it takes all of them, so that the weakest counts; else the strongest does.
     """
-    strengths = [part.strength for part in parts if part.verdict == verdict and part.strength]
-    return (max if every else min)(strengths, key=STRENGTHS.index, default="")
+    having = [part for part in parts if part.verdict == verdict and part.strength]
+    which = max if every else min
+    claimed = [part.claimed for part in having]
+    if any(claimed) and not all(claimed):  # samples, which the derivation of other parts covers
+        claimed = [item or DERIVED for item in claimed]
+    return {
+        "strength": which([part.strength for part in having], key=STRENGTHS.index, default=""),
+        "claimed": which(filter(None, claimed), key=STRENGTHS.index, default=""),
+    }
 
 
 def read_in_several_ways(evidence: Evidence) -> list[Evidence]:

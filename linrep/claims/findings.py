@@ -51,7 +51,6 @@ class Finding:
     text: str
 
 
-@cache
 def findings(paths: tuple[Path, ...] | None = None) -> Mapping[str, Finding]:
     """Return the findings by statement.
 
@@ -66,8 +65,12 @@ def findings(paths: tuple[Path, ...] | None = None) -> Mapping[str, Finding]:
     ValueError
         If a severity is none of `SEVERITIES`.
     """
+    return _read(tuple(files(FILE)) if paths is None else paths)
+
+
+@cache
+def _read(pages):
     by_id: dict[str, Finding] = {}
-    pages = files(FILE) if paths is None else paths
     for page, (ids, headline, text, line_number) in (
         (path, section) for path in pages for section in sections(path)
     ):

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
-from linrep.sweeps import targets
+from linrep._lib.fingerprint import is_installed
 
 _COMPILED = (".pyc", ".nbi", ".nbc")
 _opened: set[str] = set()
@@ -65,7 +65,7 @@ def digests() -> dict[str, str]:
     imported = {os.path.abspath(file) for module in modules if (file := _file(module))}
     by_path = {}
     for path in sorted(imported | _opened):
-        if not (targets.is_installed(path) or path.startswith(outside) or path.endswith(_COMPILED)):
+        if not (is_installed(path) or path.startswith(outside) or path.endswith(_COMPILED)):
             digest = _digest(path)
             if digest:
                 by_path[path] = digest

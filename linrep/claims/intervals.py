@@ -1,14 +1,15 @@
-"""Inequalities between elementary functions, proved over a whole region by interval arithmetic."""
+"""Inequalities between elementary functions over a whole region, by interval arithmetic."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any
 
 from linrep._lib.arguments import checked
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import INTERVALS
 from linrep.claims.measurements import Condition, Missing
 from linrep.claims.quantities import LOWER, UPPER
 
@@ -16,10 +17,18 @@ Side = Callable[..., Any]
 Ends = tuple[Fraction | int, Fraction | int]
 
 
+@dataclass(frozen=True, eq=False)
+class _Enclosed(Condition):
+    """What was found by :func:`everywhere`: a check can ask for it, and cannot say it."""
+
+    def _ground(self):
+        return INTERVALS
+
+
 def everywhere(
     lhs: Side, rhs: Side, region: Mapping[str, Ends], *, boxes: int = 20_000, **options: Any
 ) -> Condition | Missing:
-    """Prove that lhs <= rhs on a box, or find a point of it where lhs > rhs.
+    """Certify that lhs <= rhs on a box, or find a point of it where lhs > rhs.
 
     The box is cut in two, where it is longest, until the inequality is certain on each piece.
 
@@ -35,13 +44,14 @@ def everywhere(
         How many are looked at before it is given up. Where both sides meet in a point, no number is
         enough: divide by what vanishes there.
     **options
-        `name`, `quantity`, `setting` of the measurement.
+        `name`, `quantity`, `setting` of the measurement; ``strength="proved"`` where it is a step
+        of a derivation, and not what the statement says.
 
     Returns
     -------
     Condition or Missing
-        Proved either way: `measured` is an upper bound of the largest lhs - rhs, or a lower one of
-        that of the point. Missing where it was given up.
+        Certified, or an exact counterexample: `measured` is an upper bound of the largest
+        lhs - rhs, or a lower one of that of the point. Missing where it was given up.
 
     Raises
     ------
@@ -86,9 +96,9 @@ def everywhere(
         point = excess({name: (value, value) for name, value in middle.items()})
         if point > 0:
             setting = {**options.pop("setting", {}), **{name: str(x) for name, x in middle.items()}}
-            return Condition(
-                False, float(point.lower()), 0.0, n_trials=looked, strength=PROVED, exact=True,
-                setting=setting, measured_is=LOWER, **options,
+            return _Enclosed(
+                False, float(point.lower()), 0.0, n_trials=looked, setting=setting,
+                measured_is=LOWER, **options,
             )  # fmt: skip
         longest = max(box, key=lambda name: box[name][1] - box[name][0])
         low, high = box[longest]
@@ -99,10 +109,7 @@ def everywhere(
             why=f"{len(pending)} pieces of the region are left after {looked}",
             needed="a bound that is not attained, or more pieces", **options,
         )  # fmt: skip
-    return Condition(
-        True, settled, 0.0, n_trials=looked, strength=PROVED, exact=True, measured_is=UPPER,
-        **options,
-    )  # fmt: skip
+    return _Enclosed(True, settled, 0.0, n_trials=looked, measured_is=UPPER, **options)
 
 
 checked(globals())

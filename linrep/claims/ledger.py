@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrep._lib import atomic as files
+from linrep._lib import records
 from linrep._lib.display import number as show
 from linrep._lib.papers import FOLDER, LEDGER, ledgers, paper_of, papers
 from linrep.claims import sensitivity
 from linrep.claims.certificates import checked_by, count_exact
 from linrep.claims.claim import BUDGETS, Claim
+from linrep.claims.counts import counts, heads, kinds
 from linrep.claims.evidence import (
     ERROR,
     FAILS,
@@ -32,6 +33,7 @@ from linrep.claims.evidence import (
 )
 from linrep.claims.findings import findings
 from linrep.claims.grids import title
+from linrep.claims.grounds import earned
 from linrep.claims.order import in_order
 from linrep.claims.proofs import proofs
 from linrep.claims.sections import unescaped
@@ -54,51 +56,45 @@ _HAIR = 1.001  # times the right side, below which a failure says little of its 
 WRONG = (UNEXPECTED, CONTRADICTS)
 
 
+def _results(entries):
+    """Return the results of plain values by claim."""
+    results = {result.id: result for result in map(Result.from_json, entries)}
+    for result in results.values():
+        if result.budget not in BUDGETS or result.verdict not in VERDICTS:
+            raise ValueError(f"{result.id} is {result.verdict!r}, of the budget {result.budget!r}")
+    return results
+
+
+_KIND = records.Kind(
+    "ledger",
+    "linrep verify --record",
+    _results,
+    ids=lambda entries: [entry["id"] for entry in entries],
+)
+#: Of the file of pictures beside a ledger.
+_PICTURES = ".parquet"
+
+
 def recorded(path: Path | None = None) -> dict[str, Result]:
     """Return the recorded results by claim; empty where nothing is recorded.
 
     Parameters
     ----------
     path : path, optional
-        A ledger, by default those of all papers; of a package it is left out where it is damaged,
-        which :func:`damaged` tells.
+        A ledger, by default those of all papers; one of a package that is damaged is left out,
+        which a warning says.
 
     Raises
     ------
     ValueError
-        If the file is no ledger.
+        If the file is damaged.
     """
-    if path is not None:
-        return _entries(path)
     entries: dict[str, Result] = {}
-    for each in ledgers():
-        with suppress(*(() if each == PATH else (ValueError, OSError))):
-            entries |= _entries(each)
-    return entries
-
-
-def damaged() -> list[str]:
-    """Say which packages have a ledger that cannot be read, a line each."""
-    lines = []
-    for paper in papers().values():
-        try:
-            if paper.ledger != PATH:
-                _entries(paper.ledger)
-        except (ValueError, OSError) as error:
-            lines.append(f"{paper.module}, of the paper {paper.name}: {error}")
-    return lines
-
-
-def _entries(path):
-    """Return the entries of one ledger, none where there is no file."""
-    if not path.exists():
-        return {}
-    status = path.stat()
-    owners = {name for name, paper in papers().items() if paper.ledger == path}
-    entries = {result.id: result for result in _read(path, status.st_mtime_ns, status.st_size)}
-    for id in entries:
-        if owners and paper_of(id) not in owners:
-            raise ValueError(f"{path} has an entry of {id}, and is the ledger of {min(owners)}")
+    of_papers = ledgers()
+    for each in of_papers if path is None else [path]:
+        read = _KIND.known if each in (path, PATH) else _KIND.shown
+        folder = None if each in of_papers else each.parent
+        entries |= {id: earned(entry, folder) for id, entry in read(each, {}).items()}
     return entries
 
 
@@ -106,21 +102,6 @@ def place(id: str) -> Path | None:
     """Return the ledger of the paper that a claim is of, None where there is no such paper."""
     paper = papers().get(paper_of(id))
     return None if paper is None else paper.ledger
-
-
-@lru_cache(maxsize=16)
-def _read(path, changed, size):
-    """Return the results in a ledger, which is read once for each time at which it was changed."""
-    try:
-        entries = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(entries, list):
-            raise ValueError
-        results = tuple(map(Result.from_json, entries))
-        if any(each.budget not in BUDGETS or each.verdict not in VERDICTS for each in results):
-            raise ValueError
-        return results
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise ValueError(f"{path} is no ledger of linrep verify --record") from None
 
 
 def recorded_points(id: str, path: Path | None = None) -> pd.DataFrame | None:
@@ -131,51 +112,43 @@ def recorded_points(id: str, path: Path | None = None) -> pd.DataFrame | None:
     id : str
     path : path, optional
         The ledger, by default the paper's; beside it is the file of its pictures.
+
+    Raises
+    ------
+    ValueError
+        If one of the two is damaged, or the pictures are gone.
     """
     path = path or place(id)
-    beside = path and path.with_suffix(".parquet")
-    if beside is None or not beside.exists():
+    if path is None or not records.is_there(path):
         return None
-    points = _read_pictures(beside, filters=[("claim", "==", id)])
-    return _with_values(points.drop(columns="claim")) if len(points) else None
+    table = _pictures_of(path)
+    points = table[table["claim"] == id].drop(columns="claim").reset_index(drop=True)
+    return _with_values(points) if len(points) else None
 
 
-def _read_pictures(beside, **options):
-    import pandas as pd
-
-    try:
-        # Of one moment: another process may put a new file in its place.
-        table = pd.read_parquet(BytesIO(beside.read_bytes()), **options)
-        if "claim" not in table:
-            raise ValueError
-        return table
-    except (ValueError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise ValueError(f"{beside} has no pictures of linrep verify --record") from None
-
-
-def lost_pictures(ids: Collection[str], path: Path | None = None) -> list[str]:
-    """Say which files of pictures are gone or damaged, a line each.
+def check(path: Path) -> None:
+    """Raise ValueError where a ledger or its pictures are damaged: neither is written to then.
 
     Parameters
     ----------
-    ids : collection of str
-        Of claims that are recorded.
-    path : path, optional
-        Their ledger, by default the papers'.
+    path : path
     """
-    lines = []
-    for home in dict.fromkeys(path or place(id) for id in ids):
-        beside = home and home.with_suffix(".parquet")
-        try:
-            if beside is not None and not beside.exists():
-                raise ValueError(f"{beside}, with the pictures of its ledger, is not there")
-            if beside is not None:
-                _read_pictures(beside, columns=["claim"])
-        except (ValueError, OSError) as error:
-            lines.append(str(error))
-    return lines
+    _KIND.check(path)
+
+
+def _pictures_of(path):
+    """Return the rows that the pictures of a ledger are drawn from."""
+    import pandas as pd
+
+    content = _KIND.beside(path, _PICTURES)
+    return pd.DataFrame({"claim": []}, dtype=str) if content is None else _table(content)
+
+
+@lru_cache(maxsize=4)
+def _table(content):
+    import pandas as pd
+
+    return pd.read_parquet(BytesIO(content))
 
 
 def _with_values(points):
@@ -217,21 +190,22 @@ def outcome(verdict: str, budget: str, entry: Result | None, expected: str = HOL
 def record(results: Iterable[Result], known: Collection[str], path: Path | None = None) -> None:
     """Put results into a ledger, in place of those of the same claims.
 
-    Entries of claims that are not known any more are dropped. What their pictures are drawn from
-    goes into a file beside it.
+    What their pictures are drawn from goes into a file beside it.
 
     Parameters
     ----------
     results : iterable of Result
     known : collection of str
-        Ids of the claims that there are.
+        Ids of the claims that there are: entries of others are dropped, in the ledger of papers
+        those of the papers that results are of.
     path : path, optional
         The ledger, by default that of each claim's paper.
 
     Raises
     ------
     ValueError
-        If a check raised, or a larger budget is recorded already.
+        If a check raised, a larger budget is recorded already, or the ledger or its pictures are
+        damaged.
     """
     by_path: dict[Path, list[Result]] = {}
     for result in results:
@@ -240,13 +214,14 @@ def record(results: Iterable[Result], known: Collection[str], path: Path | None 
             raise ValueError(f"{result.id} is of no paper that has a ledger")
         by_path.setdefault(home, []).append(result)
     for home, own in by_path.items():
-        _record(own, known, home)
+        _record(own, known, home, path is None)
 
 
-def _record(results, known, path):
+def _record(results, known, path, of_papers):
     """Put results into one ledger, while no other process does."""
     with files.alone(path.parent):
-        _read.cache_clear()  # another may have written as many bytes in one tick of the clock
+        records.forget()  # what another process has changed in this tick of the clock
+        check(path)
         entries = recorded(path)
         check_budget(results, entries)
         for result in results:
@@ -255,29 +230,28 @@ def _record(results, known, path):
                     f"{result.id} cannot be recorded, its check raised: {result.sentence}"
                 )
         entries |= {result.id: result for result in results}
-        entries = {name: entries[name] for name in known if name in entries}
+        own = {paper_of(result.id) for result in results}
+        entries = {
+            name: entry
+            for name, entry in entries.items()
+            if name in known or (of_papers and paper_of(name) not in own)
+        }
         # Where the numbers came from this time, and what was expected, is no part of the record.
-        passing = {"stored", "expected"}
+        passing = {"stored", "expected", "missing"} | ({"derivation"} if of_papers else set())
         values = [
             {key: value for key, value in entries[name].as_json().items() if key not in passing}
             for name in sorted(entries)
         ]
-        text = json.dumps(values, indent=1, allow_nan=False)
-        # First the pictures: an entry has its own, whatever ends the process between the two.
-        beside = path.with_suffix(".parquet")
-        files.write(beside, _pictures(results, entries, beside))
-        files.write(path, f"{text}\n".encode())
-    _read.cache_clear()
+        beside = {path.with_suffix(_PICTURES).name: _pictures(results, entries, path)}
+        _KIND.write(path, values, beside)
 
 
-def _pictures(results, entries, beside):
-    """Return the file of what the entries' pictures are drawn from; that beside may be damaged."""
+def _pictures(results, entries, path):
+    """Return the file of what the entries' pictures are drawn from."""
     import pandas as pd
 
-    tables = []
-    with suppress(ValueError, FileNotFoundError):
-        table = _read_pictures(beside)
-        tables.append(table[table["claim"].isin(entries.keys() - {each.id for each in results})])
+    table = _pictures_of(path) if records.is_there(path) else pd.DataFrame({"claim": []})
+    tables = [table[table["claim"].isin(entries.keys() - {each.id for each in results})]]
     tables += [each.points.assign(claim=each.id) for each in results if each.points is not None]
     tables = [_with_values(table) for table in tables if len(table)]
     table = pd.concat(tables or [pd.DataFrame({"claim": []}, dtype=str)], ignore_index=True)
@@ -318,10 +292,11 @@ def pages(known: Mapping[str, Claim | Stated], entries: Mapping[str, Result]) ->
         "hypotheses or its bound say nothing at any size that can exist), or it is **undecided**. "
         "The probability "
         "that any verdict in the ledger is wrong by chance is at most "
-        f"{LEDGER_LEVEL:.0%}, nominally where a bootstrap of few replicates decides. Tightness is "
+        f"{LEDGER_LEVEL:.0%}, see [what that rests on](concepts.md#error-levels). Tightness is "
         "the ratio of the left to the right side of a bound, where both are positive. A number "
-        "behind ≥ or ≤ is a lower or an upper bound of the quantity measured. Corrected forms of "
-        "statements that fail are this project's, and counted beside those that the papers print. "
+        "behind ≥ or ≤ is a lower or an upper bound of the quantity measured. Statements on tables "
+        "of networks are counted apart, and so are those that no paper prints: corrected forms of "
+        "what does not hold, and this project's own statements. "
         "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
         "derivations. *Checked by* says whether there is one, and which solvers prove so many "
         "inequalities of the proof.",
@@ -329,18 +304,15 @@ def pages(known: Mapping[str, Claim | Stated], entries: Mapping[str, Result]) ->
         "Each entry has an address that stays, `ledger/PAPER.html#ID`; "
         '<a href="ledger.json">ledger.json</a> has them all for programs.',
     ]
-    for key, columns in (("verdict", VERDICTS), ("strength", STRENGTHS)):
-        heads = [*(map(badge, columns) if key == "verdict" else columns), "corrected forms"]
-        overview += ["", f"| paper | {' | '.join(heads)} |", "| --- |" + " --: |" * len(heads)]
-        rows = {f"[{paper}](ledger/{paper}.md)": list(items) for paper, items in own.items()}
-        rows["all"] = [name for names in rows.values() for name in names]
-        for first, names in rows.items():
-            counts = Counter(
-                getattr(entries[name], key) for name in names if not known[name].corrects
-            )
-            cells = [str(counts[column]) for column in columns]
-            corrected = [entries[name].verdict for name in names if known[name].corrects]
-            overview.append(f"| {' | '.join([first, *cells, holding(corrected)])} |")
+    rows = {f"[{paper}](ledger/{paper}.md)": items for paper, items in own.items()}
+    rows["all"] = {name: item for items in own.values() for name, item in items.items()}
+    verdicts = {name: result.verdict for name, result in entries.items()}
+    for columns, cells in (
+        (heads(badge), lambda items: counts(items.values(), verdicts).cells()),
+        (STRENGTHS, lambda items: _strengths(items, entries)),
+    ):
+        overview += ["", f"| paper | {' | '.join(columns)} |", "| --- |" + " --: |" * len(columns)]
+        overview += [f"| {' | '.join([name, *cells(items)])} |" for name, items in rows.items()]
     overview += ["", "```{toctree}", ":hidden:", "", *(f"ledger/{paper}" for paper in own), "```"]
     made = {"ledger.md": overview}
     for paper, items in own.items():
@@ -348,15 +320,11 @@ def pages(known: Mapping[str, Claim | Stated], entries: Mapping[str, Result]) ->
     return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
 
 
-def holding(verdicts: Sequence[str]) -> str:
-    """Say how many of some verdicts are that a claim holds, a dash where there are none.
-
-    Parameters
-    ----------
-    verdicts : sequence of str
-    """
-    good = verdicts.count(HOLDS)
-    return f"{good} of {len(verdicts)} hold{'s' * (len(verdicts) == 1)}" if verdicts else "–"
+def _strengths(items, entries):
+    """Return how many statements that the papers print on linear settings have which strength."""
+    kind = kinds(items.values())
+    found = Counter(entries[name].strength for name in items if kind[name] == "printed")
+    return [str(found[name]) for name in STRENGTHS]
 
 
 def _page(paper, own, entries):
@@ -469,7 +437,8 @@ def numbers_of(result: Result | None) -> list[str]:
     several = failing_parts(part.verdict for part in result.parts)
     needed = f"it would take {result.needed}" if result.needed else ""
     numbers = measured_and_claimed(result)
-    return list(filter(None, [result.strength, *numbers, several, needed, result.looked]))
+    strength = f"{result.strength} ({result.missing})" if result.missing else result.strength
+    return list(filter(None, [strength, *numbers, several, needed, result.looked]))
 
 
 def measured_and_claimed(result: Result) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from textwrap import shorten
@@ -13,6 +12,7 @@ from linrep._lib import display as show
 from linrep._lib.validation import choice
 from linrep.claims import ledger
 from linrep.claims.claim import paper_of, unknown
+from linrep.claims.counts import KINDS, counts, heads
 from linrep.claims.entry import Entry, entry
 from linrep.claims.evidence import HOLDS, STRENGTHS, VERDICTS, tally
 from linrep.claims.findings import SEVERITIES
@@ -83,8 +83,9 @@ class Statements(Mapping[str, Entry]):
             As it is recorded.
         severity : {"slip", "constant", "proof step", "statement", "conclusion"}, optional
             What a failure concerns.
-        strength : {"proved", "enumerated exactly", "statistical", "searched"}, optional
-            How firmly the verdict stands.
+        strength : str, optional
+            What the verdict rests on: "certified", "exact", "derived", "enumerated exactly",
+            "statistical" or "searched".
 
         Raises
         ------
@@ -131,8 +132,9 @@ class Statements(Mapping[str, Entry]):
     def to_frame(self) -> pd.DataFrame:
         """Return a row per statement, indexed by id.
 
-        Place, verdict, strength, how many readings hold, how hypotheses differ from those printed,
-        what solvers check, the smallest changes noticed, what it says, why it fails.
+        Place, form (printed, corrected or own), verdict, strength, what is missing for a firmer
+        one that the check claims, how many readings hold, how hypotheses differ from those
+        printed, what solvers check, the smallest changes noticed, what it says, why it fails.
         """
         import pandas as pd
 
@@ -140,8 +142,10 @@ class Statements(Mapping[str, Entry]):
             item.stated.id: {
                 "paper": item.stated.paper,
                 "place": item.stated.place,
+                "form": item.stated.form,
                 "verdict": item.verdict,
                 "strength": item.strength,
+                "missing": item.missing,
                 "readings": _holding(item),
                 "hypotheses": ", ".join(item.stated.changes) or "as printed",
                 "checked_by": item.checked_by,
@@ -204,37 +208,28 @@ def _text(item):
 
 
 def _title(entries):
-    """Return a sentence on the papers' statements, and one on corrected forms, if any."""
-    printed, corrected = _forms(entries)
+    """Return a sentence on each kind of statements that there are."""
+    found = _counted(entries)
     texts = []
-    for noun, own in (("statement", printed), ("corrected form", corrected)):
-        counts = Counter(item.verdict for item in own)
-        known = {name: counts[name] for name in (*VERDICTS, "unchecked")}
-        texts.append("".join(text for _, text in tally(known, noun)) if own else "")
-    return "; ".join(filter(None, texts)) or "0 statements"
+    for kind, noun in KINDS.items():
+        if found.kinds[kind]:
+            known = {name: found.kinds[kind][name] for name in (*VERDICTS, "unchecked")}
+            texts.append("".join(text for _, text in tally(known, noun)))
+    return "; ".join(texts) or "0 statements"
 
 
-def _forms(entries):
-    """Return what the papers print, and its corrected forms, which are this project's."""
-    printed = [item for item in entries if not item.stated.corrects]
-    return printed, [item for item in entries if item.stated.corrects]
+def _counted(entries):
+    return counts(
+        [item.stated for item in entries], {item.stated.id: item.verdict for item in entries}
+    )
 
 
 def _counts(entries):
     """Return the verdicts of each paper as rows of a table, the names of the columns first."""
-    printed, corrected = _forms(entries)
-    papers: dict[str, Counter[str]] = {item.stated.paper: Counter() for item in entries}
-    for item in printed:
-        papers[item.stated.paper][item.verdict] += 1
-    names = [name for name in (*VERDICTS, "unchecked") if any(own[name] for own in papers.values())]
-    rows = [
-        [
-            paper, *(str(own[name]) for name in names),
-            ledger.holding([item.verdict for item in corrected if item.stated.paper == paper]),
-        ]
-        for paper, own in papers.items()
-    ]  # fmt: skip
-    return [["paper", *names, "corrected forms"], *rows]
+    papers: dict[str, list[Entry]] = {}
+    for item in entries:
+        papers.setdefault(item.stated.paper, []).append(item)
+    return [["paper", *heads()], *([name, *_counted(own).cells()] for name, own in papers.items())]
 
 
 def _holding(item):
@@ -261,7 +256,7 @@ def _row(item, ids):
         f'<a href="#{ledger.anchor(name)}">{escape(name)}</a>' if name in ids else escape(name)
         for name in others
     )
-    label = "corrects" if own.corrects else "corrected"
+    label = {"corrected": "corrects", "own": "goes beyond"}.get(own.form, "corrected")
     unfolded = [
         escape(own.plain) if item.finding else "",
         f"$${escape(own.latex)}$$" if own.latex else "",

@@ -21,6 +21,10 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.claims import decisions, pictures
 from linrep.claims.evidence import (
+    CERTIFIED,
+    DERIVED,
+    ENUMERATED,
+    EXACT,
     FAILS,
     FRACTIONS,
     HOLDS,
@@ -28,6 +32,7 @@ from linrep.claims.evidence import (
     PROVED,
     SEARCHED,
     STATISTICAL,
+    STRENGTHS,
     UNDECIDED,
     VACUOUS,
     Evidence,
@@ -35,6 +40,9 @@ from linrep.claims.evidence import (
 )
 from linrep.claims.quantities import VALUE
 
+#: What a check can say of a measurement's strength.
+CLAIMED = ("", PROVED, ENUMERATED, STATISTICAL, SEARCHED)
+_EXACTLY = (CERTIFIED, EXACT)
 _KEPT = 500  # cases and samples, of more than that
 
 Array = NDArray[np.float64]
@@ -57,15 +65,13 @@ class Measurement:
     weight : float
         Its share of the claim's level, relative to those of other statistical measurements.
     strength : str
-        "proved" if it settles the whole region that the statement names (bounds by a derivation,
-        exact algebra, interval arithmetic), "enumerated exactly" if it covers the whole finite
-        domain; by default "statistical" or "searched".
+        "proved" says that a section of the page of proofs derives it for the whole region that the
+        statement names: the verdict is "derived" where that section is found. "enumerated exactly"
+        if it covers the whole finite domain; by default "statistical" or "searched". What is
+        sampled is never more than statistical.
     measured_is, predicted_is : {"value", "lower bound", "upper bound"}
         What the number decided on, and the one that the statement has for it, are of the quantity:
         the ends of an interval, a sum broken off or the first terms of an estimate are bounds.
-    exact : bool
-        Its own numbers prove it, as enclosing intervals do; else "proved" is what a derivation
-        says, which is of the statement's constants alone and never grounds a failure.
     printed_at : str
         Of a reading: where else the paper has this form, "" where it reads the sentence itself.
 
@@ -86,7 +92,6 @@ class Measurement:
     strength: str = ""
     measured_is: str = VALUE
     predicted_is: str = VALUE
-    exact: bool = False
     printed_at: str = ""
 
     #: Whether deciding it can go wrong by chance.
@@ -115,7 +120,8 @@ class Measurement:
             predicted_is=self.predicted_is,
             kinds=tuple(filter(None, [self.kind])),
             strength=(strength := self._strength(decided.verdict)),
-            ground=self._ground() if strength == PROVED else "",
+            claimed=self._derivable(decided.verdict, strength),
+            ground=self._ground() if self.strength == PROVED or strength in _EXACTLY else "",
             printed_at=self.printed_at,
         )
 
@@ -160,9 +166,7 @@ class Measurement:
 
     def underived(self) -> Measurement:
         """Return it without the strength that a derivation gives: of other constants."""
-        if self.strength != PROVED or self.exact:
-            return self
-        return replace(self, strength="")
+        return replace(self, strength="") if self.strength == PROVED else self
 
     def _decision(self, level):
         raise TypeError(f"a check yields measurements, got {type(self).__name__}")
@@ -174,17 +178,25 @@ class Measurement:
         return None
 
     def _strength(self, verdict):
+        """Return what the measurement has by itself, whatever a derivation says."""
         if verdict == UNDECIDED:
             return ""
         if verdict == FAILS and self._ground():
-            return PROVED
-        derived = self.strength == PROVED and verdict == FAILS
+            return EXACT
+        if self._ground() == INTERVALS and self.strength != PROVED:
+            return CERTIFIED
         own = STATISTICAL if self.statistical else SEARCHED
-        return own if derived else self.strength or own
+        return own if self.statistical or self.strength == PROVED else self.strength or own
+
+    def _derivable(self, verdict, strength):
+        """Return the strength where a derivation is found, which never grounds a failure."""
+        if self.strength != PROVED or verdict in (FAILS, UNDECIDED):
+            return strength
+        return "" if self.statistical else min(DERIVED, strength, key=STRENGTHS.index)
 
     def _ground(self):
         """Return what makes the numbers exact, "" where they may be rounded."""
-        return INTERVALS if self.exact else ""
+        return ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +218,7 @@ class Cases(Measurement):
     >>> from linrep.claims import Cases, decide
     >>> found = decide(Cases([(Fraction(1, n), Fraction(1, 2), {"n": n}) for n in (1, 2, 3)]))
     >>> found.verdict, found.strength, found.counterexample["n"]
-    ('fails', 'proved', 1)
+    ('fails', 'exact', 1)
     """
 
     cases: Sequence[Case] = ()
@@ -249,7 +261,7 @@ class Cases(Measurement):
 
     def _ground(self):
         left, right, _ = max(self.cases, key=_difference)
-        return FRACTIONS if _are_exact(left, right) else super()._ground()
+        return FRACTIONS if _are_exact(left, right) else ""
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return left over right in order of size."""
@@ -396,10 +408,6 @@ class Condition(Measurement):
     claimed: float | Fraction = math.nan
     _: KW_ONLY
     n_trials: int = 0
-
-    def _ground(self):
-        exact = _are_exact(self.measured, self.claimed)
-        return FRACTIONS if exact else super()._ground()
 
     def _decision(self, level):
         return decisions.condition(

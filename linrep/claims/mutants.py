@@ -7,7 +7,7 @@ where that shows, or the statement is not sharp.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -17,7 +17,7 @@ from linrep.claims import solvers
 from linrep.claims.certificates import REFUTED as COUNTEREXAMPLE
 from linrep.claims.certificates import certificates
 from linrep.claims.claim import Claim, claims, paper_of
-from linrep.claims.evidence import FAILS, HOLDS, PROVED, UNDECIDED
+from linrep.claims.evidence import CERTIFIED, FAILS, HOLDS, UNDECIDED
 from linrep.claims.sensitivity import ACCEPTED, DOUBTED, REFUTED, TRUE
 from linrep.claims.verify import stream
 
@@ -109,14 +109,14 @@ def try_mutant(mutant: Mutant, budget: str = "quick", seed: int = 0) -> str:
     found = claim.verify(budget, stream(mutant.claim, seed), **changed)
     if found.verdict in (FAILS, UNDECIDED):
         return REFUTED if found.verdict == FAILS else DOUBTED
-    return TRUE if found.verdict == HOLDS and found.strength == PROVED else ACCEPTED
+    return TRUE if found.verdict == HOLDS and found.strength == CERTIFIED else ACCEPTED
 
 
 def _refuted_by_solvers(mutant):
     """Tell whether a family of examples, of which the statement says something, refutes it."""
     families = [
         item
-        for item in certificates().values()
+        for item in certificates([paper_of(mutant.claim)]).values()
         if item.claim == mutant.claim and item.instance and mutant.constant in item.constants
     ]
     if not families or not solvers.are_installed():
@@ -130,7 +130,12 @@ def _refuted_by_solvers(mutant):
 
 
 def measure(
-    claim: Claim, budget: str = "quick", seed: int = 0, shares: Iterable[Fraction] = SHARES
+    claim: Claim,
+    budget: str = "quick",
+    seed: int = 0,
+    shares: Iterable[Fraction] = SHARES,
+    *,
+    each: Callable[..., object] = lambda mutant, computed: None,
 ) -> dict[str, dict[str, Any]]:
     """Try a statement's stronger versions, of each constant until one is refuted.
 
@@ -139,6 +144,9 @@ def measure(
     claim : Claim
     budget, seed, shares
         As in :func:`try_mutant` and :func:`mutants`.
+    each : callable
+        ``each(mutant, computed=...)`` is called after each version; one that needs no trial, as a
+        smaller change is refuted, is not computed.
 
     Returns
     -------
@@ -153,11 +161,13 @@ def measure(
         outcomes = of["moved"]
         key = f"{float(100 * mutant.share):g}"
         if REFUTED in (said for percent, said in outcomes.items() if percent != key):
+            each(mutant, computed=False)
             continue
         said = try_mutant(mutant, budget, seed)
         # Of an identity both ways have to be noticed.
         order = (REFUTED, TRUE, DOUBTED, ACCEPTED)
         outcomes[key] = max(said, outcomes.get(key, said), key=order.index)
+        each(mutant, computed=True)
     return found
 
 

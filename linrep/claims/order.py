@@ -74,11 +74,20 @@ def _order(paper: str) -> dict[str, int]:
     return {name: number for number, name in enumerate(names)}
 
 
+def listed_items(paper: str) -> list[dict[str, Any]]:
+    """Return the items of a paper's contents as they are written, none where they are not listed.
+
+    Parameters
+    ----------
+    paper : str
+    """
+    return _contents(paper).get("item", [])
+
+
 @cache
 def _listed(paper: str) -> dict[str, int]:
     """Return the place of each statement among those that the contents of a paper list."""
-    items = _contents(paper).get("item", ())
-    names = dict.fromkeys(name for item in items for name in item.get("claims", ()))
+    names = dict.fromkeys(name for item in listed_items(paper) for name in item.get("claims", ()))
     return {name: place for place, name in enumerate(names)}
 
 

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.claims.decisions import Moments, equal_along, equal_replicates, more
+from linrep.claims.confidence import Moments, enough, of_mean
+from linrep.claims.decisions import equal_along, equal_replicates, more
 from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, Evidence
 from linrep.claims.measurements import Measurement, _listed, _of, _samples
 from linrep.claims.sampled import joined_samples
@@ -35,16 +36,16 @@ class Rate(Measurement):
     It fails if they surely do not, for any constants. It holds if they surely do, and surely would
     not if the first term, the leading one, were of another exponent: had it a further factor
     x^apart or x^-apart. Sure is what follows from intervals that hold all means at once with
-    probability 1 - level: Student's for each, on the scale of logarithms. The best constants are
-    found by linear programming. Replicates that are all equal, as counts of a rare event are, say
-    nothing of their noise: with them it is undecided.
+    probability 1 - level: those of :func:`linrep.claims.confidence.of_mean`, on the scale of
+    logarithms. The best constants are found by linear programming. Replicates that are all equal,
+    as counts of a rare event are, say nothing of their noise: with them it is undecided.
 
     Attributes
     ----------
     x : array_like, shape (N,)
         Positive.
     samples : sequence of N array_like
-        Replicates at each x, at least two, with a mean that is positive and near to normal.
+        Replicates at each x, at least two, with a positive mean.
     formula : mapping of str to callable or array_like
         The terms by their printed form, the leading one first: each a function of x, or its values.
     signed : sequence of str
@@ -132,8 +133,9 @@ class Rate(Measurement):
     def _of_means(self, moments, level):
         means = np.array([each.mean for each in moments])
         errors = np.array([each.deviation / np.sqrt(each.size) for each in moments]) / means
-        degrees = np.array([each.size - 1 for each in moments])
-        halves = scipy.stats.t.isf(level / (2.0 * len(means)), degrees) * errors
+        tail = level / (2.0 * len(means))
+        ends = np.array([of_mean(each, tail) for each in moments])
+        halves = np.abs(ends / means[:, None] - 1.0).max(axis=1)
         terms = np.column_stack(list(self.formula.values()))
         found = _change(terms, means, halves, self._lowest)
         others = [self._with(terms, power, means, halves) for power in (self.apart, -self.apart)]
@@ -161,7 +163,7 @@ class Rate(Measurement):
             n_trials=sum(each.size for each in moments),
             level=level,
             counterexample={"change": found.value} if fails else None,
-            needed=self._needed(found, nearest, fits, level, errors, moments) if open_ else "",
+            needed=self._needed(found, nearest, fits, tail, errors, moments) if open_ else "",
             points=self._drawn(means, halves, terms @ found.constants),
         )
 
@@ -176,8 +178,13 @@ class Rate(Measurement):
         changed = np.column_stack([terms[:, 0] * factor, terms[:, 1:]])
         return _change(changed, means, halves, self._lowest)
 
-    def _needed(self, found, nearest, fits, level, errors, moments):
+    def _needed(self, found, nearest, fits, tail, errors, moments):
         """Say what decides: that a change which may be noise is none is taken for true."""
+        made = sum(each.size for each in moments)
+        if math.isinf(found.high) and found.low <= 1.0:
+            few = enough(tail) / min(each.size for each in moments)
+            if few > 1.0:
+                return more(made, few)
         most = math.log(1.0 + self.margin)
         rooms = []
         if not fits:
@@ -186,9 +193,8 @@ class Rate(Measurement):
         if rooms[-1] <= 0.0:
             return "sizes further apart"
         # Both ends of a ratio move, and the largest and the smallest of several by chance.
-        quantile = scipy.stats.norm.isf(level / (2.0 * len(moments)))
+        quantile = scipy.stats.norm.isf(tail)
         chance = (2.0 * quantile + 4.0) * errors.max()
-        made = sum(each.size for each in moments)
         return more(made, max(2.0, (chance / min(rooms)) ** 2) if min(rooms) else math.inf)
 
     def _drawn(self, means, halves, fitted):

@@ -10,15 +10,15 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+from scipy.stats import norm
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.claims import decisions, pictures, slopes
-from linrep.claims.decisions import Moments
+from linrep.claims.confidence import Moments, of_bounded_mean, of_mean
 from linrep.claims.evidence import words
 from linrep.claims.measurements import Measurement, _listed, _of, _samples, _thinned
-from linrep.claims.slopes import STATISTICS, resample, resample_points
-from linrep.problems.random import RNGLike, generator
+from linrep.claims.slopes import STATISTICS, Bounds
 from linrep.stats import TransitionPoint
 
 
@@ -116,17 +116,22 @@ class Mean(Measurement):
     Attributes
     ----------
     samples : array_like, shape (N,)
-        Their mean should be close to normal.
+        Independent.
     equals, at_least, at_most : float or None
         What is claimed of the mean: either `equals`, or one or both of the others.
     margin : float, default 0.1
         With `equals`: it holds only if the interval is no wider than this share of it on each side
         (of the samples' standard deviation, should it be 0).
+    within : (float, float) or None
+        A range of all that can be sampled. With it the interval of the mean is that of bets, which
+        keeps its level for any law; without it Student's, with its skewness taken off, and none
+        where samples are too few or too skewed for that (:mod:`linrep.claims.confidence`).
     deterministic : bool, default False
-        Chance has no part in the samples: without that, samples that are all equal are undecided.
+        Chance has no part in the samples: their mean is somewhere between them. Without that,
+        samples that are all equal are undecided, unless they have a range.
     moments : Moments
-        Of the samples, of which only as many are kept as a picture shows; computed from them if not
-        given.
+        Of the samples, of which only as many are kept as a picture shows, if they have no range;
+        computed from them if not given.
 
     Examples
     --------
@@ -135,6 +140,11 @@ class Mean(Measurement):
     >>> squares = np.random.default_rng(0).chisquare(5, 4000)
     >>> decide(Mean(squares, equals=5.0)).verdict, decide(Mean(squares, at_most=4.0)).verdict
     ('holds', 'fails')
+    >>> few = decide(Mean(squares[:20], at_most=10.0))
+    >>> few.verdict, few.needed
+    ('undecided', 'about 120 runs')
+    >>> decide(Mean(squares[:200] > 20.0, at_most=0.5, within=(0, 1))).verdict
+    'holds'
     """
 
     samples: Any = ()
@@ -143,6 +153,7 @@ class Mean(Measurement):
     at_least: float | None = None
     at_most: float | None = None
     margin: float = 0.1
+    within: tuple[float, float] | None = None
     deterministic: bool = False
     moments: Any = None
     quantity: str = "mean"
@@ -154,10 +165,21 @@ class Mean(Measurement):
         samples = _samples(self, "samples", self.samples)
         moments = Moments.of(samples)
         if self.moments is not None:
-            size, mean, deviation = check.table("moments", self.moments, (3,)).tolist()
-            moments = Moments(int(size), mean, deviation)
+            size, *rest = check.table("moments", self.moments, (4,)).tolist()
+            moments = Moments(int(size), *rest)
         object.__setattr__(self, "moments", moments)
-        object.__setattr__(self, "samples", _thinned(samples))
+        if self.within is None:
+            samples = _thinned(samples)
+        else:
+            low, high = check.table("within", self.within, (2,)).tolist()
+            width = high - low
+            if not 0.0 < width < np.inf or samples.min() < low or samples.max() > high:
+                raise ValueError(
+                    f"{_of(self)}: within must be a finite range (low, high) of all samples, which "
+                    f"are in [{samples.min():g}, {samples.max():g}], got {self.within!r}"
+                )
+            object.__setattr__(self, "within", (low, high))
+        object.__setattr__(self, "samples", samples)
         bounds = self.at_least is not None or self.at_most is not None
         if (self.equals is not None) == bounds:
             raise ValueError(f"{_of(self)} takes equals, or at_least and at_most")
@@ -170,14 +192,33 @@ class Mean(Measurement):
         }
 
     def _decision(self, level):
-        if self.moments.deviation == 0.0 and not self.deterministic:
+        equal = self.moments.deviation == 0.0
+        if equal and not self.deterministic and self.within is None:
             return decisions.equal_replicates(self.moments.size, level)
+        known = self.moments, partial(self._interval, level, self._ends(level))
         if self.equals is not None:
-            return decisions.expectation(self.moments, self.equals, margin=self.margin, level=level)
+            return decisions.expectation(*known, self.equals, margin=self.margin, level=level)
         low = -np.inf if self.at_least is None else self.at_least
         high = np.inf if self.at_most is None else self.at_most
-        decided = decisions.mean_between(self.moments, low, high, level=level)
+        decided = decisions.mean_between(*known, low, high, level=level)
         return decided if self.at_most is None else _with_tightness(decided)
+
+    def _ends(self, level):
+        """Return the interval of the mean."""
+        if self.deterministic:
+            return float(np.min(self.samples)), float(np.max(self.samples))
+        if self.within is not None:
+            return of_bounded_mean(self.samples, self.within, level / 2.0)
+        return of_mean(self.moments, level / 2.0)
+
+    def _interval(self, level, ends, size):
+        """Return the interval that so many such samples would have."""
+        if self.deterministic or size == self.moments.size:
+            return ends
+        if self.within is None:
+            return of_mean(self.moments._replace(size=size), level / 2.0)
+        mean, fewer = self.moments.mean, np.sqrt(self.moments.size / size)
+        return mean + fewer * (ends[0] - mean), mean + fewer * (ends[1] - mean)
 
     def picture(self, level: float) -> pd.DataFrame | None:
         """Return the samples in order of size."""
@@ -300,8 +341,6 @@ class _PowerLaw(Measurement):
     margin: float = 0.1
     along: str = ""
     of: str = ""
-    resampled: Any = None
-    rng: RNGLike = field(default=0, repr=False)
 
     statistical: ClassVar[bool] = True
 
@@ -309,12 +348,6 @@ class _PowerLaw(Measurement):
         object.__setattr__(self, "x", check.array("x", self.x, (None,)))
         if (self.equals is None) == (self.at_most is None):
             raise ValueError(f"{_of(self)} takes equals or at_most")
-        drawn = self._resample() if self.resampled is None else self.resampled
-        object.__setattr__(self, "resampled", check.real_array("resampled", drawn))
-        object.__setattr__(self, "rng", None)
-
-    def _resample(self):
-        raise NotImplementedError
 
     @property
     def _claimed(self) -> float:
@@ -372,14 +405,10 @@ class Exponent(_PowerLaw):
         to its interval on both sides, as what may be left. It says nothing of logarithms, with
         which slopes tend to none in so short a range: :class:`Rate` has them as terms.
     deterministic : bool, default False
-        Where replicates are equal, chance has no part in them; without that they are undecided.
+        Chance has no part in the replicates: the typical size is between them. Without that, equal
+        ones are undecided.
     along, of : str
         Labels of both axes.
-    resampled : array_like, shape (N, 1 + RESAMPLES)
-        The statistic of the replicates, then of replicates drawn from them; made from `rng` where
-        it is not given.
-    rng : optional
-        Of the bootstrap.
 
     Examples
     --------
@@ -389,6 +418,8 @@ class Exponent(_PowerLaw):
     >>> errors = [rng.chisquare(50, 1000) / size for size in sizes]
     >>> decide(Exponent(sizes, errors, equals=-1.0)).verdict
     'holds'
+    >>> decide(Exponent(sizes, [few[:10] for few in errors], equals=-1.0)).needed
+    'about 60 runs'
     """
 
     samples: Any = ()
@@ -406,29 +437,25 @@ class Exponent(_PowerLaw):
         sizes = len(check.array("x", self.x, (None,)))
         if len(samples) != sizes:
             raise ValueError(f"{_of(self)} has {len(samples)} samples at {sizes} sizes")
+        check.choice("statistic", self.statistic, STATISTICS)
         super().__post_init__()
         if self.tail:
             with np.errstate(divide="ignore", invalid="ignore"):
                 slopes.stretches(np.log(self.x))
 
     def _joined(self, others):
-        return {**joined_samples(self, others), **_AGAIN}
-
-    def _resample(self):
-        statistic = STATISTICS[check.choice("statistic", self.statistic, STATISTICS)]
-        return resample(self.samples, statistic, self.rng)
+        return joined_samples(self, others)
 
     def _decision(self, level):
         fit = slopes.limit if self.tail else slopes.fit
         made = sum(map(len, self.samples))
-        equal = decisions.equal_along(self.x, self.samples, self.along)
-        if equal and not self.deterministic:
-            decided = decisions.equal_replicates(made, level, equal)
-        else:
+        bounds, open_ = _bounds(
+            self.x, self.samples, self.statistic, level, self.along, self.deterministic
+        )
+        if open_ is None:
             with np.errstate(divide="ignore", invalid="ignore"):
-                slope = fit(np.log(self.x), np.log(self.resampled), level)
-            decided = self._decided(slope, level, made)
-        return replace(decided, points=self._drawn(self.resampled[:, 0]))
+                open_ = self._decided(fit(np.log(self.x), bounds, level), level, made)
+        return replace(open_, points=self._drawn(np.exp(bounds.value)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -440,16 +467,15 @@ class Threshold(_PowerLaw):
     x : array_like, shape (N,)
         Positive, at least three different values.
     points : sequence of N TransitionPoint
-        Each counts as uniform in log over its interval. Kept as (place, low, high).
+        With intervals of one confidence; their logarithms count as normal, which is as true as that
+        the log-odds of success are linear in log x (:func:`linrep.stats.transition_point`). Kept as
+        (place, low, high).
     equals, at_most, margin, along, of
         As in :class:`Exponent`.
     runs : int
         Random repetitions behind the points.
-    resampled : array_like, shape (N, 1 + RESAMPLES)
-        Logarithms of the places, then draws from the intervals; made from `rng` where it is not
-        given. NaN where an interval is open.
-    rng : optional
-        Of the draws.
+    confidence : float, default 0.95
+        Of the intervals.
 
     Examples
     --------
@@ -463,6 +489,7 @@ class Threshold(_PowerLaw):
     points: Any = ()
     _: KW_ONLY
     runs: int = 0
+    confidence: float = 0.95
     quantity: str = "exponent of the smallest sufficient size"
 
     kind: ClassVar[str] = "sample-size threshold"
@@ -475,17 +502,22 @@ class Threshold(_PowerLaw):
         if not points or any(len(point) != 3 for point in points):
             raise ValueError("points must be triples (x, low, high), at least one")
         check.real_array("points", points)
+        check.real("confidence", self.confidence, above=0.0)
+        if not self.confidence < 1.0:
+            raise ValueError(f"confidence must be below 1, got {self.confidence:g}")
+        sizes = len(check.array("x", self.x, (None,)))
+        if len(points) != sizes:
+            raise ValueError(f"{_of(self)} has {len(points)} points at {sizes} sizes")
         object.__setattr__(self, "points", points)
         super().__post_init__()
 
-    def _resample(self):
-        return resample_points(self.points, self.rng)
-
     def _decision(self, level):
-        if np.isnan(self.resampled).any():
-            slope = slopes.Slope(np.nan, np.inf, 0.0)
-        else:
-            slope = slopes.fit(np.log(self.x), self.resampled, level)
+        value, *ends = bounds = Bounds.of_positive(self.points)
+        slope = slopes.Slope(np.nan, np.inf, 0.0)
+        if np.isfinite(bounds).all():
+            farther = norm.isf(level) / norm.isf(0.5 - self.confidence / 2.0)
+            bounds = Bounds(value, *(value + farther * (end - value) for end in ends))
+            slope = slopes.fit(np.log(self.x), bounds, level)
         size, low, high = np.array(self.points, dtype=float).T
         points = self._drawn(size).assign(low=low, high=high)
         return replace(self._decided(slope, level, self.runs), points=points)
@@ -510,17 +542,12 @@ class Constant(Measurement):
         Column of the constant.
     by : sequence of str
         Further columns that the points of a line share, and that are not directions.
-    quantile : float, default 0.95
-        Of the replicates, at each point.
+    quantile : float, default 0.8
+        Of the replicates, at each point. The nearer to 1, the more replicates it takes.
     deterministic : bool, default False
-        Where replicates are equal, chance has no part in them; without that they are undecided.
+        As in :class:`Exponent`.
     label : str
         Of the constant in pictures.
-    resampled : sequence of array_like
-        For each line the quantiles, then those of replicates drawn from these; made from `rng`
-        where it is not given.
-    rng : optional
-        Of the bootstrap.
 
     Examples
     --------
@@ -540,11 +567,9 @@ class Constant(Measurement):
     of: str = "constant"
     _: KW_ONLY
     by: Sequence[str] = ()
-    quantile: float = 0.95
+    quantile: float = 0.8
     deterministic: bool = False
     label: str = ""
-    resampled: Any = None
-    rng: RNGLike = field(default=0, repr=False)
     quantity: str = "exponent of the constant needed"
 
     statistical: ClassVar[bool] = True
@@ -558,18 +583,9 @@ class Constant(Measurement):
         for variable in self.along:
             if variable not in {line.variable for line in lines}:
                 raise ValueError(f"{_of(self)} has no line of three points along {variable!r}")
-        drawn = self.resampled
-        if drawn is None:
-            rng = generator(self.rng)
-            statistic = partial(np.quantile, q=self.quantile)
-            drawn = [resample(line.samples, statistic, rng) for line in lines]
-        drawn = [check.real_array("resampled", each) for each in _listed("resampled", drawn)]
-        object.__setattr__(self, "resampled", drawn)
-        object.__setattr__(self, "rng", None)
 
     def _joined(self, others):
-        rows = pd.concat([each.rows for each in (self, *others)], ignore_index=True)
-        return {"rows": rows, **_AGAIN}
+        return {"rows": pd.concat([each.rows for each in (self, *others)], ignore_index=True)}
 
     @cached_property
     def lines(self) -> list[Line]:
@@ -582,7 +598,14 @@ class Constant(Measurement):
         ]
 
     def _decision(self, level):
-        lines = self.lines
+        lines, made = self.lines, len(self.rows)
+        share = slopes.shared(level, lines)
+        known = [
+            _bounds(
+                each.x, each.samples, self.quantile, share, each.variable, self.deterministic, made
+            )
+            for each in lines
+        ]
         frames = [
             pd.DataFrame(
                 {
@@ -591,31 +614,27 @@ class Constant(Measurement):
                     "along": line.variable,
                     "series": line.series,
                     "x": line.x,
-                    "y": drawn[:, 0],
+                    "y": np.exp(bounds.value),
                     "xlabel": line.variable,
                     "ylabel": self.label or f"{self.quantile:.0%} quantile of the constant",
                 }
             )
-            for line, drawn in zip(lines, self.resampled, strict=True)
+            for line, (bounds, _) in zip(lines, known, strict=True)
         ]
         points = pd.concat(frames, ignore_index=True)
-        equal = [decisions.equal_along(each.x, each.samples, each.variable) for each in lines]
-        if any(equal) and not self.deterministic:
-            at = next(filter(None, equal))
-            return replace(decisions.equal_replicates(len(self.rows), level, at), points=points)
+        open_ = next((each for _, each in known if each is not None), None)
+        if open_ is not None:
+            return replace(open_, n_trials=made, level=level, points=points)
         columns = [*self.by, *self.along]
         quantiles = self.rows.groupby(columns)[self.of].quantile(self.quantile)
         where = np.atleast_1d(np.asarray(quantiles.idxmax(), dtype=object))
         decided = slopes.bounded(
             [line.variable for line in lines],
-            [
-                (np.log(line.x), np.log(drawn))
-                for line, drawn in zip(lines, self.resampled, strict=True)
-            ],
+            [(np.log(line.x), bounds) for line, (bounds, _) in zip(lines, known, strict=True)],
             largest=float(quantiles.max()),
             at=dict(zip(columns, where, strict=True)),
             level=level,
-            n_trials=len(self.rows),
+            n_trials=made,
         )
         return replace(decided, points=points)
 
@@ -630,8 +649,24 @@ class Line:
     samples: list[NDArray[np.float64]]
 
 
-#: What is drawn anew, from the same random numbers, of replicates to which others were joined.
-_AGAIN = {"resampled": None, "rng": 0}
+def _bounds(x, samples, statistic, level, along, deterministic, made=0):
+    """Return logarithms of a statistic along x with their intervals; evidence if these are open.
+
+    Replicates that are all equal say nothing of their noise, and too few give no interval.
+    """
+    made = made or sum(map(len, samples))
+    if deterministic:
+        bounds = Bounds.known(samples, statistic)
+        if np.isfinite(bounds).all():
+            return bounds, None
+        return bounds, replace(decisions.few_replicates(samples, statistic, 0.5), level=level)
+    bounds = Bounds.of(samples, statistic, level)
+    equal = decisions.equal_along(x, samples, along)
+    if equal:
+        return bounds, decisions.equal_replicates(made, level, equal)
+    if np.isfinite(bounds).all():
+        return bounds, None
+    return bounds, decisions.few_replicates(samples, statistic, level, made)
 
 
 def joined_samples(item: Any, others: Sequence[Any]) -> dict[str, Any]:

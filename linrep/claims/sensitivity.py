@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from contextlib import suppress
-from functools import cache
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
 
 from linrep._lib import atomic as files
+from linrep._lib import records, shapes
 from linrep._lib.arguments import checked
 from linrep._lib.papers import papers
 from linrep.claims.claim import Claim, claims, paper_of
@@ -21,18 +19,43 @@ FILE = "sensitivity.json"
 REFUTED, TRUE, ACCEPTED, DOUBTED = "refuted", "true", "accepted", "doubted"
 
 
-@cache
+class _Constant(TypedDict):
+    value: str
+    moved: Mapping[str, str]
+
+
+_KIND = records.Kind(
+    "sensitivity",
+    "linrep sensitivity --record",
+    shapes.reader(Mapping[str, Mapping[str, _Constant]]),
+    ids=list,
+)
+
+
 def recorded(paper: str) -> Mapping[str, Mapping[str, Any]]:
-    """Return what is recorded of a paper's statements, by id.
+    """Return what is recorded of a paper's statements, by id; a damaged file is left out.
 
     Parameters
     ----------
     paper : str
     """
-    path = papers()[paper].folder / FILE if paper in papers() else None
-    with suppress(ValueError):  # a damaged file says nothing
-        return json.loads(path.read_text("utf-8")) if path and path.is_file() else {}
-    return {}
+    return _KIND.shown(_path(paper), {}) if paper in papers() else {}
+
+
+def _path(paper):
+    return papers()[paper].folder / FILE
+
+
+def check(names: Iterable[str]) -> None:
+    """Raise ValueError where the file of a paper is damaged: it is not written to then.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of papers.
+    """
+    for paper in names:
+        _KIND.check(_path(paper))
 
 
 def record(found: Mapping[str, Mapping[str, Any]]) -> None:
@@ -42,15 +65,19 @@ def record(found: Mapping[str, Mapping[str, Any]]) -> None:
     ----------
     found : mapping
         Of each claim what :func:`linrep.claims.mutants.measure` returns.
+
+    Raises
+    ------
+    ValueError
+        If a file is damaged.
     """
     for paper in sorted(set(map(paper_of, found))):
-        known, folder = claims([paper]), papers()[paper].folder
-        with files.alone(folder):
-            recorded.cache_clear()
-            entries = {**recorded(paper), **{key: found[key] for key in found if key in known}}
-            ordered = {name: entries[name] for name in known if entries.get(name)}
-            files.write(folder / FILE, (json.dumps(ordered, indent=1) + "\n").encode())
-    recorded.cache_clear()
+        known, path = claims([paper]), _path(paper)
+        with files.alone(path.parent):
+            records.forget()
+            before = _KIND.known(path, {})
+            entries = {**before, **{key: found[key] for key in found if key in known}}
+            _KIND.write(path, {name: entries[name] for name in known if entries.get(name)})
 
 
 def say(claim: Claim | Stated) -> str:

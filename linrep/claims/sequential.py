@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import fields, replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from linrep._lib import atomic as files
+from linrep._lib import records, shapes
 from linrep._lib.progress import progress_bar
 from linrep.claims.claim import Claim
 from linrep.claims.evidence import ERROR, LEVEL, UNDECIDED, Evidence, Result
@@ -20,6 +20,14 @@ from linrep.claims.verify import Stored, measured, place_of, stored, verify
 
 #: How the file ends that says of a run how often it was looked at.
 _LOOKS = ".looks.json"
+
+
+class _Looks(TypedDict):
+    looks: int
+    level: float
+
+
+_KIND = records.Kind("looks", "linrep verify --until-decided", shapes.reader(_Looks))
 
 
 def share(level: float, look: int) -> float:
@@ -184,8 +192,8 @@ def _note(item, result, level, store):
     if result.looks == 1:  # a check that raised
         return
     place = place_of(item, budget=result.budget, seed=result.seed, store=store, mode=result.mode)
-    content = json.dumps({"looks": result.looks, "level": level})
-    files.write(place.with_name(f"{place.name}{_LOOKS}"), f"{content}\n".encode())
+    content = _KIND.written({"looks": result.looks, "level": level})
+    files.write(place.with_name(f"{place.name}{_LOOKS}"), content.encode())
 
 
 def looked_at(item: Claim, run: Stored, store: str | Path) -> Stored:
@@ -209,7 +217,7 @@ def looked_at(item: Claim, run: Stored, store: str | Path) -> Stored:
     note = place.with_name(f"{place.name}{_LOOKS}")
     if not note.is_file():
         return run
-    said = json.loads(note.read_text("utf-8"))
+    said = _KIND.read(note)
     seeds = range(first.seed + 1, first.seed + 2 ** (said["looks"] - 1))
     others = [stored(item, seed=seed, **where) for seed in seeds]
     if not all(others):  # of another state of the code, or removed

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from linrep.claims.confidence import Moments, of_mean, of_quantile, of_sum
 from linrep.claims.decisions import more
 from linrep.claims.evidence import FAILS, HOLDS, LEVEL, UNDECIDED, Evidence
-from linrep.problems.random import RNGLike, generator
 
 #: Slopes of the logarithm of a constant up to this count as no growth.
 GROWTH = 0.05
@@ -22,10 +22,9 @@ GROWTH = 0.05
 #: The least power of 1/x with which a constant that stays bounded is taken to reach its limit.
 LOWER_ORDER = 0.5
 
-RESAMPLES = 400
 #: How many times the runs are better made than larger sizes tried, where a slope is off.
 _WORTHWHILE = 100.0
-STATISTICS = {"median": np.median, "mean": np.mean}
+STATISTICS = ("median", "mean")
 
 
 @dataclass(frozen=True)
@@ -61,13 +60,65 @@ class Slope:
         return self.value + self.noise + self.bend
 
 
+class Bounds(NamedTuple):
+    """Logarithms of independent estimates, each with an interval of one level.
+
+    Attributes
+    ----------
+    value, low, high : ndarray, shape (N,)
+    """
+
+    value: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, samples: Sequence[ArrayLike], statistic: str | float, level: float) -> Bounds:
+        """Return those of the mean, the median or a quantile of each sample, which are positive.
+
+        Parameters
+        ----------
+        samples : sequence of N array_like
+        statistic : {"median", "mean"} or float
+        level : float
+            Probability that one is beyond an end of its interval, the same for both ends.
+        """
+        arrays = [np.asarray(each, dtype=float) for each in samples]
+        if statistic == "mean":
+            moments = [Moments.of(each) for each in arrays]
+            rows = [(each.mean, *of_mean(each, level)) for each in moments]
+        else:
+            share = 0.5 if statistic == "median" else float(statistic)
+            with np.errstate(invalid="ignore"):  # between two infinite ones
+                values = [np.quantile(each, share) for each in arrays]
+            rows = [
+                (value, *of_quantile(each, share, level))
+                for value, each in zip(values, arrays, strict=True)
+            ]
+        return cls.of_positive(rows)
+
+    @classmethod
+    def known(cls, samples: Sequence[ArrayLike], statistic: str | float) -> Bounds:
+        """Return those of replicates in which chance has no part: from the least to the largest."""
+        value = cls.of(samples, statistic, 0.5).value
+        with np.errstate(divide="ignore"):
+            low, high = (np.log([end(each) for each in samples]) for end in (np.min, np.max))
+        return cls(value, np.minimum(low, value), np.maximum(high, value))
+
+    @classmethod
+    def of_positive(cls, rows: ArrayLike) -> Bounds:
+        """Return logarithms of rows (value, low, high); an end that is not positive is none."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value, low, high = np.log(np.maximum(np.array(rows, dtype=float), 0.0)).T
+        return cls(value, low, high)
+
+
 def log_slope(
     x: ArrayLike,
     samples: Sequence[ArrayLike],
     *,
-    statistic: Callable[..., Any] = np.median,
+    statistic: str | float = "median",
     level: float = LEVEL,
-    rng: RNGLike = None,
 ) -> Slope:
     """Fit log statistic(samples) against log x.
 
@@ -76,59 +127,41 @@ def log_slope(
     x : array_like, shape (N,)
         Positive, at least three different values.
     samples : sequence of N array_like, each shape (R_i,)
-        Positive replicates at each x, at least two.
-    statistic : callable, default numpy.median
-        ``statistic(array, axis=)``.
+        Positive replicates at each x.
+    statistic : {"median", "mean"} or float, default "median"
+        A number is a share, whose quantile is taken.
     level : float
         Probability on each side that the slope is outside because of noise.
-    rng : optional
-        Of the bootstrap.
 
     Returns
     -------
     Slope
-        Noise by the bootstrap standard error, replicates being resampled at each x, and the normal
-        quantile; bend from a fit to the upper half of x, whose noise is taken off.
+        Noise from the intervals at each x, see :func:`linrep.claims.confidence.of_sum`; bend from a
+        fit to the upper half of x, whose noise is taken off.
     """
-    logs = np.log(np.asarray(x, dtype=float))
-    return fit(logs, np.log(resample(samples, statistic, rng)), level)
+    return fit(np.log(np.asarray(x, dtype=float)), Bounds.of(samples, statistic, level), level)
 
 
-def resample(samples, statistic, rng) -> NDArray[np.float64]:
-    """Return the statistic of each sample, then of replicates drawn from it with replacement."""
-    rng = generator(rng)
-    columns = []
-    for sample in samples:
-        sample = np.asarray(sample, dtype=float)
-        drawn = sample[rng.integers(len(sample), size=(RESAMPLES, len(sample)))]
-        columns.append([statistic(sample, axis=0), *statistic(drawn, axis=1)])
-    return np.array(columns)
-
-
-def resample_points(points, rng) -> NDArray[np.float64]:
-    """Return logarithms of places, then draws uniform in log from their intervals."""
-    with np.errstate(divide="ignore"):
-        place, low, high = np.log(np.array(points, dtype=float)).T[:, :, None]
-    if not (np.isfinite(low) & np.isfinite(high)).all():
-        return np.full((len(points), 1 + RESAMPLES), np.nan)
-    drawn = generator(rng).uniform(low, high, size=(len(points), RESAMPLES))
-    return np.hstack([place, drawn])
-
-
-def fit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) -> Slope:
-    """Return the slope of column 0 of values, with noise from the others."""
+def fit(logs: NDArray[np.float64], bounds: Bounds, level: float) -> Slope:
+    """Return the slope of values against logs, with noise from their intervals."""
     if np.unique(logs).size < 3:
         raise ValueError("x must hold at least three different values to fit a slope")
 
     upper = logs >= np.median(logs)
     if np.unique(logs[upper]).size < 2:
         upper = logs >= np.sort(np.unique(logs))[-2]
-    all_of_them = _slopes(logs, values)
-    return _with_noise(all_of_them, _slopes(logs[upper], values[upper]) - all_of_them, level)
+    weights = _weights(logs)
+    value, noise = of_sum(weights, *bounds)
+    change, change_noise = of_sum(_weights(logs, upper) - weights, *bounds)
+    quantile = _quantile(level)
+    change_error = change_noise / quantile
+    # The square of the measured change is that of the true one and its variance, in the mean.
+    bend = math.sqrt(max(0.0, change**2 - change_error**2))
+    return Slope(value, noise, bend, noise / quantile, change, change_error)
 
 
-def limit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) -> Slope:
-    """Return the slope that is tended to as x grows, with noise from all columns but the first.
+def limit(logs: NDArray[np.float64], bounds: Bounds, level: float) -> Slope:
+    """Return the slope that is tended to as x grows, with noise from the intervals.
 
     The value is the slope of the last of three stretches. Provided that the change from one stretch
     to the next is at most half of the change before, as it is far enough out with a lower-order
@@ -136,20 +169,21 @@ def limit(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) 
     value and the bend together. The bend is infinite where the changes refute that.
     """
     parts = [(low <= logs) & (logs <= high) for low, high in stretches(logs)]
-    first, second, last = (_slopes(logs[each], values[each]) for each in parts)
-    change, before = last - second, second - first
-    quantile = float(scipy.stats.norm.isf(level))
-    ends = (last - change, last, last + change)
-    error = max(float(np.std(each[1:], ddof=1)) for each in ends)
-    excess = np.abs(change) - np.abs(before) / 2.0
-    tends = excess[0] <= quantile * np.std(excess[1:], ddof=1) + 1e-9
-    bend = abs(float(change[0])) if tends else math.inf
-    change_error = float(np.std(change[1:], ddof=1))
-    return Slope(float(last[0]), quantile * error, bend, error, float(change[0]), change_error)
+    first, second, last = (_weights(logs, each) for each in parts)
+    change, change_noise = of_sum(last - second, *bounds)
+    before, _ = of_sum(second - first, *bounds)
+    ends = (second, last, last + (last - second))
+    noise = max(of_sum(each, *bounds)[1] for each in ends)
+    signs = math.copysign(1.0, change), math.copysign(0.5, before)
+    excess, chance = of_sum(signs[0] * (last - second) - signs[1] * (second - first), *bounds)
+    bend = abs(change) if excess <= chance + 1e-9 else math.inf
+    value, _ = of_sum(last, *bounds)
+    quantile = _quantile(level)
+    return Slope(value, noise, bend, noise / quantile, change, change_noise / quantile)
 
 
-def remaining(logs: NDArray[np.float64], values: NDArray[np.float64], level: float) -> Slope:
-    """Return the least slope that can remain as x grows, with noise from all columns but the first.
+def remaining(logs: NDArray[np.float64], bounds: Bounds, level: float) -> Slope:
+    """Return the least slope that can remain as x grows, with noise from the intervals.
 
     Where y tends to a limit as x^-1/2 vanishes, or a higher power (`LOWER_ORDER`), its slope falls
     with each octave by a factor of 2^-1/2 at least. If the fall from the lower half of x to the
@@ -157,20 +191,17 @@ def remaining(logs: NDArray[np.float64], values: NDArray[np.float64], level: flo
     slope of the upper half. `change` is the upper slope less the lower one.
     """
     sizes, middle = np.unique(logs), np.median(logs)
-    below, above = logs <= max(middle, sizes[1]), logs >= min(middle, sizes[-2])
-    lower, upper = _slopes(logs[below], values[below]), _slopes(logs[above], values[above])
+    lower = _weights(logs, logs <= max(middle, sizes[1]))
+    upper = _weights(logs, logs >= min(middle, sizes[-2]))
     vanishing = -np.exp(-LOWER_ORDER * (logs - logs[0]))
-    share = _slopes(logs[above], vanishing[above]) / _slopes(logs[below], vanishing[below])
-    change = upper - lower
-    left = upper + change * share / (1.0 - share)
-    quantile = float(scipy.stats.norm.isf(level))
-    errors = [float(np.std(each[1:], ddof=1)) for each in (left, upper, change)]
+    share = (upper @ vanishing) / (lower @ vanishing)
+    left = upper + (upper - lower) * share / (1.0 - share)
+    quantile = _quantile(level)
     # Both ends have to be beyond what is claimed: neither takes a share of the level.
-    value, error = min(
-        zip((left[0], upper[0]), errors[:2], strict=True),
-        key=lambda end: end[0] - quantile * end[1],
-    )
-    return Slope(float(value), quantile * error, 0.0, error, float(change[0]), errors[2])
+    ends = (of_sum(each, *bounds) for each in (left, upper))
+    value, noise = min(ends, key=lambda end: end[0] - end[1])
+    change, change_noise = of_sum(upper - lower, *bounds)
+    return Slope(value, noise, 0.0, noise / quantile, change, change_noise / quantile)
 
 
 def stretches(logs: NDArray[np.float64]) -> list[tuple[float, float]]:
@@ -193,17 +224,15 @@ def stretches(logs: NDArray[np.float64]) -> list[tuple[float, float]]:
     return list(pairwise(ends.tolist()))
 
 
-def _slopes(logs, values):
-    centred = logs - logs.mean()
-    return centred @ values / (centred @ centred)
+def _weights(logs, among=True):
+    """Return what the slope of values over some of the places is of them: weights of a sum."""
+    among = np.broadcast_to(among, logs.shape)
+    centred = np.where(among, logs - logs[among].mean(), 0.0)
+    return centred / (centred @ centred)
 
 
-def _with_noise(slopes, change, level):
-    error, change_error = (float(np.std(each[1:], ddof=1)) for each in (slopes, change))
-    # The square of the measured change is that of the true one and its variance, in the mean.
-    bend = math.sqrt(max(0.0, change[0] ** 2 - change_error**2))
-    noise = float(scipy.stats.norm.isf(level)) * error
-    return Slope(float(slopes[0]), noise, bend, error, float(change[0]), change_error)
+def _quantile(level):
+    return float(scipy.stats.norm.isf(level))
 
 
 def exponent(
@@ -317,9 +346,14 @@ def _needed_of_lines(variables, pairs, n_trials):
     return _needed(f"larger {' and '.join(larger)}" if larger else "", factor, n_trials)
 
 
+def shared(level: float, lines: Sequence[object]) -> float:
+    """Return the level of each line."""
+    return level / len(lines)
+
+
 def bounded(
     variables: Sequence[str],
-    lines: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]],
+    lines: Sequence[tuple[NDArray[np.float64], Bounds]],
     *,
     largest: float,
     at: Mapping[str, Any],
@@ -335,8 +369,8 @@ def bounded(
     ----------
     variables : sequence of str
         Along which each line goes.
-    lines : sequence of (ndarray, ndarray)
-        Of each line logarithms of the sizes, and of the constant with its resamples as columns.
+    lines : sequence of (ndarray, Bounds)
+        Of each line logarithms of the sizes, and of the constant, at a level of :func:`shared`.
     largest : float
         Value of the constant.
     at : mapping
@@ -346,7 +380,7 @@ def bounded(
     n_trials : int
         Random repetitions behind the slopes.
     """
-    share = level / len(lines)
+    share = shared(level, lines)
     fits = [fit(*line, share) for line in lines]
     tails = [remaining(*line, share) for line in lines]
     # One that surely grows decides, and the steepest of those; else the one that may grow most.

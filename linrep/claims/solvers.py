@@ -1,13 +1,14 @@
-"""What z3 and cvc5 answer to a question in SMT-LIB."""
+"""What z3 and cvc5 answer to a question in SMT-LIB.
+
+As a script it answers the question on standard input by the solver that is named.
+"""
 
 from __future__ import annotations
 
-import multiprocessing
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from importlib.metadata import version
-from importlib.util import find_spec
-
-from linrep._lib.extras import need
 
 UNKNOWN = "unknown"
 _START = 5.0  # seconds that a process has to begin
@@ -74,28 +75,27 @@ def ask(solver: str, question: str, seconds: float) -> str:
     RuntimeError
         If it ends without an answer.
     """
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload([__name__])
-    receiver, sender = processes.Pipe(duplex=False)
-    child = processes.Process(target=_answer, args=(sender, solver, question, seconds))
-    child.start()
-    sender.close()
+    words = [sys.executable, "-P", __file__, solver, str(seconds)]
     try:
-        return receiver.recv() if receiver.poll(seconds + _START) else UNKNOWN
-    except EOFError:
-        raise RuntimeError(f"{solver} has ended without an answer") from None
-    finally:
-        child.kill()
-        child.join()
-
-
-def _answer(sender, solver, question, seconds):
-    sender.send(SOLVERS[solver](question, seconds))
+        done = subprocess.run(
+            words,
+            input=question,
+            capture_output=True,
+            text=True,
+            timeout=seconds + _START,
+        )
+    except subprocess.TimeoutExpired:
+        return UNKNOWN
+    if done.returncode:
+        raise RuntimeError(f"{solver} has ended without an answer")
+    return done.stdout
 
 
 def are_installed() -> bool:
     """Tell whether the solvers can be imported."""
-    return all(map(find_spec, SOLVERS))
+    from linrep._lib.extras import installed
+
+    return all(map(installed, SOLVERS))
 
 
 def versions() -> dict[str, str]:
@@ -106,5 +106,12 @@ def versions() -> dict[str, str]:
     MissingPackage
         If one is not installed.
     """
+    from linrep._lib.extras import need
+
     need("certify", "linrep certify")
     return {name: version(_DISTRIBUTIONS.get(name, name)) for name in SOLVERS}
+
+
+if __name__ == "__main__":
+    name, limit = sys.argv[1:]
+    sys.stdout.write(SOLVERS[name](sys.stdin.read(), float(limit)))

@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 
-from linrep.claims import measurements, quantities, rates, sampled
+from linrep.claims import intervals, measurements, quantities, rates, sampled
 from linrep.claims.measurements import Curve, Measurement
 from linrep.claims.quantities import Fact
 
 _CLASSES = {
     name: each
-    for module in (measurements, quantities, rates, sampled)
+    for module in (intervals, measurements, quantities, rates, sampled)
     for name, each in vars(module).items()
     if isinstance(each, type) and issubclass(each, Measurement | Curve | Fact)
 }

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from linrep._lib import atomic as files
+from linrep._lib import records
 from linrep._lib.papers import papers
-from linrep.claims.certificates import questions
+from linrep.claims import proofs
+from linrep.claims.certificates import questions, whole
 from linrep.claims.claim import claims
-from linrep.claims.stated import FILE, listing, read, texts_of
+from linrep.claims.stated import FILE, check, listing, texts_of
 
 
 def listings(names: Iterable[str]) -> dict[Path, str]:
@@ -22,9 +24,12 @@ def listings(names: Iterable[str]) -> dict[Path, str]:
     """
     made = {}
     for name in names:
-        steps = questions([name])
-        items = [texts_of(item, steps.get(id)) for id, item in claims([name]).items()]
-        made[papers()[name].folder / FILE] = listing(items)
+        steps, certain, folder = questions([name]), whole([name]), papers()[name].folder
+        items = [
+            texts_of(item, steps.get(id), certain.get(id, ()), proofs.digest(id, folder))
+            for id, item in claims([name]).items()
+        ]
+        made[folder / FILE] = listing(items)
     return made
 
 
@@ -35,8 +40,16 @@ def record(names: Iterable[str]) -> None:
     ----------
     names : iterable of str
         Of the papers.
+
+    Raises
+    ------
+    ValueError
+        If one that is there is damaged.
     """
-    for path, text in listings(names).items():
-        if not path.is_file() or path.read_text("utf-8") != text:
-            files.write(path, text.encode())
-    read.cache_clear()
+    made = listings(names)
+    for path in made:
+        check(path)
+    for path, text in made.items():
+        if not records.is_there(path) or files.read(path) != text.encode():
+            files.write_together(path.parent, {path.name: text.encode()})
+    records.forget()

@@ -17,16 +17,15 @@ from linrep.claims.evidence import (
     HOLDS,
     LEVEL,
     MISPRINT,
-    STRENGTHS,
     UNDECIDED,
     VACUOUS,
     Evidence,
     combine,
     counted,
     read_in_several_ways,
-    strength_of,
+    strengths_of,
 )
-from linrep.claims.measurements import Curve, Measurement, Readings, Together, flat, shared
+from linrep.claims.measurements import CLAIMED, Curve, Measurement, Readings, Together, flat, shared
 from linrep.claims.quantities import TYPES, Fact
 from linrep.claims.sampled import Frequency
 
@@ -61,10 +60,7 @@ def judge(measured: Iterable[Measurement | Fact | Curve], level: float = LEVEL) 
             raise ValueError(
                 f"{item.quantity!r} is measured in {units[item.quantity]!r} and in {item.unit!r}"
             )
-        if item.strength not in ("", *STRENGTHS):
-            raise ValueError(
-                f"strength must be one of {', '.join(STRENGTHS)}, got {item.strength!r}"
-            )
+        choice("strength", item.strength, CLAIMED)
         choice("measured_is", item.measured_is, TYPES)
         choice("predicted_is", item.predicted_is, TYPES)
     facts = tuple(item for item in measured if isinstance(item, Fact))
@@ -170,7 +166,7 @@ def _best(readings, name):
         name=name, reading=chief.name, parts=tuple(readings), points=whole.points,
         n_trials=whole.n_trials,
         level=whole.level,
-        strength=strength_of(readings, chief.verdict, every=chief.verdict == FAILS),
+        **strengths_of(readings, chief.verdict, every=chief.verdict == FAILS),
     )  # fmt: skip
 
 

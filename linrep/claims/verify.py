@@ -23,6 +23,8 @@ from linrep._lib.progress import JobsBar, say_stopped
 from linrep.claims import inputs
 from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
 from linrep.claims.evidence import ERROR, LEVEL, Evidence, Result
+from linrep.claims.grounds import earned
+from linrep.claims.proofs import folder_of
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
@@ -42,6 +44,7 @@ _DECIDING = tuple(
         "entry",
         "evidence",
         "findings",
+        "grounds",
         "ledger",
         "lookup",
         "mutants",
@@ -157,7 +160,7 @@ def verify(
     took = {name: (expected or {}).get(name) for name in jobs}
     try:
         known = claims({item.paper for item in chosen}) if file is None else load_file(file)
-        corrected = {item.corrects: item.id for item in known.values() if item.corrects}
+        corrected = {item.corrects: item.id for item in known.values() if item.form == "corrected"}
         by_id = {item.id: item for item in chosen}
 
         def finish(name, place, found_there):
@@ -395,7 +398,7 @@ def _read(item, corrected, budget, seed, row, *, mode, stored, level=LEVEL):
     control = row.get("control")
     if _is_measured(control):
         control = judge(read(json.loads(control)), level).verdict
-    return Result(
+    result = Result(
         **{each.name: getattr(decided, each.name) for each in fields(decided)},
         id=item.id,
         seed=seed,
@@ -409,6 +412,8 @@ def _read(item, corrected, budget, seed, row, *, mode, stored, level=LEVEL):
         control=control if isinstance(control, str) else None,
         readings=decided.readings,
     )
+    folder, of_paper = folder_of(item.id, item.check)
+    return earned(result, None if of_paper else folder)
 
 
 def _directory(name, budget, seed, store, mode=None):

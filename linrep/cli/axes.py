@@ -5,13 +5,25 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
+from click.shell_completion import CompletionItem
 from docstring_parser import numpydoc
+
+from linrep.simulation.families import find
+from linrep.simulation.parameters import (
+    known_parameters,
+    of_samples,
+    outlines,
+    plain_name,
+    required,
+)
 
 #: The end of a sentence.
 _END = re.compile(r"(?<=\w|\)|`)[.;:](?:\s|$)")
+#: A word in the type of a parameter, or in what is said of it.
+_WORD = re.compile(r'"([^"]*)"')
 #: Letters of a line of help.
 _WIDTH = 88
 Section = tuple[str, list[tuple[str, str]]]
@@ -36,29 +48,50 @@ class CommandWithAxes(click.Command):
         """Return the sections: title, and an option with its line each."""
         return ()
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offer the command's own options, and the others that it has here."""
+        others = (f"--{name}" for name in self.others(ctx))
+        return [
+            *super().shell_complete(ctx, incomplete),
+            *(CompletionItem(name) for name in others if name.startswith(incomplete)),
+        ]
+
+    def others(self, ctx: click.Context) -> Iterable[str]:
+        """Return the names of options beside the command's own."""
+        return ()
+
+
+class Described(NamedTuple):
+    """What a docstring says of a parameter, in a line, and the words that it may be."""
+
+    text: str
+    words: tuple[str, ...] = ()
+
 
 def describe_parameters(
     *functions: Callable[..., Any], known: Mapping[str, Callable[..., Any]] | None = None
-) -> dict[str, str]:
+) -> dict[str, Described]:
     """Return the first sentence on each parameter, as the functions' docstrings have it.
 
     Names with one description, "n, d : int" with "Clients, dimension.", get their part of it.
 
     The first function that describes a parameter wins; `known` has those that "As in" refers to.
     """
-    sentences: dict[str, str] = {}
+    found: dict[str, Described] = {}
     for function in functions:
         for item in numpydoc.parse(inspect.getdoc(function) or "").params:
             names = item.arg_name.replace("*", "").split(", ")
             kind, text = item.type_name or "", " ".join((item.description or "").split())
-            words = kind.partition("{")[2].partition("}")[0]
-            if words and len(names) == 1:
-                sentences.setdefault(names[0], words.replace('"', "").replace("'", ""))
+            words = tuple(dict.fromkeys(_WORD.findall(kind)))
+            if kind.startswith("bool"):
+                words = ("true", "false")
+            if "{" in kind and len(names) == 1:
+                found.setdefault(names[0], Described(", ".join(words), words))
             if text.startswith("As in :func:"):
                 other = text.split("`")[1].rpartition(".")[2].removeprefix("~")
                 if known and other in known:
-                    texts = describe_parameters(known[other])
-                    sentences = {name: texts[name] for name in names if name in texts} | sentences
+                    texts = describe_parameters(known[other], known=known)
+                    found = {name: texts[name] for name in names if name in texts} | found
                 continue
             if text.startswith("See "):
                 continue
@@ -69,8 +102,8 @@ def describe_parameters(
                 parts = [sentence] * len(names)
             for name, part in zip(names, parts, strict=False):
                 if line := _one_line(part):
-                    sentences.setdefault(name, line[0].upper() + line[1:])
-    return sentences
+                    found.setdefault(name, Described(line[0].upper() + line[1:], words))
+    return found
 
 
 def size_section(identifier: str, sizes: Any) -> Section:
@@ -87,44 +120,66 @@ def size_section(identifier: str, sizes: Any) -> Section:
 
 
 #: Of estimators of stored samples, which have no such parameters themselves.
-_OF_SAMPLES = {"m": "Samples per client.", "batches": "fixed, as other algorithms call it."}
+_OF_SAMPLES = {
+    "m": Described("Samples per client."),
+    "batches": Described("fixed, as other algorithms call it.", ("fixed",)),
+}
 
 
-def axis_section(names: list[str], problem: str | None = None) -> Section:
-    """Return the axes of algorithms, those first that must be given."""
-    from linrep import simulation
+def described(
+    names: list[str], problem: str | None = None
+) -> tuple[dict[str, Described], dict[str, tuple[str, ...]]]:
+    """Return what is said of the axes of algorithms, and which have to be given, or one of which.
 
-    described: dict[str, str] = {}
+    Of the algorithms of linrep nothing is loaded.
+    """
+    documents = {name: function for name, (_, function) in outlines().items()}
+    found: dict[str, Described] = {}
     needed: dict[str, tuple[str, ...]] = {}
     for name in names:
-        function = simulation.find_algorithm(name)
-        family = simulation.family_of(name, problem)
-        source = simulation.ALGORITHMS["fedavg"] if name == "fedsgd" else function
-        documents = describe_parameters(source, *family.documented, known=simulation.ALGORITHMS)
-        axes = simulation.known_parameters(function, family) or (
+        if name in documents:
+            function, family = documents[name], find(problem or outlines()[name][0])
+        else:
+            from linrep import simulation
+
+            function = simulation.find_algorithm(name)
+            family = simulation.family_of(name, problem)
+        own = describe_parameters(function, *family.documented, known=documents)
+        of_problem = describe_parameters(*family.documented)
+        axes = known_parameters(function, family) or (
             *family.parameters,
             *family.data,
         )
         for axis in axes:
-            plain = simulation.plain_name(axis, family)
+            plain = plain_name(axis, family)
             if plain != axis and plain in axes:  # which is shorter
                 continue
             of_data = plain != axis and axis.startswith(family.prefix)
-            texts = describe_parameters(*family.documented) if of_data else documents
-            text = family.descriptions.get(plain, texts.get(plain, ""))
-            if simulation.of_samples(function):
-                text = _OF_SAMPLES.get(axis, text)
-            described.setdefault(axis, text)
-        for group in simulation.required(name, family):
+            item = (of_problem if of_data else own).get(plain, Described(""))
+            if text := family.descriptions.get(plain):
+                item = Described(text, tuple(_WORD.findall(text)))
+            if of_samples(function):
+                item = _OF_SAMPLES.get(axis, item)
+            before = found.setdefault(axis, item)
+            found[axis] = before._replace(words=tuple(dict.fromkeys((*before.words, *item.words))))
+        for group in required(function, family):
             needed |= dict.fromkeys(group, group)
+    return found, needed
+
+
+def axis_section(names: list[str], problem: str | None = None) -> Section:
+    """Return the axes of algorithms, those first that must be given."""
+    found, needed = described(names, problem)
 
     def line(axis):
         group = needed.get(axis, ())
         others = [other for other in group if other != axis]
         note = "  [required]" if group else ""
-        return described[axis] + (f"  [required, or --{' or --'.join(others)}]" if others else note)
+        return found[axis].text + (
+            f"  [required, or --{' or --'.join(others)}]" if others else note
+        )
 
-    order = sorted(described, key=lambda axis: axis not in needed)
+    order = sorted(found, key=lambda axis: axis not in needed)
     return f"Axes of {','.join(names)}", [(f"--{axis}", line(axis)) for axis in order]
 
 

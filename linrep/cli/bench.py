@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import click
 
+from linrep._lib.extras import installed
 from linrep.cli.group import BadInput, bad_input, main
 from linrep.cli.text import echo
 
@@ -34,25 +34,26 @@ def refuse_load():
 
 @main.command()
 @click.argument("what", nargs=-1, type=click.Choice((*NAMES, "all")))
-@click.option("--sizes", help="Which sizes of fedrep's, comma-separated.  [default: all]")
+@click.option("--sizes", help="Sizes of the benchmark fedrep, separated by commas.  [default: all]")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIRECTORY",
-    help="Write each benchmark's results, and what machine they are of, into this folder.",
+    help="Write the results of each benchmark, with a description of the machine, to this folder.",
 )
 def bench(what, sizes, out):
-    """Time kernels against NumPy and JAX, simulated batches against sampled ones, and the rest.
+    """Time kernels against NumPy and JAX, simulated batches against sampled ones, and more.
 
-    Without a name, all benchmarks run. The exit status is 1 if contenders that do the same work do
-    not come to the same numbers.
+    Without a name, all benchmarks run. The exit status is 1 if implementations of the same
+    computation give different numbers.
     """
     from linrep.bench import results
     from linrep.bench.timing import has_jax
 
     everything = not what or "all" in what
     names = list(NAMES) if everything else list(dict.fromkeys(what))
-    without_torch = "deep" in names and find_spec("torch") is None
+    os.environ["PYTHONSAFEPATH"] = "1"  # for processes that libraries beside linrep start
+    without_torch = "deep" in names and not installed("torch")
     if without_torch:
         if not everything:
             raise BadInput("bench deep needs torch: pip install 'linrep[deep]'")

@@ -6,10 +6,14 @@ import time
 
 import click
 
-from linrep._lib.papers import named
+from linrep._lib.papers import paper_of
+from linrep._lib.records import Damaged
 from linrep.cli import completion, names
+from linrep.cli.choosing import choose
 from linrep.cli.group import BadInput, bad_input, main, recording
 from linrep.cli.text import echo, say_count, table
+
+_IMPOSSIBLE = "not shown to be satisfiable"
 
 
 @main.command()
@@ -19,33 +23,41 @@ from linrep.cli.text import echo, say_count, table
     type=click.FloatRange(0.0, min_open=True),
     default=20.0,
     show_default=True,
-    help="After which a solver gives up.",
+    help="Time limit of a solver for each question.",
 )
-@click.option(
-    "--record", is_flag=True, help="Write the questions in SMT-LIB, and what is answered."
-)
+@click.option("--record", is_flag=True, help="Store the questions, in SMT-LIB, and the answers.")
 def certify(ids, seconds, record):
-    """Have z3 and cvc5 decide inequalities of proofs, and evaluate counterexamples.
+    """Prove inequalities with the solvers z3 and cvc5, and evaluate counterexamples.
 
-    Of all claims, or of some by id or pattern. Each inequality is a file in SMT-LIB beside the
-    page of proofs, which any solver reads: "unsat" is the answer that proves it, as its negation is
-    asked for. Each counterexample is a file of Python's standard library alone, in fractions. Exit
-    status 1 if an inequality is not proved, is refuted, or has hypotheses that cannot be, or a
-    counterexample is none.
+    The proofs of claims use inequalities in a few real variables. The negation of each inequality
+    is stored as a file in the SMT-LIB language, which every SMT solver reads; the answer "unsat"
+    proves the inequality. Each counterexample is a file that evaluates both sides of a statement in
+    fractions, with Python's standard library alone. Name claims by id or pattern; without a name,
+    those of all claims are taken.
+
+    The exit status is 1 if an inequality is refuted or not proved by any solver, if its hypotheses
+    are not shown to be satisfiable, or if a counterexample does not violate its statement.
     """
     with bad_input(ValueError):
         ids = names.match_spelling(ids, names.claims())
         names.check_claims(ids)
-    from linrep.claims import certificates, claims, counterexamples, select, solvers
+    stated, _ = choose(ids, texts=True)
+    from linrep._lib.progress import JobsBar
+    from linrep.claims import certificates, counterexamples, solvers
 
-    examples = counterexamples.among(item.id for item in select(claims(named(ids)), ids))
+    examples = counterexamples.among(item.id for item in stated)
     chosen = certificates.select(ids)
     if not chosen and not examples:
-        raise BadInput("ID: no inequality for solvers and no counterexample is stored of these")
+        raise BadInput("ID: no inequality and no counterexample is stored for these claims")
+    if record:
+        with bad_input(OSError, Damaged):
+            certificates.check({paper_of(item.claim) for item in chosen.values()})
     versions = solvers.versions()
     for name, item in chosen.items():
         if not record and not item.is_stored():
-            raise BadInput(f"{item.path} is not the question of {name}; --record writes it")
+            raise BadInput(
+                f"{item.path} does not have the inequality {name} as it is now; --record writes it"
+            )
     began = time.perf_counter()
     said: dict[str, dict[str, str]] = {}
     possible: dict[str, bool] = {}
@@ -58,41 +70,44 @@ def certify(ids, seconds, record):
         answered = {name: said[name] for name in own}
         certificates.record(answered, {name: possible[name] for name in own}, versions)
 
+    def rows():
+        with JobsBar(None, dict.fromkeys(chosen), desc="certify", unit="question") as bar:
+            for claim, own in by_claim.items():
+                for name in own:
+                    question, hypotheses = chosen[name].smtlib(), chosen[name].hypotheses()
+                    said[name] = {each: solvers.ask(each, question, seconds) for each in versions}
+                    possible[name] = any(
+                        solvers.ask(each, hypotheses, seconds) == certificates.POSSIBLE
+                        for each in versions
+                    )
+                    bar.done(name)
+                    with bar.aside():
+                        yield [name, *said[name].values(), "" if possible[name] else _IMPOSSIBLE]
+                batches.add(claim, own)
+
+    head = ["inequality", *versions, "hypotheses"]
+    answer = max(map(len, [*versions, solvers.UNKNOWN]))
     with (
-        bad_input(RuntimeError, OSError),
+        bad_input(RuntimeError, OSError, Damaged),
         recording("certify", list(by_claim), write, record) as batches,
     ):
-        for claim, own in by_claim.items():
-            for name in own:
-                question, hypotheses = chosen[name].smtlib(), chosen[name].hypotheses()
-                said[name] = {each: solvers.ask(each, question, seconds) for each in versions}
-                possible[name] = any(
-                    solvers.ask(each, hypotheses, seconds) == certificates.POSSIBLE
-                    for each in versions
-                )
-            batches.add(claim, own)
+        longest = max(map(len, [*chosen, *head]))
+        widths = [longest, *(answer for _ in versions), len(_IMPOSSIBLE)]
+        table(head, rows(), left_columns=len(head), widths=widths)
     proved = {
         name: sum(answer == certificates.PROVED for answer in answers.values())
         for name, answers in said.items()
     }
     false = [path for path in examples.values() if not counterexamples.is_one(path)]
-    table(
-        ["inequality", *versions, "hypotheses"],
-        [
-            [name, *answers.values(), "" if possible[name] else "not shown to be possible"]
-            for name, answers in said.items()
-        ],
-        left_columns=4,
-    )
     counts = [sum(count == number for count in proved.values()) for number in (2, 1, 0)]
     of = say_count(len({item.claim for item in chosen.values()}), "claim")
     echo(
         f"{len(said)} inequalities of {of}: {counts[0]} proved by both solvers, {counts[1]} by "
         f"one, {counts[2]} by none ({time.perf_counter() - began:.0f} s)"
     )
-    echo(f"{say_count(len(examples), 'counterexample')} in fractions evaluated")
+    echo(f"{say_count(len(examples), 'counterexample')} evaluated in fractions")
     for path in false:
-        echo(f"{path} is none: its left side is not larger")
+        echo(f"{path} is no counterexample: its left side is not larger")
     refuted = any(certificates.REFUTED in answers.values() for answers in said.values())
     if refuted or counts[2] or false or not all(possible.values()):
         raise click.exceptions.Exit(1)

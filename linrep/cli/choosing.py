@@ -9,8 +9,7 @@ import click
 
 from linrep._lib.papers import named
 from linrep.cli import names as known_names
-from linrep.cli.group import BadInput, bad_input
-from linrep.cli.text import echo
+from linrep.cli.group import BadInput, bad_input, loading
 
 STORE = Path("runs", "verify")
 STORE_OPTION = click.option(
@@ -18,19 +17,19 @@ STORE_OPTION = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     default=STORE,
     show_default=True,
-    help="Folder of finished checks; what is there is not computed again.",
+    help="Folder of finished checks, which are not run again.",
 )
 #: Of what shows finished checks and makes none.
 RUNS_OPTION = click.option(
     "--budget",
     type=click.Choice(["quick", "standard", "thorough"]),
-    help="Which stored runs to show.  [default: of each claim that of the largest budget]",
+    help="Which finished checks to show.  [default: those of the largest budget]",
 )
 LEDGER_OPTION = click.option(
     "--ledger",
     "book_path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The recorded verdicts of claims of your own; linrep verify --record writes them.",
+    help="File of recorded verdicts of your own claims; linrep verify --record writes it.",
 )
 
 
@@ -46,7 +45,7 @@ def read_ledger(file, path, made=False):
     A path has to be there, unless its ledger is about to be made.
     """
     if file is None and path is not None:
-        raise BadInput("--ledger is for claims of your own: name their file")
+        raise BadInput("--ledger is for claims of your own: name their file, too")
     from linrep.claims import ledger as book
 
     with bad_input(OSError, ValueError):
@@ -57,8 +56,6 @@ def read_ledger(file, path, made=False):
             )
         if file:
             return book.recorded(path) if path else {}
-        for line in book.damaged():
-            echo(f"{line}; linrep verify --record writes it anew once it is removed", err=True)
         return book.recorded()
 
 
@@ -99,4 +96,6 @@ def choose(names, *, texts=False, papers=()):
         if texts:
             with suppress(ValueError):
                 return select(stated(papers), patterns), file
-        return select(claims(papers), patterns), file
+        with loading("the checks"):
+            known = claims(papers)
+        return select(known, patterns), file

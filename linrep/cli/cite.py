@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from linrep._lib.papers import named
 from linrep.cli import completion, names
 from linrep.cli.group import bad_input, main
 from linrep.cli.text import echo
@@ -12,9 +13,9 @@ from linrep.cli.text import echo
 @main.command()
 @click.argument("what", metavar="[PAPER|ID]...", nargs=-1, shell_complete=completion.shown)
 def cite(what):
-    """Print BibTeX of papers, with the places of statements by id or pattern; or of linrep itself.
+    """Print BibTeX entries of papers, or of statements by id or pattern.
 
-    Without arguments that of linrep and of all its papers.
+    Without a name, those of linrep and of all its papers are printed.
     """
     papers = names.papers()
     what = names.match_spelling(what, [*papers, *names.claims()])
@@ -26,7 +27,7 @@ def cite(what):
 
     notes: dict[str, list[str]] = {name: [] for name in (what or papers) if name in papers}
     with bad_input(ValueError, OSError):
-        for item in select(stated(), patterns) if patterns else ():
+        for item in select(stated(named(patterns)), patterns) if patterns else ():
             notes.setdefault(item.paper, []).append(citing.note(item))
         entries = [
             citing.noted(citing.paper(name), "; ".join(own)) if own else citing.paper(name)

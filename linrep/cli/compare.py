@@ -20,53 +20,57 @@ from linrep.cli.values import check_ranges, read_axis, read_names, read_value, s
     metavar="ALGORITHM[,ALGORITHM]... --n N --d N --k N --m N[,N]... [--SETTING VALUE]...",
     nargs=-1,
     type=click.UNPROCESSED,
-    shell_complete=completion.algorithms,
+    shell_complete=completion.algorithms_and_words,
 )
 @click.option(
     "--axis",
     type=click.Choice(["samples", "rounds", "floats", "seconds"]),
     default="samples",
     show_default=True,
-    help="What they are compared along.",
+    help="Horizontal axis of the comparison.",
 )
 @click.option(
     "--sampling",
     type=click.Choice(["fixed", "fresh", "own"]),
     default="fixed",
     show_default=True,
-    help="The same samples for all, once; new ones in every round; or as each does by default.",
+    help="The same stored samples for all; new samples in every round; or each one's default.",
 )
 @click.option(
     "--metric",
     type=click.Choice(["distance", "population_risk"]),
-    help="What is compared.  [default: the first that all have]",
+    help="What is compared.  [default: the first metric that all have]",
 )
 @click.option("--trials", type=click.IntRange(1, 10**6), default=10, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@workers_option("Threads; the numbers do not depend on it.")
-@click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write the table.")
-@click.option("--rows", type=click.Path(dir_okay=False, path_type=Path), help="Write all runs.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Draw a picture.")
+@workers_option("Number of threads; the numbers do not depend on it.")
+@click.option(
+    "--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here."
+)
+@click.option(
+    "--rows", type=click.Path(dir_okay=False, path_type=Path), help="Write all runs here."
+)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="Draw a picture here.")
 def compare(arguments, axis, sampling, metric, trials, seed, workers, csv, rows, out):
-    """Compare algorithms on the same truths, samples, participants and starts.
+    """Compare algorithms on the same problems, samples, participants and starts.
 
-    Algorithms are names, or module:name and file.py:name for those of your own. --n, --d, --k,
-    --noise and so on describe the truths, which are new in every trial; --m has the samples per
-    client, one number or several; everything else, such as --rounds, is for all algorithms that
-    take it. The table ends with a sentence on who is ahead where.
+    Algorithms are given by name, or as module:name or file.py:name. --n, --d, --k, --noise and so
+    on describe the problems, which are drawn anew in every trial. --m is the number of samples per
+    client, or several numbers. All other options, such as --rounds, go to every algorithm that has
+    such a setting. The last line says which algorithm is ahead at which number of samples.
     """
     own_options = [option.name for option in click.get_current_context().command.params[1:]]
     with bad_input(ValueError, TypeError):
         words, options = split_arguments(arguments)
         if len(words) != 1:
             together = ",".join(words) or "fedrep,alternating_least_squares"
-            raise ValueError(f"give the algorithms in one word: {together}")
+            raise ValueError(f"write the algorithms as one word: {together}")
         names = read_names(words[0])
         known.check_algorithms(names)
         known.check_axes(names, options, own_options)
         axes = {name: read_axis(name, text) for name, text in options.items()}
         check_ranges(axes)
-        known.check_words(axes)
+        known.check_words(names, axes)
         known.check_given(names, axes, sizes=("n", "d", "k"))
         known.check_rank(names, axes)
         for path, option in ((csv, "--csv"), (rows, "--rows")):

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from click.shell_completion import CompletionItem
 
-from linrep._lib.scripts import available
+from linrep._lib.scripts import available, sizes_of
 from linrep.cli import names
+from linrep.cli.axes import described
+from linrep.cli.values import split_arguments
 
 #: Columns that a run has beside its parameters and what the function returned.
 ADDED = {"cell", "replicate", "row", "status", "exception", "notes", "stream", "versions"}
@@ -31,7 +33,7 @@ def claims(context, parameter, incomplete):
 
 def shown(context, parameter, incomplete):
     """Offer claims, figures and algorithms, or else files."""
-    return _ids([*names.claims(), *available(), *names.ALGORITHMS], incomplete)
+    return _ids([*names.claims(), *available(), *names.algorithms()], incomplete)
 
 
 def papers(context, parameter, incomplete):
@@ -41,8 +43,30 @@ def papers(context, parameter, incomplete):
 
 def algorithms(context, parameter, incomplete):
     """Offer algorithms, also after others and a comma."""
-    before, comma, last = incomplete.rpartition(",")
-    return [before + comma + name for name in _beginning(names.ALGORITHMS, last)]
+    return _after_comma(names.algorithms(), incomplete)
+
+
+def algorithms_and_words(context, parameter, incomplete):
+    """Offer algorithms where none is named yet, and behind an axis the words that it may be."""
+    words = _words(context)
+    if words and words[-1].startswith("--"):
+        known, _ = described(_named(context), context.params.get("problem"))
+        axis = words[-1].removeprefix("--").replace("-", "_")
+        return _after_comma(known[axis].words if axis in known else (), incomplete)
+    return [] if _named(context) else algorithms(context, parameter, incomplete)
+
+
+def axes(context):
+    """Return the axes of the algorithms on the line, but those that are given."""
+    named = _named(context)
+    known = described(named, context.params.get("problem"))[0] if named else ()
+    return [axis for axis in known if f"--{axis}" not in _words(context)]
+
+
+def sizes(context):
+    """Return the sizes of the figures on the line, but those that are given."""
+    known = dict.fromkeys(size for word in _words(context) for size in sizes_of(word))
+    return [size for size in known if f"--{size}" not in _words(context)]
 
 
 def run_directories(context, parameter, incomplete):
@@ -57,9 +81,7 @@ def run_directories(context, parameter, incomplete):
 
 def parameters(context, parameter, incomplete):
     """Offer the parameters of the run directory that stands on the line, also after a comma."""
-    before, comma, last = incomplete.rpartition(",")
-    known = parameters_of(_run(context))
-    return [before + comma + name for name in _beginning(known, last)]
+    return _after_comma(parameters_of(_run(context)), incomplete)
 
 
 def parameters_of(run):
@@ -96,6 +118,29 @@ def _ids(known, incomplete):
 
 def _beginning(known, incomplete):
     return [name for name in known if name.startswith(incomplete)]
+
+
+def _after_comma(known, incomplete):
+    """Offer names also after others and a comma."""
+    before, comma, last = incomplete.rpartition(",")
+    return [before + comma + name for name in _beginning(known, last)]
+
+
+def _words(context):
+    """Return the arguments on the line, the axes among them, without the = that bash splits off."""
+    return [word for word in context.params.get("arguments") or () if word != "="]
+
+
+def _named(context):
+    """Return the algorithms on the line, none unless all of them are linrep's."""
+    given = _words(context)
+    begun = given[-1:] if given and given[-1].startswith("--") else []  # it waits for its value
+    with suppress(ValueError):
+        words, _ = split_arguments(given[: len(given) - len(begun)])
+        found = (context.params.get("algorithm") or next(iter(words), "")).split(",")
+        if all(name in names.algorithms() for name in found):
+            return found
+    return []
 
 
 def _run(context):

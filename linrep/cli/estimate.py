@@ -24,6 +24,7 @@ def refuse(specification):
     in whole, too, with other random numbers, and in the last of these cells, is an error of all.
     """
     from linrep import simulation
+    from linrep.simulation.parameters import known_parameters
     from linrep.sweeps import canonical
 
     if specification.function is not simulation.simulate:
@@ -34,7 +35,7 @@ def refuse(specification):
         name = cell["algorithm"]
         if name in simulation.ALGORITHMS:
             family = simulation.family_of(name, specification.settings.get("problem"))
-            known[name] = simulation.known_parameters(simulation.ALGORITHMS[name], family)
+            known[name] = known_parameters(simulation.ALGORITHMS[name], family)
             sizes = (*family.sizes, *family.data)
             others = {axis: value for axis, value in cell.items() if axis not in sizes}
             groups.setdefault(canonical(others), []).append(cell)
@@ -77,14 +78,16 @@ def _refusal(specification, cell, replicate, short=None):
     return None
 
 
-def estimate(specification, out, workers, *, extend):
+def estimate(specification, out, *, workers, extend, retry_failed, same_code):
     """Say how much a sweep is, from a few replicates run here and thrown away."""
     from linrep.sweeps.chunks import FAILURES, call, read_rows
-    from linrep.sweeps.directories import check_directory
+    from linrep.sweeps.codes import Codes
+    from linrep.sweeps.directories import check_code, check_directory
     from linrep.sweeps.store import open_run
 
     with bad_input(ValueError, OSError):
         check_directory(out, specification, extend=extend)
+        check_code(out, Codes(specification), retry_failed=retry_failed, same_code=same_code)
     cells = list(specification.grid)
     total = len(cells) * specification.replicates
     stored = open_run(out).count() if (out / "sweep.json").exists() else 0
@@ -120,7 +123,7 @@ def estimate(specification, out, workers, *, extend):
     echo(f"about {_bytes(size)} in {out}")
     echo(
         f"about {duration(missing * each / workers)} on {say_count(workers, 'worker')}, "
-        f"judged from one replicate of {say_count(len(seconds), 'cell')}"
+        f"estimated from one replicate of {say_count(len(seconds), 'cell')}"
     )
     if error is not None:
         echo(f"a replicate failed: {type(error).__name__}: {error}")

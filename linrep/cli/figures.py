@@ -9,7 +9,8 @@ from pathlib import Path
 
 import click
 
-from linrep._lib.scripts import available
+from linrep._lib.records import Damaged
+from linrep._lib.scripts import available, scripts, title
 from linrep.cli import completion
 from linrep.cli import names as known
 from linrep.cli.axes import CommandWithAxes, size_section
@@ -20,6 +21,7 @@ from linrep.cli.group import (
     OneLine,
     bad_input,
     interruptible,
+    loading,
     main,
     mode_option,
     replay_command,
@@ -56,45 +58,41 @@ def _run_options(command):
             click.option(
                 "--replicates",
                 type=click.IntRange(1, MOST_REPLICATES),
-                help="Per cell.  [default: those of the figure]",
+                help="Independent runs at each point of the grid.  [default: those of the figure]",
             ),
             click.option(
-                "--quick", is_flag=True, help="Small grid and few replicates, in seconds."
+                "--quick", is_flag=True, help="Use a small grid and few replicates; takes seconds."
             ),
             click.option(
                 "--check",
                 is_flag=True,
-                help="Draw, and compare with the record in figures; exit status 1 if the numbers "
-                "are others.",
+                help="Draw, and compare the numbers with the record in the folder figures; the "
+                "exit status is 1 if they differ.",
             ),
             click.option(
                 "--record",
                 is_flag=True,
-                help="Draw into figures: make it what others compare with.",
+                help="Draw, and replace the record in the folder figures.",
             ),
             click.option(
                 "--caption",
                 is_flag=True,
-                help="Draw the caption under the picture, too; its manifest has it in any case.",
+                help="Draw the caption under the picture. The manifest has it in any case.",
             ),
-            mode_option(
-                "Compute with instructions that many processors have, so that they get the same "
-                "bits, given the same versions of the libraries, or with all of this one's.  "
-                "[default: portable with --check and --record]"
-            ),
-            workers_option("Threads; the numbers do not depend on it."),
+            mode_option("portable with --check and --record, native otherwise"),
+            workers_option("Number of threads; the numbers do not depend on it."),
             SEED_OPTION,
             click.option(
                 "--out",
                 type=click.Path(file_okay=False, path_type=Path),
                 default=None,
-                help="Folder for pictures, rows and manifests.  [default: runs/figures, a "
-                "folder in it with --quick or other sizes, figures with --record]",
+                help="Folder for pictures, rows and manifests.  [default: runs/figures; a "
+                "folder in it with --quick or other sizes; figures with --record]",
             ),
             click.option(
                 "--data",
                 type=click.Path(exists=True, file_okay=False, path_type=Path),
-                help="Folder of the data sets that some experiments read.  [default: $LINREP_DATA]",
+                help="Folder of the data sets that some figures need.  [default: $LINREP_DATA]",
             ),
         )
     ):
@@ -103,6 +101,10 @@ def _run_options(command):
 
 
 class _Figures(CommandWithAxes):
+    def others(self, ctx):
+        """Return the sizes of the figures on the command line."""
+        return completion.sizes(ctx)
+
     def sections(self, arguments):
         """Return the sizes of the figures on the command line."""
         from linrep.figures import experiment
@@ -124,15 +126,16 @@ class _Figures(CommandWithAxes):
     type=click.UNPROCESSED,
     shell_complete=completion.experiments,
 )
-@click.option("--list", "list_only", is_flag=True, help="List the experiments and stop.")
+@click.option("--list", "list_only", is_flag=True, help="List the figures and stop.")
 @_run_options
 def figures(arguments, list_only, **options):
-    """Regenerate figures: all of them, some by id or pattern ('flute.*'), or your own script.
+    """Draw figures: all of them, some by id or pattern ('flute.*'), or a script of your own.
 
-    Without names, and of a pattern, those are left out whose packages or data are not there; with
-    --check the papers' figures are meant, and of a pattern those that have a record. Figures of
-    synthetic data take their sizes as options: fedrep.figure3 --n 50,500 --d 20. What is drawn with
-    other sizes than the default has a folder of its own, and is not compared with the record.
+    Without a name, and with a pattern, a figure is left out if packages or data that it needs are
+    missing. With --check, the papers' figures are drawn by default, and a pattern selects from the
+    figures that have a record. Figures of synthetic data take their sizes as options:
+    fedrep.figure3 --n 50,500 --d 20. A figure with other sizes than the default is written to a
+    folder of its own, and is not compared with the record.
     """
     with bad_input(ValueError):
         names, given = split_arguments(arguments)
@@ -144,20 +147,21 @@ def figures(arguments, list_only, **options):
         check_ranges({name: values for name, values in read.items() if name in _COUNTS})
         check_rounds(read)
     _start(**options)
-    from linrep.figures import experiment, reproduction
+    with loading("the figures"), bad_input(ValueError, OSError):
+        from linrep.figures import experiment, reproduction
 
-    there = reproduction.recorded() if options["check"] else experiment.available()
-    with bad_input(ValueError, OSError):
+        there = reproduction.recorded() if options["check"] else experiment.available()
         patterns = names or (reproduction.PAPERS if options["check"] else experiment.available())
         matches = [
             name
             for name in experiment.matching(patterns)
             if name in there or name in names or name.endswith(".py")
         ]
+        if list_only:
+            paths = scripts()
+            print_listing([(name, title(paths.get(name, Path(name)))) for name in matches])
+            return
         chosen = [experiment.load(name) for name in matches]
-    if list_only:
-        print_listing([(item.id, item.title) for item in chosen])
-        return
     ready = []
     for item in chosen:
         missing = item.missing(options["quick"])
@@ -209,7 +213,9 @@ def run_script(experiment):
 def _start(check, record, quick, portable, data, caption, **_):
     """Refuse what does not go together, and choose the mode, before anything heavy is loaded."""
     if check and record:
-        raise BadInput("--check and --record: compare with the record, or make it")
+        raise BadInput(
+            "--check compares with the record and --record replaces it: give one of them"
+        )
     if caption and (check or record):
         option = "--check" if check else "--record"
         raise BadInput(f"{option}: its pictures are drawn without --caption")
@@ -242,9 +248,10 @@ def apply_sizes(item, given, replicates, quick, option):
     if not others:
         return item, folder
     if option:
-        raise BadInput(f"{option}: a record is of the default sizes, {item.id} is asked for with "
+        raise BadInput(f"{option}: the record has the default sizes of {item.id}, not "
                        f"{list_sizes(others)}")  # fmt: skip
-    echo(f"{item.id}: not compared with the record, which is not of {list_sizes(others)}", err=True)
+    echo(f"{item.id}: not the sizes of the record, which is not compared: {list_sizes(others)}",
+         err=True)  # fmt: skip
     for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
         echo(f"{item.id}: {remark}", err=True)
     return item, folder / _folder(others)
@@ -278,6 +285,7 @@ def _make(
     """Draw figures, and compare them with the record if asked to."""
     from linrep.figures.computing import RUNS, Failed
     from linrep.figures.drawing import make_figure
+    from linrep.figures.record import KIND
     from linrep.figures.reproduction import RECORD, RESULTS, check_figures, read_record
     from linrep.sweeps import Stopped
 
@@ -290,15 +298,17 @@ def _make(
     for item in chosen:
         if record and item.replicates < 2:
             raise BadInput(f"--record: {item.id} has one replicate, which shows no spread")
-        if check:
-            with bad_input(OSError, ValueError):
+        with bad_input(OSError, ValueError):
+            if check:
                 read_record(RECORD, item.id)
+            if record:
+                KIND.check((out or RECORD) / f"{item.id}.json")
     began = time.perf_counter()
     try:
         if check:
             asked = click.get_current_context().get_parameter_source("seed")
             default = asked is click.core.ParameterSource.DEFAULT
-            with bad_input(OSError), interruptible(Stopped):
+            with bad_input(OSError, Damaged), interruptible(Stopped):
                 reproduction = check_figures(
                     chosen,
                     out=out or RESULTS,
@@ -309,7 +319,7 @@ def _make(
         else:
             for item, results in at_sizes:
                 began = time.perf_counter()
-                with bad_input(OSError), interruptible(Stopped):
+                with bad_input(OSError, Damaged), interruptible(Stopped):
                     drawn = make_figure(
                         item,
                         out=out or (RECORD if record else results),
@@ -347,7 +357,7 @@ def show_drawn(item, drawn, began):
     if wide > max(_WIDEST, width() or 0) and not drawn.path.is_relative_to(RECORD):
         path = drawn.path.with_suffix(".csv")
         write_file(path, for_spreadsheets(numbers).to_csv(index=False).encode())
-        echo(f"{item.id}: {path} has its numbers, {say_count(len(numbers), 'line')}")
+        echo(f"{item.id}: numbers in {path}, {say_count(len(numbers), 'line')}")
     else:
         frame(numbers.replace("inf", "not reached"), digits=4)
     if notes := drawn.manifest["provenance"].get("notes"):

@@ -16,39 +16,42 @@ from textwrap import shorten
 import click
 
 import linrep
+from linrep._lib import disregard, portable
 from linrep._lib.batches import Batches
-from linrep._lib.progress import say_stopped
+from linrep._lib.extras import MissingPackage
+from linrep._lib.progress import progress_bar, say_stopped
+from linrep._lib.records import Unread
 from linrep._lib.suggest import unknown
 from linrep.cli.text import Painted, echo, echo_error
 
 #: The commands in the groups of the help, with what fits a line.
 GROUPS = {
     "Check": {
-        "verify": "Check claims and compare with the ledger; --list lists them.",
-        "certify": "Have solvers decide the inequalities that proofs use.",
-        "sensitivity": "Find the smallest change of a claim that its check notices.",
-        "show": "Show a claim and why it fails; or a figure, algorithm, run.",
-        "constants": "Estimate the constants that a paper's bounds leave open.",
-        "reproduce": "Draw and check everything again: was it reproduced?",
-        "new": "Write files to begin with: linrep new claim, new paper NAME.",
+        "verify": "Check statements and compare the verdicts with the record.",
+        "certify": "Have SMT solvers prove the inequalities that proofs use.",
+        "sensitivity": "Find the smallest change of a constant that a check notices.",
+        "show": "Show a statement and why it fails; or a figure, algorithm, run.",
+        "constants": "Estimate the absolute constants of a paper's bounds.",
+        "reproduce": "Draw all figures and check all theorems: are they as recorded?",
+        "new": "Write a file to begin with: new claim, new paper NAME.",
     },
     "Run": {
-        "figures": "Draw the papers' figures again, also with other sizes.",
+        "figures": "Draw the papers' figures, also for other problem sizes.",
         "sweep": "Run algorithms over a grid of parameters.",
         "compare": "Compare algorithms on the same problems and data.",
-        "networks": "Train the networks of the papers' tables.",
+        "networks": "Train the neural networks of the papers' tables.",
     },
     "Look": {
-        "runs": "List your run directories: done, missing, failed.",
+        "runs": "List your sweeps: replicates done, missing and failed.",
         "summary": "Summarize a column or a condition of a run.",
         "plot": "Draw a column or a condition of a run.",
-        "report": "Write claims and figures to one HTML page.",
-        "merge": "Put the shards of a run together.",
+        "report": "Write statements and figures to one HTML page.",
+        "merge": "Combine the run directories of shards.",
         "replay": "Run one replicate again, alone.",
     },
     "About": {
         "bench": "Time kernels and simulations on this machine.",
-        "cite": "Print BibTeX of linrep, of papers and of places in them.",
+        "cite": "Print BibTeX of linrep, of papers and of statements.",
         "info": "Print versions and settings, for a bug report.",
     },
 }
@@ -74,7 +77,7 @@ class Unfinished(click.ClickException):
         self.status = status
         self.at_once = at_once  # threads may still be at work, for which Python would wait
 
-    then = "the same command goes on from there"
+    then = "the same command continues from there"
 
 
 class Stopped(Unfinished):
@@ -116,11 +119,18 @@ def recording(command, names, write, record):
         raise Stopped(said) from None
 
 
+def loading(what):
+    """Show on a terminal, as long as it takes, that something is loaded: libraries take seconds."""
+    return progress_bar(None, desc=f"loading {what} ...", bar_format="{desc}", leave=False)
+
+
 @contextmanager
 def bad_input(*errors):
     """Turn errors that are the caller's to correct into one line and exit status 2."""
     try:
         yield
+    except BrokenPipeError:  # who reads the output has seen enough
+        raise
     except errors as error:
         raise BadInput(_first_line(str(error)) or type(error).__name__) from None
 
@@ -144,6 +154,24 @@ def warnings_as_lines(*kinds):
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
+@contextmanager
+def _unread_in_lines():
+    """Say which recorded files cannot be read as soon as that is met, in a line each, once."""
+    said, before = set(), warnings.showwarning
+
+    def show(message, category, *place, **more):
+        if not issubclass(category, Unread):
+            before(message, category, *place, **more)
+        elif str(message) not in said:
+            said.add(str(message))
+            echo(str(message), err=True)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", Unread)
+        warnings.showwarning = show
+        yield
+
+
 class OneLine:
     """Commands that answer bad input with one line, without the usage."""
 
@@ -154,7 +182,8 @@ class OneLine:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # where there is no Greek, a question mark
                 stream.reconfigure(errors="replace")
-        with _terminable() as signals:
+        _disregard_folder()
+        with _terminable() as signals, _unread_in_lines():
             try:
                 code = super().main(args, prog_name, **extra)  # type: ignore[misc]
             except Unfinished as error:
@@ -171,6 +200,9 @@ class OneLine:
                 else:
                     echo_error(_first_line(error.format_message()) + _options_of(error))
                     code = error.exit_code
+            except MissingPackage as error:
+                echo_error(error)
+                code = 2
             except click.Abort:
                 echo("stopped", err=True)
                 code = 128 + (signals or [signal.SIGINT])[0]
@@ -179,6 +211,14 @@ class OneLine:
                 code = 2
                 _discard_output()
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _disregard_folder():
+    """Obey no settings of libraries in the current folder, and say where there are some."""
+    files = disregard.found()
+    for file in files if not portable.was_started() else ():  # then it has been said
+        echo(f"{file} in this folder is not obeyed: commands take no settings from it", err=True)
+    disregard.disregard(files)
 
 
 def _options_of(error):
@@ -243,7 +283,8 @@ _ONLY_HELP: tuple = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpE
 def main():
     """Check the theory of federated representation learning by running it.
 
-    Begin with: linrep verify --list, linrep show fedrep.lemma5, linrep COMMAND --help.
+    A claim is a statement of a paper together with a check that can refute it. Begin with: linrep
+    verify --list, linrep show fedrep.lemma5, linrep COMMAND --help.
     """
 
 
@@ -253,30 +294,37 @@ def start_portable():
     Where there is no such mode, one line says so, and the command goes on natively. A command that
     another program calls as a function leaves that program's process alone.
     """
-    from linrep._lib import portable
-
     context = click.get_current_context().find_root().obj or {}
     if reason := portable.reason():
-        echo(f"there is no portable mode here ({reason}): native numbers", err=True)
+        echo(
+            f"the portable mode is not available here ({reason}): digits may differ elsewhere",
+            err=True,
+        )
     elif context.get("started by the shell"):
         portable.enter()
         if portable.mode() != "portable":
             echo(
-                "there is no portable mode here (linear algebra, NumPy or numba are not as their "
-                "variables say): native numbers",
+                "the portable mode is not available here (linear algebra, NumPy or numba do not "
+                "follow their variables): digits may differ elsewhere",
                 err=True,
             )
 
 
-def mode_option(text):
+def mode_option(default):
     """Return the options --portable and --native, of which one may be given."""
 
     def one(ctx, parameter, values):
         if len(set(values)) > 1:
-            raise BadInput("--portable and --native: give one of them")
+            raise BadInput("give one of --portable and --native")
         return values[0] if values else None
 
-    return click.option("--portable/--native", multiple=True, callback=one, help=text)
+    return click.option(
+        "--portable/--native",
+        multiple=True,
+        callback=one,
+        help="Compute the same digits on every x86-64-v3 processor with the same versions of the "
+        f"libraries, or as fast as this processor can.  [default: {default}]",
+    )
 
 
 SEED_OPTION = click.option(
@@ -284,7 +332,7 @@ SEED_OPTION = click.option(
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="Root of all random streams.",
+    help="Seed of all random numbers.",
 )
 
 
@@ -321,15 +369,20 @@ def allow_option(where):
         "--allow",
         multiple=True,
         metavar="REFERENCE",
-        help=f"Code that {where} names and that may be imported: module:name or file.py:name.",
+        help=f"Allow code that {where} names to be imported: module:name or file.py:name.",
     )
+
+
+def same_code_option(text):
+    """Return the option --same-code; the text says what it lets happen."""
+    return click.option("--same-code", is_flag=True, help=text)
 
 
 partial_option = click.option(
     "--partial",
     is_flag=True,
-    help="Take what there is. Otherwise the exit status is 1 where replicates are missing, damaged "
-    "or have failed.",
+    help="Accept an incomplete run. Otherwise the exit status is 1 if replicates are missing, are "
+    "damaged or have failed.",
 )
 
 
@@ -340,6 +393,15 @@ def tell_mixture(run):
     if mixed := mixture(run.machines()):
         text = f"{run.path} is of several machines or versions, and digits may differ: {mixed}"
         echo(Painted(text, "note"), err=True)
+    tell_codes(run)
+
+
+def tell_codes(run):
+    """Say in a line that cells of a run were made by several codes."""
+    from linrep.sweeps.codes import mixture
+
+    if mixed := mixture(run):
+        echo(Painted(f"{run.path}: {mixed}", "note"), err=True)
 
 
 def tell_completeness(completeness, partial):

@@ -30,7 +30,9 @@ _THREADS = (
 
 
 @main.command()
-@click.option("--json", "as_json", is_flag=True, help="As an object, to be read by a program.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print a JSON object, to be read by a program."
+)
 def info(as_json):
     """Print versions, linear algebra, threads, caches and folders, for a bug report."""
     surroundings = collect()

@@ -1,62 +1,55 @@
-"""The names that come with linrep, known without loading what they stand for.
+"""The names that come with linrep, read without loading what they stand for.
 
-A wrong name is answered at once this way. `make names` writes `names.json`, and `algorithms.json`.
+A wrong name is answered at once this way.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
-from typing import Any
 
-import linrep
 from linrep._lib import papers as known_papers
-from linrep._lib.scripts import available
+from linrep._lib import records
+from linrep._lib.scripts import available, sizes_of
 from linrep._lib.suggest import near, propose, unknown
+from linrep.cli.axes import described
+from linrep.simulation import families
+from linrep.simulation.families import find
+from linrep.simulation.parameters import known_parameters, outlines, required
 
-_KNOWN = json.loads(Path(__file__).with_suffix(".json").read_text("utf-8"))
-#: The axes of each algorithm of linrep.
-AXES: dict[str, list[str]] = _KNOWN["axes"]
-ALGORITHMS = tuple(AXES)
-#: The words that axes of these algorithms may be, of some algorithm or problem.
-WORDS: dict[str, list[str]] = _KNOWN["words"]
-#: The sizes of each figure that has any.
-SIZES: dict[str, list[str]] = _KNOWN["sizes"]
-#: What the rank is at most, by the sizes of its family of problems.
-_LARGEST_RANK = {"regression": ("d", "n"), "completion": ("d", "p")}
 #: The families of problems.
-PROBLEMS = tuple(
-    sorted(path.stem for path in Path(linrep.__file__).parent.glob("simulation/families/[a-z]*.py"))
-)
+PROBLEMS = tuple(families.names())
 
 
-def shown(algorithm) -> dict[str, Any]:
-    """Return what is shown of an algorithm: what it does, what must be given, its axes."""
-    return json.loads(Path(__file__).with_name("algorithms.json").read_text("utf-8"))[algorithm]
+def algorithms() -> list[str]:
+    """Return the names of linrep's algorithms."""
+    return list(outlines())
+
+
+@cache
+def axes_of(algorithm) -> tuple[str, ...]:
+    """Return the axes of one of linrep's algorithms, none of another one."""
+    if algorithm not in outlines():
+        return ()
+    family, function = outlines()[algorithm]
+    return known_parameters(function, find(family)) or ()
 
 
 def claims() -> list[str]:
     """Return the ids of the claims that the papers' ledgers record."""
     found: list[str] = []
-    for path in filter(Path.is_file, known_papers.ledgers()):
-        with suppress(ValueError, TypeError, KeyError):  # it is no ledger: who reads it says so
-            found += _ids(path, path.stat().st_mtime_ns)
+    for path in filter(records.is_there, known_papers.ledgers()):
+        with suppress(ValueError, TypeError, LookupError, OSError):  # who reads it says so
+            found += [entry["id"] for entry in records.content(path)]
     return found
 
 
 def is_claim(name) -> bool:
     """Tell whether a name is a claim's, recorded or not."""
     return name in claims() or ("." in name and name in _read_stated())
-
-
-@cache
-def _ids(path, changed):
-    """Return the ids in a ledger, which is read once for each time at which it was changed."""
-    return tuple(entry["id"] for entry in json.loads(path.read_text("utf-8")))
 
 
 def papers() -> list[str]:
@@ -76,7 +69,7 @@ def check_claims(patterns, what="no claim") -> None:
         if pattern in papers():
             raise ValueError(
                 f"{pattern!r} is a paper, not a claim: 'linrep verify --list --paper {pattern}' "
-                f"lists its claims, '{pattern}.*' is all of them"
+                f"lists its claims, '{pattern}.*' selects all of them"
             )
         meant = _of_group(pattern, recorded, papers(), "paper" in what)
         # And not recorded yet.
@@ -125,7 +118,7 @@ def check_file(path) -> None:
         what = ": ".join(filter(None, [type(error).__name__, str(error), text]))
         raise ValueError(f"{path} cannot be loaded: {what}") from None
     if not content.body:
-        raise ValueError(f"{path} makes no claim")
+        raise ValueError(f"{path} contains no claim")
 
 
 def check_papers(names) -> None:
@@ -152,11 +145,10 @@ def check_experiments(names, within="*") -> None:
 def check_sizes(figures, sizes) -> None:
     """Raise ValueError for a size that a figure of linrep does not have."""
     for figure in figures:
-        if figure not in available() or figure not in SIZES:  # not listed yet: it says so itself
-            continue
-        for name in sizes:
-            if name not in SIZES[figure]:
-                problem = unknown("this figure has no size", name, SIZES[figure], prefix="--")
+        known = sizes_of(figure)
+        for name in sizes if known else ():  # or else the figure says so itself
+            if name not in known:
+                problem = unknown("this figure has no size", name, known, prefix="--")
                 raise ValueError(f"{figure}: {problem}")
 
 
@@ -164,9 +156,12 @@ def check_algorithms(names) -> None:
     """Raise ValueError for a name that is no algorithm's, and does not say where to find one."""
     for name in names:
         check_reference(name)
-        if name not in AXES and ":" not in name and not name.startswith("deep."):
-            every = f"there are {', '.join(ALGORITHMS)}, and module:function for one of your own"
-            raise ValueError(unknown("unknown algorithm", name, ALGORITHMS, otherwise=every))
+        if name not in outlines() and ":" not in name and not name.startswith("deep."):
+            every = f"there are {', '.join(outlines())}, and module:function for one of your own"
+            meant = {".toml": f"--from {name}", ".py": f"{name}:FUNCTION"}.get(Path(name).suffix)
+            if meant:
+                raise ValueError(f"unknown algorithm {name!r}; {propose([meant])}")
+            raise ValueError(unknown("unknown algorithm", name, outlines(), otherwise=every))
 
 
 def check_reference(name) -> None:
@@ -176,55 +171,49 @@ def check_reference(name) -> None:
         raise ValueError(f"no such file: {home}")
 
 
-def check_given(algorithms, axes, sizes=()) -> None:
-    """Raise ValueError where a size without which there is no problem is not given.
+def check_given(algorithms, axes, derived=(), sizes=()) -> None:
+    """Raise ValueError where a parameter without which nothing can be run is not given.
 
     The `sizes` have to be given whatever the algorithms are.
     """
-    axes = list(axes)
-    needed: dict[str, None] = dict.fromkeys(sizes)
+    groups: dict[tuple[str, ...], None] = dict.fromkeys((size,) for size in sizes)
     for name in algorithms:
-        axes_of = AXES.get(name, ())
-        needed |= dict.fromkeys(size for size in ("n", "d", "p", "k") if size in axes_of)
-        if "m" in axes_of and "batches" not in axes:  # FLUTE's population has no samples
-            needed["m"] = None
-        # What is seen of a matrix: federated averaging can draw it anew.
-        seen = ("per_client", "entries", "oversampling")
-        if "entries" in axes_of and "local_steps" not in axes_of and not {*seen} & {*axes}:
-            needed[" or ".join(seen)] = None
-    missing = [f"--{name.replace(' or ', ' or --')}" for name in needed if name not in axes]
+        if name in outlines():
+            family, function = outlines()[name]
+            groups |= dict.fromkeys(required(function, find(family), axes))
+    missing = [f"--{' or --'.join(group)}" for group in groups if not {*group} & {*axes, *derived}]
     if missing:
         *others, last = missing
         raise ValueError(f"{' and '.join(filter(None, [', '.join(others), last]))} must be given")
 
 
-def check_words(axes) -> None:
-    """Raise ValueError for a word that no axis of linrep's algorithms may be."""
+def check_words(algorithms, axes) -> None:
+    """Raise ValueError for a word that an axis of these algorithms may not be."""
+    known, _ = described(algorithms)
     for name, values in axes.items():
+        words = known[name].words if name in known else ()
         for value in values if isinstance(values, list) else [values]:
-            if name in WORDS and isinstance(value, str) and value not in WORDS[name]:
-                raise ValueError(unknown(f"--{name}: no such value", value, WORDS[name]))
+            if words and isinstance(value, str) and value not in words:
+                raise ValueError(unknown(f"--{name}: no such value", value, words))
 
 
 def check_rank(algorithms, axes) -> None:
-    """Raise ValueError where the rank is too large for all other sizes that are given."""
+    """Raise ValueError where no cell meets what the problems demand, such as k <= d."""
 
     def numbers(name):
         values = axes.get(name, [])
         values = values if isinstance(values, list) else [values]
         return [value for value in values if isinstance(value, int | float)]
 
-    if not numbers("k"):
-        return
-    rank = min(numbers("k"))
     for algorithm in algorithms:
-        axes_of = AXES.get(algorithm, ())
-        if "k" not in axes_of:
-            continue
-        for name in _LARGEST_RANK["completion" if "p" in axes_of else "regression"]:
-            if numbers(name) and rank > max(numbers(name)):
-                largest = max(numbers(name))
-                raise ValueError(f"--k must be at most {name} = {largest}, got {rank}")
+        family = find(outlines()[algorithm][0]) if algorithm in outlines() else None
+        for rule in family.constraints if family else ():
+            small, _, large = rule.split()
+            if numbers(small) and numbers(large) and min(numbers(small)) > max(numbers(large)):
+                raise ValueError(
+                    f"--{small} must be at most {large} = {max(numbers(large))}, "
+                    f"got {min(numbers(small))}"
+                )
 
 
 def check_axes(algorithms, axes, options=()) -> None:
@@ -233,9 +222,9 @@ def check_axes(algorithms, axes, options=()) -> None:
     The `options` are the command's own, one of which may have been meant.
     """
     algorithms = list(algorithms)
-    if not algorithms or not all(name in AXES for name in algorithms):
+    if not algorithms or not all(map(axes_of, algorithms)):
         return
-    known = dict.fromkeys(axis for name in algorithms for axis in AXES[name])
+    known = dict.fromkeys(axis for name in algorithms for axis in axes_of(name))
     for axis in axes:
         if axis not in known:
             of, every = f"of {' and '.join(algorithms)}", f"there are {', '.join(known)}"
@@ -245,11 +234,15 @@ def check_axes(algorithms, axes, options=()) -> None:
             )
 
 
-@cache
 def _read_stated():
     """Return the ids of the statements in the papers' sources, recorded or not."""
+    return _stated_in(tuple(known_papers.files("*.py")))
+
+
+@cache
+def _stated_in(paths):
     names = []
-    for path in known_papers.files("*.py"):
+    for path in paths:
         for node in ast.walk(ast.parse(path.read_bytes())):
             match node:
                 case ast.Call(

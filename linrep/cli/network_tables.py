@@ -18,8 +18,10 @@ from linrep.deep.readers import FOLDER_VARIABLE, probe
 from linrep.figures import experiment, network_runs
 from linrep.figures.computing import runs_in
 from linrep.figures.experiment import data_folder
-from linrep.figures.network_runs import Table, record_of
+from linrep.figures.network_runs import NETWORKS, Table, record_of
 from linrep.figures.networks import own_method, with_method
+from linrep.figures.record import KIND
+from linrep.figures.reproduction import RECORD
 from linrep.sweeps import Expression, label, load
 
 _PATTERNS = ("deep.*table*", "deep.*figure*")
@@ -121,7 +123,8 @@ def check_record(table):
 
     Those of cells that the table has no longer are left out, which is said.
     """
-    with bad_input(ValueError):
+    with bad_input(OSError, ValueError):
+        KIND.check(RECORD / NETWORKS / f"{table.item.id}.json")
         record = record_of(table.item)
     if record is None:
         return

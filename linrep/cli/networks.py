@@ -28,56 +28,64 @@ from linrep.cli.text import echo, echo_error
 @main.command()
 @click.argument("names", metavar="[ID]...", nargs=-1, shell_complete=completion.experiments)
 @click.option(
-    "--where", help="Only cells for which this holds: 'n == 100 and method == \"FedRep\"'."
+    "--where", help="Only runs that meet a condition: 'n == 100 and method == \"FedRep\"'."
 )
 @click.option(
     "--hours",
     type=click.FloatRange(min=0.0, min_open=True),
-    help="Stop after so long, and draw what there is.  [default: when all is done]",
+    help="Stop after so many hours, and draw what has been run.  [default: when all is done]",
 )
 @click.option(
-    "--replicates", type=click.IntRange(min=1), help="Seeds.  [default: those of the table]"
+    "--replicates",
+    type=click.IntRange(min=1),
+    help="Number of seeds.  [default: that of the table]",
 )
 @click.option(
-    "--rounds", type=click.IntRange(min=1), help="Of each run.  [default: those of the table]"
+    "--rounds",
+    type=click.IntRange(min=1),
+    help="Rounds of each run.  [default: those of the table]",
 )
 @click.option(
     "--method",
-    help="Beside the table's methods one of your own, mine.py:MyMethod: only it is run, with the "
-    "data, rounds, participation, step sizes and local epochs of each column.",
+    help="Run a method of your own, mine.py:MyMethod, to be drawn beside the table's methods: with "
+    "the data, rounds, participation, step sizes and local epochs of each column.",
 )
 @click.option(
-    "--device", default="auto", help="Of torch: cpu, cuda, cuda:1.  [default: cuda if any]"
+    "--device",
+    default="auto",
+    help="Device of PyTorch: cpu, cuda, cuda:1.  [default: cuda if there is one]",
 )
-@workers_option("Processes, of one thread each.")
+@workers_option("Number of processes, of one thread each.")
 @SEED_OPTION
 @click.option(
     "--data",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of the data sets.  [default: $LINREP_DATA]",
 )
-@click.option("--plan", is_flag=True, help="Say what is done, missing, and how long it takes.")
-@click.option("--draw", is_flag=True, help="Draw what has been run, and run nothing.")
+@click.option(
+    "--plan", is_flag=True, help="Print what is done, what is missing, and how long it will take."
+)
+@click.option("--draw", is_flag=True, help="Draw what has been run, and train nothing.")
 @click.option(
     "--record",
     is_flag=True,
-    help="Draw into figures, what others compare with; runs that are recorded there stay, and are "
-    "not made again.",
+    help="Draw, and replace the record in the folder figures. Recorded runs are kept, and are not "
+    "trained again.",
 )
 @click.option("--caption", is_flag=True, help="Draw captions under the pictures, too.")
 def networks(
     names, where, hours, replicates, rounds, method, device, workers, seed, data, plan, draw,
     record, caption,
 ):  # fmt: skip
-    """Train the networks of the papers' tables and figures: all, some by id or pattern.
+    """Train the neural networks of the papers' tables and figures: all, some by id or pattern.
 
-    A run is a method in a column with a seed. What is worth most is run first, the small columns of
-    all tables before those of the papers' sizes; Ctrl-C or SIGTERM ends within seconds, and the
-    same command goes on, each run from its last checkpoint. What has not been run is left out of
-    pictures and tables, which say so.
+    A run trains one method of one column with one seed. Small columns of all tables are trained
+    before columns of the papers' sizes. Ctrl-C or SIGTERM ends the command within seconds, and the
+    same command continues each run from its last checkpoint. Pictures and tables leave out what has
+    not been run, and say so.
     """
     if method is not None and record:
-        raise BadInput("--method and --record: a record is of linrep's methods")
+        raise BadInput("--method and --record: only linrep's own methods are recorded")
     if record and caption:
         raise BadInput("--record: its pictures are drawn without --caption")
     names = known.match_spelling(names, available())
@@ -131,7 +139,7 @@ def _train(parts, hours, workers):
         except Stopped as stopped:
             if until is None or time.monotonic() < until:
                 raise Unfinished(stopped, at_once=stopped.at_once) from None
-            echo(f"{stopped}; the same command goes on from there", err=True)
+            echo(f"{stopped}; the same command continues from there", err=True)
         except computing.Failed as error:
             echo_error(error)
             echo(replay_command(error.run, error.first), err=True)

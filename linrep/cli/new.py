@@ -32,17 +32,18 @@ PAPER = Path(__file__).parent / "templates" / "paper"
 @main.command()
 @click.argument("what", metavar="claim|paper")
 @click.argument("name", metavar="[FILE.py|NAME]", required=False)
-@click.option("--title", help="Of the paper.  [default: NAME]")
+@click.option("--title", help="Title of the paper.  [default: NAME]")
 def new(what, name, title):
-    """Write files to begin with: one small claim, or the repository of a paper's claims.
+    """Write a file with one claim, or the repository of a paper, to begin with.
 
-    linrep new claim [FILE.py] writes a file, by default my_claims.py. linrep new paper NAME writes
-    the folder linrep-NAME: a package with three claims, whose ids begin with NAME, and their tests;
-    once it is installed, all commands know the paper as they know linrep's own.
+    A claim is a statement together with a check that can refute it. linrep new claim [FILE.py]
+    writes a file with a small one, by default my_claims.py. linrep new paper NAME writes the folder
+    linrep-NAME: a Python package with three claims, whose ids begin with NAME, and their tests.
+    Once it is installed, all commands treat the paper like linrep's own.
     """
     if what not in ("claim", "paper"):
         there = "linrep new claim, linrep new paper NAME"
-        raise BadInput(f"no kind of file {what!r} to begin with; there are: {there}")
+        raise BadInput(f"unknown kind of file {what!r}; there are {there}")
     if what == "claim":
         if title is not None:
             raise BadInput("--title is for a paper")
@@ -66,7 +67,9 @@ def _claim(file):
 
 def _paper(name, title):
     if not (name.isascii() and name.isidentifier() and name.islower()):
-        raise BadInput(f"NAME, with which ids begin, must be of small letters, 0-9 and _: {name!r}")
+        raise BadInput(
+            f"NAME, with which ids begin, must consist of small letters, digits and _: {name!r}"
+        )
     if name in papers():
         raise BadInput(f"NAME: there is a paper {name} already, {papers()[name].module}")
     if set(title) & set('"\\\n'):

@@ -51,9 +51,13 @@ def write_file(path, content):
 
 def write_figure(path, figure):
     """Write a picture in the format that the file's name says, PNG if it says none."""
+    import matplotlib as mpl
+
     from linrep.figures import plotting
+    from linrep.figures.plotting.page import lay_out
 
     picture = BytesIO()
     with plotting.style():  # its resolution
+        lay_out(figure, mpl.rcParams["savefig.dpi"])
         figure.savefig(picture, format=path.suffix[1:] or None)
     write_file(path, picture.getvalue())

@@ -25,7 +25,7 @@ _where_option = click.option(
     "--where",
     multiple=True,
     metavar="CONDITION",
-    help="Only rows for which it holds: 'm >= 2 * k'. Several must all hold.",
+    help="Only rows that meet a condition: 'm >= 2 * k'. If it is repeated, all have to hold.",
 )
 
 
@@ -36,7 +36,7 @@ _where_option = click.option(
     "--by",
     shell_complete=completion.parameters,
     default="",
-    help="Columns to group by: n,m.  [default: all that vary]",
+    help="Columns to group by: n,m.  [default: all parameters that vary]",
 )
 @click.option(
     "--statistic",
@@ -47,7 +47,7 @@ _where_option = click.option(
     "--threshold",
     shell_complete=completion.parameters,
     metavar="X",
-    help="Where along X the condition starts to hold.",
+    help="Find where along X the condition starts to hold.",
 )
 @click.option(
     "--exponents",
@@ -56,10 +56,12 @@ _where_option = click.option(
     help="Fit a power law of the estimate in A and B, one for each group of the other columns.",
 )
 @_where_option
-@click.option("--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write a file, too.")
+@click.option(
+    "--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here, too."
+)
 @partial_option
 def summary(run, value, by, statistic, threshold, exponents, where, csv, partial):
-    """Summarize VALUE, a column or an expression such as 'distance < 1e-3', over replicates."""
+    """Summarize VALUE over replicates: a column, or an expression such as 'distance < 1e-3'."""
     with bad_input(ValueError, OSError):
         check_run(run)
         if csv is not None:
@@ -122,34 +124,38 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
     help="Column along the horizontal axis; round for traces.",
 )
 @click.option(
-    "--by", shell_complete=completion.parameters, help="Column that tells the lines apart."
+    "--by", shell_complete=completion.parameters, help="Column whose values have a line each."
 )
 @click.option(
     "--y",
     shell_complete=completion.parameters,
-    help="Second axis: draw a heat map of the mean of VALUE.",
+    help="Column along the vertical axis of a heat map, of the mean of VALUE.",
 )
 @click.option(
     "--facet",
     shell_complete=completion.parameters,
-    help="Column with a panel for each of its values.  [default: the one that is left]",
+    help="Column whose values have a panel each.  [default: the parameter that is left]",
 )
 @_where_option
-@click.option("--boundary", help="Expression of x, drawn into a heat map: '4 + 10 / m'.")
+@click.option("--boundary", help="Draw a curve into a heat map, an expression of x: '4 + 10 / m'.")
 @click.option(
     "--statistic", type=click.Choice(["mean", "geometric", "median"]),
-    help="With its 95 % interval, exact for the share of a condition; the median with the middle "
+    help="Statistic, with its 95 % interval (exact for a condition); the median with the middle "
     "80 %.  [default: mean, geometric with --log y]",
 )  # fmt: skip
 @click.option("--log", "log", default="", help="Logarithmic axes of lines: x, y or xy.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="[default: RUN.png]")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File of the picture.  [default: RUN.png]",
+)
 @partial_option
 def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, partial):
-    """Draw VALUE, a column or a condition such as 'distance < 1e-3', of a run directory.
+    """Draw VALUE of a run directory: a column, or a condition such as 'distance < 1e-3'.
 
-    A parameter that varies and is not on an axis has a panel for each of its values. Where several
-    are left, --by, --facet and --where 'm == 10' say what becomes of them. With --y a heat map is
-    drawn: of a condition it is the phase diagram, one for every algorithm.
+    A parameter that varies and is on no axis gets a panel for each of its values. If several such
+    parameters are left, --by, --facet or --where 'm == 10' have to say what happens to them. With
+    --y a heat map is drawn; for a condition it is a phase diagram, one per algorithm.
     """
     if out is None:  # "." has a name once it is resolved
         named = run if run.name else run.resolve()
@@ -166,6 +172,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
 
     from linrep.figures import plotting
     from linrep.sweeps import open_run
+    from linrep.sweeps.codes import mixture
     from linrep.sweeps.summary import evaluate, is_condition
 
     with bad_input(ValueError, TypeError, OSError), plotting.style():
@@ -173,7 +180,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         if boundary is not None and y is None:
             raise ValueError("--boundary needs a heat map: give --y")
         if y is not None and by is not None:
-            raise ValueError("--by tells lines apart, a heat map has none: give --facet")
+            raise ValueError("--by is for lines, which a heat map does not have: give --facet")
         stored = open_run(run)
         completeness = stored.completeness()
         if not completeness.stored:
@@ -208,6 +215,8 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         said = []
         if not completeness.whole:
             said.append(f"incomplete: {completeness.counts()}")
+        if mixed := mixture(stored):
+            said.append(mixed)
         if sampling := _describe_sampling(rows):
             said.append(sampling)
             notes.append(sampling)

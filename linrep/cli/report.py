@@ -42,19 +42,20 @@ _LONGEST = 160  # characters of names
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("report.html"),
     show_default=True,
-    help="The page.",
+    help="File of the page.",
 )
 @click.option(
     "--json",
     "data",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the claims with their results here, too, with the address of each on the page.",
+    help="Write the claims with their results here, too, and the address of each on the page.",
 )
 def report(ids, budget, seed, store, book_path, figures, out, data):
-    """Write claims with their verdicts, evidence and figures to one HTML page.
+    """Write statements with their verdicts, evidence and figures to one HTML page.
 
-    Of all claims, some by id or pattern, or those of a file. Runs that `linrep verify` stored are
-    shown with their plots, of other claims what the ledger records: nothing is computed here.
+    All statements, some by id or pattern, or those of a file of your own. Finished checks of linrep
+    verify are shown with their plots; of other statements the page shows what is recorded. Nothing
+    is computed.
     """
     check_store(store)
     with bad_input(OSError):
@@ -64,7 +65,7 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
     file, _ = read_names(ids)
     entries = read_ledger(file, book_path)
     chosen, file = choose(ids)
-    from linrep.claims import hosting, ledger
+    from linrep.claims import hosting
     from linrep.report import gather, render
 
     if figures is None and Path("figures").is_dir():
@@ -91,13 +92,9 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
             items = [(entry.claim, entry.result) for entry in gathered.entries]
             beside = hosting.text(items, lambda id: f"{out.name}#{id}")  # in the page's folder
             write_file(data, beside.encode())
-    for line in ledger.lost_pictures(
-        [entry.claim.id for entry in gathered.entries if entry.recorded], book_path
-    ):
-        echo(line, err=True)
     runs = sum(entry.stored for entry in gathered.entries)
     if not any(entry.stored or entry.stale or entry.damaged for entry in gathered.entries):
-        echo(f"{store} holds no run of these claims; linrep verify makes them", err=True)
+        echo(f"{store} has no finished check of these claims; linrep verify runs them", err=True)
     stale = [entry.claim.id for entry in gathered.entries if entry.stale]
     if stale:
         some = shorten(", ".join(stale), _LONGEST, placeholder=" …")
@@ -105,7 +102,7 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
              err=True)  # fmt: skip
     damaged = [entry.claim.id for entry in gathered.entries if entry.damaged]
     for name in damaged:
-        echo(f"{name}: its run in {store} is damaged; linrep verify computes it again", err=True)
+        echo(f"{name}: its check in {store} is damaged; linrep verify runs it again", err=True)
     echo(
         f"{out}: {say_count(len(gathered.entries), 'claim')}, {runs} with a stored run, "
         f"{say_count(len(gathered.figures), 'figure')}, {len(page) / 1e6:.1f} MB",

@@ -16,6 +16,7 @@ from linrep.cli.group import (
     Unfinished,
     bad_input,
     interruptible,
+    loading,
     main,
     mode_option,
     start_portable,
@@ -38,13 +39,11 @@ _BUDGET, _SEED = "quick", 0
     type=click.Choice(["numbered", "all"]),
     default="numbered",
     show_default=True,
-    help="Theorems, lemmas, propositions and corollaries with their corrected forms, or all.",
+    help="Check theorems, lemmas, propositions and corollaries with their corrected forms, or all "
+    "claims.",
 )
-@mode_option(
-    "The same numbers on every x86-64-v3 processor, given the same versions of the libraries, or "
-    "as fast as this one can.  [default: portable]"
-)
-@workers_option("Processes; the numbers do not depend on it.")
+@mode_option("portable")
+@workers_option("Number of processes; the numbers do not depend on it.")
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -53,20 +52,23 @@ _BUDGET, _SEED = "quick", 0
     help="Folder for figures, checks and the report.",
 )
 def reproduce(wanted, portable, workers, out):
-    """Draw the papers' figures and check their claims again; say whether the record came out.
+    """Draw the papers' figures, check their statements, and compare both with the record.
 
-    Figures are compared with the recorded ones, number by number; verdicts, of the quick budget,
-    with the ledger. The exit status is 0 if everything was reproduced, 1 if not. Nothing recorded
-    is changed. Interrupted, the same command goes on from there; what it has finished is computed
-    again only by other code, or with another --out.
+    Figures are compared number by number. Verdicts are compared with the ledger, the record of
+    verdicts; the checks take few random draws (the quick budget). The exit status is 0 if
+    everything is as recorded, and 1 if not. The record is not changed. After an interruption, the
+    same command continues. Finished work is computed again only if the code has changed, or with
+    another --out.
     """
     if portable is not False:
         start_portable()
-    from linrep.claims import claims, ledger
-    from linrep.figures import reproduction
-    from linrep.sweeps.workers import WorkerEnded, WorkerPool
-
     began = time.perf_counter()
+    with loading("figures and checks"):
+        from linrep.claims import claims, ledger
+        from linrep.figures import reproduction
+        from linrep.sweeps.workers import WorkerEnded, WorkerPool
+
+        known = claims(papers.own())
     with bad_input(ValueError, OSError):
         figures = reproduction.papers()
         expected = {
@@ -74,7 +76,7 @@ def reproduce(wanted, portable, workers, out):
             for name in figures
         }
         out.mkdir(parents=True, exist_ok=True)
-    known, entries = claims(papers.own()), ledger.recorded(ledger.PATH)
+        entries = ledger.recorded(ledger.PATH)
     chosen = [item for item in known.values() if wanted == "all" or _is_numbered(item, known)]
     # A quick check takes about a tenth of the recorded one.
     seconds = {name: entry.seconds / 10.0 for name, entry in entries.items()}

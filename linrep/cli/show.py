@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import shlex
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import click
 from linrep._lib.scripts import available
 from linrep._lib.suggest import near, unknown
 from linrep.cli import completion, names
-from linrep.cli.axes import size_section
+from linrep.cli.axes import axis_section, size_section, without_markup
 from linrep.cli.choosing import (
     LEDGER_OPTION,
     RUNS_OPTION,
@@ -23,6 +24,8 @@ from linrep.cli.choosing import (
 )
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
 from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
+from linrep.simulation.families import find
+from linrep.simulation.parameters import outlines, required
 
 _LABEL = 11  # letters of a label and the blank after it
 _MOST_VALUES = 8  # of a parameter
@@ -39,25 +42,30 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
     required=True,
     shell_complete=completion.shown,
 )
-@click.option("--note", is_flag=True, help="A page for authors on what is wrong, in Markdown.")
-@click.option("-v", "--verbose", is_flag=True, help="With derivations and facts.")
+@click.option(
+    "--note", is_flag=True, help="Print a note to the authors on what is wrong, in Markdown."
+)
+@click.option(
+    "-v", "--verbose", is_flag=True, help="Print derivations and further measurements, too."
+)
 @RUNS_OPTION
 @SEED_OPTION
 @STORE_OPTION
 @LEDGER_OPTION
 @click.pass_context
 def show(context, ids, note, verbose, budget, seed, store, book_path):
-    """Show a claim: the statement, its verdict and why; or a figure, an algorithm, a paper, a run.
+    """Show a statement, its verdict and the reason; or a figure, an algorithm, a paper or a run.
 
-    Claims by id or pattern, or those of a file: with the verdict of the run that `linrep verify`
-    stored, or else the ledger's. Of a figure its sizes and its record, of an algorithm its axes, of
-    a paper what it states, in its order, of a run directory what it holds.
+    Statements are named by id or pattern, or by a file of your own. The verdict is that of a
+    finished check of linrep verify, or else the recorded one. A figure is shown with its sizes, an
+    algorithm with its parameters, a paper with all of its statements in order, and a run directory
+    with its contents.
     """
     check_store(store)
     known = names.claims()
     of_file = any(name.endswith(".py") for name in ids)
     if not of_file:
-        ids = names.match_spelling(ids, [*known, *available(), *names.ALGORITHMS])
+        ids = names.match_spelling(ids, [*known, *available(), *names.algorithms()])
     # What is a claim and a figure of it is both.
     claims = [name for name in ids if _kind(name) is None or (not of_file and names.is_claim(name))]
     kinds = {name: _kind(name) for name in ids if name not in claims}
@@ -109,7 +117,7 @@ def _notes(chosen):
         known = dict.fromkeys(filter(None, (finding(item.id) for item in chosen)))
         if not known:
             raise ValueError(
-                "--note is for claims with a finding: linrep verify --list shows verdicts"
+                "--note is for claims that do not hold: linrep verify --list shows the verdicts"
             )
         for each in known:
             echo(note(each))
@@ -119,7 +127,7 @@ def _kind(name):
     """Return what shows a name that is no claim's, None for one."""
     if Path(name, "sweep.json").exists():
         return _run
-    if name in names.AXES:
+    if name in names.algorithms():
         return _algorithm
     if name in names.papers():
         return _contents
@@ -128,7 +136,7 @@ def _kind(name):
 
 def _check(patterns):
     """Refuse what is the name of nothing, with what is near of all kinds."""
-    known = [*names.claims(), *names.papers(), *available(), *names.ALGORITHMS]
+    known = [*names.claims(), *names.papers(), *available(), *names.algorithms()]
     what = "no claim, paper, figure, algorithm or run directory"
     for name in patterns:
         try:
@@ -216,7 +224,7 @@ def _verdict(item, source):
     _line("raised" if raised else "measured", f"{result.sentence} ({source})")
     _line("largest", ledger.largest_failure(result))
     if result.control:
-        accepted = f"ACCEPTED, {result.control}: the check does not reject what is false"
+        accepted = f"ACCEPTED, {result.control}: the check does not reject the false version"
         _line("control", accepted if result.accepts_its_control else "rejected")
 
 
@@ -230,7 +238,7 @@ def _stored(state, store):
         texts = "".join(f" · {each}" for each in filter(None, numbers))
         _line("ledger", verdict(recorded.verdict), texts)
     if state.damaged:
-        _line("store", f"its run in {store} is damaged; linrep verify computes it again")
+        _line("store", f"its check in {store} is damaged; linrep verify runs it again")
     if state.stale:
         _line("store", f"checked in {store} before code was edited; linrep verify checks again")
 
@@ -325,13 +333,19 @@ def _fact(fact, unit=True):
 def _figure(name):
     """Print what a figure is of, its sizes, and whether it is recorded."""
     from linrep.figures import experiment
-    from linrep.figures.reproduction import RECORD, recorded
+    from linrep.figures.reproduction import RECORD, read_record, recorded
 
     with bad_input(ValueError, OSError):
         item = experiment.load(name)
-    known = item.id in recorded()
+    known, state = item.id in recorded(), f"none in {RECORD}"
+    if known:
+        try:
+            _, rows = read_record(RECORD, item.id)
+            state = f"numbers {'' if rows is None else 'and rows '}are recorded"
+        except (ValueError, OSError) as error:
+            known, state = False, str(error)
     _headline(item.id, item.title)
-    _line("record", "numbers and rows are recorded" if known else f"none in {RECORD}")
+    _line("record", state)
     _line("replicates", f"{item.replicates} per cell; {item.quick_replicates} with --quick")
     _line("needs", item.missing() or "")
     _line("draw it", f"linrep figures {item.id} --quick")
@@ -345,17 +359,17 @@ def _figure(name):
 
 def _algorithm(name):
     """Print what an algorithm does, and its axes."""
-    known = names.shown(name)
-    _headline(name, known["says"])
-    given = " ".join(f"--{axis} {_VALUES.get(axis, 5)}" for axis in known["needed"])
+    family, function = outlines()[name]
+    _headline(name, without_markup((inspect.getdoc(function) or "").partition("\n\n")[0]))
+    groups = required(function, find(family))
+    given = " ".join(f"--{group[0]} {_VALUES.get(group[0], 5)}" for group in groups)
     given += _NEEDED.get(name, "")
-    if known["offered"]:
-        _line("in Python", f"from linrep import algorithms; help(algorithms.{name})")
+    _line("in Python", f"from {function.__module__} import {name}; help({name})")
     _line("sweep it", f"linrep sweep {name} {given}")
     if name in names.papers():
         _line("its paper", f"linrep verify --list --paper {name}")
     echo()
-    print_listing(known["axes"])
+    print_listing(axis_section([name])[1])
     if name in names.papers():
         _contents(name)
 
@@ -383,10 +397,11 @@ def _contents(paper):
 def _run(name):
     """Print what a run directory holds, and how it is looked at."""
     from linrep.sweeps import open_run
+    from linrep.sweeps.codes import mixture
 
     with bad_input(ValueError, OSError):
         run = open_run(name)
-        completeness, failed = run.completeness(), run.failed()
+        completeness, failed, mixed = run.completeness(), run.failed(), mixture(run)
         columns, done = run.columns, run.count()
     echo(
         Painted(name, "title"),
@@ -396,6 +411,8 @@ def _run(name):
         _line("incomplete", Painted(str(completeness), "note"))
     if failed:
         _line("failed", Painted(str(failed), "note"))
+    if mixed:
+        _line("code", Painted(mixed, "note"))
     for parameter in run.parameters:
         values = list(dict.fromkeys(str(cell.get(parameter)) for cell in run.cells))
         more = f" … ({len(values)} values)" if len(values) > _MOST_VALUES else ""

@@ -9,6 +9,7 @@ from typing import Any
 from linrep._lib.formulas import parse
 from linrep._lib.suggest import unknown
 from linrep.cli import names as known
+from linrep.cli.group import loading
 from linrep.cli.values import (
     check_cells,
     check_ranges,
@@ -69,7 +70,7 @@ def read_options(
 def _check(options, own_options):
     """Refuse what is seen to be wrong before anything is loaded."""
     if "algorithm" not in options and "function" not in options:
-        raise ValueError(f"no algorithm is given; there are {', '.join(known.ALGORITHMS)}")
+        raise ValueError(f"no algorithm is given; there are {', '.join(known.algorithms())}")
     axes, zipped = options["axes"], [read_names(group) for group in options.get("zipped", ())]
     derived = [text.partition("=") for text in options.get("derive", ())]
     for name, equals, rule in derived:
@@ -86,13 +87,13 @@ def _check(options, own_options):
         known.check_algorithms(names)
         if options.get("problem") is None:
             known.check_axes(names, [*axes, *(name.strip() for name, _, _ in derived)], own_options)
-        if all(name in known.AXES for name in names):
+        if all(map(known.axes_of, names)):
             check_ranges(axes)
             check_rounds(axes)
-            known.check_words(axes)
+            known.check_words(names, axes)
     check_cells(axes, zipped)
     if "algorithm" in options and options.get("problem") is None:
-        known.check_given(names, [*axes, *(name.strip() for name, _, _ in derived)])
+        known.check_given(names, axes, [name.strip() for name, _, _ in derived])
         known.check_rank(names, axes)
 
 
@@ -103,7 +104,7 @@ def build(options: Mapping[str, Any], allow: Collection[str] = ()):
     """
     from linrep.sweeps.targets import loading_only
 
-    with loading_only((*options["named"], *allow)):
+    with loading_only((*options["named"], *allow)), loading("the algorithms"):
         return _build(options)
 
 
@@ -144,8 +145,8 @@ def _read_arguments(arguments) -> tuple[str | None, dict[str, Any]]:
     """Return the algorithms, None without any, and the axes among the arguments."""
     words, options = split_arguments(arguments)
     if len(words) > 1:
-        if words[1] in known.ALGORITHMS:
-            raise ValueError(f"several algorithms are one word: {','.join(words)}")
+        if words[1] in known.algorithms():
+            raise ValueError(f"write several algorithms as one word: {','.join(words)}")
         raise ValueError(f"unexpected argument {words[1]!r}; an axis is given as --n 10,100")
     return next(iter(words), None), {name: read_axis(name, text) for name, text in options.items()}
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from concurrent.futures import CancelledError
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
 
 import click
 
+from linrep._lib.extras import need
 from linrep._lib.suggest import hint, unknown
 from linrep._lib.warning import collected
 from linrep.cli import completion
@@ -28,25 +28,29 @@ from linrep.cli.group import (
     main,
     partial_option,
     replay_command,
+    same_code_option,
     start_portable,
+    tell_codes,
     tell_completeness,
     warnings_as_lines,
     workers_option,
 )
-from linrep.cli.names import PROBLEMS
+from linrep.cli.names import PROBLEMS, algorithms
 from linrep.cli.specification import build, read_options
 from linrep.cli.text import Painted, echo, echo_error, say_count, table, width
 from linrep.cli.values import read_cell, read_shard
 
 
 class _Sweep(CommandWithAxes):
+    def others(self, ctx):
+        """Return the axes of the algorithms on the command line."""
+        return completion.axes(ctx)
+
     def sections(self, arguments):
         """Return the axes of the algorithms on the command line."""
-        from linrep import simulation
-
         for word in arguments:
             names = word.removeprefix("--algorithm=").split(",")
-            if all(name in simulation.ALGORITHMS or _names_one(name) for name in names):
+            if all(name in algorithms() or _names_one(name) for name in names):
                 with bad_input(ValueError):
                     return [axis_section(names, _value_of("--problem", arguments))]
         return [("Axes", [("linrep sweep ALGORITHM --help", "The axes of an algorithm.")])]
@@ -73,75 +77,88 @@ def _names_one(name):
     metavar="[ALGORITHM[,ALGORITHM]...] [--AXIS VALUES]...",
     nargs=-1,
     type=click.UNPROCESSED,
-    shell_complete=completion.algorithms,
+    shell_complete=completion.algorithms_and_words,
 )
 @click.option(
     "--algorithm",
     shell_complete=completion.algorithms,
-    help="The same as an option, such as mymodule:myfunction.",
+    help="The algorithms, as an option: names, or module:function.",
 )
 @click.option(
     "--function",
-    help="Sweep any function(cell, rng) instead: module:name or file.py:name.",
+    help="Sweep any function(cell, rng): module:name or file.py:name.",
 )
 @click.option(
-    "--from", "source", type=click.Path(dir_okay=False, path_type=Path), help="A TOML file."
+    "--from", "source", type=click.Path(dir_okay=False, path_type=Path), help="Read a TOML file."
 )
 @click.option(
     "--problem",
     type=click.Choice(PROBLEMS),
     metavar="FAMILY",
-    help="The family of problems, such as completion.  [default: that of the algorithm, "
-    "regression for your own]",
+    help="Family of problems, such as completion.  [default: that of the algorithm; regression "
+    "for your own]",
 )
 @click.option(
-    "--replicates", type=click.IntRange(1, MOST_REPLICATES), help="Per cell.  [default: 10]"
+    "--replicates",
+    type=click.IntRange(1, MOST_REPLICATES),
+    help="Independent runs at each point of the grid.  [default: 10]",
 )
-@click.option("--seed", type=click.IntRange(min=0), help="Root of all streams.  [default: 0]")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Seed of all random numbers.  [default: 0]"
+)
 @click.option(
     "--keep",
     type=click.Choice(["final", "rate", "trace"]),
-    help="What to store of a run: the last metrics, also the contraction, or about 200 rounds.",
+    help="What to store of a run: the metrics of the last round; the contraction rate, too; or the "
+    "metrics of about 200 rounds.",
 )
 @click.option("--zip", "zipped", multiple=True, help="Axes that vary together: n,m.")
 @click.option("--derive", multiple=True, help="A parameter computed from others: 'm = 10 * k'.")
-@click.option("--where", multiple=True, help="A condition on cells: 'm >= 2 * k'.")
-@click.option("--paired", help="With --function: parameters that change no stream: a,b.")
+@click.option("--where", multiple=True, help="A condition on points of the grid: 'm >= 2 * k'.")
+@click.option(
+    "--paired", help="With --function: parameters that do not change the random numbers: a,b."
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     help="Run directory.  [default: runs/ALGORITHM]",
 )
-@click.option("--extend", is_flag=True, help="Add cells or replicates to a run directory.")
+@click.option("--extend", is_flag=True, help="Add points or replicates to a run directory.")
 @click.option("--retry-failed", is_flag=True, help="Compute failed replicates again.")
-@workers_option("Threads or processes; the rows do not depend on it.")
+@same_code_option("Go on though other code made what is stored.")
+@workers_option("Number of threads or processes; the results do not depend on it.")
 @click.option("--processes", is_flag=True, help="Use processes instead of threads.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0.0, min_open=True),
-    help="Seconds after which a replicate is given up, as a failed one; takes processes.",
+    help="Time limit of a replicate in seconds, after which it counts as failed; uses processes.",
 )
 @click.option("--dask", "address", help="Run on the Dask cluster with this scheduler address.")
-@click.option("--shard", help="Only the i-th of N shares: i/N. See linrep merge.")
+@click.option("--shard", help="Compute the i-th of N shares only: i/N. linrep merge combines them.")
 @allow_option("the TOML file")
 @click.option(
     "--portable",
     is_flag=True,
-    help="Compute with instructions that all x86-64 processors since 2013 have: the same digits on "
-    f"all of them, given the same versions of {LIBRARIES}.",
+    help="Compute the same digits on every x86-64 processor since 2013 with the same versions of "
+    f"{LIBRARIES}.",
 )
-@click.option("--dry-run", is_flag=True, help="Say how much it is, and write nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Estimate the time and the size of the sweep, and run nothing."
+)
 def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **flags):
-    """Run algorithms over a grid of parameters, with replicates.
+    """Run algorithms over a grid of parameters, with independent replicates.
 
-    Every further option is an axis: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A range
-    START:STOP[:STEP] includes its ends; logN and linN in place of the step give N points. With an
-    algorithm, --help lists its axes. The same command again goes on where an interrupted one was.
+    Every other option is an axis of the grid: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A
+    range START:STOP[:STEP] includes its ends; logN or linN in place of the step gives N points.
+    linrep sweep ALGORITHM --help lists the axes of an algorithm. After an interruption, the same
+    command continues the sweep.
     """
     names = [option.name for option in click.get_current_context().command.params[1:]]
     with bad_input(ValueError, TypeError):
         options = read_options(source, arguments, algorithm, function, flags, names)
         shard = read_shard(options["shard"]) if "shard" in options else None
+    if options.get("address") is not None:
+        need("cluster", "--dask")
     if portable:
         start_portable()
     from linrep.sweeps import Stopped, run
@@ -152,7 +169,8 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
         if flags["extend"] or not (out / "sweep.json").exists():
             refuse(specification)
     if dry_run:
-        estimate(specification, out, flags["workers"], extend=flags["extend"])
+        wanted = ("workers", "extend", "retry_failed", "same_code")
+        estimate(specification, out, **{name: flags[name] for name in wanted})
         return
     with (
         bad_input(ValueError, TypeError, OSError),
@@ -161,18 +179,18 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
         collected() as notes,
     ):
         try:
-            with executor.connected() if executor else nullcontext():
-                result = run(
-                    specification,
-                    out,
-                    workers=flags["workers"] if executor is None else executor.cores,
-                    processes=flags["processes"] or None,
-                    executor=executor and executor.pool,
-                    timeout=flags["timeout"],
-                    shard=shard,
-                    extend=flags["extend"],
-                    retry_failed=flags["retry_failed"],
-                )
+            result = run(
+                specification,
+                out,
+                workers=flags["workers"] if executor is None else None,
+                processes=flags["processes"] or None,
+                executor=executor,
+                timeout=flags["timeout"],
+                shard=shard,
+                extend=flags["extend"],
+                retry_failed=flags["retry_failed"],
+                same_code=flags["same_code"],
+            )
         except OSError as error:
             if isinstance(error, PermissionError) or not (out / "sweep.json").exists():
                 raise
@@ -187,9 +205,10 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
         first = result.failures().iloc[0]
         echo(f"the first failure: {first['exception']}")
         echo(replay_command(result, first))
+        echo("--retry-failed computes those that failed again")
         raise click.exceptions.Exit(1)
     if width() is not None:  # somebody is there
-        echo(f"linrep show {quote(str(out))} says what it holds, and how to look at it")
+        echo(f"linrep show {quote(str(out))} prints its contents, and how to summarize it")
 
 
 @main.command()
@@ -203,10 +222,10 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     "--all",
     "everything",
     is_flag=True,
-    help="With those that checks and figures keep here.",
+    help="List the runs of checks and figures, too.",
 )
 def runs(directories, everything):
-    """List run directories: what is done, missing and failed, and the time left."""
+    """List run directories: replicates done, missing and failed, and the time left."""
     paths = []
     for directory in directories or (Path("runs"),):
         inside = sorted(path.parent for path in directory.glob("**/sweep.json"))
@@ -245,6 +264,7 @@ _KEPT = (("verify",), ("figures",), ("reproduce",))
 def _describe(path):
     """Return the lines of a run directory, and whether some of its parts are damaged."""
     from linrep.sweeps import open_run
+    from linrep.sweeps.codes import mixture
 
     stored = open_run(path)
     done, failed = stored.count(), stored.failed()
@@ -260,7 +280,7 @@ def _describe(path):
     rows = [(str(path), *numbers, remaining)]
     damaged = stored.damaged()
     notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
-    notes += [f"  {line}" for line in _list_machines(stored)]
+    notes += [f"  {line}" for line in (*_list_machines(stored), mixture(stored)) if line]
     return [*rows, *((note, "", "", "", "", "") for note in notes)], bool(damaged)
 
 
@@ -271,14 +291,19 @@ def _describe(path):
     "cell",
     default="",
     shell_complete=completion.parameters,
-    help="Parameters that single out a cell: n=10,m=5.",
+    help="Parameters that select a point of the grid: n=10,m=5.",
 )
-@click.option("--replicate", type=click.IntRange(min=0), required=True, help="Its number, from 0.")
-@click.option("--function", help="Where it is now: module:name or file.py:name.")
+@click.option(
+    "--replicate",
+    type=click.IntRange(min=0),
+    required=True,
+    help="Number of the replicate, from 0.",
+)
+@click.option("--function", help="Where the function is now: module:name or file.py:name.")
 @allow_option("the run")
 @click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
 def replay(run, cell, replicate, function, allow, debug):
-    """Run one replicate of a sweep again, alone, and compare it with what is stored."""
+    """Run one replicate of a sweep again, alone, and compare the result with the stored one."""
     import traceback
 
     with bad_input(ValueError):
@@ -313,20 +338,22 @@ def replay(run, cell, replicate, function, allow, debug):
     else:
         how = f": {result.deviation}" if result.deviation else ""
         echo(f"NOT the same as stored{how}")
+        if result.code:
+            echo(f"what is stored is of {result.code}")
         stored, here = result.machines or ("", "")
         other = machines.differences(stored, here) if stored else []
         if not stored:
-            echo("what computed it was not stored")
+            echo("the machine that computed it was not recorded")
         elif other:
-            echo("it was stored by another machine; there and here are")
+            echo("it was computed on another machine; there and here:")
             for line in other:
                 echo(f"  {line}")
             echo(
                 "linrep sweep --portable computes the same digits on both, given the same "
                 f"versions of {LIBRARIES}"
             )
-        else:
-            echo("it was stored by a machine like this one")
+        elif not result.code:
+            echo("it was computed on a machine like this one")
         raise click.exceptions.Exit(1)
 
 
@@ -339,9 +366,10 @@ def replay(run, cell, replicate, function, allow, debug):
     type=click.Path(path_type=Path),
     shell_complete=completion.run_directories,
 )
+@same_code_option("Merge them though they were made by several codes.")
 @partial_option
-def merge(out, directories, partial):
-    """Put the run directories of shards together in OUT; they stay as they are."""
+def merge(out, directories, partial, same_code):
+    """Combine the run directories of shards in OUT. The shards are not changed."""
     with bad_input(ValueError):
         for directory in directories:
             check_run(directory)
@@ -349,7 +377,7 @@ def merge(out, directories, partial):
     from linrep.sweeps import merge as merge_runs
 
     with bad_input(ValueError, OSError), warnings_as_lines(Overlapping):
-        merged = merge_runs(out, directories)
+        merged = merge_runs(out, directories, same_code=same_code)
         damaged = {
             path: lost
             for directory in directories
@@ -360,6 +388,7 @@ def merge(out, directories, partial):
     echo(f"{out}: {merged.count()} of {merged.total} replicates")
     for line in _list_machines(merged):
         echo(line)
+    tell_codes(merged)
     tell_completeness(merged.completeness(), partial)
 
 
@@ -385,56 +414,20 @@ def _check_cell(run, selection, replicate):
         raise ValueError(f"--replicate must be between 0 and {replicates - 1}, got {replicate}")
 
 
-class _Dask:
-    """A cluster's executor, and how many cores it has at the moment."""
-
-    def __init__(self, client, address):
-        self._client = client
-        self._address = address
-        self.pool = client.get_executor()
-
-    def cores(self):
-        if self._client.status != "running":
-            raise self._gone()
-        try:
-            return sum(self._client.nthreads().values())
-        except OSError as error:  # the scheduler ends while it is asked
-            raise self._gone() from error
-
-    @contextmanager
-    def connected(self):
-        """Say that the scheduler is gone, whatever ends for it."""
-        from distributed.comm import CommClosedError
-
-        try:
-            yield
-        except Exception as error:
-            cut = isinstance(error, CancelledError | CommClosedError)
-            if cut or self._client.status != "running":
-                raise self._gone() from error
-            raise
-
-    def _gone(self):
-        return ConnectionError(f"the scheduler {self._address} is gone")
-
-
 @contextmanager
 def _executor(address):
     """Yield a Dask cluster's executor, None without an address."""
     if address is None:
         yield None
         return
-    try:
-        from distributed import Client
-    except ModuleNotFoundError:
-        raise ValueError("--dask needs the package distributed: pip install 'linrep[cluster]'") \
-            from None  # fmt: skip
+    from distributed import Client
+
     # What it says of a scheduler that is gone, this command says in a line.
     for name in tuple(logging.root.manager.loggerDict):
         if name.partition(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)
     with Client(address, timeout=10) as client:
-        yield _Dask(client, address)
+        yield client.get_executor()
 
 
 def _list_machines(run):

@@ -8,6 +8,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import click
@@ -95,17 +96,27 @@ def wrap(text: str, indent: str = "") -> str:
 
 
 def table(
-    head: Sequence[str], rows: Iterable[Sequence[str | Painted]], *, left_columns: int = 1
+    head: Sequence[str],
+    rows: Iterable[Sequence[str | Painted]],
+    *,
+    left_columns: int = 1,
+    widths: Sequence[int] | None = None,
 ) -> None:
     """Print rows under their heads, the first so many columns to the left, others to the right.
 
     On a terminal that is too narrow the table comes in several parts, each of which begins with the
-    first column.
+    first column. Where the `widths` of the columns are known before the rows are, each row is
+    printed as soon as it comes, unless there are several parts.
     """
-    lines = [tuple(head), *rows]
-    widths = [max(len(str(cell)) for cell in column) for column in zip(*lines, strict=True)]
-    for indices in _parts(widths):
-        for line in lines:
+    if widths is None:
+        rows = list(rows)
+        columns = zip(head, *rows, strict=True)
+        widths = [max(len(str(cell)) for cell in column) for column in columns]
+    parts = list(_parts(widths))
+    if len(parts) > 1:
+        rows = list(rows)
+    for indices in parts:
+        for line in chain([tuple(head)], rows):
             cells = [line[index] for index in indices]
             while len(cells) > 1 and not str(cells[-1]):  # and no blanks in their place
                 cells.pop()

@@ -25,7 +25,7 @@ def print_list(chosen, entries):
     counts = Counter(
         entries[item.id].verdict if item.id in entries else "unchecked" for item in chosen
     )
-    echo(*_say_verdicts(counts), "; linrep show ID has the reason", err=True)
+    echo(*_say_verdicts(counts), "; linrep show ID prints the reason", err=True)
 
 
 def print_verdicts(results, entries, verbose, budget):
@@ -55,6 +55,8 @@ def print_verdicts(results, entries, verbose, budget):
     for item in results:
         if item.looked:
             echo(f"{item.id}: {item.looked}")
+        if item.missing:
+            echo(wrap(f"{item.id}: {item.missing}", "  "))
     echo("\n", *_say_verdicts(Counter(item.verdict for item in results)), f" ({budget} budget)")
 
 
@@ -87,12 +89,14 @@ def _reasons(results, verbose):
         text = f"{reason} ({more})" if more else reason
         others = readings(item)
         if verbose:
-            echo("\n", item.id, " ", verdict(item.verdict), ": ", wrap(text, "  "))
+            head = f"{item.id} {item.verdict}: "
+            text = wrap(head + text, "  ").removeprefix(head)
+            echo("\n", item.id, " ", verdict(item.verdict), ": ", text)
             if known:
                 _print_measured(item)
             _print_instances(item)
             for line in others:
-                echo("  ", wrap(line, "  "))
+                echo(wrap(f"  {line}", "  "))
         elif item.verdict != "holds":
             room = (width() or _LONGEST) - len(item.id) - len(item.verdict) - 3
             short = shorten(text, max(room, 40), placeholder=" …")
@@ -107,15 +111,17 @@ def _reasons(results, verbose):
         if len(lines) <= _FEW:
             _print_instances(item)
     if cut:
-        echo("-v prints all that was found; linrep show ID the statement, its parts and readings")
+        echo(
+            "-v prints all that was found; linrep show ID prints the statement, parts and readings"
+        )
 
 
 def _print_measured(item):
     from linrep.claims.ledger import largest_failure
 
-    echo("  measured: ", wrap(item.sentence, "  "))
+    echo(wrap(f"  measured: {item.sentence}", "  "))
     if most := largest_failure(item):
-        echo("  largest failure: ", wrap(most, "  "))
+        echo(wrap(f"  largest failure: {most}", "  "))
 
 
 def _print_instances(item):
@@ -172,7 +178,7 @@ def compare(results, known, entries):
         echo(f"and {len(wrong) - _SHOWN} more", err=True)
     gone = [name for name in entries if name not in known]
     for name in gone:
-        echo(f"{name}: it is in the ledger, and no claim any more", err=True)
+        echo(f"{name}: in the ledger, but no longer a claim", err=True)
     accepting = name_accepting(results)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     beside = ", beside the ledger" if entries else ""

@@ -28,10 +28,7 @@ from linrep.cli.output import check_output, write_figure, write_file
 from linrep.cli.text import echo, frame
 from linrep.cli.verdicts import compare, name_accepting, print_list, print_verdicts
 
-MODE_OPTION = mode_option(
-    "The same numbers on every x86-64-v3 processor, given the same versions of the libraries, or "
-    "as fast as this one can.  [default: portable with --record, native otherwise]"
-)
+MODE_OPTION = mode_option("portable with --record, native otherwise")
 
 
 def _options(command):
@@ -42,9 +39,9 @@ def _options(command):
                 type=click.Choice(["quick", "standard", "thorough"]),
                 default="quick",
                 show_default=True,
-                help="Seconds, a minute or ten minutes a claim.",
+                help="Random draws of a check: for seconds, a minute or ten minutes per claim.",
             ),
-            workers_option("Processes; the verdicts do not depend on it."),
+            workers_option("Number of processes; the verdicts do not depend on it."),
             SEED_OPTION,
             STORE_OPTION,
         )
@@ -60,87 +57,109 @@ def _options(command):
     "--list",
     "list_only",
     is_flag=True,
-    help="List the claims with their verdicts, the ledger's or else the store's, and stop.",
+    help="List claims with their recorded verdicts, or else those of finished checks, and stop.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Say all that was found of what does not hold.")
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Print all that was found about statements that do not hold.",
+)
 @click.option(
     "--verdict",
     "verdicts",
     multiple=True,
     type=click.Choice(["holds", "misprint", "fails", "vacuous", "undecided"]),
-    help="Only claims with this verdict in the ledger, or else in the store.",
+    help="Only claims with this verdict in the ledger, or else in a finished check.",
 )
 @click.option("--paper", "papers", multiple=True, help="Only claims of this paper.")
 @click.option(
-    "--corrected/--printed",
-    default=None,
-    help="Only corrected forms, which no paper states, or only what papers state.",
+    "--printed", "form", flag_value="printed", help="Only statements that the papers print."
+)
+@click.option(
+    "--corrected",
+    "form",
+    flag_value="corrected",
+    help="Only corrected forms of statements that do not hold, which no paper prints.",
+)
+@click.option(
+    "--own",
+    "form",
+    flag_value="own",
+    help="Only other statements that no paper prints: questions and theorems of linrep's own.",
 )
 @click.option(
     "--severity",
     "severities",
     multiple=True,
     type=click.Choice(["slip", "constant", "proof step", "statement", "conclusion"]),
-    help="Only claims whose failure concerns this.",
+    help="Only claims whose failure affects this: nothing but the wording (slip), a constant, a "
+    "step of the proof, the statement, or a conclusion that readers take away.",
 )
 @click.option(
     "--strength",
     "strengths",
     multiple=True,
-    type=click.Choice(["proved", "enumerated exactly", "statistical", "searched"]),
-    help="Only claims whose verdict there is of this strength.",
+    type=click.Choice(
+        ["certified", "exact", "derived", "enumerated exactly", "statistical", "searched"]
+    ),
+    help="Only claims whose verdict rests on this: a program that is not the check, an exact "
+    "counterexample, a derivation, an enumeration of all cases, statistics, or a search.",
 )
-@click.option("--fresh", is_flag=True, help="Measure anew, whatever is stored.")
+@click.option("--fresh", is_flag=True, help="Run finished checks again.")
 @click.option(
     "--until-decided",
     is_flag=True,
-    help="Run again, with the seeds that follow, what more runs decide; all looks together keep to "
-    "the level.",
+    help="Continue undecided statistical checks with the next seeds. All looks at the data "
+    "together keep to the error level.",
 )
 @click.option(
     "--at-most",
     metavar="SECONDS|Nx",
-    help="Where --until-decided ends: after so many seconds, or at N times the runs.  "
-    "[default: 600]",
+    help="Limit of --until-decided: a number of seconds, or N times the draws.  [default: 600]",
 )
 @click.option(
     "--level",
     type=click.FloatRange(0.0, 1.0, min_open=True, max_open=True),
-    help="Probability of a false verdict that each claim is allowed.  [default: 1% in all for "
-    "250 statistical ones]",
+    help="Probability that the verdict of a claim is wrong by chance.  [default: 1% for 250 "
+    "statistical claims together]",
 )
 @LEDGER_OPTION
 @click.option(
     "--json",
     "path",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the results here, as a list of objects.",
+    help="Write the results to this file, as a list of objects.",
 )
 @click.option(
     "--figures",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Draw what the verdicts rest on into this folder.",
+    help="Draw the measurements behind the verdicts into this folder.",
 )
-@click.option("--caption", is_flag=True, help="Write claim and verdict under these pictures.")
+@click.option("--caption", is_flag=True, help="Write statement and verdict under these pictures.")
 @click.option(
     "--record",
     is_flag=True,
-    help="Make these verdicts the ledger's.",
+    help="Record these verdicts in the ledger.",
 )
 @MODE_OPTION
 def verify(
-    ids, budget, workers, seed, store, list_only, verbose, verdicts, papers, corrected, severities,
+    ids, budget, workers, seed, store, list_only, verbose, verdicts, papers, form, severities,
     strengths, fresh, until_decided, at_most, level, book_path, path, figures, caption, record,
     portable,
 ):  # fmt: skip
-    """Check claims of the papers: all, some by id or pattern, or a file's.
+    """Check statements of the papers, or your own, and compare the verdicts with the record.
 
-    A claim of your own is expected to hold unless it says otherwise or your ledger does, and its
-    check has to reject its negative control. linrep show ID has the statement and the reason.
+    A claim is a statement together with a check that can refute it; the ledger is the record of
+    verdicts. Name claims by id or pattern ('fedrep.lemma*'), or name a file of your own. Without a
+    name all claims are checked. linrep show ID prints a statement and the reason of its verdict.
 
-    The exit status is 0 if no verdict contradicts the one that is recorded or expected; 1 if one
-    does, a check raised or accepts its negative control, or a claim of the ledger is gone; 2 for
-    bad input.
+    A claim of your own is expected to hold, unless the claim or your ledger says otherwise. Its
+    check has to reject its negative control, which is a false version of the statement.
+
+    The exit status is 0 if no verdict contradicts the recorded or expected one. It is 1 if a
+    verdict does, if a check raises an error or accepts its negative control, or if a claim of the
+    ledger no longer exists. It is 2 for bad input.
     """
     papers = known_names.match_spelling(papers, known_names.papers())
     file, _ = read_names(ids)
@@ -160,7 +179,7 @@ def verify(
         known = _add_stored(chosen, entries, store, seed)
     chosen = _filter(
         chosen, known, verdicts=verdicts, strengths=strengths, papers=papers,
-        severities=severities, corrected=corrected,
+        severities=severities, form=form,
     )  # fmt: skip
     if list_only:
         print_list(chosen, known)
@@ -206,8 +225,8 @@ def _recording(known, entries, chosen, budget, path, record):
 
     with bad_input(OSError, ValueError):
         ledger.check_budget(chosen, entries, budget)
-        for home in {path or ledger.place(item.id) for item in chosen}:
-            ledger.recorded(home)  # one that is damaged is not written to
+        for home in filter(None, {path or ledger.place(item.id) for item in chosen}):
+            ledger.check(home)
         if path is None:
             texts.record({item.paper for item in chosen})
         with Batches(write) as found:
@@ -218,14 +237,16 @@ def _recording(known, entries, chosen, budget, path, record):
 
             yield add
     for name in entries.keys() - known if found.written else ():
-        echo(f"{name}: no claim any more, it leaves the ledger", err=True)
+        echo(f"{name}: no longer a claim; it is removed from the ledger", err=True)
 
 
 def _say_recorded(results):
     """Name the results that are not recorded, or should not hold; tell whether there is none."""
     raised = [item for item in results if item.verdict == "error"]
     for item in raised:
-        echo(f"{item.id} is not recorded, its check raised: {item.sentence}", err=True)
+        echo(
+            f"{item.id} is not recorded, since its check raised an error: {item.sentence}", err=True
+        )
     return not name_accepting(results) and not raised
 
 
@@ -248,9 +269,9 @@ def _check_record(file, book_path, level, until_decided):
     if file is not None and book_path is None:
         raise BadInput("--record of claims of your own needs --ledger FILE")
     if level is not None:
-        raise BadInput("--record takes the ledger's level, leave --level out")
+        raise BadInput("--record uses the error level of the ledger: leave --level out")
     if until_decided:
-        raise BadInput("--record takes the runs of one seed, leave --until-decided out")
+        raise BadInput("--record uses the draws of one seed: leave --until-decided out")
     if book_path is not None:
         with bad_input(OSError):
             check_output("--ledger", book_path)
@@ -282,10 +303,10 @@ def _ids_beside(chosen):
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("runs", "figures"),
     show_default=True,
-    help="Folder for the figures.",
+    help="Folder for the pictures.",
 )
 def constants(paper, budget, workers, seed, store, out):
-    """Estimate the absolute constants that a paper's bounds leave open, over scale."""
+    """Estimate the absolute constants that a paper's bounds leave open, for growing sizes."""
     (paper,) = known_names.match_spelling([paper], known_names.papers())
     with bad_input(ValueError):
         known_names.check_papers([paper])
@@ -319,10 +340,10 @@ def constants(paper, budget, workers, seed, store, out):
                  "smallest": line["y"].min(), "largest": line["y"].max()}
             )  # fmt: skip
     if not lines:
-        echo(f"{paper}: no bound that is checked along an axis leaves a constant open")
+        echo(f"{paper}: no bound with an open constant is checked along an axis")
         for name in known_names.claims():
             if name.startswith(f"{paper}.") and name.endswith(".constants"):
-                echo(f"how large those of its rates are: linrep show {name}")
+                echo(f"the constants of its rates: linrep show {name}")
         return
     frame(pd.DataFrame(lines), digits=4)
     with bad_input(OSError):
@@ -343,7 +364,7 @@ def _add_stored(chosen, entries, store, seed):
     return {**entries, **{name: result for name, result in results.items() if result}}
 
 
-def _filter(chosen, entries, *, verdicts, strengths, papers, severities, corrected):
+def _filter(chosen, entries, *, verdicts, strengths, papers, severities, form):
     """Return the claims that have one of the verdicts, and so on, of those asked for."""
     from linrep.claims.findings import finding
 
@@ -359,11 +380,13 @@ def _filter(chosen, entries, *, verdicts, strengths, papers, severities, correct
         if (not verdicts or (item.id in entries and entries[item.id].verdict in verdicts))
         and (not strengths or (item.id in entries and entries[item.id].strength in strengths))
         and (not papers or item.paper in papers)
-        and corrected in (None, bool(item.corrects))
+        and form in (None, item.form)
         and (not severities or item.id in grave)
     ]
     if not remaining:
-        raise BadInput("no claim is left: --list shows them with their verdicts")
+        raise BadInput(
+            "no claim meets all conditions: linrep verify --list shows the verdicts of all"
+        )
     return remaining
 
 

@@ -1,22 +1,18 @@
 """The papers' deep experiments: verified local training, exact caching, one way to evaluate.
 
-A thin layer over torch, which loads only with the names that need it; containers, readers and
-partitions do without.
+PyTorch is loaded only with the names that need it; containers, readers and partitions do not.
 """
 
-import lazy_loader
+from linrep._lib import lazy
+from linrep._lib.extras import need
 
-from linrep._lib.extras import command
-
-_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy.attach(__name__, __file__)
 
 
 def __getattr__(name):
     try:
         return _load(name)
     except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise ImportError(
-            f"linrep.deep.{name} needs torch: {command('torch')}", name="torch"
-        ) from None
+        if error.name == "torch":
+            need("deep", f"linrep.deep.{name}")
+        raise

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import time
-import types
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
 from linrep._lib import atomic as files
+from linrep._lib.fingerprint import fingerprint
 from linrep.deep.source import source
 
-_FORMAT = 2
+_FORMAT = 3
 _PLAIN = (int, float, str, tuple)  # what a network's layers are set by
-_LIBRARIES = ("builtins", "linrep", "numpy", "torch", "torchvision")
 
 
 class Checkpoint:
@@ -70,7 +66,7 @@ class Checkpoint:
         here = json.loads(self.identity)
         for name in sorted(here | there, key=lambda name: (name != "method", name)):
             if here.get(name) != there.get(name):
-                long = name in ("model", "weights", "data") or name.startswith("code")
+                long = name in ("model", "weights", "data") or isinstance(here.get(name), dict)
                 what = "" if long else f": {there.get(name)!r} there, {here.get(name)!r} here"
                 raise ValueError(
                     f"checkpoint {self.path} is of another run, which differs in {name}{what}"
@@ -85,7 +81,7 @@ def identity(federation, method, settings):
     weights = hashlib.sha256()
     for name, value in federation.start().shared.items():
         weights.update(f"{name} {tuple(value.shape)}".encode() + value.cpu().numpy().tobytes())
-    functions = {k: _content(v) for k, v in vars(federation.sgd).items() if callable(v)}
+    functions = {k: fingerprint(v) for k, v in vars(federation.sgd).items() if callable(v)}
     layers = [
         [type(layer), {k: v for k, v in vars(layer).items() if isinstance(v, _PLAIN)}]
         for layer in federation.model.train().modules()
@@ -95,49 +91,8 @@ def identity(federation, method, settings):
         **functions,
         "seeds": [[seed.entropy, list(seed.spawn_key)] for seed in federation.seeds],
         "code of linrep.deep": source(),
-        "code of the method": _content(type(method)),
-        "model": [str(federation.model), federation.frozen, *_content(layers)],
+        "code of the method": fingerprint(type(method)),
+        "model": [str(federation.model), federation.frozen, fingerprint(layers)],
         "weights": weights.hexdigest(),
         "data": [one.digest for one in federation.data],
     }
-
-
-def _content(value, within=()):
-    """Return what a function, a class or an object computes with, as texts in lists.
-
-    That is its code, what it closes over, and its defaults; functions that it calls by name are
-    not looked into.
-    """
-    if id(value) in within:
-        return "itself"
-    within = (*within, id(value))
-    parts: Iterable[Any]
-    if isinstance(value, functools.partial):
-        parts = [value.func, value.args, value.keywords]
-    elif isinstance(value, types.FunctionType):
-        cells = [cell.cell_contents for cell in value.__closure__ or ()]
-        code, text = value.__code__, value.__doc__
-        constants = [each for each in code.co_consts if each not in (None, text)]
-        parts = [code.replace(co_consts=tuple(constants)), cells, value.__defaults__]
-        parts.append(value.__kwdefaults__)
-    elif isinstance(value, types.CodeType):  # wherever its file is
-        parts = [value.co_code.hex(), value.co_names, value.co_consts]
-    elif isinstance(value, type):
-        mine = value.__module__.partition(".")[0] not in _LIBRARIES
-        functions = [v for v in vars(value).values() if isinstance(v, types.FunctionType)]
-        parts = [value.__qualname__, *(functions if mine else ())]
-    elif isinstance(value, torch.Tensor | np.ndarray):
-        array = value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else value
-        parts = [hashlib.sha256(array.tobytes()).hexdigest()]
-    elif isinstance(value, set | frozenset):
-        parts = sorted(map(repr, value))
-    elif isinstance(value, tuple | list):
-        parts = value
-    elif isinstance(value, Mapping):
-        parts = [*value, *value.values()]
-    elif callable(value) or " at 0x" in repr(value):
-        what = getattr(value, "__qualname__", None) or getattr(value, "__dict__", None)
-        parts = [type(value), what, getattr(value, "__self__", None)]
-    else:
-        return repr(value)
-    return [_content(part, within) for part in parts]

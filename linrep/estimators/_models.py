@@ -26,6 +26,7 @@ LOW_RANK: dict[str, Any] = {
 }
 METHODS = (*LOW_RANK, "ridge_to_mean", "local", "pooled")
 _RANKS = (1, 2, 4, 8)  # that are tried, beside no representation
+_SMALLEST = 1e-2  # of what the intercept is multiplied by, where it has a ridge of its own
 
 
 class Heads(NamedTuple):
@@ -46,7 +47,7 @@ class Heads(NamedTuple):
 
 def fit(
     method: str, data: ClientData, averaged: ClientData, k: int | None, ridge: float | None,
-    rounds: int,
+    rounds: int, *, intercept: bool,
 ) -> Heads:  # fmt: skip
     """Return the representation, and the heads' mean and ridge, that a method learns.
 
@@ -60,6 +61,8 @@ def fit(
         The same, weights of each client having the mean 1.
     k, ridge, rounds
         As of :class:`FederatedRegressor`.
+    intercept : bool
+        Whether the last column of the covariates is the intercept, which may have another ridge.
     """
     whole = np.eye(data.d)
     if method == "pooled":
@@ -67,11 +70,13 @@ def fit(
     if method == "local":
         penalty = algorithms.ridge(data, penalty=ridge).settings["penalty"]
         return Heads(whole, np.zeros(data.d), penalty)
-    B = whole
-    if method in LOW_RANK and k is None:
-        B = _best_representation(method, data, averaged, rounds)
-    elif method in LOW_RANK:
+    B = None
+    if method in LOW_RANK and k is not None:
         B = _representation(method, averaged, k, rounds)
+    if B is None:
+        B = _with_scaled_intercept(data) if intercept and ridge is None else whole
+    if method in LOW_RANK and k is None:
+        B = _best_representation(method, data, averaged, rounds, B)
     if ridge == 0.0:
         return Heads(B, np.zeros(B.shape[1]), 0.0)
     trace = algorithms.ridge_to_mean(ClientData(data.X @ B, data.y, data.offsets), penalty=ridge)
@@ -88,7 +93,28 @@ def pooled(data: ClientData) -> Values:
     return algorithms.pooled(data).state["theta"][0]
 
 
-def _best_representation(method, data, averaged, rounds):
+def _with_scaled_intercept(data):
+    """Return a diagonal frame: what the ridge of the intercept is divided by is that entry squared.
+
+    Of half decades from 1 on that of least error at samples left out, up or down to the first
+    that is not better than the one before.
+    """
+
+    def error(scale):
+        scaled = np.column_stack([data.X[:, :-1], scale * data.X[:, -1]])
+        return best_around_mean(decompose(scaled, data.y, data.offsets))[1]
+
+    best, least = 1.0, error(1.0)
+    for factor in (np.sqrt(10.0), np.sqrt(0.1)):
+        scale = factor
+        while _SMALLEST <= scale <= 1.0 / _SMALLEST and (found := error(scale)) < least:
+            best, least, scale = scale, found, scale * factor
+        if best != 1.0:
+            break
+    return np.diag([*np.ones(data.d - 1), best])
+
+
+def _best_representation(method, data, averaged, rounds, whole):
     """Return the representation of the rank whose heads have the least error at samples left out.
 
     A sample that is left out has taken part in finding the representation, whose k (r - k)
@@ -96,7 +122,7 @@ def _best_representation(method, data, averaged, rounds):
     Where no client has more than k samples, heads fit them on any representation.
     """
     N, rank = len(data.y), whitening(data).rank
-    frames, shares = [np.eye(data.d)], [0.0]
+    frames, shares = [whole], [0.0]
     for k in _RANKS:
         share = k * (rank - k) / N
         if k < min(data.n, rank, int(data.m.max())) and share < 1.0:
@@ -112,14 +138,14 @@ def _best_representation(method, data, averaged, rounds):
 def _representation(method, data, k, rounds):
     """Return a frame (d, k) that a method's rounds end with, from the models' start.
 
-    Gradients are taken in coordinates in which the pooled covariates have second moment I. Where k
-    directions are all there are, every frame has the same models, and columns are not mixed.
+    Gradients are taken in coordinates in which the pooled covariates have second moment I. None
+    where k directions are all there are, and every frame has the same models.
     """
     k = min(k, data.n, data.d)
-    B = algorithms.models_start(data, k)
     coordinates = whitening(data)
     if k >= coordinates.rank:
-        return np.eye(data.d)
+        return None
+    B = algorithms.models_start(data, k)
     if rounds == 0 or not data.y.any():
         return B
     run = LOW_RANK[method]

@@ -16,6 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from linrep._lib import validation as check
+from linrep._lib.frames import common_index, read_table
 from linrep._lib.ids import Ids, read_ids
 
 Values = NDArray[np.float64]
@@ -35,7 +36,7 @@ def take_apart(
         index.
     of : {"fit", "fit_clients", "predict"}
     """
-    refuse_masks_and_other_orders(X, y=y, sample_weight=sample_weight)
+    X = read_rows(X, y=y, sample_weight=sample_weight)
     ids = None
     if not hasattr(X, "columns"):
         X = check_array(X, dtype=None, estimator=estimator)
@@ -52,9 +53,9 @@ def take_apart(
 def _numbers(estimator, X, y, *, labelled):
     """Return covariates and labels, after scikit-learn's checks."""
     for name in X.columns if hasattr(X, "columns") else ():
-        refuse_dates(f"column {name!r} of X", X[name])
-    refuse_dates("X", X)
-    refuse_dates("y", y)
+        refuse_what_is_no_number(f"column {name!r} of X", X[name])
+    refuse_what_is_no_number("X", X)
+    refuse_what_is_no_number("y", y)
     settings: dict[str, Any] = {"dtype": np.float64, "estimator": estimator}
     try:
         if not labelled:
@@ -102,18 +103,27 @@ def take_pairs(
     labelled : bool
         Whether ratings are looked at.
     """
-    refuse_masks_and_other_orders(X, y=y, sample_weight=sample_weight)
+    X = read_rows(X, y=y, sample_weight=sample_weight)
     if not hasattr(X, "columns"):
         X = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
     _compare_columns(estimator, X, reset=labelled)
     names = columns_of(X)
-    found = [find_column(names, getattr(estimator, each), each) for each in SIDES]
+    asked = [getattr(estimator, each) for each in SIDES]
+    if None in asked and names != list(range(len(names))) and len(names) > len(SIDES):
+        raise ValueError(
+            f"client and item must be named, of {len(names)} columns: "
+            f"{', '.join(map(repr, names[:9]))}"
+        )
+    found = [
+        find_column(names, place if each is None else each, side)
+        for place, (each, side) in enumerate(zip(asked, SIDES, strict=True))
+    ]
     if found[0] == found[1]:
         raise ValueError(f"client and item are the same column of X, {found[0]!r}")
     columns = [take(X, name) for name in found]
     columns = [each if isinstance(each, pd.Series) else np.asarray(each) for each in columns]
     if labelled:
-        refuse_dates("y", y)
+        refuse_what_is_no_number("y", y)
         y = column_or_1d(y, warn=True)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(columns[0], y)
@@ -121,29 +131,29 @@ def take_pairs(
     return columns, y
 
 
-def refuse_masks_and_other_orders(X: Any, **others: Any) -> None:
-    """Raise if entries are masked, or labelled inputs have the rows of X in another order.
+def read_rows(X: Any, **others: Any) -> Any:
+    """Return a table, of pandas if it was one of Arrow.
 
     Parameters
     ----------
     X, **others : DataFrame, Series or array_like
+
+    Raises
+    ------
+    ValueError, TypeError
+        If entries are masked, what is labelled has not the index of X, or X cannot be read.
     """
     for name, values in {"X": X, **others}.items():
-        if np.ma.is_masked(values):
+        if check.has_masked(values):
             raise ValueError(f"{name} has masked entries: what is missing must be filled in before")
-    index = getattr(X, "index", None)
+    X = read_table("X", X)
     for name, values in others.items():
-        own = getattr(values, "index", None)
-        if not isinstance(index, pd.Index) or not isinstance(own, pd.Index):
-            continue
-        if index.equals(own) or len(index) != len(own) or index.nlevels != own.nlevels:
-            continue
-        if own.isin(index).all() and index.isin(own).all():
-            raise ValueError(f"{name} has the rows of X in another order, by their indexes")
+        common_index(X=X, **{name: values})
+    return X
 
 
-def refuse_dates(name: str, values: Any) -> None:
-    """Raise if values are dates or spans of time, which would become counts of a unit.
+def refuse_what_is_no_number(name: str, values: Any) -> None:
+    """Raise for dates or spans of time, which would become counts of a unit, and for texts.
 
     Parameters
     ----------
@@ -153,6 +163,8 @@ def refuse_dates(name: str, values: Any) -> None:
     kind = getattr(getattr(values, "dtype", None), "kind", None) or np.asarray(values).dtype.kind
     if kind in "mM":
         raise TypeError(f"{name} must be numbers, got dates or times")
+    if kind in "US" or (kind == "O" and any(isinstance(x, str) for x in np.ravel(values))):
+        raise TypeError(f"{name} must be numbers, got texts")
 
 
 def _without_client(X, client):
@@ -252,7 +264,7 @@ def check_weights(sample_weight: Any, count: int) -> Values:
     sample_weight : array_like
     count : int
     """
-    refuse_dates("sample_weight", sample_weight)
+    refuse_what_is_no_number("sample_weight", sample_weight)
     weights = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
     )

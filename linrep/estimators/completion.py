@@ -15,7 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from linrep._lib import validation as check
-from linrep._lib.ids import Ids, numbered, places, read_ids
+from linrep._lib.ids import Ids, find, numbered, places, read_ids, two_types
+from linrep._lib.warning import warn
 from linrep.estimators._tables import (
     SIDES,
     check_weights,
@@ -55,9 +56,10 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
     rank : int, default 10
         Numbers in a factor; 0 leaves biases, and what features say of them. One above the number
         of clients or items is cut to it, and directions that the ridge makes 0 are left out.
-    client, item : int or str, default 0 and 1
+    client, item : int or str, optional
         Columns of X: place, -1 being the last one, or name. Ids are strings, numbers, dates or
-        tuples, and stay what they are. Other columns are not looked at.
+        tuples, and stay what they are. Other columns are not looked at. By default the first two;
+        of more than two that have names they must be given.
     ridge : float, default 15
         :math:`\rho`, positive, of factors.
     biases : bool, default True
@@ -66,7 +68,8 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
         :math:`\beta`, positive.
     client_features, item_features : DataFrame, optional
         Numbers, indexed by id; other ids than those of the ratings may be there, and be missing.
-        Columns are centred and scaled; a missing id is taken to be an average one.
+        Columns are centred and scaled; a missing id is taken to be an average one, and a warning
+        counts them.
     feature_ridge : float, default 100
         :math:`\varphi`, positive: with as many clients, A is about half of what least squares would
         make it. Features that say nothing can cost a few percent; they cost none where
@@ -87,6 +90,9 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
     repeated_ : int
         Rows beyond the first of their client and item. Each counts as a rating: a pair's weight is
         the sum of theirs.
+    unmatched_ : dict of str to int
+        By "client" and "item", how many of the ratings' ids have no row of features, if there are
+        features.
     objective_ : ndarray, shape (sweeps + 1,)
         Half the objective, before the first sweep and after each; it never rises.
     n_iter_ : int
@@ -133,8 +139,8 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
         self,
         rank: int = 10,
         *,
-        client: Any = 0,
-        item: Any = 1,
+        client: Any = None,
+        item: Any = None,
         ridge: float = 15.0,
         biases: bool = True,
         bias_ridge: float = 5.0,
@@ -204,6 +210,11 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
             message = f"{sweeps} sweeps did not end it: raise sweeps or tol, or see objective_"
             warnings.warn(message, ConvergenceWarning, stacklevel=2)
         self.repeated_ = found.repeated
+        self.unmatched_ = {
+            what: side.unmatched
+            for what, side in zip(SIDES, sides, strict=True)
+            if side.features is not None
+        }
         self.offset_ = level + scale * found.offset
         self._names, self._factors, self._biases = [], [], []
         for side, fitted in zip(sides, (found.clients, found.items), strict=True):
@@ -236,19 +247,46 @@ class MatrixCompletion(RegressorMixin, BaseEstimator):
         ValueError, TypeError
             If columns are not those of `fit`, or ids are of another kind.
         """
-        check_is_fitted(self)
-        columns, _ = take_pairs(self, X)
-        found = np.full(len(columns[0]), self.offset_)
-        where, factors = [], []
-        for side, (column, what) in enumerate(zip(columns, SIDES, strict=True)):
-            ids, codes = coded(column, what)
-            where.append(places(self._names[side], ids, what)[codes])
-            found += np.append(self._biases[side], 0.0)[where[-1]]  # where -1 is the last
+        where = self._places(X)
+        found = np.full(len(where[0]), self.offset_)
+        factors = []
+        for side, which in enumerate(where):
+            found += np.append(self._biases[side], 0.0)[which]  # where -1 is the last
             factors.append(np.pad(self._factors[side], ((0, 1), (0, 0))))
         for first in range(0, len(found), _BLOCK):
             rows = slice(first, first + _BLOCK)
             u, v = (F[which[rows]] for F, which in zip(factors, where, strict=True))
             found[rows] += np.einsum("ek,ek->e", u, v)
+        return found
+
+    def is_known(self, X: Any) -> NDArray[np.bool_]:
+        """Tell whose ids were there in `fit`, rated or with features.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like
+            Columns as in `fit`.
+
+        Returns
+        -------
+        ndarray of bool, shape (N, 2)
+            Of each row's client and item. What is not known is predicted without factor and bias.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As in `predict`.
+        """
+        return np.column_stack(self._places(X)) >= 0
+
+    def _places(self, X):
+        """Return where among the ids of each side that of each row is, -1 where it is new."""
+        check_is_fitted(self)
+        columns, _ = take_pairs(self, X)
+        found = []
+        for names, column, what in zip(self._names, columns, SIDES, strict=True):
+            ids, codes = coded(column, what)
+            found.append(places(names, ids, what)[codes])
         return found
 
     def __sklearn_tags__(self):
@@ -276,6 +314,7 @@ class _Ids(NamedTuple):
     features: Values | None  # of the names, centred and scaled
     more: Ids  # who has features alone
     more_features: Values
+    unmatched: int  # of the names without features, where others have them
 
 
 def _read(column, table, what):
@@ -285,9 +324,13 @@ def _read(column, table, what):
     few = max(len(codes), len(ids)) < 2**31
     which = order.astype(np.int32 if few else np.int64)[codes]
     if table is None:
-        return _Ids(names, which, None, [], np.zeros((0, 0)))
+        return _Ids(names, which, None, [], np.zeros((0, 0)), 0)
     argument = f"{what}_features"
-    check.instance(argument, table, pd.DataFrame)
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(
+            f"{argument} must be a DataFrame of pandas, indexed by {what}, got a "
+            f"{type(table).__module__.partition('.')[0]} {type(table).__name__}"
+        )
     name = getattr(column, "name", None)
     if isinstance(name, str) and name in table.columns:
         raise ValueError(f"{argument} must be indexed by {what}: take .set_index({name!r})")
@@ -296,11 +339,24 @@ def _read(column, table, what):
     if len(set(indexed)) < len(indexed):
         twice = next(name for name, count in Counter(indexed).items() if count > 1)
         raise ValueError(f"{argument} must have each {what} once, {twice!r} is there twice")
-    place = places(indexed, names, what)
+    if found := two_types([*names, *indexed]):
+        first, second = found
+        raise TypeError(f"{argument} has {second!r}, and X the {what} {first!r}; give one type")
+    place = find(indexed, names)
     seen = place >= 0
     if not seen.any():
         raise ValueError(f"{argument} must be indexed by {what}: of those in X none is there")
+    if not seen.all():
+        message = (
+            f"{argument}: {np.sum(~seen)} of {len(seen)} {what}s in X have no row, such as "
+            f"{names[int(np.argmin(seen))]!r}, and {len(indexed) - seen.sum()} of {len(indexed)} "
+            f"rows are of no {what} in X"
+        )
+        if table.index.equals(pd.RangeIndex(len(table))):
+            message += "; the index is 0, 1, 2, …: has set_index been forgotten?"
+        warn(message)
     values = StandardScaler().fit(values[place[seen]]).transform(values)
     rest = np.setdiff1d(np.arange(len(indexed)), place)
     features = np.where(seen[:, None], values[place], 0.0)
-    return _Ids(names, which, features, [indexed[at] for at in rest], values[rest])
+    return _Ids(names, which, features, [indexed[at] for at in rest], values[rest],
+                int(np.sum(~seen)))  # fmt: skip

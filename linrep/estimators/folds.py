@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 
 from linrep._lib import validation as check
 from linrep._lib.ids import grouped
-from linrep.estimators._tables import refuse_masks_and_other_orders
+from linrep.estimators._tables import columns_of, find_column, read_rows, take
 from linrep.problems.random import stream
 
 Rows = NDArray[np.int64]
@@ -31,6 +31,9 @@ class ClientKFold(BaseCrossValidator):
         Number of folds, at least 2.
     random_state : int, RandomState or None
         For the division, which is random: an integer makes it the same in every call.
+    client : int, str or None
+        The clients' column of X: its place, -1 being the last one, or its name. By default the
+        clients are the groups, which scikit-learn hands over where it is given them.
 
     Examples
     --------
@@ -40,8 +43,8 @@ class ClientKFold(BaseCrossValidator):
     >>> sorted(int(row) for _, test in folds for row in test)
     [0, 1, 2, 3, 4]
 
-    Scores are those of `cross_validate`, with the clients as groups. `cross_val_predict` asks for a
-    prediction of every row, which there is none of for clients of one row: predict fold by fold.
+    Scores are those of `cross_validate`. `cross_val_predict` asks for a prediction of every row,
+    which there is none of for clients of one row: predict fold by fold.
 
     >>> import numpy as np
     >>> import pandas as pd
@@ -49,19 +52,24 @@ class ClientKFold(BaseCrossValidator):
     >>> from linrep.estimators import FederatedRegressor
     >>> table = pd.DataFrame({"x": np.arange(6.0) ** 2, "client": client})
     >>> y = pd.Series(2 * table["x"] + 1)
-    >>> model, cv = FederatedRegressor("pooled", client="client"), ClientKFold(2, random_state=0)
-    >>> cross_validate(model, table, y, groups=client, cv=cv)["test_score"].round(6).tolist()
+    >>> model = FederatedRegressor("pooled", client="client")
+    >>> cv = ClientKFold(2, client="client", random_state=0)
+    >>> cross_validate(model, table, y, cv=cv)["test_score"].round(6).tolist()
     [1.0, 1.0]
     >>> predicted = pd.Series(np.nan, index=table.index)
-    >>> for train, test in cv.split(table, groups=client):
+    >>> for train, test in cv.split(table):
     ...     fitted = model.fit(table.iloc[train], y.iloc[train])
     ...     predicted.iloc[test] = fitted.predict(table.iloc[test])
     >>> predicted.round(6).tolist()
     [1.0, 3.0, 9.0, 19.0, 33.0, nan]
     """
 
-    def __init__(self, n_splits: int = 5, *, random_state: Any = None):
+    # Where metadata are routed, groups are asked for, as by scikit-learn's own folds of groups.
+    __metadata_request__split = {"groups": True}  # noqa: RUF012
+
+    def __init__(self, n_splits: int = 5, *, random_state: Any = None, client: Any = None):
         self.n_splits = n_splits
+        self.client = client
         self.random_state = random_state
 
     def split(self, X: Any, y: Any = None, groups: Any = None) -> Iterator[tuple[Rows, Rows]]:
@@ -70,11 +78,11 @@ class ClientKFold(BaseCrossValidator):
         Parameters
         ----------
         X : array_like, shape (N, ...)
-            The table, of which only the index is looked at.
+            The table, of which only the index and the clients' column are looked at.
         y : optional
             Not looked at.
-        groups : array_like, shape (N,)
-            Each row's client.
+        groups : array_like, shape (N,), optional
+            Each row's client. Not looked at with `client`.
 
         Yields
         ------
@@ -84,13 +92,22 @@ class ClientKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If there are no groups, they have the rows of X in another order by their indexes, or
-            there are more folds than samples that can be held out.
+            If nothing says whose rows they are, groups have another index than X, or there are more
+            folds than samples that can be held out.
         """
-        if groups is None:
-            raise ValueError("groups must be given, each row's client")
-        refuse_masks_and_other_orders(X, groups=groups)
         folds = check.integer("n_splits", self.n_splits, minimum=2)
+        if self.client is not None:
+            X = read_rows(X)
+            X = X if hasattr(X, "columns") else check_array(X, dtype=None)
+            groups = take(X, find_column(columns_of(X), self.client, "client"))
+        elif groups is None:
+            raise ValueError("groups= or ClientKFold(client=) must say each row's client")
+        elif isinstance(groups, str):
+            raise TypeError(
+                f"groups must be each row's client; a column is ClientKFold(client={groups!r})"
+            )
+        else:
+            X = read_rows(X, groups=groups)
         _, place = grouped(groups)
         if len(place) != len(X):
             raise ValueError(f"groups must have {len(X)} entries, as X has rows, got {len(place)}")

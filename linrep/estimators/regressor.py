@@ -39,13 +39,15 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     client : int, str or None
         The clients' column of X: its place, -1 being the last one, or its name. Ids are strings,
         numbers, dates or tuples, and stay what they are. By default all rows are of one client.
-    k : int or None, default 2
+    k : int or None, default None
         Rank, the intercept included; one above the number of clients or covariates is cut to it.
-        With None that of 1, 2, 4, 8 and all, which is "ridge_to_mean", whose heads have the least
-        squared error at samples left out one by one; see the notes.
+        By default that of 1, 2, 4, 8 and all, which is "ridge_to_mean", whose heads have the least
+        squared error at samples left out one by one; see the notes. Where the rank is known, give
+        it: one between those tried is found as a neighbour.
     ridge : float, optional
         :math:`\mu`, at least 0, on columns of standard deviation 1; 0 means least squares of every
-        client. By default the one of least squared error at samples left out one by one. Not used
+        client. By default the one of least squared error at samples left out one by one; without a
+        representation intercepts then have a ridge of their own, chosen in the same way. Not used
         by "pooled".
     rounds : int, default 5
         Of a method with a representation; 0 takes the start itself. More of them fit the samples
@@ -76,7 +78,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
     heads_ : ndarray, shape (n, k)
         The clients' own part.
     ridge_ : float
-        The ridge taken, infinite for "pooled".
+        The ridge taken, infinite for "pooled"; that of slopes, where intercepts have their own.
     n_features_in_ : int
         Columns of X, that of the clients included.
     feature_names_in_ : ndarray
@@ -122,7 +124,7 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         method: str = "fedrep",
         *,
         client: Any = None,
-        k: int | None = 2,
+        k: int | None = None,
         ridge: float | None = None,
         rounds: int = 5,
         fit_intercept: bool = True,
@@ -171,7 +173,8 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         data = self._data(X, y, place, weights)
         sums = np.bincount(place, weights)
         averaged = self._data(X, y, place, weights * (np.bincount(place) / sums)[place])
-        self._heads = _models.fit(method, data, averaged, k, ridge, rounds)
+        intercept = bool(self.fit_intercept)
+        self._heads = _models.fit(method, data, averaged, k, ridge, rounds, intercept=intercept)
         self.ridge_ = float(self._heads.ridge)
         self.pooled_coef_, self.pooled_intercept_ = self._raw(_models.pooled(data))
         for name in ("k_", "representation_", "heads_"):  # of an earlier fit by another method
@@ -239,18 +242,42 @@ class FederatedRegressor(RegressorMixin, BaseEstimator):
         Raises
         ------
         ValueError, TypeError
-            If columns are not those of `fit`, ids are all of another kind, or a client is new and
-            `new_clients` is "error".
+            If columns are not those of `fit`, an id is of a type that none had in `fit`, or a
+            client is new and `new_clients` is "error".
         """
-        check_is_fitted(self)
-        X, _, ids = take_apart(self, X, of="predict")
-        place = places(self._names, ids)
+        X, place, ids = self._places(X)
         if self.new_clients == "error" and (place < 0).any():
             new = ids[int(np.argmax(place < 0))]
             raise ValueError(f"client {new!r} was not there in fit: see new_clients, fit_clients")
         coefficients = np.vstack([self.coef_, self.pooled_coef_])  # where -1 is the last
         intercepts = np.append(self.intercept_, self.pooled_intercept_)
         return np.einsum("sd,sd->s", X, coefficients[place]) + intercepts[place]
+
+    def is_known(self, X: Any) -> NDArray[np.bool_]:
+        """Tell whose clients were there in `fit`, or in `fit_clients`.
+
+        Parameters
+        ----------
+        X : DataFrame or array_like
+            Columns as in `fit`.
+
+        Returns
+        -------
+        ndarray of bool, shape (N,)
+            The others' rows are predicted by the pooled model.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As in `predict`.
+        """
+        return self._places(X)[1] >= 0
+
+    def _places(self, X):
+        """Return covariates, where among the clients each row's is, -1 where new, and the ids."""
+        check_is_fitted(self)
+        X, _, ids = take_apart(self, X, of="predict")
+        return X, places(self._names, ids), ids
 
     def _data(self, X, y, place, weights):
         """Return prepared samples of clients, rows multiplied by the root of their weights."""

@@ -1,5 +1,5 @@
 """Figures: how one is computed, stored with its rows, compared with the record, and drawn."""
 
-import lazy_loader
+from linrep._lib import lazy
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)

@@ -19,6 +19,7 @@ from linrep._lib import code
 from linrep._lib.warning import collected
 from linrep.figures.experiment import Cell, Experiment, data_folder
 from linrep.sweeps import Run, Sweep, open_run, run
+from linrep.sweeps.codes import code_of
 
 #: Folder, beside the figures, of the runs that are not finished.
 RUNS = ".runs"
@@ -199,8 +200,9 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
         As :func:`sweep_of` makes it.
     """
     digest = hashlib.sha256(json.dumps(sweep.describe()).encode())
-    for source in map(Path, (experiment.replicate.__code__.co_filename, *experiment.sources)):
-        digest.update(source.read_bytes() if source.is_file() else b"")
+    source = Path(experiment.replicate.__code__.co_filename)
+    digest.update(source.read_bytes() if source.is_file() else b"")
+    digest.update(code_of(experiment.replicate, *experiment.uses).encode())
     left_out = _NOT_OF_NETWORKS if experiment.trains_networks else ("claims", *code.statements())
     digest.update(code.state(*left_out).encode())
     digest.update(repr([import_module(each).__version__ for each in experiment.packages]).encode())

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import re
 import shutil
 import time
 from dataclasses import dataclass
@@ -121,7 +119,9 @@ def make_figure(
     runs = out / RUNS if runs is None else runs
     sweep = sweep_of(experiment, quick=quick, seed=seed)
     directory = run_directory(runs, experiment, sweep)
-    paths = {kind: out / f"{experiment.id}.{kind}" for kind in ("svg", "png", "parquet", "json")}
+    path = out / f"{experiment.id}.json"
+    if recorded:
+        record.KIND.check(path)
     lock = runs / f"{directory.name}.lock"
     with files.shared(lock) as alone:
         if partial:
@@ -135,45 +135,47 @@ def make_figure(
         fixed = experiment.at(quick)
         kept = kept_rows(experiment, rows) if recorded else rows
         # What cannot be summarized, drawn or recorded says so before a file is replaced.
-        result = _result(
-            fixed, rows, kept if recorded else None, quick, seed, recorded, others, absent
-        )
+        result = _result(fixed, rows, quick, seed, recorded, others, absent)
         kinds = ("svg",) if recorded else ("png", "svg")
         text = result["caption"] if caption else " ".join(_remarks(quick, others, absent))
-        pictures = _pictures(fixed, rows, text, kinds)
-        paths["json"].unlink(missing_ok=True)
-        _write_rows(kept, paths["parquet"])
+        contents = {
+            path.with_suffix(f".{kind}"): content
+            for kind, content in _pictures(fixed, rows, text, kinds).items()
+        }
+        if kept is not None:
+            contents[path.with_suffix(".parquet")] = _parquet(kept)
+        manifest = {
+            "id": experiment.id,
+            "title": experiment.title,
+            "result": result,
+            "provenance": {
+                **surroundings(experiment.packages),
+                **_data(experiment, rows, quick),
+                **({"notes": notes} if notes else {}),
+                "seconds": round(elapsed, 1),
+                "workers": workers,
+                "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            },
+        }
+        with files.alone(out):
+            named = {each.name: content for each, content in contents.items()}
+            record.KIND.write(path, manifest, named)
+            for suffix in (".png", ".parquet"):  # of an earlier drawing
+                if (other := path.with_suffix(suffix)) not in contents:
+                    other.unlink(missing_ok=True)
         # Another process may be at the same figure, and read what both have computed.
         if not (keep or partial) and alone():
             shutil.rmtree(directory, ignore_errors=True)
             lock.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
         runs.rmdir()  # another figure may still be under way
-    for kind, picture in pictures.items():
-        files.write(paths[kind], picture)
-    if recorded:
-        paths["png"].unlink(missing_ok=True)
-    manifest = {
-        "id": experiment.id,
-        "title": experiment.title,
-        "result": result,
-        "checksums": record.checksums(result),
-        "provenance": {
-            **surroundings(experiment.packages),
-            **_data(experiment, rows, quick),
-            **({"notes": notes} if notes else {}),
-            "seconds": round(elapsed, 1),
-            "workers": workers,
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            "files": {
-                path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-                for path in paths.values()
-                if path.exists()
-            },
-        },
-    }
-    files.write(paths["json"], _as_json(manifest).encode())
-    return Drawn(paths[kinds[0]], fixed.summary(rows), manifest, rows)
+    return Drawn(path.with_suffix(f".{kinds[0]}"), fixed.summary(rows), manifest, rows)
+
+
+def _parquet(rows):
+    content = BytesIO()
+    rows.to_parquet(content, index=False)
+    return content.getvalue()
 
 
 def _data(experiment, rows, quick):
@@ -202,15 +204,7 @@ def kept_rows(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame | None
     return kept.drop(columns="stream", errors="ignore").reset_index(drop=True)
 
 
-def _write_rows(rows, path):
-    if rows is None:
-        path.unlink(missing_ok=True)
-        return
-    with files.whole(path) as draft:
-        rows.to_parquet(draft, index=False)
-
-
-def _result(experiment, rows, kept, quick, seed, comparable, others, absent):
+def _result(experiment, rows, quick, seed, comparable, others, absent):
     replicates = int(rows["replicate"].max()) + 1
     text = experiment.caption(rows, replicates)
     text = " ".join([*_remarks(quick, others, absent), *text.split()])
@@ -227,7 +221,6 @@ def _result(experiment, rows, kept, quick, seed, comparable, others, absent):
         experiment.summary,
         caption=text,
         settings=settings,
-        kept=kept,
         comparable=comparable,
         signed=experiment.signed,
     )
@@ -265,26 +258,3 @@ def _pictures(experiment, rows, text, kinds):
             contents[kind] = content.getvalue()
         plt.close(figure)
     return contents
-
-
-def _as_json(manifest):
-    """Return a manifest as text, a line for each cell and each line of the summary."""
-    marks: dict[str, str] = {}
-
-    def flat(values):
-        texts = [json.dumps(value, ensure_ascii=False) for value in values]
-        places = [f"@{len(marks) + i}@" for i in range(len(texts))]
-        marks.update(zip(places, texts, strict=True))
-        return places
-
-    result = manifest["result"]
-    short = {
-        **manifest,
-        "result": {
-            **result,
-            "settings": {**result["settings"], "cells": flat(result["settings"]["cells"])},
-            "summary": {**result["summary"], "lines": flat(result["summary"]["lines"])},
-        },
-    }
-    text = json.dumps(short, indent=1, ensure_ascii=False)
-    return re.sub(r'"(@\d+@)"', lambda mark: marks[mark[1]], text) + "\n"

@@ -85,8 +85,9 @@ class Experiment:
         ``order(cell, replicate)``: what is worth most has the smallest value and is run first.
     given : mapping
         What was chosen instead, see :meth:`with_sizes`.
-    sources : tuple of str
-        Files that rows depend on beside the script and linrep: with another content, runs are new.
+    uses : tuple of callable
+        What of a user's own runs are made by beside the script: where its code changes, they are
+        new.
     """
 
     id: str
@@ -106,7 +107,7 @@ class Experiment:
     paired: tuple[str, ...] = ()
     order: Callable[[Cell, int], Any] | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
-    sources: tuple[str, ...] = ()
+    uses: tuple[Callable[..., Any], ...] = ()
 
     def __post_init__(self):
         check.identifier("id", self.id)
@@ -208,7 +209,7 @@ class Experiment:
         """
         for package in self.packages:
             if not installed(package):
-                return f"the package {package}: {command(package)}"
+                return f"{package}: {command(package)}"
         if self.data and not quick and data_folder() is None:
             return f"--data FOLDER with {', '.join(self.data)} (or --quick)"
         return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -199,7 +198,7 @@ def with_method(item: Any, name: str) -> Any:
         draw=lambda rows, *others: item.draw(marked(rows), *others),
         summary=lambda rows, *others: item.summary(marked(rows), *others),
         order=lambda cell, replicate: order(cell | {"method": known[0]["method"]}, replicate),
-        sources=tuple(filter(None, [inspect.getsourcefile(load(name))])),
+        uses=(load(name),),
     )
 
 

@@ -1,7 +1,8 @@
 """What is recorded of a figure, and how another run compares with it.
 
-A manifest keeps two things apart: the *result* (caption, settings, digest of the rows, the numbers
-of the summary), which the same code and seed give again, and the *provenance*, which they do not.
+A manifest, a recorded file of JSON to which the picture and the stored rows belong, keeps two
+things apart: the *result* (caption, settings, digest of the rows, the numbers of the summary),
+which the same code and seed give again, and the *provenance*, which they do not.
 Every number of a recorded summary says what makes it comparable, one of
 
 - ``tolerance``: it does not vary over replicates, or is their number;
@@ -23,14 +24,17 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
-from typing import Any
+from pathlib import Path
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import pandas as pd
 
 from linrep import stats
+from linrep._lib import records, shapes
 from linrep.figures.counts import Counts, Order, Share, numbers
 
 Summary = Callable[[pd.DataFrame], pd.DataFrame]
@@ -47,10 +51,129 @@ TOLERANCE = 1e-8
 SAME, INSIDE, OUTSIDE = "same digits", "inside the recorded interval", "outside"
 #: Outcome of what differs, where no value at all would be outside.
 TOO_FEW = "too few replicates to tell"
-#: Other outcomes: of texts and digests, which have no interval; and of a record that is not what
-#: was written.
-OTHER, CHANGED = "other digits", "changed since it was recorded"
+#: Other outcomes: of texts and digests, which have no interval; and of a recorded number that the
+#: stored rows do not give.
+OTHER, CHANGED = "other digits", "not that of the stored rows"
 _ENDS = ("low", "high", "sem")
+
+
+class _Rows(TypedDict):
+    count: int
+    sha256: str
+
+
+class _Settings(TypedDict):
+    quick: bool
+    seed: int
+    replicates: int
+    cells: list[Mapping[str, Any]]
+    others: NotRequired[Mapping[str, Any]]
+    absent: NotRequired[int]
+
+
+class _Summary(TypedDict):
+    labels: list[str]
+    lines: list[Mapping[str, Any]]
+
+
+class _Number(TypedDict):
+    value: float | str | bool | None
+    tolerance: NotRequired[float]
+    interval: NotRequired[list[float | str | None]]
+    share: NotRequired[list[int]]
+    order: NotRequired[list[int]]
+    of: NotRequired[str]
+
+
+class _Outcome(TypedDict):
+    caption: str
+    settings: _Settings
+    rows: _Rows
+    summary: _Summary
+
+
+class _Data(TypedDict):
+    sha256: str
+    about: str | None
+
+
+class _Provenance(TypedDict):
+    mode: str
+    processor: str
+    instructions: str
+    BLAS: list[Mapping[str, Any]]
+    versions: Mapping[str, str]
+    data: NotRequired[Mapping[str, _Data]]
+    notes: NotRequired[Mapping[str, str]]
+    seconds: float
+    workers: int
+    finished: str
+
+
+class _Manifest(TypedDict):
+    id: str
+    title: str
+    result: _Outcome
+    provenance: _Provenance
+
+
+def _manifest(values):
+    """Return a manifest, whose lines have all labels, and numbers otherwise."""
+    shapes.check(values, _Manifest, "it")
+    found = values["result"]["summary"]
+    for place, line in enumerate(found["lines"]):
+        where = f"line {place} of the summary"
+        if missing := set(found["labels"]) - line.keys():
+            raise ValueError(f"{where} lacks {min(missing)!r}")
+        for name, cell in line.items():
+            shape = float | str | bool | None if name in found["labels"] else _Number
+            shapes.check(cell, shape, f"{where}: {name}")
+    return values
+
+
+def _as_json(manifest):
+    """Return a manifest as text, a line for each cell and each line of the summary."""
+    marks: dict[str, str] = {}
+
+    def flat(values):
+        texts = [json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values]
+        places = [f"@{len(marks) + i}@" for i in range(len(texts))]
+        marks.update(zip(places, texts, strict=True))
+        return places
+
+    result = manifest["result"]
+    short = {
+        **manifest,
+        "result": {
+            **result,
+            "settings": {**result["settings"], "cells": flat(result["settings"]["cells"])},
+            "summary": {**result["summary"], "lines": flat(result["summary"]["lines"])},
+        },
+    }
+    text = json.dumps(short, indent=1, ensure_ascii=False, allow_nan=False)
+    return re.sub(r'"(@\d+@)"', lambda mark: marks[mark[1]], text)
+
+
+#: Manifests, to which the picture and the stored rows belong.
+KIND = records.Kind("figure", "linrep figures ID --record", _manifest, text=_as_json)
+
+
+def read(path: Path) -> Mapping[str, Any]:
+    """Return a manifest.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or that of another figure.
+    """
+    manifest = KIND.read(path)
+    if manifest["id"] != path.stem:
+        raise ValueError(f"{path} is the manifest of {manifest['id']}")
+    return manifest
 
 
 def digest(rows: pd.DataFrame) -> str:
@@ -106,7 +229,6 @@ def result(
     *,
     caption: str,
     settings: Mapping[str, Any],
-    kept: pd.DataFrame | None = None,
     comparable: bool = False,
     signed: Sequence[str] = (),
 ) -> dict[str, Any]:
@@ -121,8 +243,6 @@ def result(
     caption : str
     settings : mapping
         With the seed.
-    kept : DataFrame, optional
-        The rows that are stored beside the manifest.
     comparable : bool, default False
         Work out what makes each number comparable.
     signed : sequence of str
@@ -135,9 +255,6 @@ def result(
         "rows": {"count": len(rows), "sha256": digest(rows)},
         "summary": {"labels": labels(table), "lines": _lines(table)},
     }
-    if kept is not None:
-        by = {str(i): _short(digest(own)) for i, own in kept.groupby("replicate")}
-        result["rows"]["kept"] = {"count": len(kept), "sha256": digest(kept), "replicates": by}
     if comparable:
         _make_comparable(result["summary"]["lines"], rows, summary, signed)
     return result
@@ -182,17 +299,6 @@ def table(result: Mapping[str, Any]) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(lines)
     return frame.set_index(names)
-
-
-def checksums(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return checksums of a result's parts: one that is changed afterwards can be named."""
-    parts = {name: _checksum(part) for name, part in result.items() if name != "summary"}
-    lines = [_checksum(line) for line in result["summary"]["lines"]]
-    return {**parts, "labels": _checksum(result["summary"]["labels"]), "lines": lines}
-
-
-def _checksum(part):
-    return _short(hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest())
 
 
 def _short(text):
@@ -335,7 +441,7 @@ def compare(
     new_kept: pd.DataFrame | None = None,
     again: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Compare a run with the record, number by number, and the record with itself.
+    """Compare a run with the record, number by number, and the record with its stored rows.
 
     Parameters
     ----------
@@ -352,10 +458,11 @@ def compare(
     -------
     DataFrame
         Columns ``figure``; ``part``: "number", "rows", "settings", "caption", or "record" for what
-        is not as it was written; ``what`` it is; ``recorded`` and ``new`` values; ``outcome``.
+        its stored rows do not give; ``what`` it is; ``recorded`` and ``new`` values; ``outcome``.
     """
     old = recorded["result"]
-    lines = [("record", *line, CHANGED) for line in _changes(recorded, kept, again)]
+    changes = () if again is None else _changes(old, again)
+    lines = [("record", *line, CHANGED) for line in changes]
     for name in sorted({*old["settings"], *new["settings"]}):
         one, two = (result["settings"].get(name) for result in (old, new))
         if one != two:
@@ -390,40 +497,15 @@ def compare(
     return frame
 
 
-def _changes(recorded, kept, again):
-    """Yield what of a record is not what was written."""
-    old = recorded["result"]
-    written, computed = recorded["checksums"], checksums(old)
-    for name, value in computed.items():
-        if name != "lines" and value != written.get(name):
-            yield name, written.get(name), value
-    pairs = zip(old["summary"]["lines"], computed["lines"], written["lines"], strict=False)
-    for line, value, before in pairs:
-        if value != before:
-            key = tuple(line[name] for name in old["summary"]["labels"])
-            yield _name(key, "its line"), before, value
-    if len(computed["lines"]) != len(written["lines"]):
-        sizes = len(written["lines"]), len(computed["lines"])
-        yield "lines of the summary", *sizes
-    if kept is not None:
-        about = old["rows"].get("kept", {})
-        if digest(kept) != about.get("sha256"):
-            now = {str(i): _short(digest(own)) for i, own in kept.groupby("replicate")}
-            before = about.get("replicates", {})
-            odd = [i for i in {**before, **now} if before.get(i) != now.get(i)]
-            where = f" of replicate {', '.join(odd)}" if odd else ""
-            shown = _short(about.get("sha256", "none")), _short(digest(kept))
-            yield f"stored rows{where}", *shown
-    elif "kept" in old["rows"]:
-        yield "stored rows", old["rows"]["kept"]["count"], "none"
-    if again is not None:
-        fresh = {"summary": {"labels": labels(again), "lines": _lines(again)}}
-        values = {(key, column): entry["value"] for key, column, entry in _numbers(fresh)}
-        for key, column, entry in _numbers(old):
-            value = values.get((key, column))
-            # Fits and quantiles differ in more digits with another version of SciPy.
-            if not _same(entry["value"], value, TOLERANCE):
-                yield f"{_name(key, column)}, from the stored rows", entry["value"], value
+def _changes(old, again):
+    """Yield what of a record the stored rows do not give."""
+    fresh = {"summary": {"labels": labels(again), "lines": _lines(again)}}
+    values = {(key, column): entry["value"] for key, column, entry in _numbers(fresh)}
+    for key, column, entry in _numbers(old):
+        value = values.get((key, column))
+        # Fits and quantiles differ in more digits with another version of SciPy.
+        if not _same(entry["value"], value, TOLERANCE):
+            yield f"{_name(key, column)}, from the stored rows", entry["value"], value
 
 
 def first_differences(
@@ -443,8 +525,8 @@ def first_differences(
         Where, and both values.
     """
     if list(kept.columns) != list(new.columns) or len(kept) != len(new):
-        shapes = tuple(f"{len(each)} rows of {', '.join(each.columns)}" for each in (kept, new))
-        return [("stored rows", _brief(shapes[0]), _brief(shapes[1]))]
+        sizes = tuple(f"{len(each)} rows of {', '.join(each.columns)}" for each in (kept, new))
+        return [("stored rows", _brief(sizes[0]), _brief(sizes[1]))]
     lines = []
     for name in kept:
         one, two = (each[name].to_numpy(object) for each in (kept, new))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from linrep._lib import portable, scripts
+from linrep._lib import portable, records, scripts
 from linrep._lib.papers import own, paper_of
 from linrep.figures import computing, drawing, experiment, record
 from linrep.figures.experiment import Experiment
@@ -120,7 +120,7 @@ def _places(folder):
     return [folder] if folder != RECORD or own is None else [folder, own]
 
 
-def read_record(folder: Path, name: str) -> tuple[dict[str, Any], pd.DataFrame | None]:
+def read_record(folder: Path, name: str) -> tuple[Mapping[str, Any], pd.DataFrame | None]:
     """Return what is recorded of a figure.
 
     Parameters
@@ -131,7 +131,7 @@ def read_record(folder: Path, name: str) -> tuple[dict[str, Any], pd.DataFrame |
 
     Returns
     -------
-    manifest : dict
+    manifest : mapping
     rows : DataFrame or None
         Those that are stored.
 
@@ -141,19 +141,11 @@ def read_record(folder: Path, name: str) -> tuple[dict[str, Any], pd.DataFrame |
         If there is none, or it is damaged.
     """
     paths = [place / f"{name}.json" for place in _places(folder)]
-    path = next((each for each in paths if each.is_file()), None)
+    path = next(filter(records.is_there, paths), None)
     if path is None:
         raise ValueError(f"{name} has no record in {folder}; --record makes one")
-    try:
-        manifest = json.loads(path.read_text("utf-8"))
-        record.table(manifest["result"])
-        complete = {"id", "checksums", "provenance"} <= manifest.keys()
-    except (ValueError, LookupError, TypeError):
-        complete = False
-    if not complete:
-        raise ValueError(f"{path} is no manifest of a figure")
-    stored = path.with_suffix(".parquet")
-    return manifest, pd.read_parquet(stored) if stored.is_file() else None
+    manifest, stored = record.read(path), record.KIND.beside(path, ".parquet")
+    return manifest, None if stored is None else pd.read_parquet(BytesIO(stored))
 
 
 def check_figures(

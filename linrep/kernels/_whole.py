@@ -216,8 +216,9 @@ def _announced(misses):
     def say():
         if sum(misses.values()) > before and not _said.is_set() and parent_process() is None:
             _said.set()
+            start = "\r\x1b[K" if sys.stderr.isatty() else ""  # in the place of a bar
             print(
-                "compiling kernels that are called for the first time ...",
+                f"{start}compiling kernels that are called for the first time ...",
                 file=sys.stderr,
                 flush=True,
             )

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.frames import common_index, read_table
 from linrep._lib.ids import grouped, read_ids
 
 if TYPE_CHECKING:
@@ -159,7 +160,8 @@ class ClientData:
             If the lengths or two indexes differ, a column's name is there twice, or a value is
             missing, not finite or no number.
         """
-        index = _common_index(X=X, y=y, client=client)
+        X = read_table("X", X)
+        index = common_index(X=X, y=y, client=client)
         X, columns = _covariates("X", X)
         y = check.labels("y", y, len(X))
         names, place = grouped(client)
@@ -183,7 +185,7 @@ class ClientData:
         Parameters
         ----------
         frame : DataFrame
-            Of pandas or polars. All columns but two are covariates.
+            Of pandas or polars, or a table of Arrow. All columns but two are covariates.
         y, client : str
             The columns of the labels and of each row's client.
 
@@ -197,6 +199,7 @@ class ClientData:
         ValueError, TypeError
             If a column is not there, or as :meth:`from_arrays`.
         """
+        frame = read_table("frame", frame)
         if not hasattr(frame, "columns"):
             raise TypeError(f"frame must be a DataFrame, got {type(frame).__name__}")
         for name, column in (("y", y), ("client", client)):
@@ -240,8 +243,8 @@ class ClientData:
                 raise TypeError(f"samples[{i}] must be a pair (X, y)") from None
             if np.size(y_i) == 0:
                 raise ValueError(f"client {i} has no sample; every client needs at least one")
-            _common_index(**{f"X of client {i}": X_i, f"y of client {i}": y_i})
-            X_i, own = _covariates(f"X of client {i}", X_i, d)
+            common_index(**{f"X of client {i}": X_i, f"y of client {i}": y_i})
+            X_i, own = _covariates(f"X of client {i}", read_table(f"X of client {i}", X_i), d)
             check.same_columns(f"X of client {i}", own, columns, "those before it")
             columns, d = own or columns, X_i.shape[1]
             blocks.append(X_i)
@@ -312,22 +315,6 @@ def _covariates(name, X, d=None):
     check.distinct(f"columns of {name}", columns)
     values = [check.array(f"column {each!r} of {name}", X[each], (None,)) for each in columns]
     return np.column_stack(values), columns
-
-
-def _common_index(**given):
-    """Return the index of what has one, None if nothing has; raise if two are not the same."""
-    first, index = "", None
-    for name, value in given.items():
-        own = getattr(value, "index", None)
-        if not hasattr(own, "equals"):  # a list's index is a method
-            continue
-        if index is not None and not index.equals(own):
-            raise ValueError(
-                f"{first} and {name} must have the same index; if their rows belong together by "
-                "their places, take .to_numpy() of both"
-            )
-        first, index = name, own
-    return index
 
 
 checked(globals())

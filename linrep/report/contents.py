@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import linrep
+from linrep._lib import records
 from linrep._lib.progress import progress_bar
 from linrep._lib.validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections, sensitivity
@@ -23,7 +22,7 @@ from linrep.claims.evidence import Result
 from linrep.claims.findings import finding
 from linrep.claims.ledger import CONTRADICTS, outcome, recorded_points
 from linrep.claims.proofs import proofs
-from linrep.figures.record import flat, table
+from linrep.figures.record import KIND, flat, read, table
 from linrep.report import pictures
 from linrep.report.entries import Entry, Figure, Report
 from linrep.report.outline import list_pictured, outline
@@ -85,10 +84,15 @@ def gather(
     -------
     Report
 
+    Warns
+    -----
+    UserWarning
+        If a figure, or the recorded pictures, are damaged: they are left out.
+
     Raises
     ------
     ValueError, OSError
-        If the store or a figure is damaged.
+        If the store is damaged.
     """
     chosen = list(chosen)
 
@@ -111,8 +115,10 @@ def gather(
     for entry in list_pictured(outline(entries.values())):
         id = entry.claim.id
         if not entry.stored and entry.recorded and (book or not file):
-            with suppress(ValueError, OSError):  # its pictures are lost
+            try:
                 points[id] = recorded_points(id, book)
+            except (records.Damaged, OSError) as error:
+                records.leave_out(error)
         if (own := points.get(id)) is not None:
             deciding = _select_deciding(own, entry.result)
             if entry.stored and len(deciding) == len(own):  # drawn already
@@ -180,31 +186,24 @@ def _entry(item, known, budget, seed, command, file):
 
 def _figures(folder, papers):
     for path in sorted(folder.glob("*.json")):
+        if papers is not None and path.stem.partition(".")[0] not in papers:
+            continue
         try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            raise ValueError(f"{path} is no manifest of a figure: it is not JSON") from None
-        # Others may keep their own files here.
-        if not isinstance(manifest, dict) or not {"id", "result"} <= manifest.keys():
-            continue
-        _require(path, manifest, ("title", "provenance"))
-        _require(path, manifest["provenance"], ("seconds", "finished", "versions"))
-        result = manifest["result"]
-        _require(path, result, ("caption", "settings", "rows", "summary"))
-        _require(path, result["settings"], ("quick", "seed", "replicates"))
-        if papers is not None and manifest["id"].partition(".")[0] not in papers:
-            continue
-        picture = pictures.read_stored(path.with_suffix(".svg"))
-        settings = result["settings"]
-        words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
-        words += ["--quick"] * bool(settings["quick"])
-        command = shlex.join([*words, "--seed", str(settings["seed"])])
-        numbers = flat(table(result)).astype(object)
-        numbers = numbers.where(numbers.notna(), None).to_dict("records")
-        yield Figure(manifest, numbers, picture, command)
+            yield _figure(path)
+        except (ValueError, OSError) as error:
+            # Others may keep their own files here.
+            if not isinstance(error, records.Foreign) or path.with_suffix(".svg").exists():
+                records.leave_out(error)
 
 
-def _require(path, values, names):
-    missing = [name for name in names if name not in values]
-    if missing:
-        raise ValueError(f"{path} is no manifest of a figure: it lacks {missing[0]!r}")
+def _figure(path):
+    """Return a figure from its manifest and the picture that belongs to it."""
+    manifest, drawing = read(path), KIND.beside(path, ".svg")
+    result = manifest["result"]
+    settings = result["settings"]
+    words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
+    words += ["--quick"] * bool(settings["quick"])
+    command = shlex.join([*words, "--seed", str(settings["seed"])])
+    numbers = flat(table(result)).astype(object)
+    numbers = numbers.where(numbers.notna(), None).to_dict("records")
+    return Figure(manifest, numbers, pictures.stored(path, drawing or b""), command)

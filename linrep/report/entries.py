@@ -86,6 +86,11 @@ class Entry:
         return "" if self.result is None else self.result.strength
 
     @property
+    def missing(self) -> str:
+        """What would give the verdict the strength that its check claims, "" where it has it."""
+        return "" if self.result is None else self.result.missing
+
+    @property
     def differs(self) -> bool:
         """Whether a stored run and the ledger give different verdicts."""
         if not self.stored or self.recorded is None:

@@ -11,10 +11,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from linrep.claims import VERDICTS, contents
+from linrep.claims.counts import KINDS, MORE, UNDER_CORRECTED, counts, holding, kinds
 from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign, toward
 from linrep.claims.grids import grids
 from linrep.claims.grids import title as fact_title
-from linrep.claims.ledger import holding, largest_failure, readings, show
+from linrep.claims.ledger import largest_failure, readings, show
 from linrep.report import mathml, prose
 from linrep.report.entries import Entry, Report
 from linrep.report.outline import outline
@@ -36,8 +37,6 @@ STEPS = {
     "constant": "a constant is wrong",
     "slip": "obvious, and nothing rests on it",
 }
-#: As a paper prints it, or not.
-FORMS = ("printed", "corrected")
 #: How a headline begins that does not begin with a symbol; "a" is an article before a word.
 _WORD = re.compile(r"[a-z][a-z'-]+(?![\w(])|a (?=[a-z]{2})")
 _NUMBERED = re.compile(r"^(figure|table)(\d+)")
@@ -86,10 +85,13 @@ def render(report: Report) -> str:
         steps=STEPS,
         severities=[name for name in STEPS if name in severities],
         strengths=[name for name in STRENGTHS if name in strengths],
-        forms=FORMS,
-        printed=[entry for entry in report.entries if not entry.claim.corrects],
-        corrected=[entry for entry in report.entries if entry.claim.corrects],
-        holding=lambda entries: holding([entry.verdict for entry in entries]),
+        forms=list(KINDS),
+        total=_counted(report.entries),
+        counted=_counted,
+        others=dict(zip(list(KINDS)[1:], MORE[1:], strict=True)),
+        under_corrected=UNDER_CORRECTED,
+        nouns=KINDS,
+        holding=holding,
         origin=origin,
         ids=ids,
         many=_MANY,
@@ -122,13 +124,19 @@ def severity(entry: Entry) -> str:
 
 
 def _of(entries):
-    """Return verdict, severity, strength and form of claims, as the page's filters compare them."""
+    """Return verdict, severity, strength and kind of claims, as the page's filters compare them."""
+    kind = kinds(entry.claim for entry in entries)
     values = (
-        (entry.verdict, severity(entry), entry.strength,
-         FORMS[bool(entry.claim.corrects)])
-        for entry in entries
-    )  # fmt: skip
+        (entry.verdict, severity(entry), entry.strength, kind[entry.claim.id]) for entry in entries
+    )
     return ";".join("/".join(each) for each in values)
+
+
+def _counted(entries):
+    entries = list(entries)
+    return counts(
+        [entry.claim for entry in entries], {entry.claim.id: entry.verdict for entry in entries}
+    )
 
 
 def _number(value, toward=0):

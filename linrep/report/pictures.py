@@ -57,19 +57,18 @@ def evidence(points: pd.DataFrame) -> Picture:
     return _picture(Image.open(buffer), _CSS_DPI / _DPI)
 
 
-def read_stored(path: Path) -> Picture:
-    """Return a figure's SVG in its natural size.
+def stored(path: Path, content: bytes) -> Picture:
+    """Return the SVG of a figure with a manifest at a path, in its natural size.
 
-    An OSError says that it cannot be read.
+    A ValueError says that it is none.
     """
-    text = path.read_text("utf-8", errors="replace")
+    text = content.decode("utf-8", errors="replace")
     root = _ROOT.search(text)
     if root is None:
-        raise OSError(f"{path} is no SVG of a figure")
+        raise ValueError(f"{path} has no SVG of a figure")
     across, down = float(root[1]), float(root[2])
     drawing = _DIGITS.sub(lambda number: f"{float(number.group()):.2f}", text)
-    content = drawing.encode()
-    packed = base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")
+    packed = base64.b64encode(gzip.compress(drawing.encode(), mtime=0)).decode("ascii")
     scale = _CSS_DPI / _POINTS
     return Picture(packed, round(scale * across), round(scale * down))
 

@@ -16,12 +16,14 @@ from typing import Any
 
 from docutils import nodes
 from docutils.statemachine import StringList
+from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
 from linrep._lib.papers import own, paper_of, papers
+from linrep._lib.records import Damaged
 from linrep.claims import contents, ledger, notes, proofs
 from linrep.claims.certificates import say_checked
-from linrep.claims.evidence import VERDICTS
+from linrep.claims.counts import heads
 from linrep.claims.findings import FILE, SEVERITIES, findings
 from linrep.claims.grids import grids, title
 from linrep.claims.order import in_order
@@ -41,8 +43,12 @@ class Markdown(SphinxDirective):
         """Return the nodes of the lines, in their order."""
         node, page = nodes.Element(), self.state_machine.node
         before = len(page)
+        try:
+            lines = list(self.lines(*self.arguments))
+        except Damaged as error:
+            raise self.error(str(error)) from None
         # As the papers write it; what Python and terminals show has a caret.
-        lines = [line.replace("pFL^MF", "pFL<sup>MF</sup>") for line in self.lines(*self.arguments)]
+        lines = [line.replace("pFL^MF", "pFL<sup>MF</sup>") for line in lines]
         text = StringList(lines, "generated")
         self.state.nested_parse(text, self.content_offset, node, match_titles=True)
         # MyST adds sections to the page itself, before what is returned.
@@ -73,27 +79,19 @@ class SideBySide(Markdown):
             return [f"The contents of {contents.written(paper)} are not listed yet."]
         items, recorded = contents.known()[paper], ledger.recorded()
         found = contents.counts(paper)
-        heads = [*map(ledger.badge, VERDICTS), "causes"]
-        names = ["", "on its linear settings", "on tables and figures of networks"]
-        if not found.networks:
-            names = []
+        columns = heads(ledger.badge)
         lines = [
             f"{len(items)} displayed equations and sentences, "
-            f"{sum(not item.claims for item in items)} of them without a claim. Statements of the "
-            "paper by verdict:",
+            f"{sum(not item.claims for item in items)} of them without a claim. Statements on the "
+            "paper's linear settings by verdict; those on tables and figures of networks, and what "
+            "the paper does not print, apart:",
             "",
             "````{container} counts",
             "",
-            table_row([*names[:1], "statements", *heads]),
-            table_row(["---"] * bool(names) + ["--:"] * (len(heads) + 1)),
+            table_row(columns),
+            table_row(["--:"] * len(columns)),
+            table_row(found.cells()),
         ]
-        for name, verdicts, causes in (
-            (names[1:2], found.linear, str(found.causes)),
-            (names[2:], found.networks, "–"),
-        ):
-            if verdicts:
-                cells = [str(verdicts[verdict] or "–") for verdict in VERDICTS]
-                lines.append(table_row([*name, str(verdicts.total()), *cells, causes]))
         lines += ["````", "", "````{container} statements", ""]
         lines += ["| place | what it says | verdict |", "| --- | --- | --- |"]
         lines += [_side(item, recorded) for item in items]
@@ -121,7 +119,7 @@ def _judged(claim, recorded):
         text = ledger.badge(result.verdict, ledger.anchor(item.id)) + strength
         if item.id in findings():
             text += f" ({finding_link('why', findings()[item.id])})"
-        texts.append(f"corrected: {text}" if item.corrects else text)
+        texts.append(text if item.form == "printed" else f"{item.form}: {text}")
     return ", ".join(texts)
 
 
@@ -352,7 +350,13 @@ def write_pages(folder: Path, names: Iterable[str]) -> None:
 
 
 def _write(app: Any, config: Any) -> None:
-    write_pages(Path(app.srcdir), config.linrep_papers or own())
+    names = config.linrep_papers or own()
+    try:
+        for name in names:
+            ledger.check(papers()[name].ledger)
+        write_pages(Path(app.srcdir), names)
+    except Damaged as error:
+        raise ExtensionError(str(error)) from None
 
 
 def setup(app: Any) -> dict[str, bool]:

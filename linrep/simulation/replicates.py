@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
@@ -13,9 +12,8 @@ import numpy as np
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep._lib.extras import command
+from linrep._lib.extras import need
 from linrep._lib.suggest import unknown
-from linrep.algorithms import fedavg, fedsgd
 from linrep.algorithms.drawing import watched
 from linrep.algorithms.errors import errors
 from linrep.algorithms.registry import ALGORITHMS
@@ -23,13 +21,19 @@ from linrep.problems import ClientData, SharedRepresentation
 from linrep.problems.random import streams
 from linrep.simulation import families
 from linrep.simulation.families import Family, takes
+from linrep.simulation.parameters import (
+    OF_METHOD,
+    known_parameters,
+    of_samples,
+    owner,
+    plain_name,
+    required,
+)
 from linrep.sweeps import Grid, Sweep, label, load
 from linrep.trace import Trace
 
 #: Names of methods that train networks begin with it.
 _DEEP = "deep."
-#: Before the name of a setting that is a parameter of its problem, too.
-_OF_METHOD = "method_"
 _PERSONALIZED = "linrep.algorithms.personalized:"
 KEEP = ("final", "rate", "trace")
 _KEPT_ROUNDS = 200
@@ -138,34 +142,26 @@ def simulate(
     return _taken(trace, drawn) | row
 
 
+def _own_code(cell, find, *, problem=None, **_):
+    """Return what of a user's own a cell names: its algorithm, and what its problem is made of."""
+    family = family_of(cell["algorithm"], problem)
+    for name, value in cell.items():
+        if isinstance(value, str) and ":" in value:
+            if name == "algorithm":
+                yield find_algorithm(value)
+            elif plain_name(name, family) in family.own:
+                yield find(value)
+
+
 def _divided(cell, family):
     """Return the parameters of a cell's problem, and the settings of its algorithm."""
     parameters: dict[str, Any] = {}
     settings: dict[str, Any] = {}
     for name, value in cell.items():
         if name != "algorithm":
-            of_problem, plain = _owner(name, family)
+            of_problem, plain = owner(name, family)
             (parameters if of_problem else settings)[plain] = value
     return parameters, settings
-
-
-def plain_name(name: str, family: Family) -> str:
-    """Return the name of an axis without the prefix that tells whose it is.
-
-    Parameters
-    ----------
-    name : str
-    family : Family
-    """
-    return _owner(name, family)[1]
-
-
-def _owner(name, family):
-    """Return whether a name is of a parameter of the problem, and the name without prefix."""
-    for prefix in (family.prefix, _OF_METHOD) if family.prefix else ():
-        if name.startswith(prefix) and (plain := name.removeprefix(prefix)) in family.parameters:
-            return prefix == family.prefix, plain
-    return name in family.parameters, name
 
 
 def _check_digests(parameters, family, known):
@@ -175,17 +171,6 @@ def _check_digests(parameters, family, known):
                 f"dataset {name} has other samples in this process than where the sweep was set "
                 "up; a function that draws them must take rng"
             )
-
-
-def of_samples(algorithm: Callable[..., Any]) -> bool:
-    """Tell whether an algorithm takes samples, which its first parameter, data, says.
-
-    Parameters
-    ----------
-    algorithm : callable
-    """
-    first = next(iter(inspect.signature(algorithm).parameters), None)
-    return first == "data" and not _trains_networks(algorithm)
 
 
 def _trains_networks(algorithm):
@@ -321,7 +306,7 @@ def sweep(
             if name not in axes:
                 raise ValueError(unknown("zipped: unknown axis", name, axes))
     given = {*axes, *derived}
-    groups = [group for name in algorithms for group in required(name, family, axes)]
+    groups = [group for function in functions for group in required(function, family, axes)]
     if missing := [group for group in dict.fromkeys(groups) if not given & {*group}]:
         raise ValueError(f"{', '.join(' or '.join(group) for group in missing)} must be given")
     grids = []
@@ -355,7 +340,7 @@ def sweep(
         grid,
         replicates,
         seed=seed,
-        paired=[name for name in names if not _owner(name, family)[0] and name not in family.data],
+        paired=[name for name in names if not owner(name, family)[0] and name not in family.data],
         settings={"keep": keep}
         | ({} if problem is None else {"problem": problem})
         | ({"data": data} if data else {}),
@@ -365,7 +350,7 @@ def sweep(
 def _check_owners(names, known, family):
     """Raise a ValueError for a name that could be the problem's or an algorithm's."""
     for name in names if family.prefix else ():
-        apart = f"{_OF_METHOD}{name} or {family.prefix}{name}"
+        apart = f"{OF_METHOD}{name} or {family.prefix}{name}"
         for algorithm, own in known.items():
             if name in family.parameters and own is not None and name not in own:
                 raise ValueError(
@@ -414,77 +399,13 @@ def _found(name):
 
 
 def _deep(name):
-    try:
-        from linrep.deep.algorithms import algorithm
-    except ModuleNotFoundError as error:
-        if error.name != "torch":
-            raise
-        raise ValueError(f"{name} needs torch: {command('torch')}") from None
+    need("deep", name)
+    from linrep.deep.algorithms import algorithm
+
     try:
         return algorithm(name.removeprefix(_DEEP))
     except ValueError as error:
         raise ValueError(f"unknown algorithm {name!r}: {error}") from None
-
-
-def known_parameters(algorithm: Callable[..., Any], family: Family) -> tuple[str, ...] | None:
-    """Return the parameters that a cell may have with an algorithm, None if any.
-
-    Parameters
-    ----------
-    algorithm : callable
-        As :func:`find_algorithm` returns it.
-    family : Family
-        Of the problem.
-    """
-    signature = inspect.signature(fedavg if algorithm is fedsgd else algorithm).parameters.values()
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature):
-        return None
-    own = [parameter.name for parameter in signature][1:]
-    hidden = ("rng", "local_steps") if algorithm is fedsgd else ("rng",)
-    # What is drawn of a regression is a setting of the algorithms, what is seen of a matrix is not.
-    seen = () if family is families.find("regression") else family.data
-    if family is families.find("regression") and of_samples(algorithm):
-        own += ["m", "batches"]
-    names = (*family.parameters, *seen, *family.options, *own)
-    if family.prefix:
-        both = [name for name in own if name in family.parameters]
-        names = (
-            *(name for name in names if name not in both),
-            *(f"{_OF_METHOD}{name}" for name in both),
-            *(f"{family.prefix}{name}" for name in family.parameters),
-        )
-    return tuple(dict.fromkeys(name for name in names if name not in hidden))
-
-
-def required(
-    name: str, family: Family, axes: Mapping[str, Any] | None = None
-) -> list[tuple[str, ...]]:
-    """Return the parameters that have to be given: one of each tuple.
-
-    Parameters
-    ----------
-    name : str
-        Of an algorithm, see :func:`find_algorithm`.
-    family : Family
-        Of the problem.
-    axes : mapping, optional
-        What is given: FLUTE's population has no samples.
-    """
-    function = find_algorithm(name)
-    groups: list[tuple[str, ...]] = [(size,) for size in family.sizes]
-    batches = (axes or {}).get("batches", ())
-    if family is families.find("regression") and name in ALGORITHMS:
-        if "population" not in batches:
-            groups.append(family.data)
-    elif family is families.find("completion") and not takes(function, "local_steps"):
-        groups.append(family.data)
-    signature = inspect.signature(fedavg if function is fedsgd else function).parameters.values()
-    for each in list(signature)[1:]:
-        # The generator is handed over, and the rank where problems have one.
-        named = each.kind in (each.KEYWORD_ONLY, each.POSITIONAL_OR_KEYWORD)
-        if named and each.default is each.empty and each.name not in ("rng", "k"):
-            groups.append((each.name,))
-    return list(dict.fromkeys(groups))
 
 
 def family_of(name: str, problem: str | None = None) -> Family:
@@ -527,3 +448,4 @@ def _thinned(last):
 
 checked(globals())
 simulate.__module__ = "linrep.simulation"  # the public name, which runs on disk have
+simulate.uses = _own_code  # type: ignore[attr-defined]

@@ -10,6 +10,7 @@ from linrep._lib.extras import need
 need("sweeps", "linrep.sweeps")
 
 from linrep.sweeps.checkpoints import note, scratch
+from linrep.sweeps.codes import MixedCode, OtherCode
 from linrep.sweeps.comparison import Deviation
 from linrep.sweeps.completeness import Completeness, Incomplete
 from linrep.sweeps.directories import create_run
@@ -31,6 +32,8 @@ __all__ = [
     "Expression",
     "Grid",
     "Incomplete",
+    "MixedCode",
+    "OtherCode",
     "Overlapping",
     "PowerLaw",
     "Replay",

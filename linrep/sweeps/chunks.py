@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from linrep._lib.fingerprint import is_installed
 from linrep._lib.threads import one_thread
 from linrep._lib.warning import collected
-from linrep.sweeps import checkpoints, targets
+from linrep.sweeps import checkpoints
 from linrep.sweeps.columns import parameter_column, result_column
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell
@@ -204,7 +205,7 @@ def describe(exception: BaseException) -> Failure:
     except Exception:  # an exception that cannot say what it is
         message = "(no message)"
     frames = traceback.extract_tb(exception.__traceback__)
-    last = ([frame for frame in frames if not targets.is_installed(frame.filename)] or frames)[-1]
+    last = ([frame for frame in frames if not is_installed(frame.filename)] or frames)[-1]
     name = f"{type(exception).__name__}: {message}"
     return Failure(name, os.path.basename(last.filename), last.lineno)
 

@@ -5,13 +5,34 @@ from __future__ import annotations
 import itertools
 import threading
 import uuid
+from collections.abc import Callable, Set
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from contextlib import suppress
-from typing import Any, Protocol
+from typing import NamedTuple, Protocol
 
 from linrep.sweeps.chunks import Chunk, Job, run_chunk
 from linrep.sweeps.sealing import seal
 from linrep.sweeps.workers import WorkerPool, run_guarded, run_sealed
+
+
+class Seen(NamedTuple):
+    """What is seen of workers.
+
+    Attributes
+    ----------
+    workers : int
+        How many chunks they can compute at a time.
+    news : str
+        What is to be said of them, an empty text if that has been said.
+    silent : set of Future
+        Jobs of workers that do not answer.
+    deserted : bool
+        Whether nobody is at work.
+    """
+
+    workers: int
+    news: str = ""
+    silent: Set[Future[Chunk]] = frozenset()
+    deserted: bool = False
 
 
 class Crew(Protocol):
@@ -19,6 +40,12 @@ class Crew(Protocol):
 
     #: Whether a job may fail for what another one did to its worker.
     may_lose_workers: bool
+
+    def look(self) -> Seen:
+        """Return what is seen of the workers; asked about once a second."""
+
+    def blame(self, error: BaseException) -> None:
+        """Raise what the failure of a job stands for, unless that is the job or its worker."""
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
         """Have a job computed, if `guarded` where it can do no harm to others."""
@@ -35,10 +62,18 @@ class Threads:
 
     may_lose_workers = False
 
-    def __init__(self, pool: ThreadPoolExecutor, *, owned: bool):
+    def __init__(self, pool: ThreadPoolExecutor, workers: Callable[[], int], *, owned: bool):
         self._pool = pool
+        self._workers = workers
         self._owned = owned
         self._stopped = threading.Event()
+
+    def look(self) -> Seen:
+        """Return how many threads there are to be."""
+        return Seen(self._workers())
+
+    def blame(self, error: BaseException) -> None:
+        """Do nothing: it is the job's."""
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
         """Have a job computed."""
@@ -60,9 +95,17 @@ class Processes:
 
     may_lose_workers = False
 
-    def __init__(self, workers: int, timeout: float | None):
-        self._pool = WorkerPool(workers, timeout)
+    def __init__(self, workers: Callable[[], int], timeout: float | None):
+        self._workers = workers
+        self._pool = WorkerPool(workers(), timeout)
         self.stop, self.end = self._pool.stop, self._pool.end
+
+    def look(self) -> Seen:
+        """Return how many processes there are to be."""
+        return Seen(self._workers())
+
+    def blame(self, error: BaseException) -> None:
+        """Do nothing: it is the job's."""
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
         """Have a job computed."""
@@ -77,12 +120,26 @@ class ExternalExecutor:
 
     may_lose_workers = True
 
-    def __init__(self, executor: Executor, timeout: float | None):
+    def __init__(self, executor: Executor, workers: Callable[[], int], timeout: float | None):
         self._executor = executor
+        self._workers = workers
         self._timeout = timeout
         self._guarded = timeout is not None
         self._in_flight: set[Future[Chunk]] = set()
         self._name, self._count = uuid.uuid4().hex, itertools.count()
+        self._said = ""
+
+    def look(self) -> Seen:
+        """Return how many workers there are."""
+        count = self._workers()
+        return self._seen(count, "" if count else "there is no worker: waiting for one")
+
+    def blame(self, error: BaseException | None) -> None:
+        """Do nothing: it may be the worker's."""
+
+    def _seen(self, count, text, silent: Set[Future[Chunk]] = frozenset()) -> Seen:
+        news, self._said = "" if text == self._said else text, text
+        return Seen(count, news, silent, not count)
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
         """Have a job computed, if `guarded` in a process of its own at the worker's.
@@ -91,12 +148,15 @@ class ExternalExecutor:
         """
         self._guarded |= guarded
         if self._guarded:
-            future = self._executor.submit(run_guarded, seal(job), self._timeout)
+            future = self._send(run_guarded, seal(job), self._timeout)
         else:
-            future = self._executor.submit(run_sealed, seal(job), self._name, next(self._count))
+            future = self._send(run_sealed, seal(job), self._name, next(self._count))
         self._in_flight.add(future)
         future.add_done_callback(self._in_flight.discard)
         return future
+
+    def _send(self, function, *arguments) -> Future[Chunk]:
+        return self._executor.submit(function, *arguments)
 
     def stop(self) -> None:
         """Do nothing: a running chunk cannot be reached there."""
@@ -105,16 +165,3 @@ class ExternalExecutor:
         """Stop waiting for chunks, and cancel those that have not begun."""
         for future in tuple(self._in_flight):
             future.cancel()
-
-
-def present(executor: Executor, workers: int) -> int:
-    """Return how many chunks can be computed at a time: none if Dask has lost all its workers.
-
-    Other executors do not say; they have as many workers as the caller says.
-    """
-    client: Any = getattr(executor, "_client", None)
-    if not type(client).__module__.startswith("distributed.") or client.status != "running":
-        return workers
-    with suppress(OSError):  # the scheduler ends while it is asked
-        return workers if client.nthreads() else 0
-    return workers

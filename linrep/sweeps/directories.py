@@ -11,6 +11,7 @@ from typing import Any
 
 from linrep._lib import atomic as files
 from linrep._lib.arguments import checked
+from linrep.sweeps.codes import Codes, OtherCode
 from linrep.sweeps.description import PARTS, SPECIFICATION, advice
 from linrep.sweeps.specification import Specification, differences, extends
 from linrep.sweeps.store import Run, open_run
@@ -51,6 +52,25 @@ def check_directory(path: str | Path, sweep: Specification, *, extend: bool = Fa
         _compare(open_run(path), sweep.describe(), extend)
     else:
         _check_free(path)
+
+
+def check_code(
+    path: str | Path, codes: Codes, *, retry_failed: bool = False, same_code: bool = False
+) -> str:
+    """Return which replicates of a run directory other code made, in words.
+
+    If there are any, an OtherCode is raised, unless they are taken to be of the same code.
+    """
+    path = Path(path)
+    if not (path / SPECIFICATION).exists():
+        return ""
+    run = open_run(path)
+    others = codes.others(run, retry_failed=retry_failed)
+    if others and not same_code:
+        failed = not retry_failed and run.failed()
+        retry = ", and retry_failed=True (--retry-failed) to compute failed ones again"
+        raise OtherCode(others, retry if failed else "")
+    return others
 
 
 def make_directory(path: Path, description: Mapping[str, Any]) -> bool:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from linrep._lib.arguments import checked
 from linrep._lib.warning import warn
+from linrep.sweeps.codes import OtherCode, conflict
 from linrep.sweeps.columns import alike
 from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Coverage
@@ -40,7 +41,7 @@ class Overlapping(UserWarning):
         super().__init__(f"{path}: replicates were computed twice, and {found}")
 
 
-def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
+def merge(path: str | Path, sources: Iterable[str | Path], *, same_code: bool = False) -> Run:
     """Merge run directories of the same sweep, such as those of shards.
 
     Parameters
@@ -49,6 +50,8 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
         A run directory of that sweep, or a new one.
     sources : iterable of paths
         Run directories; they stay as they are.
+    same_code : bool, default False
+        Take replicates for those of one sweep though they were made by several codes.
 
     Returns
     -------
@@ -57,7 +60,8 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
     Raises
     ------
     ValueError
-        If a source is no run directory or computes something else.
+        If a source is no run directory or computes something else; an :class:`OtherCode` if it
+        was made by other code.
 
     Warns
     -----
@@ -75,8 +79,10 @@ def merge(path: str | Path, sources: Iterable[str | Path]) -> Run:
         different = differences(identity(first.description), identity(run.description))
         if different:
             raise ValueError(f"{run.path} is not of the sweep of {first.path}: {different[0]}")
+    if not same_code and (said := conflict((*into, *runs))):
+        raise OtherCode(said)
     if not into and not make_directory(path, first.description):
-        return merge(path, sources)  # another process was first
+        return merge(path, sources, same_code=same_code)  # another process was first
     merged = open_run(path)
     merged.tidy()  # a damaged part is in the way of a good one
     for run in runs:
@@ -121,13 +127,13 @@ def compact(run: Run, parts: Sequence[Part] | None = None) -> None:
     """Merge small parts, some or all, so that there are not too many files.
 
     Nothing is lost whatever ends it: the new part is on the disk before the old ones go, and
-    replicates that two parts cover count once. Only parts of one machine and generation go
+    replicates that two parts cover count once. Only parts of one machine, code and generation go
     together.
     """
     kinds: dict[tuple, list[Part]] = {}
     for part in run.parts() if parts is None else parts:
         if _size(part) < _LARGE and not part.damage:
-            kind = part.generation, part.failed > 0, part.machine
+            kind = part.generation, part.failed > 0, part.machine, part.code
             kinds.setdefault(kind, []).append(part)
     for some in kinds.values():
         in_order = sorted(some, key=lambda part: run.position(part.segments[0]))
@@ -146,7 +152,7 @@ def _put_together(run, group):
     segments = sorted(taken.segments(), key=run.position)
     returned = list(dict.fromkeys(name for part, _ in owned for name in part.returned))
     first = group[0]
-    written = run.write(table, segments, first.generation, first.machine, returned)
+    written = run.write(table, segments, first.generation, first.machine, first.code, returned)
     names = {part.path.name for part in written}
     for part in group:
         if part.path.name not in names:

@@ -59,6 +59,7 @@ def write_part(
     segments: Sequence[Segment],
     generation: int,
     machine: str,
+    code: str,
     returned: Sequence[str],
 ) -> Part:
     """Write rows as a part of a folder of parts, and return it."""
@@ -93,6 +94,7 @@ def write_part(
         "generation": generation,
         "failed": failed,
         "machine": machine,
+        "code": code,
         "returned": returned,
         "groups": [
             [stop, digest(body[start:stop]), [[s.cell, s.start, s.stop] for s in some]]
@@ -108,7 +110,7 @@ def write_part(
     files.write(path, body + _tail(footer), drafts=folder.parent)
     return Part(
         path, pieces, generation, table.num_rows, failed, kinds_of(table.schema), returned,
-        machine, tuple(range(len(cuts))),
+        machine, code, tuple(range(len(cuts))),
     )  # fmt: skip
 
 
@@ -287,6 +289,7 @@ class _File:
         self._generation = integer("generation", said["generation"], minimum=0)
         self._failed = integer("failed", said["failed"], minimum=0, maximum=rows)
         self._machine = _machine(said.get("machine", ""))
+        self._code = _text(said.get("code", ""))
         self._is_old = "groups" not in said
         if self._is_old:
             every = tuple(range(len(groups)))
@@ -338,7 +341,7 @@ class _File:
         lost = total - sum(map(len, covered))
         return Part(
             path, in_order(covered), self._generation, start, min(self._failed, start), self.kinds,
-            self._returned, self._machine, tuple(intact),
+            self._returned, self._machine, self._code, tuple(intact),
             damage="" if is_whole else f"{lost} of its {total} replicates lost",
         )  # fmt: skip
 

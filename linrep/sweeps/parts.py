@@ -1,4 +1,4 @@
-"""Parts: the rows of finished chunks, which replicates they are of, and what computed them."""
+"""Parts: rows of finished chunks, which replicates they are of, what computed them by what code."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ class Part:
         Those of them that the function returned; the others are gaps, or of every row.
     machine : str
         What computed them, as JSON; empty where that has not been stored.
+    code : str
+        By what code, as JSON; empty where that has not been stored.
     groups : tuple of int
         The row groups that can be read.
     damage : str
@@ -46,6 +48,7 @@ class Part:
     columns: Mapping[str, str] = field(default_factory=dict)
     returned: tuple[str, ...] = ()
     machine: str = ""
+    code: str = ""
     groups: tuple[int, ...] = ()
     damage: str = ""
 
@@ -61,8 +64,8 @@ class Damaged(ValueError):
 
 def rank(part: Part) -> tuple:
     """Return what parts are sorted by: those that come first count where two have the same."""
-    # By machine before name: putting parts together changes names alone.
-    return -part.generation, part.failed > 0, part.machine, part.path.name
+    # By machine and code before name: putting parts together changes names alone.
+    return -part.generation, part.failed > 0, part.machine, part.code, part.path.name
 
 
 def shared_out(parts: Iterable[Part], taken: Coverage) -> Iterator[tuple[Part, list[Segment]]]:

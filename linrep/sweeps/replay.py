@@ -13,6 +13,7 @@ from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep._lib.threads import one_thread
 from linrep.sweeps.chunks import FAILURES, call, describe, read_rows
+from linrep.sweeps.codes import code_of, difference, used
 from linrep.sweeps.columns import as_text
 from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Segment
@@ -49,6 +50,8 @@ class Replay:
     machines : tuple of str or None
         What computed the stored rows, and what computed these; None if nothing is stored. See
         :meth:`Run.machines`.
+    code : str
+        How the code that made the stored rows differs, in words; empty if in nothing.
     """
 
     cell: Cell
@@ -59,6 +62,7 @@ class Replay:
     same: bool | None
     deviation: Deviation | None
     machines: tuple[str, str] | None
+    code: str
 
     def __repr__(self):
         return show.line(self)
@@ -107,6 +111,8 @@ def replay(
             raise ValueError(f"{run.path} does not say where its function is; hand it over")
         with loading_only(allowed):
             function = load(run.target)
+    with loading_only(allowed):
+        code = code_of(*used(function, cell, run.description["settings"]))
     stored = run.rows_of(cell_name(cell), replicate)
     error: BaseException | None = None
     rows: list[dict[str, Any]] = []
@@ -135,6 +141,7 @@ def replay(
         same,
         deviation(table, stored, results) if comparable else None,
         None if before is None else (before, here),
+        difference(run.code_of(cell_name(cell), replicate) or "", code) if known else "",
     )
 
 

@@ -17,6 +17,7 @@ from concurrent.futures import (
     wait,
 )
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,14 +29,16 @@ from linrep._lib.threads import one_thread
 from linrep._lib.warning import RunWarning, warn
 from linrep.sweeps import checkpoints
 from linrep.sweeps.chunks import Chunk, Job
+from linrep.sweeps.clusters import Cluster, is_dask
+from linrep.sweeps.codes import Codes
 from linrep.sweeps.columns import parameter_type
 from linrep.sweeps.coverage import Segment
-from linrep.sweeps.crews import Crew, ExternalExecutor, Processes, Threads, present
-from linrep.sweeps.directories import create_run, presence
+from linrep.sweeps.crews import Crew, ExternalExecutor, Processes, Seen, Threads
+from linrep.sweeps.directories import check_code, check_directory, create_run, presence
 from linrep.sweeps.grid import Cell
 from linrep.sweeps.machines import differences, machine_now
 from linrep.sweeps.merging import compact
-from linrep.sweeps.parts import Part
+from linrep.sweeps.parts import Part, select_rows
 from linrep.sweeps.sealing import check_portable, is_portable
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run
@@ -82,13 +85,14 @@ def run(
     sweep: Specification,
     directory: str | Path,
     *,
-    workers: int | Callable[[], int] = 1,
+    workers: int | Callable[[], int] | None = None,
     processes: bool | None = None,
     executor: Executor | None = None,
     timeout: float | None = None,
     shard: tuple[int, int] | None = None,
     extend: bool = False,
     retry_failed: bool = False,
+    same_code: bool = False,
     progress: bool | None = None,
     chunk_seconds: float = 1.0,
     order: Callable[[Cell, int], Any] | None = None,
@@ -103,9 +107,10 @@ def run(
         What to compute.
     directory : path
         Made if missing. If it holds the same sweep, that is resumed; anything else is refused.
-    workers : int or callable, default 1
-        Threads, or processes. The rows do not depend on it. With an executor whose workers come
-        and go: a function that returns how many there are now, asked about once a second.
+    workers : int or callable, optional
+        Threads, or processes, by default 1. The rows do not depend on it. With an executor whose
+        workers come and go: a function that returns how many there are now, asked about once a
+        second; Dask's is asked itself by default.
     processes : bool, optional
         Use processes. A replicate that ends its process is then a failed row. By default threads
         are used, unless the last process that swept into the directory was killed: then processes,
@@ -122,6 +127,9 @@ def run(
         Allow the sweep to have more cells or replicates than the directory's.
     retry_failed : bool, default False
         Compute failed replicates again; the new rows replace the old.
+    same_code : bool, default False
+        Go on though what is stored was made by other code: by another function, or by the same one
+        since something of yours has changed that it computes with.
     progress : bool, optional
         Show a bar with the time left, if tqdm is installed; by default on a terminal and in a
         notebook, and elsewhere a line every minute.
@@ -143,16 +151,17 @@ def run(
     Raises
     ------
     ValueError, TypeError
-        If an argument is out of range, or the directory holds something else.
+        If an argument is out of range, or the directory holds something else; an
+        :class:`OtherCode` if other code made that.
     OSError
         If the directory cannot be written or the disk is full.
     Stopped
         On an interrupt (Ctrl-C), after the chunks that were running are stored. After a second one,
         or where an executor has no worker, at once, with what was finished stored.
     """
-    if not callable(workers):
-        workers = check.integer("workers", workers, minimum=1)
-        workers = partial(int, workers) if executor is None else partial(present, executor, workers)
+    if not callable(workers) and not (workers is None and is_dask(executor)):
+        count = 1 if workers is None else workers
+        workers = partial(int, check.integer("workers", count, minimum=1))
     chunk_seconds = check.real("chunk_seconds", chunk_seconds, above=0.0)
     if timeout is not None:
         timeout = check.real("timeout", timeout, above=0.0)
@@ -165,6 +174,9 @@ def run(
     shared = isinstance(executor, ThreadPoolExecutor) and timeout is None
     if (guarded or executor is not None) and not shared:
         check_portable(sweep.function)
+    codes = Codes(sweep)
+    check_directory(directory, sweep, extend=extend)
+    others = check_code(directory, codes, retry_failed=retry_failed, same_code=same_code)
     stored = create_run(directory, sweep, extend=extend)
     with _stopped_by_interrupts(stored) as known, presence(stored.path) as alone:
         if alone:
@@ -185,6 +197,8 @@ def run(
             unit="run",
         )
         with bar, _mark(stored.path, alone and todo.left) as was_killed:
+            if others:
+                bar.write(f"{others}; they are kept", file=sys.stderr)
             undecided = processes is None and executor is None and not guarded
             was_killed = was_killed and undecided and is_portable(sweep.function)
             if was_killed:
@@ -200,9 +214,11 @@ def run(
             with one_thread():
                 job = _job_factory(sweep, chunk_seconds, stored.path)
                 try:
-                    noted = _drive(stored, todo, job, crew, workers, bar, grace, budget)
+                    noted = _drive(stored, todo, job, codes, crew, bar, grace, budget)
                 finally:
                     crew.end()
+                    if isinstance(crew, Threads):  # which share what they compute with
+                        codes.settle()
         if noted:
             of = f"of {stored.count()}"
             each = ", ".join(f"{note} ({count} {of})" for note, count in stored.notes().items())
@@ -230,65 +246,100 @@ def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
     return check.integer("shard's i", shard[0], minimum=1, maximum=shards), shards
 
 
-def _drive(stored, todo, job, crew, workers, bar, grace, budget):
+@dataclass(eq=False)
+class _Flight:
+    """What workers are computing, more than one of them if one does not answer."""
+
+    segments: list[Segment]
+    guarded: bool = False
+
+
+def _drive(stored, todo, job, codes, crew, bar, grace, budget):
     """Keep chunks in flight and store what they return, until nothing is left.
 
     What is returned says whether there are notes on runs.
     """
-    flying: dict[Future, tuple[list[Segment], bool]] = {}
+    flying: dict[Future, _Flight] = {}
     small: list[Part] = []  # parts of this process that have not been put together
     failed = 0
-    noted = interrupted = deserted = False
-    count, asked = workers(), time.monotonic()
+    noted = interrupted = False
+    seen, looked = Seen(0), 0.0
     # When to interrupt, and, after an interrupt, when to wait no longer.
     limit = None if budget is None else time.monotonic() + budget
 
     def under_way():
-        return [each for segments, _ in flying.values() for each in segments]
+        return [each for flight in dict.fromkeys(flying.values()) for each in flight.segments]
 
     def describe():
         failures = [f"{failed} failed"] if failed else []
         bar.set_postfix_str("; ".join(failures + checkpoints.notes(stored.path, under_way())))
 
+    def send(flight):
+        with _hold_interrupts():
+            future = crew.submit(job(flight.segments), guarded=flight.guarded)
+            flying[future] = flight
+
+    def look():
+        nonlocal seen, looked
+        seen, looked = crew.look(), time.monotonic()
+        if seen.news:
+            bar.write(f"{stored.path}: {seen.news}", file=sys.stderr)
+        heard = {flight for future, flight in flying.items() if future not in seen.silent}
+        for future, flight in list(flying.items()):
+            if flight not in heard and interrupted:
+                del flying[future]
+            elif flight not in heard and seen.workers:
+                heard.add(flight)
+                send(flight)  # to another worker, too
+
     def store(future):
         nonlocal failed, noted
-        segments, guarded = flying.pop(future)
+        flight = flying.pop(future, None)
+        if flight is None:
+            return  # another worker was first
+        is_last = flight not in flying.values()
         try:
             chunk: Chunk = future.result()
         except BrokenExecutor:
             raise
-        except Exception:
-            if guarded or not crew.may_lose_workers:
+        except Exception as error:
+            crew.blame(error)
+            if is_last and (flight.guarded or not crew.may_lose_workers):
                 raise
-            # A replicate may have ended the worker.
-            flying[crew.submit(job(segments), guarded=True)] = (segments, True)
+            if is_last:  # a replicate may have ended the worker
+                send(_Flight(flight.segments, guarded=True))
             return
+        for other in [] if is_last else [f for f, each in flying.items() if each is flight]:
+            del flying[other]
+            other.cancel()
         _tell_others(stored, todo, bar, lambda: chunk.machine)  # of an executor's worker
-        small.extend(stored.write(chunk.table, chunk.segments, todo.generation, chunk.machine))
+        apart = codes.apart(chunk.segments)
+        for code, pieces in apart.items():
+            rows = select_rows(chunk.table, pieces) if len(apart) > 1 else chunk.table
+            small.extend(stored.write(rows, pieces, todo.generation, chunk.machine, code))
         checkpoints.clear(stored.path, chunk.segments)
-        todo.finish(segments, chunk)
+        todo.finish(flight.segments, chunk)
         failed += chunk.failed
         noted |= chunk.table["notes"].null_count < chunk.table.num_rows
         describe()
         bar.update(sum(map(len, chunk.segments)))
 
+    look()
     while True:
         try:
             if limit is not None and time.monotonic() > limit:
                 raise KeyboardInterrupt
-            if time.monotonic() - asked > _LOOK_EVERY:
-                count, asked = workers(), time.monotonic()
-            if not count and not deserted:
-                bar.write(f"{stored.path}: there is no worker: waiting for one", file=sys.stderr)
-            deserted = not count
+            if time.monotonic() - looked > _LOOK_EVERY:
+                look()
+            if interrupted and seen.deserted:
+                raise KeyboardInterrupt
             exhausted = False  # a chunk may have left some of its replicates
-            while not interrupted and len(flying) < _IN_FLIGHT * count:
-                segments = todo.next(count)
+            while not interrupted and len(set(flying.values())) < _IN_FLIGHT * seen.workers:
+                segments = todo.next(seen.workers)
                 exhausted = not segments
                 if exhausted:
                     break
-                with _hold_interrupts():
-                    flying[crew.submit(job(segments))] = (segments, False)
+                send(_Flight(segments))
             if not flying and (interrupted or exhausted or not todo.left):
                 break
             finished, _ = wait(flying, timeout=_LOOK_EVERY, return_when=FIRST_COMPLETED)
@@ -298,12 +349,12 @@ def _drive(stored, todo, job, crew, workers, bar, grace, budget):
             for future in finished:
                 with _hold_interrupts():
                     store(future)
-            if len(small) >= _MOST_SMALL * max(1, count):
+            if len(small) >= _MOST_SMALL * max(1, seen.workers):
                 with _hold_interrupts():
                     compact(stored, small)
                 small.clear()
         except KeyboardInterrupt:
-            if interrupted or deserted:  # nobody is at work
+            if interrupted or seen.deserted:  # nobody is at work
                 unfinished = under_way()
                 crew.end()
                 with _hold_interrupts():
@@ -370,12 +421,14 @@ def _job_factory(sweep, seconds, directory) -> Callable[[list[Segment]], Job]:
 def _crew(executor, workers, guarded, timeout) -> Crew:
     """Return who computes chunks."""
     if isinstance(executor, ThreadPoolExecutor) and timeout is None:
-        return Threads(executor, owned=False)
+        return Threads(executor, workers, owned=False)
+    if is_dask(executor):
+        return Cluster(executor, workers, timeout)
     if executor is not None:
-        return ExternalExecutor(executor, timeout)
+        return ExternalExecutor(executor, workers, timeout)
     if guarded:
-        return Processes(workers(), timeout)
-    return Threads(ThreadPoolExecutor(workers()), owned=True)
+        return Processes(workers, timeout)
+    return Threads(ThreadPoolExecutor(workers()), workers, owned=True)
 
 
 def _tell_others(stored, todo, bar, machine):

@@ -28,6 +28,7 @@ from linrep._lib.arguments import checked
 from linrep._lib.suggest import unknown
 from linrep._lib.warning import warn
 from linrep.sweeps.chunks import BETWEEN_NOTES
+from linrep.sweeps.codes import MixedCode, mixture
 from linrep.sweeps.columns import (
     alike,
     common_kinds,
@@ -171,6 +172,23 @@ class Run:
             counts[part.machine] += sum(map(len, owned))
         return {name: count for name, count in counts.most_common() if count}
 
+    def codes(self, *, failed: bool = True) -> dict[str, list[Segment]]:
+        """Return which of the stored replicates each code made.
+
+        A code is what of a user's own they were computed with, as JSON: digests by name, and the
+        version of Python. It is empty where that has not been stored.
+
+        Parameters
+        ----------
+        failed : bool, default True
+            With those that failed.
+        """
+        codes: dict[str, list[Segment]] = {}
+        for part, owned in self._owned():
+            if owned and (failed or part.failed < part.replicates):
+                codes.setdefault(part.code, []).extend(owned)
+        return codes
+
     def machine_of(self, cell: str, replicate: int) -> str | None:
         """Return what computed a replicate, None if it is not stored.
 
@@ -185,11 +203,25 @@ class Run:
         str or None
             As in `machines`; empty where it has not been stored with the rows.
         """
-        wanted = Segment(cell, replicate, replicate + 1)
-        for part in self.parts():
-            if not any(Coverage(part.segments).missing(wanted)):
-                return part.machine
-        return None
+        part = self._part_of(cell, replicate)
+        return None if part is None else part.machine
+
+    def code_of(self, cell: str, replicate: int) -> str | None:
+        """Return the code that made a replicate, None if it is not stored.
+
+        Parameters
+        ----------
+        cell : str
+            The cell's name.
+        replicate : int
+
+        Returns
+        -------
+        str or None
+            As in `codes`; empty where it has not been stored with the rows.
+        """
+        part = self._part_of(cell, replicate)
+        return None if part is None else part.code
 
     def completeness(self) -> Completeness:
         """Return how many replicates there should be, are stored, have failed or are damaged."""
@@ -203,8 +235,8 @@ class Run:
         columns : iterable of str, optional
             Only these columns, in this order.
         partial : bool, default False
-            Say nothing if replicates are missing; by default that is an :class:`Incomplete`
-            warning.
+            Say nothing if replicates are missing, or are of several codes; by default that is an
+            :class:`Incomplete` or a :class:`MixedCode` warning.
 
         Returns
         -------
@@ -215,6 +247,8 @@ class Run:
         """
         if not partial and self.count() < self.total:
             warn(Incomplete(self.completeness()))
+        if not partial and (mixed := mixture(self)):
+            warn(MixedCode(f"{self.path}: {mixed}"))
         return self._frame(self._owned, columns)
 
     def to_xarray(self, columns: Iterable[str] | None = None) -> xr.Dataset:
@@ -328,6 +362,7 @@ class Run:
         segments: Iterable[Segment],
         generation: int,
         machine: str = "",
+        code: str = "",
         returned: Sequence[str] | None = None,
     ) -> list[Part]:
         """Store the rows of a finished chunk.
@@ -343,8 +378,8 @@ class Run:
             Which replicates of which cells the rows are of.
         generation : int
             Rows of a later generation replace those of earlier ones.
-        machine : str
-            What computed them, as JSON.
+        machine, code : str
+            What computed them, and by what code, as JSON.
         returned : sequence of str, optional
             The columns that the function returned; by default all that not every row has.
         """
@@ -355,7 +390,7 @@ class Run:
         if kinds != self._kinds():  # first, so that at no time a reader overlooks a column
             self.unify(kinds)
         return [
-            self._write(rows, kinds, pieces, generation, machine, returned)
+            self._write(rows, kinds, pieces, generation, machine, code, returned)
             for rows, pieces in by_outcome(table, list(segments))
         ]
 
@@ -486,15 +521,16 @@ class Run:
     def _rescue(self, part):
         """Store what can be read of a damaged part."""
         rows = read_rows(part)
-        self.write(rows, part.segments, part.generation, part.machine, part.returned)
+        self.write(rows, part.segments, part.generation, part.machine, part.code, part.returned)
 
     def _copy(self, part, kinds):
         """Write the rows of a part as one with columns of these types."""
         self._write(
-            read_rows(part), kinds, part.segments, part.generation, part.machine, part.returned
-        )
+            read_rows(part), kinds, part.segments, part.generation, part.machine, part.code,
+            part.returned,
+        )  # fmt: skip
 
-    def _write(self, table, kinds, segments, generation, machine, returned):
+    def _write(self, table, kinds, segments, generation, machine, code, returned):
         """Write a part with columns of these types, and return it."""
         first = [*self.parameters, "replicate", "row"]
         returned = [name for name in returned if name not in first]
@@ -502,7 +538,8 @@ class Run:
         table = with_kinds(table, kinds, self.parameters).select(
             [*first, *returned, *others, *LAST]
         )
-        part = write_part(self.path / PARTS, table, segments, generation, machine, returned)
+        folder = self.path / PARTS
+        part = write_part(folder, table, segments, generation, machine, code, returned)
         self._parts[part.path.name] = part
         return part
 
@@ -518,6 +555,11 @@ class Run:
                 if piece.cell in self._places and piece.start < self.replicates
             ]
             yield part, segments
+
+    def _part_of(self, cell, replicate):
+        wanted = Segment(cell, replicate, replicate + 1)
+        having = (p for p in self.parts() if not any(Coverage(p.segments).missing(wanted)))
+        return next(having, None)
 
     def _count_failed(self, part, owned):
         if not part.failed:

@@ -18,6 +18,7 @@ from types import MethodType, ModuleType
 from typing import Any
 
 from linrep._lib.arguments import checked
+from linrep._lib.fingerprint import is_installed
 
 #: What may be loaded as the caller has named it, by its names in stored data; None is anything.
 _allowed: ContextVar[dict[str, str] | None] = ContextVar("_allowed", default=None)
@@ -211,20 +212,7 @@ def own_folders() -> list[str]:
     Workers need them, and may have an installation of their own.
     """
     folders = dict.fromkeys(map(os.path.abspath, sys.path))  # "" is the current folder
-    return [folder for folder in folders if not _is_installed(Path(folder))]
-
-
-def _is_installed(folder):
-    # The names tell apart what is installed for one user, outside of Python's own folders.
-    return folder.name in ("site-packages", "dist-packages") or any(
-        folder.is_relative_to(prefix) for prefix in (sys.prefix, sys.base_prefix)
-    )
-
-
-def is_installed(path: str) -> bool:
-    """Tell whether a source file is Python's, linrep's or another installed package's."""
-    folders = {str(Path(__file__).parents[1]), sys.prefix, sys.base_prefix}
-    return path.startswith(("<", *(f"{folder}{os.sep}" for folder in folders)))
+    return [folder for folder in folders if not is_installed(os.path.join(folder, ""))]
 
 
 def _run_file(path):

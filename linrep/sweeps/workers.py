@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from linrep._lib import disregard
 from linrep.sweeps.chunks import NOWHERE, Chunk, Job, failed_chunk, run_chunk
 from linrep.sweeps.sealing import Sealed, seal, unseal
 
@@ -40,7 +41,9 @@ _COMMAND = """
 import signal, sys
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, signal.SIG_IGN)
-sys.path[:] = {}
+sys.path[:] = {path}
+from linrep._lib import disregard
+disregard.disregard({disregarded})
 from linrep.sweeps import workers
 workers.serve()
 """
@@ -160,8 +163,9 @@ class WorkerProcess:
                 page.write(bytes(_PAGE.size))
                 page.flush()
                 self._page = mmap.mmap(page.fileno(), _PAGE.size)
+            command = _COMMAND.format(path=sys.path, disregarded=sorted(disregard.disregarded))
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _COMMAND.format(sys.path), self._page_file],
+                [sys.executable, "-P", "-c", command, self._page_file],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 # Libraries that are loaded later, such as torch, ask these; workers are the cores.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from linrep._lib.extras import need
 from linrep._lib.papers import papers
 from linrep.claims.claim import BUDGETS, Claim, claims, load_file, select
 from linrep.claims.evidence import FAILS, Result
@@ -52,6 +53,7 @@ def claim_tests(
         If the file makes no claim, a pattern matches none, there is no such ledger, or the budget
         is not one of these.
     """
+    need("test", "claim_tests")
     import pytest
 
     if budget not in BUDGETS:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from linrep._lib.extras import need
 from linrep._lib.papers import papers
 from linrep._lib.scripts import available
 from linrep._lib.suggest import unknown
@@ -41,6 +42,7 @@ def paper_tests(name: str) -> Callable[..., None]:
     ValueError
         If there is no such paper.
     """
+    need("test", "paper_tests")
     import pytest
 
     if name not in papers():

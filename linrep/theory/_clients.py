@@ -32,6 +32,36 @@ def read_sizes(truth: SharedRepresentation, m: ArrayLike) -> NDArray[np.float64]
     return np.broadcast_to(sizes, (truth.n,)).copy()
 
 
+def read_participants(share: float, n: int) -> float:
+    """Return how many of n clients take part in a round, at least one.
+
+    Parameters
+    ----------
+    share : float
+        Above 0, at most 1.
+    n : int
+    """
+    if share * n < 1.0 - _RANK:
+        raise ValueError(f"participation must be at least 1/n = {1 / n:.3g}, got {share:g}")
+    return share * n
+
+
+def effective_dimensions(truth: SharedRepresentation, m: int, participants: float) -> float:
+    """Return what takes the place of d - k where some of few clients take part, near B*.
+
+    Who is left out counts like further dimensions, as the second moment of one round shows.
+
+    Parameters
+    ----------
+    truth : SharedRepresentation
+    m : int
+    participants : float
+        Fewer than the clients.
+    """
+    left_out = (truth.n - participants) / (truth.n - 1.0)
+    return truth.d - truth.k + 1.0 + (m - truth.k) * left_out
+
+
 def require_gaussian(truth: SharedRepresentation, what: str) -> None:
     """Raise ValueError unless the covariates are Gaussian.
 

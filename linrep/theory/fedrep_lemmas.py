@@ -184,10 +184,11 @@ def lemma_failure(
     """
     lemma = check.integer("lemma", lemma, minimum=2, maximum=6)
     printed_n = lemma == 4 and n is not None and not proof
-    name, clients = ("n", n) if printed_n else ("participants", participants)
+    given = {"participants": participants} | ({} if n is None else {"n": n})
+    clients = {name: check.numbers(name, value, minimum=1.0) for name, value in given.items()}
     d = check.numbers("d", d, minimum=1.0)
     k = check.numbers("k", k, minimum=1.0)
-    logarithm = np.log(check.numbers(name, clients, minimum=1.0))
+    logarithm = np.log(clients["n" if printed_n else "participants"])
     square, cube = k**2 * logarithm, k**3 * logarithm
     exponents = {
         (2, False): [111.0 * cube],

@@ -226,7 +226,7 @@ def population_round(
     inner = check.array("C", inner, (k, k))
     outer = check.array("Phi", Phi, (None, k))
     S = check.array("covariance", covariance, (k, k))
-    E = check.real("step_size", step_size) * (outer @ S @ inner.T)
+    E = check.real("step_size", step_size, minimum=0.0) * (outer @ S @ inner.T)
     U, values, VT = np.linalg.svd(E, full_matrices=False)
     shrink = 1.0 / np.hypot(1.0, values) - 1.0
     new_C, new_Phi = inner + E.T @ outer, outer - E @ inner

@@ -111,7 +111,7 @@ def discrepancy(
     Phi = check.array("Phi", Phi, (data.d, data.n))
     B = check.array("B", B, (data.d, None))
     W = check.array("W", W, (data.n, B.shape[1]))
-    step_size = check.real("step_size", step_size)
+    step_size = check.real("step_size", step_size, minimum=0.0)
     models = B @ W.T
     excess = models - Phi
     for i in range(data.n):

@@ -440,12 +440,14 @@ def second_moments(
     """
     s = setting
     participants = check.numbers("participants", participants, minimum=1.0)
+    eta = check.numbers("step_size", step_size, minimum=0.0)
+    tau = check.numbers("local_steps", local_steps, minimum=1.0)
     common = (
-        (np.asarray(step_size) * np.asarray(local_steps)) ** 2 * factor * s.c**loss_power
-        * s.p * (s.mu if mu_z is None else mu_z) * s.largest * np.asarray(loss)
+        (eta * tau) ** 2 * factor * s.c**loss_power * s.p * (s.mu if mu_z is None else mu_z)
+        * s.largest * check.numbers("loss", loss, minimum=0.0)
     )  # fmt: skip
     norms = s.c**norm_power
-    in_U = common * norms * (1.0 / (np.asarray(participants) * s.d) + 1.0 / s.d**2)
+    in_U = common * norms * (1.0 / (participants * s.d) + 1.0 / s.d**2)
     return in_U, common * s.k * (norms + (s.mu if mu_U is None else mu_U)) / s.d**2
 
 
@@ -472,8 +474,9 @@ def drift(
     """
     s, loss = setting, check.numbers("loss", loss, minimum=0.0)
     growth = s.p**1.5 if with_p else 1.0
+    eta = check.numbers("step_size", step_size, minimum=0.0)
     return (
-        factor * np.asarray(step_size) * growth * np.asarray(steps) / s.d
+        factor * eta * growth * check.numbers("steps", steps, minimum=0.0) / s.d
         * s.c**3 * s.mu**1.5 * s.largest**1.5 * np.sqrt(loss)
     )  # fmt: skip
 
@@ -545,7 +548,8 @@ def decrease(
     s = setting
     slow = s.c**c_power * s.c_z**c_z_power * s.d * (s.p if with_p else 1)
     slow *= (s.largest / s.smallest) ** condition_power
-    return 0.5 * step_size * local_steps * s.smallest / slow
+    eta = check.real("step_size", step_size, minimum=0.0)
+    return 0.5 * eta * check.integer("local_steps", local_steps, minimum=1) * s.smallest / slow
 
 
 def contraction(setting: Setting, **settings: Any) -> float:
@@ -628,6 +632,7 @@ def bias_risk(
     b = check.array("biases", biases, (len(Z),))
     if not m > 0:
         raise ValueError(f"m must be greater than 0, got {m}")
+    d, noise = check.integer("d", d, minimum=0), check.noise(noise)
     bias = float(np.mean((b - Z @ np.linalg.lstsq(Z, b, rcond=None)[0]) ** 2))
     if not np.isfinite(m):
         return 0.5 * bias

@@ -197,6 +197,7 @@ class Walks:
         shift: tuple[Values, Values] | None = None,
     ):
         items = check.read_array("items", items)
+        check.real("step_size", step_size, minimum=0.0)
         truth, count = state.truth, len(items) if items.ndim else 0
         integers = items.ndim == 2 and items.dtype.kind in "iu"
         if not integers or not np.isin(items, range(truth.d)).all():

@@ -125,7 +125,23 @@ def head_step_size(step_size: float, participation: float, local_steps: int) -> 
     local_steps : int
         Their number K.
     """
-    return participation * step_size / check.integer("local_steps", local_steps, minimum=1)
+    eta, p = check.real("step_size", step_size, above=0.0), _probability(participation)
+    return p * eta / check.integer("local_steps", local_steps, minimum=1)
+
+
+def _probability(participation):
+    return check.real("participation", participation, above=0.0, maximum=1.0)
+
+
+def _theorem(gap, smoothness, step_size, rounds, noise):
+    """Return the numbers of Theorem 1, as arrays within its domain."""
+    return (
+        check.numbers("gap", gap, minimum=0.0),
+        check.numbers("smoothness", smoothness, above=0.0),
+        check.numbers("step_size", step_size, above=0.0),
+        check.numbers("rounds", rounds, above=0.0),
+        check.numbers("noise", noise, minimum=0.0),
+    )
 
 
 class Bound(NamedTuple):
@@ -169,10 +185,9 @@ def theorem1(
     Theorem 1. Neither p nor K is in it. A trace's ``average_U + average_V`` is the left side, for
     one run, with T = its rounds.
     """
-    gap, T, sigma = (np.asarray(x, dtype=np.float64) for x in (gap, rounds, noise))
-    L, eta = check.numbers("smoothness", smoothness), check.numbers("step_size", step_size)
+    start, L, eta, T, sigma = _theorem(gap, smoothness, step_size, rounds, noise)
     slack = 1.0 - 2.0 * eta * L
-    return Bound(ratio(2.0 * gap, eta * T * slack), ratio(2.0 * eta * L * sigma**2, slack))
+    return Bound(ratio(2.0 * start, eta * T * slack), ratio(2.0 * eta * L * sigma**2, slack))
 
 
 def sharp_stationarity_bound(
@@ -195,10 +210,9 @@ def sharp_stationarity_bound(
     :func:`sharp_step_size` is where it is least. Whether the noise's 3/2 can be less, down to 1, is
     open.
     """
-    gap, T, sigma = (np.asarray(x, dtype=np.float64) for x in (gap, rounds, noise))
-    L, eta = check.numbers("smoothness", smoothness), check.numbers("step_size", step_size)
+    start, L, eta, T, sigma = _theorem(gap, smoothness, step_size, rounds, noise)
     slack = 1.0 - eta * L
-    return Bound(ratio(gap, eta * T * slack), ratio(1.5 * eta * L * sigma**2, slack))
+    return Bound(ratio(start, eta * T * slack), ratio(1.5 * eta * L * sigma**2, slack))
 
 
 def sharp_step_size(
@@ -227,7 +241,7 @@ def sharp_step_size(
         check.numbers(name, x, above=0.0)
         for name, x in (("gap", gap), ("smoothness", smoothness), ("rounds", rounds))
     )
-    r = 1.5 * np.asarray(noise, dtype=np.float64) ** 2 * T / (L * gap)
+    r = 1.5 * check.numbers("noise", noise, minimum=0.0) ** 2 * T / (L * gap)
     return 1.0 / (L * (1.0 + np.sqrt(1.0 + r)))
 
 
@@ -265,12 +279,11 @@ def corollary2(
     noise : array_like, optional
         sigma; by default the step size without noise is meant.
     """
-    gap, L = (np.asarray(x, dtype=np.float64) for x in (gap, smoothness))
-    T = check.numbers("rounds", rounds, above=0.0)
+    start, L, _, T, sigma = _theorem(gap, smoothness, 1.0, rounds, 0.0 if noise is None else noise)
     if noise is None:
-        return Bound(16.0 * L * gap / T, 0.0)
+        return Bound(16.0 * L * start / T, 0.0)
     slack = np.sqrt(T) - 1.0
-    return Bound(ratio(4.0 * L * gap, slack), ratio(np.asarray(noise) ** 2, slack))
+    return Bound(ratio(4.0 * L * start, slack), ratio(sigma**2, slack))
 
 
 # The proof's inequalities. Each function returns both sides at a round's exact expectations.
@@ -306,12 +319,14 @@ class Setting:
 
     def __post_init__(self):
         check.integer("local_steps", self.local_steps, minimum=1)
-        for name in ("participation", "step_size", "in_U", "in_V"):
+        _probability(self.participation)
+        for name in ("step_size", "in_U", "in_V"):
             check.real(name, getattr(self, name), above=0.0)
         check.real("noise", self.noise, minimum=0.0)
         if self.head_step_size is None:
             tied = head_step_size(self.step_size, self.participation, self.local_steps)
             object.__setattr__(self, "head_step_size", tied)
+        check.real("head_step_size", self.head_step_size, above=0.0)
 
     @property
     def largest(self) -> float:
@@ -514,7 +529,8 @@ def auxiliary(
     step_size_times_L, participation, local_steps : array_like
         eta L, p and K.
     """
-    eta_L, p = np.asarray(step_size_times_L), np.asarray(participation)
+    eta_L = check.numbers("step_size_times_L", step_size_times_L, minimum=0.0)
+    p = check.numbers("participation", participation, minimum=0.0, maximum=1.0)
     K = check.numbers("local_steps", local_steps, minimum=1.0)
     return 0.5 * eta_L * ((1.0 + p) * K + 1.0) / K
 
@@ -692,7 +708,8 @@ def lemma6(A: ArrayLike, participation: float) -> float:
     participation : float
         p, the probability with which the diagonal entries of D are 1.
     """
-    return float(participation * np.sum(np.asarray(A) ** 2))
+    p = check.real("participation", participation, minimum=0.0, maximum=1.0)
+    return float(p * np.sum(check.array("A", A, (None, None)) ** 2))
 
 
 def lemma7(n: ArrayLike, participation: ArrayLike) -> Any:
@@ -705,7 +722,7 @@ def lemma7(n: ArrayLike, participation: ArrayLike) -> Any:
     """
     p = check.numbers("participation", participation, minimum=0.0, maximum=1.0)
     with np.errstate(divide="ignore"):  # p = 1
-        return -np.expm1(np.asarray(n) * np.log1p(-p))
+        return -np.expm1(check.numbers("n", n, minimum=1.0) * np.log1p(-p))
 
 
 checked(globals(), nan=False, large=False)

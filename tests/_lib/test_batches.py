@@ -2,9 +2,11 @@
 
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
+from linrep._lib import batches
 from linrep._lib.batches import Batches
 
 
@@ -15,20 +17,30 @@ def test_what_has_come_is_written_while_the_caller_is_at_something_else():
         assert written.wait(60.0)
 
 
-def test_writing_takes_a_tenth_of_the_time():
-    written = []
+def test_writing_takes_a_tenth_of_the_time(monkeypatch):
+    now, pauses, written = [0.0], [], []
+
+    class Timer:
+        """Goes off at once, and notes after which pause it was to."""
+
+        def __init__(self, pause, function):
+            pauses.append(pause)
+            self.start = threading.Thread(target=function).start
+            self.cancel = int
 
     def write(items):
-        time.sleep(0.05)
+        now[0] += 2.0
         written.append(list(items))
 
-    began = time.monotonic()
+    monkeypatch.setattr(batches, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(batches, "threading", SimpleNamespace(Lock=threading.Lock, Timer=Timer))
     with Batches(write) as found:
-        for name in range(60):
+        for name in range(4):
             found.add(name, None)
-            time.sleep(0.02)
-    assert [name for batch in written for name in batch] == list(range(60))
-    assert 2 <= len(written) <= 3 + (time.monotonic() - began) / 0.5
+            while name not in found.written:
+                time.sleep(0.001)
+    assert written == [[0], [1], [2], [3]]
+    assert pauses == [0.0, 20.0, 20.0, 20.0]
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])

@@ -64,6 +64,7 @@ def test_threads_that_work_for_this_one_share_its_account_and_no_others(
     assert watch.seconds() == counted
 
 
+@pytest.mark.slow
 def test_what_threads_of_a_run_compile_is_no_part_of_its_time(clock, monkeypatch):
     """Groups of clients are played by threads, which are the first to call some kernels."""
     truth = lr.SharedRepresentation.random(n=6, d=5, k=2, rng=0)

@@ -81,7 +81,6 @@ TOO_LARGE = {
     "representation, n": (lambda: truth(n=MANY), "n = "),
     "representation, d": (lambda: truth(d=MANY), "d = "),
     "implicit": (lambda: truth(n=MANY, store=False), "n = "),
-    "a number of 400 digits": (lambda: truth(d=10**400), "d = "),
     "frame": (lambda: random_frame(MANY, 1), "d = "),
     "models": (lambda: LowRankRegression.random(n=10**5, d=10**4), "n = "),
     "singular vectors": (lambda: LowRankRegression.random(n=1, d=10**5, rng=0).svd, "d = "),

@@ -5,6 +5,10 @@ import sys
 import pytest
 
 from linrep._lib import papers
+from linrep.claims import contents
+from linrep.claims.findings import findings
+from linrep.claims.proofs import proofs
+from linrep.cli import names
 
 
 @pytest.fixture
@@ -59,3 +63,17 @@ def test_what_cannot_be_taken_is_told(install, line, package, why):
     (reason,) = papers.skipped().values()
     assert why in reason
     assert list(papers.papers()) == papers.own()
+
+
+def test_what_was_read_of_other_papers_is_not_taken_for_these(monkeypatch):
+    def known():
+        return findings(), proofs(), contents.known()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(papers, "_found", lambda: ({}, {}))
+        patch.setattr(names, "claims", list)
+        assert not any(known())
+        assert not names.is_claim("flute.figure1")
+    monkeypatch.setattr(names, "claims", list)
+    assert all(known())
+    assert names.is_claim("flute.figure1")

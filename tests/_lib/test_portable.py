@@ -51,6 +51,7 @@ def run(path, *arguments, **variables):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @here
 @pytest.mark.skipif(not COMPILED, reason="compares compiled kernels")
 def test_bits_are_those_of_any_processor_in_the_mode_only(tmp_path):

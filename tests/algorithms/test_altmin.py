@@ -130,6 +130,7 @@ def test_runs_go_on_where_they_ended(method):
     np.testing.assert_array_equal(rest["distance"], whole["distance"][4:])
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_threads_do_not_change_the_numbers():
     truth = lr.SharedRepresentation.random(n=40, d=400, k=4, noise=0.1, rng=0)

@@ -84,6 +84,22 @@ def test_the_loss_that_is_reported_is_that_of_the_models(name, kind):
     assert loss(data, trace.models) == pytest.approx(trace["loss"][-1], rel=1e-6)
 
 
+@pytest.mark.parametrize("seed", sampled(range(40), 8))
+@pytest.mark.parametrize("name", [name for name in FITTED if name != "erm"])
+def test_directions_in_which_no_sample_varies_have_no_heads(name, seed):
+    """Of covariates of rank 2 of 6 and labels they say nothing of, leading directions may be such.
+
+    What samples have along them is rounding, which heads of any size would fit.
+    """
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)), rng.standard_normal(200)
+    data = lr.ClientData(X, y, np.arange(0, 201, 10))
+    for k in (2, 3, 4):
+        trace = run(name, data, k)
+        assert np.abs(trace.state["W"]).max() < 1e6
+        assert loss(data, trace.models) == pytest.approx(trace["loss"][-1], rel=1e-9)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", FITTED)
 def test_held_out_predictions_are_those_of_clients_alone(name, kind):

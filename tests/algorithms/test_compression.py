@@ -173,6 +173,7 @@ def test_a_run_that_goes_on_is_factored_as_one_long_run(method):
         np.testing.assert_array_equal(second.state[part], values)
 
 
+@pytest.mark.slow
 def test_single_precision_is_of_the_samples():
     data = lr.SharedRepresentation.random(n=2, d=3, k=1, rng=0).draw(2_000, rng=1)
     runs = [lr.fedrep(data, rounds=2_000, storage=each) for each in ("float64", "float32")]

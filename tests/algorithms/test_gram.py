@@ -71,6 +71,7 @@ def smallest_p(one, other):
     return min(values) * len(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sampled", "simulated"), [("fresh", "gram"), ("split", "gram_split")])
 @pytest.mark.parametrize("name", first_of(SETTINGS))
 def test_simulated_batches_have_the_law_of_sampled_ones(name, sampled, simulated, fresh_rng):

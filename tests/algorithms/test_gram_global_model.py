@@ -58,6 +58,7 @@ def draw(batches, rng, *, n=4, d=9, k=2, m=3, noise=0.3, head=0.7, at_truth=Fals
     return np.array(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", first_of(SETTINGS))
 def test_simulated_batches_have_the_law_of_sampled_ones(name, fresh_rng):
     one = draw("fresh", fresh_rng, **SETTINGS[name])

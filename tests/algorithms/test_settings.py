@@ -265,7 +265,7 @@ def test_what_is_recorded_and_who_works_changes_no_bit(name):
 
 
 def parameters(function):
-    """Return the names of an algorithm's settings; fedsgd has those of fedavg."""
+    """Return the names of an algorithm's settings."""
     import inspect
 
     return {*list(inspect.signature(function).parameters)[1:]}
@@ -274,7 +274,7 @@ def parameters(function):
 def test_every_setting_of_every_algorithm_is_tried():
     untried = {}
     for name, function in ALGORITHMS.items():
-        known = parameters(lr.fedavg if name == "fedsgd" else function) - MEASURED - INERT.keys()
+        known = parameters(function) - MEASURED - INERT.keys()
         tried = set()
         for own, _, choices, common, others in CASES.values():
             if own is function or (name == "fedsgd" and own is lr.fedavg):

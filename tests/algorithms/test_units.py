@@ -14,7 +14,9 @@ pytestmark = pytest.mark.compiled
 
 TRUTH = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.3, rng=0)
 DRAWN = replace(TRUTH.draw(15, rng=1), truth=None)
-FACTORS = [(1.0, 1e3), (1.0, 1e-3), (1e2, 1.0), (1e-2, 1.0), (3.0, 0.1)]
+FACTORS = [(1.0, 1e12), (1.0, 1e-12), (1e6, 1.0), (1e-6, 1.0), (3.0, 0.1)]
+#: Of which samples are divided by their places.
+IN_PARTS = {"altmin_gd", "anil", "maml"}
 
 #: What is in the user's units, and so must be changed with them: a step, a start or a penalty.
 GIVEN = {
@@ -50,6 +52,22 @@ def test_units_of_covariates_and_labels_do_not_matter(name):
         error = np.abs(found.predict(data) / labels - expected).max() / np.abs(expected).max()
         assert error < 1e-6, (covariates, labels)
         assert found.stop_reason != "diverged"
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_orders_of_rows_and_clients_do_not_matter(name):
+    """Where some clients take part, the same choice of places is one of other clients."""
+    expected = quietly(ALL[name], DRAWN, 2).predict(DRAWN)
+    client = np.repeat(np.arange(DRAWN.n), DRAWN.m)
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.permutation(np.flatnonzero(client == i)) for i in range(DRAWN.n)])
+    others = np.concatenate([np.flatnonzero(client == i) for i in rng.permutation(DRAWN.n)])
+    orders = ([] if name.split()[0] in IN_PARTS else [rows]) + ([] if "some" in name else [others])
+    for order in orders:
+        data = lr.ClientData(DRAWN.X[order], DRAWN.y[order], DRAWN.offsets)
+        found = quietly(ALL[name], data, 2).predict(data)
+        error = np.abs(found - expected[order]).max() / np.abs(expected).max()
+        assert error < 1e-5
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -99,3 +117,15 @@ def test_units_of_entries_do_not_matter(name):
         found = quietly(COMPLETION[name], seen).predict(seen) / factor
         expected = found if expected is None else expected
         np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("name", [*sorted(IN_PARTS), "fedrep"])
+def test_where_means_of_covariates_do_harm_that_is_said(name):
+    """Of those whose rounds lower another loss already from two standard deviations on."""
+    data = replace(DRAWN, X=DRAWN.X + 5.0)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        notes = ALL[name](data, 2).notes
+    of_means = "covariates have means of up to 5" in " ".join(notes)
+    assert of_means == (name in IN_PARTS)
+    assert of_means == any("means of up to 5" in str(each.message) for each in said)

@@ -188,7 +188,7 @@ def test_without_a_name_all_that_can_run_do(quick, monkeypatch, torch):
         pytest.importorskip("torch")
     asked = []
     monkeypatch.setattr(results, "run", lambda name, *_: asked.append(name) or quick)
-    monkeypatch.setattr(command, "find_spec", lambda name: torch or None)
+    monkeypatch.setattr(command, "installed", lambda name: torch)
     done = call()
     assert done.exit_code == 0, done.output
     assert asked == [name for name in results.NAMES if torch or name != "deep"]

@@ -1,5 +1,7 @@
 """Papers side by side: the reader of their contents, and what is shown of them."""
 
+import tomllib
+
 import pytest
 from click.testing import CliRunner
 
@@ -7,6 +9,8 @@ import linrep as lr
 from linrep._lib.papers import own
 from linrep.claims import claims, ledger
 from linrep.claims import contents as side
+from linrep.claims import counts as numbers
+from linrep.claims.stated import Stated, stated
 from linrep.cli import main
 from tests.tools import complaint
 
@@ -42,6 +46,8 @@ def sample(tmp_path, monkeypatch):
     path.write_text(SAMPLE, encoding="utf-8")
     own = {"fedrep": side.read(path)}
     monkeypatch.setattr(side, "known", lambda: own)
+    items = tomllib.loads(SAMPLE)["item"]
+    monkeypatch.setattr(numbers, "listed_items", lambda paper: items if paper == "fedrep" else [])
     return own["fedrep"]
 
 
@@ -78,11 +84,11 @@ def test_a_notebook_gets_a_table(sample):
 
 
 def test_statements_on_networks_are_counted_apart(sample):
-    own = [item for item in claims(["fedrep"]).values() if not item.corrects]
+    own = [item for item in claims(["fedrep"]).values() if item.form == "printed"]
     found = side.counts("fedrep")
-    assert side.of_networks("fedrep") == {"fedrep.theorem1"}
-    assert found.networks.total() == 1
-    assert found.linear.total() == len(own) - 1
+    assert numbers.of_networks("fedrep") == {"fedrep.theorem1"}
+    assert found.kinds["networks"].total() == 1
+    assert found.printed.total() == len(own) - 1
     wrong = [item.id for item in own if ledger.recorded()[item.id].verdict != "holds"]
     assert 0 < found.causes <= len(wrong)
     (row,) = (line for line in side.table({"fedrep": "One"}) if line.startswith("| One "))
@@ -122,6 +128,39 @@ def test_ids_and_papers_that_are_not_there_are_refused(sample):
         side.Item("(9)", "One.", ("fedrep.lemma99",)).known()
     with complaint(ValueError, "fedrep", "fedrap"):
         lr.contents("fedrap")
+
+
+def test_failures_under_a_corrected_hypothesis_are_counted():
+    def told(id, change, **more):
+        return Stated(id, "One.", changes=(f"Assumption 1 {change}",), **more)
+
+    items = [
+        told("mine.a", "corrected"), told("mine.b", "narrower"), told("mine.c", "corrected"),
+        told("mine.d", "corrected", own=True), told("mine.e", "corrected", corrects="mine.a"),
+    ]  # fmt: skip
+    verdicts = dict.fromkeys((item.id for item in items), "fails") | {"mine.c": "holds"}
+    found = numbers.counts(items, verdicts)
+    assert found.under_corrected == 1
+    assert {kind: each.total() for kind, each in found.kinds.items()} == {
+        "printed": 3, "networks": 0, "corrected": 1, "own": 1,
+    }  # fmt: skip
+    row = dict(zip(numbers.heads(), found.cells(), strict=True))
+    assert (row["statements"], row["fail"], row[numbers.UNDER_CORRECTED]) == ("3", "2", "1")
+
+
+def test_all_tables_have_the_same_totals():
+    known, recorded = stated(), ledger.recorded()
+    verdicts = {name: result.verdict for name, result in recorded.items()}
+    row = numbers.counts(known.values(), verdicts).cells()
+    (total,) = (
+        line
+        for line in ledger.pages(known, recorded)["ledger.md"].splitlines()
+        if line.startswith("| all |") and "hold" in line
+    )
+    assert total == f"| all | {' | '.join(row)} |"
+    each = [side.counts(paper).cells() for paper in own()]
+    assert row[0] == str(sum(int(cells[0]) for cells in each))
+    assert repr(lr.statements).startswith(f"{row[0]} statements: ")
 
 
 @pytest.mark.parametrize("paper", own())

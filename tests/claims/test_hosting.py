@@ -9,6 +9,7 @@ import linrep
 from linrep.claims import claims, corrections, hosting, ledger
 from linrep.claims.claim import paper_of
 from linrep.claims.evidence import Result
+from linrep.claims.grounds import earned
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +48,7 @@ def test_the_file_has_all_statements_with_their_results(pages):
         assert f'id="{anchor}"' in pages[page]
         assert item["plain"] == claims()[name].plain
         assert item["corrected_by"] == [other.id for other in corrections(name)]
-        assert Result.from_json(item["result"]) == entries[name]
+        assert earned(Result.from_json(item["result"])) == entries[name]
     unchecked = hosting.data([(claims()["fedrep.lemma1"], None)], address)
     assert unchecked["statements"]["fedrep.lemma1"]["result"] is None
 

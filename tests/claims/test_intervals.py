@@ -1,4 +1,4 @@
-"""Interval arithmetic: what is proved is true everywhere, what is refuted fails at the point."""
+"""Interval arithmetic: what is certified is true everywhere, what is refuted fails at the point."""
 
 from fractions import Fraction
 from math import exp, log1p
@@ -18,7 +18,7 @@ def test_an_inequality_of_two_variables_is_proved():
     )
     assert isinstance(found, Condition)
     decided = decide(found)
-    assert (decided.verdict, decided.strength) == (HOLDS, "proved")
+    assert (decided.verdict, decided.strength) == (HOLDS, "certified")
     x, y = np.meshgrid(np.linspace(0.01, 5, 200), np.linspace(1, 5, 200))
     assert found.measured >= (np.log(x * y) - x - y).max()
 
@@ -26,7 +26,7 @@ def test_an_inequality_of_two_variables_is_proved():
 def test_a_false_one_is_refuted_at_a_point_of_the_region():
     found = everywhere(lambda x: x.exp(), lambda x: 1 + 2 * x, {"x": (0, 2)}, name="chord")
     decided = decide(found)
-    assert (decided.verdict, decided.strength, decided.name) == (FAILS, "proved", "chord")
+    assert (decided.verdict, decided.strength, decided.name) == (FAILS, "exact", "chord")
     x = Fraction(found.setting["x"])
     assert 0 <= x <= 2
     assert exp(x) - 1 - 2 * float(x) == pytest.approx(found.measured)

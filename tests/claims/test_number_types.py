@@ -20,7 +20,7 @@ from linrep.claims import (
     decide,
     ledger,
 )
-from linrep.claims.evidence import Result, ratio_is, shown
+from linrep.claims.evidence import ratio_is
 from linrep.claims.quantities import LOWER, TYPES, UPPER, VALUE
 from linrep.claims.verdict import judge
 from linrep.claims.verify import verify
@@ -187,9 +187,3 @@ def test_types_are_stored_and_decided_again(tmp_path):
     assert again.stored
     for found in (result, again):
         assert (found.measured_is, found.predicted_is) == (UPPER, VALUE)
-
-
-def test_a_ledger_from_before_there_were_types_is_shown():
-    values = RECORDED["pflmf.theorem1"].as_json() | {"measured": 2.0}
-    old = {name: value for name, value in values.items() if not name.endswith("_is")}
-    assert shown(Result.from_json(old), "measured") == "2"

@@ -57,6 +57,7 @@ def test_what_is_negative_has_to_be_said(fresh_rng):
     assert decide(rate(fresh_rng, truth, names, signed=["n^-3/2"], apart=0.5)).verdict != "fails"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deviation", [1.1, 1.11])
 def test_at_the_margin_it_is_seldom_wrong(deviation, fresh_rng):
     """A mean that is off by the margin neither fails, nor holds where it is a little more."""

@@ -123,4 +123,4 @@ def test_no_change_that_is_accepted_is_proved():
     """A derivation is of the statement's own constants."""
     known = claims()
     item = known["pflmf.theorem1.corrected"]
-    assert item.verify("quick", 0, start=1.0).strength != "proved"
+    assert item.verify("quick", 0, start=1.0).strength != "certified"

@@ -42,7 +42,7 @@ def close(budget, rng, *, most=0.3):
 @statement("mine.curved", plain="A power.", negative_control={"equals": -3.0})
 def curved(budget, rng, *, equals=-1.0):
     x = [10.0, 20.0, 40.0, 80.0]
-    samples = [(1 / n + 4 / n**2) * rng.uniform(0.999, 1.001, 10) for n in x]
+    samples = [(1 / n + 4 / n**2) * rng.uniform(0.999, 1.001, 20) for n in x]
     yield Exponent(x, samples, equals=equals)
 
 
@@ -57,7 +57,7 @@ def samples(rng, count=10):
 
 
 def test_runs_put_together_are_as_one_run(fresh_rng):
-    """Whatever the kind: the numbers of both, bootstraps aside."""
+    """Whatever the kind: the numbers of both."""
     first, second = samples(fresh_rng), samples(fresh_rng)
     both = [np.concatenate(each) for each in zip(first, second, strict=True)]
 
@@ -193,6 +193,7 @@ def file(tmp_path):
     return path, load_file(path)
 
 
+@pytest.mark.slow
 def test_it_goes_on_while_runs_decide(tmp_path):
     path, made = file(tmp_path)
     said = []
@@ -203,7 +204,7 @@ def test_it_goes_on_while_runs_decide(tmp_path):
     close, curved, edge = results
     assert (close.verdict, curved.verdict, edge.verdict) == ("holds", "undecided", "undecided")
     assert close.n_trials > 100
-    assert curved.n_trials == 40  # not gone on with
+    assert curved.n_trials == 80  # not gone on with
     assert curved.needed == "larger sizes"
     assert edge.n_trials == 100 * 16
     assert len(said) == 4

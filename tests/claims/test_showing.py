@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import linrep as lr
-from linrep.claims import VERDICTS, Evidence, claims, ledger
+from linrep.claims import VERDICTS, Evidence, claims, contents, ledger
+from linrep.claims.counts import KINDS, counts
 from linrep.claims.entry import entry
 from linrep.claims.evidence import combine
 from linrep.claims.verify import verify
@@ -93,17 +94,16 @@ def test_statements_are_found_and_completed_by_id():
 
 
 def test_all_statements_are_shown_as_counts():
-    entries = [entry for name, entry in ledger.recorded().items() if not claims()[name].corrects]
+    found = counts(claims().values(), {id: each.verdict for id, each in ledger.recorded().items()})
     shown = repr(lr.statements)
-    assert shown.startswith(f"{len(entries)} statements: ")
-    corrected = len(claims()) - len(entries)
-    assert f"; {corrected} corrected forms: " in shown.splitlines()[0]
+    assert shown.startswith(f"{found.printed.total()} statements: ")
+    for kind in ("networks", "corrected", "own"):
+        assert f"; {found.kinds[kind].total()} {KINDS[kind]}s: " in shown.splitlines()[0]
     assert len(shown.splitlines()) == 7
-    own = [entry.verdict for entry in entries if entry.id.startswith("perfedsi.")]
+    expected = contents.counts("perfedsi").cells()
     (row,) = (line.split() for line in shown.splitlines() if "perfedsi " in line)
-    assert row[1:4] == [str(own.count(verdict)) for verdict in ("holds", "misprint", "fails")]
-    forms = [name for name, item in claims().items() if item.corrects and item.paper == "perfedsi"]
-    assert row[-4:] == f"{len(forms)} of {len(forms)} hold".split()
+    assert row[1:4] == expected[:3]
+    assert row[-4:] == expected[-1].split()
     cells = well_formed(lr.statements._repr_html_())
     place = cells.index("perfedsi")
     assert cells[place + 1 : place + 4] == row[1:4]
@@ -131,8 +131,8 @@ def test_statements_are_found_by_words_paper_and_verdict():
         assert (item.claim.paper, item.verdict) == ("fedrep", "fails")
     conclusions = lr.statements.find(severity="conclusion")
     assert {item.finding.severity for item in conclusions.values()} == {"conclusion"}
-    assert {item.recorded.strength for item in lr.statements.find(strength="proved").values()} == {
-        "proved"
+    assert {item.recorded.strength for item in lr.statements.find(strength="derived").values()} == {
+        "derived"
     }
     parts = [len(lr.statements.find(verdict=name)) for name in VERDICTS]
     assert sum(parts) == len(lr.statements)

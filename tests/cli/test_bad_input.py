@@ -14,7 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from linrep._lib import scripts
 from linrep.cli import main
+from linrep.cli.group import BadInput, bad_input
 from tests.cli.test_commands import SCRIPT
 from tests.tools import runner
 
@@ -104,6 +106,7 @@ def place(template, tmp_path, monkeypatch):
     folder = tmp_path / "place"
     expected = listing(template)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(scripts, "record", lambda: None)  # all of it would be made again
 
     def call(*arguments):
         if not folder.exists() or listing(folder) != expected:
@@ -305,3 +308,10 @@ def test_a_name_that_is_a_line_break_is_answered(place, name):
     is_answered(done)
     assert unchanged
     assert done.exit_code == 2
+
+
+def test_a_closed_output_is_no_bad_input():
+    with pytest.raises(BrokenPipeError), bad_input(OSError):
+        raise BrokenPipeError
+    with pytest.raises(BadInput, match="no file"), bad_input(OSError):
+        raise FileNotFoundError("no file")

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import linrep
+from linrep._lib import scripts
 from linrep.cli import main
 from tests.tools import runner
 
@@ -18,6 +19,7 @@ SCRIPT = Path(__file__).parents[1].joinpath("toy_figure.py").read_text("utf-8")
 @pytest.fixture
 def run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(scripts, "record", lambda: None)
     (tmp_path / "mine.py").write_text(SCRIPT)
     return lambda *arguments: CliRunner().invoke(main, list(arguments))
 
@@ -58,7 +60,7 @@ def test_other_sizes_have_a_folder_of_their_own(run, tmp_path):
     result = run("figures", "fedrep.figure4", *sizes)
     assert result.exit_code == 0, result.output
     assert (
-        "fedrep.figure4: not compared with the record, which is not of n = 6; d = 4"
+        "fedrep.figure4: not the sizes of the record, which is not compared: n = 6; d = 4"
         in result.output
     )
     folder = tmp_path / "runs" / "figures" / "n=6_d=4_rounds=3_m_new=2-4_replicates=2"
@@ -76,7 +78,7 @@ def test_a_wide_table_goes_into_a_file_and_what_was_not_reached_is_no_infinity(r
     assert max(map(len, result.stdout.splitlines())) <= 200  # a path is in it
     (path,) = (tmp_path / "runs" / "figures").glob("*/fedrep.figure3.csv")
     lines = len(pd.read_csv(path))
-    assert f"{path.relative_to(tmp_path)} has its numbers, {lines} lines" in result.stdout
+    assert f"numbers in {path.relative_to(tmp_path)}, {lines} lines" in result.stdout
     narrow = run("figures", "mine.py", "--quick")
     assert narrow.exit_code == 0
     assert not list((tmp_path / "runs" / "figures" / "quick").glob("*.csv"))
@@ -85,7 +87,7 @@ def test_a_wide_table_goes_into_a_file_and_what_was_not_reached_is_no_infinity(r
 def test_other_sizes_are_not_compared_with_the_record(run):
     result = run("figures", "fedrep.figure4", "--d", "5", "--check", "--native")
     assert result.exit_code == 2
-    assert "--check: a record is of the default sizes" in result.output
+    assert "--check: the record has the default sizes" in result.output
 
 
 def test_many_sizes_have_a_folder_of_a_short_name(run, tmp_path):
@@ -157,12 +159,12 @@ def test_info_prints_versions(run):
         (("figures", "--unknown"), "--unknown"),
         (("figures", "mine.py", "--check", "--quick"), "not of --quick"),
         (("figures", "mine.py", "--record", "--quick"), "not of --quick"),
-        (("figures", "mine.py", "--check", "--record"), "--check and --record"),
+        (("figures", "mine.py", "--check", "--record"), "give one of them"),
         (("figures", "mine.py", "--check"), "mine.figure has no record in figures"),
         (("figures", "--check"), "no such figure has a record"),
         (("figures", "mine.py", "--n", "3"), "mine.figure: --n is no size of this figure"),
         (("figures", "mine.py", "--replicates", "0"), "--replicates"),
-        (("figures", "mine.py", "--replicates", "3", "--record"), "--record: a record is of the"),
+        (("figures", "mine.py", "--replicates", "3", "--record"), "--record: the record has the"),
         (("figures", "fedrep.figure3", "--k", "11"), "--k must be at most d = 10, got 11"),
         (("figures", "fedrep.figure3", "--n", "5,50"), "--participation must be at least 1/n"),
         (("figures", "fedrep.figure3", "--d", "5,6"), "--d must be one value"),

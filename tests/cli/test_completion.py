@@ -25,8 +25,7 @@ def stored(tmp_path, monkeypatch):
     arguments = ["sweep", "--function", "swept.py:measure", "--size", "1,2", "--rate", "3"]
     assert CliRunner().invoke(main, [*arguments, "--out", "runs/mine"]).exit_code == 0
     (tmp_path / "runs" / "no").mkdir()
-    yield tmp_path
-    sys.modules.pop("swept", None)
+    return tmp_path
 
 
 def offered(*words):
@@ -56,6 +55,34 @@ def test_algorithms_are_those_there_are():
     assert offered("sweep", "--algorithm", "pf") == ["pflmf"]
 
 
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("sweep", "fedrep", "--ba"), ["--batches"]),
+        (("sweep", "fedrep", "--replicates", "3", "--n", "5", "--orth"), ["--orthonormal"]),
+        (("sweep", "--n", "5", "fedrep", "--ba"), ["--batches"]),
+        (("sweep", "--algorithm", "flute", "--agg"), ["--aggregate"]),
+        (("sweep", "fedrep,flute", "--agg"), ["--aggregate"]),
+        (("sweep", "fedrep", "--batches", "gram", "--ba"), []),  # which is given
+        (("sweep", "fedrep", "--problem", "completion", "--kap"), ["--kappa"]),
+        (("sweep", "--ba"), []),
+        (("sweep", "own.py:f", "--ba"), []),  # which is not loaded
+        (("sweep", "deep.fedrep", "--ba"), []),
+        (("sweep", "fedrep", "--start", "m"), ["moments", "models"]),
+        (("sweep", "fedrep", "--start", "=", "m"), ["moments", "models"]),  # as bash has --start=m
+        (("sweep", "fedrep", "--start", "random,m"), ["random,moments", "random,models"]),
+        (("sweep", "--n", "5", "fedavg", "--batches", ""), ["fresh", "fixed", "gram"]),
+        (("sweep", "fedrep", "--orthonormal", ""), ["true", "false"]),
+        (("sweep", "fedrep", "--n", ""), []),
+        (("sweep", "fedrep", "fl"), []),  # several are one word
+        (("figures", "fedrep.figure3", "--r"), ["--replicates", "--record", "--rounds"]),
+        (("figures", "flute.figure3", "--ep"), ["--epochs"]),
+    ],
+)
+def test_axes_and_what_they_may_be(words, found):
+    assert offered(*words) == found
+
+
 def test_runs_and_what_they_hold(stored):
     for command in ("summary", "plot", "replay", "runs"):
         assert offered(command, "ru") == ["runs/mine"]
@@ -79,8 +106,13 @@ def test_what_is_no_run_directory_offers_nothing(stored, content):
 
 
 @pytest.mark.parametrize(
-    "words", ["linrep verify fedrep.lem", "linrep figures pf", "linrep sweep "]
-)
+    "words",
+    [
+        "linrep verify fedrep.lem", "linrep figures pf", "linrep sweep ",
+        "linrep sweep fedrep --ba", "linrep sweep fedrep --start m",
+        "linrep figures fedrep.figure3 --r",
+    ],
+)  # fmt: skip
 def test_nothing_heavy_is_loaded_for_it(words):
     script = (
         "import sys, atexit\n"
@@ -89,7 +121,7 @@ def test_nothing_heavy_is_loaded_for_it(words):
     )
     variables = {
         "PYTHONPATH": str(ROOT), "_LINREP_COMPLETE": "bash_complete", "COMP_WORDS": words,
-        "COMP_CWORD": "2",
+        "COMP_CWORD": str(len(words.split(" ")) - 1),
     }  # fmt: skip
     done = subprocess.run(
         [sys.executable, "-c", script],

@@ -1,20 +1,26 @@
 """Names that are known without loading what they stand for, and wrong ones answered at once."""
 
+import inspect
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from linrep import simulation
+from linrep import SharedRepresentation, SideInformationCompletion, simulation
+from linrep._lib.scripts import available, sizes_of
 from linrep.claims import claims
 from linrep.cli import main, names
+from linrep.cli.axes import described
 from linrep.cli.group import GROUPS
 from linrep.cli.output import PICTURES
-from linrep.simulation import families
+from linrep.figures import experiment
+from linrep.simulation import families, parameters
 from tests.test_import import HEAVY, ROOT
 from tests.tools import complaint
 
@@ -36,15 +42,57 @@ def test_what_is_not_recorded_is_a_claim_though_a_figure_has_its_name(monkeypatc
     assert not names.is_claim("fedrep.learning_curves")
 
 
-@pytest.mark.parametrize("family", ["regression", "completion"])
-def test_the_rank_is_at_most_what_the_family_allows(family):
-    assert set(families.find(family).constraints) == {
-        f"k <= {size}" for size in names._LARGEST_RANK[family]
-    }
-    for name, axes in names.AXES.items():
-        if "k" in axes and "n" in axes:
-            own = "completion" if "p" in axes else "regression"
-            assert simulation.family_of(name) is families.find(own), name
+def test_what_is_read_of_algorithms_is_what_they_are():
+    assert names.algorithms() == list(simulation.ALGORITHMS)
+    for name, (family, outline) in parameters.outlines().items():
+        function, of = simulation.ALGORITHMS[name], families.find(family)
+        assert simulation.family_of(name) is of
+        assert outline.__doc__ == inspect.getdoc(function), name
+        assert outline.__module__ == function.__module__
+        for told in (parameters.known_parameters, parameters.required):
+            assert told(outline, of) == told(function, of), name
+
+
+def test_what_is_read_of_problems_is_what_they_are():
+    for family, kind in (
+        ("regression", SharedRepresentation), ("completion", SideInformationCompletion)
+    ):  # fmt: skip
+        own = families.parameters_of(kind.random)
+        axes = [
+            name for name in families.find(family).parameters if name not in ("kappa", "models")
+        ]
+        assert axes == [name for name in own if name != "singular_values"]
+        assert inspect.getdoc(kind) in [each.__doc__ for each in families.find(family).documented]
+
+
+def test_what_is_read_of_figures_are_their_sizes():
+    for name in available():
+        own = experiment.load(name).sizes
+        assert sizes_of(name) == ([] if own is None else list(vars(own))), name
+    assert sizes_of("no.such") == []
+
+
+#: Of the axes that have to be given.
+VALUES = {"n": 6, "d": 5, "k": 2, "p": 4, "m": 8, "per_client": 3, "step_size": 0.1}
+
+
+@pytest.mark.parametrize("name", names.algorithms())
+def test_words_that_are_proposed_are_those_that_are_taken(name):
+    """The library lists them where it refuses another."""
+    found, needed = described([name])
+    given = {axis: VALUES[axis] for axis in ("step_size", *(group[0] for group in needed.values()))}
+    given = {axis: value for axis, value in given.items() if axis in found}
+    for axis, item in found.items():
+        if axis in needed and axis != "step_size":
+            continue
+        cell = {"algorithm": name, **given, axis: "no such word"}
+        try:
+            simulation.simulate(cell, np.random.default_rng(0))
+            taken = []
+        except (TypeError, ValueError) as error:
+            taken = re.findall(r"'([^']+)'", str(error).partition("got")[0])
+            taken += ["true", "false"] * ("True or False" in str(error))
+        assert set(item.words) == set(taken), axis
 
 
 def test_the_command_alone_prints_its_help(capfd):
@@ -113,8 +161,8 @@ WRONG = [
     ("networks foo", "there are deep.digits, deep.fedrep_figure5"),
     ("verify fedrep.figure3", "did you mean fedrep.figure3.clients or fedrep.figure3.scaling"),
     ("new figur", "linrep new claim"),
-    ("verify --portable --native", "--portable and --native: give one of them"),
-    ("figures --native --portable", "--portable and --native: give one of them"),
+    ("verify --portable --native", "give one of --portable and --native"),
+    ("figures --native --portable", "give one of --portable and --native"),
     ("report --claims", "linrep report --help lists the options"),
     ("networks --where n.x", "'.x' is not allowed"),
     ("sweep fedrap --n 1", "did you mean fedrep"),
@@ -139,6 +187,8 @@ WRONG = [
     ("sweep fedrep --n 5 --replicates 99999999999", "--replicates"),
     ("sweep fedrep --n 5 --workers 99999", "1<=x<=1024"),
     ("sweep", "no algorithm is given"),
+    ("sweep s.toml --n 5", "unknown algorithm 's.toml'; did you mean --from s.toml?"),
+    ("sweep own.py --n 5", "unknown algorithm 'own.py'; did you mean own.py:FUNCTION?"),
     ("sweep fedrep --n 5", "--d, --k and --m must be given"),
     ("sweep fedrep --n 5 --d 4 --m 3", "Error: --k must be given"),
     (
@@ -153,7 +203,7 @@ WRONG = [
     ("sweep fedrep --n 4 --d 9 --k 5 --m 3", "--k must be at most n = 4, got 5"),
     ("sweep perfedsi --n 3 --d 9 --p 4 --k 5", "--k must be at most p = 4, got 5"),
     ("sweep fedrep --n five", "--n must be an integer, got 'five'"),
-    ("sweep fedrep flute", "several algorithms are one word: fedrep,flute"),
+    ("sweep fedrep flute", "several algorithms as one word: fedrep,flute"),
     ("sweep fedrep -n 5", "did you mean --n?"),
     ("sweep nowhere.py:f --n 5", "no such file: nowhere.py"),
     ("sweep --function nowhere.py:f --n 5", "no such file: nowhere.py"),
@@ -218,7 +268,7 @@ def test_a_file_that_is_no_python_or_empty_is_answered_without_loading_anything(
     bad, empty = _answers(["verify bad.py", "report empty.py"], tmp_path)
     assert bad[0].startswith("Error: bad.py cannot be loaded: SyntaxError: invalid syntax")
     assert bad[0].rstrip().endswith("(bad.py, line 2): def")
-    assert "empty.py makes no claim" in empty[0]
+    assert "empty.py contains no claim" in empty[0]
     assert bad[1] == empty[1] == "2"
 
 

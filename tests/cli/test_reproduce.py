@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from linrep._lib import scripts
 from linrep.claims import claims, ledger
 from linrep.claims.evidence import Result
 from linrep.claims.verify import Stored
@@ -15,6 +16,7 @@ from linrep.cli import main
 from linrep.cli import reproduce as command
 from linrep.cli.verdicts import compare
 from linrep.figures import record, reproduction
+from tests.tools import rewrite
 
 KNOWN = claims()
 
@@ -117,6 +119,7 @@ def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, m
 
 def test_without_a_record_one_line_says_so(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(scripts, "record", lambda: None)
     found = CliRunner().invoke(main, ["reproduce", "--native"])
     assert found.exit_code == 2
     assert "no recorded figures" in found.output
@@ -157,9 +160,17 @@ def test_a_record_comes_out_again_and_one_changed_by_hand_does_not(tmp_path, mon
     assert "finished before" not in found.output
     assert (tmp_path / "runs" / "reproduce" / "report.html").stat().st_size > 10_000
     manifest = tmp_path / "figures" / "fedrep.figure4.json"
-    manifest.write_text(re.sub(r'"sha256": "..', '"sha256": "zz', manifest.read_text()))
+
+    def change(content):
+        content["result"]["summary"]["lines"][0]["FedRep"].update(value=9.0, interval=[8.0, 10.0])
+
+    rewrite(manifest, change)
     found = run(main, ["reproduce", "--native", "--workers", "2"])
     assert found.exit_code == 1
     assert "fedrep.figure4" in found.output
     assert "finished before by the same code" in found.output
     assert found.output.splitlines()[-1].startswith("NOT reproduced")
+    manifest.write_text(re.sub(r'"sha256": "..', '"sha256": "zz', manifest.read_text()))
+    found = run(main, ["reproduce", "--native", "--workers", "2"])
+    assert found.exit_code == 2
+    assert "fedrep.figure4.json is damaged" in found.output

@@ -48,9 +48,9 @@ def wrong(budget, rng, *, factor=2):
 )
 def bound(budget, rng, *, growth=-1):
     "Estimate the constant."
-    n = np.repeat([1.0, 10.0, 99.0], 3)
-    rows = pd.DataFrame({"n": n, "constant": n**growth * rng.uniform(1, 1.1, 9)})
-    yield Constant(rows, ["n"], rng=rng)
+    n = np.repeat([1.0, 10.0, 99.0], 100)
+    rows = pd.DataFrame({"n": n, "constant": n**growth * rng.uniform(1, 1.1, 300)})
+    yield Constant(rows, ["n"])
 
 
 @statement(
@@ -280,8 +280,7 @@ def other(tmp_path, monkeypatch):
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib" / "helper.py").write_text("MORE = 1")
     monkeypatch.syspath_prepend(tmp_path / "lib")
-    yield tmp_path
-    sys.modules.pop("helper", None)
+    return tmp_path
 
 
 def test_a_verdict_rests_on_what_a_claim_imports_and_reads(other):
@@ -318,9 +317,9 @@ def test_a_claim_that_is_in_the_ledger_alone_is_a_difference(other):
     text = Path("other_claims.py").read_text()
     Path("other_claims.py").write_text(text.replace('"mine.bound"', '"mine.renamed"'))
     output = call("other_claims.py", "mine.renamed", *every, code=1)
-    assert "mine.bound: it is in the ledger, and no claim any more" in output
+    assert "mine.bound: in the ledger, but no longer a claim" in output
     output = call("other_claims.py", "mine.renamed", *every, "--record")
-    assert "mine.bound: no claim any more, it leaves the ledger" in output
+    assert "mine.bound: no longer a claim" in output
     assert "1 as recorded" in call("other_claims.py", "mine.renamed", *every)
 
 
@@ -373,7 +372,8 @@ def test_a_ledger_of_ones_own(other):
     for text in ("{", "{}", "3", "[1]", '[{"id": "mine.bound"}]', "null"):
         (other / "bad.json").write_text(text)
         output = call("other_claims.py", "mine.bound", "--ledger", "bad.json", code=2)
-        assert "bad.json is no ledger" in output
+        assert "bad.json is " in output
+        assert len(output.splitlines()) == 1
     assert "--level" in call(*claim, "--record", "--level", "0.01", code=2)
 
 
@@ -394,10 +394,15 @@ def test_the_list_is_filtered():
     assert 0 < len(fails) < len(every)
     assert all(" fails " in line for line in fails)
     of_pflmf = [call("--list", "--paper", "pflmf", *which) for which in ((), ("--corrected",))]
-    forms = {name for name, item in claims().items() if item.corrects and item.paper == "pflmf"}
+    forms = {
+        name
+        for name, item in claims().items()
+        if item.form == "corrected" and item.paper == "pflmf"
+    }
     assert {line.split()[0] for line in of_pflmf[1].splitlines()} == forms
     printed = call("--list", "--paper", "pflmf", "--printed").splitlines()
-    assert len(printed) + len(forms) == len(of_pflmf[0].splitlines())
+    own = call("--list", "--paper", "pflmf", "--own").splitlines()
+    assert len(printed) + len(forms) + len(own) == len(of_pflmf[0].splitlines())
     some = call("--list", "--paper", "perfedsi", "--severity", "constant").splitlines()
     constants = {name for name, each in findings.findings().items() if each.severity == "constant"}
     listed = {line.split()[0] for line in some}
@@ -407,7 +412,7 @@ def test_the_list_is_filtered():
     assert searched
     assert all(recorded[line.split()[0]].strength == "searched" for line in searched)
     none = ("--paper", "perfedsi", "--severity", "conclusion", "--verdict", "holds")
-    assert "no claim is left" in call("--list", *none, code=2)
+    assert "no claim meets all conditions" in call("--list", *none, code=2)
     assert "no paper 'nobody'" in call("--list", "--paper", "nobody", code=2)
     counts = runner().invoke(main, ["verify", "--list", "--paper", "pflmf"]).stderr
     assert f"{len([name for name in recorded if name.startswith('pflmf.')])} claims: " in counts

@@ -29,7 +29,6 @@ from linrep.deep import (  # noqa: E402
     run,
     run_seeds,
 )
-from linrep.deep import _checkpoints as checkpoints  # noqa: E402
 from linrep.deep.data import Dataset, FederatedData  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.tools import complaint  # noqa: E402
@@ -385,13 +384,15 @@ class Scaled(torch.nn.Module):
         return self.head(self.representation(x)) * self.factor
 
 
-def without_text(x):
+def unchanged(x):
     return x
 
 
-def with_text(x):
-    """Return it."""
-    return x
+def doubled(x):
+    return 2.0 * x
+
+
+moved = unchanged
 
 
 def test_checkpoints_know_networks_and_methods_by_their_code(tmp_path):
@@ -450,22 +451,26 @@ def test_checkpoints_know_any_function(make, tmp_path):
         start(augment=make(), checkpoint=tmp_path / "run.pt", rounds=1)
 
 
-def test_checkpoints_do_not_depend_on_texts_or_on_the_order_of_sets(tmp_path):
-    start(augment=without_text, checkpoint=tmp_path / "run.pt", rounds=1)
-    content = checkpoints._content
-    assert content(without_text) == content(with_text)
-    script = (
-        "from linrep.deep._checkpoints import _content\n"
-        "print(_content(lambda r: str(r) in {'10', '20', 'a', 'b', 'c'}))"
-    )
-    seen = {
-        subprocess.run(
-            [sys.executable, "-c", script], capture_output=True, text=True, check=True,
-            env=os.environ | {"PYTHONHASHSEED": seed},
-        ).stdout
-        for seed in ("1", "2", "3")
-    }  # fmt: skip
-    assert len(seen) == 1
+def test_checkpoints_know_what_functions_call_and_methods_inherit(tmp_path, monkeypatch):
+    class Base(FedAvg):
+        def aggregate(self, old, mean):
+            return mean
+
+    class Mine(Base):
+        pass
+
+    def called(x):
+        return moved(x)
+
+    for changes, options in (
+        (lambda: monkeypatch.setattr(f"{__name__}.moved", doubled), {"augment": called}),
+        (lambda: setattr(Base, "aggregate", lambda self, old, mean: old), {"method": Mine()}),
+    ):
+        path = tmp_path / "-".join(options)
+        start(checkpoint=path, rounds=1, **options)
+        changes()
+        with pytest.raises(ValueError, match="another run, which differs in"):
+            start(checkpoint=path, rounds=1, **options)
 
 
 def test_checkpoints_know_the_weights_that_a_network_starts_from(tmp_path):

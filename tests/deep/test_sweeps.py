@@ -249,3 +249,28 @@ def test_a_run_does_not_go_on_with_other_samples(folder):
     code, output = swept(*arguments, "--classes_per_client", "2")
     assert code == 2
     assert "data" in output
+
+
+_DRAWN = "--model mlp --dataset own_parts.py:drawn"
+
+
+@pytest.mark.parametrize(
+    ("options", "old", "new", "changed"),
+    [
+        ("--model own_parts.py:Net --head fc", "torch.relu", "torch.tanh", "Net.forward"),
+        (f"{_DRAWN} --augment own_parts.py:noisy", "x + torch", "x - torch", "noisy"),
+        (_DRAWN, "(40) % 10", "(40) % 5", "drawn"),
+    ],
+)
+def test_what_cells_name_is_code_of_theirs(folder, options, old, new, changed):
+    arguments = ["deep.fedrep", *SPLIT, *options.split(), "--batch_size", "20"]
+    code, output = swept(*arguments)
+    assert code == 0, output
+    assert swept(*arguments)[0] == 0
+    text = (folder / "own_parts.py").read_text("utf-8")
+    assert old in text
+    (folder / "own_parts.py").write_text(text.replace(old, new), "utf-8")
+    partitioned._loaded.cache_clear()  # as in a new process
+    code, output = swept(*arguments)
+    assert (code, output.count("\n")) == (2, 1)
+    assert f"of other code (changed: {changed})" in output

@@ -1,19 +1,17 @@
 """The page on what theorems ask for says what the record has."""
 
-import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from linrep.figures.record import read
 from linrep.papers.flute.settings import STEP_SIZE
 from tests.docs.test_documentation import DOCS, ROOT
 
 PAGE = (DOCS / "asked.md").read_text("utf-8")
-LINES = json.loads((ROOT / "figures" / "theorems.asked.json").read_text("utf-8"))["result"][
-    "summary"
-]["lines"]
+LINES = read(ROOT / "figures" / "theorems.asked.json")["result"]["summary"]["lines"]
 TABLE = pd.DataFrame(
     {key: value["value"] if isinstance(value, dict) else value for key, value in line.items()}
     for line in LINES

@@ -25,8 +25,9 @@ from click.testing import CliRunner
 import linrep
 from linrep._lib import papers
 from linrep._lib.display import number
-from linrep.claims import HOLDS, UNDECIDED, VERDICTS, claims, findings, ledger
-from linrep.claims import contents as side_by_side
+from linrep._lib.scripts import available
+from linrep.claims import HOLDS, UNDECIDED, claims, findings, ledger
+from linrep.claims.counts import counts
 from linrep.claims.quantities import LOWER
 from linrep.cli import main
 from tests.tools import quoted
@@ -172,6 +173,15 @@ def test_a_sweep_on_a_page_gets_as_far_as_its_first_cell(deep, monkeypatch, tmp_
             wrong[f"{named(page)}: {' '.join(words)}"] = result.output
     assert sweeps
     assert wrong == {}
+
+
+def test_the_tour_has_every_command_and_every_figure():
+    page = DOCS / "tour.md"
+    shown = {words[0] for words in command_lines(page)}
+    assert shown == set(main.commands)
+    rows = re.findall(r"^\| (`.*?`) \|", page.read_text("utf-8"), re.MULTILINE)
+    drawn = re.findall(r"`([^`]+)`", " ".join(rows))
+    assert sorted(drawn) == available()
 
 
 def test_every_shell_block_is_of_commands_that_are_known():
@@ -410,33 +420,15 @@ def test_the_readme_names_extras_that_there_are():
 
 
 def test_the_readme_counts_as_the_ledger_does():
-    """Printed statements by verdict, on linear settings and on networks; corrected forms apart."""
-    known, entries = claims(), ledger.recorded()
+    """Printed statements by verdict, on linear settings and on networks; what is not, apart."""
     rows = re.findall(r"^\| \[.*\]\(docs/(\w+)\.md\).*? \| ([\d |–a-z]+) \|$", README, re.MULTILINE)
     assert [paper for paper, _ in rows] == list(
-        dict.fromkeys(each.paper for each in known.values())
+        dict.fromkeys(each.paper for each in claims().values())
     )
+    verdicts = {name: result.verdict for name, result in ledger.recorded().items()}
     for paper, cells in rows:
-        own = [entries[name] for name, item in known.items() if item.paper == paper]
-        printed = [entry.verdict for entry in own if not known[entry.id].corrects]
-        corrected = [entry.verdict for entry in own if known[entry.id].corrects]
-        total, *numbers, causes, networks, forms = (cell.strip() for cell in cells.split("|"))
-        apart = side_by_side.counts(paper).networks
-        assert networks == ledger.holding(list(apart.elements()))
-        assert int(total) == len(printed) - apart.total()
-        expected = [printed.count(verdict) - apart[verdict] for verdict in VERDICTS]
-        assert [int(number) for number in numbers] == expected, paper
-        wrong = {
-            finding.ids
-            for name, finding in findings.findings().items()
-            if name in known
-            and known[name].paper == paper
-            and not known[name].corrects
-            and name not in side_by_side.of_networks(paper)
-            and entries[name].verdict != HOLDS
-        }
-        assert int(causes) == len(wrong)
-        assert forms == ledger.holding(corrected)
+        own = [item for item in claims().values() if item.paper == paper]
+        assert [cell.strip() for cell in cells.split("|")] == counts(own, verdicts).cells()
 
 
 def test_the_changelog_counts_the_notebooks():
@@ -519,7 +511,7 @@ def test_the_readmes_own_bound_is_checked(tmp_path, monkeypatch):
 
 def test_the_readme_calls_what_there_is():
     calls = re.findall(r"`(lr\.[^`]+)`", README)
-    assert len(calls) == 2
+    assert len(calls) == 3
     for call in calls:
         assert repr(eval(call, {"lr": linrep}))
 
@@ -592,7 +584,7 @@ def _simulated(bound, p, eta, rounds):
 def test_the_readme_lists_the_corrected_versions():
     (words,) = re.findall(r"`linrep (verify --list --corrected)`", README)
     result = CliRunner().invoke(main, shlex.split(words))
-    corrected = [name for name, item in claims().items() if item.corrects]
+    corrected = [name for name, item in claims().items() if item.form == "corrected"]
     assert result.output.splitlines()[-1].startswith(f"{len(corrected)} claims: ")
     assert all(name in result.output for name in corrected)
 

@@ -24,6 +24,7 @@ def test_files_are_those_of_the_sources(name, tmp_path):
     assert "6 passed" in said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "ids"), QUICK.items())
 def test_verdicts_are_as_recorded(name, ids, tmp_path):
     path = installed(EXAMPLES / name, tmp_path / "site")

@@ -1,7 +1,6 @@
 """The page of networks says what a record has, and what it lacks."""
 
 import importlib
-import json
 import re
 import types
 from pathlib import Path
@@ -10,6 +9,7 @@ import pandas as pd
 import pytest
 
 from linrep.figures import experiment
+from linrep.figures.reproduction import read_record
 from linrep.figures.summaries import FEWEST
 
 ROOT = Path(__file__).parents[2]
@@ -138,10 +138,7 @@ RECORDS = sorted((ROOT / "figures/networks").glob("*.json"))
 
 @pytest.mark.parametrize("path", RECORDS, ids=lambda path: path.stem)
 def test_every_record_has_its_entry(page, path):
-    manifest, rows = (
-        json.loads(path.read_text("utf-8")),
-        pd.read_parquet(path.with_suffix(".parquet")),
-    )
+    manifest, rows = read_record(path.parent, path.stem)
     item = experiment.load(path.stem).at()
     text = page.entry(manifest, "x.svg", rows, page.renamed(path.stem))
     done, meant = map(int, re.fullmatch(r"\*\*(\d+) of (\d+) runs\.\*\*", text[0]).groups())

@@ -29,7 +29,7 @@ def counts(paper=None, corrected=False):
     return Counter(
         recorded[item.id].verdict
         for item in claims().values()
-        if paper in (None, item.paper) and bool(item.corrects) == corrected
+        if paper in (None, item.paper) and item.form == ("corrected" if corrected else "printed")
     )
 
 

@@ -123,8 +123,8 @@ def test_failures_say_where_the_statement_stands(extension):
 def test_counts_lead_to_the_claims_in_the_report(extension):
     (row,) = (line for line in extension("claim_pages").Verdicts.lines(None) if "PerFedSI" in line)
     own = [item for item in claims().values() if item.paper == "perfedsi"]
-    verdicts = [ledger.recorded()[item.id].verdict for item in own if not item.corrects]
-    corrected = [ledger.recorded()[item.id].verdict for item in own if item.corrects]
+    verdicts = [ledger.recorded()[item.id].verdict for item in own if item.form == "printed"]
+    corrected = [ledger.recorded()[item.id].verdict for item in own if item.form == "corrected"]
     link = '<a href="full-report.html#paper=perfedsi&amp;form='
     assert f'{link}printed&amp;verdict=fails">{verdicts.count("fails")}</a>' in row
     assert f'{link}corrected">{corrected.count("holds")} of {len(corrected)} hold</a>' in row
@@ -175,3 +175,15 @@ def test_words_of_a_page_are_set_and_its_code_is_not(extension):
         found = [type(node).__name__ for node in document.findall(nodes.subscript)]
         assert f"{document.astext()}|{''.join(found)[:3]}|" == expected
         assert next(document.findall(nodes.literal)).astext() == "v_i"
+
+
+def test_beside_a_damaged_ledger_no_pages_are_made(extension, tmp_path, monkeypatch):
+    errors, sphinx = extension("sphinx.errors"), extension("linrep.report.sphinx")
+    book = tmp_path / "ledger.json"
+    book.write_bytes(ledger.PATH.read_bytes()[:-9])
+    paper = SimpleNamespace(ledger=book)
+    monkeypatch.setattr(sphinx, "papers", lambda: {"flute": paper})
+    app, config = SimpleNamespace(srcdir=tmp_path), SimpleNamespace(linrep_papers=["flute"])
+    with pytest.raises(errors.ExtensionError, match=r"ledger\.json is damaged: "):
+        sphinx._write(app, config)
+    assert list(tmp_path.iterdir()) == [book]

@@ -208,7 +208,8 @@ def test_features_in_another_unit_and_order_and_of_some():
     moved = (1e3 * of_users + 5.0).sample(frac=1.0, random_state=0)
     again = MatrixCompletion(**QUICK, client_features=moved).fit(X, y).predict(X)
     np.testing.assert_allclose(again, found, atol=1e-8)
-    some = MatrixCompletion(**QUICK, client_features=of_users.iloc[::2]).fit(X, y)
+    with pytest.warns(UserWarning, match="client_features: 30 of 60 clients in X have no row"):
+        some = MatrixCompletion(**QUICK, client_features=of_users.iloc[::2]).fit(X, y)
     assert some.score(X, y) > 0.97
 
 
@@ -240,9 +241,6 @@ def test_other_columns_and_rows_in_another_order():
     model = MatrixCompletion(**QUICK, client=-2, item=-1).fit(numbered, y)
     with pytest.raises(ValueError, match="in their order: column 0 is 2, not 1"):
         model.predict(numbered[[2, 1]])
-    weight = pd.Series(np.arange(1.0, len(X) + 1), index=X.index)
-    with pytest.raises(ValueError, match="sample_weight has the rows of X in another order"):
-        model.fit(numbered, y, sample_weight=weight[::-1])
     with pytest.raises(TypeError, match="y must be numbers, got dates"):
         model.fit(numbered, pd.Series(pd.Timestamp("2020"), index=X.index))
 
@@ -297,9 +295,9 @@ def test_types_of_columns_do_not_matter_but_texts_are_no_numbers():
     found = model.predict(X)
     for kind in ("float64", "Int64", "category", "object"):
         np.testing.assert_array_equal(model.predict(X.astype({"user": kind})), found)
-    with pytest.raises(TypeError, match="clients are such as"):
+    with pytest.raises(TypeError, match="of another type"):
         model.predict(X.astype({"user": str}))
-    with pytest.raises(TypeError, match="clients are such as"):
+    with pytest.raises(TypeError, match="give one type"):
         MatrixCompletion(client_features=of_users.set_axis(of_users.index.map(str))).fit(X, y)
 
 
@@ -321,7 +319,7 @@ def test_a_missing_id_is_named_by_its_row(missing):
         ({"rank": -1}, "rank"), ({"rank": 2.5}, "rank"), ({"ridge": 0.0}, "ridge"),
         ({"biases": 1}, "biases"), ({"bias_ridge": -1.0}, "bias_ridge"),
         ({"feature_ridge": 0}, "feature_ridge"), ({"sweeps": -1}, "sweeps"), ({"tol": -1}, "tol"),
-        ({"client_features": np.eye(3)}, "client_features must be DataFrame"),
+        ({"client_features": np.eye(3)}, "client_features must be a DataFrame of pandas"),
         ({"item_features": pd.DataFrame({"a": ["x"] * 40})}, "item_features"),
         ({"item_features": pd.DataFrame({"a": [np.nan] * 40})}, "item_features"),
         ({"item_features": pd.DataFrame({"a": [1.0, 2.0]}, index=[3, 3])}, "3 is there twice"),
@@ -337,10 +335,8 @@ def test_what_cannot_be_is_refused_in_a_line(settings, named):
 
 def test_labels_and_rows_that_cannot_be():
     X, y, _, _ = table(200)
-    with pytest.raises(ValueError, match="order"):
-        MatrixCompletion().fit(X, y.sample(frac=1.0, random_state=0))
     with pytest.raises(ValueError, match="inconsistent"):
-        MatrixCompletion().fit(X, y[:-1])
+        MatrixCompletion().fit(X, y.to_numpy()[:-1])
     with pytest.raises(ValueError, match="y contains NaN"):
         MatrixCompletion().fit(X, y.where(y > 3.0))
     with pytest.raises(ValueError, match="mask"):

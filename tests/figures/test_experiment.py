@@ -1,7 +1,5 @@
 """The runner of figure scripts: streams, workers, files, loading."""
 
-import hashlib
-import json
 import warnings
 from dataclasses import dataclass, fields, replace
 
@@ -12,7 +10,8 @@ import pytest
 import linrep as lr
 from linrep._lib import atomic as files
 from linrep._lib import portable, scripts
-from linrep.figures import computing, experiment
+from linrep._lib.records import content
+from linrep.figures import computing, experiment, record
 from linrep.figures.computing import run_rows
 from linrep.figures.drawing import make_figure
 from linrep.figures.experiment import Experiment
@@ -80,22 +79,18 @@ def test_a_failing_replicate_says_which_one_it_was():
 def test_an_interrupted_figure_goes_on_where_it_was(tmp_path):
     calls, pressed = [], []
 
-    def counting(cell, rng):
-        calls.append(cell)
-        return replicate(cell, rng)
-
     def interrupted(cell, rng):
         if len(calls) == 3 and not pressed:
             pressed.append("Ctrl-C")
             raise KeyboardInterrupt
-        return counting(cell, rng)
+        calls.append(cell)
+        return replicate(cell, rng)
 
-    parts = {**vars(TOY), "replicate": interrupted}
+    item = Experiment(**{**vars(TOY), "replicate": interrupted})
     with pytest.raises(Stopped):
-        make_figure(Experiment(**parts), out=tmp_path)
+        make_figure(item, out=tmp_path)
     before = len(calls)
-    parts["replicate"] = counting
-    make_figure(Experiment(**parts), out=tmp_path)
+    make_figure(item, out=tmp_path)
     assert len(calls) < before + 16
     assert not (tmp_path / ".runs").exists()
     rows = pd.read_parquet(tmp_path / "toy.one.parquet")
@@ -110,7 +105,7 @@ def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
     assert names == {"toy.one.png", "toy.one.svg", "toy.one.parquet", "toy.one.json"}
     rows = pd.read_parquet(out / "toy.one.parquet")
     pd.testing.assert_frame_equal(rows, run_rows(TOY, quick=True, seed=3))
-    manifest = json.loads((out / "toy.one.json").read_text())
+    manifest = content(out / "toy.one.json")
     assert manifest == drawn.manifest
     found = manifest["result"]
     assert found["caption"] == "QUICK RUN, reduced grid and replicates. A toy, 2 replicates."
@@ -130,9 +125,9 @@ def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
     assert "A toy" not in (out / "toy.one.svg").read_text("utf-8")
     make_figure(TOY, out=tmp_path / "with", quick=True, seed=3, caption=True)
     assert "A toy" in (tmp_path / "with" / "toy.one.svg").read_text("utf-8")
-    assert len(manifest["provenance"]["files"]) == 3
-    for name, digest in manifest["provenance"]["files"].items():
-        assert hashlib.sha256((out / name).read_bytes()).hexdigest() == digest
+    for kind in ("png", "svg", "parquet"):
+        picture = record.KIND.beside(out / "toy.one.json", f".{kind}")
+        assert picture == (out / f"toy.one.{kind}").read_bytes()
 
 
 def test_what_runs_would_warn_of_is_in_the_manifest(tmp_path, capfd):
@@ -159,7 +154,7 @@ def test_what_runs_would_warn_of_is_in_the_manifest(tmp_path, capfd):
         "the covariates' root mean squares are far apart": "8 of 16",
     }
     assert drawn.manifest["provenance"]["notes"] == notes
-    assert json.loads((tmp_path / "toy.one.json").read_text())["provenance"]["notes"] == notes
+    assert content(tmp_path / "toy.one.json")["provenance"]["notes"] == notes
     assert "Warning" not in capfd.readouterr().err
     assert "notes" not in drawn.rows
 
@@ -174,10 +169,9 @@ def test_a_record_has_one_picture_the_rows_it_keeps_and_what_makes_numbers_compa
         assert {path.name for path in tmp_path.iterdir()} == kept
         found = drawn.manifest["result"]
         assert found["rows"]["count"] == 32
-        assert ("kept" in found["rows"]) == (count is not None)
         if count:
             rows = pd.read_parquet(tmp_path / "toy.one.parquet")
-            assert len(rows) == found["rows"]["kept"]["count"] == count
+            assert len(rows) == count
             assert "stream" not in rows
         for line in found["summary"]["lines"]:
             low, high = line["value"]["interval"]
@@ -325,7 +319,7 @@ def test_sizes_reach_every_part_and_change_no_stream(tmp_path):
     sizes = "OTHER SIZES than the default: a = 2, 3; more = 1.5; replicates = 3. "
     assert found["caption"] == f"{sizes}more = 1.5, 3 replicates."
     assert found["settings"]["others"] == {"a": [2, 3], "more": 1.5, "replicates": 3}
-    assert json.loads((tmp_path / "toy.sized.json").read_text()) == drawn.manifest
+    assert content(tmp_path / "toy.sized.json") == drawn.manifest
     plain = run_rows(SIZED)
     keys = ["a", "replicate", "x"]
     both = drawn.rows.merge(plain, on=keys, suffixes=("", "_plain"))
@@ -397,6 +391,21 @@ def test_wrong_sizes_are_refused_before_anything_runs(tmp_path):
     with complaint(ValueError, "a is no size", "none"):
         make_figure(TOY.with_sizes({"a": 1}), out=tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_is_of_all_code_that_replicates_use(tmp_path):
+    """Of helpers, too, which stand in other files than the script."""
+
+    def directory(scale, **others):
+        def scaled(cell, rng):
+            return replicate(cell, rng) * scale
+
+        item = Experiment(**{**vars(TOY), "replicate": scaled, **others})
+        return computing.run_directory(tmp_path, item, computing.sweep_of(item))
+
+    assert directory(1.0) == directory(1.0)
+    assert directory(1.0) != directory(2.0)
+    assert directory(1.0) != directory(1.0, uses=(draw,))
 
 
 def test_a_run_of_other_sizes_is_another_run_and_is_replayed_with_them(tmp_path):

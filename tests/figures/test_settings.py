@@ -89,9 +89,10 @@ def test_figures_refuse_impossible_sizes(sizes, given, words):
 def test_the_notebooks_options_are_for_its_n():
     with complaint(ValueError, "n must be one of 10, 100, 1000", "got 20"):
         fedrep.notebook(20, "GD-GD")
-    for n, drawn in (((50, 100), "are drawn"), ((50, 500), "would be drawn")):
+    for n, drawn in (((50, 100), "show these only"), ((50, 500), "are left out")):
         remark, _ = fedrep.Figure3(n=n).remarks()
-        assert f"as published {drawn} for the notebook's n, 10, 100, 1000" in remark
+        assert "only for n = 10, 100, 1000" in remark
+        assert remark.endswith(f"as published {drawn}")
 
 
 def test_ten_steps_of_the_notebook_move_the_representation_as_one_does():

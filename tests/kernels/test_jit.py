@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections import namedtuple
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -84,6 +85,7 @@ def digests(folder):
     return {path.stem: module._digest(path.stem) for path in folder.glob("*.py")}
 
 
+@cache
 def imported(name):
     """Return the modules of the package that one of them names where it imports."""
     found = set()
@@ -210,6 +212,7 @@ def small_package(folder):
     return call
 
 
+@pytest.mark.slow
 @compiled_only
 def test_what_calls_numpys_functions_is_not_loaded_by_another_numpy(tmp_path):
     call = small_package(tmp_path)
@@ -453,6 +456,7 @@ def without_private_parts(script, folder):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @compiled_only
 def test_kernels_work_without_numbas_private_parts_and_one_line_says_so(tmp_path):
     done = without_private_parts(LACKING + USES, tmp_path)

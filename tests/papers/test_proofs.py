@@ -1,4 +1,4 @@
-"""Every derivation has a test of its steps, and every proved verdict a derivation."""
+"""Every derivation has a test of its steps, and what rests on one is found."""
 
 from fractions import Fraction
 from functools import partial
@@ -19,7 +19,7 @@ from linrep.claims import (
     ledger,
     proved,
 )
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import DERIVED, EXACT, PROVED, SEARCHED
 from linrep.claims.proofs import FILE, proofs
 from linrep.claims.sections import sections
 
@@ -43,15 +43,16 @@ def test_a_derivation_is_of_statements_of_its_paper():
 
 
 def test_what_is_proved_has_a_derivation():
-    recorded = ledger.recorded().items()
-    proved = {name for name, entry in recorded if entry.strength == "proved"}
-    fails = {name for name, entry in recorded if entry.verdict == FAILS}  # its finding has it
-    assert proved - fails <= set(proofs())
+    recorded = ledger.recorded()
+    assert [name for name, entry in recorded.items() if entry.missing] == []
+    derived = {name for name, entry in recorded.items() if entry.strength == DERIVED}
+    assert derived
+    assert derived <= set(proofs())
 
 
 def test_what_a_derivation_covers_is_proved_in_all_its_parts():
     parts = [Identity([(0.0, {})], name="one"), Cases([(0.0, 1.0, {})], name="two")]
-    assert decide(proved(parts[0])).strength == PROVED
+    assert decide(proved(parts[0])).claimed == DERIVED
     for group in (Together, partial(Readings, phrase="it")):
         assert [part.strength for part in proved(group(parts)).parts] == [PROVED, PROVED]
         found = [part.strength for part in proved(group(parts), but=["two"]).parts]
@@ -61,4 +62,5 @@ def test_what_a_derivation_covers_is_proved_in_all_its_parts():
 @pytest.mark.parametrize(("left", "verdict"), [(Fraction(1, 3), HOLDS), (Fraction(2), FAILS)])
 def test_fractions_are_compared_as_they_are(left, verdict):
     found = decide(Cases([(left, Fraction(1), {})], strength=PROVED))
-    assert (found.verdict, found.strength) == (verdict, PROVED)
+    strengths = (EXACT, EXACT) if verdict == FAILS else (SEARCHED, DERIVED)
+    assert (found.verdict, found.strength, found.claimed) == (verdict, *strengths)

@@ -22,7 +22,7 @@ IDS = {
     "dates": DATES,
     "times": [pd.Timestamp(day) for day in DATES],
     "tuples": [("b", 1), ("a", 2), ("a", 1), ("c", 0)],
-    "mixed": [7, "7", "b", 2.5],
+    "mixed": [7, "8", "b", 2.5],
     "spans": [pd.Timedelta(days=days) for days in (3, 1, 2, 40)],
     "periods": [pd.Period(name) for name in ("2020-03", "2020-01", "2021-01", "2019-12")],
     "periods of other lengths": [

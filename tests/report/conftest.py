@@ -1,12 +1,11 @@
 """Claims of one's own, some with a stored run, and a figure; nothing here computes for long."""
 
-import json
-
 import pytest
 from matplotlib.figure import Figure
 
 from linrep.claims import load_file
 from linrep.claims.verify import verify
+from linrep.figures.record import KIND
 
 CLAIMS = """
 import numpy as np
@@ -21,9 +20,9 @@ from linrep.claims import Constant, Hypothesis, Identity, statement
 )
 def bound(budget, rng, *, growth=-1):
     "Estimate the constant."
-    n = np.repeat([1.0, 10.0, 99.0], 3)
-    rows = pd.DataFrame({"n": n, "constant": n**growth * rng.uniform(1, 1.1, 9)})
-    yield Constant(rows, ["n"], rng=rng)
+    n = np.repeat([1.0, 10.0, 99.0], 100)
+    rows = pd.DataFrame({"n": n, "constant": n**growth * rng.uniform(1, 1.1, 300)})
+    yield Constant(rows, ["n"])
 
 
 @statement(
@@ -99,8 +98,8 @@ def draw_figures(parent):
         "title": "Noise & nothing",
         "result": {
             "caption": "Lines with <tags>.",
-            "settings": {"quick": True, "seed": 3, "replicates": 2},
-            "rows": {"count": 7},
+            "settings": {"quick": True, "seed": 3, "replicates": 2, "cells": []},
+            "rows": {"count": 7, "sha256": "0"},
             "summary": {
                 "labels": ["n"],
                 "lines": [{"n": 1, "value": {"value": 0.5}}, {"n": 2, "value": {"value": None}}],
@@ -109,12 +108,16 @@ def draw_figures(parent):
         "provenance": {
             "mode": "native",
             "processor": "mine",
+            "instructions": "mine",
+            "BLAS": [],
+            "workers": 1,
             "finished": "2026-01-02T03:04:05+00:00",
             "seconds": 1.5,
             "versions": {"linrep": "0", "numpy": "2"},
             "notes": {"the run <hardly> moves": "1 of 2"},
         },
     }
-    (folder / "mine.figure.json").write_text(json.dumps(manifest))
+    picture = (folder / "mine.figure.svg").read_bytes()
+    KIND.write(folder / "mine.figure.json", manifest, {"mine.figure.svg": picture})
     (folder / "other.json").write_text("[1, 2]")
     return folder

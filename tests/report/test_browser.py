@@ -9,6 +9,7 @@ import pytest
 
 from linrep.claims import claims
 from linrep.claims import ledger as book
+from linrep.claims.counts import kinds
 from linrep.claims.order import in_order
 from linrep.report import gather, render
 from tests.report.test_page import Page
@@ -121,7 +122,7 @@ def expected(**wanted):
 
 
 def form(item):
-    return "corrected" if item.corrects else "printed"
+    return kinds([item])[item.id]
 
 
 def test_nothing_is_asked_of_the_network(browse, driver):
@@ -167,8 +168,8 @@ def test_a_number_of_the_table_shows_its_claims(browse):
     eventually(lambda: shown(page) == expected(paper="perfedsi", form="corrected"))
     find(page, ".counts a[href='#paper=perfedsi&form=printed&verdict=fails']").click()
     eventually(lambda: shown(page) == expected(paper="perfedsi", form="printed", verdict="fails"))
-    choose(page, "strength", "proved")
-    found = expected(paper="perfedsi", verdict="fails", strength="proved")
+    choose(page, "strength", "exact")
+    found = expected(paper="perfedsi", verdict="fails", strength="exact")
     assert 0 < len(found) < len(expected(paper="perfedsi", verdict="fails"))
     assert shown(page) == found
 

@@ -10,6 +10,7 @@ import pytest
 
 from linrep.claims import Fact, claims, corrections, load_file
 from linrep.claims import ledger as book
+from linrep.claims.counts import counts, holding
 from linrep.claims.findings import SEVERITIES, findings
 from linrep.claims.grids import grids
 from linrep.claims.order import in_order
@@ -249,18 +250,11 @@ def test_nothing_at_all(tmp_path):
 def test_printed_statements_are_counted_apart_from_corrected_forms(recorded):
     (_, _, text) = recorded.text.partition('<table class="counts">')
     table = text.partition("</table>")[0]
-    entries = book.recorded()
-    for form, corrected in (("printed", False), ("corrected", True)):
-        found = [
-            entries[name].verdict
-            for name, item in claims().items()
-            if bool(item.corrects) == corrected
-        ]
-        count = len(found)
-        good = found.count("holds")
-        shown = f"{good} of {count} hold" if corrected else count
-        assert f'<a href="#form={form}">{shown}</a>' in table
-        if not corrected:
-            assert f'<a href="#form=printed&amp;verdict=holds">{good}</a>' in table
-            assert f"and why: {count}\nstatements of 4 papers, and" in recorded.text
+    found = counts(claims().values(), {id: each.verdict for id, each in book.recorded().items()})
+    for kind in ("networks", "corrected", "own"):
+        assert f'<a href="#form={kind}">{holding(found.kinds[kind])}</a>' in table
+    assert f'<a href="#form=printed">{found.printed.total()}</a>' in table
+    assert f'<a href="#form=printed&amp;verdict=holds">{found.printed["holds"]}</a>' in table
+    assert f"<td>{found.under_corrected}</td>" in table
+    assert f"and why: {found.printed.total()} statements, " in recorded.text
     assert "corrected versions among them" not in recorded.text

@@ -362,6 +362,7 @@ def test_the_limit_of_fresh_samples_is_drawn_beside_the_runs(axis):
     matplotlib.pyplot.close("all")
 
 
+@pytest.mark.slow
 @pytest.mark.compiled
 def test_fresh_samples_of_any_number_are_simulated():
     """n = 10^5 in d = 10^6, of which no sample is ever drawn."""
@@ -419,8 +420,8 @@ def test_the_command(tmp_path):
     assert len(pd.read_parquet(tmp_path / "rows.parquet")) == 8
     for wrong, word in (
         ("compare fedrep --d 5 --k 2 --m 4", "--n"),
-        ("compare --n 5", "in one word"),
-        ("compare fedrep altgdmin --n 5", "in one word: fedrep,altgdmin"),
+        ("compare --n 5", "as one word"),
+        ("compare fedrep altgdmin --n 5", "as one word: fedrep,altgdmin"),
         ("compare fedrep,other --n 8 --d 5 --k 2 --m 4", "'other'"),
     ):
         result = runner().invoke(main, wrong.split())

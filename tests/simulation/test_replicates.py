@@ -11,10 +11,10 @@ from linrep.simulation import (
     KEEP,
     family_of,
     find_algorithm,
-    known_parameters,
     replicates,
     simulate,
 )
+from linrep.simulation.parameters import known_parameters, of_samples
 from linrep.sweeps import Grid, generator, replay, run
 from tests.tools import complaint
 
@@ -225,7 +225,7 @@ def test_estimators_of_samples_meet_those_of_fedrep_and_have_errors():
     estimators = [
         name
         for name, function in simulation.ALGORITHMS.items()
-        if simulation.of_samples(function) and simulation.family_of(name).data == ("m",)
+        if of_samples(function) and simulation.family_of(name).data == ("m",)
     ]
     assert len(estimators) > 7
     for name in estimators:

@@ -108,6 +108,7 @@ def test_a_tail_that_rises_is_no_plateau(fall, rise, steps):
     assert not steep or contraction_rate(values).plateau is None
 
 
+@pytest.mark.slow
 def test_a_drift_with_noise_hardly_ever_looks_like_a_plateau(fresh_rng):
     """A random walk of drift -0.05 and step 0.1 over thirty rounds: at most 1 in 50 sequences.
 
@@ -183,6 +184,7 @@ def coverage(draw, rate, confidence):
     return covered
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("confidence", [0.8, 0.95])
 def test_the_interval_covers_as_often_as_it_says(confidence, fresh_rng):
     """Independent normal steps in ten equal batches: Student's interval is exact.

@@ -87,6 +87,7 @@ def test_robust_errors_are_the_jackknifes(seed):
     assert law.exponents == pytest.approx(scaling_exponents(y, x).exponents, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_intervals_of_exponents_cover_as_often_as_they_say(fresh_rng):
     """Student's are exact for normal errors. Two-sided binomial test of each, over RUNS fits."""
     x, _ = sweep(3, points=12)

@@ -112,6 +112,7 @@ def test_proportions_that_are_logistic_are_recovered():
     assert result.slope == pytest.approx(-2.5, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("slope", "level"), first_of([(3.0, 0.5), (-6.0, 0.5), (3.0, 0.8)]))
 def test_the_interval_of_a_transition_covers_about_as_often_as_it_says(slope, level, fresh_rng):
     """Thirty trials at each of eight x: the likelihood ratio is nearly chi-square.

@@ -127,7 +127,7 @@ def test_merging_compares_what_is_there_twice(tmp_path, elsewhere):
     chunks_module.this_machine = this_machine
     two = run(toy(shifted, name="toy"), tmp_path / "two").path
     with pytest.warns(Overlapping, match="6 of 6 row.s. differ, by at most 1e-06 relative") as seen:
-        merged = merge(tmp_path / "all", [one, two])
+        merged = merge(tmp_path / "all", [one, two], same_code=True)
     assert seen[0].message.found.column == "value"
     assert merged.count() == 6
     rows = merged.read()["value"].tolist()  # those of one of the two, whole

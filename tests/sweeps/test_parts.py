@@ -10,7 +10,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from linrep._lib import atomic
-from linrep.sweeps import Incomplete, Run, create_run, merge, open_run, partfiles, run
+from linrep.sweeps import (
+    Incomplete,
+    MixedCode,
+    OtherCode,
+    Run,
+    create_run,
+    merge,
+    open_run,
+    partfiles,
+    run,
+)
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.merging import compact
 from linrep.sweeps.partfiles import read_part, read_rows
@@ -162,7 +172,7 @@ def test_an_extension_gives_all_parts_its_parameters(tmp_path, more):
     grown = toy(lambda cell, rng: rng.random(), [*cells, more], name="uniform")
     if "b" in more:
         grown = toy(fails_at_odd, [*cells, {"a": 4, **more}])
-    run(grown, tmp_path / "run", extend=True)
+    run(grown, tmp_path / "run", extend=True, same_code=True)
     check_readers(tmp_path / "run")
 
 
@@ -322,7 +332,7 @@ def test_the_same_rows_make_the_same_file(tmp_path):
     stored = run(toy(functions.normal, replicates=50), tmp_path / "run")
     (part,) = stored.parts()
     other = create_run(tmp_path / "other", toy(functions.normal, replicates=50))
-    other.write(read_rows(part), part.segments, 0, part.machine)
+    other.write(read_rows(part), part.segments, 0, part.machine, part.code)
     assert content(other.path / "parts") == content(stored.path / "parts")
 
 
@@ -342,10 +352,14 @@ def test_parts_of_earlier_versions_are_read_and_go_on(tmp_path):
     assert (stored.count(), stored.damaged()) == (20, {})
     assert stored.columns == whole.columns
     before = numbers(stored)
-    run(toy(functions.fragile, replicates=20), tmp_path / "run", extend=True)
+    sweep = toy(functions.fragile, replicates=20)
+    with complaint(OtherCode, "20 of 20 replicates", "of unknown code (none was recorded)"):
+        run(sweep, tmp_path / "run", extend=True)
+    stored = run(sweep, tmp_path / "run", extend=True, same_code=True)
     check_readers(tmp_path / "run")
-    same_rows(open_run(tmp_path / "run"), whole)
-    kept = numbers(open_run(tmp_path / "run"))
+    with pytest.warns(MixedCode, match="replicates are of several codes"):
+        same_rows(stored, whole)
+    kept = stored.read(partial=True).drop(columns=["seconds", "versions"])
     same_rows(kept[kept["replicate"] < 10].reset_index(drop=True), before)
 
 
@@ -480,7 +494,7 @@ def test_rows_that_linrep_does_not_write_do_not_count(tmp_path, name):
     expected = numbers(whole)
     (part,) = files(whole.path)
     table = CONTENTS[name](pq.read_table(part))
-    written_before(part, table)
+    written_before(part, table, code=whole.parts()[0].code)
     stored = open_run(whole.path)
     rows = stored.read(partial=True)
     assert stored.count() == len(rows[["cell", "replicate"]].drop_duplicates()) < 6

@@ -403,7 +403,7 @@ def test_merging_shards_gives_what_one_run_gives(tmp_path):
     assert [content(path) for path in shards] == before
     function = Counting(functions.normal)
     function.__qualname__ = "normal"
-    run(toy(function), tmp_path / "all")
+    run(toy(function), tmp_path / "all", same_code=True)
     assert function.total == 0
 
 
@@ -568,5 +568,5 @@ def test_failures_are_counted_once_and_not_after_a_retry(tmp_path):
     expected = int((stored.read()["status"] == "failed").sum())
     assert 0 < expected == stored.failed() == open_run(stored.path).failed()
     healed = run(toy(functions.healthy, replicates=40, name="fragile"), tmp_path / "run",
-                 retry_failed=True)  # fmt: skip
+                 retry_failed=True, same_code=True)  # fmt: skip
     assert healed.failed() == 0

@@ -120,18 +120,14 @@ def test_a_function_reaches_a_machine_that_has_not_its_file(tmp_path, monkeypatc
     path = tmp_path / "swept_there.py"
     path.write_text("import beside\ndef f(cell, rng):\n    return rng.random() + beside.OFFSET\n")
     function = load(f"{path}:f")
-    try:
-        sealed = seal(_job(toy(function)))
-        assert {source.name for source in own_sources()} >= {"swept_there", "beside"}
-        for name in ("swept_there", "beside"):
-            del sys.modules[name]
-            (tmp_path / f"{name}.py").unlink()
-        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            value = pool.submit(functions.call_sealed, sealed).result()
-        assert 10.0 <= value < 11.0
-    finally:
-        for name in ("swept_there", "beside"):
-            sys.modules.pop(name, None)
+    sealed = seal(_job(toy(function)))
+    assert {source.name for source in own_sources()} >= {"swept_there", "beside"}
+    for name in ("swept_there", "beside"):
+        del sys.modules[name]
+        (tmp_path / f"{name}.py").unlink()
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        value = pool.submit(functions.call_sealed, sealed).result()
+    assert 10.0 <= value < 11.0
 
 
 def test_sealing_keeps_the_job(tmp_path):

@@ -1,6 +1,5 @@
 """Claims as pytest tests."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from linrep.claims import claims, load_file
+from linrep.claims.evidence import Result
+from linrep.claims.ledger import record
 from linrep.claims.verify import verify
 from linrep.testing import claim_tests
 from tests.tools import complaint
@@ -103,12 +104,12 @@ def test_a_ledger_says_what_is_expected(file):
     book = file.parent / "own.json"
     entry = {"verdict": "fails", "sentence": "", "budget": "quick", "seed": 0, "seconds": 0.1}
     recorded = [
-        {"id": "mine.wrong", **entry},
-        {"id": "mine.unclear", **entry, "verdict": "holds", "budget": "standard"},
-        {"id": "mine.true", **entry},
+        Result(id="mine.wrong", **entry),
+        Result(id="mine.unclear", **entry | {"verdict": "holds", "budget": "standard"}),
+        Result(id="mine.true", **entry),
     ]
-    book.write_text(json.dumps(recorded))
     made = load_file(file)
+    record(recorded, made, book)
     test = claim_tests(file, ledger=book)
     test(made["mine.wrong"], False)
     test(made["mine.unclear"], False)  # with a larger budget it was decided

@@ -1,5 +1,7 @@
 """Learning curves in the limit: against recursions in coordinates, simulations and closed forms."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -133,6 +135,7 @@ def test_split_batches_with_many_samples_of_heads_are_rounds_with_known_heads():
     assert errors[1] < 0.02 * errors[0]
 
 
+@pytest.mark.slow
 def test_small_noise_settles_where_the_floor_is():
     """The floor has the corrections of finite d and n, of order 1/d."""
     W = truth_of(2, 20, 6, 3).W
@@ -186,6 +189,7 @@ def test_closed_forms_agree_with_each_other(k, more, gamma, step):
         assert isotropic.contraction(k, int(np.ceil(least)) - 1, gamma, step) >= 1.0
 
 
+@pytest.mark.slow
 @given(seeds, st.integers(1, 3), st.booleans())
 def test_the_contraction_is_the_slope_near_the_truth(seed, k, split):
     truth = truth_of(seed, 20, 30, k)
@@ -231,9 +235,51 @@ def test_the_fluctuation_of_isotropic_heads_is_that_of_all():
         close(found / isotropic.fluctuation(n, 50, k, 10, step, rounds=9), 1.0, 1e-7)
 
 
+def few(n, d, m, participants, rounds):
+    """Return the mean squared distance of runs over the limit's, and the ratio that is stated."""
+    truth = truth_of(0, n, d, 2, equal=True)
+    settings = {"m": m, "step_size": 0.5, "rounds": rounds, "start": 0.3}
+    settings["participation"] = participants / n
+    with pytest.warns(UserWarning, match=f"{participants} of {n} clients take part") as said:
+        curve = asymptotics.fedrep(truth, **settings)
+    stated = float(re.search(r"about (\S+) times", str(said[0].message))[1])
+    runs = [lr.fedrep(truth, batches="gram", rng=seed, **settings) for seed in range(200)]
+    ends = [np.sum(run.state["Phi"] ** 2) for run in runs]
+    return np.mean(ends) / curve.squared_chordal[-1], stated
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [(20, 20, 12, 2, 12), (8, 20, 12, 2, 12), (200, 20, 30, 20, 15)])
+def test_of_few_participants_the_error_of_the_limit_is_stated(sizes):
+    found, stated = few(*sizes)
+    assert stated > 1.1
+    assert abs(np.log(found / stated)) < 0.5 * np.log(stated)
+
+
+def test_a_run_says_how_many_take_part():
+    """Shares are rounded to whole clients."""
+    truth = truth_of(0, 16, 20, 2, equal=True)
+    run = lr.fedrep(
+        truth, m=12, rounds=20, start=0.3, step_size=0.5, participation=0.1, batches="gram", rng=0
+    )
+    assert run.settings["participants"] == 2
+    with pytest.warns(UserWarning, match="2 of 16 clients take part"):
+        curve = asymptotics.of_run(truth, run.settings)
+    with pytest.warns(UserWarning, match="2 of 16 clients take part"):
+        same = asymptotics.fedrep(
+            truth, m=12, step_size=0.5, rounds=20, start=0.3,
+            participation=2 / 16,
+        )  # fmt: skip
+    assert (curve.distance == same.distance).all()
+    with pytest.warns(UserWarning, match="near B"):
+        asymptotics.contraction(truth, m=8, step_size=0.5, participation=1 / 16)
+
+
 def test_the_fluctuation_at_the_edges():
-    alone = ImplicitRepresentation(np.ones((1, 1)), 4, 0.0)  # one client, who may be left out
-    assert 0.0 < asymptotics.fluctuation(alone, m=5, step_size=0.5, participation=0.5) < np.inf
+    alone = ImplicitRepresentation(np.ones((1, 1)), 4, 0.0)
+    assert 0.0 < asymptotics.fluctuation(alone, m=5, step_size=0.5) < np.inf
+    with complaint(ValueError, "participation", "1/n"):
+        asymptotics.fluctuation(alone, m=5, step_size=0.5, participation=0.5)
     with complaint(ValueError, "d > k"):
         asymptotics.fluctuation(truth_of(0, 10, 2, 2), m=5, step_size=0.5)
 
@@ -332,6 +378,7 @@ def test_anil_is_that_of_simulated_clients(first_order):
     assert abs(np.sum(Phi**2) / curve.squared_chordal[-1] - 1.0) < 0.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first_order", [True, False])
 def test_anil_follows_its_curve(first_order):
     rng = np.random.default_rng(0)

@@ -24,6 +24,7 @@ def test_the_twin_by_hand():
     close(after, (1 - 2 * a + b) * 2 * one + (9 + 11 / 2) * c, 1e-14)
 
 
+@pytest.mark.slow
 @given(seeds, st.integers(1, 3), st.integers(0, 3), st.booleans(), st.booleans(), st.integers(2, 9))
 def test_fresh_batches_against_the_twin(seed, k, extra, split, equal, more):
     truth = problem(seed, n=4, k=k, d=k + extra, equal=equal)

@@ -127,6 +127,7 @@ def test_expectations_are_those_over_all_patterns(kind, K):
         np.testing.assert_allclose(getattr(found, name), expected, rtol=1e-10, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", first_of(["shared", "own"]))
 def test_expectations_with_noise_are_those_of_many_rounds(kind, fresh_rng):
     rng = np.random.default_rng(1)

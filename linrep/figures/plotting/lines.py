@@ -277,7 +277,10 @@ def scaling(
     elif low is not None or high is not None:
         raise ValueError("low and high must be given together")
     ax.plot(places, points, marker, color=color, label=label)
-    ax.update_datalim(np.column_stack([places, places]), updatey=False)  # NaN is there, too
+    across = places  # where y is NaN, too
+    if len(set(places)) == 1:  # which is no range for a logarithmic axis
+        across = np.array([places[0] / _OPEN, places[0] * _OPEN])
+    ax.update_datalim(np.column_stack([across, across]), updatey=False)
     if fit is not None:
         if len(fit.exponents) != 1:
             names = ", ".join(fit.exponents)

@@ -11,10 +11,12 @@ import seaborn as sns
 from cycler import cycler
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, Locator, LogLocator, MaxNLocator, NullFormatter
 
 COLUMN_WIDTH = 3.4  # inches, of a two-column page
 PAGE_WIDTH = 7.0
+MARGIN = 0.04
 
 
 def figure_width(across: int) -> float:
@@ -90,8 +92,25 @@ def lay_out(figure: Figure, dpi: float) -> None:
     if engine is not None:
         figure.set_dpi(dpi)
         engine.execute(figure)
+        _pull_in(figure, MARGIN * dpi)
         with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
             figure.set_layout_engine(None)
+
+
+def _pull_in(figure, margin):
+    """Move labels and titles onto the page where they are longer than their panel.
+
+    The layout makes room for the height of what stands under or above a panel, not for its length.
+    """
+    for axis in figure.findobj(Axis):
+        lies = axis.axis_name == "x"
+        for text in filter(Text.get_text, (axis.label, axis.axes.title) if lies else (axis.label,)):
+            boxes = text.get_window_extent(), figure.bbox, axis.axes.bbox
+            own, page, panel = (box.intervalx if lies else box.intervaly for box in boxes)
+            over = max(own[1] - page[1] + margin, 0.0) + min(own[0] - page[0] - margin, 0.0)
+            if over:
+                move = text.set_x if lies else text.set_y
+                move(text.get_position()[not lies] - over / np.diff(panel).item())
 
 
 def plain_log_ticks(axis: Axis) -> None:

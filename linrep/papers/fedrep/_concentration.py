@@ -57,7 +57,7 @@ def in_m(left, column, m_power, rng, runs):
             for m in sizes
         ]
         yield Exponent(
-            sizes, samples, equals=-m_power, margin=0.25, rng=rng, along="m", of="left side",
+            sizes, samples, equals=-m_power, margin=0.25, along="m", of="left side",
             name=f"left side in m, {design} x",
         )  # fmt: skip
 
@@ -69,7 +69,6 @@ def constants(lemma, tables, rng):
             table(settings, draw, runs),
             directions,
             by=by,
-            rng=rng,
             name=name,
             label=f"c that Lemma {lemma} needs",
         )

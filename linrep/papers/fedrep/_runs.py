@@ -130,7 +130,7 @@ def growth(rng, runs, name, x, cells, **claimed):
     """Return the smallest sufficient m along a line of cells, whose exponent is claimed."""
     points, trials = zip(*(smallest_m(rng, runs, **cell) for cell in cells), strict=True)
     return Threshold(
-        x, points, rng=rng, runs=sum(trials), along=name, of="smallest sufficient $m$", name=name,
+        x, points, runs=sum(trials), along=name, of="smallest sufficient $m$", name=name,
         setting={key: value for key, value in cells[-1].items() if value is not None}, **claimed,
     )  # fmt: skip
 

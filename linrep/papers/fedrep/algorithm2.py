@@ -26,6 +26,7 @@ from linrep.theory.fedrep_limits import population_bound
 
 @statement(
     "fedrep.extra_identities",
+    own=True,
     place="Algorithm 2; set against (70)-(84)",
     latex=r"S^t\hat B^t = 0, \quad Q^t\hat B^t = -F, \quad R^{t+1\top}R^{t+1} = I +"
     r"\tfrac{\eta^2}{(rn)^2}W^{t+1\top}S^tS^{t\top}W^{t+1}, \quad \|(R^{t+1})^{-1}\|_2 \le 1",

@@ -134,6 +134,7 @@ def extreme_subset(W, rn, sign, rng):
 
 @statement(
     "fedrep.assumption2.kappa",
+    own=True,
     place="Section 4.2, below (12): k, kappa and r as constants; below Assumption 2",
     latex=r"w_i^* \text{ uniform on a circle},\ n \to \infty: \quad \kappa^2 = \frac{1 + s}{1 - s},"
     r"\ s = \frac{\sin \pi r}{\pi r}, \qquad \kappa^4 \approx \frac{1.48}{r^4}\ (r \to 0)",

@@ -89,7 +89,6 @@ def claim1(budget, rng, *, share=0.5):
         sizes,
         needed,
         at_most=0.0,
-        rng=rng,
         along="d",
         of="d over the samples that RIP takes",
         name="d over the m of RIP, growth with d",

@@ -59,6 +59,7 @@ def _small_dimension(n, rng):
 
 @statement(
     "fedrep.theorem1.rate",
+    own=True,
     place="Theorem 1, (11)",
     latex=r"\frac{\mathrm{dist}_{t+1}}{\mathrm{dist}_t} \le"
     r"\big(1 - \eta E_0\bar\sigma_{\min,*}^2/2\big)^{1/2}, \quad \text{as } rn \to \infty:"
@@ -77,9 +78,7 @@ def theorem1_rate(budget, rng, *, gain=0.5):
     n = budget(500, 2000, 4000)
     kept, limits, rows = [], [], []
     for k, condition, start, m in _RATES:
-        found = np.array(
-            [_log_rates(n, k, condition, start, m, gain, rng) for _ in range(budget(8, 20, 40))]
-        )
+        found = np.array([_log_rates(n, k, condition, start, m, gain, rng) for _ in range(80)])
         mean, late, printed, limit, step = found.T
         where = {"n": n, "d": 2 * k + 2, "k": k, "m": m, "condition": condition, "start": start}
         name = f"k = {k}, m = {m}, kappa = {condition:g}, dist_0 = {start:g}"
@@ -170,7 +169,7 @@ def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both
         quantity="samples by (11) over those claimed",
         measured_is=LOWER,
     )
-    runs = budget(3, 8, 20)
+    runs = budget(3, 20, 20)
     centre = {"d": 2000, "n": 20, "k": 2, "condition": 1.0, "start": 0.5}
     conditions = budget((1.0, 2.0, 4.0), (1.0, 2.0, 4.0, 8.0))
     for name, x, settings, power in (
@@ -180,7 +179,6 @@ def eq12(budget, rng, *, kappa_power=4.0, rank_power=2.0, start_power=None, both
         yield Exponent(
             x,
             [_total(rng, runs, centre | setting) for setting in settings],
-            rng=rng,
             along=name,
             of="fewest samples per client",
             name=f"{name}, measured",

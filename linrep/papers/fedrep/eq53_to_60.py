@@ -7,6 +7,7 @@ from scipy.linalg import null_space
 
 from linrep.claims import everywhere, statement
 from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import (
     DESIGNS,
     batch_of,
@@ -96,6 +97,7 @@ def eq59(budget, rng, *, allowed=("d", "d and k^2 log(rn)")):
             {},
             name=name,
             quantity="probability that is not allowed",
+            strength=PROVED,
             setting={"d": d, "k": k, "rn": rn},
         )
         for name in allowed

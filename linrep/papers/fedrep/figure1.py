@@ -37,7 +37,7 @@ def figure1(budget, rng, *, best="FedRep"):
         for m in samples:
             setting = {"heads": heads, "noise": noise, "m": m}
             where = f"m = {m}, {heads}, noise {noise:.2g}"
-            seeds = draw_seeds(rng, budget(20, 30, 100))
+            seeds = draw_seeds(rng, budget(40, 120, 200))
             errors = pd.DataFrame([_figure1_errors(m, heads, noise, seed) for seed in seeds])
             for other in ("FedRep", "local", "global model"):
                 if other != best:

@@ -50,6 +50,7 @@ def figure3_clients(budget, rng, *, larger="faster"):
 
 @statement(
     "fedrep.figure3.clients.common_start",
+    own=True,
     latex=r"n < n',\ \mathrm{dist}_0 = 1/2 \implies \text{rounds}(n') < \text{rounds}(n)",
     plain=f"{_SETTING}, every run from distance 1/2: the more clients, the fewer rounds of each "
     "method.",
@@ -149,6 +150,7 @@ for _name, _pairs, _first, _words in (
             f"fedrep.figure3.{_name}.{_steps}",
             latex=f"{_ROUNDS % _first} < " + r",\ ".join(_ROUNDS % other for _, other in _pairs),
             plain=f"{_SIZES}, {_which}: {_words}.",
+            own=_steps == "tuned",
             hypotheses=[DIVERSE],
             constants={"steps": _steps, "pairs": _pairs},
             negative_control={"pairs": (("GD-GD", "FedRep"),)},

@@ -146,6 +146,7 @@ def _medians(gains, setting):
 
 @statement(
     "fedrep.figure3.scaling.common",
+    own=True,
     place="Section 5.1; Figure 3",
     latex=r"\frac{\text{rounds}_{\text{FedRep}}(n')}{\text{rounds}_{\text{FedRep}}(n)} \approx"
     r"\frac{\text{rounds}_{\text{GD-GD}}(n')}{\text{rounds}_{\text{GD-GD}}(n)} \approx"

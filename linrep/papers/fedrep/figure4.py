@@ -34,7 +34,7 @@ ACCURATE = 0.25
 def figure4(budget, rng, *, better="FedRep"):
     """Compare new clients' errors with each other, and local ones with the closed form."""
     sizes = (1, 2, 3, 4, 5, 10, 18, 20, 22, 30)
-    errors = _new_clients(rng, budget(20, 60, 300), sizes, ("FedRep", "local"))
+    errors = _new_clients(rng, budget(100, 150, 300), sizes, ("FedRep", "local"))
     pair = ("FedRep", "local") if better == "FedRep" else ("local", "FedRep")
     for m in (5, 10, 20):
         low, high = (errors[m, method] for method in pair)
@@ -101,6 +101,7 @@ def threshold(budget, rng, *, excess=0):
 
 @statement(
     "fedrep.figure4.threshold.mean",
+    own=True,
     latex=r"m_{\text{new}} \ge k + 2 \iff \mathbb E\,\text{error} < \infty",
     plain="As Figure 4: in the mean over new clients, which the figure shows, FedRep's models are "
     "accurate from m_new = k + 2 on and not at m_new = k.",

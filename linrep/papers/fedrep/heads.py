@@ -193,6 +193,7 @@ def _krylov(spectrum, error, epsilon):
 
 @statement(
     "fedrep.heads_gd.order",
+    own=True,
     place="Section 4.1, below (8)",
     latex=r"\epsilon\text{-close after }O(\log(1/\epsilon))\text{ gradient updates},\quad"
     r"\text{step }1/\lambda_{\max}(G^i),\ \epsilon \to 0",

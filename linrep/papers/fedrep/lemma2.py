@@ -56,7 +56,7 @@ def _smallest_eigenvalues(rn, m, k, replicates, rng):
 )
 def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     """Follow the constant that 1 - min sigma_min(G^i) needs; delta_k < 1 is all it may use."""
-    runs = budget(120, 400, 1000)
+    runs = budget(400, 800, 2000)
 
     def draw(rn, m, k):
         smallest = _smallest_eigenvalues(rn, int(m), k, runs, rng)
@@ -76,7 +76,7 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     for rn in budget((2, 50), (2, 500)):
         for k in budget((1, 4), (1, 8)):
             large += cells({"k": k, "rn": rn}, m=huge)
-    repeats = budget(100, 500, 1500)
+    repeats = budget(150, 500, 1500)
 
     def sampled(rn, m, k, design):
         smallest, *_ = sampled_sides(design, rn, m, k, 0.5, "equal", rng)
@@ -93,11 +93,9 @@ def lemma2(budget, rng, *, k_power=1.5, m_power=0.5):
     )
     gaps = [1.0 - _smallest_eigenvalues(50, int(m), 4, runs, rng) for m in huge]
     of = "1 - sigma_min"
-    yield Exponent(
-        huge, gaps, equals=-m_power, margin=SHARP, rng=rng, along="m", of=of, name=f"{of} in m"
-    )
+    yield Exponent(huge, gaps, equals=-m_power, margin=SHARP, along="m", of=of, name=f"{of} in m")
     gaps = [1.0 - _smallest_eigenvalues(50, 10**10, k, runs, rng) for k in RANKS]
-    yield Exponent(RANKS, gaps, at_most=k_power, rng=rng, along="k", of=of, name=f"{of} in k")
+    yield Exponent(RANKS, gaps, at_most=k_power, along="k", of=of, name=f"{of} in k")
     yield from in_m(lambda smallest: 1.0 - smallest, 0, m_power, rng, budget(60, 250, 1000))
 
 

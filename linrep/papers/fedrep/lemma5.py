@@ -60,9 +60,9 @@ def _along_clients(budget, rng, label, powers, *, split=False, centred=False):
         {"rn": rn, "m": int(np.sqrt(rn)), "d": 4, "k": 1, "distance": 0.5, "angles": "equal"}
         for rn in budget([400, 2500, 10_000], [400, 3600, 32_400])
     ]
-    along = table(path, one, budget(250, 500, 3000))
-    yield Constant(pd.concat(fixed), ["rn"], by=names, name="fixed m", rng=rng, label=label)
-    yield Constant(along, ["rn"], name="m = sqrt(rn)", rng=rng, label=label)
+    along = table(path, one, budget(250, 1200, 3000))
+    yield Constant(pd.concat(fixed), ["rn"], by=names, name="fixed m", label=label)
+    yield Constant(along, ["rn"], name="m = sqrt(rn)", label=label)
 
 
 def _means_of_summands(budget, m, k, rng, split, inside=0.0, outside=0.0):
@@ -121,7 +121,7 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
     for design in OTHERS:
         base = {"m": 12, "d": 3, "k": 1, "design": design}
         found = pd.concat(table([base | {"rn": rn}], sampled, count) for rn, count in runs.items())
-        yield Constant(found, ["rn"], rng=rng, name=f"{design} x, fixed m", label=label)
+        yield Constant(found, ["rn"], name=f"{design} x, fixed m", label=label)
     for k, m in ((1, 16), (2, 20)):
         yield from _means_of_summands(budget, m, k, rng, split)
 
@@ -144,7 +144,6 @@ def lemma5(budget, rng, *, batches="same", k_power=1.0, d_power=0.5, size_power=
         table(settings, one, replicates),
         ["m", "d", "k", "closeness"],
         by=["rn"],
-        rng=rng,
         name="other sizes",
         label=label,
     )

@@ -183,6 +183,7 @@ def lemma6_probability(budget, rng, *, promised=100):
         lambda q: 1 + 0 * q,
         {"q": (Fraction(0), Fraction(1, 2))},
         name="three terms over one",
+        strength=PROVED,
     )
 
 

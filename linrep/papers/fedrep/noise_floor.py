@@ -38,6 +38,7 @@ def _typical_norm(rows, columns, rng):
 
 @statement(
     "fedrep.noise_floor",
+    own=True,
     place="Section 5.1 (noise); no statement, derived here",
     latex=r"\text{fresh batches: } \mathrm{dist} \approx s\,\frac{\|N\|_2}{\sqrt{nm}}"
     r"\sqrt{\frac{\eta}{2 - \eta(1 - k/m)}}; \quad\text{fixed data: } "
@@ -82,7 +83,7 @@ def noise_floor(
                 cell = centre | changed | {name: value}
                 d, m, n = cell["d"], cell["m"], cell["n"]
                 cost = 60 * n * (m * d if fixed else 20)
-                runs = int(np.clip(budget(4e7, 8e8, 8e9) / cost, 4, budget(20, 200, 600)))
+                runs = int(np.clip(budget(4e7, 8e8, 8e9) / cost, 20, budget(20, 200, 600)))
                 found = _plateaus(rng, runs, batches, **cell)
                 samples.append(found)
                 spread = _typical_norm(d - 2, 2, rng)
@@ -92,7 +93,7 @@ def noise_floor(
                 floors.append(np.mean(found) / formula)
                 x.append({"d": spread**2, "m": m - 2.0 * fixed}.get(name, value))
             yield Exponent(
-                x, samples, equals=power, statistic="mean", rng=rng, along=name, of="plateau",
+                x, samples, equals=power, along=name, of="plateau",
                 name=f"{'fixed data' if fixed else 'fresh batches'}, {name}", setting=centre,
             )  # fmt: skip
     yield Fact("smallest plateau over its formula", min(floors))

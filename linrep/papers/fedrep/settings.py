@@ -225,12 +225,12 @@ class Figure3(Sizes):
     def remarks(self) -> list[str]:
         """Say which of the notebook's panels are drawn, and to which distance rounds count."""
         known = ", ".join(map(str, PUBLISHED_STEPS))
-        drawn = "are" if set(self.n) & set(PUBLISHED_STEPS) else "would be"
+        drawn = "show these only" if set(self.n) & set(PUBLISHED_STEPS) else "are left out"
         return [
-            f"panels as published {drawn} drawn for the notebook's n, {known}, with its step sizes "
-            "for d = 10, k = 2, m = 5, r = 0.1",
-            "rounds are counted until the distance is halfway, in logarithms, from FedRep's median "
-            "start to its median end: the column goal",
+            f"the notebook has step sizes only for n = {known}, at d = 10, k = 2, m = 5, r = 0.1; "
+            f"the panels as published {drawn}",
+            "rounds are counted to the distance in the column goal: halfway in logarithms between "
+            "FedRep's median distances at the start and at the end",
         ]
 
     def options(self, convention: str, n: int, method: str) -> dict[str, Any]:

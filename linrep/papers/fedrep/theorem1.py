@@ -9,6 +9,7 @@ import pandas as pd
 
 from linrep._lib.validation import WHOLE
 from linrep.claims import Condition, Curve, Fact, Frequency, Readings, everywhere, statement
+from linrep.claims.evidence import PROVED
 from linrep.papers.fedrep._common import ASSUMPTIONS, DESIGNS, GAUSSIAN_ASSUMPTIONS, OTHERS
 from linrep.papers.fedrep._runs import ROUNDS, draw_problem, growth, run, samples_asked
 from linrep.papers.fedrep.theorem1_gaussian import EACH, EVENTS, TOGETHER
@@ -201,7 +202,10 @@ def theorem1_probability(budget, rng, *, constant=190_000.0):
         "k^3 log(rn)": lambda: EACH * (202 + (1 + 2 * events) / log2),
         "k^2 d/(rn)": lambda: TOGETHER * (201 + 2 * events),
     }
-    found = [everywhere(c, lambda: arb(constant), {}, name=name) for name, c in terms.items()]
+    found = [
+        everywhere(c, lambda: arb(constant), {}, name=name, strength=PROVED)
+        for name, c in terms.items()
+    ]
     if all(isinstance(item, Condition) and item.good for item in found):
         yield from found
     else:

@@ -53,6 +53,7 @@ def _errors(share, together, each):
 
 @statement(
     "fedrep.theorem1.gaussian",
+    own=True,
     place="Theorem 1",
     latex=r"m \ge 64(k + 2\log(rn) + 2t),\ rn\,m \ge \frac{900\,k(d + 2t)\kappa^2}"
     r"{E_0^2\bar\sigma_{\min,*}^2},\ \eta \le \frac{1}{\bar\sigma_{\max,*}^2} \implies "

@@ -45,6 +45,7 @@ def _squared_distances(d, n, m, k, condition, runs, rng):
 
 @statement(
     "fedrep.theorem2.logarithm",
+    own=True,
     place="Theorem 2",
     latex=r"\Pr\Big[\mathrm{dist}^2(B^0, B^*) < 1 - \frac{8\,mn}{(d - k)\log(mn)}\Big] \le"
     r"\frac{3(k + 5)^2}{mn} + e^{-(d - k)/16} \qquad (x \sim N(0, I))",

@@ -33,12 +33,14 @@ def _unit(x, a):
     return [x > 0, x <= 1, a >= -HALF, a <= HALF]
 
 
-@certificate("flute.eq28.corrected", "the quotient of the two factors is at most 1 - x/7")
+@certificate(
+    "flute.eq28.corrected", "the quotient of the two factors is at most 1 - x/7", whole=True
+)
 def quotient(x, a, *, divisor=7):
     return _unit(x, a), (1 - x / 8 + a) / (1 + x / 8 + a) <= 1 - x / divisor
 
 
-@certificate("flute.eq28.corrected", "1 - x/7 is at most (1 - x/16)^2")
+@certificate("flute.eq28.corrected", "1 - x/7 is at most (1 - x/16)^2", whole=True)
 def square(x, *, divisor=7):
     return [x > 0, x <= 1], 1 - x / divisor <= (1 - x / 16) ** 2
 

@@ -151,6 +151,7 @@ statement(
 )(eventually)
 statement(
     "flute.figure3.eventually",
+    own=True,
     place=FIGURE3,
     plain="Models of decaying spectrum: FLUTE ends at a smaller error than FedRep.",
     constants={"models": "Figure 3"},
@@ -451,6 +452,7 @@ statement(
 )(small_k)
 statement(
     "flute.figure3.small_k",
+    own=True,
     place=FIGURE3,
     latex=_GAIN,
     plain="Models of decaying spectrum: FLUTE has a gain over FedRep at k = 2, in epochs or in "

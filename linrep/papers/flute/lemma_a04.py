@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims import Cases, Curve, Fact, Frequency, Together, statement
-from linrep.claims.evidence import FAILS, PROVED
+from linrep.claims.evidence import FAILS
 from linrep.claims.quantities import UPPER
 from linrep.papers.flute import _entering
 from linrep.papers.flute._common import spectra
@@ -177,7 +177,6 @@ def _rest_exactly(alpha_power):
     return Cases(
         [(*lemmaa4_proof.sides(alpha_power), where)],
         predicted_is=UPPER,
-        strength=PROVED,
         name="sigma_1(Theta_res), a bound on the probability",
         quantity="probability claimed",
     )

@@ -12,7 +12,8 @@ import pandas as pd
 from linrep.algorithms.flute import flute
 from linrep.claims import Cases, Condition, Curve, Fact, Frequency, Identity, statement
 from linrep.claims.evidence import FAILS
-from linrep.claims.quantities import LOWER, UPPER, VALUE
+from linrep.claims.intervals import everywhere
+from linrep.claims.quantities import LOWER, VALUE
 from linrep.claims.slopes import log_slope
 from linrep.papers.flute import _entering
 from linrep.papers.flute._common import SCALES, SINGULAR_VALUES, scaled_spectrum, spectra
@@ -320,7 +321,7 @@ def _final_errors(budget, rng):
         ]
         for alpha in alphas
     ]
-    return log_slope(alphas, errors, rng=rng)
+    return log_slope(alphas, errors)
 
 
 def _certain_miss(first_power):
@@ -345,15 +346,14 @@ def _certain_miss(first_power):
         largest = a**2 if a**2 > largest else largest
         length = a**2 + b**2
         a, b, t = a + eta / 2 * a * (2 - length), b + eta / 2 * b * (1 - length), t + 1
-    return Condition(
-        not (within and late),
-        float(largest.upper()),
-        0.25,
-        n_trials=t,
-        exact=True,
-        measured_is=UPPER,
+    if not (within and late):
+        return Condition(True, name="R = 0, a start in intervals")
+    return everywhere(
+        lambda: arb(1) / 4,
+        lambda: largest,
+        {},
         name="R = 0, a start in intervals",
-        quantity="largest sigma_k^2(Theta_k)/s by T_R",
+        quantity="1/4 less the largest sigma_k^2(Theta_k)/s by T_R",
         setting={"singular values": [1e6, 5e5], "k": 1, "Theta/sqrt(s)": [0.05, 0.7, 0.0, 0.0]},
     )
 

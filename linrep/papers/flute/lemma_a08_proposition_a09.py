@@ -298,7 +298,7 @@ def proposition_A9(budget, rng, *, room=ROOM, enough=ENOUGH, limit=1.0):
         ]
         yield Fact(f"largest c that a step from the boundary needs, {start}", max(needed))
     needed = [_needed("thinnest", _narrow(delta, 2, 1.0, 8), truths, rng) for delta in GAPS]
-    slope = log_slope(1.0 / np.array(GAPS), needed, rng=rng)
+    slope = log_slope(1.0 / np.array(GAPS), needed)
     yield Fact("power of 1/Delta in the samples needed, thinnest corner", slope.value)
     narrow = _narrow(GAPS[-1], 2, 1.0, 8)
     ratio = flute_samples.lemma_A13_second(narrow, constant=1.0 / 144.0)

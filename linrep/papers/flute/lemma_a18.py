@@ -25,6 +25,7 @@ def _terms(truth, k, B, W):
 
 @statement(
     "flute.theta_decomposition",
+    own=True,
     place="Lemma A.18, the identity behind it",
     latex=r"\|\Theta\Theta^\top - \mathrm{diag}(\tilde\Lambda_k, 0)\|_F^2 ="
     r" \|BB^\top - U_k\Lambda_kU_k^\top\|_F^2 + \|W^\top W - V_k\Lambda_kV_k^\top\|_F^2"

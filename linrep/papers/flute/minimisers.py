@@ -14,6 +14,7 @@ from linrep.algorithms.flute import flute, gaussian_start
 from linrep.algorithms.local import fit_heads
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import identities
+from linrep.claims.evidence import FAILS
 from linrep.claims.quantities import UPPER
 from linrep.papers.flute._hypotheses import FULL, GAUSSIAN
 from linrep.papers.flute._lifted import SHAPES, draw_case
@@ -221,6 +222,7 @@ def _truncations(budget, rng, ratio):
 
 @statement(
     "flute.same-minimisers",
+    own=True,
     place="implied by (2) and (4)",
     latex=r"\gamma_1 = 2\gamma_2:\quad \min (4) = \min (2),\quad \text{the same } BW;\quad"
     r" \nabla(4) = 0 \iff \nabla(2) = 0 \text{ and } B^\top B = WW^\top",
@@ -245,3 +247,50 @@ def same_minimisers(budget, rng, *, ratio=2.0):
             yield Fact(
                 f"share of samples on which {name} ends at the least value", share, value_is=UPPER
             )
+
+
+def _ends(budget, rng):
+    """Yield the losses at which FLUTE, FedRep and one model for all end, k below the rank."""
+    for _ in range(budget(2, 6, 20)):
+        n, d, k = 8, 5, int(rng.integers(1, 4))
+        values = 1.0 / np.arange(1, d + 1)
+        truth = LowRankRegression.random(n=n, d=d, singular_values=values, noise=0.1, rng=rng)
+        data = truth.draw(20 * d, rng=rng)
+        known = replace(data, truth=truth.representation(k))
+        B, W = gaussian_start(n, d, k, 0.1, rng)
+        ours = flute(
+            data, k=k, start=(B, W), step_size=0.05, rounds=100_000, record=100_000,
+            tolerance=1e-11,
+        ).state  # fmt: skip
+        frame = fedrep(known, k=k, start=orthonormalize(B), rounds=10_000).state["B"]
+        pooled = sum(X.T @ y for X, y in map(data.client, range(n)))
+        one = np.linalg.solve(sum(X.T @ X for X, _ in map(data.client, range(n))), pooled)
+        factors = {
+            "FLUTE": (ours["B"], ours["W"]),
+            "FedRep": (frame, fit_heads(data, frame)),
+            "one model": (one[:, None], np.ones((n, 1))),
+        }
+        losses = {name: _slopes(data, *pair, 0.0, 0.0)[0] for name, pair in factors.items()}
+        yield losses, {"n": n, "d": d, "k": k, "rank": d}
+
+
+@statement(
+    "flute.heads_sent",
+    place="Section 4.3",
+    latex=r"k < r,\ \text{heads not sent} \Rightarrow \min (2) \text{ is not reached}",
+    plain="Where k is below the rank, a method whose server gets no heads, as FedRep's, does not "
+    "reach the loss at which FLUTE ends.",
+    hypotheses=(GAUSSIAN,),
+    negative_control={"share": 0.01},
+    holds_with={"other": "one model"},
+    expected=FAILS,
+)
+def heads_sent(budget, rng, *, other="FedRep", share=1.0 - SAME):
+    """Run both on the same samples, from the same random start; FedRep sends no heads."""
+    cases = [
+        (losses["FLUTE"], share * losses[other], where | losses)
+        for losses, where in _ends(budget, rng)
+    ]
+    yield Cases(cases, quantity="FLUTE's loss", name=f"below that of {other}")
+    largest = max(where["FedRep"] / where["FLUTE"] - 1.0 for *_, where in cases)
+    yield Fact("largest FedRep's loss over FLUTE's, less 1", largest)

@@ -148,6 +148,7 @@ def _leading_modes(spectrum, eta, rng):
 
 @statement(
     "flute.local_rate",
+    own=True,
     place="implied by (13)",
     latex=r"\Theta_{\mathrm{res}}: 1 - \tfrac\eta2(\lambda^*_j - \lambda^*_i), \qquad"
     r" D = \Theta_k\Theta_k^\top - \tilde\Lambda_k: 1 - \tfrac\eta2(\lambda^*_i + \lambda^*_j),"

@@ -98,7 +98,6 @@ def remark_5_2(budget, rng, *, speedup=1.0):
                     rows,
                     ("M", "d", "M = d"),
                     quantile=0.5,
-                    rng=rng,
                     name=setting,
                     label=r"$N\epsilon^2M/\max(d, M)$",
                 )
@@ -114,7 +113,7 @@ def remark_5_2(budget, rng, *, speedup=1.0):
                 per_client=per_client,
                 noise=noise,
             )
-            powers = log_slope(few, below, rng=rng), log_slope((16, 32, 64, 128), above, rng=rng)
+            powers = log_slope(few, below), log_slope((16, 32, 64, 128), above)
             yield Fact(
                 f"powers of M in N epsilon^2 for M < d and M > d, {setting}",
                 f"{powers[0].value:.2f} and {powers[1].value:.2f}",
@@ -197,7 +196,6 @@ def remark_5_3(budget, rng, *, power=10.0):
             x,
             samples,
             at_most=6.0,
-            rng=rng,
             along=r"$\lambda^*_1/\Delta$",
             of=r"$N\epsilon^2$",
             name=f"samples in 1/Delta, noise {noise:g}",
@@ -211,7 +209,6 @@ def remark_5_3(budget, rng, *, power=10.0):
         kappas,
         samples,
         at_most=5.0,
-        rng=rng,
         along=r"$\kappa$",
         of=r"$N\epsilon^2$",
         name="samples in kappa, k = r",
@@ -252,17 +249,16 @@ def remark_5_4(budget, rng, *, power=0.5):
 
     fixed = errors([(int(total // m), m) for m in sizes], 0.5)
     clients = np.array([50, 100, 200, 400])
-    more = errors([(n, 20) for n in clients], 0.5)
+    more = errors([(n, 20) for n in clients], 0.5, budget(24, 24))
     # Four times the samples: of few clients the errors are larger like sqrt(1 + d/M).
     large = np.array([100, 200, 400])
-    settled = errors([(int(4 * total // m), m) for m in large], 0.5, budget(6, 60))
+    settled = errors([(int(4 * total // m), m) for m in large], 0.5, budget(24, 60))
     yield Trend(-np.transpose(fixed), name="error falls with N at fixed MN")
     yield Exponent(
         large,
         settled,
         equals=-power,
         margin=0.15,
-        rng=rng,
         along="N",
         of="error (7), relative",
         name=f"error in N >= {large[0]} at fixed MN",
@@ -271,7 +267,6 @@ def remark_5_4(budget, rng, *, power=0.5):
         clients,
         more,
         equals=0.0,
-        rng=rng,
         along="M",
         of="error (7), relative",
         name="error in M at fixed N",
@@ -286,7 +281,7 @@ def remark_5_4(budget, rng, *, power=0.5):
     )
     few = k + 2  # samples, too few for any phi_i
     alone = [[_small(values, k, few, d, n, rng) for _ in range(runs)] for n in clients]
-    slope = log_slope(clients, alone, rng=rng)
+    slope = log_slope(clients, alone)
     yield Fact(f"power of M in the distance to U_k at N = {few} < d", slope.value)
 
 

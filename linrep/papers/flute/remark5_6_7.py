@@ -84,7 +84,6 @@ def remark_5_6(budget, rng, *, power=2.0):
             list(floors.T),
             equals=-1.0 / power,
             margin=0.15,
-            rng=rng,
             along="N",
             of="floor",
             name=f"floor, {name}",
@@ -154,14 +153,13 @@ def remark_5_7(budget, rng, *, power=1.0):
         ("eta like Delta^2", [0.1 * gap**2 for gap in _GAPS], 2.0),
     ):
         rates = [
-            [_late_rate(gap, eta, rng) for _ in range(budget(3, 6))]
+            [_late_rate(gap, eta, rng) for _ in range(18)]
             for gap, eta in zip(_GAPS, steps, strict=True)
         ]
         yield Exponent(
             _GAPS,
             rates,
             equals=power + further,
-            rng=rng,
             along=r"$\Delta$",
             of="decay per round",
             name=f"rate in Delta, {name}",
@@ -182,5 +180,5 @@ def remark_5_7(budget, rng, *, power=1.0):
     for noise, errors in kept.items():
         yield Trend(errors, name=f"error kept as Delta shrinks, noise {noise:g}")
     for noise, errors in kept.items():
-        slope = log_slope(1.0 / np.array(gaps), list(errors.T), rng=rng)
+        slope = log_slope(1.0 / np.array(gaps), list(errors.T))
         yield Fact(f"power of 1/Delta in N epsilon^2, noise {noise:g}", 2.0 * slope.value)

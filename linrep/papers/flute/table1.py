@@ -6,8 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from linrep.claims import Cases, Fact, Readings, statement
-from linrep.claims.evidence import ENUMERATED, FAILS
-from linrep.papers.flute.counterexamples import table1_severity as saturated
+from linrep.claims.evidence import ENUMERATED
 
 #: Data set, clients N and classes per client m of each column.
 COLUMNS: tuple[tuple[Any, int, int], ...] = (
@@ -204,51 +203,3 @@ def gain(budget, rng, *, compared=OURS, against=None):
         name="gain grows",
         phrase="the gain of FLUTE and FLUTE* becomes more prominent with larger N and m",
     )
-
-
-@statement(
-    "flute.table1.severity",
-    place="Section 7.2, Averaged performance",
-    latex=r"N < N',\ m < m' \Rightarrow \mathrm{rank}\{e_a - e_b: a, b \in \mathcal C_i, i \le N\}"
-    r" < \mathrm{rank}\{e_a - e_b: a, b \in \mathcal C'_i, i \le N'\}",
-    plain="More clients and more classes each make the differences of class scores that all "
-    "clients need together span more dimensions: larger N and m are more severe.",
-    negative_control={"more": 1},
-    holds_with={"more": 0},
-    expected=FAILS,
-)
-def severity(budget, rng, *, more=1):
-    """Compare the ranks that successive sizes of Table 1 need, for partitions drawn at random.
-
-    A model needs them for its last layer; they are classes less connected groups of classes. By
-    Definition 3.1 a model is under-parameterized if its rank is less. They never fall as clients
-    or classes are added.
-    """
-    sides = saturated.sides(more)
-    yield Cases(
-        [(*sides, saturated.INSTANCE)],
-        name="CIFAR-10, classes in turn",
-        quantity="rank claimed to be needed",
-    )
-    fewer = []
-    for one, other, grows in _steps():
-        (data, n, m), (_, later, wider) = COLUMNS[one], COLUMNS[other]
-        classes = int(data.rpartition("-")[2])
-        for _ in range(budget(3, 20)):
-            chosen = [rng.permutation(classes)[:wider].tolist() for _ in range(later)]
-            before = saturated.rank(classes, [each[:m] for each in chosen[:n]])
-            where = {"data": data, "N": [n, later], "m": [m, wider], "grows": grows}
-            fewer.append((before, saturated.rank(classes, chosen), where))
-    yield Cases(fewer, name="never less", quantity="rank at the smaller N or m")
-
-
-severity.corrected(
-    "flute.table1.severity.corrected",
-    latex=r"N \le N',\ \mathcal C_i \subseteq \mathcal C'_i \Rightarrow"
-    r" \mathrm{rank}\{e_a - e_b: a, b \in \mathcal C_i, i \le N\} \le"
-    r" \mathrm{rank}\{e_a - e_b: a, b \in \mathcal C'_i, i \le N'\}",
-    plain="More clients and more classes each never make the differences of class scores that all "
-    "clients need together span fewer dimensions.",
-    constants={"more": 0},
-    negative_control={"more": 1},
-)

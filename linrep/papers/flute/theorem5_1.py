@@ -192,14 +192,13 @@ def _floor_along(variable, sizes, power, exact, noise, budget, rng) -> Exponent:
         third = 0.2 + (0.5 / size if variable == "1/Delta" else 1.8)
         truths = [
             _data.truth_of((4.0, 3.0, third, 0.2, 0.1), n, 10, rng, noise=noise)
-            for _ in range(budget(15, 60))
+            for _ in range(budget(24, 60))
         ]
         samples.append([_data.floor(truth, 3, m, rng) for truth in truths])
     claimed = {"equals": power} if exact else {"at_most": power}
     return Exponent(
         sizes,
         samples,
-        rng=rng,
         along=variable,
         of="error (7) kept",
         name=f"error kept in {variable}, noise {noise:g}",
@@ -252,7 +251,6 @@ def theorem_5_1(budget, rng, *, clients=1.0, unit=False):
         _constants(budget, rng, clients, unit),
         _VARIABLES,
         by=("noise",),
-        rng=rng,
         quantile=1.0 - FAILURE,
         name="samples",
         label=r"N over the bound at c = 1",

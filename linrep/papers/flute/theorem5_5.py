@@ -211,7 +211,6 @@ def _on_samples(budget, rng, restated):
         _floors(budget, rng, restated),
         _VARIABLES,
         by=("noise",),
-        rng=rng,
         quantile=1.0 - FAILURE,
         name="error kept",
         label="$c_2$ needed at $c_1 = 1$",

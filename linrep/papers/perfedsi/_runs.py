@@ -131,7 +131,7 @@ def along(
     ]
     claimed = {"at_most" if at_most else "equals": predicted}
     return Exponent(
-        values, samples, **claimed, rng=rng, along=variable, of=name, name=f"{name} in {variable}"
+        values, samples, **claimed, along=variable, of=name, name=f"{name} in {variable}"
     )
 
 

@@ -123,7 +123,7 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
 
     `factor` is that of the printed limit; `power` that of samples, and of clients, in the risk.
     """
-    replicates = budget(40, 800)
+    replicates = budget(120, 800)
     samples = budget(SAMPLES[2::2], SAMPLES)
     clients = budget(_MANY[::2], _MANY)
     yield _limit(rng, budget(20, 200), factor)
@@ -152,7 +152,6 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
             [measured[side][place] for place in large],
             equals=power,
             statistic="mean",
-            rng=rng,
             along="samples per client",
             of="excess risk",
             name=f"{_SIDES[side]}: risk against samples",
@@ -163,7 +162,6 @@ def appendix_b(budget, rng, *, factor=1.0, power=-1.0):
         over,
         equals=power,
         statistic="mean",
-        rng=rng,
         along="clients",
         of="excess risk",
         name="side information: risk against clients",

@@ -90,18 +90,19 @@ def assumption3_2(budget, rng, *, power=0.0):
     """
     medians = {}
     for side in ("gaussian", "unit", "isometric"):
-        draws = budget(20, 1000 if side == "gaussian" else 100)
+        draws = budget(100, 1000 if side == "gaussian" else 100)
         found = _constants(side, _WITH_RATIO, draws, rng, power)
         few = _constants(side, _WITH_CLIENTS, min(draws, 100), rng, power)
-        known = {"rng": rng, "deterministic": side != "gaussian"}  # of rows of one norm, or frames
+        known = side != "gaussian"  # of rows of one norm, or frames
         ways = [
-            Constant(rows, ["k"], "c_z", by=[held], label="c_z", name=name, **known)
+            Constant(rows, ["k"], "c_z", by=[held], label="c_z", name=name, deterministic=known)
             for rows, held, name in ((found, "ratio", "M/k fixed"), (few, "range", "M = 100"))
         ]
         yield Readings(ways, name=f"{side}, c_z in k", phrase="constants")
         yield Constant(
-            found, ["k"], "mu_z", by=["ratio"], label="mu_z", name=f"{side}, mu_z in k", **known
-        )
+            found, ["k"], "mu_z", by=["ratio"], label="mu_z", name=f"{side}, mu_z in k",
+            deterministic=known,
+        )  # fmt: skip
         medians[side] = few.groupby("k")["c_z"].median()
     yield Cases(
         _trace_argument(budget, rng, power),

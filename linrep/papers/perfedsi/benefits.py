@@ -10,7 +10,7 @@ import numpy as np
 
 from linrep.algorithms import imc
 from linrep.claims import Cases, Fact, Frequency, Readings, Trend, statement
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import ENUMERATED, PROVED
 from linrep.claims.tables import curve
 from linrep.papers.perfedsi._enumeration import whole
 from linrep.papers.perfedsi._hypotheses import RANK, SMALL_RANK
@@ -299,3 +299,26 @@ lower_bound.corrected(
     negative_control={"k_power": 1.0},
     stronger={"k_power": -1},
 )
+
+
+@statement(
+    "perfedsi.samples_per_round",
+    place="Section 3, after Theorem 3.3",
+    latex=r"\mathbb E[\text{samples of a client in a round}] = C\tau/M = O(\tau/M)",
+    plain="With a constant number C of participants a client draws O(tau/M) samples per round on "
+    "average.",
+    negative_control={"clients_power": 2},
+    stronger={"clients_power": 1},
+)
+def samples_per_round(budget, rng, *, clients_power=1):
+    """Enumerate the participants of a round, drawn with replacement as in Assumption C.1.
+
+    The constant is C: client 0 takes part as often as it is drawn, for tau samples each time.
+    """
+    cases = []
+    for n, drawn, steps in product(range(1, budget(5, 8)), (1, 2, 3), (1, 5, 30)):
+        rounds = list(product(range(n), repeat=drawn))
+        mean = Fraction(steps * sum(each.count(0) for each in rounds), len(rounds))
+        at = {"M": n, "C": drawn, "tau": steps}
+        cases.append((mean, Fraction(drawn * steps) / n**clients_power, at))
+    yield Cases(cases, quantity="mean number of samples", name="C tau/M", strength=ENUMERATED)

@@ -5,7 +5,11 @@ from fractions import Fraction as Q
 from linrep.claims.certificates import certificate
 
 
-@certificate("perfedsi.lower_bound.corrected", "d k^(3/2) r <= (d + M) r where d k^(3/2) <= M")
+@certificate(
+    "perfedsi.lower_bound.corrected",
+    "d k^(3/2) r <= (d + M) r where d k^(3/2) <= M",
+    whole=True,
+)
 def counts(d, root, r, M):
     # root is that of k.
     given = [d > 0, root >= 1, r > 0, M > 0, d * root**3 <= M]

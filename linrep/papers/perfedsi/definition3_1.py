@@ -93,7 +93,6 @@ def _ratios(rng) -> Constant:
         ["1/size"],
         by=["d"],
         deterministic=True,
-        rng=rng,
         label="|V|/|U|",
         name=f"any c_0: c = {C}, mu = {MU}, c_0 = 1/2",
         setting={

@@ -71,7 +71,7 @@ def _growth(budget, rng, predicted) -> Exponent:
     """Measure the power of L in the gradient's norm, along errors that shrink towards M*."""
     losses = []
     samples: list[list[float]] = [[] for _ in _instances.ERRORS]
-    for _ in range(budget(10, 40)):
+    for _ in range(budget(24, 40)):
         truth = _instances.random_truth((2.0, 1.0), 2.0, rng)
         U, V = _instances.split(truth, 2.0, "U")
         in_U, in_V = rng.standard_normal(U.shape), rng.standard_normal(V.shape)
@@ -85,7 +85,6 @@ def _growth(budget, rng, predicted) -> Exponent:
         np.median(losses, axis=0),
         samples,
         equals=predicted,
-        rng=rng,
         along="L",
         of="|grad L|",
         name="power of L in |grad L|",

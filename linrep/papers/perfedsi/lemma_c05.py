@@ -61,7 +61,9 @@ def _in_fractions() -> Readings:
         edge = gamma if power == 1 else Fraction(1, isqrt(gamma.denominator))
         edge *= Fraction(1001, 1000)
         at = {"d": 16, "k": 1, "r": 1, "gamma": str(gamma), "c": str(c), "c_z": c_z}
-        parts.append(Cases([(*sides(edge, gamma, c_z), at)], quantity="gamma L", name=name))
+        promised, actual = sides(edge, gamma, c_z)
+        quantity = "promised square of the gradient, gamma L, over the actual one"
+        parts.append(Cases([(promised / actual, 1, at)], quantity=quantity, name=name))
     return Readings(
         parts, name="region, in fractions", phrase="gamma", printed_elsewhere=_ELSEWHERE
     )
@@ -243,7 +245,7 @@ def _slopes(budget, rng, claimed) -> list[Exponent]:
         for value in values:
             c, kappa, c_z = (value if name == line else 1.0 for line in ("c", "kappa", "c_z"))
             column = []
-            for _ in range(budget(10, 40)):
+            for _ in range(budget(24, 40)):
                 truth = _instances.random_truth((kappa, 1.0), c_z, rng, aligned=True)
                 edge = (1.0 / value, "V") if name == "1/gamma" else (c * np.sqrt(kappa), "U")
                 column.append(1.0 / _flattest(truth, *_instances.split(truth, *edge)))
@@ -253,7 +255,6 @@ def _slopes(budget, rng, claimed) -> list[Exponent]:
                 values,
                 samples,
                 at_most=power,
-                rng=rng,
                 along=name,
                 of="largest L/|grad L|^2",
                 name=f"L/|grad L|^2 in {name}",

@@ -242,6 +242,7 @@ def eq24(budget, rng, *, across=4.0, own_lines=8.0, constant=2.0):
 
 @statement(
     "perfedsi.lemmaC6.least_constant",
+    own=True,
     place="Lemma C.6, (22)-(24)",
     hypotheses=COMPLETION,
     latex=r"\sup \frac{\|\nabla\mathcal L_1 - \nabla\mathcal L_2\|_F^2}{\|U_1 - U_2\|_F^2 + \|V_1"

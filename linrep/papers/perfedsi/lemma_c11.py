@@ -201,10 +201,11 @@ def in_fractions(sides, powers, *, rounds=1) -> Cases:
     r are 1, and with c = 32 nothing leaves the event.
     """
     used = {name: whole(powers[name]) for name in ("c_power", "limit_power")}
+    promised, actual = sides(**used)
     at = {"d": 16, "k": 1, "r": 1, "c": 32.032, "mu": 2048, "T": rounds, "C": 1, "tau": 1}
     return Cases(
-        [(*sides(**used), at)],
-        quantity="promised fall of the loss",
+        [(promised / actual, 1, at)],
+        quantity="promised fall of the loss over the actual one",
         name=f"{rounds} round(s) in fractions, c = 32",
         strength=proof_of(powers),
     )

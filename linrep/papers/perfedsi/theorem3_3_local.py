@@ -139,6 +139,7 @@ def _leave(truth, near, start, rounds, runs, rng) -> int:
 
 @statement(
     "perfedsi.theorem3.3.local",
+    own=True,
     place="Theorem 3.3",
     latex=r"\eta \le \frac1{21\tau\mu_zk\sigma_1},\ "
     r"\epsilon = \|(U_0, V_0) - (U_\circ, V_\circ)\|_F \le \frac R2,\ "

@@ -96,7 +96,6 @@ def _growth(kind, budget, rng, power) -> Exponent:
         list((samples / samples[:, :1]).T),
         equals=power,
         deterministic=True,  # 1 at the smallest radius
-        rng=rng,
         along="radius",
         of="constant needed",
         name="constants over growing balls",
@@ -282,7 +281,6 @@ def _variance_growth(name, variance, budget, rng, power) -> Exponent:
         _RADII,
         samples,
         at_most=power,
-        rng=rng,
         along="radius",
         of="variance",
         name=f"{name}, variance over growing balls",
@@ -322,6 +320,7 @@ def assumption2(budget, rng, *, factor=1.0):
 
 @statement(
     "pflmf.assumption2.minibatches",
+    own=True,
     place="Assumption 2, of the estimator in Section 5",
     latex=r"\tilde\nabla\ \text{of a mini-batch}:\quad\mathbb E\|\tilde\nabla_U-\nabla_U\|^2\le"
     r"\sigma^2\quad\text{for all }U,V",

@@ -86,7 +86,7 @@ def _runs(budget, rng, powers):
                     noise=sigma,
                     eta_L=corollary_step(rounds, noisy),
                 )
-                for _ in range(budget(6, 16))
+                for _ in range(40)
             ]
             inside = [float(each.in_U[0] + each.in_V[0]) for each in found if each.inside.all()]
             if len(inside) < len(found):
@@ -187,6 +187,7 @@ def corollary2(budget, rng, *, T_power=1, power=0.5):
 
 @statement(
     "pflmf.corollary2.constants",
+    own=True,
     place="Corollary 2, whose constants are not printed",
     latex=r"\frac1T \sum_{t<T} (\Delta_U + p^2\Delta_V) \le \frac{4L(F^0 - F^\star) + \sigma^2}"
     r"{\sqrt T - 1} \ \Big(\eta = \frac1{2L\sqrt T},\ T > 1\Big), \quad \frac{16L(F^0 - F^\star)}T"

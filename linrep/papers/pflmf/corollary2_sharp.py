@@ -78,6 +78,7 @@ def _best() -> Cases:
 
 @statement(
     "pflmf.corollary2.sharp",
+    own=True,
     corrects="pflmf.corollary2",
     place="Corollary 2, with constants; not stated there",
     latex=r"\frac1T \sum_{t<T} (\Delta_U + p^2\Delta_V) \le \frac{4L(F^0 - F^\star) + \frac32"
@@ -111,7 +112,7 @@ def corollary2_sharp(budget, rng, *, p_power=2, start=4, noise=1.5, T_power=1):
     instance, cells = _runs.reference(rng), _runs.Cells()
     sigma = float(np.sqrt(0.1 * instance.smoothness * instance.gap))
     T = budget((100, 800), (100, 800, 6400))
-    for p, K, square, _ in product((1.0, 0.3, 0.1), (1, 5), (0.0, sigma**2), range(budget(6, 16))):
+    for p, K, square, _ in product((1.0, 0.3, 0.1), (1, 5), (0.0, sigma**2), range(80)):
         for rounds in T:
             step = _step(rounds, square)
             cells.add(instance, bound, rng, p=p, K=K, T=(rounds,), eta_L=step, noise=square**0.5)

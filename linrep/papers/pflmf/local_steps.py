@@ -119,6 +119,7 @@ def _norms(rng, count, factor):
 
 @statement(
     "pflmf.local_steps",
+    own=True,
     place="Appendix A.1, what eta_v = p eta/K implies; not stated there",
     latex=r"\|V_K-(V-p\eta\nabla_V)\|\le\frac{(1+q/K)^K-1-q}L\|\nabla_V\|,\quad"
     r" \|\nabla_V(U,V_k)\|\le(1+q/K)^k\|\nabla_V(U,V)\|,\quad q=p\eta L",

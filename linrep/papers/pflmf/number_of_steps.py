@@ -178,7 +178,7 @@ def number_of_steps(budget, rng, *, K_power=1.0, p_power=2.0):
         if p == 1.0 and K in largest:
             largest[K] = max(largest[K], ratio)
     cells = Cells()
-    for p, K, eta_L, _ in product((1.0, 0.1), budget((1, 20), (1, 5, 20)), (0.25, 0.49), range(8)):
+    for p, K, eta_L, _ in product((1.0, 0.1), budget((1, 20), (1, 5, 20)), (0.25, 0.49), range(40)):
         cells.add(
             reference(rng),
             bound,
@@ -198,6 +198,7 @@ def number_of_steps(budget, rng, *, K_power=1.0, p_power=2.0):
 
 @statement(
     "pflmf.K.averages",
+    own=True,
     place="Theorem 1, step sizes: what its bound leaves open",
     latex=r"\eta_v = \frac{p\eta}K,\ q = p\eta L,\ U \text{ fixed},\ T \to \infty:\ "
     r"\Big|\log\frac{\text{average at }K}"

@@ -236,7 +236,7 @@ def _grids(budget, rng) -> list[_Grid]:
     return [
         _Grid("no noise", reference(rng), 0.0, budget(quick, long), (1,), budget(40, 90)),
         *budget([], [_Grid("no noise, K = 5", reference(rng), 0.0, quick, (5,), 90)]),
-        _Grid("sigma = 0.02", noisy_reference(rng), 0.02, noisy, (1,), budget(14, 12)),
+        _Grid("sigma = 0.02", noisy_reference(rng), 0.02, noisy, (1,), 50),
     ]
 
 
@@ -283,6 +283,7 @@ def _runs(grid, variant, rng):
 
 @statement(
     "pflmf.eq16.resummed",
+    own=True,
     corrects="pflmf.eq16",
     place="(12) to (16), derived in another way; not stated there",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta \le \tfrac1L:\ "

@@ -89,7 +89,7 @@ def _noisy_runs(budget, rng, bound):
     """Yield from runs of the reference instance the ratio, and the power of T at p = 1."""
     T = budget((100, 400, 1600), (100, 200, 400, 800, 1600, 3200, 6400))
     instance, cells = noisy_reference(rng), _runs.Cells()
-    for p, rounds, _ in product(_SHARES, T, range(budget(8, 24, 60))):
+    for p, rounds, _ in product(_SHARES, T, range(budget(40, 40, 80))):
         cells.add(instance, bound, rng, p=p, T=(rounds,), eta_L=0.5 / np.sqrt(rounds), noise=_SIGMA)
     yield cells.at_most_one(f"runs, sigma = {_SIGMA:g}")
     yield cells.curve()
@@ -106,13 +106,12 @@ def _noisy_runs(budget, rng, bound):
                 samples,
                 at_most=-0.5,
                 statistic="mean",
-                rng=rng,
                 along="T",
                 of="mean squared gradients",
                 name="runs in T, p = 1",
             )
             continue
-        slope = log_slope(sizes, samples, statistic=np.mean, rng=rng)
+        slope = log_slope(sizes, samples, statistic="mean")
         yield Fact(f"power of T in runs up to T = {max(T)}", slope.value, setting={"p": p})
         means = [sample.mean() for sample in samples]
         yield curve(
@@ -143,7 +142,7 @@ def _floor(budget, rng, bound):
     """
     cells, instance, sigma = _runs.Cells(), _runs.at_minimum(), 1e-5
     steps = budget((0.01, 0.03, 0.1, 0.3), (0.005, 0.01, 0.03, 0.1, 0.3, 0.45))
-    for eta_L, _ in product(steps, range(budget(10, 24))):
+    for eta_L, _ in product(steps, range(40)):
         T = (int(budget(2000, 5000) / eta_L),)
         cells.add(instance, bound, rng, p=1.0, T=T, eta_L=eta_L, noise=sigma)
     table = cells.table
@@ -170,7 +169,6 @@ def _floor(budget, rng, bound):
         [floors[each] for each in small],
         equals=1.0,
         statistic="mean",
-        rng=rng,
         along="eta L",
         of="floor",
         name="floor in eta L, p = 1",

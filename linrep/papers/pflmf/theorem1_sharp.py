@@ -64,6 +64,7 @@ def _attained(bound: _runs.Bound) -> Cases:
 
 @statement(
     "pflmf.theorem1.sharp",
+    own=True,
     corrects="pflmf.theorem1",
     place="Theorem 1, derived in another way; not stated there",
     latex=r"\eta_v = \tfrac{p\eta}K,\ \eta < \tfrac1L:\ "

@@ -1,4 +1,7 @@
-"""Families of problems that algorithms are swept over: a file each, found by its name."""
+"""Families of problems that algorithms are swept over: a file each, found by its name.
+
+What a family consists of is known without loading its problems, which only its `make` does.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from linrep._lib.suggest import unknown
 
-from linrep._lib import validation as check
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class Family:
         ``"partition_"``, ``alpha`` is ``partition_alpha``, and the algorithm's ``method_alpha``.
     digests : callable, optional
         ``digests(parameters)`` returns digests of samples that are read, not drawn, by their names.
+    own : tuple of str
+        Parameters and settings that may name code of a user's own, as ``module:name``.
     """
 
     parameters: tuple[str, ...]
@@ -58,6 +64,7 @@ class Family:
     refuse: Callable[[dict, dict], None] | None = None
     prefix: str = ""
     digests: Callable[[dict], dict[str, str]] | None = None
+    own: tuple[str, ...] = ()
 
 
 def names() -> list[str]:
@@ -78,7 +85,8 @@ def find(name: str) -> Family:
     ValueError
         If there is none.
     """
-    check.choice("problem", name, names())
+    if name not in names():
+        raise ValueError(unknown("no family of problems", name, names()))
     return import_module(f"{__name__}.{name}").FAMILY
 
 

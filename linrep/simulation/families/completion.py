@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from linrep._lib import validation as check
-from linrep.problems import SideInformationCompletion
+from linrep._lib.outlines import outline
 from linrep.simulation.families import Family, parameters_of, takes
+
+_PROBLEM = "linrep.problems.completion:SideInformationCompletion"
+_DRAWN = outline(f"{_PROBLEM}.random")
 
 
 def _completion(parameters, settings, algorithm, rng):
     """Return a matrix of which every step sees a fresh entry, or entries of it."""
+    import numpy as np
+
+    from linrep._lib import validation as check
+    from linrep.problems import SideInformationCompletion
+
     n, d, p, k = (parameters[name] for name in FAMILY.sizes)
     k = check.integer("k", k, minimum=1, maximum=min(d, p))
     kappa = check.real("kappa", parameters.pop("kappa", 1.0), minimum=1.0, maximum=check.LARGEST)
@@ -42,8 +47,7 @@ def _completion(parameters, settings, algorithm, rng):
 
 FAMILY = Family(
     parameters=tuple(
-        "kappa" if name == "singular_values" else name
-        for name in parameters_of(SideInformationCompletion.random)
+        "kappa" if name == "singular_values" else name for name in parameters_of(_DRAWN)
     ),
     data=("per_client", "entries", "oversampling"),
     options=("with_side",),
@@ -53,11 +57,7 @@ FAMILY = Family(
         "k <= p": "k > p: side information of fewer dimensions than the rank",
     },
     make=_completion,
-    documented=(
-        SideInformationCompletion.random,
-        SideInformationCompletion.observe,
-        SideInformationCompletion,
-    ),
+    documented=(_DRAWN, outline(f"{_PROBLEM}.observe"), outline(_PROBLEM)),
     descriptions={
         "kappa": "Ratio of the matrix's largest and smallest singular value",
         "oversampling": "Entries over degrees of freedom, k(d + p - k)",

@@ -111,4 +111,5 @@ FAMILY = Family(
     refuse=_refuse,
     prefix="partition_",
     digests=_digests,
+    own=("dataset", *_OF_ONES_OWN),
 )

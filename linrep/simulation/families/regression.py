@@ -5,22 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
-from linrep._lib import validation as check
-from linrep.problems import LowRankRegression, SharedRepresentation
+from linrep._lib.outlines import outline
 from linrep.simulation.families import Family, parameters_of, takes
 
 #: Singular values of models (n, d) that need not share a representation of rank k, by the name
 #: that a cell has for them: independent normal ones, and those of FLUTE's Figure 3.
 MODELS: Mapping[str, Callable[[int, int], Any]] = {
     "normal": lambda n, d: None,
-    "decaying": lambda n, d: 2.0 * d / (np.arange(1, min(n, d) + 1) + 1),
+    "decaying": lambda n, d: [2.0 * d / (place + 2) for place in range(min(n, d))],
 }
+_PROBLEM = "linrep.problems.regression:SharedRepresentation"
+_DRAWN = outline(f"{_PROBLEM}.random")
 
 
 def _regression(parameters, settings, algorithm, rng):
     """Return a shared representation; with models, a low-rank regression or samples of it."""
+    from linrep._lib import validation as check
+    from linrep.problems import LowRankRegression, SharedRepresentation
+
     models = parameters.pop("models", None)
     if models is None:
         return SharedRepresentation.random(**parameters, rng=rng), settings
@@ -42,7 +44,7 @@ def _regression(parameters, settings, algorithm, rng):
 
 
 FAMILY = Family(
-    parameters=(*parameters_of(SharedRepresentation.random), "models"),
+    parameters=(*parameters_of(_DRAWN), "models"),
     data=("m",),
     sizes=("n", "d", "k"),
     constraints={
@@ -50,6 +52,8 @@ FAMILY = Family(
         "k <= n": "k > n: fewer clients than the rank",
     },
     make=_regression,
-    documented=(SharedRepresentation.random, SharedRepresentation),
-    descriptions={"models": "Models that share no representation of rank k: normal or decaying"},
+    documented=(_DRAWN, outline(_PROBLEM)),
+    descriptions={
+        "models": 'Models that share no representation of rank k: "normal" or "decaying"'
+    },
 )

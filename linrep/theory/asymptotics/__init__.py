@@ -1,5 +1,5 @@
 """Exact limits of methods on fresh Gaussian batches as d and n grow together, m and k fixed."""
 
-import lazy_loader
+from linrep._lib import lazy
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+__getattr__, __dir__, __all__ = lazy.attach(__name__, __file__)

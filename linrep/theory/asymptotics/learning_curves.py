@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.warning import warn
 from linrep.problems.random import RNGLike, generator
 from linrep.problems.regression import SharedRepresentation
-from linrep.theory._clients import require_gaussian
+from linrep.theory._clients import effective_dimensions, read_participants, require_gaussian
 from linrep.theory._numbers import squared_cosine
 from linrep.theory.asymptotics.starts import STARTS, spectral_start
 from linrep.theory.fedrep_limits import BATCHES
@@ -32,7 +33,10 @@ Values = NDArray[np.float64]
 PARTICLES = 20_000
 #: By what :func:`linrep.fedrep` calls them.
 _BATCHES = {"fresh": "same", "gram": "same", "split": "split", "gram_split": "split"}
-_SETTINGS = {"batches", "head_step_size", "local_steps", "normalization", "orthonormal"}
+_SETTINGS = {
+    "batches", "head_step_size", "local_steps", "normalization", "orthonormal", "participants",
+}  # fmt: skip
+_NOTICEABLE = 0.1  # relative error of squared distances, for fewer participants than in the limit
 
 
 class Curve(NamedTuple):
@@ -103,7 +107,9 @@ def fedrep(
         A distance, all principal angles being equal; a spectral start on a batch of its own, by
         :func:`spectral_start`; or the state of another curve.
     participation : float, default 1
-        Fraction r of clients in a round; rn has to be large.
+        Fraction r of clients in a round, at least 1/n. The limit is of many participants; where
+        those of one batch are so few that runs end more than a tenth of the squared distance away,
+        a warning says how far.
     batches : {"same", "split"}
         Whether the gradient is taken on the head's batch (``"fresh"`` and ``"gram"`` of
         :func:`linrep.fedrep`), or on another of the same size (``"split"`` and ``"gram_split"``).
@@ -169,8 +175,25 @@ def fedrep(
         gradient = partial(exact, truth.W, m=m, noise=truth.noise)
 
     C, E = _start(truth, m, start, rng)
-    gamma = (truth.d - k) / (share * n)
-    identity = np.eye(k)
+    participants = read_participants(share, n)
+    found = _rounds(gradient, C, E, eta, rounds, (truth.d - k) / participants)
+    if local_steps is None and batches == "same" and participants < n:
+        dimensions = effective_dimensions(truth, m, participants)
+        finite = _rounds(gradient, C, E, eta, rounds, dimensions / participants)
+        here, there = found.squared_chordal[-1], finite.squared_chordal[-1]
+        if abs(there - here) > _NOTICEABLE * here:
+            warn(
+                f"{participants:g} of {n} clients take part: runs have about {there / here:.3g} "
+                f"times this squared distance after {rounds} rounds, which is the limit of many",
+                UserWarning,
+                "few participants for the limit",
+            )
+    return found
+
+
+def _rounds(gradient, C, E, eta, rounds, gamma):
+    """Return the curve from a state, a round's fluctuation being that of gamma."""
+    identity = np.eye(len(C))
     states = [E]
     for _ in range(rounds):
         g = gradient(C, outside_gram(C, E))
@@ -241,7 +264,7 @@ def of_run(
         step_size=settings["step_size"] * (settings["participants"] if published else 1),
         rounds=settings["rounds"] if rounds is None else rounds,
         start=start,
-        participation=settings["participation"],
+        participation=settings["participants"] / truth.n,
         batches=_BATCHES[batches],
         local_steps=settings["local_steps"],
         head_step_size=settings["head_step_size"],

@@ -9,10 +9,12 @@ import numpy as np
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.warning import warn
 from linrep.problems.regression import SharedRepresentation
-from linrep.theory._clients import require_gaussian
+from linrep.theory._clients import effective_dimensions, read_participants, require_gaussian
 from linrep.theory.fedrep_limits import BATCHES
 
+_NOTICEABLE = 0.05  # relative error of a factor, for fewer participants than in the limit
 _EQUAL = 1e-9  # relative difference up to which eigenvalues are one
 
 
@@ -48,13 +50,24 @@ def contraction(
     """
     k = truth.k
     check.choice("batches", batches, BATCHES)
-    m, eta, share = _read(truth, m, step_size, participation)
+    m, eta, participants = _read(truth, m, step_size, participation)
     if batches == "same":
         h, nu = eta * (1.0 - k / m), float(m - k)
     else:
         h, nu = eta, m * (1.0 + k / (m - k - 1.0))
-    gamma = (truth.d - k) / (share * truth.n)
-    return float(np.sqrt(_dominant(truth.W, h, eta**2 * gamma * nu / m**2)[0]))
+    weight = eta**2 * nu / (participants * m**2)
+    found = float(np.sqrt(_dominant(truth.W, h, (truth.d - k) * weight)[0]))
+    if batches == "same" and participants < truth.n:
+        dimensions = effective_dimensions(truth, m, participants)
+        finite = float(np.sqrt(_dominant(truth.W, h, dimensions * weight)[0]))
+        if finite - found > _NOTICEABLE * found:
+            warn(
+                f"{participants:g} of {truth.n} clients take part: near B* the factor of runs is "
+                f"about {finite:.3g}, and not {found:.3g}, the limit of many",
+                UserWarning,
+                "few participants for the limit",
+            )
+    return found
 
 
 def fluctuation(
@@ -101,12 +114,12 @@ def fluctuation(
     ValueError, TypeError
         If an argument is out of range, or d = k.
     """
-    m, eta, share = _read(truth, m, step_size, participation)
+    m, eta, count = _read(truth, m, step_size, participation)
     rounds = check.integer("rounds", rounds, minimum=0)
     W, (n, k) = truth.W, truth.W.shape
     if truth.d == k:
         raise ValueError(f"truth must have d > k, got d = k = {k}: every distance is zero")
-    nu, count = float(m - k), share * n
+    nu, share = float(m - k), count / n
     gamma = (truth.d - k) / count
     h = eta * (1.0 - k / m)
     value, E = _dominant(W, h, eta**2 * gamma * nu / m**2)
@@ -130,7 +143,8 @@ def _read(truth, m, step_size, participation):
     require_gaussian(truth, "the limit")
     m = check.integer("m", m, minimum=truth.k + 2)
     eta = check.real("step_size", step_size, above=0.0)
-    return m, eta, check.real("participation", participation, above=0.0, maximum=1.0)
+    share = check.real("participation", participation, above=0.0, maximum=1.0)
+    return m, eta, read_participants(share, truth.n)
 
 
 def _dominant(W, h, weight):

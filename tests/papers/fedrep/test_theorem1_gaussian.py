@@ -117,6 +117,7 @@ def test_a_smaller_covariance_has_smaller_norms(rng):
         assert rare(of_smaller > level, (of_larger > level).mean())
 
 
+@pytest.mark.slow
 def test_a_net_of_ratio_a_tenth_gives_the_norm_up_to_5_4(rng):
     net = []
     for x in rng.standard_normal((20_000, 3)):

@@ -46,6 +46,7 @@ def test_the_printed_theorem_is_not():
         flute_samples.theorem_5_1(flute.Spectrum([9.0, 1.0], 2, 2, 1), 1.0, step_size=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "d", "verdict"), [(1.0, 100, "holds"), (1e6, 100_000, "fails")])
 def test_errors_of_many_times_lambda_1_are_not_kept(size, d, verdict):
     """For them one sample is enough, on which runs diverge; lambda_1/sqrt(M) takes 50 d."""

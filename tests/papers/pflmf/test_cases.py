@@ -161,6 +161,7 @@ def test_forms_that_are_written_out_are_the_plain_ones():
     assert np.isnan(clients.algorithm1([], 0.1, 1)[0]).all()
 
 
+@pytest.mark.slow
 def test_a_round_of_the_cosine_is_that_of_the_theory_and_of_many_rounds(fresh_rng):
     cosine = lr.CustomObjectives(
         lambda i, x: (float(np.cos(x[0])), -np.sin(x)), n=1, d=1, smoothness=[1.0]

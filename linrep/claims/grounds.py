@@ -1,0 +1,49 @@
+"""What a verdict rests on, looked for wherever it is read: a claim cannot say it of itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from linrep._lib.papers import paper_of, papers
+from linrep.claims import proofs
+from linrep.claims.certificates import checked_by
+from linrep.claims.evidence import CERTIFIED, HOLDS, Evidence, Result
+from linrep.claims.stated import stated
+
+
+def earned(found: Result, folder: Path | None = None) -> Result:
+    """Return a result with the strength that its grounds give it, and what is missing.
+
+    Parameters
+    ----------
+    found : Result
+        With the strengths that its measurements have by themselves.
+    folder : path, optional
+        Of a user's file of claims, by default that of the paper, whose statements are listed.
+    """
+    listed = None if folder else stated([paper_of(found.id)]).get(found.id)
+    if listed and listed.whole and found.verdict == HOLDS:
+        by_program = {step for steps in checked_by(found.id).values() for step in steps}
+        if by_program >= set(listed.whole):
+            found = replace(found, strength=CERTIFIED, claimed=CERTIFIED)
+    if not any(each.claimed != each.strength for each in (found, *found.parts)):
+        return replace(found, missing="")
+    if folder is None and paper_of(found.id) in papers():
+        folder = papers()[paper_of(found.id)].folder
+    there = proofs.digest(found.id, folder) if folder else ""
+    kept = listed.derivation if listed else found.derivation
+    if there and kept in ("", there):
+        covered = replace(proofs.covered(found), derivation=there)
+        return replace(covered, missing=_missing(covered, "samples are statistical"))
+    changed = "changed since it was verified: linrep verify --record looks at it again"
+    lacks = f"{proofs.FILE} has no section headed `{found.id}`"
+    why = f"its section of {proofs.FILE} has {changed}" if there else lacks
+    return replace(found, missing=_missing(found, why))
+
+
+def _missing(found: Evidence, why: str) -> str:
+    """Say why a verdict that its check calls proved has another strength."""
+    if found.claimed == found.strength or not found.strength:
+        return ""
+    return f"its check says proved, and {why}; it is {found.strength}"

@@ -1,0 +1,262 @@
+"""Recorded files that are damaged: what reads them says so, and --record leaves them alone."""
+
+import shutil
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import linrep as lr
+from linrep._lib import papers
+from linrep._lib.papers import Paper
+from linrep._lib.records import Damaged, Unread
+from linrep.claims import certificates, ledger, mutants, solvers, stated
+from linrep.cli import main
+from linrep.figures import drawing
+from tests.tools import rewrite, runner
+
+SCRIPT = Path(__file__).parents[1].joinpath("toy_figure.py").read_text("utf-8")
+FIRST = {list: lambda values: values[0], dict: lambda values: next(iter(values.values()))}
+
+
+def first(values):
+    """Return the first entry of a record that has several."""
+    return FIRST[type(values)](values)
+
+
+def constant(values):
+    return first(first(values))
+
+
+def rename(values):
+    """Give the first entry to another paper."""
+    if isinstance(values, list):
+        values[0]["id"] = "flute.lemma"
+    else:
+        name = next(iter(values))
+        values["flute.lemma"] = values.pop(name)
+
+
+#: By kind: file, what shows it, what records it, and what entries with a digest that fits may have:
+#: a key too few, a key too many, a value of another type, the id of another paper.
+KINDS = {
+    "ledger": (
+        "pflmf/ledger.json", "show pflmf.lemma4",
+        "verify pflmf.lemma4 --budget standard --record --native", {
+            "missing": lambda values: first(values).pop("unit"),
+            "unknown": lambda values: first(values).update(mecsured=1.0),
+            "type": lambda values: first(values).update(n_trials="3"),
+            "deep": lambda values: first(values)["parts"][0].pop("level"),
+            "foreign": rename,
+        },
+    ),
+    "pictures": (
+        "pflmf/ledger.parquet", "report pflmf.theorem1",
+        "verify pflmf.lemma4 --budget standard --record --native", {},
+    ),
+    "sensitivity": (
+        "pflmf/sensitivity.json", "show pflmf.lemma4", "sensitivity pflmf.lemma4 --record", {
+            "missing": lambda values: constant(values).pop("value"),
+            "unknown": lambda values: constant(values).update(moves={}),
+            "type": lambda values: constant(values).update(moved=[]),
+            "foreign": rename,
+        },
+    ),
+    "answers": (
+        "pflmf/certificates/answers.json", "show pflmf.lemma4", "certify pflmf.lemma4 --record", {
+            "missing": lambda values: first(values).pop("sha256"),
+            "unknown": lambda values: first(values).update(sha257=""),
+            "type": lambda values: first(values).update(solvers=[]),
+            "foreign": rename,
+        },
+    ),
+    "statements": (
+        "pflmf/statements.json", "show pflmf.lemma4",
+        "verify pflmf.lemma4 --budget standard --record --native", {
+            "missing": lambda values: first(values).pop("plain"),
+            "unknown": lambda values: first(values).update(planes=""),
+            "type": lambda values: first(values).update(hypotheses="none"),
+            "foreign": rename,
+        },
+    ),
+    "figure": (
+        "figures/mine.figure.json", "figures mine.py --check --native",
+        "figures mine.py --record --native", {
+            "missing": lambda values: values.pop("title"),
+            "unknown": lambda values: values.update(no_title=""),
+            "type": lambda values: values["result"]["rows"].update(count="7"),
+            "deep": lambda values: first(values["result"]["summary"]["lines"])["value"].clear(),
+        },
+    ),
+    "rows": (
+        "figures/mine.figure.parquet", "figures mine.py --check --native",
+        "figures mine.py --record --native", {},
+    ),
+}  # fmt: skip
+
+
+def flip(path):
+    """Change one bit in the middle of a file, where the letters of a text are."""
+    before = bytearray(path.read_bytes())
+    before[len(before) // 2] ^= 1
+    path.write_bytes(before)
+
+
+DAMAGES = {
+    "flipped": flip,
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[:-3]),
+    "empty": lambda path: path.write_bytes(b""),
+    "no UTF-8": lambda path: path.write_bytes(path.read_bytes().replace(b"e", b"\xff", 1)),
+    "another's": lambda path: shutil.copy(
+        Path("pflmf", "statements.json" if path.stem == "ledger" else "ledger.json"), path
+    ),
+    "of before": lambda path: path.write_text("[1]"),
+}  # fmt: skip
+#: What no command may come to.
+COMPUTING = (
+    (import_module("linrep.claims.verify"), "verify"),
+    (mutants, "measure"),
+    (solvers, "ask"),
+    (drawing, "compute"),
+)
+CASES = [
+    (kind, damage)
+    for kind, (file, *_, own) in KINDS.items()
+    for damage in [*["gone"] * file.endswith("parquet"), *DAMAGES, *own]
+]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return a folder with a paper and its record, and a figure of one's own with its."""
+    folder = tmp_path_factory.mktemp("whole")
+    shutil.copytree(papers.FOLDER / "pflmf", folder / "pflmf")
+    own = [
+        replace(item, points=ledger.recorded_points(name))
+        for name, item in ledger.recorded().items()
+        if name.startswith("pflmf.")
+    ]
+    ledger.record(own, [item.id for item in own], folder / "pflmf" / "ledger.json")
+    (folder / "mine.py").write_text(SCRIPT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        call("figures mine.py --record --native --workers 1")
+    shutil.rmtree(folder / "runs", ignore_errors=True)
+    return folder
+
+
+@pytest.fixture
+def folder(whole, tmp_path, monkeypatch):
+    """Return a copy of it, where the paper is that of a package; nothing may be computed."""
+    folder = tmp_path / "folder"
+    shutil.copytree(whole, folder)
+    monkeypatch.chdir(folder)
+    home = folder / "pflmf"
+    paper = Paper("pflmf", "linrep.papers.pflmf", home, home / "ledger.json")
+    monkeypatch.setattr(papers, "_found", lambda: ({"pflmf": paper}, {}))
+    for place, name in COMPUTING:
+        monkeypatch.setattr(place, name, lambda *_, **__: pytest.fail("something is computed"))
+    return folder
+
+
+def call(line):
+    """Return the exit status of a command and the lines that it prints."""
+    result = runner().invoke(main, line.split())
+    assert result.exception is None or isinstance(result.exception, SystemExit), line
+    return result.exit_code, (result.stdout + result.stderr).splitlines()
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(("kind", "damage"), CASES, ids=map(" ".join, CASES))
+def test_what_is_damaged_is_said_and_stays_as_it_is(folder, kind, damage):
+    file, reading, recording, own = KINDS[kind]
+    path = folder / file
+    if damage == "gone":
+        path.unlink()
+    elif damage in DAMAGES:
+        DAMAGES[damage](path)
+    else:
+        rewrite(path, own[damage])
+    before = contents(folder)
+    status, said = call(reading)
+    assert status == (2 if "--check" in reading else 0)
+    (line,) = (line for line in said if path.name in line)
+    assert any(word in line for word in ("to restore it", "put a copy", "once it is removed"))
+    (folder / "report.html").unlink(missing_ok=True)
+    status, said = call(recording)
+    assert status == 2
+    assert said[-1].startswith("Error: ")
+    assert all(path.name in line for line in said)
+    assert contents(folder) == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_whole_is_read_without_a_word(folder, kind):
+    file, reading, *_ = KINDS[kind]
+    if "--check" not in reading:
+        assert not [line for line in call(reading)[1] if Path(file).name in line]
+
+
+def test_where_a_picture_cannot_be_read_a_notebook_shows_the_rest(folder):
+    flip(folder / "pflmf" / "ledger.parquet")
+    with pytest.warns(Unread, match=r"ledger\.parquet, of ledger\.json, is not what was written"):
+        text = lr.statement("pflmf.theorem1")._repr_markdown_()
+    assert "fails" in text
+    assert "data:image" not in text
+
+
+def test_linreps_own_ledger_is_refused(folder, monkeypatch):
+    monkeypatch.setattr(ledger, "PATH", folder / "pflmf" / "ledger.json")
+    flip(ledger.PATH)
+    for line in ("show pflmf.lemma4", "verify --list", "report pflmf.lemma4"):
+        status, said = call(line)
+        assert (status, len(said)) == (2, 1)
+        assert "ledger.json is damaged: it is not as it was written; " in said[0]
+
+
+def test_an_answer_of_another_paper_replaces_none(folder, monkeypatch):
+    paper = papers.papers()["pflmf"]
+    toy = replace(paper, name="toy", folder=folder / "toy")
+    other = toy.folder / "certificates" / "answers.json"
+    shutil.copytree(paper.folder / "certificates", other.parent)
+    monkeypatch.setattr(papers, "_found", lambda: ({"pflmf": paper, "toy": toy}, {}))
+    before = certificates.checked_by("pflmf.lemma4")
+    assert before
+    rewrite(other, lambda values: [entry.update(hypotheses="unknown") for entry in values.values()])
+    assert certificates.checked_by("pflmf.lemma4") == before
+    with pytest.warns(Unread, match="has an entry of pflmf"):
+        assert certificates.answers("toy") == {}
+
+
+def test_texts_that_are_not_listed_are_those_of_the_code(folder):
+    path = folder / "pflmf" / "statements.json"
+    listed = stated.stated(["pflmf"])
+    flip(path)
+    unchecked = {"steps": {}, "whole": (), "derivation": ""}
+    of_code = {name: replace(item, **unchecked) for name, item in listed.items()}
+    with pytest.warns(Unread, match="the texts are those of its code, without what solvers check"):
+        assert stated.stated(["pflmf"]) == of_code
+    path.unlink()
+    assert stated.stated(["pflmf"]) == of_code
+
+
+def test_a_remedy_fits_where_a_file_is(folder):
+    def remedy(*place):
+        path = folder.joinpath(*place, "ledger.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("{")
+        with pytest.raises(Damaged) as caught:
+            ledger.recorded(path)
+        return str(caught.value).partition("; ")[2]
+
+    assert remedy("one") == "put a copy of it in its place, or remove it to begin anew"
+    assert remedy("lib", "site-packages", "toy") == "to restore it, install toy again"
+    (folder / ".git").mkdir()
+    assert remedy("two words") == (
+        f"to restore it as it was committed: git checkout -- '{folder}/two words/ledger.json'"
+    )
+    assert remedy(".venv", "site-packages", "toy") == "to restore it, install toy again"

@@ -1,0 +1,120 @@
+"""Dask clusters whose workers do not answer: that is said, and others compute what they have."""
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from linrep.sweeps import Stopped, clusters, open_run, run
+from tests.sweeps import functions
+from tests.sweeps.support import same_rows, toy
+
+distributed = pytest.importorskip("distributed", reason="Dask is not installed")
+
+PATIENCE = 90.0
+CELLS = [{"steps": steps, "scale": 1.0} for steps in (5, 10)]
+
+
+def slow(replicates=400):
+    return toy(functions.slow_walk, CELLS, replicates)
+
+
+@pytest.fixture
+def cluster(monkeypatch):
+    """A cluster of two processes, which are silent after five seconds."""
+    monkeypatch.setattr(clusters, "PATIENCE", 5.0)
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
+        ) as started,
+        distributed.Client(started) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def frozen():
+    """Return a function that stops a process; all go on in the end."""
+    stopped = []
+
+    def freeze(process):
+        stopped.append(process)
+        os.kill(process, signal.SIGSTOP)
+
+    yield freeze
+    for process in stopped:
+        os.kill(process, signal.SIGCONT)
+
+
+def once_there_are_parts(directory, do):
+    """Do something in a thread when a sweep has stored its first rows."""
+
+    def wait():
+        until = time.monotonic() + PATIENCE
+        while not list(directory.glob("parts/*.parquet")) and time.monotonic() < until:
+            time.sleep(0.01)
+        do()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    return thread
+
+
+@pytest.mark.slow
+def test_what_a_frozen_worker_has_is_computed_by_others(tmp_path, cluster, frozen, capfd):
+    (address, process), _ = cluster.run(os.getpid).items()
+    thread = once_there_are_parts(tmp_path / "run", lambda: frozen(process))
+    options = {"executor": cluster.get_executor(), "chunk_seconds": 0.05, "budget": PATIENCE}
+    stored = run(slow(), tmp_path / "run", **options)
+    thread.join()
+    assert stored.count() == stored.total
+    said = f"{stored.path}: no answer from {address} for 5 s: others compute what it has\n"
+    assert said in capfd.readouterr().err
+    same_rows(stored, run(slow(), tmp_path / "here"))
+
+
+@pytest.mark.slow
+def test_one_interrupt_does_not_wait_for_a_frozen_worker(tmp_path, cluster, frozen):
+    """Nor does it wait for what others could compute instead: what they have is stored."""
+    (_, process), _ = cluster.run(os.getpid).items()
+
+    def freeze_and_interrupt():
+        frozen(process)
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = once_there_are_parts(tmp_path / "run", freeze_and_interrupt)
+    with pytest.raises(Stopped, match="stopped at") as stopped:
+        run(slow(4000), tmp_path / "run", executor=cluster.get_executor(), chunk_seconds=0.05)
+    thread.join()
+    assert not stopped.value.at_once
+    assert 0 < open_run(tmp_path / "run").count() < 8000
+
+
+@pytest.mark.slow
+def test_where_nobody_answers_it_is_said_how_to_go_on(tmp_path, cluster, frozen, capfd):
+    processes = cluster.run(os.getpid).values()
+
+    def freeze():
+        for process in processes:
+            frozen(process)
+        until = time.monotonic() + PATIENCE
+        said = ""
+        while "Ctrl-C ends this" not in said and time.monotonic() < until:
+            time.sleep(0.1)
+            said += capfd.readouterr().err
+        os.kill(os.getpid(), signal.SIGINT)
+
+    thread = once_there_are_parts(tmp_path / "run", freeze)
+    with pytest.raises(Stopped) as stopped:
+        run(slow(4000), tmp_path / "run", executor=cluster.get_executor(), chunk_seconds=0.05)
+    thread.join()
+    assert stopped.value.at_once
+    for process in processes:
+        os.kill(process, signal.SIGCONT)
+    count = open_run(tmp_path / "run").count()
+    assert 0 < count < 8000
+    again = run(slow(400), tmp_path / "again", executor=cluster.get_executor())
+    assert again.count() == again.total
