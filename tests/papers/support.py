@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linrep.claims import FAILS, LEVEL, claims, ledger
+from linrep.claims import FAILS, LEVEL, UNDECIDED, claims, ledger
 from linrep.claims.claim import paper_of
 
 __all__ = ["test_a_negative_control_is_rejected", "test_the_statements_are_complete_and_recorded"]
@@ -70,4 +70,6 @@ def test_the_statements_are_complete_and_recorded(request):
 def test_a_negative_control_is_rejected(id):
     item = claims_of(paper_of(id))[id]
     control = item.negative_control("quick", np.random.default_rng(7))
+    if control.verdict == UNDECIDED:  # its level takes more samples than a quick look has
+        control = item.negative_control("standard", np.random.default_rng(7))
     assert control.verdict == FAILS, f"{id} with {dict(item.control)} {control}"

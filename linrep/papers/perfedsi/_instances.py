@@ -10,7 +10,7 @@ import numpy as np
 from linrep.claims import Search
 from linrep.claims.instances import Reader, search_instances
 from linrep.claims.measurements import Array
-from linrep.papers.perfedsi._rounds import Runs, play
+from linrep.papers.perfedsi._rounds import Runs, play, walk
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -85,6 +85,62 @@ def needed(truth: SideInformationCompletion, U: Array, V: Array) -> tuple[theory
     return found._replace(norms=max(found.norms, 1.0)), 2.0 * theory.scaling(
         truth.Z
     ).c_z * found.loss
+
+
+#: Local steps of the rounds below; Theorem C.4 allows them so much shorter that any number is alike.
+_STEPS = 4
+
+
+class Round(NamedTuple):
+    """A round from one iterate of the server: every client's, and what the event needs of them."""
+
+    c: float
+    c_z: float
+    mu: float
+    share: float  # s = 2 c_z c c_0
+    U: Array  # (walkers, d, k), of all local iterates
+    V: Array  # (walkers, p, k)
+
+
+def longest_steps(truth: SideInformationCompletion, U: Array, V: Array) -> Round | None:
+    """Return a round of the longest steps that Theorem C.4 allows for what the event needs in it.
+
+    Every client walks twice: from item to item, and on one item alone. None where L is 0 or where
+    the iterates met on the way need constants for which these steps were too long.
+    """
+    runs = Runs.of([truth], [(U, V)])
+    level, scaling = runs.losses(), theory.scaling(truth.Z)
+    if not level[0] > 0.0:
+        return None
+    n, d = truth.n, truth.d
+    who = np.tile(np.arange(n), 2)[None]
+    items = np.stack([np.arange(_STEPS) % d] * n + [np.zeros(_STEPS, dtype=int)] * n)[None]
+    about = runs.star_U, runs.star_V, truth.Z[who], runs.values
+    # First the server's own iterate, then all: what these need more makes the steps shorter.
+    step_size, longest = 0.0, 0.0
+    for _ in range(3):
+        iterates = [(A.copy(), B.copy()) for A, B in walk(runs, who, items, step_size)]
+        needs = [
+            theory.local_regularity(*about, *each, loss=level, c_0=np.inf).worst()
+            for each in iterates
+        ]
+        c, mu = (
+            max(1.0, *(float(np.max(getattr(found, name))) for found in needs for name in names))
+            for names in (("norms", "loss"), ("rows", "errors"))
+        )
+        mu = max(mu, scaling.mu_z)
+        if not (np.isfinite(c) and np.isfinite(mu)):
+            return None
+        longest = theory.step_size_limit(theory.Setting.of(truth, c=c, mu=mu), _STEPS)
+        if 0.0 < step_size <= longest:
+            break
+        step_size = longest * (1.0 - 1e-9)
+    else:
+        return None
+    largest = max(float(np.max(found.loss)) for found in needs) * level[0]
+    share = 2.0 * scaling.c_z * largest / truth.singular_values[-1] ** 2
+    every = (np.concatenate([pair[place][0] for pair in iterates]) for place in (0, 1))
+    return Round(c, scaling.c_z, mu, float(share), *every)
 
 
 def sizes(truth, U, V):

@@ -11,7 +11,7 @@ from linrep.claims import Cases, Fact, Identity, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.instances import search_instances
 from linrep.papers.perfedsi._hypotheses import WITHIN
-from linrep.papers.perfedsi._instances import SHAPES, event, needed, searched
+from linrep.papers.perfedsi._instances import SHAPES, event, longest_steps, needed, searched
 from linrep.papers.perfedsi._regular import drawn_runs
 from linrep.papers.perfedsi._rounds import play
 from linrep.papers.perfedsi.counterexamples.definitionc3 import sides
@@ -77,16 +77,49 @@ def _rows(rng) -> Readings:
     )
 
 
-def _one_row_left() -> Readings:
+def _clients(budget, rng) -> Readings:
+    """Ask whether a client's own error is incoherent after steps of any size, and of Theorem C.4's.
+
+    The longest of these move it by at most 1/(66 sqrt(d)) of the server's.
+    """
+    own, other = _one_row_left()
+
+    def lhs_rhs(truth, U, V):
+        found = longest_steps(truth, U, V)
+        if found is None:
+            return None
+        errors = found.U @ found.V.swapaxes(1, 2) - truth.M
+        if np.linalg.norm(errors[0]) < 1e-6 * np.linalg.norm(truth.M):
+            return None
+        return max(map(theory.incoherence, errors)), (67 / 65 * found.c_z) ** 2 * found.mu
+
+    limited = searched(
+        lhs_rhs,
+        budget,
+        rng,
+        name="steps of Theorem C.4",
+        shapes=budget(SHAPES[:2], SHAPES[1:]),
+        strength=PROVED,
+    )
+    return Readings(
+        [own, other, limited],
+        name="a client's E is incoherent",
+        phrase="incoherent",
+        printed_elsewhere={limited.name: "Theorem C.4"},
+    )
+
+
+def _one_row_left() -> tuple[Cases, Cases]:
     """Follow a client's error through a step after which it has one row, whatever c_0 is."""
     own, other = [], []
     for d, c_0 in product((16, 64, 256), (Fraction(1, 2), Fraction(1, 10**3), Fraction(1, 10**9))):
         at = {"d": d, "M": 2, "k": 2, "r": 1, "c": 2, "mu": 1, "c_0": str(c_0), "eta": d}
         own.append((*sides(d, c_0=c_0), at))
         other.append((*sides(d, Fraction(d, 4), c_0), at | {"candidate": d // 4}))
-    same = Cases(own, quantity="mu of E", name="with the same mu")
-    for_all = Cases(other, quantity="mu of E", name="with a mu for all d (4, 16, 64 tried)")
-    return Readings([same, for_all], name="a client's E, in fractions", phrase="incoherent")
+    return (
+        Cases(own, quantity="mu of E", name="with the same mu, in fractions"),
+        Cases(other, quantity="mu of E", name="with a mu for all d (4, 16, 64 tried), in fractions"),
+    )
 
 
 def _entailed(budget, rng, c_power, c_z_power, share_factor):
@@ -185,22 +218,20 @@ def _along_runs(budget, rng):
     "client in all of its local steps.",
     hypotheses=WITHIN,
     negative_control={"highest": 0.5},
-    holds_with={"local": False},
 )
-def definitionC3(budget, rng, *, local=True, highest=1.0):
+def definitionC3(budget, rng, *, highest=1.0):
     """Find the range of mu, what (35) follows from, and whether the event makes E incoherent.
 
     That mu lies between 1/r and d/r follows from the definition; the paper does not say it.
 
-    At a client's own iterates, if `local`, it does not, for any c_0; the corrected statement is
-    about the server's. Highest is over d/r.
+    At a client's own iterates it does not, for any c_0, unless steps are as short as Theorem C.4
+    asks; the corrected statement is about the server's. Highest is over d/r.
     """
     in_U, in_E = _along_runs(budget, rng)
     yield from _ends(budget, rng, highest)
     yield Identity(_attained(), name="both ends attained")
     yield _rows(rng)
-    if local:
-        yield _one_row_left()
+    yield _clients(budget, rng)
     yield Fact("largest mu of U_t along runs, over d/r", in_U)
     yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
 
