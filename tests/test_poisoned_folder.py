@@ -35,7 +35,6 @@ CALLS = {
     "bench": ["bench --help"],
     "certify": ["certify fedrep.eq67"],
     "cite": ["cite fedrep.lemma1"],
-    "compare": [f"compare fedrep,fedavg {' '.join(TRUTH)} --trials 2"],
     "constants": ["constants fedrep --help"],
     "figures": ["figures --list", "figures pflmf.figure1 --quick", "figures fedrep.figure1 --help"],
     "info": ["info"],

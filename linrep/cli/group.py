@@ -38,7 +38,6 @@ GROUPS = {
     "Run": {
         "figures": "Draw the papers' figures, also for other problem sizes.",
         "sweep": "Run algorithms over a grid of parameters.",
-        "compare": "Compare algorithms on the same problems and data.",
         "networks": "Train the neural networks of the papers' tables.",
     },
     "Look": {

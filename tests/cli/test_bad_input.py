@@ -145,21 +145,6 @@ def is_refused(done, unchanged):
 #: How each command is called so that it does something quickly; the last two do nothing quick.
 CALLS = {
     "figures": ("mine.py", "--quick", "--workers", "1"),
-    "compare": (
-        "fedrep",
-        "--n",
-        "4",
-        "--d",
-        "3",
-        "--k",
-        "1",
-        "--m",
-        "3",
-        "--rounds",
-        "1",
-        "--trials",
-        "1",
-    ),
     "info": (),
     "report": ("fedrep.lemma1", "--out", "page.html"),
     "summary": ("run", "x"),
