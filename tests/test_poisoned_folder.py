@@ -37,7 +37,6 @@ CALLS = {
     "cite": ["cite fedrep.lemma1"],
     "constants": ["constants fedrep --help"],
     "figures": ["figures --list", "figures pflmf.figure1 --quick", "figures fedrep.figure1 --help"],
-    "info": ["info"],
     "merge": ["merge merged run"],
     "networks": ["networks --plan"],
     "new": ["new claim", "new paper other"],

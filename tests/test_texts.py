@@ -17,7 +17,7 @@ READERS = {
     "linrep.claims.lookup": "what people search for",
     "linrep.claims.order": "where papers state what",
     "linrep.cli.axes": "docstrings",
-    "linrep.cli.info": "requirements in a package's metadata",
+    "linrep.cli.surroundings": "requirements in a package's metadata",
     "linrep.cli.reproduce": "where papers state what",
     "linrep.cli.text": "any text, whose control characters are escaped",
     "linrep.cli.values": "options that people type",

@@ -51,7 +51,6 @@ GROUPS = {
     "About": {
         "bench": "Time kernels and simulations on this machine.",
         "cite": "Print BibTeX of linrep, of papers and of statements.",
-        "info": "Print versions and settings, for a bug report.",
     },
 }
 #: What digits depend on in the portable mode beside code and seed.
@@ -277,14 +276,34 @@ class _Command(OneLine, click.Command):  # type: ignore[misc]
 _ONLY_HELP: tuple = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
 
 
+def _print_version(ctx, parameter, asked):
+    """Print the version, or with -v what is known of the surroundings, and end."""
+    if not asked:
+        return
+    if ctx.params["verbose"]:
+        from linrep.cli.surroundings import describe
+
+        for name, lines in describe().items():
+            for line in lines:
+                echo(f"{name:13} {line}")
+                name = ""
+    else:
+        echo(f"linrep, version {linrep.__version__}")
+    ctx.exit()
+
+
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(linrep.__version__, prog_name="linrep")
-def main():
+@click.option("--version", is_flag=True, expose_value=False, callback=_print_version,
+              help="Print the version; with -v also all that a bug report should say.")  # fmt: skip
+@click.option("-v", "verbose", is_flag=True, is_eager=True, hidden=True)
+def main(verbose):
     """Check the theory of federated representation learning by running it.
 
     A claim is a statement of a paper together with a check that can refute it. Begin with: linrep
     verify --list, linrep show fedrep.lemma5, linrep COMMAND --help.
     """
+    if verbose:
+        raise BadInput("-v goes with --version, or stands behind a command that has it")
 
 
 def start_portable():

@@ -145,7 +145,6 @@ def is_refused(done, unchanged):
 #: How each command is called so that it does something quickly; the last two do nothing quick.
 CALLS = {
     "figures": ("mine.py", "--quick", "--workers", "1"),
-    "info": (),
     "report": ("fedrep.lemma1", "--out", "page.html"),
     "summary": ("run", "x"),
     "plot": ("run", "x", "--x", "a"),

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-import linrep
 from linrep._lib import scripts
 from linrep.cli import main
 from tests.tools import runner
@@ -137,13 +136,6 @@ def test_data_are_asked_for_where_the_full_settings_read_them(run, monkeypatch, 
     monkeypatch.setenv("LINREP_DATA", "")  # what --data sets is gone with the test
     assert run("figures", "mine.py", "--data", str(tmp_path)).exit_code == 0
     assert run("figures", "mine.py", "--data", "nowhere").exit_code == 2
-
-
-def test_info_prints_versions(run):
-    result = run("info")
-    assert result.exit_code == 0
-    assert f"linrep        {linrep.__version__}" in result.output
-    assert "numba" in result.output
 
 
 @pytest.mark.parametrize(

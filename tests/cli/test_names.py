@@ -235,7 +235,6 @@ WRONG = [
     ("report fedrep.lemma5 --ledger x.json", "--ledger is for claims of your own"),
     ("show fedrep.lemma5 --ledger x.json", "--ledger is for claims of your own"),
     ("figures fedrep.figure3 --rounds x", "--rounds must be an integer, got 'x'"),
-    ("info --jsn", "--json"),
 ]
 
 
