@@ -34,8 +34,6 @@ SWEEP = ("fedrep", *TRUTH, "--replicates", "2")
 CALLS = {
     "bench": ["bench --help"],
     "certify": ["certify fedrep.eq67"],
-    "cite": ["cite fedrep.lemma1"],
-    "constants": ["constants fedrep --help"],
     "figures": ["figures --list", "figures pflmf.figure1 --quick", "figures fedrep.figure1 --help"],
     "merge": ["merge merged run"],
     "networks": ["networks --plan"],
@@ -46,7 +44,7 @@ CALLS = {
     "reproduce": ["reproduce --help"],
     "runs": ["runs run"],
     "sensitivity": ["sensitivity fedrep.definition1"],
-    "show": ["show fedrep.lemma5 fedrep.figure1 fedrep run"],
+    "show": ["show fedrep.lemma5 fedrep.figure1 fedrep run", "show --cite"],
     "summary": ["summary run distance --by m"],
     "sweep": [
         f"sweep {' '.join(SWEEP)} --out other-run",

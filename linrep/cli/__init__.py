@@ -8,7 +8,6 @@ need("cli", "the command line")
 from linrep.cli import (
     bench,
     certify,
-    cite,
     figures,
     networks,
     new,
@@ -26,7 +25,6 @@ from linrep.cli.group import main
 __all__ = [
     "bench",
     "certify",
-    "cite",
     "figures",
     "main",
     "networks",

@@ -31,7 +31,6 @@ GROUPS = {
         "certify": "Have SMT solvers prove the inequalities that proofs use.",
         "sensitivity": "Find the smallest change of a constant that a check notices.",
         "show": "Show a statement and why it fails; or a figure, algorithm, run.",
-        "constants": "Estimate the absolute constants of a paper's bounds.",
         "reproduce": "Draw all figures and check all theorems: are they as recorded?",
         "new": "Write a file to begin with: new claim, new paper NAME.",
     },
@@ -50,7 +49,6 @@ GROUPS = {
     },
     "About": {
         "bench": "Time kernels and simulations on this machine.",
-        "cite": "Print BibTeX of linrep, of papers and of statements.",
     },
 }
 #: What digits depend on in the portable mode beside code and seed.

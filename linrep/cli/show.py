@@ -35,15 +35,21 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
 
 
 @main.command()
-@click.argument(
-    "ids",
-    metavar="ID|FILE.py|RUN...",
-    nargs=-1,
-    required=True,
-    shell_complete=completion.shown,
-)
+@click.argument("ids", metavar="[ID|FILE.py|RUN]...", nargs=-1, shell_complete=completion.shown)
 @click.option(
     "--note", is_flag=True, help="Print a note to the authors on what is wrong, in Markdown."
+)
+@click.option(
+    "--cite",
+    is_flag=True,
+    help="Print BibTeX of papers, or of statements with their places in them; without a name, of "
+    "linrep, its papers and its tools.",
+)
+@click.option(
+    "--constants",
+    is_flag=True,
+    help="Print the constants that a paper's bounds leave open, against size, as finished checks "
+    "of linrep verify have measured them.",
 )
 @click.option(
     "-v", "--verbose", is_flag=True, help="Print derivations and further measurements, too."
@@ -53,7 +59,7 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
 @STORE_OPTION
 @LEDGER_OPTION
 @click.pass_context
-def show(context, ids, note, verbose, budget, seed, store, book_path):
+def show(context, ids, note, cite, constants, verbose, budget, seed, store, book_path):
     """Show a statement, its verdict and the reason; or a figure, an algorithm, a paper or a run.
 
     Statements are named by id or pattern, or by a file of your own. The verdict is that of a
@@ -62,6 +68,14 @@ def show(context, ids, note, verbose, budget, seed, store, book_path):
     with its contents.
     """
     check_store(store)
+    if cite:
+        _cite(ids)
+        return
+    if not ids:
+        raise BadInput("name what to show: a claim, paper, figure, algorithm or run directory")
+    if constants:
+        _constants(ids, store, budget, seed)
+        return
     known = names.claims()
     of_file = any(name.endswith(".py") for name in ids)
     if not of_file:
@@ -121,6 +135,64 @@ def _notes(chosen):
             )
         for each in known:
             echo(note(each))
+
+
+def _cite(what):
+    """Print what to cite: linrep and all, or papers, with the places of statements in them."""
+    papers = names.papers()
+    what = names.match_spelling(what, [*papers, *names.claims()])
+    patterns = [name for name in what if name not in papers]
+    with bad_input(ValueError):
+        names.check_claims(patterns, "no paper or claim")
+    from linrep._lib.papers import named
+    from linrep.claims import citing, select
+    from linrep.claims.stated import stated
+
+    notes: dict[str, list[str]] = {name: [] for name in (what or papers) if name in papers}
+    with bad_input(ValueError, OSError):
+        for item in select(stated(named(patterns)), patterns) if patterns else ():
+            notes.setdefault(item.paper, []).append(citing.note(item))
+        entries = [
+            citing.noted(citing.paper(name), "; ".join(own)) if own else citing.paper(name)
+            for name, own in notes.items()
+        ]
+    around = [] if what else [citing.software(), citing.tools()]
+    echo("\n".join([*around[:1], *entries, *around[1:]]).rstrip())
+
+
+def _constants(ids, store, budget, seed):
+    """Print the constants of bounds, from the smallest size to the largest, of finished checks."""
+    ids = names.match_spelling(ids, names.papers())
+    with bad_input(ValueError):
+        names.check_papers(ids)
+    from linrep.claims import ledger
+    from linrep.claims.current import current
+    from linrep.claims.stated import stated
+
+    lines = []
+    with bad_input(ValueError, OSError):
+        entries = ledger.recorded()
+        for name, item in stated(ids).items():
+            if name not in entries or "probability bound" not in entries[name].kinds:
+                continue
+            run = current(item, None, store=store, budget=budget, seed=seed).run
+            points = None if run is None else run.result.points
+            if points is None or "along" not in points:
+                continue
+            groups = points.dropna(subset=["along"]).groupby(["part", "along"], sort=False)
+            for (part, axis), line in groups:
+                ends = (line["x"].min(), line["x"].max(), line["y"].min(), line["y"].max())
+                lines.append((name, part, axis, *(f"{number:.4g}" for number in ends)))
+    if lines:
+        head = ("claim", "constant", "along", "from", "to", "smallest", "largest")
+        table(head, lines, left_columns=3)
+        return
+    echo(f"{store} has no finished check of a bound with an open constant")
+    for paper in ids:
+        echo(f"linrep verify --paper {paper} checks all claims")
+        for name in names.claims():
+            if name.startswith(f"{paper}.") and name.endswith(".constants"):
+                echo(f"the constants of its rates: linrep show {name}")
 
 
 def _kind(name):

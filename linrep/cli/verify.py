@@ -1,4 +1,4 @@
-"""Commands that check claims: verify, constants."""
+"""``linrep verify``: claims checked, and their verdicts beside the recorded ones."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from linrep.cli.group import (
     workers_option,
 )
 from linrep.cli.output import check_output, write_figure, write_file
-from linrep.cli.text import echo, frame
+from linrep.cli.text import echo
 from linrep.cli.verdicts import compare, name_accepting, print_list, print_verdicts
 
 MODE_OPTION = mode_option("portable with --record, native otherwise")
@@ -293,62 +293,6 @@ def _ids_beside(chosen):
 
     papers = {item.paper for item in chosen}
     return {*claims(papers), *(n for n in known_names.claims() if paper_of(n) not in papers)}
-
-
-@main.command()
-@click.argument("paper", shell_complete=completion.papers)
-@_options
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("runs", "figures"),
-    show_default=True,
-    help="Folder for the pictures.",
-)
-def constants(paper, budget, workers, seed, store, out):
-    """Estimate the absolute constants that a paper's bounds leave open, for growing sizes."""
-    (paper,) = known_names.match_spelling([paper], known_names.papers())
-    with bad_input(ValueError):
-        known_names.check_papers([paper])
-    import pandas as pd
-
-    from linrep.claims import claims, ledger
-
-    with bad_input(ValueError):
-        recorded = ledger.recorded()
-        chosen = [
-            item
-            for item in claims([paper]).values()
-            if item.id in recorded and "probability bound" in recorded[item.id].kinds
-        ]
-    with bad_input(OSError):
-        out.mkdir(parents=True, exist_ok=True)
-    results = _run(chosen, {}, None, budget, workers, seed, store)
-    lines, pictures = [], {}
-    for item, result in zip(chosen, results, strict=True):
-        if result.verdict == "error":
-            echo(f"{item.id}: {result.sentence}", err=True)
-            continue
-        points = result.points
-        if points is None or "along" not in points:
-            continue
-        chart = pictures[item.id] = points.dropna(subset=["along"])
-        for (part, axis), line in chart.groupby(["part", "along"], sort=False):
-            lines.append(
-                {"claim": item.id, "constant": part, "along": axis,
-                 "from": line["x"].min(), "to": line["x"].max(),
-                 "smallest": line["y"].min(), "largest": line["y"].max()}
-            )  # fmt: skip
-    if not lines:
-        echo(f"{paper}: no bound with an open constant is checked along an axis")
-        for name in known_names.claims():
-            if name.startswith(f"{paper}.") and name.endswith(".constants"):
-                echo(f"the constants of its rates: linrep show {name}")
-        return
-    frame(pd.DataFrame(lines), digits=4)
-    with bad_input(OSError):
-        for name, chart in pictures.items():
-            echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
 
 
 def _add_stored(chosen, entries, store, seed):

@@ -156,9 +156,7 @@ CALLS = {
     "new": ("claim",),
     "verify": ("claims.py", "--workers", "1"),
     "bench": ("nothing",),
-    "constants": ("nobody",),
     "certify": ("flute.eq3",),  # which has nothing for solvers
-    "cite": ("fedrep.lemma1",),
     "sensitivity": ("fedrep.theorem2",),  # which fails
     "show": ("fedrep.lemma1",),
     "networks": ("fedrep.figure3",),  # which has none

@@ -45,7 +45,6 @@ def test_names_of_what_comes_with_linrep():
     assert offered("report", "") == list(ledger.recorded())
     assert offered("figures", "") == experiment.available()
     assert offered("figures", "fedrep.figure1") == ["fedrep.figure1"]
-    assert offered("constants", "f") == ["fedrep", "flute"]
 
 
 def test_algorithms_are_those_there_are():

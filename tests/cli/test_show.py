@@ -85,7 +85,16 @@ def test_constants_are_a_table():
     T = [float(value) for value in (at[0], at[3])]
     assert pytest.approx([1e8 / 0.1**2, 1e8 / 0.1**4]) == T
     assert "(ledger, standard budget)" in call("show", "pflmf.corollary2.constants")
-    assert "linrep show pflmf.corollary2.constants" in call("constants", "pflmf")
+
+
+def test_constants_of_bounds_are_those_of_finished_checks(tmp_path):
+    store = ("--store", str(tmp_path))
+    named = "linrep show pflmf.corollary2.constants"
+    assert named in call("show", "pflmf", "--constants", *store)
+    call("verify", "fedrep.lemma2", "--workers", "1", *store)
+    found = call("show", "fedrep", "--constants", *store).splitlines()
+    assert {line.split()[0] for line in found[1:]} == {"fedrep.lemma2"}
+    assert all(0.0 < float(line.split()[-2]) <= float(line.split()[-1]) for line in found[1:])
 
 
 def test_sizes_of_a_violation_come_with_their_settings():

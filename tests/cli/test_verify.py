@@ -1,4 +1,4 @@
-"""linrep verify and linrep constants."""
+"""linrep verify."""
 
 import json
 import shutil
@@ -235,12 +235,6 @@ def test_recording(tmp_path):
 def test_the_list(own):
     assert "fedrep.definition1" in call("--list")
     assert "mine.square" in call("own_claims.py", "--list")
-
-
-def test_constants_of_a_paper_without_bounds(own):
-    result = CliRunner().invoke(main, ["constants", "nobody"])
-    assert result.exit_code == 2
-    assert "nobody" in result.output
 
 
 OTHER = """
