@@ -43,7 +43,6 @@ CALLS = {
     "report": ["report fedrep.lemma1"],
     "reproduce": ["reproduce --help"],
     "runs": ["runs run"],
-    "sensitivity": ["sensitivity fedrep.definition1"],
     "show": ["show fedrep.lemma5 fedrep.figure1 fedrep run", "show --cite"],
     "summary": ["summary run distance --by m"],
     "sweep": [
@@ -52,7 +51,12 @@ CALLS = {
         f"sweep {' '.join(SWEEP)} --out portable-run --portable",
         f"sweep {' '.join(SWEEP)} --out no-run --dask tcp://127.0.0.1:1",
     ],
-    "verify": ["verify fedrep.lemma1", "verify fedrep.figure1 --workers 2", "verify --list"],
+    "verify": [
+        "verify fedrep.lemma1",
+        "verify fedrep.figure1 --workers 2",
+        "verify --list",
+        "verify --sensitivity fedrep.definition1",
+    ],
 }
 #: Statuses that calls end with: torch may be missing, and no scheduler is there.
 ENDED = {"networks --plan": (0, 2), "--dask": (2,)}

@@ -14,6 +14,7 @@ from shlex import join
 from textwrap import shorten
 
 import click
+from click.core import ParameterSource
 
 import linrep
 from linrep._lib import disregard, portable
@@ -29,7 +30,6 @@ GROUPS = {
     "Check": {
         "verify": "Check statements and compare the verdicts with the record.",
         "certify": "Have SMT solvers prove the inequalities that proofs use.",
-        "sensitivity": "Find the smallest change of a constant that a check notices.",
         "show": "Show a statement and why it fails; or a figure, algorithm, run.",
         "reproduce": "Draw all figures and check all theorems: are they as recorded?",
         "new": "Write a file to begin with: new claim, new paper NAME.",
@@ -302,6 +302,15 @@ def main(verbose):
     """
     if verbose:
         raise BadInput("-v goes with --version, or stands behind a command that has it")
+
+
+def refuse_others(names, why):
+    """Refuse options that are given and are none of some names, and say why."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+        if given and option.name not in names:
+            raise BadInput(f"{option.opts[0]} {why}")
 
 
 def start_portable():

@@ -22,7 +22,7 @@ from linrep.cli.choosing import (
     read_ledger,
     read_names,
 )
-from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
+from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main, refuse_others
 from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
 from linrep.simulation.families import find
 from linrep.simulation.parameters import outlines, required
@@ -58,8 +58,7 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
 @SEED_OPTION
 @STORE_OPTION
 @LEDGER_OPTION
-@click.pass_context
-def show(context, ids, note, cite, constants, verbose, budget, seed, store, book_path):
+def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
     """Show a statement, its verdict and the reason; or a figure, an algorithm, a paper or a run.
 
     Statements are named by id or pattern, or by a file of your own. The verdict is that of a
@@ -69,11 +68,15 @@ def show(context, ids, note, cite, constants, verbose, budget, seed, store, book
     """
     check_store(store)
     if cite:
+        refuse_others(("ids", "cite"), "does not go with --cite")
         _cite(ids)
         return
     if not ids:
         raise BadInput("name what to show: a claim, paper, figure, algorithm or run directory")
     if constants:
+        refuse_others(
+            ("ids", "constants", "budget", "seed", "store"), "does not go with --constants"
+        )
         _constants(ids, store, budget, seed)
         return
     known = names.claims()
@@ -87,9 +90,7 @@ def show(context, ids, note, cite, constants, verbose, budget, seed, store, book
         if claims and not of_file:
             _check(claims)
     if not claims:
-        for name in ("note", "budget", "seed", "store", "book_path"):
-            if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-                raise BadInput(f"--{name.replace('book_path', 'ledger')} is for claims")
+        refuse_others(("ids", "verbose"), "is for claims")
     first = True
     for name, kind in kinds.items():
         if not first:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from linrep._lib.batches import Batches
+from linrep._lib.records import Damaged
 from linrep.cli import completion
 from linrep.cli import names as known_names
 from linrep.cli.choosing import LEDGER_OPTION, STORE_OPTION, choose, read_ledger, read_names
@@ -21,11 +22,13 @@ from linrep.cli.group import (
     interruptible,
     main,
     mode_option,
+    recording,
+    refuse_others,
     start_portable,
     workers_option,
 )
 from linrep.cli.output import check_output, write_figure, write_file
-from linrep.cli.text import echo
+from linrep.cli.text import echo, say_count, table
 from linrep.cli.verdicts import compare, name_accepting, print_list, print_verdicts
 
 MODE_OPTION = mode_option("portable with --record, native otherwise")
@@ -138,15 +141,17 @@ def _options(command):
 )
 @click.option("--caption", is_flag=True, help="Write statement and verdict under these pictures.")
 @click.option(
-    "--record",
+    "--sensitivity",
     is_flag=True,
-    help="Record these verdicts in the ledger.",
+    help="Strengthen the constants of claims that hold, and find the smallest change that a check "
+    "notices.",
 )
+@click.option("--record", is_flag=True, help="Record the verdicts, or what --sensitivity found.")
 @MODE_OPTION
 def verify(
     ids, budget, workers, seed, store, list_only, verbose, verdicts, papers, form, severities,
-    strengths, fresh, until_decided, at_most, level, book_path, path, figures, caption, record,
-    portable,
+    strengths, fresh, until_decided, at_most, level, book_path, path, figures, caption,
+    sensitivity, record, portable,
 ):  # fmt: skip
     """Check statements of the papers, or your own, and compare the verdicts with the record.
 
@@ -157,10 +162,22 @@ def verify(
     A claim of your own is expected to hold, unless the claim or your ledger says otherwise. Its
     check has to reject its negative control, which is a false version of the statement.
 
+    With --sensitivity each constant and exponent of a statement is moved by 5, 10 and 50 % in the
+    direction that says more, until the check refutes the result. "accepted": the check does not
+    notice the change; either the statement is not sharp, or the check does not look where the
+    stronger version is false. "doubted": the check is undecided. "true": interval arithmetic proves
+    the stronger version over the whole region.
+
     The exit status is 0 if no verdict contradicts the recorded or expected one. It is 1 if a
     verdict does, if a check raises an error or accepts its negative control, or if a claim of the
     ledger no longer exists. It is 2 for bad input.
     """
+    if sensitivity:
+        refuse_others(
+            ("ids", "budget", "seed", "sensitivity", "record"), "does not go with --sensitivity"
+        )
+        _find_sensitivity(ids, budget, seed, record)
+        return
     papers = known_names.match_spelling(papers, known_names.papers())
     file, _ = read_names(ids)
     with bad_input(ValueError):
@@ -206,6 +223,61 @@ def verify(
     agree = _say_recorded(results) if record else compare(results, there, entries)
     if not agree:
         raise click.exceptions.Exit(1)
+
+
+def _find_sensitivity(ids, budget, seed, record):
+    """Print what becomes of stronger versions of claims that hold, and record it if asked to."""
+    if any(name.endswith(".py") for name in ids):
+        raise BadInput("--sensitivity is for claims of papers, whose folders have its record")
+    claims, _ = choose(ids)
+    from linrep._lib.progress import JobsBar
+    from linrep.claims import ledger, mutants
+    from linrep.claims import sensitivity as known
+    from linrep.claims.evidence import HOLDS, MISPRINT
+
+    with bad_input(ValueError, OSError):
+        entries = ledger.recorded()
+    chosen = [
+        item
+        for item in claims
+        if item.stronger and item.id in entries and entries[item.id].verdict in (HOLDS, MISPRINT)
+    ]
+    if not chosen:
+        raise BadInput("ID: none of these claims holds and has constants that can be moved")
+    if record:
+        with bad_input(OSError, Damaged):
+            known.check({item.paper for item in chosen})
+    noticed: list[bool] = []
+
+    def rows():
+        with JobsBar(None, seconds, desc="sensitivity", unit="version") as bar:
+            for item in chosen:
+                found = mutants.measure(item, budget, seed, each=bar.done)
+                batches.add(item.id, found)
+                for constant, of in found.items():
+                    noticed.append(known.REFUTED in of["moved"].values())
+                    with bar.aside():
+                        yield [item.id, constant, of["value"], outcomes(of["moved"])]
+
+    def outcomes(moved):
+        return ", ".join(f"{percent} %: {said}" for percent, said in moved.items())
+
+    head = ["claim", "constant", "value", "moved by"]
+    most = outcomes({f"{float(100 * share):g}": known.ACCEPTED for share in mutants.SHARES})
+    cells = [
+        (item.id, name, str(item.value_of(name)), most) for item in chosen for name in item.stronger
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+    seconds = {each: entries[item.id].seconds for item in chosen for each in mutants.mutants(item)}
+    with (
+        bad_input(OSError, Damaged),
+        recording("sensitivity", [item.id for item in chosen], known.record, record) as batches,
+    ):
+        table(head, rows(), left_columns=len(head), widths=widths)
+    echo(
+        f"{say_count(len(noticed), 'constant')} of {say_count(len(chosen), 'claim')}; "
+        f"a change of the constant is refuted for {sum(noticed)}"
+    )
 
 
 @contextmanager

@@ -157,7 +157,6 @@ CALLS = {
     "verify": ("claims.py", "--workers", "1"),
     "bench": ("nothing",),
     "certify": ("flute.eq3",),  # which has nothing for solvers
-    "sensitivity": ("fedrep.theorem2",),  # which fails
     "show": ("fedrep.lemma1",),
     "networks": ("fedrep.figure3",),  # which has none
 }
@@ -258,7 +257,6 @@ def test_whatever_is_put_together_is_answered(place, name, examples):
         "bench",
         "certify",
         "figures",
-        "sensitivity",
         "verify",
         *(["report"] if examples < 100 else []),
     }
