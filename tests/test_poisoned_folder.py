@@ -42,9 +42,8 @@ CALLS = {
     "replay": ["replay run --cell m=5 --replicate 0"],
     "report": ["report fedrep.lemma1"],
     "reproduce": ["reproduce --help"],
-    "runs": ["runs run"],
     "show": ["show fedrep.lemma5 fedrep.figure1 fedrep run", "show --cite"],
-    "summary": ["summary run distance --by m"],
+    "summary": ["summary run distance --by m", "summary run"],
     "sweep": [
         f"sweep {' '.join(SWEEP)} --out other-run",
         f"sweep {' '.join(SWEEP)} --out third-run --processes --workers 2",

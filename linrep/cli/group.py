@@ -23,7 +23,7 @@ from linrep._lib.extras import MissingPackage
 from linrep._lib.progress import progress_bar, say_stopped
 from linrep._lib.records import Unread
 from linrep._lib.suggest import unknown
-from linrep.cli.text import Painted, echo, echo_error
+from linrep.cli.text import Painted, echo, echo_error, say_count
 
 #: The commands in the groups of the help, with what fits a line.
 GROUPS = {
@@ -40,8 +40,7 @@ GROUPS = {
         "networks": "Train the neural networks of the papers' tables.",
     },
     "Look": {
-        "runs": "List your sweeps: replicates done, missing and failed.",
-        "summary": "Summarize a column or a condition of a run.",
+        "summary": "List your sweeps; or summarize a column or a condition of a run.",
         "plot": "Draw a column or a condition of a run.",
         "report": "Write statements and figures to one HTML page.",
         "merge": "Combine the run directories of shards.",
@@ -381,7 +380,7 @@ def check_run(path):
     if (path / "sweep.json").exists():
         return
     known = [str(file.parent) for file in Path("runs").glob("*/sweep.json")]
-    otherwise = "linrep runs lists them" if known else "linrep sweep makes one"
+    otherwise = "linrep summary lists them" if known else "linrep sweep makes one"
     raise ValueError(
         unknown("not a run directory, which has a sweep.json:", str(path), known,
                 otherwise=otherwise)
@@ -427,6 +426,19 @@ def tell_codes(run):
 
     if mixed := mixture(run):
         echo(Painted(f"{run.path}: {mixed}", "note"), err=True)
+
+
+def list_machines(run):
+    """Return lines that say how many replicates are of which machine, none if there is one."""
+    from linrep.sweeps.machines import describe
+
+    counts = run.machines()
+    if len(counts) < 2:
+        return []
+    return [
+        f"{say_count(count, 'replicate')} of {describe(machine, counts)}"
+        for machine, count in counts.items()
+    ]
 
 
 def tell_completeness(completeness, partial):

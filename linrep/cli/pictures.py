@@ -10,15 +10,19 @@ from linrep._lib.formulas import parse
 from linrep._lib.suggest import unknown
 from linrep.cli import completion
 from linrep.cli.group import (
+    BadInput,
     bad_input,
     check_run,
+    list_machines,
     main,
     partial_option,
+    refuse_others,
     tell_completeness,
     tell_mixture,
 )
 from linrep.cli.output import check_output, check_picture, write_figure, write_file
-from linrep.cli.text import echo, for_spreadsheets, frame, say_count
+from linrep.cli.text import Painted, echo, echo_error, for_spreadsheets, frame, say_count
+from linrep.cli.text import table as print_table
 from linrep.cli.values import read_names
 
 _where_option = click.option(
@@ -30,8 +34,13 @@ _where_option = click.option(
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
-@click.argument("value", shell_complete=completion.columns)
+@click.argument(
+    "run",
+    type=click.Path(path_type=Path),
+    required=False,
+    shell_complete=completion.run_directories,
+)
+@click.argument("value", required=False, shell_complete=completion.columns)
 @click.option(
     "--by",
     shell_complete=completion.parameters,
@@ -61,7 +70,15 @@ _where_option = click.option(
 )
 @partial_option
 def summary(run, value, by, statistic, threshold, exponents, where, csv, partial):
-    """Summarize VALUE over replicates: a column, or an expression such as 'distance < 1e-3'."""
+    """Summarize VALUE over replicates: a column, or an expression such as 'distance < 1e-3'.
+
+    Without VALUE the run directories in a folder, by default runs, are listed: cells, and
+    replicates done, missing and failed. The exit status is then 1 if a part is damaged.
+    """
+    if value is None:
+        refuse_others(("run",), "needs VALUE")
+        _list_runs(run)
+        return
     with bad_input(ValueError, OSError):
         check_run(run)
         if csv is not None:
@@ -228,6 +245,55 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     echo(str(out))
     tell_mixture(stored)
     tell_completeness(completeness, partial)
+
+
+#: Folders of runs in which commands keep those of claims and figures.
+_KEPT = (("verify",), ("figures",), ("reproduce",))
+
+
+def _list_runs(folder):
+    """List the run directories in a folder; of all runs the user's, and how many others."""
+    paths = sorted(path.parent for path in (folder or Path("runs")).glob("**/sweep.json"))
+    if not paths:
+        there = folder or "runs: name a folder, or start with linrep sweep"
+        raise BadInput(f"no run directory in {there}")
+    others = [path for path in paths if folder is None and path.parts[1:2] in _KEPT]
+    status, lines = 0, []
+    for path in (path for path in paths if path not in others):
+        try:
+            described, is_damaged = _describe(path)
+        except (ValueError, OSError) as error:
+            echo_error(error)
+            status = 2
+        else:
+            lines += described
+            status = max(status, int(is_damaged))
+    if lines:
+        print_table(("run", "cells", "done", "missing", "failed"), lines)
+    if others:
+        folders = " and ".join(sorted({str(Path(*path.parts[:2])) for path in others}))
+        echo(f"{len(others)} of claims and figures are in {folders}", err=True)
+    if status:
+        raise click.exceptions.Exit(status)
+
+
+def _describe(path):
+    """Return the lines of a run directory, and whether some of its parts are damaged."""
+    from linrep.sweeps import open_run
+    from linrep.sweeps.codes import mixture
+
+    stored = open_run(path)
+    done, failed = stored.count(), stored.failed()
+    missing = stored.total - done
+    numbers: list[str | Painted] = [str(len(stored.cells)), str(done), str(missing), str(failed)]
+    if missing:
+        numbers[2] = Painted(str(missing), "note")
+    if failed:
+        numbers[3] = Painted(str(failed), "error")
+    damaged = stored.damaged()
+    notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
+    notes += [f"  {line}" for line in (*list_machines(stored), mixture(stored)) if line]
+    return [(str(path), *numbers), *((note, "", "", "", "") for note in notes)], bool(damaged)
 
 
 def _check_formulas(run, value, conditions, columns):

@@ -220,7 +220,7 @@ def _check(patterns):
                 raise ValueError(unknown(what, name, known)) from None
             if "did you mean" in str(error):
                 raise
-            otherwise = "linrep verify --list, linrep figures --list and linrep runs list them"
+            otherwise = "linrep verify --list, linrep figures --list and linrep summary list them"
             raise ValueError(unknown(what, name, known, otherwise=otherwise)) from None
 
 

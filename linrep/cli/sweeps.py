@@ -1,4 +1,4 @@
-"""The commands that compute and keep sweeps: sweep, runs, replay, merge."""
+"""The commands that compute and keep sweeps: sweep, replay, merge."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from linrep._lib.suggest import hint, unknown
 from linrep._lib.warning import collected
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
-from linrep.cli.estimate import duration, estimate, refuse
+from linrep.cli.estimate import estimate, refuse
 from linrep.cli.group import (
     LIBRARIES,
     MOST_REPLICATES,
-    BadInput,
     Unfinished,
     allow_option,
     bad_input,
     check_run,
     interruptible,
+    list_machines,
     main,
     partial_option,
     replay_command,
@@ -37,7 +37,7 @@ from linrep.cli.group import (
 )
 from linrep.cli.names import PROBLEMS, algorithms
 from linrep.cli.specification import build, read_options
-from linrep.cli.text import Painted, echo, echo_error, say_count, table, width
+from linrep.cli.text import echo, say_count, width
 from linrep.cli.values import read_cell, read_shard
 
 
@@ -212,79 +212,6 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
 
 
 @main.command()
-@click.argument(
-    "directories",
-    nargs=-1,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    shell_complete=completion.run_directories,
-)
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="List the runs of checks and figures, too.",
-)
-def runs(directories, everything):
-    """List run directories: replicates done, missing and failed, and the time left."""
-    paths = []
-    for directory in directories or (Path("runs"),):
-        inside = sorted(path.parent for path in directory.glob("**/sweep.json"))
-        if not inside and directories:
-            raise BadInput(f"{directory} holds no run directory")
-        paths += inside
-    if not paths:
-        raise BadInput("no run directory under runs; name a folder, or start with linrep sweep")
-    paths = list(dict.fromkeys(paths))
-    hidden = [] if directories else [path for path in paths if path.parts[1:2] in _KEPT]
-    others = [path for path in paths if path not in hidden]
-    status = 0
-    lines: list[tuple] = []
-    for path in [*others, *hidden] if everything else others:
-        try:
-            described, is_damaged = _describe(path)
-        except (ValueError, OSError) as error:
-            echo_error(error)
-            status = 2
-        else:
-            lines += described
-            status = max(status, int(is_damaged))
-    if lines:
-        table(("run", "cells", "done", "missing", "failed", "left on one core"), lines)
-    if hidden and not everything:
-        more, count = "more" if others else "there are", len(hidden)
-        echo(f"{more}, of claims and figures: {count}; linrep runs --all lists them", err=True)
-    if status:
-        raise click.exceptions.Exit(status)
-
-
-#: Folders of runs in which the other commands keep theirs.
-_KEPT = (("verify",), ("figures",), ("reproduce",))
-
-
-def _describe(path):
-    """Return the lines of a run directory, and whether some of its parts are damaged."""
-    from linrep.sweeps import open_run
-    from linrep.sweeps.codes import mixture
-
-    stored = open_run(path)
-    done, failed = stored.count(), stored.failed()
-    missing = stored.total - done
-    remaining = _time_left(stored) if done and missing else "-"
-    numbers: list[str | Painted] = [
-        str(number) for number in (len(stored.cells), done, missing, failed)
-    ]
-    if missing:
-        numbers[2] = Painted(str(missing), "note")
-    if failed:
-        numbers[3] = Painted(str(failed), "error")
-    rows = [(str(path), *numbers, remaining)]
-    damaged = stored.damaged()
-    notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
-    notes += [f"  {line}" for line in (*_list_machines(stored), mixture(stored)) if line]
-    return [*rows, *((note, "", "", "", "", "") for note in notes)], bool(damaged)
-
-
-@main.command()
 @click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
 @click.option(
     "--cell",
@@ -386,7 +313,7 @@ def merge(out, directories, partial, same_code):
     for path, lost in damaged.items():
         echo(f"damaged: {path} ({lost})", err=True)
     echo(f"{out}: {merged.count()} of {merged.total} replicates")
-    for line in _list_machines(merged):
+    for line in list_machines(merged):
         echo(line)
     tell_codes(merged)
     tell_completeness(merged.completeness(), partial)
@@ -428,28 +355,3 @@ def _executor(address):
             logging.getLogger(name).setLevel(logging.CRITICAL)
     with Client(address, timeout=10) as client:
         yield client.get_executor()
-
-
-def _list_machines(run):
-    """Return lines that say how many replicates are of which machine, none if there is one."""
-    from linrep.sweeps.machines import describe
-
-    counts = run.machines()
-    if len(counts) < 2:
-        return []
-    return [
-        f"{say_count(count, 'replicate')} of {describe(machine, counts)}"
-        for machine, count in counts.items()
-    ]
-
-
-def _time_left(run):
-    """Return how long the missing replicates take by those of their cells, or else by all."""
-    rows = run.read(["cell", "replicate", "row", "seconds"], partial=True)
-    first = rows[rows["row"] == 0]
-    cells = first.groupby("cell", observed=False)["seconds"].agg(["mean", "size"])
-    done, count = run.done(), run.replicates  # some have no rows
-    cells["left"] = [count - sum(map(len, done.within(name, count))) for name in cells.index]
-    each = cells["mean"].fillna(first["seconds"].mean())
-    about = "roughly " if (cells["left"][cells["size"] == 0] > 0).any() else ""
-    return about + duration(float((each * cells["left"]).sum()))

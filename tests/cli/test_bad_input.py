@@ -149,7 +149,6 @@ CALLS = {
     "summary": ("run", "x"),
     "plot": ("run", "x", "--x", "a"),
     "sweep": ("--function", "swept.py:measure", "--a", "1", "--replicates", "1", "--workers", "1"),
-    "runs": ("run",),
     "reproduce": (),  # which finds no record here
     "replay": ("run", "--cell", "a=1", "--replicate", "0"),
     "merge": ("new", "run"),

@@ -21,7 +21,7 @@ SWEEP = ("sweep", "--function", "swept_foreign.py:measure", "--a", "1,2", "--rep
 SWEEP = (*SWEEP, "--workers", "1", "--out", "run")
 #: All that read a run, beside the sweep itself; merge is into a folder of its own.
 READERS = {
-    "runs": ("runs", "run"),
+    "list": ("summary", "run"),
     "show": ("show", "run"),
     "merge": ("merge", "all", "run"),
     "summary": ("summary", "run", "first"),
@@ -162,7 +162,7 @@ def check_damaged(name, before):
         assert name in said
     status, said = call(*SWEEP)
     assert (status, said) == (0, "run: 6 of 6 replicates, 0 failed\n")
-    assert call("runs", "run")[0] == 0
+    assert call("summary", "run")[0] == 0
     same_rows(numbers(open_run("run")), before)
 
 
@@ -183,7 +183,7 @@ def test_rows_that_linrep_does_not_write_are_said_to_be_damaged(folder, name):
 def test_damage_is_told_with_what_is_lost(folder):
     (part,) = folder.glob("run/parts/*.parquet")
     part.write_bytes(part.read_bytes()[:-1])
-    status, said = call("runs", "run")
+    status, said = call("summary", "run")
     assert status == 1
     assert f"damaged: {part.name} (0 of its 6 replicates lost)" in said
     status, said = call("merge", "all", "run")

@@ -15,6 +15,10 @@ from linrep.cli import main
 from linrep.figures.reproduction import read_record
 from tests.tools import rewrite
 
+SWEEP = (
+    "sweep", "fedrep", "--n", "5,6", "--d", "4", "--k", "2", "--m", "5", "--rounds", "2",
+    "--replicates", "2",
+)  # fmt: skip
 FIGURES = Path(__file__).parents[2] / "figures"
 
 
@@ -255,24 +259,7 @@ def test_the_command_of_an_algorithm_is_one(name):
 
 def test_a_run_directory_says_what_it_holds(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    call(
-        *[
-            "sweep",
-            "fedrep",
-            "--n",
-            "5,6",
-            "--d",
-            "4",
-            "--k",
-            "2",
-            "--m",
-            "5",
-            "--rounds",
-            "2",
-            "--replicates",
-            "2",
-        ]
-    )
+    call(*SWEEP)
     found = call("show", "runs/fedrep")
     assert "runs/fedrep: 2 cells, 4 of 4 replicates" in found
     assert "  n          5, 6" in found
@@ -285,35 +272,14 @@ def test_a_run_directory_says_what_it_holds(tmp_path, monkeypatch):
 def test_what_is_the_name_of_nothing_gets_proposals_of_all_kinds():
     assert "did you mean fedrep.figure3" in call("show", "fedrep.figur3", code=2)
     assert "did you mean altgdmin?" in call("show", "altgdmn", code=2)
-    assert "linrep runs list them" in call("show", "xyzzy", code=2)
+    assert "linrep summary list them" in call("show", "xyzzy", code=2)
 
 
 def test_the_users_runs_come_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    call(
-        *[
-            "sweep",
-            "fedrep",
-            "--n",
-            "5",
-            "--d",
-            "4",
-            "--k",
-            "2",
-            "--m",
-            "5",
-            "--rounds",
-            "2",
-            "--replicates",
-            "2",
-        ]
-    )
+    call(*SWEEP)
     call("verify", "fedrep.A1_W", "--workers", 1)
-    found = call("runs")
-    assert "runs/fedrep" in found
-    assert "runs/verify" not in found
-    assert "more, of claims and figures: 1; linrep runs --all lists them" in found
-    every = [line.split()[0] for line in call("runs", "--all").splitlines()]
-    assert every[:2] == ["run", "runs/fedrep"]
-    assert every[2].startswith("runs/verify/")
-    assert "runs/verify" in call("runs", "runs/verify")
+    head, mine, others = call("summary").splitlines()
+    assert (head.split()[0], mine.split()[0]) == ("run", "runs/fedrep")
+    assert others == "1 of claims and figures are in runs/verify"
+    assert call("summary", "runs/verify").splitlines()[1].startswith("runs/verify/")

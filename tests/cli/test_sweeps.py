@@ -20,10 +20,9 @@ from linrep import simulation
 from linrep.algorithms import baselines
 from linrep.cli import main
 from linrep.cli.axes import axis_section, describe_parameters
-from linrep.cli.sweeps import _time_left
 from linrep.simulation import replicates
 from linrep.simulation.parameters import known_parameters, required
-from linrep.sweeps import Sweep, load, open_run
+from linrep.sweeps import open_run
 from tests.sweeps.support import content, same_rows
 
 SWEPT = '''
@@ -213,7 +212,7 @@ def test_failures_are_counted_shown_and_described_how_to_see(call, folder):
     again = call(*shlex.split(command)[1:])
     assert "ValueError: two" in again
     assert "the same as stored" in again
-    assert "failed" in call("runs")
+    assert "failed" in call("summary")
     assert call("sweep", *arguments, "--retry-failed", status=1).count("2 failed") == 1
 
 
@@ -225,7 +224,7 @@ def test_a_retry_that_succeeds_leaves_no_failure(call, folder, monkeypatch):
         assert "of other code (changed: fragile)" in call("sweep", *arguments, *more, status=2)
     out = call("sweep", *arguments, "--retry-failed", "--same-code")
     assert "6 of 6 replicates, 0 failed" in out
-    assert re.search(r"fragile +3 +6 +0 +0 +-", call("runs"))
+    assert re.search(r"fragile +3 +6 +0 +0", call("summary"))
 
 
 def test_the_printed_command_replays_any_cell(call, folder):
@@ -278,53 +277,19 @@ def test_a_dry_run_tells_of_a_failure(call):
     assert "Error: all replicates that were tried fail: ValueError: two" in call(*wrong, status=2)
 
 
-# --- runs, replay, merge ---
+# --- lists of runs, replay, merge ---
 
 
 def test_runs_lists_what_is_done_and_missing(call, folder):
     call("sweep", *MEASURE, "--shard", "1/3")
     call("sweep", *MEASURE, "--out", "runs/deep/whole")
-    lines = {line.split()[0]: line.split()[1:] for line in call("runs").splitlines()}
-    assert lines["runs/measure"][:4] == ["2", "2", "4", "0"]
-    assert lines["runs/measure"][-1] == "s"
-    assert lines["runs/deep/whole"] == ["2", "6", "0", "0", "-"]
-    assert "measure" not in call("runs", "runs/deep")
+    lines = {line.split()[0]: line.split()[1:] for line in call("summary").splitlines()}
+    assert lines["runs/measure"] == ["2", "2", "4", "0"]
+    assert lines["runs/deep/whole"] == ["2", "6", "0", "0"]
+    assert "measure" not in call("summary", "runs/deep")
     part = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
     part.write_bytes(b"")
-    assert f"damaged: {part.name}" in call("runs", "runs/measure", status=1)
-
-
-WAITED = """
-def waited(cell, rng):
-    return [] if cell["a"] == 3 else [{"step": step, "x": rng.random()} for step in (0, 1)]
-"""
-
-
-@pytest.mark.parametrize(
-    ("stored", "left"),
-    [
-        ({1: 2, 2: 1}, "64 s"),  # 1 of 2 seconds, and 2 of 31
-        ({1: 3, 2: 2}, "31 s"),
-        ({1: 1, 2: 1, 3: 3}, "66 s"),  # without rows all the same: 2 of 2, 2 of 31
-        ({1: 2, 3: 1}, "roughly 12 s"),  # 6 of 2 seconds: 1, 3 and 2
-    ],
-)
-def test_the_time_left_is_judged_cell_by_cell(folder, stored, left, monkeypatch):
-    (folder / "waiting.py").write_text(WAITED)
-    cells = [{"a": a} for a in (1, 2, 3) if a in stored or a == 2]
-    sweep = Sweep(load("waiting.py:waited"), cells, 3)
-    run = sweep.run("runs/waited", order=lambda cell, replicate: (
-        0 if replicate < stored.get(cell["a"], 0) else None
-    ))  # fmt: skip
-    read = type(run).read
-
-    def slow(run, *given, **options):
-        rows = read(run, *given, **options)
-        waited = rows["cell"].astype(str).map(lambda name: 31.0 if "a=2" in name else 2.0)
-        return rows.assign(seconds=waited)
-
-    monkeypatch.setattr(type(run), "read", slow)
-    assert _time_left(open_run("runs/waited")) == left
+    assert f"damaged: {part.name}" in call("summary", "runs/measure", status=1)
 
 
 ALLOW = ("--allow", "swept_here.py:measure")
@@ -400,7 +365,7 @@ def test_a_run_from_elsewhere_runs_none_either(call, folder, name):
     out = call("replay", "runs/measure", "--replicate", "0", status=2)
     assert f"{name!r} is named by a file" in out
     assert not (folder / "ran").exists()
-    call("runs")
+    call("summary")
     call("summary", "runs/measure", "x")
     assert not (folder / "ran").exists()
 
@@ -486,7 +451,7 @@ def test_a_damaged_part_is_named_and_repaired(call, folder):
     victim.write_bytes(content)
     out = call("summary", "runs/measure", "x", status=1)
     assert f"1 damaged part(s): {victim.name} (nothing of it can be read: its content" in out
-    assert f"damaged: {victim.name}" in call("runs", status=1)
+    assert f"damaged: {victim.name}" in call("summary", status=1)
     assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
     assert "incomplete" not in call("summary", "runs/measure", "x")
 
@@ -608,9 +573,8 @@ def test_bad_input_in_a_file(call, folder, text, words):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("runs",), ["no run directory under runs"]),
-        (("runs", "theirs"), ["theirs", "no run directory"]),
-        (("runs", "nowhere"), ["nowhere"]),
+        (("summary",), ["no run directory in runs"]),
+        (("summary", "theirs"), ["theirs", "no run directory"]),
         (("replay", "nowhere", "--replicate", "0"), ["nowhere", "not a run directory"]),
         (("replay", "mine", "--cell", "a=1"), ["--replicate"]),
         (("replay", "mine", "--cell", "a=1", "--replicate", "9"), ["between 0 and 2", "9"]),
@@ -835,7 +799,7 @@ def test_texts_of_data_move_no_cursor_and_are_no_formulas(call, folder):
     outputs = [
         call("sweep", "--from", "odd.toml", *function),
         call("summary", "odd", "x", "--csv", "odd.csv"),
-        call("runs", "odd"),
+        call("summary", "odd"),
         call("replay", "odd", "--cell", "a=plain", "--replicate", "0", status=2),
         call(
             "sweep",
@@ -867,12 +831,12 @@ def test_rows_of_two_machines_are_told(call, folder, monkeypatch):
 
     other = json.dumps({**json.loads(this_machine()), "processor": "Other 9000"}, sort_keys=True)
     call("sweep", *MEASURE, "--out", "one", "--shard", "1/2")
-    assert "Other 9000" not in call("runs", ".")
+    assert "Other 9000" not in call("summary", ".")
     monkeypatch.setattr(chunks, "this_machine", lambda: other)
     call("sweep", *MEASURE, "--out", "two")
     merged = call("merge", "all", "one", "two")
     assert "6 of 6 replicates" in merged
-    for text in (merged, call("runs", ".")):
+    for text in (merged, call("summary", ".")):
         assert len(re.findall(r"replicates of .*thread\(s\)", text)) == 2
         assert "Other 9000" in text
     assert "replicates were computed twice" not in merged  # and are the same
@@ -890,7 +854,7 @@ def test_versions_that_differ_are_said(call, folder, monkeypatch):
     monkeypatch.setattr(chunks, "this_machine", this_machine)
     numpy = found["versions"]["numpy"]
     assert f"digits may differ; there and here: numpy: 1.0, {numpy}" in call("sweep", *MEASURE)
-    lines = re.findall(r"3 replicates of .*", call("runs"))
+    lines = re.findall(r"3 replicates of .*", call("summary"))
     assert len(set(lines)) == 2
     assert sorted(line.rpartition(", ")[2].strip() for line in lines) == \
         sorted(["numpy 1.0", f"numpy {numpy}"])  # fmt: skip

@@ -343,7 +343,7 @@ def test_cells_that_mix_codes_are_named_wherever_they_are_read(folder, tmp_path,
     for words in (
         ("summary", out, "value"),
         ("plot", out, "value", "--x", "a"),
-        ("runs", out),
+        ("summary", out),
         ("show", out),
         ("merge", tmp_path / "all", out, "--same-code"),
     ):
