@@ -39,7 +39,6 @@ CALLS = {
     "networks": ["networks --plan"],
     "new": ["new claim", "new paper other"],
     "plot": ["plot run distance --x round"],
-    "replay": ["replay run --cell m=5 --replicate 0"],
     "report": ["report fedrep.lemma1"],
     "reproduce": ["reproduce --help"],
     "show": ["show fedrep.lemma5 fedrep.figure1 fedrep run", "show --cite"],
@@ -48,6 +47,7 @@ CALLS = {
         f"sweep {' '.join(SWEEP)} --out other-run",
         f"sweep {' '.join(SWEEP)} --out third-run --processes --workers 2",
         f"sweep {' '.join(SWEEP)} --out portable-run --portable",
+        f"sweep {' '.join(SWEEP)} --only m=5 0",
         f"sweep {' '.join(SWEEP)} --out no-run --dask tcp://127.0.0.1:1",
     ],
     "verify": [

@@ -24,7 +24,6 @@ from linrep.cli.group import (
     loading,
     main,
     mode_option,
-    replay_command,
     start_portable,
     workers_option,
 )
@@ -334,7 +333,6 @@ def _make(
             return
     except Failed as error:
         echo_error(error)
-        echo(replay_command(error.run, error.first), err=True)
         raise click.exceptions.Exit(1) from None
     echo(reproduction.text())
     if not reproduction.reproduced:

@@ -10,7 +10,6 @@ from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from shlex import join
 from textwrap import shorten
 
 import click
@@ -44,7 +43,6 @@ GROUPS = {
         "plot": "Draw a column or a condition of a run.",
         "report": "Write statements and figures to one HTML page.",
         "merge": "Combine the run directories of shards.",
-        "replay": "Run one replicate again, alone.",
     },
     "About": {
         "bench": "Time kernels and simulations on this machine.",
@@ -358,21 +356,6 @@ SEED_OPTION = click.option(
     show_default=True,
     help="Seed of all random numbers.",
 )
-
-
-def replay_command(run, failure):
-    """Say how to see a failed replicate, one of the rows of a run."""
-    from linrep.sweeps.replay import ALGORITHMS
-    from linrep.sweeps.targets import named_by_file
-
-    words = ["linrep", "replay", str(run.path), "--cell", failure["cell"]]
-    words += ["--replicate", str(failure["replicate"])]
-    # Algorithms, networks, data and functions of one's own are values of parameters.
-    named = map(failure.get, run.parameters) if run.target == ALGORITHMS else [run.target]
-    for name in named:
-        if isinstance(name, str) and ":" in name:
-            words += ["--allow", named_by_file(name)]
-    return f"see it with: {join(words)}"
 
 
 def check_run(path):

@@ -19,7 +19,6 @@ from linrep.cli.group import (
     Unfinished,
     bad_input,
     main,
-    replay_command,
     workers_option,
 )
 from linrep.cli.text import echo, echo_error
@@ -142,7 +141,6 @@ def _train(parts, hours, workers):
             echo(f"{stopped}; the same command continues from there", err=True)
         except computing.Failed as error:
             echo_error(error)
-            echo(replay_command(error.run, error.first), err=True)
             failed = True  # the others are run and drawn all the same
     return failed
 

@@ -1,8 +1,7 @@
-"""The commands that compute and keep sweeps: sweep, replay, merge."""
+"""The commands that compute and keep sweeps: sweep and merge."""
 
 from __future__ import annotations
 
-import json
 import logging
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,7 +10,6 @@ from shlex import quote
 import click
 
 from linrep._lib.extras import need
-from linrep._lib.suggest import hint, unknown
 from linrep._lib.warning import collected
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
@@ -19,6 +17,7 @@ from linrep.cli.estimate import estimate, refuse
 from linrep.cli.group import (
     LIBRARIES,
     MOST_REPLICATES,
+    BadInput,
     Unfinished,
     allow_option,
     bad_input,
@@ -27,7 +26,6 @@ from linrep.cli.group import (
     list_machines,
     main,
     partial_option,
-    replay_command,
     same_code_option,
     start_portable,
     tell_codes,
@@ -143,9 +141,15 @@ def _names_one(name):
     f"{LIBRARIES}.",
 )
 @click.option(
+    "--only",
+    type=(str, click.IntRange(min=0)),
+    metavar="CELL REPLICATE",
+    help="Run one replicate alone, such as n=10,m=5 3, and compare it with the stored one.",
+)
+@click.option(
     "--dry-run", is_flag=True, help="Estimate the time and the size of the sweep, and run nothing."
 )
-def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **flags):
+def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run, **flags):
     """Run algorithms over a grid of parameters, with independent replicates.
 
     Every other option is an axis of the grid: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A
@@ -166,8 +170,11 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     with bad_input(ValueError, TypeError):
         specification, name = build(options, allow)
         out = Path(options.get("out") or Path("runs", name))
-        if flags["extend"] or not (out / "sweep.json").exists():
+        if only is None and (flags["extend"] or not (out / "sweep.json").exists()):
             refuse(specification)
+    if only is not None:
+        _run_only(specification, out, *only)
+        return
     if dry_run:
         wanted = ("workers", "extend", "retry_failed", "same_code")
         estimate(specification, out, **{name: flags[name] for name in wanted})
@@ -204,84 +211,75 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     if failed:
         first = result.failures().iloc[0]
         echo(f"the first failure: {first['exception']}")
-        echo(replay_command(result, first))
+        alone = f"--only {quote(first['cell'])} {first['replicate']}"
+        echo(f"the same command with {alone} runs it alone")
         echo("--retry-failed computes those that failed again")
         raise click.exceptions.Exit(1)
     if width() is not None:  # somebody is there
         echo(f"linrep show {quote(str(out))} prints its contents, and how to summarize it")
 
 
-@main.command()
-@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
-@click.option(
-    "--cell",
-    "cell",
-    default="",
-    shell_complete=completion.parameters,
-    help="Parameters that select a point of the grid: n=10,m=5.",
-)
-@click.option(
-    "--replicate",
-    type=click.IntRange(min=0),
-    required=True,
-    help="Number of the replicate, from 0.",
-)
-@click.option("--function", help="Where the function is now: module:name or file.py:name.")
-@allow_option("the run")
-@click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
-def replay(run, cell, replicate, function, allow, debug):
-    """Run one replicate of a sweep again, alone, and compare the result with the stored one."""
+def _run_only(specification, out, text, replicate):
+    """Run one replicate alone, print what it returned, and compare that with what is stored."""
     import traceback
 
-    with bad_input(ValueError):
-        check_run(run)
-        selection = read_cell(cell) if cell else {}
-        _check_cell(run, selection, replicate)
-    from linrep.sweeps import cell_name, load, machines, open_run
-    from linrep.sweeps import replay as replay_one
+    import pandas as pd
+
+    from linrep.sweeps import cell_name, open_run
+    from linrep.sweeps.chunks import FAILURES, describe
+    from linrep.sweeps.comparison import deviation
+    from linrep.sweeps.directories import check_directory
+    from linrep.sweeps.specification import RESERVED
 
     with bad_input(ValueError, TypeError, OSError):
-        opened = open_run(run)
-        if all(machines.is_portable(each) for each in opened.machines() or [""]):
-            start_portable()
-        target = load(function) if function else None
-        result = replay_one(opened, selection, replicate, function=target, allow=allow)
-    echo(f"{cell_name(result.cell)}, replicate {replicate}")
-    if result.error is not None:
-        echo("".join(traceback.format_exception(result.error)).rstrip())
-        if debug:
-            import pdb
-
-            pdb.post_mortem(result.error.__traceback__)
-    elif len(result.rows) == 1:
-        for name in result.rows:
-            echo(f"{name:16} {result.rows[name].tolist()[0]!r}")
+        cell = specification.grid.find(read_cell(text))
+        if replicate >= specification.replicates:
+            raise BadInput(f"--only: there are {specification.replicates} replicates, from 0")
+        stored = pd.DataFrame()
+        if (out / "sweep.json").exists():
+            check_directory(out, specification, extend=True)
+            stored = open_run(out).rows_of(cell_name(cell), replicate)
+    echo(f"{cell_name(cell)}, replicate {replicate}")
+    difference = ""
+    try:
+        rows = specification.only(cell, replicate)
+    except FAILURES as error:
+        echo("".join(traceback.format_exception(error)).rstrip())
+        before = None if stored.empty else stored["exception"].iloc[0]
+        if not (isinstance(before, str) and describe(error).is_same(before)):
+            difference = f"stored is {before or 'no exception'}"
     else:
-        echo(result.rows.to_string())
-    if result.same is None:
+        for name in rows if len(rows) == 1 else ():
+            echo(f"{name:16} {rows[name].tolist()[0]!r}")
+        if len(rows) != 1:
+            echo(rows.to_string())
+        if len(stored) != len(rows):
+            difference = f"{say_count(len(rows), 'row')}, {len(stored)} stored"
+        else:
+            names = dict.fromkeys([*rows, *stored])
+            own = [name for name in names if name not in (*RESERVED, *specification.parameters)]
+            found = deviation(rows, stored, own)
+            difference = str(found) if found.different else ""
+    if stored.empty:
         echo("nothing is stored for it")
-    elif result.same:
-        echo("the same as stored")
-    else:
-        how = f": {result.deviation}" if result.deviation else ""
-        echo(f"NOT the same as stored{how}")
-        if result.code:
-            echo(f"what is stored is of {result.code}")
-        stored, here = result.machines or ("", "")
-        other = machines.differences(stored, here) if stored else []
-        if not stored:
-            echo("the machine that computed it was not recorded")
-        elif other:
-            echo("it was computed on another machine; there and here:")
-            for line in other:
-                echo(f"  {line}")
-            echo(
-                "linrep sweep --portable computes the same digits on both, given the same "
-                f"versions of {LIBRARIES}"
-            )
-        elif not result.code:
-            echo("it was computed on a machine like this one")
+        return
+    echo(f"NOT the same as stored: {difference}" if difference else "the same as stored")
+    if difference:
+        _say_why(specification, open_run(out))
         raise click.exceptions.Exit(1)
+
+
+def _say_why(specification, run):
+    """Say what may have made a replicate another than the stored one: code, or the machine."""
+    from linrep.sweeps import machines
+    from linrep.sweeps.chunks import this_machine
+    from linrep.sweeps.codes import Codes
+
+    if others := Codes(specification).others(run):
+        echo(others)
+    for machine in run.machines():
+        for line in machines.differences(machine, this_machine()) if machine else ():
+            echo(f"on the machine of the run, and on this one: {line}")
 
 
 @main.command()
@@ -317,28 +315,6 @@ def merge(out, directories, partial, same_code):
         echo(line)
     tell_codes(merged)
     tell_completeness(merged.completeness(), partial)
-
-
-def _check_cell(run, selection, replicate):
-    """Refuse a cell or a replicate that a run directory does not have; loads nothing heavy."""
-    try:
-        described = json.loads((run / "sweep.json").read_text("utf-8"))
-        cells, replicates = described["cells"], described["replicates"]
-        known = dict.fromkeys(name for cell in cells for name in cell)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return  # what opens it says what is wrong with it
-    if not all(isinstance(cell, dict) for cell in cells):
-        return
-    for name, value in selection.items():
-        if name not in known:
-            raise ValueError(unknown("no parameter", name, known, of=f"in {run}"))
-        if value != value:  # no value of a parameter: what reads cells says so
-            continue
-        values = dict.fromkeys(str(cell[name]) for cell in cells if name in cell)
-        if not any(name in cell and cell[name] == value for cell in cells):
-            raise ValueError(f"no cell with {name}={value} in {run}; {hint(str(value), values)}")
-    if isinstance(replicates, int) and replicate >= replicates:
-        raise ValueError(f"--replicate must be between 0 and {replicates - 1}, got {replicate}")
 
 
 @contextmanager

@@ -150,7 +150,6 @@ CALLS = {
     "plot": ("run", "x", "--x", "a"),
     "sweep": ("--function", "swept.py:measure", "--a", "1", "--replicates", "1", "--workers", "1"),
     "reproduce": (),  # which finds no record here
-    "replay": ("run", "--cell", "a=1", "--replicate", "0"),
     "merge": ("new", "run"),
     "new": ("claim",),
     "verify": ("claims.py", "--workers", "1"),

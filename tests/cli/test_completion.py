@@ -83,7 +83,7 @@ def test_axes_and_what_they_may_be(words, found):
 
 
 def test_runs_and_what_they_hold(stored):
-    for command in ("summary", "plot", "replay"):
+    for command in ("summary", "plot"):
         assert offered(command, "ru") == ["runs/mine"]
     assert offered("merge", "runs/all", "runs/m") == ["runs/mine"]
     assert offered("summary", "runs/mine", "") == ["error", "loss", "seconds"]

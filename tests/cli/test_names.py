@@ -1,7 +1,6 @@
 """Names that are known without loading what they stand for, and wrong ones answered at once."""
 
 import inspect
-import json
 import os
 import re
 import runpy
@@ -105,21 +104,6 @@ def test_the_command_alone_prints_its_help(capfd):
     assert err == ""
 
 
-def test_a_cell_that_a_run_does_not_have_is_refused_before_anything_is_loaded(tmp_path):
-    cells = [{"algorithm": "fedrep", "n": n, "k": 2} for n in (6, 8)]
-    described = {"cells": cells, "replicates": 3}
-    (tmp_path / "sweep.json").write_text(json.dumps(described), encoding="utf-8")
-    lines = {
-        "--cell n=7 --replicate 0": "no cell with n=7 in .; there are 6, 8",
-        "--cell nn=7 --replicate 0": "no parameter 'nn'",
-        "--cell n=6 --replicate 3": "--replicate must be between 0 and 2, got 3",
-    }
-    said = _answers([f"replay . {line}" for line in lines], tmp_path)
-    for (found, ended), words in zip(said, lines.values(), strict=True):
-        assert words in found
-        assert ended == "2"
-
-
 def test_a_statement_that_is_not_recorded_yet_is_known(monkeypatch):
     monkeypatch.setattr(names, "claims", lambda: ["fedrep.lemma1"])
     names.check_claims(["fedrep.theorem1", "fedrep.lemma*"])
@@ -215,7 +199,7 @@ WRONG = [
     ("summary nowhere x", "not a run directory"),
     ("plot nowhere x --x n", "not a run directory"),
     ("merge out nowhere", "not a run directory"),
-    ("replay nowhere --replicate 0", "not a run directory"),
+    ("sweep fedrep --n 5 --only n=5", "--only"),
     ("bench fedrp", "fedrp"),
     ("show --cite fedrap", "no paper or claim 'fedrap'; did you mean fedrep?"),
     ("show fedrap.* --cite", "no paper or claim 'fedrap.*'; did you mean fedrep.*?"),

@@ -208,8 +208,9 @@ def test_failures_are_counted_shown_and_described_how_to_see(call, folder):
     out = call("sweep", *arguments, status=1)
     assert "6 of 6 replicates, 2 failed" in out
     assert "ValueError: two" in out
-    command = re.search(r"see it with: (.*)", out)[1]
-    again = call(*shlex.split(command)[1:])
+    alone = re.search(r"the same command with (.*) runs it alone", out)[1]
+    again = call("sweep", *arguments, *shlex.split(alone))
+    assert "Traceback" in again
     assert "ValueError: two" in again
     assert "the same as stored" in again
     assert "failed" in call("summary")
@@ -227,7 +228,7 @@ def test_a_retry_that_succeeds_leaves_no_failure(call, folder, monkeypatch):
     assert re.search(r"fragile +3 +6 +0 +0", call("summary"))
 
 
-def test_the_printed_command_replays_any_cell(call, folder):
+def test_what_is_printed_selects_any_cell(call, folder):
     """Also one with commas, quotes and spaces in its values and in the directory."""
     (folder / "odd.toml").write_text(
         'function = "swept_here.py:odd"\nreplicates = 1\nout = "my runs/a b"\n'
@@ -236,12 +237,12 @@ def test_the_printed_command_replays_any_cell(call, folder):
     (folder / "swept_here.py").write_text("def odd(cell, rng):\n    raise KeyError(cell['a'])\n")
     out = call("sweep", "--from", "odd.toml", status=2)
     assert "'swept_here.py:odd' is named by a file" in out
-    out = call("sweep", "--from", "odd.toml", "--allow", "swept_here.py:odd", status=1)
-    command = shlex.split(re.search(r"see it with: (.*)", out)[1])
-    assert "the same as stored" in call(*command[1:])
+    words = ("sweep", "--from", "odd.toml", "--allow", "swept_here.py:odd")
+    out = call(*words, status=1)
+    alone = shlex.split(re.search(r"command with (.*) runs it alone", out)[1])
+    assert "the same as stored" in call(*words, *alone)
     for cell in open_run(folder / "my runs" / "a b").names:
-        words = ("replay", "my runs/a b", "--cell", cell, "--replicate", "0")
-        assert cell in call(*words, "--allow", "swept_here.py:odd")
+        assert f"{cell}, replicate 0" in call(*words, "--only", cell, "0")
 
 
 # --- dry-run ---
@@ -277,7 +278,7 @@ def test_a_dry_run_tells_of_a_failure(call):
     assert "Error: all replicates that were tried fail: ValueError: two" in call(*wrong, status=2)
 
 
-# --- lists of runs, replay, merge ---
+# --- lists of runs, one replicate, merge ---
 
 
 def test_runs_lists_what_is_done_and_missing(call, folder):
@@ -292,30 +293,30 @@ def test_runs_lists_what_is_done_and_missing(call, folder):
     assert f"damaged: {part.name}" in call("summary", "runs/measure", status=1)
 
 
-ALLOW = ("--allow", "swept_here.py:measure")
-
-
-def test_replay_says_whether_it_is_the_same(call, folder):
+def test_one_replicate_says_whether_it_is_the_same(call, folder):
     call("sweep", *MEASURE)
-    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", *ALLOW)
+    before = content(folder / "runs")
+    out = call("sweep", *MEASURE, "--only", "a=2", 1)
     assert "a=2, replicate 1" in out
     assert "the same as stored" in out
     assert "NOT" not in out
     (folder / "swept_here.py").write_text(SWEPT.replace('+ cell["a"]', "+ 5"))
-    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", *ALLOW, status=1)
+    out = call("sweep", *MEASURE, "--only", "a=2", 1, status=1)
     assert "NOT the same as stored" in out
+    assert "other code (changed: measure)" in out
     (folder / "swept_here.py").write_text(SWEPT.replace('+ cell["a"]', "/ 0"))
-    out = call("replay", "runs/measure", "--cell", "a=2", "--replicate", "1", *ALLOW, status=1)
+    out = call("sweep", *MEASURE, "--only", "a=2", 1, status=1)
     assert "ZeroDivisionError" in out
     assert "NOT the same as stored" in out
+    assert content(folder / "runs") == before
 
 
-def test_replay_of_what_is_not_stored(call):
+def test_one_replicate_that_is_not_stored_is_computed_all_the_same(call):
     call("sweep", *MEASURE, "--shard", "1/3")
-    outputs = [call("replay", "runs/measure", "--cell", f"a={a}", "--replicate", r, *ALLOW)
-               for a in (1, 2) for r in range(3)]  # fmt: skip
+    outputs = [call("sweep", *MEASURE, "--only", f"a={a}", r) for a in (1, 2) for r in range(3)]
     assert sum("nothing is stored for it" in out for out in outputs) == 4
     assert sum("the same as stored" in out for out in outputs) == 2
+    assert "nothing is stored for it" in call("sweep", *MEASURE, "--out", "no", "--only", "a=1", 0)
 
 
 #: A file that tells whether it was run.
@@ -344,39 +345,15 @@ def test_an_axis_of_a_file_names_no_algorithm_either(call, folder):
     assert not (folder / "ran").exists()
 
 
-@pytest.mark.parametrize("name", ["colorsys:hls_to_rgb", "json.tool:main"])
-def test_a_file_beside_a_run_stands_in_for_no_module(call, folder, name):
-    call("sweep", *MEASURE, "--out", "here")
-    (folder / f"{name.partition('.')[0].partition(':')[0]}.py").write_text(MARKED)
-    path = folder / "here" / "sweep.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "target": name}))
-    out = call("replay", "here", "--cell", "a=1", "--replicate", "0", status=2)
-    assert f"{name!r} is named by a file" in out
-    assert not (folder / "ran").exists()
-
-
-@pytest.mark.parametrize("name", ["evil.py:measure", "evil:measure", "../evil.py:measure"])
-def test_a_run_from_elsewhere_runs_none_either(call, folder, name):
-    call("sweep", "--function", "swept_here.py:measure", "--a", "1", "--replicates", "1")
+def test_a_run_from_elsewhere_runs_no_code(call, folder):
+    call("sweep", *MEASURE, "--out", "run")
     (folder / "evil.py").write_text(MARKED)
-    path = folder / "runs" / "measure" / "sweep.json"
+    path = folder / "run" / "sweep.json"
     description = json.loads(path.read_text())
-    path.write_text(json.dumps({**description, "target": name, "path": [str(folder)]}))
-    out = call("replay", "runs/measure", "--replicate", "0", status=2)
-    assert f"{name!r} is named by a file" in out
-    assert not (folder / "ran").exists()
-    call("summary")
-    call("summary", "runs/measure", "x")
-    assert not (folder / "ran").exists()
-
-
-def test_an_algorithm_in_a_cell_is_not_imported_either(call, folder):
-    call("sweep", *FEDREP)
-    (folder / "evil.py").write_text(MARKED)
-    path = folder / "runs" / "fedrep" / "sweep.json"
-    path.write_text(path.read_text().replace('"fedrep"', '"evil.py:measure"'))
-    out = call("replay", "runs/fedrep", "--cell", "n=6", "--replicate", "0", status=2)
-    assert "'evil.py:measure' is named by a file" in out
+    path.write_text(json.dumps({**description, "target": "evil.py:measure", "path": [str(folder)]}))
+    for words in (("summary",), ("summary", "run", "x"), ("show", "run"), ("merge", "all", "run")):
+        call(*words, *(["run"] if words == ("summary",) else []))
+    call("plot", "run", "x", "--x", "a")
     assert not (folder / "ran").exists()
 
 
@@ -575,14 +552,13 @@ def test_bad_input_in_a_file(call, folder, text, words):
     [
         (("summary",), ["no run directory in runs"]),
         (("summary", "theirs"), ["theirs", "no run directory"]),
-        (("replay", "nowhere", "--replicate", "0"), ["nowhere", "not a run directory"]),
-        (("replay", "mine", "--cell", "a=1"), ["--replicate"]),
-        (("replay", "mine", "--cell", "a=1", "--replicate", "9"), ["between 0 and 2", "9"]),
-        (("replay", "mine", "--cell", "a=1", "--replicate", "-1"), ["--replicate", "-1"]),
-        (("replay", "mine", "--cell", "a", "--replicate", "0"), ["NAME=VALUE"]),
-        (("replay", "mine", "--cell", "a=7", "--replicate", "0"), ["no cell with a=7"]),
-        (("replay", "mine", "--cell", "a=nan", "--replicate", "0"), ["finite"]),
-        (("replay", "mine", "--replicate", "0"), ["2 cells"]),
+        (("sweep", *MEASURE, "--only", "a=1"), ["--only"]),
+        (("sweep", *MEASURE, "--only", "a=1", "9"), ["3 replicates"]),
+        (("sweep", *MEASURE, "--only", "a=1", "-1"), ["--only", "-1"]),
+        (("sweep", *MEASURE, "--only", "a", "0"), ["NAME=VALUE"]),
+        (("sweep", *MEASURE, "--only", "a=7", "0"), ["no cell with a=7"]),
+        (("sweep", *MEASURE, "--only", "a=nan", "0"), ["finite"]),
+        (("sweep", *MEASURE, "--out", "mine", "--seed", "1", "--only", "a=1", "0"), ["seed"]),
         (("merge", "all"), ["DIRECTORIES"]),
         (("merge", "all", "theirs"), ["theirs", "not a run directory"]),
         (("merge", "theirs", "mine"), ["theirs", "not empty"]),
@@ -800,7 +776,7 @@ def test_texts_of_data_move_no_cursor_and_are_no_formulas(call, folder):
         call("sweep", "--from", "odd.toml", *function),
         call("summary", "odd", "x", "--csv", "odd.csv"),
         call("summary", "odd"),
-        call("replay", "odd", "--cell", "a=plain", "--replicate", "0", status=2),
+        call("sweep", "--from", "odd.toml", *function, "--only", f"a={ODD}", "0"),
         call(
             "sweep",
             "--from",
@@ -863,19 +839,6 @@ def test_versions_that_differ_are_said(call, folder, monkeypatch):
         assert re.search(r"runs/measure is of several .* digits may differ: numpy \S+ and \S+", out)
 
 
-def test_the_printed_command_finds_a_file_in_another_folder(call, folder):
-    (folder / "sub").mkdir()
-    (folder / "sub" / "far_off.py").write_text(
-        "import near_it\ndef wrong(problem, *, rng):\n    raise ValueError(near_it.WORD)\n"
-    )
-    (folder / "sub" / "near_it.py").write_text("WORD = 'sure'\n")
-    out = call("sweep", "sub/far_off.py:wrong", "--n", 4, "--d", 3, "--k", 1, status=1)
-    command = shlex.split(re.search(r"see it with: (.*)", out)[1])
-    done = shell(folder, *command[1:])
-    assert "ValueError: sure" in done.stdout
-    assert "the same as stored" in done.stdout
-
-
 def test_rows_that_differ_are_told_with_their_difference(call, folder):
     call("sweep", *MEASURE, "--out", "one")
     (folder / "swept_here.py").write_text(SWEPT.replace("rng.random()", "1.001 * rng.random()"))
@@ -885,25 +848,21 @@ def test_rows_that_differ_are_told_with_their_difference(call, folder):
     merged = call("merge", "all", "one", "two", "--same-code")
     assert "replicates were computed twice, and 6 of 6 row(s) differ, by at most" in merged
     assert "(column x)" in merged
-    out = call("replay", "one", "--cell", "a=1", "--replicate", "0", *ALLOW, status=1)
-    assert re.search(
-        r"NOT the same as stored: 1 of 1 row\(s\) differ, by at most \S+ relative", out
-    )
-    assert "what is stored is of other code (changed: measure)" in out
+    out = call("sweep", *MEASURE, "--out", "one", "--only", "a=1", "0", status=1)
+    assert re.search(r"NOT the same as stored: 1 of 1 row\(s\) differ, by at most \S+", out)
 
 
-def test_replay_names_what_tells_machines_apart(call, folder, monkeypatch):
+def test_what_tells_machines_apart_is_said_of_a_replicate_that_differs(call, folder, monkeypatch):
     from linrep.sweeps import chunks
     from linrep.sweeps.machines import this_machine
 
     other = json.dumps({**json.loads(this_machine()), "processor": "Other 9000"}, sort_keys=True)
-    monkeypatch.setattr(chunks, "this_machine", lambda: other)
-    call("sweep", *MEASURE)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(chunks, "this_machine", lambda: other)
+        call("sweep", *MEASURE)
     (folder / "swept_here.py").write_text(SWEPT.replace("rng.random()", "1.001 * rng.random()"))
-    out = call("replay", "runs/measure", "--cell", "a=1", "--replicate", "0", *ALLOW, status=1)
-    assert "another machine" in out
+    out = call("sweep", *MEASURE, "--only", "a=1", "0", status=1)
     assert "processor: Other 9000" in out
-    assert "--portable" in out
 
 
 def test_a_timeout_makes_failed_rows(call, folder):

@@ -17,7 +17,7 @@ from linrep.figures.drawing import make_figure
 from linrep.figures.experiment import Experiment
 from linrep.figures.reproduction import check_figures
 from linrep.figures.sizes import Sizes, size
-from linrep.sweeps import Grid, Stopped, open_run, replay
+from linrep.sweeps import Grid, Stopped, open_run
 from tests.tools import complaint
 
 
@@ -408,7 +408,7 @@ def test_a_run_is_of_all_code_that_replicates_use(tmp_path):
     assert directory(1.0) != directory(1.0, uses=(draw,))
 
 
-def test_a_run_of_other_sizes_is_another_run_and_is_replayed_with_them(tmp_path):
+def test_a_run_of_other_sizes_is_another_run(tmp_path):
     other = SIZED.with_sizes({"more": 2.0})
     directories = []
     for item in (SIZED, other):
@@ -416,10 +416,10 @@ def test_a_run_of_other_sizes_is_another_run_and_is_replayed_with_them(tmp_path)
         directories.append(computing.run_directory(tmp_path, item, sweep))
     assert directories[0] != directories[1]
     run_rows(other, runs=tmp_path)
-    again = open_run(directories[1])
-    found = replay(again, {"a": 2}, 1, allow=[again.target])
-    assert found.same
-    assert (found.rows["value"] > 4.0).all()
+    rows = open_run(directories[1]).read()
+    again = computing.sweep_of(other).only({"a": 2}, 1)
+    assert again["value"].tolist() == rows.query("a == 2 and replicate == 1")["value"].tolist()
+    assert (again["value"] > 4.0).all()
 
 
 @pytest.mark.parametrize(

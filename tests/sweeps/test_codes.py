@@ -215,8 +215,6 @@ def test_it_is_the_same_code_wherever_it_runs(tmp_path, options):
     assert stored.codes().keys() == threads.codes().keys()
     (code,) = stored.codes()
     assert json.loads(code)["names"].keys() == {"walk"}
-    assert stored.code_of(stored.names[0], 2) == code
-    assert stored.code_of(stored.names[0], 3) is None
 
 
 def test_what_the_work_itself_changes_is_no_edit(tmp_path):
