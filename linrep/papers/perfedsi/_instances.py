@@ -87,7 +87,7 @@ def needed(truth: SideInformationCompletion, U: Array, V: Array) -> tuple[theory
     ).c_z * found.loss
 
 
-#: Local steps of the rounds below; Theorem C.4 allows them so much shorter that any number is alike.
+#: Local steps of the rounds below; any number is alike, as Theorem C.4 bounds their sum.
 _STEPS = 4
 
 

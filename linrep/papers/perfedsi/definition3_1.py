@@ -290,9 +290,9 @@ def definition3_1(budget, rng, *, power=2.0):
     """Bound ||U||/||V|| by the event, in which c has a power, and read what the event consists of.
 
     At a client's own iterates nothing bounds it unless steps are as short as Theorem C.4 asks; the
-    corrected statement is about the server's. How often runs are regular is a fact that decides nothing: P(G) counts all clients'
-    local iterates; c_0 is infinite there, and rows of U are bounded by the larger one of tau and r,
-    both in favour of the event.
+    corrected statement is about the server's. How often runs are regular is a fact that decides
+    nothing: P(G) counts all clients' local iterates; c_0 is infinite there, and rows of U are
+    bounded by the larger one of tau and r, both in favour of the event.
     """
     yield _clients(budget, rng)
     yield from _index()

@@ -118,7 +118,9 @@ def _one_row_left() -> tuple[Cases, Cases]:
         other.append((*sides(d, Fraction(d, 4), c_0), at | {"candidate": d // 4}))
     return (
         Cases(own, quantity="mu of E", name="with the same mu, in fractions"),
-        Cases(other, quantity="mu of E", name="with a mu for all d (4, 16, 64 tried), in fractions"),
+        Cases(
+            other, quantity="mu of E", name="with a mu for all d (4, 16, 64 tried), in fractions"
+        ),
     )
 
 
