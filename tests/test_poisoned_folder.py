@@ -36,7 +36,6 @@ CALLS = {
     "certify": ["certify fedrep.eq67"],
     "figures": ["figures --list", "figures pflmf.figure1 --quick", "figures fedrep.figure1 --help"],
     "merge": ["merge merged run"],
-    "networks": ["networks --plan"],
     "new": ["new claim", "new paper other"],
     "plot": ["plot run distance --x round"],
     "report": ["report fedrep.lemma1"],
@@ -57,8 +56,8 @@ CALLS = {
         "verify --sensitivity fedrep.definition1",
     ],
 }
-#: Statuses that calls end with: torch may be missing, and no scheduler is there.
-ENDED = {"networks --plan": (0, 2), "--dask": (2,)}
+#: Statuses that calls end with: no scheduler is there.
+ENDED = {"--dask": (2,)}
 QUICK = ("show", "certify", CALLS["sweep"][1])
 
 

@@ -292,6 +292,9 @@ def _make(
         if missing := item.missing(quick):
             raise BadInput(f"{item.id} needs {missing}")
     option = "--check" if check else "--record" if record else ""
+    for item in chosen:
+        if option and item.trains_networks and item.data:
+            raise BadInput(f"{option}: records of tables of networks stay as they are: {item.id}")
     at_sizes = [apply_sizes(item, given, replicates, quick, option) for item in chosen]
     chosen = [item for item, _ in at_sizes]
     for item in chosen:

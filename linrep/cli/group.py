@@ -36,7 +36,6 @@ GROUPS = {
     "Run": {
         "figures": "Draw the papers' figures, also for other problem sizes.",
         "sweep": "Run algorithms over a grid of parameters.",
-        "networks": "Train the neural networks of the papers' tables.",
     },
     "Look": {
         "summary": "List your sweeps; or summarize a column or a condition of a run.",

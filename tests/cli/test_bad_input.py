@@ -156,7 +156,6 @@ CALLS = {
     "bench": ("nothing",),
     "certify": ("flute.eq3",),  # which has nothing for solvers
     "show": ("fedrep.lemma1",),
-    "networks": ("fedrep.figure3",),  # which has none
 }
 #: Options that are not put together at random: they start processes, wait, or ask back.
 APART = {"--workers", "--processes", "--dask", "--pdb", "--help"}
