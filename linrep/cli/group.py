@@ -369,16 +369,6 @@ def check_run(path):
     )  # fmt: skip
 
 
-def allow_option(where):
-    """Return the option --allow; the text says where the code is named."""
-    return click.option(
-        "--allow",
-        multiple=True,
-        metavar="REFERENCE",
-        help=f"Allow code that {where} names to be imported: module:name or file.py:name.",
-    )
-
-
 def same_code_option(text):
     """Return the option --same-code; the text says what it lets happen."""
     return click.option("--same-code", is_flag=True, help=text)

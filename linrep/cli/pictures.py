@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from linrep._lib.formulas import parse
 from linrep._lib.suggest import unknown
 from linrep.cli import completion
 from linrep.cli.group import (
@@ -83,7 +82,6 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
         check_run(run)
         if csv is not None:
             check_output("--csv", csv)
-        _check_formulas(run, value, where, [*read_names(by or ()), *read_names(threshold or ())])
     from linrep.sweeps import open_run, power_laws
     from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
 
@@ -182,9 +180,6 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         check_picture("--out", out)
         if not set(log) <= {"x", "y"}:
             raise ValueError(f"--log must be x, y or xy, got {log!r}")
-        if boundary is not None:
-            parse(boundary)
-        _check_formulas(run, value, where, filter(None, [x, by, y, facet]))
     import pandas as pd
 
     from linrep.figures import plotting
@@ -294,22 +289,6 @@ def _describe(path):
     notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
     notes += [f"  {line}" for line in (*list_machines(stored), mixture(stored)) if line]
     return [(str(path), *numbers), *((note, "", "", "", "") for note in notes)], bool(damaged)
-
-
-def _check_formulas(run, value, conditions, columns):
-    """Refuse what is no formula or no column, before anything heavy is loaded."""
-    wanted = {name for condition in conditions for name in parse(condition).names} | {*columns}
-    parameters = completion.parameters_of(run)
-    there = {*parameters, *completion.ADDED, *completion.columns_of(run, most=1)}
-    if wanted <= there and value in there:
-        return
-    there |= {*completion.columns_of(run)}
-    if not there - {*parameters, *completion.ADDED}:  # no part can be read
-        return
-    if value not in there:
-        wanted |= {*parse(value).names}
-    for name in sorted(wanted - there):
-        raise ValueError(unknown("no column", name, sorted(there), of=f"in {run}"))
 
 
 def _tell_missing(rows, value, x, columns, table):

@@ -9,9 +9,8 @@ from pathlib import Path
 import click
 
 from linrep._lib.scripts import available
-from linrep._lib.suggest import near, unknown
 from linrep.cli import completion, names
-from linrep.cli.axes import axis_section, size_section, without_markup
+from linrep.cli.axes import axis_section, without_markup
 from linrep.cli.choosing import (
     LEDGER_OPTION,
     RUNS_OPTION,
@@ -22,6 +21,7 @@ from linrep.cli.choosing import (
     read_ledger,
     read_names,
 )
+from linrep.cli.figures import size_lines
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main, refuse_others
 from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
 from linrep.simulation.families import find
@@ -82,13 +82,17 @@ def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
     known = names.claims()
     of_file = any(name.endswith(".py") for name in ids)
     if not of_file:
-        ids = names.match_spelling(ids, [*known, *available(), *names.algorithms()])
+        ids = names.match_spelling(ids, [*known, *available(), *outlines()])
     # What is a claim and a figure of it is both.
     claims = [name for name in ids if _kind(name) is None or (not of_file and names.is_claim(name))]
     kinds = {name: _kind(name) for name in ids if name not in claims}
     with bad_input(ValueError):
         if claims and not of_file:
-            _check(claims)
+            names.check_claims(
+                claims, "no claim, paper, figure, algorithm or run directory",
+                [*names.papers(), *available(), *outlines()],
+                "linrep verify --list, linrep figures --list and linrep summary list them",
+            )  # fmt: skip
     if not claims:
         refuse_others(("ids", "verbose"), "is for claims")
     first = True
@@ -200,28 +204,11 @@ def _kind(name):
     """Return what shows a name that is no claim's, None for one."""
     if Path(name, "sweep.json").exists():
         return _run
-    if name in names.algorithms():
+    if name in outlines():
         return _algorithm
     if name in names.papers():
         return _contents
     return _figure if name in available() else None
-
-
-def _check(patterns):
-    """Refuse what is the name of nothing, with what is near of all kinds."""
-    known = [*names.claims(), *names.papers(), *available(), *names.algorithms()]
-    what = "no claim, paper, figure, algorithm or run directory"
-    for name in patterns:
-        try:
-            names.check_claims([name], what)
-        except ValueError as error:
-            pattern = any(sign in name for sign in "*?[")
-            if near(name, known) and not pattern:
-                raise ValueError(unknown(what, name, known)) from None
-            if "did you mean" in str(error):
-                raise
-            otherwise = "linrep verify --list, linrep figures --list and linrep summary list them"
-            raise ValueError(unknown(what, name, known, otherwise=otherwise)) from None
 
 
 def _headline(name, text):
@@ -425,9 +412,8 @@ def _figure(name):
     if known:
         _line("compare it", f"linrep figures {item.id} --check")
     if item.sizes is not None:
-        _, lines = size_section(item.id, item.sizes)
         echo()
-        print_listing(lines)
+        print_listing(size_lines(item.sizes.lines()))
 
 
 def _algorithm(name):

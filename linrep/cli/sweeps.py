@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -13,13 +14,11 @@ from linrep._lib.extras import need
 from linrep._lib.warning import collected
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
-from linrep.cli.estimate import estimate, refuse
 from linrep.cli.group import (
     LIBRARIES,
     MOST_REPLICATES,
     BadInput,
     Unfinished,
-    allow_option,
     bad_input,
     check_run,
     interruptible,
@@ -33,10 +32,15 @@ from linrep.cli.group import (
     warnings_as_lines,
     workers_option,
 )
-from linrep.cli.names import PROBLEMS, algorithms
-from linrep.cli.specification import build, read_options
+from linrep.cli.specification import build, read_options, refuse
 from linrep.cli.text import echo, say_count, width
 from linrep.cli.values import read_cell, read_shard
+from linrep.simulation import families
+from linrep.simulation.parameters import outlines
+
+_PROBES = 8  # cells of which a dry run computes a replicate
+_PROBE_SECONDS = 10.0
+_ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
 
 
 class _Sweep(CommandWithAxes):
@@ -46,22 +50,17 @@ class _Sweep(CommandWithAxes):
 
     def sections(self, arguments):
         """Return the axes of the algorithms on the command line."""
+        problem = None
+        for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+            option, _, value = word.partition("=")
+            if option == "--problem":
+                problem = value or following
         for word in arguments:
-            names = word.removeprefix("--algorithm=").split(",")
-            if all(name in algorithms() or _names_one(name) for name in names):
+            named = word.removeprefix("--algorithm=").split(",")
+            if all(name in outlines() or _names_one(name) for name in named):
                 with bad_input(ValueError):
-                    return [axis_section(names, _value_of("--problem", arguments))]
+                    return [axis_section(named, problem)]
         return [("Axes", [("linrep sweep ALGORITHM --help", "The axes of an algorithm.")])]
-
-
-def _value_of(option, arguments):
-    """Return the value of an option on the command line, None where it is not given."""
-    for index, word in enumerate(arguments):
-        if word == option:
-            return next(iter(arguments[index + 1 :]), None)
-        if word.startswith(f"{option}="):
-            return word.partition("=")[2]
-    return None
 
 
 def _names_one(name):
@@ -91,7 +90,7 @@ def _names_one(name):
 )
 @click.option(
     "--problem",
-    type=click.Choice(PROBLEMS),
+    type=click.Choice(families.names()),
     metavar="FAMILY",
     help="Family of problems, such as completion.  [default: that of the algorithm; regression "
     "for your own]",
@@ -110,7 +109,7 @@ def _names_one(name):
     help="What to store of a run: the metrics of the last round; the contraction rate, too; or the "
     "metrics of about 200 rounds.",
 )
-@click.option("--zip", "zipped", multiple=True, help="Axes that vary together: n,m.")
+@click.option("--zip", multiple=True, help="Axes that vary together: n,m.")
 @click.option("--derive", multiple=True, help="A parameter computed from others: 'm = 10 * k'.")
 @click.option("--where", multiple=True, help="A condition on points of the grid: 'm >= 2 * k'.")
 @click.option(
@@ -133,7 +132,12 @@ def _names_one(name):
 )
 @click.option("--dask", "address", help="Run on the Dask cluster with this scheduler address.")
 @click.option("--shard", help="Compute the i-th of N shares only: i/N. linrep merge combines them.")
-@allow_option("the TOML file")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="REFERENCE",
+    help="Allow code that the TOML file names to be imported: module:name or file.py:name.",
+)
 @click.option(
     "--portable",
     is_flag=True,
@@ -157,9 +161,9 @@ def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run
     linrep sweep ALGORITHM --help lists the axes of an algorithm. After an interruption, the same
     command continues the sweep.
     """
-    names = [option.name for option in click.get_current_context().command.params[1:]]
+    own = [option.name for option in click.get_current_context().command.params[1:]]
     with bad_input(ValueError, TypeError):
-        options = read_options(source, arguments, algorithm, function, flags, names)
+        options = read_options(source, arguments, algorithm, function, flags, own)
         shard = read_shard(options["shard"]) if "shard" in options else None
     if options.get("address") is not None:
         need("cluster", "--dask")
@@ -176,8 +180,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run
         _run_only(specification, out, *only)
         return
     if dry_run:
-        wanted = ("workers", "extend", "retry_failed", "same_code")
-        estimate(specification, out, **{name: flags[name] for name in wanted})
+        _estimate(specification, out, flags)
         return
     with (
         bad_input(ValueError, TypeError, OSError),
@@ -185,19 +188,13 @@ def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run
         interruptible(Stopped),
         collected() as notes,
     ):
+        same = {name: flags[name] for name in ("timeout", "extend", "retry_failed", "same_code")}
         try:
             result = run(
-                specification,
-                out,
+                specification, out, executor=executor, shard=shard, **same,
                 workers=flags["workers"] if executor is None else None,
                 processes=flags["processes"] or None,
-                executor=executor,
-                timeout=flags["timeout"],
-                shard=shard,
-                extend=flags["extend"],
-                retry_failed=flags["retry_failed"],
-                same_code=flags["same_code"],
-            )
+            )  # fmt: skip
         except OSError as error:
             if isinstance(error, PermissionError) or not (out / "sweep.json").exists():
                 raise
@@ -217,6 +214,66 @@ def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run
         raise click.exceptions.Exit(1)
     if width() is not None:  # somebody is there
         echo(f"linrep show {quote(str(out))} prints its contents, and how to summarize it")
+
+
+def _estimate(specification, out, flags):
+    """Say how much a sweep is, from a few replicates run here and thrown away."""
+    from linrep.sweeps.chunks import FAILURES, call, read_rows
+    from linrep.sweeps.codes import Codes
+    from linrep.sweeps.directories import check_code, check_directory
+    from linrep.sweeps.store import open_run
+
+    with bad_input(ValueError, OSError):
+        check_directory(out, specification, extend=flags["extend"])
+        same = {name: flags[name] for name in ("retry_failed", "same_code")}
+        check_code(out, Codes(specification), **same)
+    cells, workers = list(specification.grid), flags["workers"]
+    total = len(cells) * specification.replicates
+    stored = open_run(out).count() if (out / "sweep.json").exists() else 0
+    seconds, rows, columns, error, failed = [], 0, 0, None, 0
+    began = time.perf_counter()
+    for index, cell in enumerate([cells[0], *cells[:: max(1, len(cells) // _PROBES)]]):
+        before = time.perf_counter()
+        try:
+            keys = specification.keys(cell)
+            result = call(specification.function, cell, keys, 0, specification.settings)
+            new_rows = read_rows(result, specification.parameters)
+        except FAILURES as failure:
+            error, new_rows, failed = failure, [{}], failed + 1
+        if index > 0:  # the first may compile
+            seconds.append(time.perf_counter() - before)
+            rows += len(new_rows)
+            columns = max(columns, *map(len, new_rows)) if new_rows else columns
+        if seconds and time.perf_counter() - began > _PROBE_SECONDS:
+            break
+    if failed == len(seconds) + 1:
+        raise BadInput(f"all replicates that were tried fail: {type(error).__name__}: {error}")
+    missing, count = total - stored, len(seconds)
+    size = missing * rows / count * (_ROW_BYTES + 8.0 * columns)
+    replicates = say_count(specification.replicates, "replicate")
+    echo(f"{say_count(len(cells), 'cell')}, {replicates} each: {total}")
+    for reason, without in specification.grid.left_out.items():
+        echo(f"{say_count(without, 'cell')} left out: {reason}")
+    if stored:
+        echo(f"stored in {out} already: {stored}")
+    echo(f"about {_bytes(size)} in {out}")
+    left = _duration(missing * sum(seconds) / count / workers)
+    where = f"{say_count(workers, 'worker')}, estimated from one replicate of"
+    echo(f"about {left} on {where} {say_count(count, 'cell')}")
+    if error is not None:
+        echo(f"a replicate failed: {type(error).__name__}: {error}")
+
+
+def _duration(seconds):
+    if seconds < 90:
+        return f"{seconds:.2g} s" if seconds < 9.5 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _bytes(size):
+    units = ("bytes", "kB", "MB", "GB")
+    place = next((place for place in range(3) if size < 1000 ** (place + 1)), 3)
+    return f"{size / 1000**place:.{min(place, 1)}f} {units[place]}"
 
 
 def _run_only(specification, out, text, replicate):

@@ -188,20 +188,3 @@ def test_damage_is_told_with_what_is_lost(folder):
     status, said = call("merge", "all", "run")
     assert (status, "6 of 6 replicates" in said) == (0, True)
     assert f"damaged: {part.relative_to(folder)} (0 of its 6 replicates lost)" in said
-
-
-TOMLS = {
-    "lists": "[" * 5000,
-    "a list": "a = " + "[" * 5000,
-    "a key": "a" + ".a" * 5000 + " = 1",
-    "a number": "seed = " + "9" * 5000,
-    "an axis": "[axes]\nn = " + "[" * 300 + "]" * 300,
-}
-
-
-@pytest.mark.parametrize("name", TOMLS)
-def test_a_nested_sweep_file_gets_one_line(folder, name):
-    (folder / "sweep.toml").write_text(TOMLS[name])
-    status, said = call("sweep", "--from", "sweep.toml")
-    assert status == 2
-    assert len(said) < 1000, said

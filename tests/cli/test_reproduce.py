@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from linrep._lib import scripts
 from linrep.claims import claims, ledger
 from linrep.claims.evidence import Result
 from linrep.claims.verify import Stored
@@ -115,15 +114,6 @@ def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, m
     last = said.output.splitlines()[-1]
     assert last.startswith("REPRODUCED" if good else "NOT reproduced")
     assert last.endswith(f"3 of {len(KNOWN)} claims checked, {decided} as recorded")
-
-
-def test_without_a_record_one_line_says_so(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(scripts, "record", lambda: None)
-    found = CliRunner().invoke(main, ["reproduce", "--native"])
-    assert found.exit_code == 2
-    assert "no recorded figures" in found.output
-    assert found.output.count("\n") == 1
 
 
 def test_what_a_worker_cannot_write_is_one_line(tmp_path, monkeypatch):

@@ -235,19 +235,6 @@ def test_a_ledger_stands_beside_a_stored_run(empty):
     assert named["check it"].endswith("--store elsewhere/verify")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["pflmf.lemma1", "--store", "missing"], "--store: there is no folder missing"),
-        (["pflmf.lemma1", "--budget", "huge"], "huge"),
-        (["fedrep.figure3", "--budget", "quick"], "--budget is for claims"),
-        (["fedrep", "--ledger", "mine.json"], "--ledger is for claims"),
-    ],
-)
-def test_options_of_a_store_are_checked(arguments, words):
-    assert words in call("show", *arguments, code=2)
-
-
 @pytest.mark.parametrize("name", ["perfedsi", "altgdmin", "nuclear_norm"])
 def test_the_command_of_an_algorithm_is_one(name):
     found = call("show", name)
@@ -267,12 +254,6 @@ def test_a_run_directory_says_what_it_holds(tmp_path, monkeypatch):
     (part, *_) = (tmp_path / "runs" / "fedrep" / "parts").glob("*.parquet")
     part.unlink()
     assert "  incomplete " in call("show", "runs/fedrep")
-
-
-def test_what_is_the_name_of_nothing_gets_proposals_of_all_kinds():
-    assert "did you mean fedrep.figure3" in call("show", "fedrep.figur3", code=2)
-    assert "did you mean altgdmin?" in call("show", "altgdmn", code=2)
-    assert "linrep summary list them" in call("show", "xyzzy", code=2)
 
 
 def test_the_users_runs_come_first(tmp_path, monkeypatch):

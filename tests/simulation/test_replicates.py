@@ -135,7 +135,7 @@ def test_pflmf_and_what_it_stands_beside_meet_the_same_clusters():
     assert len(several.grid) == 4
     with complaint(ValueError, "not run on the same problems", "give problem"):
         simulation.sweep(["pflmf", path], axes, replicates=1)
-    with complaint(ValueError, "unknown parameter 'clusters'", "problem='clustered' has it"):
+    with complaint(ValueError, "unknown parameter 'clusters'"):
         simulation.sweep("pflmf", axes, replicates=1)
     with complaint(ValueError, "problem", "'squares'", "regression"):
         simulation.sweep("pflmf", axes, problem="squares", replicates=1)
