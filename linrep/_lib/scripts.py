@@ -67,8 +67,8 @@ def sizes_of(name: str) -> dict[str, str]:
 def _fields(module: ast.Module, kind: str) -> dict[str, str]:
     """Return the fields of a class: what each is, and its default value."""
     found = {}
-    (body,) = (each.body for each in module.body if getattr(each, "name", "") == kind)
-    for each in body:
+    classes = (each for each in module.body if isinstance(each, ast.ClassDef))
+    for each in next(node.body for node in classes if node.name == kind):
         match each:
             case ast.AnnAssign(
                 target=ast.Name(name), value=ast.Call(args=[default, ast.Constant(str(what)), *_])

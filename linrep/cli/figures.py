@@ -228,8 +228,8 @@ def _at_sizes(item, given, replicates, quick, option):
     if not others:
         return item, folder
     if option:
-        sizes = f"the default sizes of {item.id}, not {list_sizes(others)}"
-        raise BadInput(f"{option}: the record has {sizes}")
+        kind = f"the default sizes of {item.id}, not {list_sizes(others)}"
+        raise BadInput(f"{option}: the record has {kind}")
     echo(f"{item.id}: not the sizes of the record: {list_sizes(others)}", err=True)
     for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
         echo(f"{item.id}: {remark}", err=True)

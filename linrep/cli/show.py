@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import shlex
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,7 +15,6 @@ from linrep.cli.axes import axis_section, without_markup
 from linrep.cli.choosing import (
     LEDGER_OPTION,
     RUNS_OPTION,
-    STORE,
     STORE_OPTION,
     check_store,
     choose,
@@ -23,7 +23,16 @@ from linrep.cli.choosing import (
 )
 from linrep.cli.figures import size_lines
 from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main, refuse_others
-from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
+from linrep.cli.text import (
+    Painted,
+    echo,
+    echo_text,
+    print_listing,
+    say_count,
+    table,
+    verdict,
+    wrap,
+)
 from linrep.simulation.families import find
 from linrep.simulation.parameters import outlines, required
 
@@ -74,20 +83,17 @@ def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
     if not ids:
         raise BadInput("name what to show: a claim, paper, figure, algorithm or run directory")
     if constants:
-        refuse_others(
-            ("ids", "constants", "budget", "seed", "store"), "does not go with --constants"
-        )
+        wanted = ("ids", "constants", "budget", "seed", "store")
+        refuse_others(wanted, "does not go with --constants")
         _constants(ids, store, budget, seed)
         return
-    known = names.claims()
     of_file = any(name.endswith(".py") for name in ids)
     if not of_file:
-        ids = names.match_spelling(ids, [*known, *available(), *outlines()])
+        ids = names.match_spelling(ids, [*names.claims(), *available(), *outlines()])
     # What is a claim and a figure of it is both.
     claims = [name for name in ids if _kind(name) is None or (not of_file and names.is_claim(name))]
-    kinds = {name: _kind(name) for name in ids if name not in claims}
-    with bad_input(ValueError):
-        if claims and not of_file:
+    if claims and not of_file:
+        with bad_input(ValueError):
             names.check_claims(
                 claims, "no claim, paper, figure, algorithm or run directory",
                 [*names.papers(), *available(), *outlines()],
@@ -95,36 +101,24 @@ def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
             )  # fmt: skip
     if not claims:
         refuse_others(("ids", "verbose"), "is for claims")
-    first = True
-    for name, kind in kinds.items():
-        if not first:
+    shows = [partial(_kind(name), name) for name in ids if name not in claims]
+    if claims:
+        file, _ = read_names(claims)
+        entries = read_ledger(file, book_path)
+        chosen, file = choose(claims, texts=True)
+        if note:
+            _notes(chosen)
+            return
+        for item in chosen:
+            stored = {"store": store, "budget": budget, "seed": seed}
+            recorded = entries.get(item.id)
+            shows.append(partial(_claim, item, recorded, stored, book_path, file, verbose))
+            if not of_file and item.id in available():
+                shows.append(partial(_figure, item.id))
+    for place, each in enumerate(shows):
+        if place:
             echo()
-        kind(name)
-        first = False
-    if not claims:
-        return
-    file, _ = read_names(claims)
-    entries = read_ledger(file, book_path)
-    chosen, file = choose(claims, texts=True)
-    if note:
-        _notes(chosen)
-        return
-    from linrep.claims.current import current
-    from linrep.claims.entry import entry
-
-    figures = () if of_file else available()
-    for item in chosen:
-        if not first:
-            echo()
-        with bad_input(OSError, ValueError):
-            state = current(item, entries.get(item.id), store=store, budget=budget, seed=seed)
-            book = {} if state.result is None else {item.id: state.result}
-            shown = entry(item, book, book_path, file)
-        _claim(shown, state, store, verbose)
-        if item.id in figures:
-            echo()
-            _figure(item.id)
-        first = False
+        each()
 
 
 def _notes(chosen):
@@ -211,11 +205,6 @@ def _kind(name):
     return _figure if name in available() else None
 
 
-def _headline(name, text):
-    """Print a name and what it is, in lines of the terminal's width."""
-    echo(Painted(name, "title"), wrap(f"{name}: {text}", "  ").removeprefix(name))
-
-
 def _line(label, *parts):
     """Print a label and what belongs to it, further lines of which are indented."""
     if len(parts) == 1 and isinstance(parts[0], str):
@@ -228,106 +217,31 @@ def _line(label, *parts):
         echo(f"  {label:{_LABEL}}", *parts)
 
 
-def _claim(item, state, store, verbose):
+def _claim(item, recorded, stored, book, file, verbose):
     """Print a statement with all that is known of it."""
-    from linrep.claims.evidence import instances
-    from linrep.claims.ledger import readings
-
-    result, source = item.recorded, ""
-    if result:
-        source = f"{'stored run' if state.run else 'ledger'}, {result.budget} budget"
-    _statement(item.stated, verbose)
-    _verdict(item, source)
-    _stored(state, store)
-    for line in readings(result) if result else ():
-        _line("reading", line)
-    _explanation(item.finding, item.proof, verbose)
-    _line("checked by", item.checked_by)
-    _line("sensitive", item.sensitivity)
-    for label, lines in instances(result).items() if result else ():
-        for place, line in enumerate(lines):
-            _line("" if place else label, line)
-    _corrections(item)
-    words = ["linrep", "verify", *filter(None, [item.file]), item.stated.id]
-    if result:
-        words += ["--budget", result.budget, "--seed", str(result.seed)]
-    if store != STORE:
-        words += ["--store", str(store)]
-    _line("check it", shlex.join(words))
-    if result:
-        _parts(result.parts, verbose)
-        _facts(result.facts, verbose, source)
-
-
-def _statement(claim, verbose):
-    """Print what is claimed, where, and under which hypotheses."""
-    from linrep.claims import formulas
-
-    _headline(claim.id, claim.plain)
-    _line("place", claim.place)
-    _line("statement", formulas.text(claim.latex))
-    if verbose:
-        _line("LaTeX", claim.latex)
-    _line("under", "; ".join(claim.hypotheses))
-
-
-def _verdict(item, source):
-    """Print a verdict with the numbers that it rests on."""
-    from linrep.claims import ledger
-
-    result = item.recorded
-    numbers = "".join(f" · {each}" for each in ledger.numbers_of(result))
-    _line("verdict", verdict(item.verdict), numbers)
-    if result is None:
-        return
-    raised = item.verdict == "error"
-    _line("raised" if raised else "measured", f"{result.sentence} ({source})")
-    _line("largest", ledger.largest_failure(result))
-    if result.control:
-        accepted = f"ACCEPTED, {result.control}: the check does not reject the false version"
-        _line("control", accepted if result.accepts_its_control else "rejected")
-
-
-def _stored(state, store):
-    """Print how a stored run stands beside the ledger, and whether it can still be used."""
+    from linrep.claims.current import current
+    from linrep.claims.entry import entry
     from linrep.claims.ledger import measured_and_claimed
 
-    if state.run and state.recorded:
-        recorded = state.recorded
+    store = stored["store"]
+    with bad_input(OSError, ValueError):
+        state = current(item, recorded, **stored)
+        known = {} if state.result is None else {item.id: state.result}
+        shown = entry(item, known, book, file)
+    echo_text(shown.text(latex=verbose, derivation=verbose))
+    if state.run and recorded:
         numbers = [recorded.strength, *measured_and_claimed(recorded), f"{recorded.budget} budget"]
         texts = "".join(f" · {each}" for each in filter(None, numbers))
         _line("ledger", verdict(recorded.verdict), texts)
+    if state.result:
+        _line("source", f"finished check in {store}" if state.run else "ledger")
     if state.damaged:
         _line("store", f"its check in {store} is damaged; linrep verify runs it again")
     if state.stale:
         _line("store", f"checked in {store} before code was edited; linrep verify checks again")
-
-
-def _explanation(finding, proof, verbose):
-    """Print why a claim fails, and what the verdict is derived from."""
-    from linrep.claims.sections import unescaped
-
-    if finding is not None:
-        _line("severity", finding.severity)
-        _line("why", unescaped(finding.headline))
-        _line("reason", unescaped(finding.reason))
-    if proof is None:
-        return
-    hint = "" if verbose else " (-v prints the derivation)"
-    _line("proof", unescaped(proof.headline) + hint)
-    if verbose:
-        for paragraph in unescaped(proof.text).split("\n\n"):
-            _line("", " ".join(paragraph.split()))
-
-
-def _corrections(item):
-    """Print which claim this one corrects, and the corrected versions of it."""
-    from linrep.claims import formulas
-
-    _line("corrects", item.stated.corrects)
-    for other in item.corrected:
-        _line("corrected", f"{other.id}: {other.plain}")
-        _line("", formulas.text(other.latex))
+    if state.result:
+        _parts(state.result.parts, verbose)
+        _facts(state.result.facts, verbose)
 
 
 def _parts(parts, verbose):
@@ -352,7 +266,7 @@ def _parts(parts, verbose):
                 echo(wrap(f"  {line}", "  "))
 
 
-def _facts(facts, verbose, source):
+def _facts(facts, verbose):
     """Print numbers that decide nothing: those at settings as tables, the others if asked for."""
     from linrep.claims.grids import grids, title
 
@@ -366,7 +280,7 @@ def _facts(facts, verbose, source):
     for grid in tables:
         echo()
         caption = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
-        echo(Painted(caption, "title"), f" ({source})")
+        echo(Painted(caption, "title"))
         rows = [
             tuple(cell if isinstance(cell, str) else _fact(cell, not grid.unit) for cell in row)
             for row in grid.rows
@@ -404,7 +318,7 @@ def _figure(name):
             state = f"numbers {'' if rows is None else 'and rows '}are recorded"
         except (ValueError, OSError) as error:
             known, state = False, str(error)
-    _headline(item.id, item.title)
+    echo(Painted(item.id, "title"), f": {item.title}")
     _line("record", state)
     _line("replicates", f"{item.replicates} per cell; {item.quick_replicates} with --quick")
     _line("needs", item.missing() or "")
@@ -419,7 +333,8 @@ def _figure(name):
 def _algorithm(name):
     """Print what an algorithm does, and its axes."""
     family, function = outlines()[name]
-    _headline(name, without_markup((inspect.getdoc(function) or "").partition("\n\n")[0]))
+    said = (inspect.getdoc(function) or "").partition("\n\n")[0]
+    echo(Painted(name, "title"), f": {without_markup(said)}")
     groups = required(function, find(family))
     given = " ".join(f"--{group[0]} {_VALUES.get(group[0], 5)}" for group in groups)
     given += _NEEDED.get(name, "")
@@ -430,6 +345,7 @@ def _algorithm(name):
     echo()
     print_listing(axis_section([name])[1])
     if name in names.papers():
+        echo()
         _contents(name)
 
 
@@ -438,19 +354,8 @@ def _contents(paper):
     from linrep.claims import contents
 
     with bad_input(ValueError):
-        own = contents.known().get(paper)
-        if own is None:
-            return
-        lines = [(item, contents.outcomes(item)) for item in own]
-    echo()
-    echo(Painted(wrap(own.title, "  "), "title"))
-    for item, found in lines:
-        echo()
-        echo(wrap(str(item), "  "))
-        for word, rest in found:
-            indent = " " * (_LABEL + 2)
-            text = wrap(f"{indent}{rest}", indent).removeprefix(indent)
-            echo("  ", verdict(word), " " * (_LABEL - len(word)), text)
+        if own := contents.known().get(paper):
+            echo_text(str(own))
 
 
 def _run(name):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 
@@ -12,6 +12,7 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.threads import one_thread
 from linrep.sweeps.chunks import call, read_rows
+from linrep.sweeps.grid import Grid
 from linrep.sweeps.runner import run
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run
@@ -90,7 +91,7 @@ class Sweep(Specification):
             If there is no such cell or replicate.
         """
         number = check.integer("replicate", replicate, minimum=0, maximum=self.replicates - 1)
-        cell = self.grid.find(selection)
+        cell = cast(Grid, self.grid).find(selection)
         with one_thread():  # as in a run
             result = call(self.function, cell, self.keys(cell), number, self.settings)
         return pd.DataFrame(read_rows(result, self.parameters))

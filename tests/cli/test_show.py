@@ -42,8 +42,7 @@ def test_a_claim_has_all_that_is_recorded():
         "  place      Appendix A.1",
         "  statement  W*",
         "  verdict    fails · exact · measured 2 · claimed 0.04 · 2 of 3 parts fail",
-        "  severity   constant",
-        "  why        ",
+        "  why        the appendix's heads do not satisfy Assumption 3 (severity: constant)",
         "  reason     ",
         "  corrected  fedrep.A1_W.corrected: Multiplied by sqrt(n)",
         "  check it   linrep verify fedrep.A1_W --budget standard --seed 0",
@@ -75,7 +74,7 @@ def test_a_shortfall_is_a_ratio_with_its_setting_and_budget():
     least = number(entry.measured, -1)
     ratio = f"at least {least} times the right side (p = {at['p']}, T = {at['T']})"
     assert ratio in found
-    assert f"(ledger, {entry.budget} budget)" in found
+    assert f"({entry.budget} budget)" in found
     assert ratio in " ".join(str(lr.statements["pflmf.theorem1"]).split())
 
 
@@ -88,7 +87,6 @@ def test_constants_are_a_table():
     # Each number with the T that it is at, and with what computed it.
     T = [float(value) for value in (at[0], at[3])]
     assert pytest.approx([1e8 / 0.1**2, 1e8 / 0.1**4]) == T
-    assert "(ledger, standard budget)" in call("show", "pflmf.corollary2.constants")
 
 
 def test_constants_of_bounds_are_those_of_finished_checks(tmp_path):
@@ -149,7 +147,7 @@ def test_what_is_a_claim_and_a_figure_is_shown_as_both():
         claim, item = claims()[name], lr.statements[name]
         at = found.index(f"  verdict    {recorded[name].verdict}", found.index(claim.place))
         if item.finding:
-            at = found.index(f"  severity   {item.finding.severity}", at)
+            at = found.index(f"(severity: {item.finding.severity})", at)
         at = found.index(f"linrep verify {name} --budget", at)
         assert found.index(f"linrep figures {name} --quick", at) > at
     with_pattern = call("show", "flute.figure1*")
@@ -196,7 +194,8 @@ def test_show_and_report_say_what_verify_found(empty):
     (result,) = json.loads((empty / "found.json").read_text())
     verdict, named = outcome("mine.means")
     assert verdict == result["verdict"] == "holds"
-    assert named["measured"] == f"{result['sentence']} (stored run, quick budget)"
+    assert named["measured"] == f"{result['sentence']} (quick budget)"
+    assert named["source"] == "finished check in runs/verify"
     assert named["check it"].endswith("--budget quick --seed 0")
     assert "quick run · seed 0" in page()[1]
     assert "mine.means  holds" in call("verify", file.name, "--list")
@@ -227,12 +226,13 @@ def test_a_ledger_stands_beside_a_stored_run(empty):
     (empty / "runs").rename("elsewhere")
     verdict, named = outcome("mine.means", *common[1:])
     assert verdict == "fails"
-    assert named["measured"].endswith("(ledger, standard budget)")
+    assert named["measured"].endswith("(standard budget)")
+    assert named["source"] == "ledger"
     store = ("--store", "elsewhere/verify")
     verdict, named = outcome("mine.means", *common[1:], *store)
     assert verdict == "holds"
     assert named["ledger"].startswith("fails · ")
-    assert named["check it"].endswith("--store elsewhere/verify")
+    assert named["source"] == "finished check in elsewhere/verify"
 
 
 @pytest.mark.parametrize("name", ["perfedsi", "altgdmin", "nuclear_norm"])
