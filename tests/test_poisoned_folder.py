@@ -40,7 +40,7 @@ CALLS = {
     "plot": ["plot run distance --x round"],
     "report": ["report fedrep.lemma1"],
     "reproduce": ["reproduce --help"],
-    "show": ["show fedrep.lemma5 fedrep.figure1 fedrep run", "show --cite"],
+    "show": ["show fedrep.lemma5 fedrep.figure1 fedrep", "show --cite"],
     "summary": ["summary run distance --by m", "summary run"],
     "sweep": [
         f"sweep {' '.join(SWEEP)} --out other-run",

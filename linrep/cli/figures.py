@@ -15,6 +15,7 @@ from linrep._lib.suggest import unknown
 from linrep.cli import completion, names
 from linrep.cli.axes import CommandWithAxes
 from linrep.cli.group import (
+    FOLDER,
     MOST_REPLICATES,
     SEED_OPTION,
     BadInput,
@@ -69,7 +70,7 @@ _OPTIONS = (
     SEED_OPTION,
     click.option(
         "--out",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=FOLDER,
         help="Folder for pictures, rows and manifests.  [default: runs/figures; a folder in it "
         "with --quick or other sizes; figures with --record]",
     ),
@@ -116,13 +117,14 @@ class _Figures(CommandWithAxes):
 @click.option("--list", "list_only", is_flag=True, help="List the figures and stop.")
 @_with_options
 def figures(arguments, list_only, **options):
-    """Draw figures: all of them, some by id or pattern ('flute.*'), or a script of your own.
+    """Draw the papers' figures, also for other problem sizes.
 
-    Without a name, and with a pattern, a figure is left out if packages or data that it needs are
-    missing. With --check, the papers' figures are drawn by default, and a pattern selects from the
-    figures that have a record. Figures of synthetic data take their sizes as options:
-    fedrep.figure3 --n 50,500 --d 20. A figure with other sizes than the default is written to a
-    folder of its own, and is not compared with the record.
+    All are drawn, some by id or pattern ('flute.*'), or a script of your own. Without a name, and
+    with a pattern, a figure is left out if packages or data that it needs are missing. With
+    --check, the papers' figures are drawn by default, and a pattern selects from the figures that
+    have a record. Figures of synthetic data take their sizes as options: fedrep.figure3 --n 50,500
+    --d 20. A figure with other sizes than the default is written to a folder of its own, and is not
+    compared with the record.
     """
     with bad_input(ValueError):
         wanted, given = split_arguments(arguments)

@@ -22,31 +22,17 @@ from linrep._lib.extras import MissingPackage
 from linrep._lib.progress import progress_bar, say_stopped
 from linrep._lib.records import Unread
 from linrep._lib.suggest import unknown
-from linrep.cli.text import Painted, echo, echo_error, say_count
+from linrep.cli.text import echo, echo_error
 
-#: The commands in the groups of the help, with what fits a line.
+#: The commands in the groups of the help.
 GROUPS = {
-    "Check": {
-        "verify": "Check statements and compare the verdicts with the record.",
-        "certify": "Have SMT solvers prove the inequalities that proofs use.",
-        "show": "Show a statement and why it fails; or a figure, algorithm, run.",
-        "reproduce": "Draw all figures and check all theorems: are they as recorded?",
-        "new": "Write a file to begin with: new claim, new paper NAME.",
-    },
-    "Run": {
-        "figures": "Draw the papers' figures, also for other problem sizes.",
-        "sweep": "Run algorithms over a grid of parameters.",
-    },
-    "Look": {
-        "summary": "List your sweeps; or summarize a column or a condition of a run.",
-        "plot": "Draw a column or a condition of a run.",
-        "report": "Write statements and figures to one HTML page.",
-        "merge": "Combine the run directories of shards.",
-    },
-    "About": {
-        "bench": "Time kernels and simulations on this machine.",
-    },
+    "Check": ("verify", "certify", "show", "reproduce", "new"),
+    "Run": ("figures", "sweep"),
+    "Look": ("summary", "plot", "report", "merge"),
+    "About": ("bench",),
 }
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 #: What digits depend on in the portable mode beside code and seed.
 LIBRARIES = "NumPy, SciPy, numba, llvmlite and the C library"
 MOST_WORKERS = 1024
@@ -130,20 +116,6 @@ def bad_input(*errors):
 def _first_line(text):
     """Return the first line that says something: names of files may begin with a line break."""
     return next(filter(str.strip, text.splitlines()), "")
-
-
-@contextmanager
-def warnings_as_lines(*kinds):
-    """Say warnings of some kinds in a line each, without a place in the code."""
-    with warnings.catch_warnings(record=True) as caught:
-        for kind in kinds:
-            warnings.simplefilter("always", kind)
-        yield
-    for each in caught:
-        if issubclass(each.category, kinds):
-            echo(str(each.message), err=True)
-        else:
-            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 @contextmanager
@@ -256,9 +228,11 @@ class _Group(OneLine, click.Group):  # type: ignore[misc]
     def format_commands(self, ctx, formatter):
         """Write the commands in their groups, a line each."""
         longest = max(map(len, self.commands))
-        for title, group in GROUPS.items():
+        for title, names in GROUPS.items():
+            lines = [
+                (each.ljust(longest), self.commands[each].get_short_help_str(66)) for each in names
+            ]
             with formatter.section(title):
-                lines = [(name.ljust(longest), text) for name, text in group.items()]
                 formatter.write_dl(lines)
 
 
@@ -332,17 +306,10 @@ def start_portable():
 
 
 def mode_option(default):
-    """Return the options --portable and --native, of which one may be given."""
-
-    def one(ctx, parameter, values):
-        if len(set(values)) > 1:
-            raise BadInput("give one of --portable and --native")
-        return values[0] if values else None
-
+    """Return the options --portable and --native; the text says which of them is the default."""
     return click.option(
         "--portable/--native",
-        multiple=True,
-        callback=one,
+        default=None,
         help="Compute the same digits on every x86-64-v3 processor with the same versions of the "
         f"libraries, or as fast as this processor can.  [default: {default}]",
     )
@@ -355,71 +322,6 @@ SEED_OPTION = click.option(
     show_default=True,
     help="Seed of all random numbers.",
 )
-
-
-def check_run(path):
-    """Raise ValueError for what is no run directory, and say which ones are near."""
-    if (path / "sweep.json").exists():
-        return
-    known = [str(file.parent) for file in Path("runs").glob("*/sweep.json")]
-    otherwise = "linrep summary lists them" if known else "linrep sweep makes one"
-    raise ValueError(
-        unknown("not a run directory, which has a sweep.json:", str(path), known,
-                otherwise=otherwise)
-    )  # fmt: skip
-
-
-def same_code_option(text):
-    """Return the option --same-code; the text says what it lets happen."""
-    return click.option("--same-code", is_flag=True, help=text)
-
-
-partial_option = click.option(
-    "--partial",
-    is_flag=True,
-    help="Accept an incomplete run. Otherwise the exit status is 1 if replicates are missing, are "
-    "damaged or have failed.",
-)
-
-
-def tell_mixture(run):
-    """Say in a line that the replicates of a run are of several machines or versions."""
-    from linrep.sweeps.machines import mixture
-
-    if mixed := mixture(run.machines()):
-        text = f"{run.path} is of several machines or versions, and digits may differ: {mixed}"
-        echo(Painted(text, "note"), err=True)
-    tell_codes(run)
-
-
-def tell_codes(run):
-    """Say in a line that cells of a run were made by several codes."""
-    from linrep.sweeps.codes import mixture
-
-    if mixed := mixture(run):
-        echo(Painted(f"{run.path}: {mixed}", "note"), err=True)
-
-
-def list_machines(run):
-    """Return lines that say how many replicates are of which machine, none if there is one."""
-    from linrep.sweeps.machines import describe
-
-    counts = run.machines()
-    if len(counts) < 2:
-        return []
-    return [
-        f"{say_count(count, 'replicate')} of {describe(machine, counts)}"
-        for machine, count in counts.items()
-    ]
-
-
-def tell_completeness(completeness, partial):
-    """Say in a line that a run is not whole, and end with status 1 unless that is accepted."""
-    if completeness.whole:
-        return
-    echo(Painted(f"{completeness.path} is incomplete: {completeness}", "note"), err=True)
-    if not partial or not completeness.stored:
-        raise click.exceptions.Exit(1)
 
 
 def workers_option(text):

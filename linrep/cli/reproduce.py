@@ -13,6 +13,7 @@ import click
 from linrep._lib import papers
 from linrep._lib.progress import say_stopped
 from linrep.cli.group import (
+    FOLDER,
     Unfinished,
     bad_input,
     interruptible,
@@ -46,13 +47,13 @@ _BUDGET, _SEED = "quick", 0
 @workers_option("Number of processes; the numbers do not depend on it.")
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     default=RESULTS,
     show_default=True,
     help="Folder for figures, checks and the report.",
 )
 def reproduce(wanted, portable, workers, out):
-    """Draw the papers' figures, check their statements, and compare both with the record.
+    """Draw all figures and check all theorems again, beside the record.
 
     Figures are compared number by number. Verdicts are compared with the ledger, the record of
     verdicts; the checks take few random draws (the quick budget). The exit status is 0 if

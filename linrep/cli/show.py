@@ -1,28 +1,26 @@
-"""``linrep show``: what is known of a claim, a figure, an algorithm or a run directory."""
+"""``linrep show``: what is known of a claim, a figure, an algorithm or a paper."""
 
 from __future__ import annotations
 
 import inspect
-import shlex
 from functools import partial
-from pathlib import Path
 
 import click
 
 from linrep._lib.scripts import available
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, without_markup
-from linrep.cli.choosing import (
+from linrep.cli.figures import size_lines
+from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main, refuse_others
+from linrep.cli.names import (
     LEDGER_OPTION,
     RUNS_OPTION,
     STORE_OPTION,
     check_store,
     choose,
     read_ledger,
-    read_names,
+    read_patterns,
 )
-from linrep.cli.figures import size_lines
-from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main, refuse_others
 from linrep.cli.text import (
     Painted,
     echo,
@@ -37,14 +35,13 @@ from linrep.simulation.families import find
 from linrep.simulation.parameters import outlines, required
 
 _LABEL = 11  # letters of a label and the blank after it
-_MOST_VALUES = 8  # of a parameter
 #: Of the parameters that have to be given, for an example.
 _VALUES = {"n": 20, "d": 10, "k": 2, "p": 4}
 _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a ground truth
 
 
 @main.command()
-@click.argument("ids", metavar="[ID|FILE.py|RUN]...", nargs=-1, shell_complete=completion.shown)
+@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.shown)
 @click.option(
     "--note", is_flag=True, help="Print a note to the authors on what is wrong, in Markdown."
 )
@@ -68,12 +65,11 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
 @STORE_OPTION
 @LEDGER_OPTION
 def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
-    """Show a statement, its verdict and the reason; or a figure, an algorithm, a paper or a run.
+    """Show a statement and why it fails; or a figure, algorithm, paper.
 
     Statements are named by id or pattern, or by a file of your own. The verdict is that of a
     finished check of linrep verify, or else the recorded one. A figure is shown with its sizes, an
-    algorithm with its parameters, a paper with all of its statements in order, and a run directory
-    with its contents.
+    algorithm with its parameters, and a paper with all of its statements in order.
     """
     check_store(store)
     if cite:
@@ -81,7 +77,7 @@ def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
         _cite(ids)
         return
     if not ids:
-        raise BadInput("name what to show: a claim, paper, figure, algorithm or run directory")
+        raise BadInput("name what to show: a claim, paper, figure or algorithm")
     if constants:
         wanted = ("ids", "constants", "budget", "seed", "store")
         refuse_others(wanted, "does not go with --constants")
@@ -95,15 +91,15 @@ def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
     if claims and not of_file:
         with bad_input(ValueError):
             names.check_claims(
-                claims, "no claim, paper, figure, algorithm or run directory",
+                claims, "no claim, paper, figure or algorithm",
                 [*names.papers(), *available(), *outlines()],
-                "linrep verify --list, linrep figures --list and linrep summary list them",
+                "linrep verify --list and linrep figures --list list them",
             )  # fmt: skip
     if not claims:
         refuse_others(("ids", "verbose"), "is for claims")
     shows = [partial(_kind(name), name) for name in ids if name not in claims]
     if claims:
-        file, _ = read_names(claims)
+        file, _ = read_patterns(claims)
         entries = read_ledger(file, book_path)
         chosen, file = choose(claims, texts=True)
         if note:
@@ -196,8 +192,6 @@ def _constants(ids, store, budget, seed):
 
 def _kind(name):
     """Return what shows a name that is no claim's, None for one."""
-    if Path(name, "sweep.json").exists():
-        return _run
     if name in outlines():
         return _algorithm
     if name in names.papers():
@@ -356,35 +350,3 @@ def _contents(paper):
     with bad_input(ValueError):
         if own := contents.known().get(paper):
             echo_text(str(own))
-
-
-def _run(name):
-    """Print what a run directory holds, and how it is looked at."""
-    from linrep.sweeps import open_run
-    from linrep.sweeps.codes import mixture
-
-    with bad_input(ValueError, OSError):
-        run = open_run(name)
-        completeness, failed, mixed = run.completeness(), run.failed(), mixture(run)
-        columns, done = run.columns, run.count()
-    echo(
-        Painted(name, "title"),
-        f": {say_count(len(run.cells), 'cell')}, {done} of {run.total} replicates",
-    )
-    if not completeness.whole:
-        _line("incomplete", Painted(str(completeness), "note"))
-    if failed:
-        _line("failed", Painted(str(failed), "note"))
-    if mixed:
-        _line("code", Painted(mixed, "note"))
-    for parameter in run.parameters:
-        values = list(dict.fromkeys(str(cell.get(parameter)) for cell in run.cells))
-        more = f" … ({len(values)} values)" if len(values) > _MOST_VALUES else ""
-        _line(parameter, ", ".join(values[:_MOST_VALUES]) + more)
-    hidden = {*run.parameters, *completion.ADDED}
-    measured = [column for column in columns if column not in hidden]
-    _line("columns", ", ".join(measured))
-    texts = ("settings", "sampling", "stop_reason", "round")
-    wanted = [column for column in measured if column not in texts]
-    value = shlex.quote("distance" if "distance" in wanted else next(iter(wanted), "seconds"))
-    _line("look at it", f"linrep summary {shlex.quote(name)} {value}")

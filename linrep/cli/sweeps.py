@@ -1,4 +1,4 @@
-"""The commands that compute and keep sweeps: sweep and merge."""
+"""``linrep sweep``: algorithms over a grid of parameters, and one replicate again, alone."""
 
 from __future__ import annotations
 
@@ -15,21 +15,16 @@ from linrep._lib.warning import collected
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
 from linrep.cli.group import (
+    FILE,
+    FOLDER,
     LIBRARIES,
     MOST_REPLICATES,
     BadInput,
     Unfinished,
     bad_input,
-    check_run,
     interruptible,
-    list_machines,
     main,
-    partial_option,
-    same_code_option,
     start_portable,
-    tell_codes,
-    tell_completeness,
-    warnings_as_lines,
     workers_option,
 )
 from linrep.cli.specification import build, read_options, refuse
@@ -81,13 +76,8 @@ def _names_one(name):
     shell_complete=completion.algorithms,
     help="The algorithms, as an option: names, or module:function.",
 )
-@click.option(
-    "--function",
-    help="Sweep any function(cell, rng): module:name or file.py:name.",
-)
-@click.option(
-    "--from", "source", type=click.Path(dir_okay=False, path_type=Path), help="Read a TOML file."
-)
+@click.option("--function", help="Sweep any function(cell, rng): module:name or file.py:name.")
+@click.option("--from", "source", type=FILE, help="Read a TOML file.")
 @click.option(
     "--problem",
     type=click.Choice(families.names()),
@@ -115,14 +105,10 @@ def _names_one(name):
 @click.option(
     "--paired", help="With --function: parameters that do not change the random numbers: a,b."
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Run directory.  [default: runs/ALGORITHM]",
-)
+@click.option("--out", type=FOLDER, help="Run directory.  [default: runs/ALGORITHM]")
 @click.option("--extend", is_flag=True, help="Add points or replicates to a run directory.")
 @click.option("--retry-failed", is_flag=True, help="Compute failed replicates again.")
-@same_code_option("Go on though other code made what is stored.")
+@click.option("--same-code", is_flag=True, help="Go on though other code made what is stored.")
 @workers_option("Number of threads or processes; the results do not depend on it.")
 @click.option("--processes", is_flag=True, help="Use processes instead of threads.")
 @click.option(
@@ -154,12 +140,12 @@ def _names_one(name):
     "--dry-run", is_flag=True, help="Estimate the time and the size of the sweep, and run nothing."
 )
 def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run, **flags):
-    """Run algorithms over a grid of parameters, with independent replicates.
+    """Run algorithms over a grid of parameters.
 
-    Every other option is an axis of the grid: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A
-    range START:STOP[:STEP] includes its ends; logN or linN in place of the step gives N points.
-    linrep sweep ALGORITHM --help lists the axes of an algorithm. After an interruption, the same
-    command continues the sweep.
+    Each point of the grid has independent replicates. Every other option is an axis of the grid:
+    --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A range START:STOP[:STEP] includes its ends;
+    logN or linN in place of the step gives N points. linrep sweep ALGORITHM --help lists the axes
+    of an algorithm. After an interruption, the same command continues the sweep.
     """
     own = [option.name for option in click.get_current_context().command.params[1:]]
     with bad_input(ValueError, TypeError):
@@ -213,7 +199,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run
         echo("--retry-failed computes those that failed again")
         raise click.exceptions.Exit(1)
     if width() is not None:  # somebody is there
-        echo(f"linrep show {quote(str(out))} prints its contents, and how to summarize it")
+        echo(f"linrep summary {quote(str(out))} lists its parameters and columns")
 
 
 def _estimate(specification, out, flags):
@@ -337,41 +323,6 @@ def _say_why(specification, run):
     for machine in run.machines():
         for line in machines.differences(machine, this_machine()) if machine else ():
             echo(f"on the machine of the run, and on this one: {line}")
-
-
-@main.command()
-@click.argument("out", type=click.Path(file_okay=False, path_type=Path))
-@click.argument(
-    "directories",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=Path),
-    shell_complete=completion.run_directories,
-)
-@same_code_option("Merge them though they were made by several codes.")
-@partial_option
-def merge(out, directories, partial, same_code):
-    """Combine the run directories of shards in OUT. The shards are not changed."""
-    with bad_input(ValueError):
-        for directory in directories:
-            check_run(directory)
-    from linrep.sweeps import Overlapping, open_run
-    from linrep.sweeps import merge as merge_runs
-
-    with bad_input(ValueError, OSError), warnings_as_lines(Overlapping):
-        merged = merge_runs(out, directories, same_code=same_code)
-        damaged = {
-            path: lost
-            for directory in directories
-            for path, lost in open_run(directory).damaged().items()
-        }
-    for path, lost in damaged.items():
-        echo(f"damaged: {path} ({lost})", err=True)
-    echo(f"{out}: {merged.count()} of {merged.total} replicates")
-    for line in list_machines(merged):
-        echo(line)
-    tell_codes(merged)
-    tell_completeness(merged.completeness(), partial)
 
 
 @contextmanager

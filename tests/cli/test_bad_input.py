@@ -369,7 +369,7 @@ REFUSED = {
     "plot run x --x a --log z": "--log",
     "plot run x --x a --boundary a": "--boundary",
     "plot run x --x a --out no/such.png": "no folder",
-    "plot run x --x a --out x.foo": ".foo",
+    "plot run x --x a --out x.foo": "foo",
     "merge all theirs": "not a run directory",
     "merge theirs run": "not empty",
     "merge swept.py/below run": "swept.py",

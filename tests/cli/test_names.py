@@ -17,7 +17,6 @@ from linrep.claims import claims
 from linrep.cli import main, names
 from linrep.cli.axes import axes_of
 from linrep.cli.group import GROUPS
-from linrep.cli.output import PICTURES
 from linrep.figures import experiment
 from linrep.simulation import families, parameters
 from tests.test_import import HEAVY, ROOT
@@ -136,7 +135,6 @@ WRONG = {
     "verify --paper fedrap": "fedrep",
     "verify --sensitivity perfedsii.lemma*": "perfedsi.",
     "verify nowhere.py": "nowhere.py",
-    "verify --portable --native": "--native",
     "verify fedrep.lemma5 --at-most 4": "--until-decided",
     "verify fedrep.lemma5 --until-decided --at-most x": "--at-most",
     "verify fedrep.lemma5 --record --level 0.1": "--level",
@@ -161,7 +159,6 @@ WRONG = {
     "figures fedrap.*": "fedrep.*",
     "figures FedRep.Figure3 --round 4": "--rounds",
     "figures nowhere.py": "nowhere.py",
-    "figures --native --portable": "--native",
     "sweep": "fedrep",
     "sweep fedrap --n 1": "fedrep",
     "sweep fedrep --round 1": "rounds",
@@ -195,12 +192,6 @@ def test_wrong_input_of_every_command_is_answered_without_loading_anything_heavy
         assert word in found.removeprefix("Error: "), f"{line}: {found}"
         assert ended == "2", f"{line} loads {ended}"
     assert not list(tmp_path.iterdir())
-
-
-def test_endings_of_pictures_are_those_that_matplotlib_knows():
-    from matplotlib.backend_bases import FigureCanvasBase
-
-    assert set(FigureCanvasBase.get_supported_filetypes()) <= set(PICTURES)
 
 
 @pytest.mark.parametrize(

@@ -244,18 +244,6 @@ def test_the_command_of_an_algorithm_is_one(name):
     assert "a replicate failed" not in done
 
 
-def test_a_run_directory_says_what_it_holds(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call(*SWEEP)
-    found = call("show", "runs/fedrep")
-    assert "runs/fedrep: 2 cells, 4 of 4 replicates" in found
-    assert "  n          5, 6" in found
-    assert "linrep summary runs/fedrep distance" in found
-    (part, *_) = (tmp_path / "runs" / "fedrep" / "parts").glob("*.parquet")
-    part.unlink()
-    assert "  incomplete " in call("show", "runs/fedrep")
-
-
 def test_the_users_runs_come_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     call(*SWEEP)
@@ -264,3 +252,7 @@ def test_the_users_runs_come_first(tmp_path, monkeypatch):
     assert (head.split()[0], mine.split()[0]) == ("run", "runs/fedrep")
     assert others == "1 of claims and figures are in runs/verify"
     assert call("summary", "runs/verify").splitlines()[1].startswith("runs/verify/")
+    _, line, *contents = call("summary", "runs/fedrep").splitlines()
+    assert line.split() == ["runs/fedrep", "2", "4", "0", "0"]
+    assert "  n: 5, 6" in contents
+    assert "distance" in contents[-1]

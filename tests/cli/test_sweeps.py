@@ -349,9 +349,8 @@ def test_a_run_from_elsewhere_runs_no_code(call, folder):
     path = folder / "run" / "sweep.json"
     description = json.loads(path.read_text())
     path.write_text(json.dumps({**description, "target": "evil.py:measure", "path": [str(folder)]}))
-    for words in (("summary",), ("summary", "run", "x"), ("show", "run"), ("merge", "all", "run")):
-        call(*words, *(["run"] if words == ("summary",) else []))
-    call("plot", "run", "x", "--x", "a")
+    for words in ("summary run", "summary run x", "merge all run", "plot run x --x a"):
+        call(*words.split())
     assert not (folder / "ran").exists()
 
 

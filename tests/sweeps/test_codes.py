@@ -342,7 +342,6 @@ def test_cells_that_mix_codes_are_named_wherever_they_are_read(folder, tmp_path,
         ("summary", out, "value"),
         ("plot", out, "value", "--x", "a"),
         ("summary", out),
-        ("show", out),
         ("merge", tmp_path / "all", out, "--same-code"),
     ):
         assert mixed in CliRunner().invoke(main, list(map(str, words))).output, words

@@ -95,7 +95,7 @@ def test_where_nothing_succeeded_nothing_is_drawn(tmp_path):
 def drawn(monkeypatch, *arguments):
     """Return the figure that a command draws, and the command's result."""
     figures = []
-    monkeypatch.setattr("linrep.cli.pictures.write_figure", lambda out, f: figures.append(f))
+    monkeypatch.setattr("linrep.cli.runs.write_figure", lambda out, f: figures.append(f))
     result = call("plot", *arguments)
     return (figures or [None])[0], result
 
