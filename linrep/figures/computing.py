@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 from dataclasses import asdict
@@ -15,7 +14,7 @@ import pandas as pd
 from linrep._lib import code
 from linrep._lib.warning import collected
 from linrep.figures.experiment import Experiment, data_folder
-from linrep.sweeps import Run, Sweep, open_run, run
+from linrep.sweeps import Run, Sweep, run
 from linrep.sweeps.codes import code_of
 
 #: Folder, beside the figures, of the runs that are not finished.
@@ -192,21 +191,3 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
     if experiment.data and (data := data_folder()) is not None:
         digest.update(str(data.resolve()).encode())
     return runs / f"{experiment.id}-{digest.hexdigest()[:8]}"
-
-
-def is_finished(experiment: Experiment, runs: Path, *, seed: int = 0) -> bool:
-    """Tell whether a folder of runs has all replicates of a figure, none failed, by this code.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    runs : Path
-        The folder of all runs.
-    seed : int, default 0
-        Root of all streams.
-    """
-    directory = run_directory(runs, experiment, sweep_of(experiment, seed=seed))
-    with contextlib.suppress(ValueError, OSError):  # begun, and not yet a run directory
-        stored = open_run(directory)
-        return stored.count() == stored.total and not stored.failed()
-    return False

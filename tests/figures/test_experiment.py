@@ -267,17 +267,13 @@ def test_the_run_of_a_figure_stays_while_another_process_is_at_it(tmp_path):
     assert not runs.exists()
 
 
-def test_a_figure_is_finished_when_all_its_rows_are_there_and_stays_if_asked_to(tmp_path):
-    runs = tmp_path / ".runs"
-    assert not computing.is_finished(TOY, runs)
-    computing.run_directory(runs, TOY, computing.sweep_of(TOY)).mkdir(parents=True)
-    assert not computing.is_finished(TOY, runs)  # killed when it had only been made
+def test_a_run_stays_if_asked_to(tmp_path):
     drawn = make_figure(TOY, out=tmp_path, keep=True)
-    assert computing.is_finished(TOY, runs)
-    assert not computing.is_finished(TOY, runs, seed=1)
+    (directory,) = (path for path in (tmp_path / ".runs").iterdir() if path.is_dir())
+    assert open_run(directory).completeness().whole
     again = make_figure(TOY, out=tmp_path)
     pd.testing.assert_frame_equal(drawn.rows, again.rows)
-    assert not runs.exists()
+    assert not (tmp_path / ".runs").exists()
 
 
 @dataclass(frozen=True)
