@@ -279,16 +279,24 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, c
                 asked = click.get_current_context().get_parameter_source("seed")
                 default = asked is click.core.ParameterSource.DEFAULT
                 reproduction = check_figures(
-                    [item for item, _ in at_sizes], out=out or RESULTS, workers=workers,
-                    seed=None if default else seed, done=lambda drawn: _say_done(drawn, began),
-                )  # fmt: skip
+                    [item for item, _ in at_sizes],
+                    out=out or RESULTS,
+                    workers=workers,
+                    seed=None if default else seed,
+                    done=lambda drawn: _say_done(drawn, began),
+                )
             for item, results in at_sizes if not check else ():
                 began = time.perf_counter()
                 drawn = make_figure(
-                    item, out=out or (RECORD if record else results), quick=quick,
-                    workers=workers, seed=seed, recorded=record, caption=caption,
+                    item,
+                    out=out or (RECORD if record else results),
+                    quick=quick,
+                    workers=workers,
+                    seed=seed,
+                    recorded=record,
+                    caption=caption,
                     runs=results / RUNS if record else None,
-                )  # fmt: skip
+                )
                 _show(item, drawn, began)
     except Failed as error:
         echo_error(error)

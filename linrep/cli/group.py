@@ -261,8 +261,13 @@ def _print_version(ctx, parameter, asked):
 
 
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--version", is_flag=True, expose_value=False, callback=_print_version,
-              help="Print the version; with -v also all that a bug report should say.")  # fmt: skip
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version; with -v also all that a bug report should say.",
+)
 @click.option("-v", "verbose", is_flag=True, is_eager=True, hidden=True)
 def main(verbose):
     """Check the theory of federated representation learning by running it.

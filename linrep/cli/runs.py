@@ -296,10 +296,9 @@ def _describe(path):
     run = open_run(path)
     done, failed, damaged = run.count(), run.failed(), run.damaged()
     missing = run.total - done
-    numbers = [
-        str(len(run.cells)), str(done), Painted(str(missing), "note" if missing else ""),
-        Painted(str(failed), "error" if failed else ""),
-    ]  # fmt: skip
+    lacking = Painted(str(missing), "note" if missing else "")
+    numbers = [str(len(run.cells)), str(done), lacking]
+    numbers.append(Painted(str(failed), "error" if failed else ""))
     notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
     notes += [f"  {line}" for line in (*_list_machines(run), mixture(run)) if line]
     return [(str(path), *numbers), *((note, "", "", "", "") for note in notes)], bool(damaged)

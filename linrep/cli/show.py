@@ -90,11 +90,9 @@ def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
     claims = [name for name in ids if _kind(name) is None or (not of_file and names.is_claim(name))]
     if claims and not of_file:
         with bad_input(ValueError):
-            names.check_claims(
-                claims, "no claim, paper, figure or algorithm",
-                [*names.papers(), *available(), *outlines()],
-                "linrep verify --list and linrep figures --list list them",
-            )  # fmt: skip
+            others = [*names.papers(), *available(), *outlines()]
+            lists = "linrep verify --list and linrep figures --list list them"
+            names.check_claims(claims, "no claim, paper, figure or algorithm", others, lists)
     if not claims:
         refuse_others(("ids", "verbose"), "is for claims")
     shows = [partial(_kind(name), name) for name in ids if name not in claims]

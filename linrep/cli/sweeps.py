@@ -177,10 +177,14 @@ def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run
         same = {name: flags[name] for name in ("timeout", "extend", "retry_failed", "same_code")}
         try:
             result = run(
-                specification, out, executor=executor, shard=shard, **same,
+                specification,
+                out,
+                executor=executor,
+                shard=shard,
+                **same,
                 workers=flags["workers"] if executor is None else None,
                 processes=flags["processes"] or None,
-            )  # fmt: skip
+            )
         except OSError as error:
             if isinstance(error, PermissionError) or not (out / "sweep.json").exists():
                 raise

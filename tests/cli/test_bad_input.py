@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from linrep._lib import scripts
 from linrep.cli import main
 from linrep.cli.group import BadInput, bad_input
-from tests.cli.test_commands import SCRIPT
+from tests.cli.test_figures import SCRIPT
 from tests.tools import runner
 
 CLAIMS = """

@@ -109,17 +109,6 @@ def test_algorithm_and_axes_come_in_any_order(call, folder, arguments):
     assert cell == {"algorithm": "fedrep", "n": 6, "d": 4, "k": 2, "m": 8, "rounds": 3}
 
 
-def test_replicates_are_ten_unless_given(call):
-    assert "10 of 10" in call("sweep", *FEDREP)
-
-
-def test_several_algorithms_are_compared_in_pairs(call, folder):
-    call("sweep", "fedrep, fedsgd", *FEDREP[1:], "--step_size", "0.1", "--replicates", 2)
-    rows = open_run(folder / "runs" / "fedrep-fedsgd").read()
-    assert rows["algorithm"].tolist() == ["fedrep"] * 2 + ["fedsgd"] * 2
-    assert rows["stream"].nunique() == 1
-
-
 def test_any_function_can_be_swept(call, folder):
     assert "runs/measure: 6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
     rows = open_run(folder / "runs" / "measure").read()
@@ -181,26 +170,6 @@ def test_flags_win_over_the_file(call, folder):
          "--out", "third", status=2)  # fmt: skip
 
 
-def test_the_same_command_again_computes_nothing(call, folder):
-    call("sweep", *MEASURE)
-    before = content(folder / "runs")
-    assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE, "--workers", "1")
-    assert content(folder / "runs") == before
-
-
-def test_extending_is_explicit(call, folder):
-    call("sweep", *MEASURE)
-    more = ("--function", "swept_here.py:measure", "--a", "1:3", "--replicates", "4")
-    before = content(folder / "runs")
-    out = call("sweep", *more, status=2)
-    assert "a=3" in out
-    assert "replicates: 3 there, 4 here" in out
-    assert content(folder / "runs") == before
-    assert "12 of 12" in call("sweep", *more, "--extend")
-    call("sweep", *more, "--out", "whole")
-    same_rows(open_run(folder / "runs" / "measure"), open_run(folder / "whole"))
-
-
 def test_failures_are_counted_shown_and_described_how_to_see(call, folder):
     arguments = ("--function", "swept_here:fragile", "--a", "1:3", "--replicates", "2")
     out = call("sweep", *arguments, status=1)
@@ -213,17 +182,6 @@ def test_failures_are_counted_shown_and_described_how_to_see(call, folder):
     assert "the same as stored" in again
     assert "failed" in call("summary")
     assert call("sweep", *arguments, "--retry-failed", status=1).count("2 failed") == 1
-
-
-def test_a_retry_that_succeeds_leaves_no_failure(call, folder, monkeypatch):
-    arguments = ("--function", "swept_here.py:fragile", "--a", "1:3", "--replicates", "2")
-    call("sweep", *arguments, status=1)
-    (folder / "swept_here.py").write_text(SWEPT.replace('cell["a"] == 2', "False"))
-    for more in ((), ("--retry-failed",)):
-        assert "of other code (changed: fragile)" in call("sweep", *arguments, *more, status=2)
-    out = call("sweep", *arguments, "--retry-failed", "--same-code")
-    assert "6 of 6 replicates, 0 failed" in out
-    assert re.search(r"fragile +3 +6 +0 +0", call("summary"))
 
 
 def test_what_is_printed_selects_any_cell(call, folder):
@@ -396,16 +354,6 @@ def test_an_empty_run_is_told_from_bad_input(call, folder):
             assert "empty is incomplete: 0 of 6 replicates" in call(*words, *more, status=1)
 
 
-def test_merging_a_good_copy_repairs_at_once(call, folder):
-    call("sweep", *MEASURE, "--out", "good")
-    call("sweep", *MEASURE, "--out", "bad")
-    victim = next((folder / "bad" / "parts").glob("*.parquet"))
-    victim.write_bytes(victim.read_bytes()[:-9])
-    out = call("merge", "bad", "good")
-    assert "6 of 6 replicates" in out
-    assert "damaged" not in out
-
-
 def test_rows_without_a_value_are_told(call, folder):
     code = (
         SWEPT
@@ -428,15 +376,6 @@ def test_a_damaged_part_is_named_and_repaired(call, folder):
     assert f"damaged: {victim.name}" in call("summary", status=1)
     assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
     assert "incomplete" not in call("summary", "runs/measure", "x")
-
-
-def test_failures_are_told_by_what_reads_them(call):
-    call(
-        "sweep", "--function", "swept_here.py:fragile", "--a", "1:3", "--replicates", "2", status=1
-    )
-    out = call("summary", "runs/fragile", "a", status=1)
-    assert "6 of 6 replicates; 2 failed" in out
-    call("summary", "runs/fragile", "a", "--partial")
 
 
 # --- real processes ---
@@ -635,19 +574,6 @@ def test_what_tells_machines_apart_is_said_of_a_replicate_that_differs(call, fol
     (folder / "swept_here.py").write_text(SWEPT.replace("rng.random()", "1.001 * rng.random()"))
     out = call("sweep", *MEASURE, "--only", "a=1", "0", status=1)
     assert "processor: Other 9000" in out
-
-
-def test_a_timeout_makes_failed_rows(call, folder):
-    (folder / "swept_here.py").write_text(
-        "import time\ndef measure(cell, rng):\n    time.sleep(1000.0 * (cell['a'] == 2))\n"
-    )
-    out = call("sweep", *MEASURE[:-1], "1", "--timeout", "1", status=1)
-    assert "2 of 2 replicates" in out
-    assert "1 failed" not in out  # None is no row, so that both fail
-    assert "2 failed" in out
-    assert (
-        open_run("runs/measure").failures()["exception"].str.contains("longer than 1 s").sum() == 1
-    )
 
 
 @pytest.mark.parametrize("lost", ["submitted", "cancelled", "closed"])

@@ -214,11 +214,6 @@ def test_recording(tmp_path):
         ledger.record([result(verdict="error")], ["a.b"], path)
 
 
-def test_the_list(own):
-    assert "fedrep.definition1" in call("--list")
-    assert "mine.square" in call("own_claims.py", "--list")
-
-
 OTHER = """
 import numpy as np
 from pathlib import Path
@@ -382,13 +377,6 @@ def test_the_list_is_filtered():
     assert all(recorded[line.split()[0]].strength == "searched" for line in searched)
     counts = runner().invoke(main, ["verify", "--list", "--paper", "pflmf"]).stderr
     assert f"{len([name for name in recorded if name.startswith('pflmf.')])} claims: " in counts
-
-
-def test_a_statement_is_shown_with_the_reason():
-    result = CliRunner().invoke(main, ["show", "fedrep.lemma5"])
-    assert result.exit_code == 0
-    assert findings.findings()["fedrep.lemma5"].headline in result.output
-    assert "fedrep.lemma5.corrected" in result.output
 
 
 def test_what_fails_is_said_in_a_line_unless_asked_for_more(tmp_path, monkeypatch):

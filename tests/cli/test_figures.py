@@ -1,4 +1,4 @@
-"""The command line: what it prints, where it writes, how it answers bad input."""
+"""linrep figures, and the same for one script: what it prints and where it writes."""
 
 import runpy
 import sys
