@@ -166,7 +166,7 @@ def test_imports_point_downwards():
 def test_the_package_itself_imports_nothing_that_takes_time():
     source = (PACKAGE / "__init__.py").read_text(encoding="utf-8")
     names = imported_modules(source, "linrep.__init__")
-    assert names == {"linrep._lib.lazy", "linrep._lib.moved"}
+    assert names == {"linrep._lib.lazy"}
 
 
 def dependencies(sources):
