@@ -31,7 +31,6 @@ LAYERS = (
     "papers",
     "testing",
     "report",
-    "bench",
     "cli",
     "__main__",
 )
@@ -322,7 +321,7 @@ def test_there_is_a_reference():
             "linrep.theory.fedrep",
             "linrep.algorithms.fedrep",
         ),
-        ("import_module('linrep.cli')", "linrep.bench", "linrep.cli"),
+        ("import_module('linrep.cli')", "linrep.report", "linrep.cli"),
     ],
 )
 def test_an_upward_import_is_caught(source, module, expected):
