@@ -101,7 +101,7 @@ release: .venv/.installed ## as dist, for publishing: refuses while project.urls
 
 clean: ## remove environments, caches and build products (not figures)
 	rm -rf .venv .venv-bench .venv-floors build dist docs/_build docs/jupyter_execute *.egg-info .coverage htmlcov \
-		.hypothesis .mypy_cache .pytest_cache .ruff_cache
+		.benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # uv takes a fifth of pip's time; where it cannot be had, or finds no index, pip does it.
