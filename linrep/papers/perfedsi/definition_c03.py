@@ -147,8 +147,10 @@ def _client_E(budget, rng) -> Readings:
     cases = []
     for c_z in (2.0, 4.0):
         shape = {"n": 2, "d": int(c_z**4), "p": 2, "k": 1}
-        truth, U, V = read(Reader(unlike_in_one_row(c_z)), shape)
-        cases.append((*sides_of(truth, U, V, times=1.0), shape | {"c_z": c_z}))
+        instance = read(Reader(unlike_in_one_row(c_z)), shape)
+        assert instance is not None
+        both = sides_of(instance.truth, instance.U, instance.V, times=1.0)
+        cases.append((*both, shape | {"c_z": c_z}))
     same = Cases(cases, quantity="mu of E", name="with the same mu, steps of Theorem C.4")
     return Readings(
         [*_one_row_left(), limited, same],
