@@ -6,7 +6,6 @@ need("cli", "the command line")
 
 # A command is there once its module is loaded.
 from linrep.cli import (  # noqa: F401
-    bench,
     certify,
     figures,
     new,

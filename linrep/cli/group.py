@@ -29,7 +29,6 @@ GROUPS = {
     "Check": ("verify", "certify", "show", "reproduce", "new"),
     "Run": ("figures", "sweep"),
     "Look": ("summary", "plot", "report", "merge"),
-    "About": ("bench",),
 }
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)

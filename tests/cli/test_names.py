@@ -179,7 +179,6 @@ WRONG = {
     "summary --by n": "VALUE",
     "plot nowhere x --x n": "nowhere",
     "merge out nowhere": "nowhere",
-    "bench fedrp": "fedrp",
 }
 
 
