@@ -34,7 +34,6 @@ from linrep.cli.text import (
 from linrep.simulation.families import find
 from linrep.simulation.parameters import outlines, required
 
-_LABEL = 11  # letters of a label and the blank after it
 #: Of the parameters that have to be given, for an example.
 _VALUES = {"n": 20, "d": 10, "k": 2, "p": 4}
 _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a ground truth
@@ -198,15 +197,8 @@ def _kind(name):
 
 
 def _line(label, *parts):
-    """Print a label and what belongs to it, further lines of which are indented."""
-    if len(parts) == 1 and isinstance(parts[0], str):
-        if not parts[0]:
-            return
-        indent = " " * (_LABEL + 2)
-        text = wrap(f"{indent}{parts[0]}", indent).removeprefix(indent)
-        echo(f"  {label:{_LABEL}}", text)
-    else:
-        echo(f"  {label:{_LABEL}}", *parts)
+    """Print a label and what belongs to it."""
+    echo(f"  {label:10} ", *parts)
 
 
 def _claim(item, recorded, stored, book, file, verbose):
@@ -313,7 +305,8 @@ def _figure(name):
     echo(Painted(item.id, "title"), f": {item.title}")
     _line("record", state)
     _line("replicates", f"{item.replicates} per cell; {item.quick_replicates} with --quick")
-    _line("needs", item.missing() or "")
+    if missing := item.missing():
+        _line("needs", missing)
     _line("draw it", f"linrep figures {item.id} --quick")
     if known:
         _line("compare it", f"linrep figures {item.id} --check")
