@@ -41,7 +41,6 @@ def altgdmin(
     start: str | float | ArrayLike | Trace = "truncated",
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
-    workers: int = 1,
     rng: RNGLike = None,
 ) -> Trace:
     r"""Run AltGDmin: a truncated spectral start, then exact heads and a gradient step in B.
@@ -72,7 +71,7 @@ def altgdmin(
         found, and with others refused.
     start : {"moments", "models", "random", "projected_gradient", "truncated"}, array or Trace
         Starting representation, see :func:`fedrep`; by default "truncated".
-    record, tolerance, workers, rng
+    record, tolerance, rng
         As in :func:`fedrep`. Nothing is random except a random start.
 
     Returns
@@ -103,7 +102,7 @@ def altgdmin(
     """
     options = _Options(
         read_rounds(rounds, record), multiplier=multiplier, step_size=step_size,
-        truncation=truncation, tolerance=tolerance, workers=workers,
+        truncation=truncation, tolerance=tolerance,
     )  # fmt: skip
     return _run(data, options, k=k, start=start, record=record, rng=rng)
 
@@ -120,7 +119,6 @@ def altmin_gd(
     start: str | float | ArrayLike | Trace = "moments",
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
-    workers: int = 1,
     rng: RNGLike = None,
 ) -> Trace:
     r"""Run AltMinGD: heads fitted to one half of each client's samples, a step in B on the other.
@@ -147,7 +145,7 @@ def altmin_gd(
         Step size :math:`\eta` itself, instead of the multiplier.
     start : {"moments", "models", "random", "projected_gradient", "truncated"}, array or Trace
         Starting representation, see :func:`fedrep`; by default "moments".
-    record, tolerance, workers
+    record, tolerance
         As in :func:`fedrep`.
     rng : optional
         Anything `numpy.random.default_rng` takes; for a random start and for the clients of each
@@ -180,7 +178,7 @@ def altmin_gd(
     """
     options = _Options(
         read_rounds(rounds, record), multiplier=multiplier, step_size=step_size,
-        tolerance=tolerance, workers=workers, in_halves=True, disjoint=disjoint,
+        tolerance=tolerance, in_halves=True, disjoint=disjoint,
     )  # fmt: skip
     return _run(data, options, k=k, start=start, record=record, rng=rng)
 
