@@ -88,6 +88,11 @@ class Descent(Resumable):
         self._next = first
         self._values: tuple[float, ...] = (self.value,)
 
+    @property
+    def asked(self) -> int:
+        """How many points were evaluated for the rounds so far, the start among them."""
+        return self.trials + 1 if self.trials else 0
+
     def move(self) -> None:
         """Take a step."""
         taken = self._first() if self._next is None else self._search(self._next)

@@ -125,10 +125,6 @@ def fedavg(
         all_take = _Adaptive if options.local_steps == 1 else _Searching
         rule, method = "adaptive", all_take(setup, options)
 
-    def sent(recorded):
-        exchanges = np.array([method.exchanges(int(t)) for t in recorded])
-        return setup.floats(exchanges, (setup.d + 1) * setup.k)
-
     return drive(
         method,
         algorithm="FedSGD" if options.local_steps == 1 else "FedAvg",
@@ -149,7 +145,7 @@ def fedavg(
             "factored": setup.data is not given,
         },
         watch=watch,
-        sent=sent,
+        sent=lambda times: setup.floats(times, (setup.d + 1) * setup.k),
         judged=True,
         begun=setup.begun,
     )
@@ -211,10 +207,6 @@ class _GlobalModel(Method):
         row = self._metrics(self._BT, self._w, self._loss)
         return None if self._done and not np.isfinite(list(row.values())).all() else row
 
-    def exchanges(self, rounds):
-        """Return how often a round's clients had been asked for a model after so many rounds."""
-        return rounds
-
 
 class _FindsSteps(_GlobalModel):
     """What rounds whose step is found have in common."""
@@ -229,20 +221,10 @@ class _FindsSteps(_GlobalModel):
 
     def __init__(self, setup, options: _Options, update):
         super().__init__(setup, options, setup.B, setup.truth, update, lambda B: {"B": B})
-        self._exchanges = {0: 0}
 
     def measure(self):
         row = super().measure()
-        self._exchanges[self._done] = self._asked
         return None if row is None else row | {"step_size": self.step}
-
-    @property
-    def _asked(self) -> int:
-        """How often a round's clients were asked for a model or gradients so far."""
-        raise NotImplementedError
-
-    def exchanges(self, rounds):
-        return self._exchanges[rounds]
 
 
 class _Adaptive(_FindsSteps):
@@ -270,8 +252,8 @@ class _Adaptive(_FindsSteps):
         return x[:-k].reshape(k, -1), x[-k:]
 
     @property
-    def _asked(self):
-        return self._descent.trials + (1 if self._descent.trials else 0)
+    def asked(self):
+        return self._descent.asked
 
     def _move(self, BT, w, participants):
         loss = self._descent.value
@@ -301,7 +283,7 @@ class _BySmoothness(_FindsSteps):
         self._objectives = LeastSquaresObjectives(setup.data)
 
     @property
-    def _asked(self):
+    def asked(self):
         return self._done + self._smoothness.gradients
 
     def _move(self, BT, w, participants):
@@ -355,7 +337,7 @@ class _Searching(_BySmoothness):
         )  # fmt: skip
 
     @property
-    def _asked(self):
+    def asked(self):
         return self._search.trials + self._smoothness.gradients if self._search.trials else 0
 
     @np.errstate(over="ignore", invalid="ignore")  # such a round is taken back

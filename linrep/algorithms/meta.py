@@ -14,7 +14,7 @@ from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import choose_batches, read_pair, read_problem, start_name
-from linrep.algorithms.driver import COMPLETED, Method, begin, drive
+from linrep.algorithms.driver import COMPLETED, Method, begin, drive, each_way
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.registry import algorithm
@@ -294,10 +294,6 @@ def _run(problem, options: _Options, *, m, k, start, participation, record, rng)
     schedule = Schedule(participation_rng, n, participants, min(options.rounds, 100))
     method = _Meta(options, steps, samples, schedule, B, w.ravel())
 
-    def sent(recorded):
-        floats = participants * k * (d + 1) * recorded.astype(float)
-        return {"floats_up": floats, "floats_down": floats.copy()}
-
     return drive(
         method,
         algorithm=options.algorithm,
@@ -311,7 +307,7 @@ def _run(problem, options: _Options, *, m, k, start, participation, record, rng)
             "step_size": steps.outer, "step_size_rule": steps.rule,
         },
         watch=watch,
-        sent=sent,
+        sent=each_way(participants * k * (d + 1)),
         begun=begun,
     )  # fmt: skip
 
