@@ -57,9 +57,6 @@ class Method(Resumable, ABC):
     descends : bool
         Whether rounds lower the training loss of all samples, which a run on data of one's own is
         judged by.
-    asked : float, optional
-        What was asked for so far, in units that the method chooses, where rounds do not ask for
-        equally much, such as those whose step is found; None where they do.
     """
 
     most: int
@@ -67,7 +64,6 @@ class Method(Resumable, ABC):
     every_round: bool = False
     saved_before_run: bool = False
     descends: bool = True
-    asked: float | None = None
 
     @property
     @abstractmethod
@@ -92,6 +88,14 @@ class Method(Resumable, ABC):
     def table(self, measured: list[Any]) -> dict[str, NDArray[np.float64]]:
         """Return the metrics of some measurements, an array each; by default those are mappings."""
         return columns(measured)
+
+    @property
+    def asked(self) -> float | None:
+        """What clients were asked for so far, in units of `sent`; None where it is the rounds.
+
+        It is where rounds ask for more, such as those whose step is found.
+        """
+        return None
 
     def converged(self, measured: Any) -> bool:
         """Tell whether a state with this measurement is the last; by default `run` tells."""
@@ -154,12 +158,17 @@ def begin(problem: Any, start: Any, rng: RNGLike, *purposes: str) -> Beginning:
     return Beginning(problem, tuple(map(renewed, start.checkpoint.seeds)), start)
 
 
-def each_way(numbers: float) -> Callable[[NDArray], dict[str, NDArray[np.float64]]]:
-    """Return what `drive` is to know where so many numbers go up, and as many down, each time."""
+def each_way(
+    numbers: float, up: float = 0.0, down: float = 0.0
+) -> Callable[[NDArray], dict[str, NDArray[np.float64]]]:
+    """Return what `drive` takes as `sent` where so many numbers go up and down each time.
+
+    Up and down is what was sent before the first round.
+    """
 
     def sent(times):
         floats = numbers * times.astype(float)
-        return {"floats_up": floats, "floats_down": floats.copy()}
+        return {"floats_up": up + floats, "floats_down": down + floats}
 
     return sent
 

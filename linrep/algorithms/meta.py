@@ -13,7 +13,13 @@ from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import choose_batches, read_pair, read_problem, start_name
+from linrep.algorithms._setup import (
+    choose_batches,
+    read_pair,
+    read_problem,
+    read_rank,
+    start_name,
+)
 from linrep.algorithms.driver import COMPLETED, Method, begin, drive, each_way
 from linrep.algorithms.errors import representation_errors
 from linrep.algorithms.local import fit_heads
@@ -274,9 +280,7 @@ def _run(problem, options: _Options, *, m, k, start, participation, record, rng)
     if isinstance(truth, ImplicitRepresentation):
         raise ValueError("problem must be a truth that stores B*: samples of it are drawn")
     n, d = problem.n, problem.d
-    if k is None and truth is None:
-        raise ValueError("k must be given: the width of the representation to learn")
-    k = check.rank(truth.k if k is None else k, n, d)
+    k = read_rank(k, truth, n, d)
     participants = check.count_participants(n, participation)
     if data is None and options.batches == "fixed":
         data = truth.draw(m, rng=data_rng)

@@ -12,7 +12,7 @@ from linrep._lib.clock import Stopwatch
 from linrep.algorithms._compression import compressed_losses
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.diagnosis import own_data
-from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive
+from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive, each_way
 from linrep.algorithms.errors import models_errors
 from linrep.algorithms.pflmf_options import Options
 from linrep.algorithms.pflmf_rounds import make_rounds
@@ -207,10 +207,6 @@ def pflmf(
     draws = _Draws(options, (n, d, k), participation_rng, noise_rng)
     method = _PFLMF(objectives, steps, draws, options)
 
-    def sent(recorded):
-        clients = np.array([method.asked[int(t)] for t in recorded], dtype=float)
-        return {name: base + d * k * clients for name, base in start_floats.items()}
-
     return drive(
         method,
         algorithm="pFL^MF",
@@ -227,7 +223,7 @@ def pflmf(
             "start": start_name(start), "scale": scale, "factored": losses is not objectives,
         },
         watch=watch,
-        sent=sent,
+        sent=each_way(d * k, *start_floats),
         judged=tolerance is not None,
         begun=begun,
     )  # fmt: skip
@@ -248,13 +244,16 @@ class _PFLMF(Method):
         self._stationarity = options.stationarity
         self._limit = -1.0 if options.tolerance is None else options.tolerance * options.tolerance
         self._done, self._clients = 0, 0
-        self.asked = {0: 0}  # clients until the rounds that are measured
         self.most = draws.most(steps.work)
 
     @property
     def state(self):
         U, V = self._steps.state
         return {"U": U, "V": V}
+
+    @property
+    def asked(self):
+        return self._clients
 
     def run(self, rounds):
         masks, scales, noise, asked = self._draws.take(rounds)
@@ -267,7 +266,6 @@ class _PFLMF(Method):
 
     def measure(self):
         """Return a row of metrics, None where they are not finite."""
-        self.asked[self._done] = self._clients
         U, V = self._steps.state
         totals, rounds = self._steps.totals, self._done
         with np.errstate(all="ignore"):  # what overflows is not finite then
@@ -400,22 +398,21 @@ def _default_scale(problem, k):
 def _read_start(start, problem, k, scale, size, rng):
     """Return U, V, and the floats sent up and down to find them."""
     n, d = problem.n, problem.d
-    sent = {"floats_up": 0.0, "floats_down": 0.0}
     if not isinstance(start, str):
         U, V = read_pair(start, "a name", U=(d, k), V=(n, k))
-        return U, V, sent
+        return U, V, (0, 0)
     check.choice("start", start, STARTS)
     scale = check.real("scale", scale, above=0.0)
     if start == "random":
         U = scale * rng.standard_normal((d, k))
-        return U, scale * rng.standard_normal((n, k)), sent
+        return U, scale * rng.standard_normal((n, k)), (0, 0)
     if start == "balanced":
-        return scale * random_frame(d, k, rng), scale * random_frame(n, k, rng), sent
+        return scale * random_frame(d, k, rng), scale * random_frame(n, k, rng), (0, 0)
     if start == "zero":
-        return size * random_frame(d, k, rng), np.zeros((n, k)), sent
+        return size * random_frame(d, k, rng), np.zeros((n, k)), (0, 0)
     V, s, UT = np.linalg.svd(problem.minimizers, full_matrices=False)
     roots = np.sqrt(s[:k])
-    return UT[:k].T * roots, V[:, :k] * roots, {"floats_up": n * d, "floats_down": n * k}
+    return UT[:k].T * roots, V[:, :k] * roots, (n * d, n * k)
 
 
 checked(globals(), units=False)
