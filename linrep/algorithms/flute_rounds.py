@@ -235,29 +235,20 @@ class Adaptive(Rounds):
     def __init__(self, table, losses, B, W, weights: Weights):
         super().__init__(table, B, W)
         self._losses, self._weights = losses, weights
-        self._k, self._n = B.shape[1], len(W)
-        self._descent = Descent(self._evaluate, np.concatenate([B.T.ravel(), W.ravel()]))
+        self._descent = Descent(self._evaluate, B.T, W)
         self.most = max(1, int(WORK_PER_CALL / (2 * losses.cost)))
 
-    def _split(self, x):
-        size = x.size - self._n * self._k
-        return x[:size].reshape(self._k, -1), x[size:].reshape(self._n, self._k)
-
-    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
-    def _evaluate(self, x):
-        BT, W = self._split(x)
+    def _evaluate(self, BT, W):
         loss, in_BT, in_W = self._losses(BT, W)
         value, more_BT, more_W = self._weights.regularizer(BT, W)
         data = self._weights.data
-        gradient = np.concatenate(
-            [(data * in_BT + more_BT).ravel(), (data * in_W + more_W).ravel()]
-        )
-        return data * loss + value, gradient, loss / self._n
+        gradients = data * in_BT + more_BT, data * in_W + more_W
+        return data * loss + value, gradients, loss / len(W)
 
     @property
     def factors(self):
         """B (d, k) and W (n, k)."""
-        BT, W = self._split(self._descent.x)
+        BT, W = self._descent.factors
         return BT.T.copy(), W.copy()
 
     @property
@@ -315,22 +306,17 @@ class BySmoothness(Sampled):
 
     def _find_step(self, participants):
         """Return the step for a round's participants, whose sum stands for all."""
-        size, asked = self._BT.size, np.zeros((len(self._W), 1))
+        asked = np.zeros((len(self._W), 1))
         asked[participants] = 1.0
-        weights = np.ones(size + self._W.size)
-        weights[size:] = np.repeat(asked.ravel(), self._W.shape[1])
         scale = self._weights.data * self._share
 
-        @np.errstate(over="ignore", invalid="ignore")
-        def gradient(x):
-            BT, W = x[:size].reshape(self._BT.shape), x[size:].reshape(self._W.shape)
+        def gradient(BT, W):
             _, in_BT, in_W = self._objective(BT, W, participants)
             _, more_BT, more_W = self._weights.regularizer(BT, W)
-            parts = scale * in_BT + more_BT, scale * in_W + more_W
-            return np.concatenate([each.ravel() for each in parts])
+            return scale * in_BT + more_BT, scale * in_W + more_W
 
         # Of the same function, heads take a shorter step than B.
-        weights[size:] /= self._share
+        weights = 1.0, asked / self._share
         return self._smoothness.step(gradient, (self._BT, self._W), weights)
 
 

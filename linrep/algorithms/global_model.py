@@ -237,19 +237,13 @@ class _Adaptive(_FindsSteps):
         data = setup.data
         weights = np.sqrt(np.repeat(data.m * data.n, data.m).astype(float))
         self._X, self._y = data.X / weights[:, None], data.y / weights
-        self._descent = Descent(self._evaluate, np.concatenate([self._BT.ravel(), self._w]))
+        self._descent = Descent(self._evaluate, self._BT, self._w)
 
-    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
-    def _evaluate(self, x):
-        BT, w = self._split(x)
+    def _evaluate(self, BT, w):
         residual = self._X @ (w @ BT) - self._y
         g = residual @ self._X
         loss = 0.5 * float(residual @ residual)
-        return loss, np.concatenate([np.outer(w, g).ravel(), BT @ g]), None
-
-    def _split(self, x):
-        k = self._setup.k
-        return x[:-k].reshape(k, -1), x[-k:]
+        return loss, (np.outer(w, g), BT @ g), None
 
     @property
     def asked(self):
@@ -259,7 +253,7 @@ class _Adaptive(_FindsSteps):
         loss = self._descent.value
         self._descent.move()
         self.step = self._descent.step
-        return *self._split(self._descent.x), loss
+        return *self._descent.factors, loss
 
 
 class _BySmoothness(_FindsSteps):
@@ -302,21 +296,18 @@ class _BySmoothness(_FindsSteps):
 
     def find_step(self, BT, w, participants):
         """Return the step: by the mean of losses, or by each with factors of its own."""
-        n, (k, d) = self._setup.n, BT.shape
+        n, d = self._setup.n, self._setup.d
         several = self._local_steps > 1
         copies = n if several else 1
         mask = np.zeros((n, 1))
         mask[slice(None) if several else participants] = 1.0 if several else 1.0 / len(participants)
 
-        @np.errstate(over="ignore", invalid="ignore")
-        def gradient(x):
-            BTs, ws = x[: copies * k * d].reshape(-1, k, d), x[copies * k * d :].reshape(-1, k)
+        def gradient(BTs, ws):
             models = np.einsum("ca,cad->cd", ws, BTs)
             g = mask * self._objectives.gradients(np.broadcast_to(models, (n, d)))
             if not several:
                 g = g.sum(axis=0, keepdims=True)
-            in_BT, in_w = ws[:, :, None] * g[:, None, :], np.einsum("cad,cd->ca", BTs, g)
-            return np.concatenate([in_BT.ravel(), in_w.ravel()])
+            return ws[:, :, None] * g[:, None, :], np.einsum("cad,cd->ca", BTs, g)
 
         factors = np.tile(BT, (copies, 1, 1)), np.tile(w, (copies, 1))
         return self._smoothness.step(gradient, factors)

@@ -96,26 +96,20 @@ class Adaptive(Resumable):
     finds_steps = True
 
     def __init__(self, problem, U, V):
-        self._problem, self._shape, self._start = problem, U.shape, (U, V)
-        x = np.concatenate([U.ravel(), V.ravel()])
-        self._descent = Descent(self._evaluate, x)
+        self._problem, self._start = problem, (U, V)
+        self._descent = Descent(self._evaluate, U, V)
         self.totals = np.zeros(4)
         self.further = 0  # clients asked in the last call, beyond those of its rounds
         self.work = np.inf
 
-    def _split(self, x):
-        d, k = self._shape
-        return x[: d * k].reshape(d, k), x[d * k :].reshape(-1, k)
-
-    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
-    def _evaluate(self, x):
-        value, in_U, in_V = self._problem.factor_gradients(*self._split(x))
-        return value, np.concatenate([in_U.ravel(), in_V.ravel()]), None
+    def _evaluate(self, U, V):
+        value, *gradients = self._problem.factor_gradients(U, V)
+        return value, gradients, None
 
     @property
     def state(self):
         """U (d, k) and V (n, k)."""
-        U, V = self._split(self._descent.x)
+        U, V = self._descent.factors
         return U.copy(), V.copy()
 
     @property
@@ -125,19 +119,18 @@ class Adaptive(Resumable):
 
     def run(self, masks, scales, noise):
         """Run a round per mask, all clients in each; return how many, and how they ended."""
-        descent, trials = self._descent, self._descent.trials
-        begun, done, status = trials > 0, 0, COMPLETED
+        descent, asked = self._descent, self._descent.asked
+        done, status = 0, COMPLETED
         while done < len(masks) and status == COMPLETED:
-            for column, gradient in enumerate(self._split(descent.gradient), kernel.SUM_U):
+            for column, gradient in enumerate(descent.gradients, kernel.SUM_U):
                 self.totals[column] += np.sum(gradient**2)
             descent.move()
-            pairs = zip(self._split(descent.x), self._start, strict=True)
+            pairs = zip(descent.factors, self._start, strict=True)
             for column, (factor, first) in enumerate(pairs, kernel.REACH_U):
                 self.totals[column] = max(self.totals[column], np.linalg.norm(factor - first))
             done += 1
             status = CONVERGED if descent.step == 0.0 else COMPLETED
-        asked = descent.trials - trials + (0 if begun else 1)
-        self.further = (asked - done) * self._problem.n
+        self.further = (descent.asked - asked - done) * self._problem.n
         return done, status
 
 
@@ -196,20 +189,18 @@ class BySmoothness(_OnOthers):
 
     def find_step(self, mask, scale):
         """Return the step for a round in which these take part."""
-        problem, (U, V) = self._problem, self._steps.state
+        problem = self._problem
         rows = np.ones((problem.n, 1)) if self._steps.settings.everyone else mask[:, None]
 
-        @np.errstate(over="ignore", invalid="ignore")
-        def gradient(x):
-            U_, V_ = x[: U.size].reshape(U.shape), x[U.size :].reshape(V.shape)
-            g = rows * problem.gradients(V_ @ U_.T) / problem.n
-            return np.concatenate([(g.T @ V_).ravel(), (g @ U_).ravel()])
+        def gradient(U, V):
+            g = rows * problem.gradients(V @ U.T) / problem.n
+            return g.T @ V, g @ U
 
-        heads = np.repeat(self._ratio * mask * self._excess, V.shape[1])
+        heads = (self._ratio * mask * self._excess)[:, None]
         asked = self._excess[rows[:, 0] > 0.0]
         shared = 1.0 + (asked.max() - 1.0) / len(asked)  # as the mean is over so many more samples
-        weights = np.concatenate([np.full(U.size, shared * scale * problem.n), heads])
-        return self._smoothness.step(gradient, (U, V), weights)
+        weights = shared * scale * problem.n, heads
+        return self._smoothness.step(gradient, self._steps.state, weights)
 
 
 class Searching(_OnOthers):
