@@ -195,9 +195,8 @@ def pflmf(
     local_steps, share = options.local_steps, options.share(n)
     memory.require("the local steps", local_steps * n * k, local_steps=local_steps, n=n, k=k)
     finds_step = step_size is None
-    if scale is None:
-        scale = _default_scale(problem, k) if finds_step else _SCALE
-    size = _size(problem) if finds_step else 1.0
+    usual, size = _sizes(problem, k) if finds_step else (_SCALE, 1.0)
+    scale = usual if scale is None else scale
     U, V, start_floats = _read_start(start, objectives, k, scale, size, start_rng)
     losses = objectives
     if options.batch is None:
@@ -259,9 +258,7 @@ class _PFLMF(Method):
         masks, scales, noise, asked = self._draws.take(rounds)
         completed, status = self._steps.run(masks, scales, noise)
         self._done += completed
-        self._clients += int(asked[:completed].sum())
-        if self._steps.finds_steps:
-            self._clients += self._steps.further
+        self._clients += int(asked[:completed].sum()) + self._steps.further
         return completed, status
 
     def measure(self):
@@ -378,21 +375,17 @@ def _read_problem(problem, k, m, rng):
     return problem, check.rank(k, problem.n, problem.d)
 
 
-def _size(problem):
-    """Return the size of balanced factors in the units of data of one's own, 1 of others."""
+def _sizes(problem, k):
+    """Return the standard deviation of a random start's entries, and the size of balanced factors.
+
+    Both are in the units of data of one's own.
+    """
     data = own_data(problem)
     if data is None or not hasattr(data, "X"):
-        return 1.0
-    return float(np.sqrt(units_of(data).models))
-
-
-def _default_scale(problem, k):
-    """Return the standard deviation of a random start's entries that suits the data's units."""
-    data = own_data(problem)
-    if data is None or not hasattr(data, "X"):
-        return _SCALE
+        return _SCALE, 1.0
+    size = float(np.sqrt(units_of(data).models))
     # Predictions x'Uv have the variance scale^4 k |x|^2.
-    return min(_SCALE, (0.01 / (k * data.X.shape[1])) ** 0.25) * _size(problem)
+    return min(_SCALE, (0.01 / (k * data.X.shape[1])) ** 0.25) * size, size
 
 
 def _read_start(start, problem, k, scale, size, rng):

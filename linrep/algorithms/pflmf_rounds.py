@@ -50,13 +50,29 @@ def make_rounds(options: Options, problem: Objectives, U, V, batch_rng):
     return BySmoothness(problem, steps, ratio=ratio, drawn=drawn, batch=options.batch), "smoothness"
 
 
-class Compiled(Resumable):
-    """Rounds in a kernel; run() moves `state` and `totals` on."""
+class Rounds(Resumable):
+    """What moves the factors on: `run` does, and has `state` and `totals`, see the kernel.
+
+    Attributes
+    ----------
+    finds_steps : bool
+        Whether the step of the last round is known as `step`.
+    further : int
+        Clients asked in the last call, beyond those of its rounds.
+    work : float
+        Multiplications of a round, about.
+    """
+
+    finds_steps = False
+    further = 0
+    work = np.inf
+
+
+class Compiled(Rounds):
+    """Rounds in a kernel."""
 
     buffers = ("_now", "totals")
     kept = ("_start",)
-
-    finds_steps = False
 
     def __init__(self, problem, U, V, settings: kernel.Settings, *, local_steps):
         self._functions, self._run, m = _functions(problem)
@@ -69,7 +85,6 @@ class Compiled(Resumable):
         self.totals = np.zeros(4)
         squares = 0 if getattr(problem, "H", None) is None else n * d * d
         samples = problem.data.X.size if m else 0
-        #: Multiplications of a round, about.
         self.work = (local_steps + 2) * (2 * n * d * k + squares + 2 * samples)
 
     @property
@@ -87,7 +102,7 @@ class Compiled(Resumable):
         )  # fmt: skip
 
 
-class Adaptive(Resumable):
+class Adaptive(Rounds):
     """Rounds of all clients with one local step, by steps that are found on the way, in NumPy."""
 
     buffers = ("totals",)
@@ -99,8 +114,6 @@ class Adaptive(Resumable):
         self._problem, self._start = problem, (U, V)
         self._descent = Descent(self._evaluate, U, V)
         self.totals = np.zeros(4)
-        self.further = 0  # clients asked in the last call, beyond those of its rounds
-        self.work = np.inf
 
     def _evaluate(self, U, V):
         value, *gradients = self._problem.factor_gradients(U, V)
@@ -134,11 +147,20 @@ class Adaptive(Resumable):
         return done, status
 
 
-class _OnOthers(Resumable):
+class _OnOthers(Rounds):
     """Rounds of others, compiled or not, whose step is found."""
 
     finds_steps = True
-    _steps: Any
+
+    def __init__(self, problem, steps: Any, *, ratio):
+        self._problem, self._steps, self._ratio, self.work = problem, steps, ratio, steps.work
+
+    def _set_step(self, step):
+        """Let rounds take this step, and heads one that is by the ratio longer."""
+        longer = self._ratio * step
+        self._steps.settings = self._steps.settings._replace(
+            step_size=step, head_step_size=longer, head_step=longer / self._problem.n
+        )
 
     @property
     def state(self):
@@ -154,37 +176,29 @@ class _OnOthers(Resumable):
 class BySmoothness(_OnOthers):
     """Rounds by steps of 1.5/L."""
 
-    kept = ("_steps", "_smoothness", "step")
+    kept = ("_steps", "smoothness", "step")
 
     def __init__(self, problem, steps, *, ratio, drawn, batch, first=FIRST):
-        self._problem, self._steps, self._ratio = problem, steps, ratio
-        self._drawn = drawn
+        super().__init__(problem, steps, ratio=ratio)
         U, V = steps.state
-        self._smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
+        self.smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
         self._excess = np.ones(len(V)) if batch is None else _excess(problem, batch)
-        self.work, self.step, self.further = steps.work, np.nan, 0
-
-    @property
-    def gradients(self):
-        """How many gradients finding the step has taken."""
-        return self._smoothness.gradients
+        self.step = np.nan
 
     def run(self, masks, scales, noise):
         """Run a round per mask; return how many were completed, and how they ended."""
-        n, before = self._problem.n, self._smoothness.gradients
-        asked = 0
+        self.further = 0
         for t, (mask, scale) in enumerate(zip(masks, scales, strict=True)):
             if mask.any() or self._steps.settings.everyone:
+                before = self.smoothness.gradients
                 self.step = self.find_step(mask, scale)
-                asked += int(mask.sum()) * (self._smoothness.gradients - before)
-                before = self._smoothness.gradients
-                _set_step(self._steps, self.step, self._ratio, n)
+                self.further += int(mask.sum()) * (self.smoothness.gradients - before)
+                self._set_step(self.step)
             now = slice(t, t + 1)
             noise_now = None if noise is None else [each[now] for each in noise]
             completed, status = self._steps.run(masks[now], scales[now], noise_now)
             if status != COMPLETED:
                 break
-        self.further = asked
         return t + completed, status
 
     def find_step(self, mask, scale):
@@ -200,7 +214,7 @@ class BySmoothness(_OnOthers):
         asked = self._excess[rows[:, 0] > 0.0]
         shared = 1.0 + (asked.max() - 1.0) / len(asked)  # as the mean is over so many more samples
         weights = shared * scale * problem.n, heads
-        return self._smoothness.step(gradient, self._steps.state, weights)
+        return self.smoothness.step(gradient, self._steps.state, weights)
 
 
 class Searching(_OnOthers):
@@ -209,15 +223,14 @@ class Searching(_OnOthers):
     kept = ("_steps", "_search")
 
     def __init__(self, problem, steps, *, ratio):
-        self._problem, self._steps, self._ratio = problem, steps, ratio
+        super().__init__(problem, steps, ratio=ratio)
         smooth = BySmoothness(problem, steps, ratio=ratio, drawn=False, batch=None, first=ROUGH)
         first = smooth.find_step(np.ones(problem.n), 1.0 / problem.n)
-        self._before = smooth.gradients  # asked for before the first round
+        self._before = smooth.smoothness.gradients  # asked for before the first round
         self._search = Backtracking(
             self._play, steps.save, steps.restore, value=self._value(), first=first
         )
         self._round: tuple[Any, ...] = ()
-        self.work, self.further = steps.work, 0
 
     @property
     def step(self):
@@ -230,7 +243,7 @@ class Searching(_OnOthers):
         return self._problem.value(V @ U.T)
 
     def _play(self, step):
-        _set_step(self._steps, step, self._ratio, self._problem.n)
+        self._set_step(step)
         completed, _ = self._steps.run(*self._round, None)
         return self._value() if completed else np.nan
 
@@ -246,13 +259,6 @@ class Searching(_OnOthers):
         further = search.trials - trials - done + (0 if trials else self._before)
         self.further = further * self._problem.n
         return done, status
-
-
-def _set_step(steps, step, ratio, n):
-    """Let rounds take this step, and heads one that is by the ratio longer."""
-    steps.settings = steps.settings._replace(
-        step_size=step, head_step_size=ratio * step, head_step=ratio * step / n
-    )
 
 
 def _excess(problem, batch):
@@ -283,13 +289,11 @@ class MiniBatches:
         return self._problem.resample(self._size, self._rng)
 
 
-class General(Resumable):
+class General(Rounds):
     """The same rounds for any functions, on mini-batches, or with U after V; in NumPy."""
 
     buffers = ("totals",)
     kept = ("_U", "_V", "_start")
-
-    finds_steps = False
 
     def __init__(
         self, problem, U, V, settings, *, local_steps, alternating=False,
@@ -300,8 +304,6 @@ class General(Resumable):
         self._U, self._V = U.copy(), V.copy()
         self._start = U.copy(), V.copy()
         self.totals = np.zeros(4)
-        # Mini-batches and gradients' noise share a stream, in the order of the rounds.
-        self.work = np.inf
 
     @property
     def state(self):
