@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from linrep._lib import validation as check
 from linrep.algorithms._compression import compressed, compressed_halves
-from linrep.algorithms.driver import Beginning, begin
+from linrep.algorithms._schedule import Schedule
+from linrep.algorithms.driver import Beginning, begin, each_way
 from linrep.algorithms.starts import (
     models_start,
     moments_start,
@@ -100,10 +101,13 @@ class Setup:
         data = factored(self.data, self.begun.in_all(rounds) * share * work)
         return replace(self, data=data, largest=int(data.m.max()))
 
-    def floats(self, recorded, per_client):
-        """Return the numbers sent up and down until these rounds, per_client each way and round."""
-        sent = self.participants * per_client * recorded.astype(float)
-        return {"floats_up": self.floats_up + sent, "floats_down": self.floats_down + sent}
+    def schedule(self, ahead: int) -> Schedule:
+        """Return the participants of the rounds, drawn so many rounds ahead."""
+        return Schedule(self.participation_rng, self.n, self.participants, ahead)
+
+    def sent(self, per_client: int):
+        """Return what the driver is to know of floats, of which a client sends so many a round."""
+        return each_way(self.participants * per_client, self.floats_up, self.floats_down)
 
 
 def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:

@@ -6,7 +6,7 @@ a round uses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike
 
@@ -267,14 +267,9 @@ def _run(data, options: _Options, *, k, start, record, rng) -> Trace:
     if options.disjoint:
         schedule = InTurn(setup.participation_rng, setup.n, setup.participants)
     method = Sampled(setup, options, step, schedule=schedule)
-
-    def sent(recorded):
-        floats = setup.floats(recorded, setup.d * setup.k)
-        if frame is not None:  # a sum of squares, the threshold that comes of them, and a column
-            floats["floats_up"] += setup.n * (setup.d + 1)
-            floats["floats_down"] += setup.n
-        return floats
-
+    if frame is not None:  # a sum of squares, the threshold that comes of them, and a column
+        up, down = setup.floats_up + setup.n * (setup.d + 1), setup.floats_down + setup.n
+        setup = replace(setup, floats_up=up, floats_down=down)
     particular = {"disjoint": options.disjoint} if options.in_halves else {"truncation": truncation}
     return drive(
         method,
@@ -288,7 +283,7 @@ def _run(data, options: _Options, *, k, start, record, rng) -> Trace:
             **particular, "tolerance": options.tolerance, "factored": method.factored,
         },
         watch=watch,
-        sent=sent,
+        sent=setup.sent(setup.d * setup.k),
         begun=setup.begun,
     )  # fmt: skip
 

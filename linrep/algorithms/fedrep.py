@@ -199,7 +199,7 @@ def fedrep(
             "factored": isinstance(method, Sampled) and method.factored,
         },
         watch=watch,
-        sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),
+        sent=setup.sent(setup.d * setup.k),
         begun=setup.begun,
     )
 

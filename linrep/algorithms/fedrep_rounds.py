@@ -7,7 +7,6 @@ from functools import partial
 import numpy as np
 
 from linrep._lib import memory
-from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import METRICS, Setup
 from linrep.algorithms.driver import WORK_PER_CALL, Method
 from linrep.algorithms.fedrep_options import Options, Step
@@ -56,8 +55,7 @@ class Sampled(Method):
         self._run = self._rounds(options)
         self.most = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
         if schedule is None:
-            ahead = max(1, min(self.most, options.rounds))
-            schedule = Schedule(setup.participation_rng, n, setup.participants, ahead)
+            schedule = setup.schedule(min(self.most, options.rounds))
         self._schedules = schedule
         models = None if setup.data is None else setup.data.truth
         # The kernels do not measure true models: they are to return where these are recorded.

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read, step_count
-from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, choose_batches, prepare
 from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
@@ -115,10 +114,11 @@ def fedavg(
         _balance(setup)
     given = setup.data
     setup = setup.compressed(options.rounds, 2.0 * setup.d * options.local_steps)
-    method: _GlobalModel
+    method: SharedModel
     if step_size is not None:
         prepare_rounds = _simulated if batches == "gram" else _sampled
-        rule, method = "given", _GlobalModel(setup, options, *prepare_rounds(setup, options))
+        rounds_of = _rounds_of(setup, options, *prepare_rounds(setup, options))
+        rule, method = "given", SharedModel(*rounds_of)
     elif setup.participants < setup.n:
         rule, method = "smoothness", _BySmoothness(setup, options)
     else:
@@ -145,7 +145,7 @@ def fedavg(
             "factored": setup.data is not given,
         },
         watch=watch,
-        sent=lambda times: setup.floats(times, (setup.d + 1) * setup.k),
+        sent=setup.sent((setup.d + 1) * setup.k),
         judged=True,
         begun=setup.begun,
     )
@@ -175,43 +175,57 @@ def _balance(setup):
     setup.W[:] /= np.sqrt(size)
 
 
-class _GlobalModel(Method):
-    """Rounds on a global model; see :class:`linrep.algorithms.driver.Method`."""
+class SharedModel(Method):
+    """Rounds on a model (B, w) of all clients; see :class:`linrep.algorithms.driver.Method`.
 
-    kept: ClassVar[tuple[str, ...]] = ("_BT", "_w", "_loss", "_schedule", "_data_rng")
+    Draws are the schedule and the stream of the data. ``update(BT, w, participants)`` returns BT, w
+    and the loss after a round, ``metrics(BT, w, loss)`` a row, ``state_of(B, w)`` what is kept.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("_BT", "_w", "_loss", "_draws", "_done")
 
     most = 1
     saved_before_run = True
 
-    def __init__(self, setup: Setup, options: _Options, B, truth, update, state_of):
-        self._setup, self._update, self._state_of = setup, update, state_of
-        self._BT, self._w = np.ascontiguousarray(B.T), setup.W.mean(axis=0)
-        self._loss, self._done, self._data_rng = np.nan, 0, setup.data_rng
-        self._metrics = _metrics(truth, setup.n)
-        ahead = min(options.rounds, 100)
-        self._schedule = Schedule(setup.participation_rng, setup.n, setup.participants, ahead)
+    def __init__(self, draws, B, w, update, metrics, state_of):
+        self._draws, self._update, self._metrics, self._state_of = draws, update, metrics, state_of
+        self._BT, self._w = np.ascontiguousarray(B.T), np.ascontiguousarray(w)
+        self._loss, self._done = np.nan, 0
 
     @property
     def state(self):
-        shared = {"w": self._w, "W": np.tile(self._w, (self._setup.n, 1))}
-        return self._state_of(self._BT.T.copy()) | shared
+        """What the trace keeps."""
+        return self._state_of(self._BT.T.copy(), self._w)
 
     def run(self, rounds):
-        participants = self._schedule.next(1)[0]
+        """Run a round."""
+        participants = self._draws[0].next(1)[0]
         self._BT, self._w, self._loss = self._update(self._BT, self._w, participants)
         self._done += 1
         return 1, COMPLETED
 
     def measure(self):
-        """Return a row of metrics, None where they are not finite."""
+        """Return a row of metrics, None where they, or the model, are not finite."""
+        if not (np.isfinite(self._BT).all() and np.isfinite(self._w).all()):
+            return None
         row = self._metrics(self._BT, self._w, self._loss)
         return None if self._done and not np.isfinite(list(row.values())).all() else row
 
 
-class _FindsSteps(_GlobalModel):
+def _rounds_of(setup: Setup, options: _Options, B, truth, update, state_of):
+    """Return what `SharedModel` takes, for a model that is everyone's."""
+
+    def state(B, w):
+        return state_of(B) | {"w": w, "W": np.tile(w, (setup.n, 1))}
+
+    draws = setup.schedule(min(options.rounds, 100)), setup.data_rng
+    return draws, B, setup.W.mean(axis=0), update, _metrics(truth, setup.n), state
+
+
+class _FindsSteps(SharedModel):
     """What rounds whose step is found have in common."""
 
-    kept: ClassVar[tuple[str, ...]] = ("_done", "step")
+    kept: ClassVar[tuple[str, ...]] = ("step",)
 
     step = np.nan
 
@@ -220,7 +234,9 @@ class _FindsSteps(_GlobalModel):
         return completed, CONVERGED if self.step == 0.0 else status
 
     def __init__(self, setup, options: _Options, update):
-        super().__init__(setup, options, setup.B, setup.truth, update, lambda B: {"B": B})
+        self._setup = setup
+        of_B = setup.B, setup.truth, update, lambda B: {"B": B}
+        super().__init__(*_rounds_of(setup, options, *of_B))
 
     def measure(self):
         row = super().measure()
@@ -454,8 +470,7 @@ def _metrics(truth, n):
         known, work, row = truth_of(truth.B, truth.W), workspace(k, d, 1, 1), np.empty(4)
 
     def metrics(BT, w, loss):
-        finite = np.isfinite(BT).all() and np.isfinite(w).all()
-        if not finite or not orthonormalize(BT.copy()) > BT.shape[1] * np.finfo(np.float64).eps:
+        if not orthonormalize(BT.copy()) > BT.shape[1] * np.finfo(np.float64).eps:
             return dict.fromkeys(names, np.nan)
         if truth is None:
             return {"loss": loss}

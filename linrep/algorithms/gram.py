@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import METRICS, Setup
 from linrep.algorithms.driver import WORK_PER_CALL, Method
 from linrep.algorithms.fedrep_options import Options, Step
@@ -90,8 +89,7 @@ class Simulated(Method):
         self._heads = kernel.heads_workspace(k, setup.participants)
         self._work = client_workspace(k, d), kernel.server_workspace(k, d)
         self.most = max(1, int(WORK_PER_CALL / (setup.participants * k * k * 10)))
-        ahead = max(1, min(self.most, options.rounds))
-        self._schedules = Schedule(setup.participation_rng, n, setup.participants, ahead)
+        self._schedules = setup.schedule(min(self.most, options.rounds))
 
     @property
     def state(self):
