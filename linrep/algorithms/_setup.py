@@ -193,9 +193,6 @@ def read_problem(problem, m, batches, kinds: tuple[type, ...] = (SharedRepresent
             )
         truth = problem.truth
         return truth if isinstance(truth, kinds) else None, problem, None
-    if not isinstance(problem, kinds):
-        names = ", ".join(kind.__name__ for kind in kinds)
-        raise TypeError(f"problem must be a {names} or ClientData, got {type(problem).__name__}")
     if batches == "population":
         if m is not None:
             raise ValueError("m must not be given with batches='population'")
