@@ -723,7 +723,6 @@ SIZES = ("--n", "10", "--m", "5", "--d", "6", "--k", "2", "--rounds", "10")
         (("fedrep,fedavg", *SIZES), "fedavg: step_size must be given with batches='fresh'"),
         (("fedsgd", *SIZES), "fedsgd: step_size must be given"),
         (("perfedsi", "--n", "9", "--d", "6", "--p", "3", "--k", "2"), "perfedsi: step_size must"),
-        (("fedrep", *SIZES, "--storage", "float64,float32"), "fedrep: storage='float32' needs"),
         (("fedrep", *SIZES, "--record", "3", "--keep", "rate"), "fedrep: rate needs every round"),
         (("fedrep", *SIZES, "--record", "1,0"), "fedrep: record must be at least 1"),
         (("fedrep", *SIZES, "--condition", "0.5"), "fedrep: condition must be at least 1"),
