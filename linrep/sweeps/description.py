@@ -34,7 +34,13 @@ def read_description(path: Path) -> dict[str, Any]:
         raise ValueError(f"{file} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise ValueError(f"{file} is damaged: it is no JSON{advice(path)}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    written = content.get("format") if isinstance(content, dict) else None
+    if type(written) is int and written != FORMAT:
+        raise ValueError(
+            f"{file} has format {written}, and this version of linrep knows format {FORMAT} only: "
+            "read the run by the version that made it, or compute it anew in another folder"
+        )
+    if written != FORMAT:
         raise ValueError(
             f"{file} is not the specification of a sweep (format {FORMAT}){advice(path)}"
         )
@@ -68,18 +74,13 @@ def _check(content):
         ("settings", dict, "a table"),
         ("cells", list, "a list of tables"),
         ("streams", list, "a list of tables"),
-        ("path", list, "a list of texts"),
         ("target", str | None, "a text"),
     ):
         if name in content and not isinstance(content[name], kind):
             raise TypeError(f"{name} must be {what}, got {content[name]!r}")
-    for name, items, item in (
-        ("cells", content["cells"], dict),
-        ("streams", content["streams"], dict),
-        ("path", content.get("path", ()), str),
-    ):
-        if not all(isinstance(each, item) for each in items):
-            raise TypeError(f"{name} must hold {'texts' if item is str else 'tables'} only")
+    for name in ("cells", "streams"):
+        if not all(isinstance(each, dict) for each in content[name]):
+            raise TypeError(f"{name} must hold tables only")
     if _is_deeper(content, _DEEPEST):
         raise ValueError(f"lists and tables must not be nested more than {_DEEPEST} times")
     check.count("replicates", content["replicates"], most=MOST_REPLICATES)

@@ -132,7 +132,7 @@ def compact(run: Run, parts: Sequence[Part] | None = None) -> None:
     """
     kinds: dict[tuple, list[Part]] = {}
     for part in run.parts() if parts is None else parts:
-        if _size(part) < _LARGE and not part.damage:
+        if _size(part) < _LARGE:
             kind = part.generation, part.failed > 0, part.machine, part.code
             kinds.setdefault(kind, []).append(part)
     for some in kinds.values():

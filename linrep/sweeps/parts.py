@@ -34,10 +34,8 @@ class Part:
         What computed them, as JSON; empty where that has not been stored.
     code : str
         By what code, as JSON; empty where that has not been stored.
-    groups : tuple of int
-        The row groups that can be read.
     damage : str
-        What of it cannot be read, in a few words; empty for a whole part.
+        Why it does not count, in a few words; empty for a whole part.
     """
 
     path: Path
@@ -49,7 +47,6 @@ class Part:
     returned: tuple[str, ...] = ()
     machine: str = ""
     code: str = ""
-    groups: tuple[int, ...] = ()
     damage: str = ""
 
     @property
@@ -76,19 +73,14 @@ def shared_out(parts: Iterable[Part], taken: Coverage) -> Iterator[tuple[Part, l
         yield part, owned
 
 
-def cells_of(table: pa.Table) -> tuple[list[str], np.ndarray]:
-    """Return the names of the cells in a table, and for every row the place of its cell there."""
+def select_rows(table: pa.Table, segments: Iterable[Segment]) -> pa.Table:
+    """Return the rows of a table that are of the segments' replicates."""
     cell = table["cell"]
     if not pa.types.is_dictionary(cell.type):
         cell = cell.dictionary_encode()
     cell = cell.unify_dictionaries().combine_chunks()  # each name once: then it has one code
-    return cell.dictionary.to_pylist(), np.asarray(cell.indices)
-
-
-def select_rows(table: pa.Table, segments: Iterable[Segment]) -> pa.Table:
-    """Return the rows of a table that are of the segments' replicates."""
-    names, code = cells_of(table)
-    codes = {name: code for code, name in enumerate(names)}
+    codes = {name: code for code, name in enumerate(cell.dictionary.to_pylist())}
+    code = np.asarray(cell.indices)
     replicate = np.asarray(table["replicate"])
     inside = np.zeros(table.num_rows, dtype=bool)
     for segment in segments:
