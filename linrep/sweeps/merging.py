@@ -7,12 +7,10 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-
 from linrep._lib.arguments import checked
 from linrep._lib.warning import warn
 from linrep.sweeps.codes import OtherCode, conflict
-from linrep.sweeps.columns import alike
+from linrep.sweeps.columns import together
 from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Coverage
 from linrep.sweeps.description import SPECIFICATION
@@ -113,7 +111,7 @@ def overlap(run: Run) -> Deviation | None:
     if not again:
         return None
     keys = ["cell", "replicate", "row"]
-    table = pa.concat_tables(alike(again), promote_options="permissive")
+    table = together(again)
     second = table.to_pandas(use_threads=False)
     second = second.astype({"cell": str}).drop_duplicates()
     first = run.read(partial=True).astype({"cell": str})

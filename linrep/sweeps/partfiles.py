@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from linrep._lib import atomic as files
 from linrep.sweeps.columns import kinds_of
-from linrep.sweeps.coverage import Coverage, Segment
+from linrep.sweeps.coverage import Segment, in_order
 from linrep.sweeps.parts import Damaged, Part, select_rows
 
 _SAID = b"linrep.coverage"
@@ -134,12 +134,3 @@ def rows_within(
     table = read_rows(part, columns, without)
     has_all = sum(map(len, segments)) == part.replicates
     return table if has_all else select_rows(table, segments)
-
-
-def in_order(segments: Sequence[Segment]) -> tuple[Segment, ...]:
-    """Return segments joined and in order, of each cell together, cells as they come."""
-    places: dict[str, int] = {}
-    for segment in segments:
-        places.setdefault(segment.cell, len(places))
-    joined = Coverage(segments).segments()
-    return tuple(sorted(joined, key=lambda piece: (places[piece.cell], piece.start)))

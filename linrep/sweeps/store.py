@@ -30,13 +30,13 @@ from linrep._lib.warning import warn
 from linrep.sweeps.chunks import BETWEEN_NOTES
 from linrep.sweeps.codes import MixedCode, mixture
 from linrep.sweeps.columns import (
-    alike,
     common_kinds,
     common_parameter_kind,
     has_large,
     kinds_of,
     parameter_column,
     parameter_type,
+    together,
     with_kinds,
     with_large_integers,
 )
@@ -555,7 +555,7 @@ class Run:
         tables = self.again(lambda: self._tables(owned(), needed))
         if not tables:
             return pd.DataFrame(columns=list(known) if wanted is None else wanted)
-        table = pa.concat_tables(alike(tables), promote_options="permissive")
+        table = together(tables)
         frame = with_large_integers(table).to_pandas(use_threads=False)
         positions = frame["cell"].map(self._places).to_numpy(np.int64)
         if not _sorted_by(positions, frame["replicate"], frame["row"]):
