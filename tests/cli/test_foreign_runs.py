@@ -67,51 +67,24 @@ def saying(**said):
     return lambda good: json.dumps({**good, **said})
 
 
-def nested(good):
-    return json.dumps(good).replace(
-        '"settings": {}', f'"settings": {{"x": {"[" * 400}{"]" * 400}}}'
-    )
-
-
 DESCRIPTIONS = {
     "nothing": lambda _: "",
-    "half": lambda good: json.dumps(good)[:40],
+    "cut": lambda good: json.dumps(good)[:40],
     "no text": lambda _: b"\xff\xfe",
-    "a list": lambda _: "[]",
+    "foreign": lambda _: "[]",
     "nested": lambda _: "[" * 100_000,
-    "nested tables": lambda _: '{"a":' * 100_000,
-    "nested settings": nested,
-    "long number": lambda good: json.dumps(good).replace('"seed": 0', f'"seed": {"9" * 5000}'),
-    "NaN": saying(seed=float("nan")),
-    "format": saying(format="parquet"),
     "no seed": lambda good: json.dumps({k: v for k, v in good.items() if k != "seed"}),
-    "text seed": saying(seed="0"),
-    "name": saying(name=3),
-    "true replicates": saying(replicates=True),
-    "negative replicates": saying(replicates=-3),
-    "no replicates": saying(replicates=0),
-    "huge replicates": saying(replicates=10**30),
-    "float replicates": saying(replicates=1e30),
-    "settings": saying(settings=[]),
-    "no cells": saying(cells=[], streams=[]),
-    "list of lists": saying(cells=[["a", 1], ["a", 2]]),
+    "NaN": saying(seed=float("nan")),
+    "replicates": saying(replicates=10**30),
+    "cells": saying(cells=[["a", 1], ["a", 2]]),
     "twin cells": saying(cells=[{"a": 1}, {"a": 1}]),
-    "infinite cells": lambda good: json.dumps(good).replace('"a": 1', '"a": 1e999'),
-    "list in a cell": saying(cells=[{"a": [1]}, {"a": 2}]),
-    "no identifier": saying(cells=[{"a b": 1}, {"a b": 2}]),
     "column as parameter": saying(cells=[{"row": 1}, {"row": 2}]),
-    "half a pair": saying(cells=[{"a": "\ud800"}, {"a": 2}]),
-    "half a pair in the name": saying(name="\ud800"),
+    "half a pair": saying(name="\ud800"),
     "few streams": saying(streams=[{"": "0" * 32}]),
     "no hex": saying(streams=[{"": "x" * 32}] * 2),
-    "hex of another kind": saying(streams=[{"": "0x" + "0" * 30}] * 2),
-    "number as stream": saying(streams=[{"": 3}] * 2),
-    "empty streams": saying(streams=[{}] * 2),
     "texts as streams": saying(streams=["0" * 32] * 2),
-    "list target": saying(target=["a"]),
-    "number target": saying(target=3),
-    "a long list": saying(target=["a" * 9] * 10_000),
-}  # fmt: skip
+    "target": saying(target=["a" * 9] * 10_000),
+}
 
 
 @pytest.mark.parametrize("name", DESCRIPTIONS)
