@@ -15,8 +15,7 @@ from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Coverage
 from linrep.sweeps.description import SPECIFICATION
 from linrep.sweeps.directories import identity, make_directory
-from linrep.sweeps.partfiles import rows_within
-from linrep.sweeps.parts import Damaged, Part, rank, shared_out
+from linrep.sweeps.parts import Damaged, Part, rank, rows_within, shared_out
 from linrep.sweeps.specification import differences
 from linrep.sweeps.store import LAST, Run, open_run
 

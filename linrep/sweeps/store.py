@@ -44,8 +44,17 @@ from linrep.sweeps.completeness import Completeness, Incomplete
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.description import PARTS, read_description
 from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
-from linrep.sweeps.partfiles import read_part, read_rows, rows_within, write_part
-from linrep.sweeps.parts import Damaged, Part, by_outcome, rank, shared_out
+from linrep.sweeps.parts import (
+    Damaged,
+    Part,
+    by_outcome,
+    rank,
+    read_part,
+    read_rows,
+    rows_within,
+    shared_out,
+    write_part,
+)
 from linrep.sweeps.specification import RESERVED
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from linrep.sweeps import Grid, Sweep
-from linrep.sweeps.partfiles import digest
+from linrep.sweeps.parts import digest
 from tests.sweeps import functions
 
 

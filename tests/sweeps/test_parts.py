@@ -13,8 +13,7 @@ from linrep._lib import atomic
 from linrep.sweeps import Incomplete, Run, create_run, merge, open_run, run
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.merging import compact
-from linrep.sweeps.partfiles import digest, read_part, read_rows
-from linrep.sweeps.parts import Damaged
+from linrep.sweeps.parts import Damaged, digest, read_part, read_rows
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy
 from tests.tools import complaint, sampled

@@ -20,8 +20,7 @@ from linrep.sweeps import Run, create_run, directories, merge, open_run, run
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.directories import check_directory
 from linrep.sweeps.merging import compact
-from linrep.sweeps.partfiles import read_rows
-from linrep.sweeps.parts import select_rows
+from linrep.sweeps.parts import read_rows, select_rows
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
 from tests.tools import complaint, well_formed
