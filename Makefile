@@ -22,7 +22,7 @@ require_python = $(if $(filter ok,$(shell $(PYTHON) -c \
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help env env-deep reproduce figures test test-all test-slow test-controls test-ledger \
-	test-nojit test-bench coverage lint format floors bench docs dist release clean
+	test-nojit coverage lint format floors bench docs dist release clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,7 +46,7 @@ PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 PYTHONDONTWR
 test: .venv/.installed ## run the tests that are quick (PYTEST_ARGS="..." passes options)
 	$(call PYTEST,.venv/bin/python) -m "not slow" $(PYTEST_ARGS)
 
-test-all: env-deep test test-slow test-controls test-ledger test-nojit floors test-bench ## run all tests
+test-all: env-deep test test-slow test-controls test-ledger test-nojit floors ## run all tests
 
 test-slow: .venv/.installed-deep .venv/.installed-docs ## run the other tests: survival, surroundings, figures, browser, networks
 	$(call PYTEST,.venv/bin/python) -m "slow and not negative_control" $(PYTEST_ARGS)
@@ -63,9 +63,6 @@ test-nojit: .venv/.installed ## run the tests of kernels and what calls them wit
 	NUMBA_DISABLE_JIT=1 $(call PYTEST,.venv/bin/python) \
 		-m "not slow and not compiled and not negative_control" \
 		$(addprefix tests/,$(NOJIT_TESTS)) $(PYTEST_ARGS)
-
-test-bench: .venv-bench/.installed ## run the benchmarks' tests with JAX
-	$(call PYTEST,.venv-bench/bin/python) tests/bench $(PYTEST_ARGS)
 
 coverage: env-deep ## compare the lines that `make test` and all tests run
 	.venv/bin/python .ci/covered.py $(TEST_PROCESSES)
@@ -89,8 +86,9 @@ floors: export NUMBA_CACHE_DIR := $(or $(NUMBA_CACHE_DIR),$(CURDIR)/.venv-floors
 floors: .venv-floors/.installed ## run the tests with the lowest declared versions
 	$(call PYTEST,.venv-floors/bin/python) -m "not slow and not negative_control" $(PYTEST_ARGS)
 
-bench: .venv-bench/.installed ## run the benchmarks (BENCH_ARGS="..." passes names and options)
-	.venv-bench/bin/linrep bench $(BENCH_ARGS)
+bench: .venv-bench/.installed ## time linrep beside NumPy and JAX (BENCH_ARGS="..." passes options)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 .venv-bench/bin/python -m pytest -x \
+		tests/bench/speed.py --benchmark-columns=median,iqr,rounds $(BENCH_ARGS)
 
 docs: .venv/.installed-docs ## build the documentation into docs/_build; warnings are errors
 	.venv/bin/python -m sphinx -q -W --keep-going $(SPHINX_ARGS) -b html docs docs/_build
@@ -103,7 +101,7 @@ release: .venv/.installed ## as dist, for publishing: refuses while project.urls
 
 clean: ## remove environments, caches and build products (not figures)
 	rm -rf .venv .venv-bench .venv-floors build dist docs/_build docs/jupyter_execute *.egg-info .coverage htmlcov \
-		.hypothesis .mypy_cache .pytest_cache .ruff_cache
+		.benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # uv takes a fifth of pip's time; where it cannot be had, or finds no index, pip does it.
@@ -132,7 +130,7 @@ install = ($(1)/bin/python -m pip install --quiet uv \
 # Apart from the rest: JAX's threads do not go with processes that fork.
 .venv-bench/.installed: pyproject.toml
 	$(require_python)$(PYTHON) -m venv .venv-bench
-	$(call install,.venv-bench,-e ".[bench$(comma)test]")
+	$(call install,.venv-bench,-e ".[bench]")
 	@touch $@
 
 # The pins are constraints, so pip refuses them should they not fit together.

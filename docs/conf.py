@@ -22,6 +22,7 @@ extensions = [
     "mathml",
     "networks_page",
     "networks_text",
+    "performance_page",
     "reference",
     "report_page",
     "typeset",

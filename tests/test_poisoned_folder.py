@@ -32,7 +32,6 @@ TRUTH = ("--n", "6", "--d", "4", "--k", "2", "--m", "5", "--rounds", "2")
 SWEEP = ("fedrep", *TRUTH, "--replicates", "2")
 #: Of every command what makes it do its work, in other processes where it has some.
 CALLS = {
-    "bench": ["bench --help"],
     "certify": ["certify fedrep.eq67"],
     "cite": ["cite fedrep.lemma1"],
     "compare": [f"compare fedrep,fedavg {' '.join(TRUTH)} --trials 2"],

@@ -15,10 +15,9 @@ from linrep._lib import papers, portable
 #: Layers that present, store or compare numbers, and make none.
 PRESENTING = (
     "_experiments", "_lib/atomic", "_lib/clock", "_lib/code", "_lib/display", "_lib/fingerprint",
-    "_lib/instructions", "_lib/moved", "_lib/papers", "_lib/progress", "_lib/provenance",
-    "_lib/scripts", "bench", "cli", "estimators", "figures/computing", "figures/drawing",
-    "figures/experiment",
-    "figures/plotting", "figures/record", "figures/reproduction", "report", "simulation/replicates",
+    "_lib/instructions", "_lib/papers", "_lib/progress", "_lib/provenance", "_lib/scripts", "cli",
+    "estimators", "figures/computing", "figures/drawing", "figures/experiment", "figures/plotting",
+    "figures/record", "figures/reproduction", "report", "simulation/replicates",
 )  # fmt: skip
 _LIBRARIES = ("numpy", "scipy", "numba", "pandas")
 version = cache(metadata.version)  # which reads and parses a file

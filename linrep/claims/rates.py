@@ -36,7 +36,7 @@ class Rate(Measurement):
     It fails if they surely do not, for any constants. It holds if they surely do, and surely would
     not if the first term, the leading one, were of another exponent: had it a further factor
     x^apart or x^-apart. Sure is what follows from intervals that hold all means at once with
-    probability 1 - level: those of :func:`linrep.claims.confidence.of_mean`, on the scale of
+    probability 1 - level: those of means (docs/concepts.md, *Error levels*), on the scale of
     logarithms. The best constants are found by linear programming. Replicates that are all equal,
     as counts of a rare event are, say nothing of their noise: with them it is undecided.
 

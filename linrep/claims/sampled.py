@@ -125,7 +125,7 @@ class Mean(Measurement):
     within : (float, float) or None
         A range of all that can be sampled. With it the interval of the mean is that of bets, which
         keeps its level for any law; without it Student's, with its skewness taken off, and none
-        where samples are too few or too skewed for that (:mod:`linrep.claims.confidence`).
+        where samples are too few or too skewed for that (docs/concepts.md, *Error levels*).
     deterministic : bool, default False
         Chance has no part in the samples: their mean is somewhere between them. Without that,
         samples that are all equal are undecided, unless they have a range.

@@ -136,8 +136,8 @@ def log_slope(
     Returns
     -------
     Slope
-        Noise from the intervals at each x, see :func:`linrep.claims.confidence.of_sum`; bend from a
-        fit to the upper half of x, whose noise is taken off.
+        Noise from the intervals at each x (docs/concepts.md, *Error levels*); bend from a fit to
+        the upper half of x, whose noise is taken off.
     """
     return fit(np.log(np.asarray(x, dtype=float)), Bounds.of(samples, statistic, level), level)
 

@@ -6,7 +6,6 @@ need("cli", "the command line")
 
 # A command is there once its module is loaded.
 from linrep.cli import (
-    bench,
     certify,
     cite,
     compare,
@@ -26,7 +25,6 @@ from linrep.cli.figures import run_script
 from linrep.cli.group import main
 
 __all__ = [
-    "bench",
     "certify",
     "cite",
     "compare",

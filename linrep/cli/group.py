@@ -50,7 +50,6 @@ GROUPS = {
         "replay": "Run one replicate again, alone.",
     },
     "About": {
-        "bench": "Time kernels and simulations on this machine.",
         "cite": "Print BibTeX of linrep, of papers and of statements.",
         "info": "Print versions and settings, for a bug report.",
     },

@@ -64,7 +64,7 @@ def _alone(federation):
 
 
 def choose(device: torch.device, model: nn.Module) -> str:
-    """Return the engine for a network on a device, as `linrep bench deep` has found it faster.
+    """Return the engine for a network on a device, as it was found to be faster.
 
     Stepping together saves the cost of launching operations, which on a processor is most of the
     time for networks of up to `LARGEST_TOGETHER` parameters. The choice never depends on a timing

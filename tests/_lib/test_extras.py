@@ -201,7 +201,6 @@ CALLS = {
         "figures deep.digits --quick",
         "show deep.digits",
         "sweep deep.fedrep --n 6 --d 4 --k 2 --m 5 --rounds 2",
-        "bench deep",
     ],
 }
 #: Calls that have something to say without the extra.

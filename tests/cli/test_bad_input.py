@@ -171,7 +171,6 @@ CALLS = {
     "merge": ("new", "run"),
     "new": ("claim",),
     "verify": ("claims.py", "--workers", "1"),
-    "bench": ("nothing",),
     "constants": ("nobody",),
     "certify": ("flute.eq3",),  # which has nothing for solvers
     "cite": ("fedrep.lemma1",),
@@ -273,7 +272,6 @@ def test_whatever_is_put_together_is_answered(place, name, examples):
 
     # What takes long for all there is; of the report it is a matter of the slow pass.
     named = {
-        "bench",
         "certify",
         "figures",
         "sensitivity",

@@ -176,8 +176,6 @@ def test_info_prints_versions(run):
             "has no size 'new'",
         ),
         (("figures", "fedrep.figure3", "-n", "50"), "unexpected argument '-n'"),
-        (("bench", "nothing"), "nothing"),
-        (("bench", "fedrep", "--sizes", "S,Q"), "'Q'"),
         (("nothing",), "nothing"),
     ],
 )

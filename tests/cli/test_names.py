@@ -226,7 +226,6 @@ WRONG = [
     ("plot nowhere x --x n", "not a run directory"),
     ("merge out nowhere", "not a run directory"),
     ("replay nowhere --replicate 0", "not a run directory"),
-    ("bench fedrp", "fedrp"),
     ("cite fedrap", "no paper or claim 'fedrap'; did you mean fedrep?"),
     ("cite fedrap.*", "no paper or claim 'fedrap.*'; did you mean fedrep.*?"),
     ("verify fedrap", "no claim 'fedrap'; did you mean fedrep.*?"),

@@ -87,7 +87,7 @@ def needed(truth: SideInformationCompletion, U: Array, V: Array) -> tuple[theory
     ).c_z * found.loss
 
 
-#: Local steps of the rounds below; Theorem C.4 allows them so much shorter that any number is alike.
+#: Local steps of the rounds below; any number is alike, as Theorem C.4 bounds their sum.
 _STEPS = 4
 
 
@@ -98,15 +98,18 @@ class Round(NamedTuple):
     c_z: float
     mu: float
     share: float  # s = 2 c_z c c_0
-    U: Array  # (walkers, d, k), of all local iterates
+    U: Array  # (walkers, d, k), of all local iterates; the first is the server's
     V: Array  # (walkers, p, k)
 
 
-def longest_steps(truth: SideInformationCompletion, U: Array, V: Array) -> Round | None:
+def longest_steps(
+    truth: SideInformationCompletion, U: Array, V: Array, *, longer: float = 1.0
+) -> Round | None:
     """Return a round of the longest steps that Theorem C.4 allows for what the event needs in it.
 
-    Every client walks twice: from item to item, and on one item alone. None where L is 0 or where
-    the iterates met on the way need constants for which these steps were too long.
+    Every client walks twice: from item to item, and on one item alone; its steps are so many times
+    `longer`. None where L is 0 or where the iterates met on the way need constants for which these
+    steps were too long.
     """
     runs = Runs.of([truth], [(U, V)])
     level, scaling = runs.losses(), theory.scaling(truth.Z)
@@ -131,7 +134,7 @@ def longest_steps(truth: SideInformationCompletion, U: Array, V: Array) -> Round
         mu = max(mu, scaling.mu_z)
         if not (np.isfinite(c) and np.isfinite(mu)):
             return None
-        longest = theory.step_size_limit(theory.Setting.of(truth, c=c, mu=mu), _STEPS)
+        longest = longer * theory.step_size_limit(theory.Setting.of(truth, c=c, mu=mu), _STEPS)
         if 0.0 < step_size <= longest:
             break
         step_size = longest * (1.0 - 1e-9)

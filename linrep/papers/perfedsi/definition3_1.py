@@ -67,8 +67,8 @@ def _server(budget, rng, power, strength=""):
 def _clients(budget, rng) -> Readings:
     """Ask whether a client's own norms are balanced after steps of any size, and of Theorem C.4's.
 
-    The longest of these move a client's norms by at most sqrt(s)/132 times what the event leaves of
-    the server's: the bound at the server, with 133/132 sqrt(s) in the place of sqrt(s).
+    The longest of these move a client's norms by at most sqrt(s)/132 times sqrt(sigma_1)/c: the
+    bound is that at the server, with 133/132 sqrt(s) in the place of sqrt(s).
     """
 
     def lhs_rhs(truth, U, V):
@@ -83,7 +83,7 @@ def _clients(budget, rng) -> Readings:
         lhs_rhs,
         budget,
         rng,
-        name="steps of Theorem C.4",
+        name="steps of Theorem C.4, c_0 small enough",
         shapes=budget(SHAPES[:2], SHAPES[1:]),
         strength=PROVED,
         known=list(small_U()),
@@ -290,9 +290,9 @@ def definition3_1(budget, rng, *, power=2.0):
     """Bound ||U||/||V|| by the event, in which c has a power, and read what the event consists of.
 
     At a client's own iterates nothing bounds it unless steps are as short as Theorem C.4 asks; the
-    corrected statement is about the server's. How often runs are regular is a fact that decides nothing: P(G) counts all clients'
-    local iterates; c_0 is infinite there, and rows of U are bounded by the larger one of tau and r,
-    both in favour of the event.
+    corrected statement is about the server's. How often runs are regular is a fact that decides
+    nothing: P(G) counts all clients' local iterates; c_0 is infinite there, and rows of U are
+    bounded by the larger one of tau and r, both in favour of the event.
     """
     yield _clients(budget, rng)
     yield from _index()

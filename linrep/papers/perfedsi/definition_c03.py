@@ -9,14 +9,27 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, Readings, statement
 from linrep.claims.evidence import PROVED
-from linrep.claims.instances import search_instances
+from linrep.claims.instances import Reader, search_instances
 from linrep.papers.perfedsi._hypotheses import WITHIN
-from linrep.papers.perfedsi._instances import SHAPES, event, longest_steps, needed, searched
+from linrep.papers.perfedsi._instances import (
+    MU,
+    SHAPES,
+    C,
+    event,
+    longest_steps,
+    needed,
+    read,
+    searched,
+    vanishing_runs,
+)
 from linrep.papers.perfedsi._regular import drawn_runs
 from linrep.papers.perfedsi._rounds import play
 from linrep.papers.perfedsi.counterexamples.definitionc3 import sides
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
+
+#: Shapes with many more items than columns, of which (14) says something.
+WIDE = ({"n": 2, "d": 16, "p": 2, "k": 1}, {"n": 3, "d": 12, "p": 3, "k": 2})
 
 
 def _ends(budget, rng, highest):
@@ -77,36 +90,87 @@ def _rows(rng) -> Readings:
     )
 
 
-def _clients(budget, rng) -> Readings:
-    """Ask whether a client's own error is incoherent after steps of any size, and of Theorem C.4's.
-
-    The longest of these move it by at most 1/(66 sqrt(d)) of the server's.
-    """
-    own, other = _one_row_left()
+def _client_U(budget, rng) -> Readings:
+    """Ask whether a client's own U is incoherent: with a small c_0, or whatever c_0 is."""
 
     def lhs_rhs(truth, U, V):
+        found = longest_steps(truth, U, V)
+        if found is None or (root := 133.0 / 132.0 * found.share**0.5) >= 0.9999:
+            return None
+        return max(map(theory.incoherence, found.U)), found.mu * (found.c / (1.0 - root)) ** 2
+
+    small = searched(
+        lhs_rhs,
+        budget,
+        rng,
+        name="c_0 small enough, steps of Theorem C.4",
+        shapes=budget(SHAPES[:2], SHAPES[1:]),
+        strength=PROVED,
+        known=list(small_U()),
+    )
+    rows = [
+        (theory.incoherence(U), MU, {"d": d, "size": size, "c": C, "mu": MU, "c_0": 0.5})
+        for d, size, iterates in vanishing_runs()
+        for U, _ in iterates
+    ]
+    any_c_0 = Cases(rows, quantity="mu of U", name=f"any c_0: c = {C}, mu = {MU}, c_0 = 1/2")
+    return Readings(
+        [small, any_c_0], name="a client's U is incoherent", phrase="for some constants c_0, c"
+    )
+
+
+def _client_E(budget, rng) -> Readings:
+    """Ask whether a client's own error is incoherent: with which mu, after which steps.
+
+    The longest steps of Theorem C.4 move it by at most 1/(66 sqrt(d)) of the server's.
+    """
+
+    def sides_of(truth, U, V, times=None):
         found = longest_steps(truth, U, V)
         if found is None:
             return None
         errors = found.U @ found.V.swapaxes(1, 2) - truth.M
         if np.linalg.norm(errors[0]) < 1e-6 * np.linalg.norm(truth.M):
             return None
-        return max(map(theory.incoherence, errors)), (67 / 65 * found.c_z) ** 2 * found.mu
+        factor = (67 / 65 * found.c_z) ** 2 if times is None else times
+        return max(map(theory.incoherence, errors)), factor * found.mu
 
     limited = searched(
-        lhs_rhs,
+        sides_of,
         budget,
         rng,
-        name="steps of Theorem C.4",
-        shapes=budget(SHAPES[:2], SHAPES[1:]),
+        name="with a mu for all d, steps of Theorem C.4",
+        shapes=budget(WIDE[:1], WIDE),
         strength=PROVED,
+        known=[(WIDE[0], unlike_in_one_row(2.0))],
     )
+    cases = []
+    for c_z in (2.0, 4.0):
+        shape = {"n": 2, "d": int(c_z**4), "p": 2, "k": 1}
+        instance = read(Reader(unlike_in_one_row(c_z)), shape)
+        assert instance is not None
+        both = sides_of(instance.truth, instance.U, instance.V, times=1.0)
+        cases.append((*both, shape | {"c_z": c_z}))
+    same = Cases(cases, quantity="mu of E", name="with the same mu, steps of Theorem C.4")
     return Readings(
-        [own, other, limited],
+        [*_one_row_left(), limited, same],
         name="a client's E is incoherent",
         phrase="incoherent",
-        printed_elsewhere={limited.name: "Theorem C.4"},
+        printed_elsewhere=dict.fromkeys((limited.name, same.name), "Theorem C.4"),
     )
+
+
+def unlike_in_one_row(c_z):
+    """Return numbers for `read`: a server's error that is unlike in one row, d = c_z^4.
+
+    Z is as in `_one_row`, V* = (-1/sqrt(d), 1), U* has equal rows of norm 1/sqrt(d), and the error
+    is 1/sqrt(d) in U's first row and in V's first entry.
+    """
+    d = int(c_z**4)
+    root = c_z**0.5
+    small, first = d**-0.5, np.eye(d)[0]
+    Z = [root, root / c_z, root, -root / c_z]
+    return np.array([0.0, *Z, *np.full(d, small), -small, 1.0, *(small * first), small, 0.0, 1.0])
 
 
 def _one_row_left() -> tuple[Cases, Cases]:
@@ -118,7 +182,9 @@ def _one_row_left() -> tuple[Cases, Cases]:
         other.append((*sides(d, Fraction(d, 4), c_0), at | {"candidate": d // 4}))
     return (
         Cases(own, quantity="mu of E", name="with the same mu, in fractions"),
-        Cases(other, quantity="mu of E", name="with a mu for all d (4, 16, 64 tried), in fractions"),
+        Cases(
+            other, quantity="mu of E", name="with a mu for all d (4, 16, 64 tried), in fractions"
+        ),
     )
 
 
@@ -231,7 +297,8 @@ def definitionC3(budget, rng, *, highest=1.0):
     yield from _ends(budget, rng, highest)
     yield Identity(_attained(), name="both ends attained")
     yield _rows(rng)
-    yield _clients(budget, rng)
+    yield _client_U(budget, rng)
+    yield _client_E(budget, rng)
     yield Fact("largest mu of U_t along runs, over d/r", in_U)
     yield Fact("largest mu that an error E_t z_m needs along runs, over d", in_E)
 

@@ -8,6 +8,7 @@ import pytest
 import sympy as sp
 
 from linrep.papers.perfedsi import _slowest, eq44_to_50, eq47_to_52
+from linrep.papers.perfedsi._instances import longest_steps
 from linrep.papers.perfedsi._states import edge, unbalanced
 from linrep.papers.perfedsi._terms import after_a_step, sharp_iterates
 from linrep.papers.perfedsi.definition_c03 import _one_row
@@ -562,6 +563,32 @@ def test_an_error_unlike_in_one_row(c_z):
     ratio = theory.incoherence(E) / (c_z**2 * mu)
     assert ratio == pytest.approx(cases.get(c_z, ratio))
     assert ratio <= 1.0
+
+
+def moves(truth, U, V, longer):
+    """Return the largest moves of a factor and of the error in a round, over their bounds."""
+    found = longest_steps(truth, U, V, longer=longer)
+    factors = [np.linalg.norm(A - A[0], 2, (1, 2)).max() for A in (found.U, found.V)]
+    most = (found.share * truth.singular_values[0]) ** 0.5 / (132 * found.c**4)
+    errors = found.U @ found.V.swapaxes(1, 2) - truth.M
+    least = norm(errors[0], 2) / (66 * len(U) ** 0.5)
+    return max(factors) / most, np.linalg.norm(errors - errors[0], 2, (1, 2)).max() / least
+
+
+@pytest.mark.parametrize("longer", [1.0, 1e5])
+def test_moves_of_clients_within_a_round(longer, fresh_rng):
+    """They are within the bounds with the steps of Theorem C.4, and not with far longer ones."""
+    truth = SideInformationCompletion(np.full((16, 1), 0.25), np.eye(2, 1), np.eye(2))
+    found = [moves(truth, truth.U, np.array([[1.0], [2e-3]]), longer)]
+    for n, d, p, k in ((2, 8, 2, 1), (3, 12, 3, 2), (4, 5, 2, 2)):
+        for _ in range(20):
+            Z, M, U, V, *_ = draw((n, d, p, k), fresh_rng)
+            left, values, right = np.linalg.svd(M, full_matrices=False)
+            truth = SideInformationCompletion(left[:, :k] * values[:k], right[:k].T, Z)
+            if longer == 1.0:
+                found.append(moves(truth, U, V, longer))
+    worst = np.max(found, axis=0)
+    assert (worst <= 1.0).all() if longer == 1.0 else (worst > 1.0).all()
 
 
 @pytest.mark.parametrize("c", [1, 3])

@@ -1,1 +1,0 @@
-"""Benchmarks: timings next to what else there is, and what sweeping costs."""
