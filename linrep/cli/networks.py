@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from linrep._lib.extras import need
-from linrep._lib.formulas import parse
+from linrep._lib.formulas import Expression
 from linrep._lib.scripts import available
 from linrep.cli import completion
 from linrep.cli import names as known
@@ -93,7 +93,7 @@ def networks(
         known.check_experiments(names, "*" if set(names) & set(available()) else "deep.*")
         known.check_reference(method or "")
         if where is not None:
-            parse(where)
+            Expression(where)
     need("deep", "linrep networks")
     from linrep.cli import network_tables as tables
 

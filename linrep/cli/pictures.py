@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from linrep._lib.formulas import parse
+from linrep._lib.formulas import Expression
 from linrep._lib.suggest import unknown
 from linrep.cli import completion
 from linrep.cli.group import (
@@ -166,7 +166,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         if not set(log) <= {"x", "y"}:
             raise ValueError(f"--log must be x, y or xy, got {log!r}")
         if boundary is not None:
-            parse(boundary)
+            Expression(boundary)
         _check_formulas(run, value, where, filter(None, [x, by, y, facet]))
     import pandas as pd
 
@@ -232,7 +232,7 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
 
 def _check_formulas(run, value, conditions, columns):
     """Refuse what is no formula or no column, before anything heavy is loaded."""
-    wanted = {name for condition in conditions for name in parse(condition).names} | {*columns}
+    wanted = {name for condition in conditions for name in Expression(condition).names} | {*columns}
     parameters = completion.parameters_of(run)
     there = {*parameters, *completion.ADDED, *completion.columns_of(run, most=1)}
     if wanted <= there and value in there:
@@ -241,7 +241,7 @@ def _check_formulas(run, value, conditions, columns):
     if not there - {*parameters, *completion.ADDED}:  # no part can be read
         return
     if value not in there:
-        wanted |= {*parse(value).names}
+        wanted |= {*Expression(value).names}
     for name in sorted(wanted - there):
         raise ValueError(unknown("no column", name, sorted(there), of=f"in {run}"))
 
@@ -313,8 +313,6 @@ def _varies(rows, name):
 
 def _read(run, value, names, conditions=()):
     """Read the columns that a value and what has names need; all, if some are not there."""
-    from linrep.sweeps import Expression
-
     always = {"cell", "replicate", "row", "round", "status", "algorithm", "sampling"}
     wanted = always & set(run.columns)
     wanted |= {name for name in names if name is not None}

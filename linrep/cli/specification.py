@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linrep._lib.formulas import parse
+from linrep._lib.formulas import Expression
 from linrep._lib.suggest import unknown
 from linrep.cli import names as known
 from linrep.cli.group import loading
@@ -76,9 +76,9 @@ def _check(options, own_options):
     for name, equals, rule in derived:
         if not equals or not name.strip().isidentifier():
             raise ValueError(f"--derive must be NAME = EXPRESSION, got {name + equals + rule!r}")
-        parse(rule.strip())
+        Expression(rule.strip())
     for rule in options.get("where", ()):
-        if not parse(rule).names:
+        if not Expression(rule).names:
             raise ValueError(f"--where must be a condition, such as 'm >= 2 * k', got {rule!r}")
     if "function" in options:
         known.check_reference(options["function"])
