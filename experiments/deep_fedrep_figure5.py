@@ -15,12 +15,9 @@ from linrep.figures.experiment import Experiment
 from linrep.figures.networks import (
     TITLES,
     Scales,
-    method_of,
     outcome,
     scaled,
-    small_first,
     train,
-    with_own,
 )
 from linrep.figures.summaries import beside
 
@@ -51,7 +48,7 @@ def replicate(cell, rng, scale, rounds):
     data = deep.partitions.shards(dataset, cell["n"], cell["classes"], rng=seed)
     known = {"FedAvg": deep.FedAvg(epochs=epochs), "FedRep": deep.FedRep(head_epochs=epochs)}
     trace = train(
-        data, method_of(known, cell["method"]), f"{cell['method']}, {epochs} epochs, {name}",
+        data, known[cell["method"]], f"{cell['method']}, {epochs} epochs, {name}",
         model="mlp" if name == "digits" else "cnn", rounds=cell["rounds"], lr=LR, batch_size=BATCH,
         participation=cell["participation"], rng=seed,
     )  # fmt: skip
@@ -65,8 +62,7 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.figure_width(len(panels)), 2.8))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (name, own) in zip(axes, panels, strict=True):
-        order = with_own(METHODS, own)
-        plotting.curves(ax, own, x="E", y="error", by="method", order=order, markers=True)
+        plotting.curves(ax, own, x="E", y="error", by="method", order=METHODS, markers=True)
         epochs = sorted(own["E"].unique())
         ax.set(xscale="log", xlabel="local epochs E (FedRep: of the heads)", title=TITLES[name])
         ax.set_xticks(epochs, [str(number) for number in epochs])
@@ -112,7 +108,6 @@ EXPERIMENT = Experiment(
     quick_replicates=2,
     sizes=Scales(),
     paired=("method",),
-    order=small_first,
     packages=("torch", "sklearn"),
     data=("cifar10_16", "cifar10"),
 )

@@ -22,12 +22,9 @@ from linrep.figures.experiment import Experiment
 from linrep.figures.networks import (
     Scales,
     computed_by,
-    method_of,
     most_common,
     scaled,
-    small_first,
     train,
-    with_own,
 )
 from linrep.figures.summaries import beside
 
@@ -100,7 +97,7 @@ def replicate(cell, rng, scale, rounds):
     split = deep.partitions.shards if cell["data"] != "femnist" else deep.partitions.log_normal
     known = split(first, cell["n"], cell["classes"], rng=seed)
     new = newcomers(second, cell, known, seed)
-    chosen = method_of(methods(cell["epochs"]), cell["method"])
+    chosen = methods(cell["epochs"])[cell["method"]]
     trained = train(
         known, chosen, f"{cell['method']}, {cell['data']}", model="mlp", rounds=cell["rounds"],
         lr=LR_L2GD if cell["method"] == "L2GD" else LR, participation=cell["participation"],
@@ -121,8 +118,7 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.figure_width(len(panels)), 2.8))
     axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for ax, (name, own) in zip(axes, panels, strict=True):
-        order = with_own(METHODS, own)
-        plotting.curves(ax, own, x="epoch", y="accuracy", by="method", order=order, markers=True)
+        plotting.curves(ax, own, x="epoch", y="accuracy", by="method", order=METHODS, markers=True)
         ax.set(xlabel="epochs of the heads", title=LEARNED[name][1], ylim=(0, 100))
         ax.xaxis.get_major_locator().set_params(integer=True)
     axes[0].set_ylabel("accuracy of new clients (%)")
@@ -171,7 +167,6 @@ EXPERIMENT = Experiment(
     quick_replicates=2,
     sizes=Scales(),
     paired=("method",),
-    order=small_first,
     packages=("torch", "sklearn"),
     data=("mnist_10k", "femnist"),
 )

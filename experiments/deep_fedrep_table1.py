@@ -27,7 +27,6 @@ from linrep.figures.experiment import Experiment
 from linrep.figures.networks import (
     TITLES,
     Scales,
-    method_of,
     most_common,
     outcome,
     printed,
@@ -90,8 +89,6 @@ NUMBERS = {
     for (name, n, classes), number in zip(columns, printed(row), strict=False)
     for more in ("", WITH)
 }
-#: What is run first of the paper's columns.
-FIRST = ("Local", "FedAvg", "FedPer", "FedRep", "Ditto")
 
 
 def cells(sizes):
@@ -102,17 +99,6 @@ def cells(sizes):
         for augment in ((False, True) if column[0].startswith("cifar") else (False,))
         for method in (AUGMENTED if augment else methods(*column))
     )
-
-
-def order(cell, replicate):
-    """Run the small columns first, then one seed of five methods of the paper's first."""
-    column, method = tuple(cell[key] for key in KEYS), list(methods("cifar10", 100, 2)).index
-    more = cell["augment"]
-    if column not in COLUMNS:
-        return (0, (*DIGITS, *SMALL).index(column), replicate, more, method(cell["method"]))
-    place = COLUMNS.index(column)
-    early = cell["method"] in FIRST and place < 2 and not more
-    return (1 if early else 2, replicate, place, more, method(cell["method"]))
 
 
 def dataset(name):
@@ -187,7 +173,7 @@ def replicate(cell, rng, scale, rounds):
         "participation": QUICK_PARTICIPATION if small else PARTICIPATION,
         "momentum": 0.5, "batch_size": 4 if name == "sent140" else 10, "last": last,
     }  # fmt: skip
-    chosen = method_of(methods(*column), cell["method"])
+    chosen = methods(*column)[cell["method"]]
     data = partition(*column, rng=seed)
     label = f"{cell['method']}, {TITLES[name]} {column[1:]}"
     settings |= changes(cell["method"], name)
@@ -294,7 +280,6 @@ EXPERIMENT = Experiment(
     quick_replicates=2,
     sizes=Scales(),
     paired=("method", "augment"),
-    order=order,
     packages=("torch", "sklearn"),
     data=("cifar10_16", "cifar10", "cifar100", "sent140", "femnist"),
 )

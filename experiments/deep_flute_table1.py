@@ -19,7 +19,7 @@ from linrep import deep
 from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.experiment import Experiment
-from linrep.figures.networks import TITLES, Scales, method_of, outcome, printed, train, with_own
+from linrep.figures.networks import TITLES, Scales, outcome, printed, train
 from linrep.figures.summaries import beside, mean_of_last
 from linrep.sweeps import Grid
 
@@ -94,15 +94,6 @@ def cells(sizes):
     )
 
 
-def order(cell, replicate):
-    """Run the columns with two classes at 16 pixels first, then the paper's."""
-    column = tuple(cell[key] for key in KEYS)
-    small = column not in COLUMNS
-    place = (*DIGITS, *SMALL, *COLUMNS).index(column)
-    method = list(methods(*column[:2])).index(cell["method"])
-    return (0 if small and cell["classes"] != 5 else 1 if small else 2, replicate, place, method)
-
-
 def methods(name, n):
     """Return the methods with the epochs of Section 7.2."""
     epochs = 5 if name == "cifar100" else 1
@@ -130,7 +121,7 @@ def replicate(cell, rng, scale, rounds):
     small = name == "digits"
     seed = rng.integers(2**32)
     data = deep.partitions.shards(deep.load(name), n, classes, rng=seed)
-    method = method_of(methods(name, n), cell["method"])
+    method = methods(name, n)[cell["method"]]
     trace = train(
         data, method, f"{cell['method']}, {TITLES[name]} {(n, classes)}",
         model=NETWORKS[name], rounds=rounds, lr=QUICK_LR if small else LR, momentum=0.5,
@@ -168,13 +159,12 @@ def draw(rows, sizes):
     for (first, *others), (column, table) in zip(axes, columns, strict=True):
         name, n, classes = column
         own = curves.get_group(column)
-        order = with_own(ORDER, table)
-        plotting.dots(first, table, order=order, colored=True, limits=(0.0, 100.0))
+        plotting.dots(first, table, order=ORDER, colored=True, limits=(0.0, 100.0))
         first.tick_params(axis="y", labelsize=6)
         first.set_title(f"{TITLES[name]} ({n}, {classes})", loc="left")
         for ax, metric in zip(others, CURVES, strict=True):
             shown = own.dropna(subset=metric)
-            plotting.curves(ax, shown, x="round", y=metric, by="method", order=order)
+            plotting.curves(ax, shown, x="round", y=metric, by="method", order=ORDER)
             ax.xaxis.get_major_locator().set_params(integer=True)
     for ax, label in zip(axes[0, 1:], CURVES.values(), strict=True):
         ax.set_title(label)
@@ -232,7 +222,6 @@ EXPERIMENT = Experiment(
     quick_replicates=2,
     sizes=Scales(),
     paired=("method",),
-    order=order,
     packages=("torch", "sklearn"),
     data=("cifar10_16", "cifar10", "cifar100"),
 )

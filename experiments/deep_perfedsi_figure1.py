@@ -26,7 +26,7 @@ from linrep import deep
 from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.experiment import Experiment
-from linrep.figures.networks import Scales, curve, method_of, scaled, train, with_own
+from linrep.figures.networks import Scales, curve, scaled, train
 from linrep.figures.summaries import beside, mean_of_last
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10, "lr": 0.05}
@@ -59,11 +59,6 @@ KEYS = ("scale", "per_alphabet")
 
 def cells(sizes):
     return scaled(SCALES, sizes, method=tuple(METHODS))
-
-
-def order(cell, replicate):
-    """Run the small networks first, and few clients for each alphabet."""
-    return (cell["scale"] == "paper", replicate, cell["per_alphabet"])
 
 
 def alphabets(cell, seed):
@@ -118,7 +113,7 @@ def network(name, data, cell):
 def method(name):
     """Return a method by its name in the figure."""
     known = {label: getattr(deep, kind)(**own) for label, (kind, own) in METHODS.items()}
-    return method_of(known, name)
+    return known[name]
 
 
 def replicate(cell, rng, scale, rounds):
@@ -146,9 +141,8 @@ def draw(rows, sizes):
     for line, (_, of_scale) in zip(axes, scales, strict=True):
         panels = list(of_scale.groupby("per_alphabet"))
         for ax, (_, own) in zip(line, panels, strict=False):
-            order = with_own(METHODS, own)
             plotting.curves(
-                ax, own, x="round", y="accuracy", by="method", order=order, markers=True
+                ax, own, x="round", y="accuracy", by="method", order=METHODS, markers=True
             )
             ax.xaxis.get_major_locator().set_params(integer=True)
             first = own.iloc[0]
@@ -218,7 +212,6 @@ EXPERIMENT = Experiment(
     quick_replicates=2,
     sizes=Scales(),
     paired=("method",),
-    order=order,
     packages=("torch", "sklearn"),
     data=("omniglot",),
 )

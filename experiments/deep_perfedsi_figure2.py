@@ -18,7 +18,7 @@ from linrep import deep
 from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.experiment import Experiment
-from linrep.figures.networks import TITLES, Scales, curve, method_of, scaled, train, with_own
+from linrep.figures.networks import TITLES, Scales, curve, scaled, train
 from linrep.figures.summaries import beside, mean_of_last
 
 SETTINGS = {"participation": 0.2, "momentum": 0.5, "batch_size": 10}
@@ -51,11 +51,6 @@ def cells(sizes):
     return scaled(SCALES, sizes, method=tuple(METHODS), named=False)
 
 
-def order(cell, replicate):
-    """Run the small panels first, and few clients."""
-    return (cell["data"] in SCALES["paper"]["data"], replicate, cell["data"], cell["n"])
-
-
 def network(name, data, cell):
     """Return what makes a network for the data, of the cell's width and depth."""
     sizes = {"width": cell["width"], "depth": cell["depth"]}
@@ -67,7 +62,7 @@ def network(name, data, cell):
 def method(name):
     """Return a method by its name in the figure."""
     known = {label: getattr(deep, kind)(**own) for label, (kind, own) in METHODS.items()}
-    return method_of(known, name)
+    return known[name]
 
 
 def replicate(cell, rng, scale, rounds):
@@ -91,8 +86,7 @@ def draw(rows, sizes):
     figure = Figure(figsize=(plotting.PAGE_WIDTH, 0.5 + 2.1 * down))
     axes = figure.subplots(down, -(-len(panels) // down), sharey="row", squeeze=False)
     for ax, ((name, n), own) in zip(axes.flat, panels, strict=False):
-        order = with_own(METHODS, own)
-        plotting.curves(ax, own, x="round", y="accuracy", by="method", order=order, markers=True)
+        plotting.curves(ax, own, x="round", y="accuracy", by="method", order=METHODS, markers=True)
         ax.xaxis.get_major_locator().set_params(integer=True)
         ax.set(title=f"{TITLES[name]}, M = {n}")
     for ax in axes.flat[len(panels) :]:
@@ -152,7 +146,6 @@ EXPERIMENT = Experiment(
     quick_replicates=2,
     sizes=Scales(),
     paired=("method",),
-    order=order,
     packages=("torch", "sklearn"),
     data=("cifar10_16", "cifar10", "cifar100"),
 )

@@ -14,7 +14,7 @@ from linrep import deep
 from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.experiment import Experiment
-from linrep.figures.networks import Scales, choose_lr, outcome, scaled, small_first, train
+from linrep.figures.networks import Scales, choose_lr, outcome, scaled, train
 from linrep.figures.summaries import beside
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
@@ -111,7 +111,6 @@ EXPERIMENT = Experiment(
     replicates=5,
     quick_replicates=2,
     sizes=Scales(),
-    order=small_first,
     packages=("torch", "sklearn"),
     data=("mnist_10k", "cifar10_16", "mnist", "cifar10"),
 )

@@ -15,7 +15,7 @@ from linrep import deep
 from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.experiment import Experiment
-from linrep.figures.networks import Scales, choose_lr, curve, scaled, small_first, train
+from linrep.figures.networks import Scales, choose_lr, curve, scaled, train
 from linrep.figures.summaries import beside, mean_of_last
 
 LRS = (1e-1, 1e-2, 1e-3, 1e-4)  # Section 5
@@ -117,7 +117,6 @@ EXPERIMENT = Experiment(
         "rank",
         "steps",
     ),
-    order=small_first,
     packages=("torch", "sklearn"),
     data=("mnist_10k", "mnist"),
 )

@@ -22,9 +22,7 @@ from linrep.figures.networks import (
     TITLES,
     Scales,
     choose_lr,
-    is_own,
     outcome,
-    own_method,
     printed,
     scaled,
     table_of_dots,
@@ -76,16 +74,8 @@ def cells(sizes):
     return scaled(SCALES, sizes, alpha=(0.5, 1.0), method=METHODS, named=False)
 
 
-def order(cell, replicate):
-    """Run the small columns first."""
-    name = cell["data"]
-    return (name in ("mnist", "cifar10", "cifar100"), replicate, cell["alpha"], name)
-
-
 def method(name, lr, K):
     """Return a method by its name, with K steps of U and of v."""
-    if is_own(name):
-        return own_method(name)
     if name == BY_SIZE:
         return deep.FedAvg(weighted=True)
     if name == "Local":
@@ -155,7 +145,6 @@ EXPERIMENT = Experiment(
     quick_replicates=2,
     sizes=Scales(),
     paired=("method",),
-    order=order,
     packages=("torch", "sklearn"),
     data=("mnist_10k", "cifar10_16", "mnist", "cifar10", "cifar100"),
 )

@@ -26,9 +26,7 @@ from linrep.figures.networks import (
     TITLES,
     Scales,
     choose_lr,
-    is_own,
     outcome,
-    own_method,
     printed,
     table_of_dots,
     train,
@@ -93,12 +91,6 @@ def cells(sizes):
     return sum(grids[1:], grids[0])
 
 
-def order(cell, replicate):
-    """Run the small columns first, all of them with one seed, then with the next."""
-    setups = list(SETUPS["paper"])
-    return (cell["scale"] == "paper", replicate, setups.index(cell["setup"]), cell["epochs"])
-
-
 def divided(cell, seed):
     """Return the clients' samples."""
     images, n = deep.load(cell["data"], rng=seed), cell["n"]
@@ -126,8 +118,6 @@ def halved(images):
 
 def method(name, lr, epochs, K):
     """Return a method by its name, with K steps of U and of v."""
-    if is_own(name):
-        return own_method(name, epochs=epochs)
     if name in OTHERS:
         return getattr(deep, name)(epochs=epochs)
     rank = RANKS[METHODS.index(name) - len(OTHERS)]
@@ -217,7 +207,6 @@ EXPERIMENT = Experiment(
     quick_replicates=2,
     sizes=Scales(),
     paired=("method",),
-    order=order,
     packages=("torch", "sklearn"),
     data=("mnist_10k", "cifar100", "mnist", "femnist"),
 )

@@ -4,19 +4,18 @@ from linrep import deep
 from linrep.cli import run_script
 from linrep.figures import plotting
 from linrep.figures.experiment import Experiment
-from linrep.figures.networks import method_of, outcome, train, with_own
+from linrep.figures.networks import outcome, train
 from linrep.figures.summaries import beside
 from linrep.sweeps import Grid
 
 ROUNDS = 2
-METHODS = {"Local": deep.Local(), "FedRep": deep.FedRep(), "FedAvg": deep.FedAvg()}
-SHOWN = ("Local", "FedRep")
+METHODS = {"Local": deep.Local(), "FedRep": deep.FedRep()}
 
 
 def replicate(cell, rng):
     seed = int(rng.integers(2**32))
     data = deep.partitions.shards(deep.load("digits"), n=8, classes_per_client=2, rng=seed)
-    method = method_of(METHODS, cell["method"])
+    method = METHODS[cell["method"]]
     trace = train(data, method, cell["method"], model="mlp", rounds=ROUNDS, last=2, rng=seed)
     return outcome(trace, last=2).assign(seed=str(seed))
 
@@ -26,7 +25,7 @@ def draw(rows):
 
     figure = Figure(figsize=(3.0, 2.0))
     ax = figure.subplots()
-    plotting.dots(ax, summary(rows).reset_index(), order=with_own(SHOWN, rows))
+    plotting.dots(ax, summary(rows).reset_index(), order=list(METHODS))
     return figure
 
 
@@ -37,14 +36,13 @@ def summary(rows):
 EXPERIMENT = Experiment(
     id="mine.networks",
     title="Mine",
-    cells=lambda quick: Grid.product({"method": SHOWN}),
+    cells=lambda quick: Grid.product({"method": list(METHODS)}),
     replicate=replicate,
     draw=draw,
     caption=lambda rows, replicates: f"Up to {replicates} draws.",
     summary=summary,
     replicates=3,
     paired=("method",),
-    order=lambda cell, replicate: (replicate, cell["method"] == "Local"),
     packages=("torch", "sklearn"),
 )
 

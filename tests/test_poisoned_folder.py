@@ -33,32 +33,30 @@ SWEEP = ("fedrep", *TRUTH, "--replicates", "2")
 #: Of every command what makes it do its work, in other processes where it has some.
 CALLS = {
     "certify": ["certify fedrep.eq67"],
-    "cite": ["cite fedrep.lemma1"],
-    "compare": [f"compare fedrep,fedavg {' '.join(TRUTH)} --trials 2"],
-    "constants": ["constants fedrep --help"],
     "figures": ["figures --list", "figures pflmf.figure1 --quick", "figures fedrep.figure1 --help"],
-    "info": ["info"],
     "merge": ["merge merged run"],
-    "networks": ["networks --plan"],
     "new": ["new claim", "new paper other"],
     "plot": ["plot run distance --x round"],
-    "replay": ["replay run --cell m=5 --replicate 0"],
     "report": ["report fedrep.lemma1"],
     "reproduce": ["reproduce --help"],
-    "runs": ["runs run"],
-    "sensitivity": ["sensitivity fedrep.definition1"],
-    "show": ["show fedrep.lemma5 fedrep.figure1 fedrep run"],
-    "summary": ["summary run distance --by m"],
+    "show": ["show fedrep.lemma5 fedrep.figure1 fedrep", "show --cite"],
+    "summary": ["summary run distance --by m", "summary run"],
     "sweep": [
         f"sweep {' '.join(SWEEP)} --out other-run",
         f"sweep {' '.join(SWEEP)} --out third-run --processes --workers 2",
         f"sweep {' '.join(SWEEP)} --out portable-run --portable",
+        f"sweep {' '.join(SWEEP)} --only m=5 0",
         f"sweep {' '.join(SWEEP)} --out no-run --dask tcp://127.0.0.1:1",
     ],
-    "verify": ["verify fedrep.lemma1", "verify fedrep.figure1 --workers 2", "verify --list"],
+    "verify": [
+        "verify fedrep.lemma1",
+        "verify fedrep.figure1 --workers 2",
+        "verify --list",
+        "verify --sensitivity fedrep.definition1",
+    ],
 }
-#: Statuses that calls end with: torch may be missing, and no scheduler is there.
-ENDED = {"networks --plan": (0, 2), "--dask": (2,)}
+#: Statuses that calls end with: no scheduler is there.
+ENDED = {"--dask": (2,)}
 QUICK = ("show", "certify", CALLS["sweep"][1])
 
 

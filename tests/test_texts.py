@@ -17,7 +17,8 @@ READERS = {
     "linrep.claims.lookup": "what people search for",
     "linrep.claims.order": "where papers state what",
     "linrep.cli.axes": "docstrings",
-    "linrep.cli.info": "requirements in a package's metadata",
+    "linrep.cli.names": "sources of statements",
+    "linrep.cli.surroundings": "requirements in a package's metadata",
     "linrep.cli.reproduce": "where papers state what",
     "linrep.cli.text": "any text, whose control characters are escaped",
     "linrep.cli.values": "options that people type",
@@ -29,6 +30,7 @@ READERS = {
     "linrep.report.page": "headlines that people write, and ids of figures",
     "linrep.report.pictures": "SVG of matplotlib",
     "linrep.report.sphinx": "findings and contents that people write",
+    "linrep.simulation.parameters": "docstrings",
     "linrep.sweeps.description": "keys in files, which may be damaged",
     "linrep.sweeps.store": "notes of a replicate, stored in one cell",
 }

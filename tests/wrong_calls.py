@@ -264,7 +264,7 @@ INSTANCES = [
 ]
 #: Records that linrep makes, and methods of its own machinery.
 RECORDS = re.compile(
-    r"stats\.[A-Z]|sweeps\.(Completeness|Deviation|PowerLaw|Replay|replay|Run\b|Grid$|note|scratch)|claims\.Evidence|claims\.entry|claims.lookup"
+    r"stats\.[A-Z]|sweeps\.(Completeness|Deviation|PowerLaw|Run\b|Grid$|note|scratch)|claims\.Evidence|claims\.entry|claims.lookup"
     r"|comparison\.Comparison|problems\.BestModel|trace\.Trials|plot$|to_parquet$"
 )
 

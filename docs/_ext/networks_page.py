@@ -24,10 +24,7 @@ class Networks(Markdown):
     def lines(self, name):
         path = FIGURES / f"{name}.json"
         if not path.is_file():
-            return [
-                f"`{name}` is not recorded yet: `linrep networks {name} --data FOLDER --record` "
-                "runs and records it."
-            ]
+            return [f"`{name}` is not recorded; `linrep figures {name} --data FOLDER` draws it."]
         up = "../" * (1 + self.env.docname.count("/"))
         self.env.note_dependency(str(path))
         manifest, rows = read_record(FIGURES, name)

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 EXTRAS = {
     "sweeps": ("cloudpickle", "pyarrow", "threadpoolctl", "tqdm"),
     "claims": ("PIL", "flint", "hypothesis", "jinja2", "markdown_it", "markupsafe", "math_core"),
-    "cli": ("click", "docstring_parser"),
+    "cli": ("click",),
     "data": ("sklearn",),
     "certify": ("cvc5", "z3"),
     "cluster": ("distributed",),

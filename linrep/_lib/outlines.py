@@ -40,7 +40,7 @@ def file_of(module: str) -> Path:
 def outline(place: str) -> Callable[..., Any]:
     """Return a function with the signature and the docstring of one of linrep, or of a class.
 
-    It does nothing. Annotations are left out, and each default value is None.
+    It does nothing. Annotations are left out, and each default value that is no literal is None.
 
     Parameters
     ----------
@@ -103,6 +103,13 @@ def _parameters(arguments: ast.arguments) -> list[inspect.Parameter]:
     ]
     found += [(each, kinds.VAR_KEYWORD, None) for each in [arguments.kwarg] if each]
     return [
-        inspect.Parameter(each.arg, kind, default=kinds.empty if value is None else None)
+        inspect.Parameter(each.arg, kind, default=kinds.empty if value is None else _literal(value))
         for each, kind, value in found
     ]
+
+
+def _literal(value: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(value)
+    except ValueError:
+        return None

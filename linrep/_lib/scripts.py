@@ -32,8 +32,8 @@ def scripts() -> dict[str, Path]:
     return found
 
 
-def sizes_of(name: str) -> list[str]:
-    """Return the sizes of an experiment of linrep, as the source of their class has them.
+def sizes_of(name: str) -> dict[str, str]:
+    """Return the sizes of an experiment of linrep with a line on each, as their class's source has.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def sizes_of(name: str) -> list[str]:
     """
     path = folder() / f"{name.replace('.', '_', 1)}.py"
     if not path.is_file():
-        return []
+        return {}
     script = tree(path)
     homes = {
         each.asname or each.name: node.module
@@ -61,18 +61,21 @@ def sizes_of(name: str) -> list[str]:
                 return _fields(tree(file_of(f"{homes[module]}.{module}")), kind)
             case ast.Call(func=ast.Name("load"), args=[ast.Constant(str(other))]):
                 return sizes_of(other)
-    return []
+    return {}
 
 
-def _fields(module: ast.Module, kind: str) -> list[str]:
-    """Return the names of a class's fields."""
-    return [
-        each.target.id
-        for node in module.body
-        if isinstance(node, ast.ClassDef) and node.name == kind
-        for each in node.body
-        if isinstance(each, ast.AnnAssign) and isinstance(each.target, ast.Name)
-    ]
+def _fields(module: ast.Module, kind: str) -> dict[str, str]:
+    """Return the fields of a class: what each is, and its default value."""
+    found = {}
+    classes = (each for each in module.body if isinstance(each, ast.ClassDef))
+    for each in next(node.body for node in classes if node.name == kind):
+        match each:
+            case ast.AnnAssign(
+                target=ast.Name(name), value=ast.Call(args=[default, ast.Constant(str(what)), *_])
+            ):
+                values = ast.unparse(default).strip("()").replace(", ", ",").replace("'", "")
+                found[name] = f"{what}  [default: {values}]"
+    return found
 
 
 def available() -> list[str]:

@@ -33,6 +33,11 @@ running it}},
 """
 
 
+def tools() -> str:
+    """Return the entries of the libraries and solvers that linrep computes and draws with."""
+    return Path(__file__).with_name("tools.bib").read_text("utf-8")
+
+
 def paper(name: str, folder: Path | None = None) -> str:
     """Return the entry of a paper.
 

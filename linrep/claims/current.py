@@ -87,21 +87,9 @@ def current(
     damaged = run is None and any(is_damaged(claim, **place) for place in places)
     stale = run is None and not damaged and any(is_stale(claim, **place) for place in places)
     if run is not None:
-        return of_run(run, recorded)
+        result = Result.from_json(run.result.as_json())
+        return Current(result, run, recorded, damaged=False, stale=False)
     return Current(recorded, None, recorded, damaged, stale)
-
-
-def of_run(run: Stored, recorded: Result | None) -> Current:
-    """Return what is known of a claim whose stored run has been read.
-
-    Parameters
-    ----------
-    run : Stored
-    recorded : Result or None
-        What the ledger has.
-    """
-    result = Result.from_json(run.result.as_json())
-    return Current(result, run, recorded, damaged=False, stale=False)
 
 
 def _has_runs(folder, name):

@@ -113,7 +113,7 @@ class Entry:
         """What would give the verdict the strength that its check claims, "" where it has it."""
         return "" if self.recorded is None else self.recorded.missing
 
-    def _lines(self):
+    def _lines(self, latex, derivation):
         result = self.recorded
         words = ["linrep", "verify", *filter(None, [self.file]), self.stated.id]
         if result is not None:
@@ -121,6 +121,7 @@ class Entry:
         yield "place", self.stated.place
         yield "form", _FORMS.get(self.stated.form, "")
         yield "statement", formulas.text(self.stated.latex)
+        yield "LaTeX", self.stated.latex if latex else ""
         yield "under", "; ".join(self.stated.hypotheses)
         yield "verdict", " · ".join([self.verdict, *ledger.numbers_of(result)])
         yield "measured", f"{result.sentence} ({result.budget} budget)" if result else ""
@@ -131,11 +132,12 @@ class Entry:
         yield "why", self._why()
         yield "reason", unescaped(self.finding.reason) if self.finding else ""
         yield "proof", unescaped(self.proof.headline) if self.proof else ""
-        yield "derivation", _paragraphs(self.proof.text) if self.proof else ""
+        yield "derivation", _paragraphs(self.proof.text) if self.proof and derivation else ""
         yield "checked by", self.checked_by
         yield "sensitive", self.sensitivity
         yield ("corrects", "beyond")[self.stated.own], self.stated.corrects
-        yield "corrected", ", ".join(self.corrected_by)
+        for item in self.corrected:
+            yield "corrected", f"{item.id}: {item.plain}\n{formulas.text(item.latex)}"
         yield "check it", shlex.join(words)
 
     def cite(self) -> str:
@@ -205,10 +207,19 @@ class Entry:
         text = b64encode(buffer.getvalue()).decode()
         return f"![what the verdict rests on](data:image/png;base64,{text})"
 
-    def __str__(self):
+    def text(self, *, latex: bool = False, derivation: bool = True) -> str:
+        """Return all that is known of the statement, in lines of the terminal's width.
+
+        Parameters
+        ----------
+        latex : bool, default False
+            With the formula as it is written.
+        derivation : bool, default True
+            With the text of the proof.
+        """
         columns = max(get_terminal_size((_COLUMNS, 1)).columns, 2 * len(_INDENT))
         lines = [fill(f"{self.stated.id}: {self.stated.plain}", columns, subsequent_indent="  ")]
-        for name, text in self._lines():
+        for name, text in self._lines(latex, derivation):
             for place, part in enumerate(filter(None, text.split("\n"))):
                 start = _INDENT if place else f"  {name:10} "
                 lines.append(
@@ -218,6 +229,9 @@ class Entry:
                     )
                 )  # fmt: skip
         return "\n".join(lines)
+
+    def __str__(self):
+        return self.text()
 
     __repr__ = __str__
 

@@ -26,7 +26,7 @@ class _Constant(TypedDict):
 
 _KIND = records.Kind(
     "sensitivity",
-    "linrep sensitivity --record",
+    "linrep verify --sensitivity --record",
     shapes.reader(Mapping[str, Mapping[str, _Constant]]),
     ids=list,
 )

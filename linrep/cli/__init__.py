@@ -5,18 +5,13 @@ from linrep._lib.extras import need
 need("cli", "the command line")
 
 # A command is there once its module is loaded.
-from linrep.cli import (
+from linrep.cli import (  # noqa: F401
     certify,
-    cite,
-    compare,
     figures,
-    info,
-    networks,
     new,
-    pictures,
     report,
     reproduce,
-    sensitivity,
+    runs,
     show,
     sweeps,
     verify,
@@ -24,21 +19,4 @@ from linrep.cli import (
 from linrep.cli.figures import run_script
 from linrep.cli.group import main
 
-__all__ = [
-    "certify",
-    "cite",
-    "compare",
-    "figures",
-    "info",
-    "main",
-    "networks",
-    "new",
-    "pictures",
-    "report",
-    "reproduce",
-    "run_script",
-    "sensitivity",
-    "show",
-    "sweeps",
-    "verify",
-]
+__all__ = ["main", "run_script"]

@@ -9,8 +9,8 @@ import click
 from linrep._lib.papers import paper_of
 from linrep._lib.records import Damaged
 from linrep.cli import completion, names
-from linrep.cli.choosing import choose
 from linrep.cli.group import BadInput, bad_input, main, recording
+from linrep.cli.names import choose
 from linrep.cli.text import echo, say_count, table
 
 _IMPOSSIBLE = "not shown to be satisfiable"
@@ -27,13 +27,13 @@ _IMPOSSIBLE = "not shown to be satisfiable"
 )
 @click.option("--record", is_flag=True, help="Store the questions, in SMT-LIB, and the answers.")
 def certify(ids, seconds, record):
-    """Prove inequalities with the solvers z3 and cvc5, and evaluate counterexamples.
+    """Have SMT solvers prove the inequalities that proofs use.
 
-    The proofs of claims use inequalities in a few real variables. The negation of each inequality
-    is stored as a file in the SMT-LIB language, which every SMT solver reads; the answer "unsat"
-    proves the inequality. Each counterexample is a file that evaluates both sides of a statement in
-    fractions, with Python's standard library alone. Name claims by id or pattern; without a name,
-    those of all claims are taken.
+    The solvers are z3 and cvc5, and the inequalities are in a few real variables. The negation of
+    each inequality is stored as a file in the SMT-LIB language, which every SMT solver reads; the
+    answer "unsat" proves the inequality. Each counterexample is a file that evaluates both sides of
+    a statement in fractions, with Python's standard library alone. Name claims by id or pattern;
+    without a name, those of all claims are taken.
 
     The exit status is 1 if an inequality is refuted or not proved by any solver, if its hypotheses
     are not shown to be satisfiable, or if a counterexample does not violate its statement.

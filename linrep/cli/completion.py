@@ -14,8 +14,9 @@ from click.shell_completion import CompletionItem
 
 from linrep._lib.scripts import available, sizes_of
 from linrep.cli import names
-from linrep.cli.axes import described
+from linrep.cli.axes import axes_of
 from linrep.cli.values import split_arguments
+from linrep.simulation.parameters import outlines
 
 #: Columns that a run has beside its parameters and what the function returned.
 ADDED = {"cell", "replicate", "row", "status", "exception", "notes", "stream", "versions"}
@@ -33,33 +34,28 @@ def claims(context, parameter, incomplete):
 
 def shown(context, parameter, incomplete):
     """Offer claims, figures and algorithms, or else files."""
-    return _ids([*names.claims(), *available(), *names.algorithms()], incomplete)
-
-
-def papers(context, parameter, incomplete):
-    """Offer the names of papers."""
-    return _beginning(names.papers(), incomplete)
+    return _ids([*names.claims(), *available(), *outlines()], incomplete)
 
 
 def algorithms(context, parameter, incomplete):
     """Offer algorithms, also after others and a comma."""
-    return _after_comma(names.algorithms(), incomplete)
+    return _after_comma(outlines(), incomplete)
 
 
 def algorithms_and_words(context, parameter, incomplete):
     """Offer algorithms where none is named yet, and behind an axis the words that it may be."""
-    words = _words(context)
+    words, named = _words(context), _named(context)
     if words and words[-1].startswith("--"):
-        known, _ = described(_named(context), context.params.get("problem"))
-        axis = words[-1].removeprefix("--").replace("-", "_")
-        return _after_comma(known[axis].words if axis in known else (), incomplete)
-    return [] if _named(context) else algorithms(context, parameter, incomplete)
+        known = axes_of(named, context.params.get("problem")).known if named else {}
+        _, offered = known.get(words[-1].removeprefix("--").replace("-", "_"), (None, ()))
+        return _after_comma(offered, incomplete)
+    return [] if named else algorithms(context, parameter, incomplete)
 
 
 def axes(context):
     """Return the axes of the algorithms on the line, but those that are given."""
     named = _named(context)
-    known = described(named, context.params.get("problem"))[0] if named else ()
+    known = axes_of(named, context.params.get("problem")).known if named else ()
     return [axis for axis in known if f"--{axis}" not in _words(context)]
 
 
@@ -95,21 +91,16 @@ def parameters_of(run):
 
 def columns(context, parameter, incomplete):
     """Offer what the function of the run directory that stands on the line returned."""
-    hidden = {*parameters_of(_run(context)), *ADDED}
-    there = columns_of(_run(context), most=1)
-    return _beginning((name for name in there if name not in hidden), incomplete)
-
-
-def columns_of(run, most=None):
-    """Return the columns of a run directory's first parts; none of what cannot be read."""
     from pyarrow import ArrowException
     from pyarrow.parquet import read_schema
 
-    read: dict[str, None] = {}
-    for part in islice((run / "parts").glob("[!.]*.parquet"), most):
+    run = _run(context)
+    hidden = {*parameters_of(run), *ADDED}
+    for part in islice((run / "parts").glob("[!.]*.parquet"), 1):
         with suppress(OSError, ArrowException):
-            read |= dict.fromkeys(read_schema(part).names)
-    return list(read)
+            there = [name for name in read_schema(part).names if name not in hidden]
+            return _beginning(there, incomplete)
+    return []
 
 
 def _ids(known, incomplete):
@@ -138,7 +129,7 @@ def _named(context):
     with suppress(ValueError):
         words, _ = split_arguments(given[: len(given) - len(begun)])
         found = (context.params.get("algorithm") or next(iter(words), "")).split(",")
-        if all(name in names.algorithms() for name in found):
+        if all(name in outlines() for name in found):
             return found
     return []
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import click
 
 from linrep._lib.records import Damaged
-from linrep._lib.scripts import available, scripts, title
-from linrep.cli import completion
-from linrep.cli import names as known
-from linrep.cli.axes import CommandWithAxes, size_section
+from linrep._lib.scripts import available, scripts, sizes_of, title
+from linrep._lib.suggest import unknown
+from linrep.cli import completion, names
+from linrep.cli.axes import CommandWithAxes
 from linrep.cli.group import (
+    FOLDER,
     MOST_REPLICATES,
     SEED_OPTION,
     BadInput,
@@ -24,7 +25,6 @@ from linrep.cli.group import (
     loading,
     main,
     mode_option,
-    replay_command,
     start_portable,
     workers_option,
 )
@@ -38,66 +38,59 @@ from linrep.cli.text import (
     say_count,
     width,
 )
-from linrep.cli.values import (
-    check_cells,
-    check_ranges,
-    check_rounds,
-    read_axis,
-    split_arguments,
-)
+from linrep.cli.values import check_cells, read_axis, split_arguments
 
 _LONGEST_NAME = 100
 _WIDEST = 120  # letters of a line, up to which numbers are printed
-#: Sizes that are counts in every figure.
-_COUNTS = ("n", "m", "d", "k", "rounds")
+_OPTIONS = (
+    click.option(
+        "--replicates",
+        type=click.IntRange(1, MOST_REPLICATES),
+        help="Independent runs at each point of the grid.  [default: those of the figure]",
+    ),
+    click.option(
+        "--quick", is_flag=True, help="Use a small grid and few replicates; takes seconds."
+    ),
+    click.option(
+        "--check",
+        is_flag=True,
+        help="Draw, and compare the numbers with the record in the folder figures; the exit status "
+        "is 1 if they differ.",
+    ),
+    click.option(
+        "--record", is_flag=True, help="Draw, and replace the record in the folder figures."
+    ),
+    click.option(
+        "--caption",
+        is_flag=True,
+        help="Draw the caption under the picture. The manifest has it in any case.",
+    ),
+    mode_option("portable with --check and --record, native otherwise"),
+    workers_option("Number of threads; the numbers do not depend on it."),
+    SEED_OPTION,
+    click.option(
+        "--out",
+        type=FOLDER,
+        help="Folder for pictures, rows and manifests.  [default: runs/figures; a folder in it "
+        "with --quick or other sizes; figures with --record]",
+    ),
+    click.option(
+        "--data",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        help="Folder of the data sets that some figures need.  [default: $LINREP_DATA]",
+    ),
+)
 
 
-def _run_options(command):
-    for option in reversed(
-        (
-            click.option(
-                "--replicates",
-                type=click.IntRange(1, MOST_REPLICATES),
-                help="Independent runs at each point of the grid.  [default: those of the figure]",
-            ),
-            click.option(
-                "--quick", is_flag=True, help="Use a small grid and few replicates; takes seconds."
-            ),
-            click.option(
-                "--check",
-                is_flag=True,
-                help="Draw, and compare the numbers with the record in the folder figures; the "
-                "exit status is 1 if they differ.",
-            ),
-            click.option(
-                "--record",
-                is_flag=True,
-                help="Draw, and replace the record in the folder figures.",
-            ),
-            click.option(
-                "--caption",
-                is_flag=True,
-                help="Draw the caption under the picture. The manifest has it in any case.",
-            ),
-            mode_option("portable with --check and --record, native otherwise"),
-            workers_option("Number of threads; the numbers do not depend on it."),
-            SEED_OPTION,
-            click.option(
-                "--out",
-                type=click.Path(file_okay=False, path_type=Path),
-                default=None,
-                help="Folder for pictures, rows and manifests.  [default: runs/figures; a "
-                "folder in it with --quick or other sizes; figures with --record]",
-            ),
-            click.option(
-                "--data",
-                type=click.Path(exists=True, file_okay=False, path_type=Path),
-                help="Folder of the data sets that some figures need.  [default: $LINREP_DATA]",
-            ),
-        )
-    ):
+def _with_options(command):
+    for option in reversed(_OPTIONS):
         command = option(command)
     return command
+
+
+def size_lines(sizes):
+    """Return the sizes of a figure with a line on each, as the help has them."""
+    return [(f"--{name}", line) for name, line in sizes.items()]
 
 
 class _Figures(CommandWithAxes):
@@ -107,13 +100,8 @@ class _Figures(CommandWithAxes):
 
     def sections(self, arguments):
         """Return the sizes of the figures on the command line."""
-        from linrep.figures import experiment
-
-        there = experiment.available()
-        named = [word for word in arguments if word in there or word.endswith(".py")]
-        with bad_input(ValueError):
-            chosen = [experiment.load(name) for name in dict.fromkeys(named)]
-        sections = [size_section(item.id, item.sizes) for item in chosen if item.sizes is not None]
+        known = {name: sizes_of(name) for name in dict.fromkeys(arguments)}
+        sections = [(f"Sizes of {name}", size_lines(own)) for name, own in known.items() if own]
         lines = [("linrep figures ID --help", "The sizes of a figure, which are options, too.")]
         return sections or [("Sizes", lines)]
 
@@ -127,35 +115,36 @@ class _Figures(CommandWithAxes):
     shell_complete=completion.experiments,
 )
 @click.option("--list", "list_only", is_flag=True, help="List the figures and stop.")
-@_run_options
+@_with_options
 def figures(arguments, list_only, **options):
-    """Draw figures: all of them, some by id or pattern ('flute.*'), or a script of your own.
+    """Draw the papers' figures, also for other problem sizes.
 
-    Without a name, and with a pattern, a figure is left out if packages or data that it needs are
-    missing. With --check, the papers' figures are drawn by default, and a pattern selects from the
-    figures that have a record. Figures of synthetic data take their sizes as options:
-    fedrep.figure3 --n 50,500 --d 20. A figure with other sizes than the default is written to a
-    folder of its own, and is not compared with the record.
+    All are drawn, some by id or pattern ('flute.*'), or a script of your own. Without a name, and
+    with a pattern, a figure is left out if packages or data that it needs are missing. With
+    --check, the papers' figures are drawn by default, and a pattern selects from the figures that
+    have a record. Figures of synthetic data take their sizes as options: fedrep.figure3 --n 50,500
+    --d 20. A figure with other sizes than the default is written to a folder of its own, and is not
+    compared with the record.
     """
     with bad_input(ValueError):
-        names, given = split_arguments(arguments)
-        names = known.match_spelling(names, available())
-        known.check_experiments(names)
-        known.check_sizes(names, given)
-        read = {name: read_axis(name, text) for name, text in given.items()}
-        check_cells(read)
-        check_ranges({name: values for name, values in read.items() if name in _COUNTS})
-        check_rounds(read)
+        wanted, given = split_arguments(arguments)
+        wanted = names.match_spelling(wanted, available())
+        names.check_experiments(wanted)
+        for figure in wanted:
+            if known := sizes_of(figure):
+                for name in (each for each in given if each not in known):
+                    raise ValueError(f"{figure}: {unknown('no size', name, known, prefix='--')}")
+        check_cells({name: read_axis(name, text) for name, text in given.items()})
     _start(**options)
     with loading("the figures"), bad_input(ValueError, OSError):
         from linrep.figures import experiment, reproduction
 
         there = reproduction.recorded() if options["check"] else experiment.available()
-        patterns = names or (reproduction.PAPERS if options["check"] else experiment.available())
+        patterns = wanted or (reproduction.PAPERS if options["check"] else experiment.available())
         matches = [
             name
             for name in experiment.matching(patterns)
-            if name in there or name in names or name.endswith(".py")
+            if name in there or name in wanted or name.endswith(".py")
         ]
         if list_only:
             paths = scripts()
@@ -165,7 +154,7 @@ def figures(arguments, list_only, **options):
     ready = []
     for item in chosen:
         missing = item.missing(options["quick"])
-        if missing and not any(name == item.id or name.endswith(".py") for name in names):
+        if missing and not any(name == item.id or name.endswith(".py") for name in wanted):
             echo(f"{item.id} is left out, it needs {missing}", err=True)
         else:
             ready.append(item)
@@ -174,20 +163,13 @@ def figures(arguments, list_only, **options):
     _make(ready, given, **options)
 
 
-def _set_data(folder):
-    from linrep.deep.readers import FOLDER_VARIABLE
-
-    if folder is not None:
-        os.environ[FOLDER_VARIABLE] = str(folder.resolve())
-
-
 def run_script(experiment):
     """Run one experiment from the command line: what its script calls when run by itself."""
 
     class Command(OneLine, CommandWithAxes):  # type: ignore[misc]
         def sections(self, arguments):
-            sizes = experiment.sizes
-            return [] if sizes is None else [size_section("the figure", sizes)]
+            own = {} if experiment.sizes is None else experiment.sizes.lines()
+            return [("Sizes of the figure", size_lines(own))] if own else []
 
     @click.command(
         cls=Command,
@@ -198,7 +180,7 @@ def run_script(experiment):
         },
     )
     @click.argument("arguments", metavar="[--SIZE VALUES]...", nargs=-1, type=click.UNPROCESSED)
-    @_run_options
+    @_with_options
     def command(arguments, **options):
         with bad_input(ValueError):
             words, given = split_arguments(arguments)
@@ -213,21 +195,20 @@ def run_script(experiment):
 def _start(check, record, quick, portable, data, caption, **_):
     """Refuse what does not go together, and choose the mode, before anything heavy is loaded."""
     if check and record:
-        raise BadInput(
-            "--check compares with the record and --record replaces it: give one of them"
-        )
-    if caption and (check or record):
+        raise BadInput("give one of --check, which compares with the record, and --record")
+    if check or record:
         option = "--check" if check else "--record"
-        raise BadInput(f"{option}: its pictures are drawn without --caption")
-    if quick and (check or record):
-        option = "--check" if check else "--record"
-        raise BadInput(f"{option}: a record is of the full settings, not of --quick")
+        if caption or quick:
+            raise BadInput(f"{option}: not of {'--caption' if caption else '--quick'}")
     if check or record if portable is None else portable:
         start_portable()
-    _set_data(data)
+    if data is not None:
+        from linrep.deep.readers import FOLDER_VARIABLE
+
+        os.environ[FOLDER_VARIABLE] = str(data.resolve())
 
 
-def apply_sizes(item, given, replicates, quick, option):
+def _at_sizes(item, given, replicates, quick, option):
     """Return a figure with the sizes of the command line, and the folder in which it is drawn.
 
     Whatever is wrong with them is found here, before the first replicate of the first figure.
@@ -236,37 +217,25 @@ def apply_sizes(item, given, replicates, quick, option):
     from linrep.figures.experiment import list_sizes
     from linrep.figures.reproduction import RESULTS
 
-    try:
+    with bad_input(ValueError, TypeError):
         sizes = {name: read_axis(name, text) for name, text in given.items()}
-        item = item.with_sizes(sizes if replicates is None else {**sizes, "replicates": replicates})
-        _check_sizes(item, quick)
-        sweep_of(item, quick=quick)
-        others = item.others(quick)
-    except (ValueError, TypeError) as error:
-        raise BadInput(f"{item.id}: {error}") from None
+        try:
+            more = {} if replicates is None else {"replicates": replicates}
+            item = item.with_sizes({**sizes, **more})
+            sweep_of(item, quick=quick)
+            others = item.others(quick)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{item.id}: {error}") from None
     folder = RESULTS / "quick" if quick else RESULTS
     if not others:
         return item, folder
     if option:
-        raise BadInput(f"{option}: the record has the default sizes of {item.id}, not "
-                       f"{list_sizes(others)}")  # fmt: skip
-    echo(f"{item.id}: not the sizes of the record, which is not compared: {list_sizes(others)}",
-         err=True)  # fmt: skip
+        kind = f"the default sizes of {item.id}, not {list_sizes(others)}"
+        raise BadInput(f"{option}: the record has {kind}")
+    echo(f"{item.id}: not the sizes of the record: {list_sizes(others)}", err=True)
     for remark in item.sizes_at(quick).remarks() if item.sizes is not None else ():
         echo(f"{item.id}: {remark}", err=True)
     return item, folder / _folder(others)
-
-
-def _check_sizes(item, quick):
-    """Refuse sizes that cannot be, by the option that a message begins with the name of."""
-    from linrep.figures.sizes import NoSuchSize
-
-    try:
-        item.sizes_at(quick)
-    except NoSuchSize:
-        raise
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"--{error}") from None
 
 
 def _folder(others):
@@ -279,9 +248,7 @@ def _folder(others):
     return f"{name[:_LONGEST_NAME]}-{sha256(name.encode()).hexdigest()[:8]}"
 
 
-def _make(
-    chosen, given, quick, check, record, workers, seed, out, replicates, caption, **_
-):  # fmt: skip
+def _make(chosen, given, quick, check, record, workers, seed, out, replicates, caption, **_):
     """Draw figures, and compare them with the record if asked to."""
     from linrep.figures.computing import RUNS, Failed
     from linrep.figures.drawing import make_figure
@@ -293,52 +260,51 @@ def _make(
         if missing := item.missing(quick):
             raise BadInput(f"{item.id} needs {missing}")
     option = "--check" if check else "--record" if record else ""
-    at_sizes = [apply_sizes(item, given, replicates, quick, option) for item in chosen]
-    chosen = [item for item, _ in at_sizes]
-    for item in chosen:
+    at_sizes = [_at_sizes(item, given, replicates, quick, option) for item in chosen]
+    for item, _ in at_sizes if option else ():
+        if item.trains_networks and item.data:
+            raise BadInput(f"{option}: records of tables of networks stay as they are: {item.id}")
         if record and item.replicates < 2:
             raise BadInput(f"--record: {item.id} has one replicate, which shows no spread")
         with bad_input(OSError, ValueError):
             if check:
                 read_record(RECORD, item.id)
-            if record:
+            else:
                 KIND.check((out or RECORD) / f"{item.id}.json")
     began = time.perf_counter()
+    reproduction = None
     try:
-        if check:
-            asked = click.get_current_context().get_parameter_source("seed")
-            default = asked is click.core.ParameterSource.DEFAULT
-            with bad_input(OSError, Damaged), interruptible(Stopped):
+        with bad_input(OSError, Damaged), interruptible(Stopped):
+            if check:
+                asked = click.get_current_context().get_parameter_source("seed")
+                default = asked is click.core.ParameterSource.DEFAULT
                 reproduction = check_figures(
-                    chosen,
+                    [item for item, _ in at_sizes],
                     out=out or RESULTS,
                     workers=workers,
                     seed=None if default else seed,
                     done=lambda drawn: _say_done(drawn, began),
                 )
-        else:
-            for item, results in at_sizes:
+            for item, results in at_sizes if not check else ():
                 began = time.perf_counter()
-                with bad_input(OSError, Damaged), interruptible(Stopped):
-                    drawn = make_figure(
-                        item,
-                        out=out or (RECORD if record else results),
-                        quick=quick,
-                        workers=workers,
-                        seed=seed,
-                        recorded=record,
-                        runs=results / RUNS if record else None,
-                        caption=caption,
-                    )
-                show_drawn(item, drawn, began)
-            return
+                drawn = make_figure(
+                    item,
+                    out=out or (RECORD if record else results),
+                    quick=quick,
+                    workers=workers,
+                    seed=seed,
+                    recorded=record,
+                    caption=caption,
+                    runs=results / RUNS if record else None,
+                )
+                _show(item, drawn, began)
     except Failed as error:
         echo_error(error)
-        echo(replay_command(error.run, error.first), err=True)
         raise click.exceptions.Exit(1) from None
-    echo(reproduction.text())
-    if not reproduction.reproduced:
-        raise click.exceptions.Exit(1)
+    if reproduction is not None:
+        echo(reproduction.text())
+        if not reproduction.reproduced:
+            raise click.exceptions.Exit(1)
 
 
 def _say_done(drawn, began):
@@ -346,7 +312,7 @@ def _say_done(drawn, began):
     echo(f"{name}: drawn after {time.perf_counter() - began:.0f} s", err=True)
 
 
-def show_drawn(item, drawn, began):
+def _show(item, drawn, began):
     """Show the numbers of a figure, and say where it is."""
     from linrep.figures.record import flat
     from linrep.figures.reproduction import RECORD

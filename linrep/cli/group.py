@@ -10,10 +10,10 @@ from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, suppress
 from io import TextIOWrapper
 from pathlib import Path
-from shlex import join
 from textwrap import shorten
 
 import click
+from click.core import ParameterSource
 
 import linrep
 from linrep._lib import disregard, portable
@@ -22,38 +22,16 @@ from linrep._lib.extras import MissingPackage
 from linrep._lib.progress import progress_bar, say_stopped
 from linrep._lib.records import Unread
 from linrep._lib.suggest import unknown
-from linrep.cli.text import Painted, echo, echo_error
+from linrep.cli.text import echo, echo_error
 
-#: The commands in the groups of the help, with what fits a line.
+#: The commands in the groups of the help.
 GROUPS = {
-    "Check": {
-        "verify": "Check statements and compare the verdicts with the record.",
-        "certify": "Have SMT solvers prove the inequalities that proofs use.",
-        "sensitivity": "Find the smallest change of a constant that a check notices.",
-        "show": "Show a statement and why it fails; or a figure, algorithm, run.",
-        "constants": "Estimate the absolute constants of a paper's bounds.",
-        "reproduce": "Draw all figures and check all theorems: are they as recorded?",
-        "new": "Write a file to begin with: new claim, new paper NAME.",
-    },
-    "Run": {
-        "figures": "Draw the papers' figures, also for other problem sizes.",
-        "sweep": "Run algorithms over a grid of parameters.",
-        "compare": "Compare algorithms on the same problems and data.",
-        "networks": "Train the neural networks of the papers' tables.",
-    },
-    "Look": {
-        "runs": "List your sweeps: replicates done, missing and failed.",
-        "summary": "Summarize a column or a condition of a run.",
-        "plot": "Draw a column or a condition of a run.",
-        "report": "Write statements and figures to one HTML page.",
-        "merge": "Combine the run directories of shards.",
-        "replay": "Run one replicate again, alone.",
-    },
-    "About": {
-        "cite": "Print BibTeX of linrep, of papers and of statements.",
-        "info": "Print versions and settings, for a bug report.",
-    },
+    "Check": ("verify", "certify", "show", "reproduce", "new"),
+    "Run": ("figures", "sweep"),
+    "Look": ("summary", "plot", "report", "merge"),
 }
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 #: What digits depend on in the portable mode beside code and seed.
 LIBRARIES = "NumPy, SciPy, numba, llvmlite and the C library"
 MOST_WORKERS = 1024
@@ -137,20 +115,6 @@ def bad_input(*errors):
 def _first_line(text):
     """Return the first line that says something: names of files may begin with a line break."""
     return next(filter(str.strip, text.splitlines()), "")
-
-
-@contextmanager
-def warnings_as_lines(*kinds):
-    """Say warnings of some kinds in a line each, without a place in the code."""
-    with warnings.catch_warnings(record=True) as caught:
-        for kind in kinds:
-            warnings.simplefilter("always", kind)
-        yield
-    for each in caught:
-        if issubclass(each.category, kinds):
-            echo(str(each.message), err=True)
-        else:
-            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 @contextmanager
@@ -263,9 +227,11 @@ class _Group(OneLine, click.Group):  # type: ignore[misc]
     def format_commands(self, ctx, formatter):
         """Write the commands in their groups, a line each."""
         longest = max(map(len, self.commands))
-        for title, group in GROUPS.items():
+        for title, names in GROUPS.items():
+            lines = [
+                (each.ljust(longest), self.commands[each].get_short_help_str(66)) for each in names
+            ]
             with formatter.section(title):
-                lines = [(name.ljust(longest), text) for name, text in group.items()]
                 formatter.write_dl(lines)
 
 
@@ -277,14 +243,48 @@ class _Command(OneLine, click.Command):  # type: ignore[misc]
 _ONLY_HELP: tuple = tuple(filter(None, [getattr(click.exceptions, "NoArgsIsHelpError", None)]))
 
 
+def _print_version(ctx, parameter, asked):
+    """Print the version, or with -v what is known of the surroundings, and end."""
+    if not asked:
+        return
+    if ctx.params["verbose"]:
+        from linrep.cli.surroundings import describe
+
+        for name, lines in describe().items():
+            for line in lines:
+                echo(f"{name:13} {line}")
+                name = ""
+    else:
+        echo(f"linrep, version {linrep.__version__}")
+    ctx.exit()
+
+
 @click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(linrep.__version__, prog_name="linrep")
-def main():
+@click.option(
+    "--version",
+    is_flag=True,
+    expose_value=False,
+    callback=_print_version,
+    help="Print the version; with -v also all that a bug report should say.",
+)
+@click.option("-v", "verbose", is_flag=True, is_eager=True, hidden=True)
+def main(verbose):
     """Check the theory of federated representation learning by running it.
 
     A claim is a statement of a paper together with a check that can refute it. Begin with: linrep
     verify --list, linrep show fedrep.lemma5, linrep COMMAND --help.
     """
+    if verbose:
+        raise BadInput("-v goes with --version, or stands behind a command that has it")
+
+
+def refuse_others(names, why):
+    """Refuse options that are given and are none of some names, and say why."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name) is not ParameterSource.DEFAULT
+        if given and option.name not in names:
+            raise BadInput(f"{option.opts[0]} {why}")
 
 
 def start_portable():
@@ -310,17 +310,10 @@ def start_portable():
 
 
 def mode_option(default):
-    """Return the options --portable and --native, of which one may be given."""
-
-    def one(ctx, parameter, values):
-        if len(set(values)) > 1:
-            raise BadInput("give one of --portable and --native")
-        return values[0] if values else None
-
+    """Return the options --portable and --native; the text says which of them is the default."""
     return click.option(
         "--portable/--native",
-        multiple=True,
-        callback=one,
+        default=None,
         help="Compute the same digits on every x86-64-v3 processor with the same versions of the "
         f"libraries, or as fast as this processor can.  [default: {default}]",
     )
@@ -333,83 +326,6 @@ SEED_OPTION = click.option(
     show_default=True,
     help="Seed of all random numbers.",
 )
-
-
-def replay_command(run, failure):
-    """Say how to see a failed replicate, one of the rows of a run."""
-    from linrep.sweeps.replay import ALGORITHMS
-    from linrep.sweeps.targets import named_by_file
-
-    words = ["linrep", "replay", str(run.path), "--cell", failure["cell"]]
-    words += ["--replicate", str(failure["replicate"])]
-    # Algorithms, networks, data and functions of one's own are values of parameters.
-    named = map(failure.get, run.parameters) if run.target == ALGORITHMS else [run.target]
-    for name in named:
-        if isinstance(name, str) and ":" in name:
-            words += ["--allow", named_by_file(name)]
-    return f"see it with: {join(words)}"
-
-
-def check_run(path):
-    """Raise ValueError for what is no run directory, and say which ones are near."""
-    if (path / "sweep.json").exists():
-        return
-    known = [str(file.parent) for file in Path("runs").glob("*/sweep.json")]
-    otherwise = "linrep runs lists them" if known else "linrep sweep makes one"
-    raise ValueError(
-        unknown("not a run directory, which has a sweep.json:", str(path), known,
-                otherwise=otherwise)
-    )  # fmt: skip
-
-
-def allow_option(where):
-    """Return the option --allow; the text says where the code is named."""
-    return click.option(
-        "--allow",
-        multiple=True,
-        metavar="REFERENCE",
-        help=f"Allow code that {where} names to be imported: module:name or file.py:name.",
-    )
-
-
-def same_code_option(text):
-    """Return the option --same-code; the text says what it lets happen."""
-    return click.option("--same-code", is_flag=True, help=text)
-
-
-partial_option = click.option(
-    "--partial",
-    is_flag=True,
-    help="Accept an incomplete run. Otherwise the exit status is 1 if replicates are missing, are "
-    "damaged or have failed.",
-)
-
-
-def tell_mixture(run):
-    """Say in a line that the replicates of a run are of several machines or versions."""
-    from linrep.sweeps.machines import mixture
-
-    if mixed := mixture(run.machines()):
-        text = f"{run.path} is of several machines or versions, and digits may differ: {mixed}"
-        echo(Painted(text, "note"), err=True)
-    tell_codes(run)
-
-
-def tell_codes(run):
-    """Say in a line that cells of a run were made by several codes."""
-    from linrep.sweeps.codes import mixture
-
-    if mixed := mixture(run):
-        echo(Painted(f"{run.path}: {mixed}", "note"), err=True)
-
-
-def tell_completeness(completeness, partial):
-    """Say in a line that a run is not whole, and end with status 1 unless that is accepted."""
-    if completeness.whole:
-        return
-    echo(Painted(f"{completeness.path} is incomplete: {completeness}", "note"), err=True)
-    if not partial or not completeness.stored:
-        raise click.exceptions.Exit(1)
 
 
 def workers_option(text):

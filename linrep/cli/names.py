@@ -1,41 +1,46 @@
-"""The names that come with linrep, read without loading what they stand for.
+"""The names that come with linrep, and which claims a command is about.
 
-A wrong name is answered at once this way.
+Names are read without loading what they stand for: a wrong one is answered at once.
 """
 
 from __future__ import annotations
 
-import ast
+import re
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from functools import cache
 from pathlib import Path
+
+import click
 
 from linrep._lib import papers as known_papers
 from linrep._lib import records
-from linrep._lib.scripts import available, sizes_of
-from linrep._lib.suggest import near, propose, unknown
-from linrep.cli.axes import described
-from linrep.simulation import families
-from linrep.simulation.families import find
-from linrep.simulation.parameters import known_parameters, outlines, required
+from linrep._lib.papers import named
+from linrep._lib.scripts import available
+from linrep._lib.suggest import unknown
+from linrep.cli.group import FILE, FOLDER, BadInput, bad_input, loading
 
-#: The families of problems.
-PROBLEMS = tuple(families.names())
-
-
-def algorithms() -> list[str]:
-    """Return the names of linrep's algorithms."""
-    return list(outlines())
-
-
-@cache
-def axes_of(algorithm) -> tuple[str, ...]:
-    """Return the axes of one of linrep's algorithms, none of another one."""
-    if algorithm not in outlines():
-        return ()
-    family, function = outlines()[algorithm]
-    return known_parameters(function, find(family)) or ()
+STORE = Path("runs", "verify")
+STORE_OPTION = click.option(
+    "--store",
+    type=FOLDER,
+    default=STORE,
+    show_default=True,
+    help="Folder of finished checks, which are not run again.",
+)
+#: Of what shows finished checks and makes none.
+RUNS_OPTION = click.option(
+    "--budget",
+    type=click.Choice(["quick", "standard", "thorough"]),
+    help="Which finished checks to show.  [default: those of the largest budget]",
+)
+LEDGER_OPTION = click.option(
+    "--ledger",
+    "book_path",
+    type=FILE,
+    help="File of recorded verdicts of your own claims; linrep verify --record writes it.",
+)
+#: A statement in a paper's sources.
+_STATED = re.compile(r'\b(?:statement|corrected)\(\s*"([^"]+)"')
 
 
 def claims() -> list[str]:
@@ -49,7 +54,7 @@ def claims() -> list[str]:
 
 def is_claim(name) -> bool:
     """Tell whether a name is a claim's, recorded or not."""
-    return name in claims() or ("." in name and name in _read_stated())
+    return name in claims() or ("." in name and name in _stated())
 
 
 def papers() -> list[str]:
@@ -57,40 +62,20 @@ def papers() -> list[str]:
     return list(known_papers.papers())
 
 
-def check_claims(patterns, what="no claim") -> None:
+def check_claims(patterns, what="no claim", others=(), otherwise="linrep verify --list lists them"):
     """Raise ValueError for an id or a pattern that no claim matches.
 
-    It is said to be none of `what`, which may be more than a claim: papers, too, where it says so.
+    It is said to be none of `what`, which has `others` that may have been meant beside claims.
     """
     recorded = claims() if patterns else []
     for pattern in patterns:
         if any(fnmatchcase(name, pattern) for name in recorded):
             continue
         if pattern in papers():
-            raise ValueError(
-                f"{pattern!r} is a paper, not a claim: 'linrep verify --list --paper {pattern}' "
-                f"lists its claims, '{pattern}.*' selects all of them"
-            )
-        meant = _of_group(pattern, recorded, papers(), "paper" in what)
-        # And not recorded yet.
-        if not meant and any(fnmatchcase(name, pattern) for name in _read_stated()):
-            continue
-        if meant:
-            raise ValueError(f"{what} {pattern!r}; {propose(meant)}")
-        otherwise = "linrep verify --list shows them"
-        raise ValueError(unknown(what, pattern, recorded, otherwise=otherwise))
-
-
-def _of_group(pattern, known, groups, whole=False):
-    """Return what is meant where the group that ids begin with is wrong: it, or a pattern."""
-    group, _, rest = pattern.partition(".")
-    if group in groups or any(sign in group for sign in "*?["):
-        return []
-    named = near(group, groups)
-    if not rest:
-        return named if whole else [f"{name}.*" for name in named]
-    patterns = [f"{name}.{rest}" for name in named]
-    return [each for each in patterns if any(fnmatchcase(name, each) for name in known)]
+            raise ValueError(f"{pattern!r} is a paper; '{pattern}.*' selects all of its claims")
+        if not any(fnmatchcase(name, pattern) for name in _stated()):  # and not recorded yet
+            known = [*recorded, *others, *(f"{paper}.*" for paper in papers())]
+            raise ValueError(unknown(what, pattern, known, otherwise=otherwise))
 
 
 def match_spelling(patterns, known) -> list[str]:
@@ -100,154 +85,103 @@ def match_spelling(patterns, known) -> list[str]:
     """
     spellings = []
     for pattern in patterns:
-        if not any(fnmatchcase(name, pattern) for name in known):
-            low = pattern.casefold()
-            matching = [name for name in known if fnmatchcase(name.casefold(), low)]
-            spellings += matching or [pattern]
-        else:
-            spellings.append(pattern)
+        low = pattern.casefold()
+        matching = [name for name in known if fnmatchcase(name.casefold(), low)]
+        is_spelled = any(fnmatchcase(name, pattern) for name in matching)
+        spellings += [pattern] if is_spelled else matching or [pattern]
     return spellings
-
-
-def check_file(path) -> None:
-    """Raise ValueError for a file that is no Python, or has nothing in it; runs none of it."""
-    try:
-        content = ast.parse(Path(path).read_bytes(), filename=Path(path).name)
-    except (SyntaxError, ValueError) as error:
-        text = (getattr(error, "text", None) or "").strip()
-        what = ": ".join(filter(None, [type(error).__name__, str(error), text]))
-        raise ValueError(f"{path} cannot be loaded: {what}") from None
-    if not content.body:
-        raise ValueError(f"{path} contains no claim")
 
 
 def check_papers(names) -> None:
     """Raise ValueError for a name that is no paper's."""
-    known = papers() if names else []
     for name in names:
-        if name not in known:
-            raise ValueError(unknown("no paper", name, known))
+        if name not in papers():
+            raise ValueError(unknown("no paper", name, papers()))
 
 
-def check_experiments(names, within="*") -> None:
-    """Raise ValueError for an id or a pattern that no experiment matches, of those of a pattern."""
-    known = [each for each in available() if fnmatchcase(each, within)]
+def check_experiments(names) -> None:
+    """Raise ValueError for an id or a pattern that no experiment matches, and for no file."""
     for name in names:
-        if name.endswith(".py") and not Path(name).is_file():
-            raise ValueError(f"no such file: {name}")
-        if not name.endswith(".py") and not any(fnmatchcase(each, name) for each in known):
-            groups = dict.fromkeys(each.partition(".")[0] for each in known)
-            if meant := _of_group(name, known, groups):
-                raise ValueError(f"unknown experiment {name!r}; {propose(meant)}")
-            raise ValueError(unknown("unknown experiment", name, known))
+        if name.endswith(".py"):
+            if not Path(name).is_file():
+                raise ValueError(f"no such file: {name}")
+        elif not any(fnmatchcase(each, name) for each in available()):
+            groups = dict.fromkeys(f"{each.partition('.')[0]}.*" for each in available())
+            raise ValueError(unknown("unknown experiment", name, [*available(), *groups]))
 
 
-def check_sizes(figures, sizes) -> None:
-    """Raise ValueError for a size that a figure of linrep does not have."""
-    for figure in figures:
-        known = sizes_of(figure)
-        for name in sizes if known else ():  # or else the figure says so itself
-            if name not in known:
-                problem = unknown("this figure has no size", name, known, prefix="--")
-                raise ValueError(f"{figure}: {problem}")
+def check_store(store):
+    """Refuse a store that is named and not there: nothing is computed where it is only shown."""
+    if store != STORE and not store.is_dir():
+        raise BadInput(f"--store: there is no folder {store}")
 
 
-def check_algorithms(names) -> None:
-    """Raise ValueError for a name that is no algorithm's, and does not say where to find one."""
-    for name in names:
-        check_reference(name)
-        if name not in outlines() and ":" not in name and not name.startswith("deep."):
-            every = f"there are {', '.join(outlines())}, and module:function for one of your own"
-            meant = {".toml": f"--from {name}", ".py": f"{name}:FUNCTION"}.get(Path(name).suffix)
-            if meant:
-                raise ValueError(f"unknown algorithm {name!r}; {propose([meant])}")
-            raise ValueError(unknown("unknown algorithm", name, outlines(), otherwise=every))
+def read_ledger(file, path, made=False):
+    """Return the recorded verdicts: linrep's, or of a file of claims those at a path, if any.
 
-
-def check_reference(name) -> None:
-    """Raise ValueError for file.py:name where there is no such file."""
-    home, colon, _ = name.rpartition(":")
-    if colon and home.endswith(".py") and not Path(home).is_file():
-        raise ValueError(f"no such file: {home}")
-
-
-def check_given(algorithms, axes, derived=(), sizes=()) -> None:
-    """Raise ValueError where a parameter without which nothing can be run is not given.
-
-    The `sizes` have to be given whatever the algorithms are.
+    A path has to be there, unless its ledger is about to be made.
     """
-    groups: dict[tuple[str, ...], None] = dict.fromkeys((size,) for size in sizes)
-    for name in algorithms:
-        if name in outlines():
-            family, function = outlines()[name]
-            groups |= dict.fromkeys(required(function, find(family), axes))
-    missing = [f"--{' or --'.join(group)}" for group in groups if not {*group} & {*axes, *derived}]
-    if missing:
-        *others, last = missing
-        raise ValueError(f"{' and '.join(filter(None, [', '.join(others), last]))} must be given")
+    if file is None and path is not None:
+        raise BadInput("--ledger is for claims of your own: name their file, too")
+    from linrep.claims import ledger as book
 
-
-def check_words(algorithms, axes) -> None:
-    """Raise ValueError for a word that an axis of these algorithms may not be."""
-    known, _ = described(algorithms)
-    for name, values in axes.items():
-        words = known[name].words if name in known else ()
-        for value in values if isinstance(values, list) else [values]:
-            if words and isinstance(value, str) and value not in words:
-                raise ValueError(unknown(f"--{name}: no such value", value, words))
-
-
-def check_rank(algorithms, axes) -> None:
-    """Raise ValueError where no cell meets what the problems demand, such as k <= d."""
-
-    def numbers(name):
-        values = axes.get(name, [])
-        values = values if isinstance(values, list) else [values]
-        return [value for value in values if isinstance(value, int | float)]
-
-    for algorithm in algorithms:
-        family = find(outlines()[algorithm][0]) if algorithm in outlines() else None
-        for rule in family.constraints if family else ():
-            small, _, large = rule.split()
-            if numbers(small) and numbers(large) and min(numbers(small)) > max(numbers(large)):
-                raise ValueError(
-                    f"--{small} must be at most {large} = {max(numbers(large))}, "
-                    f"got {min(numbers(small))}"
-                )
-
-
-def check_axes(algorithms, axes, options=()) -> None:
-    """Raise ValueError for an axis that none of some algorithms of linrep has.
-
-    The `options` are the command's own, one of which may have been meant.
-    """
-    algorithms = list(algorithms)
-    if not algorithms or not all(map(axes_of, algorithms)):
-        return
-    known = dict.fromkeys(axis for name in algorithms for axis in axes_of(name))
-    for axis in axes:
-        if axis not in known:
-            of, every = f"of {' and '.join(algorithms)}", f"there are {', '.join(known)}"
-            names = [*known, *options]
+    with bad_input(OSError, ValueError):
+        if path is not None and not made and not path.is_file():
             raise ValueError(
-                unknown("unknown parameter", axis, names, of=of, otherwise=every, prefix="--")
+                f"--ledger: no such file: {path}; linrep verify {file} --ledger {path} --record "
+                "makes it"
             )
+        if file:
+            return book.recorded(path) if path else {}
+        return book.recorded()
 
 
-def _read_stated():
+def read_patterns(names):
+    """Return the file of claims among names, or None, and the ids and patterns; runs nothing.
+
+    A name that stands for nothing is refused, of linrep's claims at once.
+    """
+    patterns = [name for name in names if not name.endswith(".py")]
+    files = [name for name in names if name.endswith(".py")]
+    with bad_input(ValueError):
+        if len(files) > 1:
+            raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
+        for name in files:
+            if not Path(name).is_file():
+                raise ValueError(f"no such file: {name}")
+        if not files:
+            patterns = match_spelling(patterns, claims())
+            check_claims(patterns)
+    return files[0] if files else None, patterns
+
+
+def choose(names, *, texts=False, papers=()):
+    """Return the claims that ids, patterns or a file of claims name, and that file or None.
+
+    Of papers that are not named nothing is imported; and nothing at all where only texts of
+    papers' claims are wanted, but for claims that are not listed yet.
+    """
+    file, patterns = read_patterns(names)
+    from linrep.claims.claim import claims as loaded
+    from linrep.claims.claim import load_file, select
+    from linrep.claims.stated import stated
+
+    with bad_input(ValueError, TypeError, OSError):
+        if file:
+            return select(load_file(file), patterns), file
+        papers = named(patterns) if patterns else papers
+        if texts:
+            with suppress(ValueError):
+                return select(stated(papers), patterns), file
+        with loading("the checks"):
+            known = loaded(papers)
+        return select(known, patterns), file
+
+
+def _stated():
     """Return the ids of the statements in the papers' sources, recorded or not."""
-    return _stated_in(tuple(known_papers.files("*.py")))
-
-
-@cache
-def _stated_in(paths):
-    names = []
-    for path in paths:
-        for node in ast.walk(ast.parse(path.read_bytes())):
-            match node:
-                case ast.Call(
-                    func=ast.Name("statement") | ast.Attribute(attr="corrected"),
-                    args=[ast.Constant(str(name)), *_],
-                ):
-                    names.append(name)
-    return names
+    return [
+        name
+        for path in known_papers.files("*.py")
+        for name in _STATED.findall(path.read_text("utf-8", errors="replace"))
+    ]

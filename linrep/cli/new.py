@@ -34,7 +34,7 @@ PAPER = Path(__file__).parent / "templates" / "paper"
 @click.argument("name", metavar="[FILE.py|NAME]", required=False)
 @click.option("--title", help="Title of the paper.  [default: NAME]")
 def new(what, name, title):
-    """Write a file with one claim, or the repository of a paper, to begin with.
+    """Write a file to begin with: new claim, new paper NAME.
 
     A claim is a statement together with a check that can refute it. linrep new claim [FILE.py]
     writes a file with a small one, by default my_claims.py. linrep new paper NAME writes the folder

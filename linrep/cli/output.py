@@ -7,23 +7,11 @@ from io import BytesIO
 
 from linrep.cli.group import BadInput
 
-#: Endings of pictures, which matplotlib knows.
-PICTURES = (
-    "avif", "eps", "gif", "jpeg", "jpg", "pdf", "pgf", "png", "ps", "raw", "rgba", "svg", "svgz",
-    "tif", "tiff", "webp",
-)  # fmt: skip
-
-
-def check_picture(option, path):
-    """Refuse a picture that cannot be written, or is of no format that there is."""
-    check_output(option, path)
-    ending = path.suffix[1:].lower()
-    if ending and ending not in PICTURES and not is_device(path):
-        raise BadInput(f"{option}: no picture ends in .{ending}; there are {', '.join(PICTURES)}")
-
 
 def check_output(option, path):
-    """Refuse a file that cannot be written, before anything is computed for it."""
+    """Refuse a file that cannot be written, before anything is computed for it; None is none."""
+    if path is None:
+        return
     if path.is_dir():
         raise BadInput(f"{option}: {path} is a folder")
     if not path.parent.is_dir():

@@ -9,7 +9,8 @@ import click
 
 from linrep._lib import scripts
 from linrep.cli import completion
-from linrep.cli.choosing import (
+from linrep.cli.group import FILE, SEED_OPTION, bad_input, main
+from linrep.cli.names import (
     LEDGER_OPTION,
     RUNS_OPTION,
     STORE,
@@ -17,9 +18,8 @@ from linrep.cli.choosing import (
     check_store,
     choose,
     read_ledger,
-    read_names,
+    read_patterns,
 )
-from linrep.cli.group import SEED_OPTION, bad_input, main
 from linrep.cli.output import check_output, is_device, write_file
 from linrep.cli.text import echo, say_count
 
@@ -38,31 +38,27 @@ _LONGEST = 160  # characters of names
     help="Folder of figures.  [default: figures, or else those that come with linrep]",
 )
 @click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    default=Path("report.html"),
-    show_default=True,
-    help="File of the page.",
+    "--out", type=FILE, default=Path("report.html"), show_default=True, help="File of the page."
 )
 @click.option(
     "--json",
     "data",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=FILE,
     help="Write the claims with their results here, too, and the address of each on the page.",
 )
 def report(ids, budget, seed, store, book_path, figures, out, data):
-    """Write statements with their verdicts, evidence and figures to one HTML page.
+    """Write statements and figures to one HTML page.
 
-    All statements, some by id or pattern, or those of a file of your own. Finished checks of linrep
+    It has all statements, some by id or pattern, or those of a file of your own, with their
+    verdicts and evidence. Finished checks of linrep
     verify are shown with their plots; of other statements the page shows what is recorded. Nothing
     is computed.
     """
     check_store(store)
     with bad_input(OSError):
         check_output("--out", out)
-        if data is not None:
-            check_output("--json", data)
-    file, _ = read_names(ids)
+        check_output("--json", data)
+    file, _ = read_patterns(ids)
     entries = read_ledger(file, book_path)
     chosen, file = choose(ids)
     from linrep.claims import hosting

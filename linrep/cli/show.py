@@ -1,49 +1,60 @@
-"""``linrep show``: what is known of a claim, a figure, an algorithm or a run directory."""
+"""``linrep show``: what is known of a claim, a figure, an algorithm or a paper."""
 
 from __future__ import annotations
 
 import inspect
-import shlex
-from pathlib import Path
+from functools import partial
 
 import click
 
 from linrep._lib.scripts import available
-from linrep._lib.suggest import near, unknown
 from linrep.cli import completion, names
-from linrep.cli.axes import axis_section, size_section, without_markup
-from linrep.cli.choosing import (
+from linrep.cli.axes import axis_section, without_markup
+from linrep.cli.figures import size_lines
+from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main, refuse_others
+from linrep.cli.names import (
     LEDGER_OPTION,
     RUNS_OPTION,
-    STORE,
     STORE_OPTION,
     check_store,
     choose,
     read_ledger,
-    read_names,
+    read_patterns,
 )
-from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main
-from linrep.cli.text import Painted, echo, print_listing, say_count, table, verdict, wrap
+from linrep.cli.text import (
+    Painted,
+    echo,
+    echo_text,
+    print_listing,
+    say_count,
+    table,
+    verdict,
+    wrap,
+)
 from linrep.simulation.families import find
 from linrep.simulation.parameters import outlines, required
 
-_LABEL = 11  # letters of a label and the blank after it
-_MOST_VALUES = 8  # of a parameter
 #: Of the parameters that have to be given, for an example.
 _VALUES = {"n": 20, "d": 10, "k": 2, "p": 4}
 _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a ground truth
 
 
 @main.command()
-@click.argument(
-    "ids",
-    metavar="ID|FILE.py|RUN...",
-    nargs=-1,
-    required=True,
-    shell_complete=completion.shown,
-)
+@click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.shown)
 @click.option(
     "--note", is_flag=True, help="Print a note to the authors on what is wrong, in Markdown."
+)
+@click.option(
+    "--cite",
+    is_flag=True,
+    help="Print BibTeX of papers, or of statements with their places in them; without a name, of "
+    "linrep, its papers and its tools.",
+)
+@click.option(
+    "--constants",
+    is_flag=True,
+    help="Print the constants that a paper's bounds leave open, against size, as finished checks "
+    "of linrep verify have measured them.",
 )
 @click.option(
     "-v", "--verbose", is_flag=True, help="Print derivations and further measurements, too."
@@ -52,60 +63,55 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
 @SEED_OPTION
 @STORE_OPTION
 @LEDGER_OPTION
-@click.pass_context
-def show(context, ids, note, verbose, budget, seed, store, book_path):
-    """Show a statement, its verdict and the reason; or a figure, an algorithm, a paper or a run.
+def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
+    """Show a statement and why it fails; or a figure, algorithm, paper.
 
     Statements are named by id or pattern, or by a file of your own. The verdict is that of a
     finished check of linrep verify, or else the recorded one. A figure is shown with its sizes, an
-    algorithm with its parameters, a paper with all of its statements in order, and a run directory
-    with its contents.
+    algorithm with its parameters, and a paper with all of its statements in order.
     """
     check_store(store)
-    known = names.claims()
+    if cite:
+        refuse_others(("ids", "cite"), "does not go with --cite")
+        _cite(ids)
+        return
+    if not ids:
+        raise BadInput("name what to show: a claim, paper, figure or algorithm")
+    if constants:
+        wanted = ("ids", "constants", "budget", "seed", "store")
+        refuse_others(wanted, "does not go with --constants")
+        _constants(ids, store, budget, seed)
+        return
     of_file = any(name.endswith(".py") for name in ids)
     if not of_file:
-        ids = names.match_spelling(ids, [*known, *available(), *names.algorithms()])
+        ids = names.match_spelling(ids, [*names.claims(), *available(), *outlines()])
     # What is a claim and a figure of it is both.
     claims = [name for name in ids if _kind(name) is None or (not of_file and names.is_claim(name))]
-    kinds = {name: _kind(name) for name in ids if name not in claims}
-    with bad_input(ValueError):
-        if claims and not of_file:
-            _check(claims)
+    if claims and not of_file:
+        with bad_input(ValueError):
+            others = [*names.papers(), *available(), *outlines()]
+            lists = "linrep verify --list and linrep figures --list list them"
+            names.check_claims(claims, "no claim, paper, figure or algorithm", others, lists)
     if not claims:
-        for name in ("note", "budget", "seed", "store", "book_path"):
-            if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
-                raise BadInput(f"--{name.replace('book_path', 'ledger')} is for claims")
-    first = True
-    for name, kind in kinds.items():
-        if not first:
+        refuse_others(("ids", "verbose"), "is for claims")
+    shows = [partial(_kind(name), name) for name in ids if name not in claims]
+    if claims:
+        file, _ = read_patterns(claims)
+        entries = read_ledger(file, book_path)
+        chosen, file = choose(claims, texts=True)
+        if note:
+            _notes(chosen)
+            return
+        for item in chosen:
+            stored = {"store": store, "budget": budget, "seed": seed}
+            recorded = entries.get(item.id)
+            shows.append(partial(_claim, item, recorded, stored, book_path, file, verbose))
+            if not of_file and item.id in available():
+                shows.append(partial(_figure, item.id))
+    for place, each in enumerate(shows):
+        if place:
             echo()
-        kind(name)
-        first = False
-    if not claims:
-        return
-    file, _ = read_names(claims)
-    entries = read_ledger(file, book_path)
-    chosen, file = choose(claims, texts=True)
-    if note:
-        _notes(chosen)
-        return
-    from linrep.claims.current import current
-    from linrep.claims.entry import entry
-
-    figures = () if of_file else available()
-    for item in chosen:
-        if not first:
-            echo()
-        with bad_input(OSError, ValueError):
-            state = current(item, entries.get(item.id), store=store, budget=budget, seed=seed)
-            book = {} if state.result is None else {item.id: state.result}
-            shown = entry(item, book, book_path, file)
-        _claim(shown, state, store, verbose)
-        if item.id in figures:
-            echo()
-            _figure(item.id)
-        first = False
+        each()
 
 
 def _notes(chosen):
@@ -123,151 +129,103 @@ def _notes(chosen):
             echo(note(each))
 
 
+def _cite(what):
+    """Print what to cite: linrep and all, or papers, with the places of statements in them."""
+    papers = names.papers()
+    what = names.match_spelling(what, [*papers, *names.claims()])
+    patterns = [name for name in what if name not in papers]
+    with bad_input(ValueError):
+        names.check_claims(patterns, "no paper or claim")
+    from linrep._lib.papers import named
+    from linrep.claims import citing, select
+    from linrep.claims.stated import stated
+
+    notes: dict[str, list[str]] = {name: [] for name in (what or papers) if name in papers}
+    with bad_input(ValueError, OSError):
+        for item in select(stated(named(patterns)), patterns) if patterns else ():
+            notes.setdefault(item.paper, []).append(citing.note(item))
+        entries = [
+            citing.noted(citing.paper(name), "; ".join(own)) if own else citing.paper(name)
+            for name, own in notes.items()
+        ]
+    around = [] if what else [citing.software(), citing.tools()]
+    echo("\n".join([*around[:1], *entries, *around[1:]]).rstrip())
+
+
+def _constants(ids, store, budget, seed):
+    """Print the constants of bounds, from the smallest size to the largest, of finished checks."""
+    ids = names.match_spelling(ids, names.papers())
+    with bad_input(ValueError):
+        names.check_papers(ids)
+    from linrep.claims import ledger
+    from linrep.claims.current import current
+    from linrep.claims.stated import stated
+
+    lines = []
+    with bad_input(ValueError, OSError):
+        entries = ledger.recorded()
+        for name, item in stated(ids).items():
+            if name not in entries or "probability bound" not in entries[name].kinds:
+                continue
+            run = current(item, None, store=store, budget=budget, seed=seed).run
+            points = None if run is None else run.result.points
+            if points is None or "along" not in points:
+                continue
+            groups = points.dropna(subset=["along"]).groupby(["part", "along"], sort=False)
+            for (part, axis), line in groups:
+                ends = (line["x"].min(), line["x"].max(), line["y"].min(), line["y"].max())
+                lines.append((name, part, axis, *(f"{number:.4g}" for number in ends)))
+    if lines:
+        head = ("claim", "constant", "along", "from", "to", "smallest", "largest")
+        table(head, lines, left_columns=3)
+        return
+    echo(f"{store} has no finished check of a bound with an open constant")
+    for paper in ids:
+        echo(f"linrep verify --paper {paper} checks all claims")
+        for name in names.claims():
+            if name.startswith(f"{paper}.") and name.endswith(".constants"):
+                echo(f"the constants of its rates: linrep show {name}")
+
+
 def _kind(name):
     """Return what shows a name that is no claim's, None for one."""
-    if Path(name, "sweep.json").exists():
-        return _run
-    if name in names.algorithms():
+    if name in outlines():
         return _algorithm
     if name in names.papers():
         return _contents
     return _figure if name in available() else None
 
 
-def _check(patterns):
-    """Refuse what is the name of nothing, with what is near of all kinds."""
-    known = [*names.claims(), *names.papers(), *available(), *names.algorithms()]
-    what = "no claim, paper, figure, algorithm or run directory"
-    for name in patterns:
-        try:
-            names.check_claims([name], what)
-        except ValueError as error:
-            pattern = any(sign in name for sign in "*?[")
-            if near(name, known) and not pattern:
-                raise ValueError(unknown(what, name, known)) from None
-            if "did you mean" in str(error):
-                raise
-            otherwise = "linrep verify --list, linrep figures --list and linrep runs list them"
-            raise ValueError(unknown(what, name, known, otherwise=otherwise)) from None
-
-
-def _headline(name, text):
-    """Print a name and what it is, in lines of the terminal's width."""
-    echo(Painted(name, "title"), wrap(f"{name}: {text}", "  ").removeprefix(name))
-
-
 def _line(label, *parts):
-    """Print a label and what belongs to it, further lines of which are indented."""
-    if len(parts) == 1 and isinstance(parts[0], str):
-        if not parts[0]:
-            return
-        indent = " " * (_LABEL + 2)
-        text = wrap(f"{indent}{parts[0]}", indent).removeprefix(indent)
-        echo(f"  {label:{_LABEL}}", text)
-    else:
-        echo(f"  {label:{_LABEL}}", *parts)
+    """Print a label and what belongs to it."""
+    echo(f"  {label:10} ", *parts)
 
 
-def _claim(item, state, store, verbose):
+def _claim(item, recorded, stored, book, file, verbose):
     """Print a statement with all that is known of it."""
-    from linrep.claims.evidence import instances
-    from linrep.claims.ledger import readings
-
-    result, source = item.recorded, ""
-    if result:
-        source = f"{'stored run' if state.run else 'ledger'}, {result.budget} budget"
-    _statement(item.stated, verbose)
-    _verdict(item, source)
-    _stored(state, store)
-    for line in readings(result) if result else ():
-        _line("reading", line)
-    _explanation(item.finding, item.proof, verbose)
-    _line("checked by", item.checked_by)
-    _line("sensitive", item.sensitivity)
-    for label, lines in instances(result).items() if result else ():
-        for place, line in enumerate(lines):
-            _line("" if place else label, line)
-    _corrections(item)
-    words = ["linrep", "verify", *filter(None, [item.file]), item.stated.id]
-    if result:
-        words += ["--budget", result.budget, "--seed", str(result.seed)]
-    if store != STORE:
-        words += ["--store", str(store)]
-    _line("check it", shlex.join(words))
-    if result:
-        _parts(result.parts, verbose)
-        _facts(result.facts, verbose, source)
-
-
-def _statement(claim, verbose):
-    """Print what is claimed, where, and under which hypotheses."""
-    from linrep.claims import formulas
-
-    _headline(claim.id, claim.plain)
-    _line("place", claim.place)
-    _line("statement", formulas.text(claim.latex))
-    if verbose:
-        _line("LaTeX", claim.latex)
-    _line("under", "; ".join(claim.hypotheses))
-
-
-def _verdict(item, source):
-    """Print a verdict with the numbers that it rests on."""
-    from linrep.claims import ledger
-
-    result = item.recorded
-    numbers = "".join(f" · {each}" for each in ledger.numbers_of(result))
-    _line("verdict", verdict(item.verdict), numbers)
-    if result is None:
-        return
-    raised = item.verdict == "error"
-    _line("raised" if raised else "measured", f"{result.sentence} ({source})")
-    _line("largest", ledger.largest_failure(result))
-    if result.control:
-        accepted = f"ACCEPTED, {result.control}: the check does not reject the false version"
-        _line("control", accepted if result.accepts_its_control else "rejected")
-
-
-def _stored(state, store):
-    """Print how a stored run stands beside the ledger, and whether it can still be used."""
+    from linrep.claims.current import current
+    from linrep.claims.entry import entry
     from linrep.claims.ledger import measured_and_claimed
 
-    if state.run and state.recorded:
-        recorded = state.recorded
+    store = stored["store"]
+    with bad_input(OSError, ValueError):
+        state = current(item, recorded, **stored)
+        known = {} if state.result is None else {item.id: state.result}
+        shown = entry(item, known, book, file)
+    echo_text(shown.text(latex=verbose, derivation=verbose))
+    if state.run and recorded:
         numbers = [recorded.strength, *measured_and_claimed(recorded), f"{recorded.budget} budget"]
         texts = "".join(f" · {each}" for each in filter(None, numbers))
         _line("ledger", verdict(recorded.verdict), texts)
+    if state.result:
+        _line("source", f"finished check in {store}" if state.run else "ledger")
     if state.damaged:
         _line("store", f"its check in {store} is damaged; linrep verify runs it again")
     if state.stale:
         _line("store", f"checked in {store} before code was edited; linrep verify checks again")
-
-
-def _explanation(finding, proof, verbose):
-    """Print why a claim fails, and what the verdict is derived from."""
-    from linrep.claims.sections import unescaped
-
-    if finding is not None:
-        _line("severity", finding.severity)
-        _line("why", unescaped(finding.headline))
-        _line("reason", unescaped(finding.reason))
-    if proof is None:
-        return
-    hint = "" if verbose else " (-v prints the derivation)"
-    _line("proof", unescaped(proof.headline) + hint)
-    if verbose:
-        for paragraph in unescaped(proof.text).split("\n\n"):
-            _line("", " ".join(paragraph.split()))
-
-
-def _corrections(item):
-    """Print which claim this one corrects, and the corrected versions of it."""
-    from linrep.claims import formulas
-
-    _line("corrects", item.stated.corrects)
-    for other in item.corrected:
-        _line("corrected", f"{other.id}: {other.plain}")
-        _line("", formulas.text(other.latex))
+    if state.result:
+        _parts(state.result.parts, verbose)
+        _facts(state.result.facts, verbose)
 
 
 def _parts(parts, verbose):
@@ -292,7 +250,7 @@ def _parts(parts, verbose):
                 echo(wrap(f"  {line}", "  "))
 
 
-def _facts(facts, verbose, source):
+def _facts(facts, verbose):
     """Print numbers that decide nothing: those at settings as tables, the others if asked for."""
     from linrep.claims.grids import grids, title
 
@@ -306,7 +264,7 @@ def _facts(facts, verbose, source):
     for grid in tables:
         echo()
         caption = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
-        echo(Painted(caption, "title"), f" ({source})")
+        echo(Painted(caption, "title"))
         rows = [
             tuple(cell if isinstance(cell, str) else _fact(cell, not grid.unit) for cell in row)
             for row in grid.rows
@@ -344,23 +302,24 @@ def _figure(name):
             state = f"numbers {'' if rows is None else 'and rows '}are recorded"
         except (ValueError, OSError) as error:
             known, state = False, str(error)
-    _headline(item.id, item.title)
+    echo(Painted(item.id, "title"), f": {item.title}")
     _line("record", state)
     _line("replicates", f"{item.replicates} per cell; {item.quick_replicates} with --quick")
-    _line("needs", item.missing() or "")
+    if missing := item.missing():
+        _line("needs", missing)
     _line("draw it", f"linrep figures {item.id} --quick")
     if known:
         _line("compare it", f"linrep figures {item.id} --check")
     if item.sizes is not None:
-        _, lines = size_section(item.id, item.sizes)
         echo()
-        print_listing(lines)
+        print_listing(size_lines(item.sizes.lines()))
 
 
 def _algorithm(name):
     """Print what an algorithm does, and its axes."""
     family, function = outlines()[name]
-    _headline(name, without_markup((inspect.getdoc(function) or "").partition("\n\n")[0]))
+    said = (inspect.getdoc(function) or "").partition("\n\n")[0]
+    echo(Painted(name, "title"), f": {without_markup(said)}")
     groups = required(function, find(family))
     given = " ".join(f"--{group[0]} {_VALUES.get(group[0], 5)}" for group in groups)
     given += _NEEDED.get(name, "")
@@ -371,6 +330,7 @@ def _algorithm(name):
     echo()
     print_listing(axis_section([name])[1])
     if name in names.papers():
+        echo()
         _contents(name)
 
 
@@ -379,48 +339,5 @@ def _contents(paper):
     from linrep.claims import contents
 
     with bad_input(ValueError):
-        own = contents.known().get(paper)
-        if own is None:
-            return
-        lines = [(item, contents.outcomes(item)) for item in own]
-    echo()
-    echo(Painted(wrap(own.title, "  "), "title"))
-    for item, found in lines:
-        echo()
-        echo(wrap(str(item), "  "))
-        for word, rest in found:
-            indent = " " * (_LABEL + 2)
-            text = wrap(f"{indent}{rest}", indent).removeprefix(indent)
-            echo("  ", verdict(word), " " * (_LABEL - len(word)), text)
-
-
-def _run(name):
-    """Print what a run directory holds, and how it is looked at."""
-    from linrep.sweeps import open_run
-    from linrep.sweeps.codes import mixture
-
-    with bad_input(ValueError, OSError):
-        run = open_run(name)
-        completeness, failed, mixed = run.completeness(), run.failed(), mixture(run)
-        columns, done = run.columns, run.count()
-    echo(
-        Painted(name, "title"),
-        f": {say_count(len(run.cells), 'cell')}, {done} of {run.total} replicates",
-    )
-    if not completeness.whole:
-        _line("incomplete", Painted(str(completeness), "note"))
-    if failed:
-        _line("failed", Painted(str(failed), "note"))
-    if mixed:
-        _line("code", Painted(mixed, "note"))
-    for parameter in run.parameters:
-        values = list(dict.fromkeys(str(cell.get(parameter)) for cell in run.cells))
-        more = f" … ({len(values)} values)" if len(values) > _MOST_VALUES else ""
-        _line(parameter, ", ".join(values[:_MOST_VALUES]) + more)
-    hidden = {*run.parameters, *completion.ADDED}
-    measured = [column for column in columns if column not in hidden]
-    _line("columns", ", ".join(measured))
-    texts = ("settings", "sampling", "stop_reason", "round")
-    wanted = [column for column in measured if column not in texts]
-    value = shlex.quote("distance" if "distance" in wanted else next(iter(wanted), "seconds"))
-    _line("look at it", f"linrep summary {shlex.quote(name)} {value}")
+        if own := contents.known().get(paper):
+            echo_text(str(own))

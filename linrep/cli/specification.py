@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from linrep._lib.formulas import Expression
 from linrep._lib.suggest import unknown
-from linrep.cli import names as known
+from linrep.cli.axes import axes_of
 from linrep.cli.group import loading
-from linrep.cli.values import (
-    check_cells,
-    check_ranges,
-    check_rounds,
-    read_axis,
-    read_names,
-    split_arguments,
-)
+from linrep.cli.values import check_cells, read_axis, read_names, split_arguments
+from linrep.simulation.families import find
+from linrep.simulation.parameters import check_algorithm, check_axes, outlines
 
 #: Keys of a sweep file, and what each may be.
 _FILE_KEYS: dict[str, tuple[type, ...]] = {
@@ -30,11 +26,14 @@ _FILE_KEYS: dict[str, tuple[type, ...]] = {
     "problem": (str,),
     "zip": (str, list),
     "derive": (str, list),
-    "where": (str, list, dict),
+    "where": (str, list),
     "paired": (str, list),
     "axes": (dict,),
 }
 _KINDS = {str: "a text", list: "a list of texts", int: "an integer", dict: "a table"}
+_TRIAL_SECONDS = 2.0  # for settings beside the first of each algorithm
+#: What leaves of a run little more than reading its settings.
+_SHORT = {"rounds": 2, "iterations": 1}
 
 
 def read_options(
@@ -49,20 +48,26 @@ def read_options(
     options = _read_file(source) | {
         name: value for name, value in flags.items() if value not in (None, ())
     }
-    algorithms, axes = _read_arguments(arguments)
+    words, texts = split_arguments(arguments)
+    if len(words) > 1:
+        raise ValueError(
+            f"unexpected argument {words[1]!r}: several algorithms are one word, as in "
+            f"{','.join(words)}, and an axis is given as --n 10,100"
+        )
+    if words and words[0].endswith(".toml"):
+        raise ValueError(f"{words[0]} is a file: --from {words[0]}")
+    axes = {name: read_axis(name, text) for name, text in texts.items()}
     options["axes"] = {**options.get("axes", {}), **axes}
-    options["named"] = [
-        name for each in (algorithm, algorithms, function) if each for name in read_names(each)
-    ]
-    # Data, networks and functions for them are named as axes.
-    values = [value for axis in axes.values() if isinstance(axis, list) for value in axis]
-    options["named"] += [value for value in values if isinstance(value, str) and ":" in value]
-    given = algorithm or algorithms
-    if sum(map(bool, (algorithm, algorithms, function))) > 1:
+    given = [each for each in (*words, algorithm, function) if each]
+    if len(given) > 1:
         raise ValueError("give one of ALGORITHM, --algorithm and --function")
-    if given or function:
+    # What the command line names may be imported: data, networks and functions for them, too.
+    options["named"] = [name for each in given for name in read_names(each)]
+    values = [value for axis in axes.values() for value in axis]
+    options["named"] += [value for value in values if isinstance(value, str) and ":" in value]
+    if given:
         options.pop("algorithm", None), options.pop("function", None)
-        options["algorithm" if given else "function"] = given or function
+        options["function" if function else "algorithm"] = given[0]
     _check(options, own_options)
     return options
 
@@ -70,31 +75,30 @@ def read_options(
 def _check(options, own_options):
     """Refuse what is seen to be wrong before anything is loaded."""
     if "algorithm" not in options and "function" not in options:
-        raise ValueError(f"no algorithm is given; there are {', '.join(known.algorithms())}")
-    axes, zipped = options["axes"], [read_names(group) for group in options.get("zipped", ())]
+        raise ValueError(f"no algorithm is given; there are {', '.join(outlines())}")
     derived = [text.partition("=") for text in options.get("derive", ())]
     for name, equals, rule in derived:
         if not equals or not name.strip().isidentifier():
             raise ValueError(f"--derive must be NAME = EXPRESSION, got {name + equals + rule!r}")
-        Expression(rule.strip())
-    for rule in options.get("where", ()):
-        if not Expression(rule).names:
-            raise ValueError(f"--where must be a condition, such as 'm >= 2 * k', got {rule!r}")
-    if "function" in options:
-        known.check_reference(options["function"])
-    if "algorithm" in options:
-        names = read_names(options["algorithm"])
-        known.check_algorithms(names)
-        if options.get("problem") is None:
-            known.check_axes(names, [*axes, *(name.strip() for name, _, _ in derived)], own_options)
-        if all(map(known.axes_of, names)):
-            check_ranges(axes)
-            check_rounds(axes)
-            known.check_words(names, axes)
-    check_cells(axes, zipped)
-    if "algorithm" in options and options.get("problem") is None:
-        known.check_given(names, axes, [name.strip() for name, _, _ in derived])
-        known.check_rank(names, axes)
+    axes = options["axes"]
+    check_cells(axes, [read_names(group) for group in options.get("zip", ())])
+    if "algorithm" not in options:
+        return
+    names = read_names(options["algorithm"])
+    for name in names:
+        check_algorithm(name)
+    if any(name not in outlines() for name in names):
+        return
+    problem = options.get("problem")
+    family = find(problem or outlines()[names[0]][0])
+    functions = {name: outlines()[name][1] for name in names}
+    others = [name.strip() for name, _, _ in derived]
+    check_axes(functions, family, axes, others, own_options)
+    for axis, (_, words) in axes_of(names, problem).known.items():
+        values = axes.get(axis, [])
+        for value in values if isinstance(values, list) else [values]:
+            if words and isinstance(value, str) and value not in words:
+                raise ValueError(unknown(f"--{axis}: no such value", value, words))
 
 
 def build(options: Mapping[str, Any], allow: Collection[str] = ()):
@@ -110,14 +114,17 @@ def build(options: Mapping[str, Any], allow: Collection[str] = ()):
 
 def _build(options):
     from linrep import simulation
-    from linrep.sweeps import Grid, Sweep, load
+    from linrep.sweeps import Expression, Grid, Sweep, load
 
     axes = options["axes"]
-    zipped = [tuple(read_names(group)) for group in options.get("zipped", ())]
+    zipped = [tuple(read_names(group)) for group in options.get("zip", ())]
     derived = {}
     for text in options.get("derive", ()):
         name, _, rule = text.partition("=")
         derived[name.strip()] = rule.strip()
+    for rule in options.get("where", ()):
+        if not Expression(rule).names:
+            raise ValueError(f"--where must be a condition, such as 'm >= 2 * k', got {rule!r}")
     common = {"replicates": options.get("replicates", 10), "seed": options.get("seed", 0)}
     rules = {"zipped": zipped, "derived": derived, "constraints": options.get("where", ())}
     if "function" in options:
@@ -141,14 +148,66 @@ def _build(options):
     return specification, "-".join(name.rpartition(":")[2] for name in names)
 
 
-def _read_arguments(arguments) -> tuple[str | None, dict[str, Any]]:
-    """Return the algorithms, None without any, and the axes among the arguments."""
-    words, options = split_arguments(arguments)
-    if len(words) > 1:
-        if words[1] in known.algorithms():
-            raise ValueError(f"write several algorithms as one word: {','.join(words)}")
-        raise ValueError(f"unexpected argument {words[1]!r}; an axis is given as --n 10,100")
-    return next(iter(words), None), {name: read_axis(name, text) for name, text in options.items()}
+def refuse(specification):
+    """Raise a ValueError if an algorithm of linrep refuses its settings.
+
+    Of cells that differ in sizes alone the first is tried with few rounds. Only what then fails
+    in whole, too, with other random numbers, and in the last of these cells, is an error of all.
+    """
+    from linrep import simulation
+    from linrep.simulation.parameters import known_parameters
+    from linrep.sweeps import canonical
+
+    if specification.function is not simulation.simulate:
+        return
+    groups: dict[str, list] = {}
+    short: dict[str, dict] = {}
+    for cell in specification.grid:
+        name = cell["algorithm"]
+        if name in simulation.ALGORITHMS:
+            family = simulation.family_of(name, specification.settings.get("problem"))
+            known = known_parameters(simulation.ALGORITHMS[name], family) or ()
+            short[name] = {axis: least for axis, least in _SHORT.items() if axis in known}
+            sizes = (*family.sizes, *family.data)
+            others = {axis: value for axis, value in cell.items() if axis not in sizes}
+            groups.setdefault(canonical(others), []).append(cell)
+    began = time.perf_counter()
+    tried = set()
+    for cells in groups.values():
+        first, name = cells[0], cells[0]["algorithm"]
+        if name in tried and time.perf_counter() - began > _TRIAL_SECONDS:
+            continue
+        tried.add(name)
+        less = {
+            axis: least for axis, least in short[name].items()
+            if isinstance(value := first.get(axis, least), int) and value >= least
+        }  # fmt: skip
+        if (
+            _refusal(specification, {**first, **less}, 0)
+            and _refusal(specification, cells[-1], 1)
+            and (error := _refusal(specification, first, 1))
+        ):
+            raise ValueError(f"{name}: {error}")
+
+
+def _refusal(specification, cell, replicate):
+    """Return the error of a replicate that says what is wrong with its settings, None if none."""
+    import numpy as np
+
+    from linrep.sweeps.chunks import call
+
+    keys, settings = specification.keys(cell), specification.settings
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the sweep says them
+        try:
+            call(specification.function, cell, keys, replicate, settings)
+        except np.linalg.LinAlgError:  # a ValueError, but of the data
+            pass
+        except (ValueError, TypeError) as error:
+            return error
+        except Exception:  # the sweep stores it
+            pass
+    return None
 
 
 def _read_file(path) -> dict[str, Any]:
@@ -157,16 +216,11 @@ def _read_file(path) -> dict[str, Any]:
 
     if path is None:
         return {}
-    try:
-        content = tomllib.loads(
-            path.read_text(encoding="utf-8-sig")
-        )  # Notepad's begins with a mark
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from None
-    except (ValueError, RecursionError):
-        raise ValueError(
-            f"{path} cannot be read: a number is too long, or lists are nested too deep"
-        ) from None
+    try:  # Notepad's begins with a mark
+        content = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, RecursionError) as error:
+        why = error if isinstance(error, OSError | tomllib.TOMLDecodeError) else "it is no TOML"
+        raise ValueError(f"{path} cannot be read: {why}") from None
     for name, value in content.items():
         if name not in _FILE_KEYS:
             raise ValueError(unknown(f"{path}: unknown key", name, _FILE_KEYS))
@@ -175,10 +229,9 @@ def _read_file(path) -> dict[str, Any]:
             raise ValueError(f"{path}: {name} must be {kinds}, got {value!r}")
     if "algorithm" in content and "function" in content:
         raise ValueError(f"{path}: give algorithm or function, not both")
-    axes = content.get("axes", {})
     content["axes"] = {
         name: read_axis(name, value) if isinstance(value, str) else value
-        for name, value in axes.items()
+        for name, value in content.get("axes", {}).items()
     }
     if "function" in content:  # whose axes may be any text
         content["function"] = _beside(path, content["function"])
@@ -186,9 +239,7 @@ def _read_file(path) -> dict[str, Any]:
         content["axes"] = {name: _beside(path, value) for name, value in content["axes"].items()}
     if "algorithm" in content:
         content["algorithm"] = _beside(path, read_names(content["algorithm"]))
-    if "zip" in content:
-        content["zipped"] = content.pop("zip")
-    for name in ("where", "derive", "zipped"):
+    for name in ("where", "derive", "zip"):
         if isinstance(content.get(name), str):
             content[name] = [content[name]]
     return content

@@ -1,9 +1,9 @@
-"""The commands that compute and keep sweeps: sweep, runs, replay, merge."""
+"""``linrep sweep``: algorithms over a grid of parameters, and one replicate again, alone."""
 
 from __future__ import annotations
 
-import json
 import logging
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from shlex import quote
@@ -11,34 +11,31 @@ from shlex import quote
 import click
 
 from linrep._lib.extras import need
-from linrep._lib.suggest import hint, unknown
 from linrep._lib.warning import collected
 from linrep.cli import completion
 from linrep.cli.axes import CommandWithAxes, axis_section
-from linrep.cli.estimate import duration, estimate, refuse
 from linrep.cli.group import (
+    FILE,
+    FOLDER,
     LIBRARIES,
     MOST_REPLICATES,
     BadInput,
     Unfinished,
-    allow_option,
     bad_input,
-    check_run,
     interruptible,
     main,
-    partial_option,
-    replay_command,
-    same_code_option,
     start_portable,
-    tell_codes,
-    tell_completeness,
-    warnings_as_lines,
     workers_option,
 )
-from linrep.cli.names import PROBLEMS, algorithms
-from linrep.cli.specification import build, read_options
-from linrep.cli.text import Painted, echo, echo_error, say_count, table, width
+from linrep.cli.specification import build, read_options, refuse
+from linrep.cli.text import echo, say_count, width
 from linrep.cli.values import read_cell, read_shard
+from linrep.simulation import families
+from linrep.simulation.parameters import outlines
+
+_PROBES = 8  # cells of which a dry run computes a replicate
+_PROBE_SECONDS = 10.0
+_ROW_BYTES = 40.0  # of a stored row besides its numbers, compressed
 
 
 class _Sweep(CommandWithAxes):
@@ -48,22 +45,17 @@ class _Sweep(CommandWithAxes):
 
     def sections(self, arguments):
         """Return the axes of the algorithms on the command line."""
+        problem = None
+        for word, following in zip(arguments, [*arguments[1:], ""], strict=True):
+            option, _, value = word.partition("=")
+            if option == "--problem":
+                problem = value or following
         for word in arguments:
-            names = word.removeprefix("--algorithm=").split(",")
-            if all(name in algorithms() or _names_one(name) for name in names):
+            named = word.removeprefix("--algorithm=").split(",")
+            if all(name in outlines() or _names_one(name) for name in named):
                 with bad_input(ValueError):
-                    return [axis_section(names, _value_of("--problem", arguments))]
+                    return [axis_section(named, problem)]
         return [("Axes", [("linrep sweep ALGORITHM --help", "The axes of an algorithm.")])]
-
-
-def _value_of(option, arguments):
-    """Return the value of an option on the command line, None where it is not given."""
-    for index, word in enumerate(arguments):
-        if word == option:
-            return next(iter(arguments[index + 1 :]), None)
-        if word.startswith(f"{option}="):
-            return word.partition("=")[2]
-    return None
 
 
 def _names_one(name):
@@ -84,16 +76,11 @@ def _names_one(name):
     shell_complete=completion.algorithms,
     help="The algorithms, as an option: names, or module:function.",
 )
-@click.option(
-    "--function",
-    help="Sweep any function(cell, rng): module:name or file.py:name.",
-)
-@click.option(
-    "--from", "source", type=click.Path(dir_okay=False, path_type=Path), help="Read a TOML file."
-)
+@click.option("--function", help="Sweep any function(cell, rng): module:name or file.py:name.")
+@click.option("--from", "source", type=FILE, help="Read a TOML file.")
 @click.option(
     "--problem",
-    type=click.Choice(PROBLEMS),
+    type=click.Choice(families.names()),
     metavar="FAMILY",
     help="Family of problems, such as completion.  [default: that of the algorithm; regression "
     "for your own]",
@@ -112,20 +99,16 @@ def _names_one(name):
     help="What to store of a run: the metrics of the last round; the contraction rate, too; or the "
     "metrics of about 200 rounds.",
 )
-@click.option("--zip", "zipped", multiple=True, help="Axes that vary together: n,m.")
+@click.option("--zip", multiple=True, help="Axes that vary together: n,m.")
 @click.option("--derive", multiple=True, help="A parameter computed from others: 'm = 10 * k'.")
 @click.option("--where", multiple=True, help="A condition on points of the grid: 'm >= 2 * k'.")
 @click.option(
     "--paired", help="With --function: parameters that do not change the random numbers: a,b."
 )
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Run directory.  [default: runs/ALGORITHM]",
-)
+@click.option("--out", type=FOLDER, help="Run directory.  [default: runs/ALGORITHM]")
 @click.option("--extend", is_flag=True, help="Add points or replicates to a run directory.")
 @click.option("--retry-failed", is_flag=True, help="Compute failed replicates again.")
-@same_code_option("Go on though other code made what is stored.")
+@click.option("--same-code", is_flag=True, help="Go on though other code made what is stored.")
 @workers_option("Number of threads or processes; the results do not depend on it.")
 @click.option("--processes", is_flag=True, help="Use processes instead of threads.")
 @click.option(
@@ -135,7 +118,12 @@ def _names_one(name):
 )
 @click.option("--dask", "address", help="Run on the Dask cluster with this scheduler address.")
 @click.option("--shard", help="Compute the i-th of N shares only: i/N. linrep merge combines them.")
-@allow_option("the TOML file")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="REFERENCE",
+    help="Allow code that the TOML file names to be imported: module:name or file.py:name.",
+)
 @click.option(
     "--portable",
     is_flag=True,
@@ -143,19 +131,25 @@ def _names_one(name):
     f"{LIBRARIES}.",
 )
 @click.option(
+    "--only",
+    type=(str, click.IntRange(min=0)),
+    metavar="CELL REPLICATE",
+    help="Run one replicate alone, such as n=10,m=5 3, and compare it with the stored one.",
+)
+@click.option(
     "--dry-run", is_flag=True, help="Estimate the time and the size of the sweep, and run nothing."
 )
-def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **flags):
-    """Run algorithms over a grid of parameters, with independent replicates.
+def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run, **flags):
+    """Run algorithms over a grid of parameters.
 
-    Every other option is an axis of the grid: --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A
-    range START:STOP[:STEP] includes its ends; logN or linN in place of the step gives N points.
-    linrep sweep ALGORITHM --help lists the axes of an algorithm. After an interruption, the same
-    command continues the sweep.
+    Each point of the grid has independent replicates. Every other option is an axis of the grid:
+    --n 10,100,1000 --m 2:10 --d 10:1000:log5 --k 2. A range START:STOP[:STEP] includes its ends;
+    logN or linN in place of the step gives N points. linrep sweep ALGORITHM --help lists the axes
+    of an algorithm. After an interruption, the same command continues the sweep.
     """
-    names = [option.name for option in click.get_current_context().command.params[1:]]
+    own = [option.name for option in click.get_current_context().command.params[1:]]
     with bad_input(ValueError, TypeError):
-        options = read_options(source, arguments, algorithm, function, flags, names)
+        options = read_options(source, arguments, algorithm, function, flags, own)
         shard = read_shard(options["shard"]) if "shard" in options else None
     if options.get("address") is not None:
         need("cluster", "--dask")
@@ -166,11 +160,13 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     with bad_input(ValueError, TypeError):
         specification, name = build(options, allow)
         out = Path(options.get("out") or Path("runs", name))
-        if flags["extend"] or not (out / "sweep.json").exists():
+        if only is None and (flags["extend"] or not (out / "sweep.json").exists()):
             refuse(specification)
+    if only is not None:
+        _run_only(specification, out, *only)
+        return
     if dry_run:
-        wanted = ("workers", "extend", "retry_failed", "same_code")
-        estimate(specification, out, **{name: flags[name] for name in wanted})
+        _estimate(specification, out, flags)
         return
     with (
         bad_input(ValueError, TypeError, OSError),
@@ -178,18 +174,16 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
         interruptible(Stopped),
         collected() as notes,
     ):
+        same = {name: flags[name] for name in ("timeout", "extend", "retry_failed", "same_code")}
         try:
             result = run(
                 specification,
                 out,
+                executor=executor,
+                shard=shard,
+                **same,
                 workers=flags["workers"] if executor is None else None,
                 processes=flags["processes"] or None,
-                executor=executor,
-                timeout=flags["timeout"],
-                shard=shard,
-                extend=flags["extend"],
-                retry_failed=flags["retry_failed"],
-                same_code=flags["same_code"],
             )
         except OSError as error:
             if isinstance(error, PermissionError) or not (out / "sweep.json").exists():
@@ -204,214 +198,135 @@ def sweep(arguments, algorithm, function, source, allow, portable, dry_run, **fl
     if failed:
         first = result.failures().iloc[0]
         echo(f"the first failure: {first['exception']}")
-        echo(replay_command(result, first))
+        alone = f"--only {quote(first['cell'])} {first['replicate']}"
+        echo(f"the same command with {alone} runs it alone")
         echo("--retry-failed computes those that failed again")
         raise click.exceptions.Exit(1)
     if width() is not None:  # somebody is there
-        echo(f"linrep show {quote(str(out))} prints its contents, and how to summarize it")
+        echo(f"linrep summary {quote(str(out))} lists its parameters and columns")
 
 
-@main.command()
-@click.argument(
-    "directories",
-    nargs=-1,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    shell_complete=completion.run_directories,
-)
-@click.option(
-    "--all",
-    "everything",
-    is_flag=True,
-    help="List the runs of checks and figures, too.",
-)
-def runs(directories, everything):
-    """List run directories: replicates done, missing and failed, and the time left."""
-    paths = []
-    for directory in directories or (Path("runs"),):
-        inside = sorted(path.parent for path in directory.glob("**/sweep.json"))
-        if not inside and directories:
-            raise BadInput(f"{directory} holds no run directory")
-        paths += inside
-    if not paths:
-        raise BadInput("no run directory under runs; name a folder, or start with linrep sweep")
-    paths = list(dict.fromkeys(paths))
-    hidden = [] if directories else [path for path in paths if path.parts[1:2] in _KEPT]
-    others = [path for path in paths if path not in hidden]
-    status = 0
-    lines: list[tuple] = []
-    for path in [*others, *hidden] if everything else others:
+def _estimate(specification, out, flags):
+    """Say how much a sweep is, from a few replicates run here and thrown away."""
+    from linrep.sweeps.chunks import FAILURES, call, read_rows
+    from linrep.sweeps.codes import Codes
+    from linrep.sweeps.directories import check_code, check_directory
+    from linrep.sweeps.store import open_run
+
+    with bad_input(ValueError, OSError):
+        check_directory(out, specification, extend=flags["extend"])
+        same = {name: flags[name] for name in ("retry_failed", "same_code")}
+        check_code(out, Codes(specification), **same)
+    cells, workers = list(specification.grid), flags["workers"]
+    total = len(cells) * specification.replicates
+    stored = open_run(out).count() if (out / "sweep.json").exists() else 0
+    seconds, rows, columns, error, failed = [], 0, 0, None, 0
+    began = time.perf_counter()
+    for index, cell in enumerate([cells[0], *cells[:: max(1, len(cells) // _PROBES)]]):
+        before = time.perf_counter()
         try:
-            described, is_damaged = _describe(path)
-        except (ValueError, OSError) as error:
-            echo_error(error)
-            status = 2
-        else:
-            lines += described
-            status = max(status, int(is_damaged))
-    if lines:
-        table(("run", "cells", "done", "missing", "failed", "left on one core"), lines)
-    if hidden and not everything:
-        more, count = "more" if others else "there are", len(hidden)
-        echo(f"{more}, of claims and figures: {count}; linrep runs --all lists them", err=True)
-    if status:
-        raise click.exceptions.Exit(status)
+            keys = specification.keys(cell)
+            result = call(specification.function, cell, keys, 0, specification.settings)
+            new_rows = read_rows(result, specification.parameters)
+        except FAILURES as failure:
+            error, new_rows, failed = failure, [{}], failed + 1
+        if index > 0:  # the first may compile
+            seconds.append(time.perf_counter() - before)
+            rows += len(new_rows)
+            columns = max(columns, *map(len, new_rows)) if new_rows else columns
+        if seconds and time.perf_counter() - began > _PROBE_SECONDS:
+            break
+    if failed == len(seconds) + 1:
+        raise BadInput(f"all replicates that were tried fail: {type(error).__name__}: {error}")
+    missing, count = total - stored, len(seconds)
+    size = missing * rows / count * (_ROW_BYTES + 8.0 * columns)
+    replicates = say_count(specification.replicates, "replicate")
+    echo(f"{say_count(len(cells), 'cell')}, {replicates} each: {total}")
+    for reason, without in specification.grid.left_out.items():
+        echo(f"{say_count(without, 'cell')} left out: {reason}")
+    if stored:
+        echo(f"stored in {out} already: {stored}")
+    echo(f"about {_bytes(size)} in {out}")
+    left = _duration(missing * sum(seconds) / count / workers)
+    where = f"{say_count(workers, 'worker')}, estimated from one replicate of"
+    echo(f"about {left} on {where} {say_count(count, 'cell')}")
+    if error is not None:
+        echo(f"a replicate failed: {type(error).__name__}: {error}")
 
 
-#: Folders of runs in which the other commands keep theirs.
-_KEPT = (("verify",), ("figures",), ("reproduce",))
+def _duration(seconds):
+    if seconds < 90:
+        return f"{seconds:.2g} s" if seconds < 9.5 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _describe(path):
-    """Return the lines of a run directory, and whether some of its parts are damaged."""
-    from linrep.sweeps import open_run
-    from linrep.sweeps.codes import mixture
-
-    stored = open_run(path)
-    done, failed = stored.count(), stored.failed()
-    missing = stored.total - done
-    remaining = _time_left(stored) if done and missing else "-"
-    numbers: list[str | Painted] = [
-        str(number) for number in (len(stored.cells), done, missing, failed)
-    ]
-    if missing:
-        numbers[2] = Painted(str(missing), "note")
-    if failed:
-        numbers[3] = Painted(str(failed), "error")
-    rows = [(str(path), *numbers, remaining)]
-    damaged = stored.damaged()
-    notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
-    notes += [f"  {line}" for line in (*_list_machines(stored), mixture(stored)) if line]
-    return [*rows, *((note, "", "", "", "", "") for note in notes)], bool(damaged)
+def _bytes(size):
+    units = ("bytes", "kB", "MB", "GB")
+    place = next((place for place in range(3) if size < 1000 ** (place + 1)), 3)
+    return f"{size / 1000**place:.{min(place, 1)}f} {units[place]}"
 
 
-@main.command()
-@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
-@click.option(
-    "--cell",
-    "cell",
-    default="",
-    shell_complete=completion.parameters,
-    help="Parameters that select a point of the grid: n=10,m=5.",
-)
-@click.option(
-    "--replicate",
-    type=click.IntRange(min=0),
-    required=True,
-    help="Number of the replicate, from 0.",
-)
-@click.option("--function", help="Where the function is now: module:name or file.py:name.")
-@allow_option("the run")
-@click.option("--pdb", "debug", is_flag=True, help="Open the debugger where it fails.")
-def replay(run, cell, replicate, function, allow, debug):
-    """Run one replicate of a sweep again, alone, and compare the result with the stored one."""
+def _run_only(specification, out, text, replicate):
+    """Run one replicate alone, print what it returned, and compare that with what is stored."""
     import traceback
 
-    with bad_input(ValueError):
-        check_run(run)
-        selection = read_cell(cell) if cell else {}
-        _check_cell(run, selection, replicate)
-    from linrep.sweeps import cell_name, load, machines, open_run
-    from linrep.sweeps import replay as replay_one
+    import pandas as pd
+
+    from linrep.sweeps import cell_name, open_run
+    from linrep.sweeps.chunks import FAILURES, describe
+    from linrep.sweeps.comparison import deviation
+    from linrep.sweeps.directories import check_directory
+    from linrep.sweeps.specification import RESERVED
 
     with bad_input(ValueError, TypeError, OSError):
-        opened = open_run(run)
-        if all(machines.is_portable(each) for each in opened.machines() or [""]):
-            start_portable()
-        target = load(function) if function else None
-        result = replay_one(opened, selection, replicate, function=target, allow=allow)
-    echo(f"{cell_name(result.cell)}, replicate {replicate}")
-    if result.error is not None:
-        echo("".join(traceback.format_exception(result.error)).rstrip())
-        if debug:
-            import pdb
-
-            pdb.post_mortem(result.error.__traceback__)
-    elif len(result.rows) == 1:
-        for name in result.rows:
-            echo(f"{name:16} {result.rows[name].tolist()[0]!r}")
+        cell = specification.grid.find(read_cell(text))
+        if replicate >= specification.replicates:
+            raise BadInput(f"--only: there are {specification.replicates} replicates, from 0")
+        stored = pd.DataFrame()
+        if (out / "sweep.json").exists():
+            check_directory(out, specification, extend=True)
+            stored = open_run(out).rows_of(cell_name(cell), replicate)
+    echo(f"{cell_name(cell)}, replicate {replicate}")
+    difference = ""
+    try:
+        rows = specification.only(cell, replicate)
+    except FAILURES as error:
+        echo("".join(traceback.format_exception(error)).rstrip())
+        before = None if stored.empty else stored["exception"].iloc[0]
+        if not (isinstance(before, str) and describe(error).is_same(before)):
+            difference = f"stored is {before or 'no exception'}"
     else:
-        echo(result.rows.to_string())
-    if result.same is None:
+        for name in rows if len(rows) == 1 else ():
+            echo(f"{name:16} {rows[name].tolist()[0]!r}")
+        if len(rows) != 1:
+            echo(rows.to_string())
+        if len(stored) != len(rows):
+            difference = f"{say_count(len(rows), 'row')}, {len(stored)} stored"
+        else:
+            names = dict.fromkeys([*rows, *stored])
+            own = [name for name in names if name not in (*RESERVED, *specification.parameters)]
+            found = deviation(rows, stored, own)
+            difference = str(found) if found.different else ""
+    if stored.empty:
         echo("nothing is stored for it")
-    elif result.same:
-        echo("the same as stored")
-    else:
-        how = f": {result.deviation}" if result.deviation else ""
-        echo(f"NOT the same as stored{how}")
-        if result.code:
-            echo(f"what is stored is of {result.code}")
-        stored, here = result.machines or ("", "")
-        other = machines.differences(stored, here) if stored else []
-        if not stored:
-            echo("the machine that computed it was not recorded")
-        elif other:
-            echo("it was computed on another machine; there and here:")
-            for line in other:
-                echo(f"  {line}")
-            echo(
-                "linrep sweep --portable computes the same digits on both, given the same "
-                f"versions of {LIBRARIES}"
-            )
-        elif not result.code:
-            echo("it was computed on a machine like this one")
+        return
+    echo(f"NOT the same as stored: {difference}" if difference else "the same as stored")
+    if difference:
+        _say_why(specification, open_run(out))
         raise click.exceptions.Exit(1)
 
 
-@main.command()
-@click.argument("out", type=click.Path(file_okay=False, path_type=Path))
-@click.argument(
-    "directories",
-    nargs=-1,
-    required=True,
-    type=click.Path(path_type=Path),
-    shell_complete=completion.run_directories,
-)
-@same_code_option("Merge them though they were made by several codes.")
-@partial_option
-def merge(out, directories, partial, same_code):
-    """Combine the run directories of shards in OUT. The shards are not changed."""
-    with bad_input(ValueError):
-        for directory in directories:
-            check_run(directory)
-    from linrep.sweeps import Overlapping, open_run
-    from linrep.sweeps import merge as merge_runs
+def _say_why(specification, run):
+    """Say what may have made a replicate another than the stored one: code, or the machine."""
+    from linrep.sweeps import machines
+    from linrep.sweeps.chunks import this_machine
+    from linrep.sweeps.codes import Codes
 
-    with bad_input(ValueError, OSError), warnings_as_lines(Overlapping):
-        merged = merge_runs(out, directories, same_code=same_code)
-        damaged = {
-            path: lost
-            for directory in directories
-            for path, lost in open_run(directory).damaged().items()
-        }
-    for path, lost in damaged.items():
-        echo(f"damaged: {path} ({lost})", err=True)
-    echo(f"{out}: {merged.count()} of {merged.total} replicates")
-    for line in _list_machines(merged):
-        echo(line)
-    tell_codes(merged)
-    tell_completeness(merged.completeness(), partial)
-
-
-def _check_cell(run, selection, replicate):
-    """Refuse a cell or a replicate that a run directory does not have; loads nothing heavy."""
-    try:
-        described = json.loads((run / "sweep.json").read_text("utf-8"))
-        cells, replicates = described["cells"], described["replicates"]
-        known = dict.fromkeys(name for cell in cells for name in cell)
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return  # what opens it says what is wrong with it
-    if not all(isinstance(cell, dict) for cell in cells):
-        return
-    for name, value in selection.items():
-        if name not in known:
-            raise ValueError(unknown("no parameter", name, known, of=f"in {run}"))
-        if value != value:  # no value of a parameter: what reads cells says so
-            continue
-        values = dict.fromkeys(str(cell[name]) for cell in cells if name in cell)
-        if not any(name in cell and cell[name] == value for cell in cells):
-            raise ValueError(f"no cell with {name}={value} in {run}; {hint(str(value), values)}")
-    if isinstance(replicates, int) and replicate >= replicates:
-        raise ValueError(f"--replicate must be between 0 and {replicates - 1}, got {replicate}")
+    if others := Codes(specification).others(run):
+        echo(others)
+    for machine in run.machines():
+        for line in machines.differences(machine, this_machine()) if machine else ():
+            echo(f"on the machine of the run, and on this one: {line}")
 
 
 @contextmanager
@@ -428,28 +343,3 @@ def _executor(address):
             logging.getLogger(name).setLevel(logging.CRITICAL)
     with Client(address, timeout=10) as client:
         yield client.get_executor()
-
-
-def _list_machines(run):
-    """Return lines that say how many replicates are of which machine, none if there is one."""
-    from linrep.sweeps.machines import describe
-
-    counts = run.machines()
-    if len(counts) < 2:
-        return []
-    return [
-        f"{say_count(count, 'replicate')} of {describe(machine, counts)}"
-        for machine, count in counts.items()
-    ]
-
-
-def _time_left(run):
-    """Return how long the missing replicates take by those of their cells, or else by all."""
-    rows = run.read(["cell", "replicate", "row", "seconds"], partial=True)
-    first = rows[rows["row"] == 0]
-    cells = first.groupby("cell", observed=False)["seconds"].agg(["mean", "size"])
-    done, count = run.done(), run.replicates  # some have no rows
-    cells["left"] = [count - sum(map(len, done.within(name, count))) for name in cells.index]
-    each = cells["mean"].fillna(first["seconds"].mean())
-    about = "roughly " if (cells["left"][cells["size"] == 0] > 0).any() else ""
-    return about + duration(float((each * cells["left"]).sum()))

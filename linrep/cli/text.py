@@ -1,4 +1,4 @@
-"""What is printed: colours where a terminal shows them, tables that fit it, texts that are safe."""
+"""What is printed: colours where a terminal shows them, tables, texts that are safe."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _OBEYED = re.compile(
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a spreadsheet's formulas may begin
 _COLORS = {
     "holds": "green", "misprint": "blue", "fails": "red", "vacuous": "yellow",
-    "undecided": "cyan", "error": "bright_red", "rejected": None, "title": "bright_white",
-    "note": "yellow",
+    "undecided": "cyan", "error": "bright_red", "note": "yellow",
 }  # fmt: skip
-_NARROWEST = 16  # letters of the last column of a table, however narrow the terminal is
+#: A verdict at the beginning of a line of a text, or behind that word.
+_VERDICT = re.compile(rf"(  (?:verdict +)?)({'|'.join(_COLORS)})(?= )")
+_NARROWEST = 40  # letters of a line, however narrow the terminal is
 _SENTENCE = 30  # letters that a sentence takes at least
 _GAP = "  "
 
@@ -40,7 +41,7 @@ class Painted(NamedTuple):
 
 def verdict(text: str) -> Painted:
     """Return a verdict in its colour."""
-    return Painted(text, text if text in _COLORS else "")
+    return Painted(text, text)
 
 
 def say_count(count: int, noun: str) -> str:
@@ -53,6 +54,15 @@ def echo(*parts, err=False):
     colored = has_color(sys.stderr if err else sys.stdout)
     texts = [_style(part) if colored else printable(str(part)) for part in parts]
     click.echo("".join(texts), err=err, color=colored)
+
+
+def echo_text(text):
+    """Print the lines of a text, verdicts that begin them in colour."""
+    for line in text.splitlines():
+        if found := _VERDICT.match(line):
+            echo(found[1], verdict(found[2]), line[found.end() :])
+        else:
+            echo(line)
 
 
 def echo_error(message):
@@ -86,13 +96,11 @@ def printable(text):
 
 def wrap(text: str, indent: str = "") -> str:
     """Return a text broken into lines of the terminal's width, those after the first indented."""
-    columns = width()
-    if columns is None:
+    if (columns := width()) is None:
         return text
     return textwrap.fill(
-        text, max(columns, len(indent) + _NARROWEST), subsequent_indent=indent,
-        break_long_words=False, break_on_hyphens=False,
-    )  # fmt: skip
+        text, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def table(
@@ -104,68 +112,52 @@ def table(
 ) -> None:
     """Print rows under their heads, the first so many columns to the left, others to the right.
 
-    On a terminal that is too narrow the table comes in several parts, each of which begins with the
-    first column. Where the `widths` of the columns are known before the rows are, each row is
-    printed as soon as it comes, unless there are several parts.
+    Where the `widths` of the columns are known before the rows are, each row is printed as soon as
+    it comes.
     """
     if widths is None:
         rows = list(rows)
-        columns = zip(head, *rows, strict=True)
-        widths = [max(len(str(cell)) for cell in column) for column in columns]
-    parts = list(_parts(widths))
-    if len(parts) > 1:
-        rows = list(rows)
-    for indices in parts:
-        for line in chain([tuple(head)], rows):
-            cells = [line[index] for index in indices]
-            while len(cells) > 1 and not str(cells[-1]):  # and no blanks in their place
-                cells.pop()
-            wide = [widths[index] for index in indices[: len(cells)]]
-            echo(*_align(cells, wide, sum(index < left_columns for index in indices)))
-        if indices[-1] < len(widths) - 1:
-            echo()
+        widths = [max(map(len, map(str, each))) for each in zip(head, *rows, strict=True)]
+    for cells in chain([head], rows):
+        _echo_row(cells, widths, left_columns)
 
 
 def print_listing(rows: Iterable[Sequence[str | Painted]]) -> None:
     """Print rows whose last column is a sentence, cut on a terminal to what has room.
 
-    Columns beside the first two go before the sentence gets too short to be one; where there is no
-    room even so, it stands below, whole.
+    Columns beside the first two go before the sentence gets too short to be one.
     """
-    rows = list(rows)
-    room, columns = None, width()
-    *widths, _ = [max(map(len, map(str, column))) for column in zip(*rows, strict=True)]
-    if columns is not None:
-        while sum(widths) + len(_GAP) * len(widths) > columns - _SENTENCE and len(widths) > 2:
-            widths.pop()
-            rows = [(*row[: len(widths)], row[-1]) for row in rows]
-        room = columns - sum(widths) - len(_GAP) * len(widths)
-    if room is not None and room < _SENTENCE:
-        for *cells, last in rows:
-            echo(*_align(cells, widths, len(cells)))
-            indent = _GAP * 2
-            echo(wrap(f"{indent}{last}", indent))
-        return
+    rows, columns = list(rows), width()
+    *widths, _ = (max(map(len, map(str, column))) for column in zip(*rows, strict=True))
+    while columns is not None and len(widths) > 2 and _room(columns, widths) < _SENTENCE:
+        widths.pop()
+        rows = [(*row[: len(widths)], row[-1]) for row in rows]
     for *cells, last in rows:
         text = str(last)
-        if room is not None and len(text) > room:
+        if columns is not None and len(text) > (room := max(_room(columns, widths), _SENTENCE)):
             text = f"{text[: room - 1].rstrip()}…"
-        echo(*_align([*cells, text], [*widths, 0], len(cells) + 1))
+        _echo_row([*cells, text], [*widths, 0], len(widths) + 1)
+
+
+def _room(columns, widths):
+    return columns - sum(widths) - len(_GAP) * len(widths)
+
+
+def _echo_row(cells, widths, left_columns):
+    """Print cells, painted ones with blanks around them, and no blanks behind the last."""
+    parts: list[str | Painted] = []
+    for place, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
+        blank = " " * (wide - len(str(cell)))
+        parts += [cell, blank, _GAP] if place < left_columns else [blank, cell, _GAP]
+    while parts and not str(parts[-1]).strip():
+        parts.pop()
+    echo(*parts)
 
 
 def frame(data, digits: int = 5) -> None:
     """Print a DataFrame, numbers to so many digits, in parts where the terminal is too narrow."""
-    columns = width()
-    text = data.to_string(index=False, float_format=f"{{:.{digits}g}}".format)
-    if columns is None or max(map(len, text.splitlines()), default=0) <= columns:
-        echo(text)
-        return
-    shown = [
-        data[[name]].to_string(index=False, float_format=f"{{:.{digits}g}}".format).splitlines()
-        for name in data
-    ]
-    head, *rows = zip(*([line.strip() for line in column] for column in shown), strict=True)
-    table(head, rows, left_columns=0)
+    form = f"{{:.{digits}g}}".format
+    echo(data.to_string(index=False, float_format=form, line_width=width()))
 
 
 def for_spreadsheets(table):
@@ -187,35 +179,6 @@ def _is_terminal(stream):
 def _style(part):
     text = printable(str(part))
     kind = part.kind if isinstance(part, Painted) else ""
-    if kind == "title":
-        return click.style(text, bold=True)
-    color = _COLORS.get(kind)
-    return click.style(text, fg=color, bold=True if kind == "error" else None) if color else text
-
-
-def _align(cells, widths, left_columns):
-    """Return the parts of a line: painted cells stay so, with blanks around them."""
-    parts: list[str | Painted] = []
-    for index, (cell, wide) in enumerate(zip(cells, widths, strict=True)):
-        blank = " " * max(0, wide - len(str(cell)))
-        last = index == len(cells) - 1
-        gap = "" if last else _GAP
-        parts += [cell, "" if last else blank + gap] if index < left_columns else [blank, cell, gap]
-    return parts
-
-
-def _parts(widths):
-    """Yield the places of the columns that stand beside each other; the first one always."""
-    columns = width()
-    every = list(range(len(widths)))
-    if columns is None or sum(widths) + len(_GAP) * (len(widths) - 1) <= columns:
-        yield every
-        return
-    part = [0]
-    for index in every[1:]:
-        taken = sum(widths[other] + len(_GAP) for other in part) + widths[index]
-        if taken > columns and len(part) > 1:
-            yield part
-            part = [0]
-        part.append(index)
-    yield part
+    if kind != "title" and kind not in _COLORS:
+        return text
+    return click.style(text, fg=_COLORS.get(kind), bold=kind in ("title", "error") or None)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from textwrap import shorten
 
-from linrep.cli.text import echo, print_listing, table, verdict, width, wrap
+from linrep.cli.text import echo, echo_text, print_listing, table, verdict, width, wrap
 
 _SHOWN = 20  # verdicts that contradict the ledger
-_FEW = 3  # failures whose measurement is printed beside the reason
 _LONGEST = 160  # characters of a line on what was found, where there is no terminal
 
 
@@ -28,8 +27,11 @@ def print_list(chosen, entries):
     echo(*_say_verdicts(counts), "; linrep show ID prints the reason", err=True)
 
 
-def print_verdicts(results, entries, verbose, budget):
-    """Print a table of results beside the ledger, why what does not hold does not, and counts."""
+def print_verdicts(results, entries, verbose, budget, texts):
+    """Print a table of results beside the ledger, why what does not hold does not, and counts.
+
+    `texts` returns all that is known of a result's claim.
+    """
     from linrep.claims.evidence import shown
 
     controls = any(item.control is not None for item in results)
@@ -51,7 +53,7 @@ def print_verdicts(results, entries, verbose, budget):
     ]  # fmt: skip
     numbers = ("measured", "claimed", "trials", "CPU s")
     table((*head, *numbers), rows, left_columns=len(head))
-    _reasons(results, verbose)
+    _reasons(results, verbose, texts)
     for item in results:
         if item.looked:
             echo(f"{item.id}: {item.looked}")
@@ -67,72 +69,29 @@ def _say_verdicts(counts):
     return [verdict(name)._replace(text=text) for name, text in tally(counts)]
 
 
-def _reasons(results, verbose):
-    """Say why what does not hold does not: in a line for each claim, or all of it."""
+def _reasons(results, verbose, texts):
+    """Say why what does not hold does not: in a line for each claim, or all that is known of it."""
     from linrep.claims.findings import finding
-    from linrep.claims.ledger import failing_parts, largest_failure, readings
+    from linrep.claims.ledger import failing_parts
     from linrep.claims.sections import unescaped
 
-    cut = False
-    lines = []
-    for item in results:
-        if item.verdict == "holds" and not item.readings:
+    shown = [item for item in results if item.verdict != "holds" or (verbose and item.readings)]
+    if shown:
+        echo()
+    for item in shown:
+        if verbose:
+            echo_text(texts(item))
             continue
         known = item.verdict in ("misprint", "fails", "vacuous") and finding(item.id)
-        reason = unescaped(known.headline) if known else item.sentence
-        in_parts = verbose or not known
-        several = failing_parts(part.verdict for part in item.parts) if in_parts else ""
-        most = largest_failure(item)
+        several = "" if known else failing_parts(part.verdict for part in item.parts)
         needed = f"would take: {item.needed}" if item.needed else ""
-        largest = f"largest failure: {most}" if most and not known else ""
-        more = "; ".join(filter(None, [several, largest, needed]))
-        text = f"{reason} ({more})" if more else reason
-        others = readings(item)
-        if verbose:
-            head = f"{item.id} {item.verdict}: "
-            text = wrap(head + text, "  ").removeprefix(head)
-            echo("\n", item.id, " ", verdict(item.verdict), ": ", text)
-            if known:
-                _print_measured(item)
-            _print_instances(item)
-            for line in others:
-                echo(wrap(f"  {line}", "  "))
-        elif item.verdict != "holds":
-            room = (width() or _LONGEST) - len(item.id) - len(item.verdict) - 3
-            short = shorten(text, max(room, 40), placeholder=" …")
-            cut = cut or bool(others) or short != " ".join(text.split())
-            lines.append(((item.id, " ", verdict(item.verdict), ": ", short), item, known))
-    if lines:
-        echo()
-    for parts, item, known in lines:
-        echo(*parts)
-        if known and len(lines) <= _FEW:
-            _print_measured(item)
-        if len(lines) <= _FEW:
-            _print_instances(item)
-    if cut:
-        echo(
-            "-v prints all that was found; linrep show ID prints the statement, parts and readings"
-        )
-
-
-def _print_measured(item):
-    from linrep.claims.ledger import largest_failure
-
-    echo(wrap(f"  measured: {item.sentence}", "  "))
-    if most := largest_failure(item):
-        echo(wrap(f"  largest failure: {most}", "  "))
-
-
-def _print_instances(item):
-    """Print the counterexample, and the worst instance that a search has met."""
-    from linrep.claims.evidence import instances
-
-    for label, lines in instances(item).items():
-        if label != "tightest":
-            echo(f"  {label}:")
-            for line in lines:
-                echo(wrap(f"    {line}", "    "))
+        more = "; ".join(filter(None, [several, needed]))
+        text = f"{unescaped(known.headline) if known else item.sentence}{f' ({more})' * bool(more)}"
+        room = (width() or _LONGEST) - len(item.id) - len(item.verdict) - 3
+        short = shorten(text, max(room, 40), placeholder=" …")
+        echo(item.id, " ", verdict(item.verdict), ": ", short)
+    if shown and not verbose:
+        echo("-v prints all that was found; linrep show ID prints the statement with its parts")
 
 
 def _control(item):

@@ -1,4 +1,4 @@
-"""Commands that check claims: verify, constants."""
+"""``linrep verify``: claims checked, and their verdicts beside the recorded ones."""
 
 from __future__ import annotations
 
@@ -6,53 +6,45 @@ import json
 from contextlib import contextmanager, suppress
 from functools import partial
 from math import inf
-from pathlib import Path
 
 import click
 
 from linrep._lib.batches import Batches
+from linrep._lib.records import Damaged
 from linrep.cli import completion
 from linrep.cli import names as known_names
-from linrep.cli.choosing import LEDGER_OPTION, STORE_OPTION, choose, read_ledger, read_names
 from linrep.cli.group import (
+    FILE,
+    FOLDER,
     SEED_OPTION,
     BadInput,
     bad_input,
     interruptible,
     main,
     mode_option,
+    recording,
+    refuse_others,
     start_portable,
     workers_option,
 )
+from linrep.cli.names import LEDGER_OPTION, STORE_OPTION, choose, read_ledger, read_patterns
 from linrep.cli.output import check_output, write_figure, write_file
-from linrep.cli.text import echo, frame
+from linrep.cli.text import echo, say_count, table
 from linrep.cli.verdicts import compare, name_accepting, print_list, print_verdicts
-
-MODE_OPTION = mode_option("portable with --record, native otherwise")
-
-
-def _options(command):
-    for option in reversed(
-        (
-            click.option(
-                "--budget",
-                type=click.Choice(["quick", "standard", "thorough"]),
-                default="quick",
-                show_default=True,
-                help="Random draws of a check: for seconds, a minute or ten minutes per claim.",
-            ),
-            workers_option("Number of processes; the verdicts do not depend on it."),
-            SEED_OPTION,
-            STORE_OPTION,
-        )
-    ):
-        command = option(command)
-    return command
 
 
 @main.command()
 @click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.claims)
-@_options
+@click.option(
+    "--budget",
+    type=click.Choice(["quick", "standard", "thorough"]),
+    default="quick",
+    show_default=True,
+    help="Random draws of a check: for seconds, a minute or ten minutes per claim.",
+)
+@workers_option("Number of processes; the verdicts do not depend on it.")
+@SEED_OPTION
+@STORE_OPTION
 @click.option(
     "--list",
     "list_only",
@@ -126,29 +118,22 @@ def _options(command):
 )
 @LEDGER_OPTION
 @click.option(
-    "--json",
-    "path",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the results to this file, as a list of objects.",
+    "--json", "path", type=FILE, help="Write the results to this file, as a list of objects."
 )
 @click.option(
-    "--figures",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Draw the measurements behind the verdicts into this folder.",
+    "--figures", type=FOLDER, help="Draw the measurements behind the verdicts into this folder."
 )
 @click.option("--caption", is_flag=True, help="Write statement and verdict under these pictures.")
 @click.option(
-    "--record",
+    "--sensitivity",
     is_flag=True,
-    help="Record these verdicts in the ledger.",
+    help="Strengthen the constants of claims that hold, and find the smallest change that a check "
+    "notices.",
 )
-@MODE_OPTION
-def verify(
-    ids, budget, workers, seed, store, list_only, verbose, verdicts, papers, form, severities,
-    strengths, fresh, until_decided, at_most, level, book_path, path, figures, caption, record,
-    portable,
-):  # fmt: skip
-    """Check statements of the papers, or your own, and compare the verdicts with the record.
+@click.option("--record", is_flag=True, help="Record the verdicts, or what --sensitivity found.")
+@mode_option("portable with --record, native otherwise")
+def verify(ids, list_only, papers, sensitivity, record, portable, **options):
+    """Check statements and compare the verdicts with the record.
 
     A claim is a statement together with a check that can refute it; the ledger is the record of
     verdicts. Name claims by id or pattern ('fedrep.lemma*'), or name a file of your own. Without a
@@ -157,34 +142,47 @@ def verify(
     A claim of your own is expected to hold, unless the claim or your ledger says otherwise. Its
     check has to reject its negative control, which is a false version of the statement.
 
+    With --sensitivity each constant and exponent of a statement is moved by 5, 10 and 50 % in the
+    direction that says more, until the check refutes the result. "accepted": the check does not
+    notice the change; either the statement is not sharp, or the check does not look where the
+    stronger version is false. "doubted": the check is undecided. "true": interval arithmetic proves
+    the stronger version over the whole region.
+
     The exit status is 0 if no verdict contradicts the recorded or expected one. It is 1 if a
     verdict does, if a check raises an error or accepts its negative control, or if a claim of the
     ledger no longer exists. It is 2 for bad input.
     """
+    if sensitivity:
+        wanted = ("ids", "budget", "seed", "sensitivity", "record")
+        refuse_others(wanted, "does not go with --sensitivity")
+        _find_sensitivity(ids, options["budget"], options["seed"], record)
+        return
+    book_path, path, figures = (options[name] for name in ("book_path", "path", "figures"))
     papers = known_names.match_spelling(papers, known_names.papers())
-    file, _ = read_names(ids)
+    file, _ = read_patterns(ids)
     with bad_input(ValueError):
         if file is None:
             known_names.check_papers(papers)
     if record:
-        _check_record(file, book_path, level, until_decided)
-    limit = _read_limit(at_most, until_decided)
-    _check_outputs(path, figures)
+        _check_record(file, **options)
+    limit = _read_limit(options["at_most"], options["until_decided"])
+    if path is not None and figures is not None and path.resolve() == figures.resolve():
+        raise BadInput(f"--json and --figures must differ, both are {str(path)!r}")
+    with bad_input(OSError):
+        check_output("--json", path)
     if record if portable is None else portable:
         start_portable()
     entries = read_ledger(file, book_path, record)
     chosen, file = choose(ids, texts=list_only, papers=papers)
     known = entries
-    if list_only or verdicts or strengths:
-        known = _add_stored(chosen, entries, store, seed)
-    chosen = _filter(
-        chosen, known, verdicts=verdicts, strengths=strengths, papers=papers,
-        severities=severities, form=form,
-    )  # fmt: skip
+    if list_only or options["verdicts"] or options["strengths"]:
+        known = _add_stored(chosen, entries, options["store"], options["seed"])
+    chosen = _filter(chosen, known, papers, **options)
     if list_only:
         print_list(chosen, known)
         return
     from linrep.claims import beside, claims, load_file
+    from linrep.claims.entry import entry
 
     with bad_input(OSError, ValueError):
         for paper in {item.paper for item in chosen} if file is None else ():
@@ -192,20 +190,79 @@ def verify(
         if figures is not None:
             figures.mkdir(parents=True, exist_ok=True)
         there = load_file(file).keys() if file else _ids_beside(chosen)
-    with _recording(there, entries, chosen, budget, book_path, record) as each:
-        results = _run(
-            chosen, entries, file, budget, workers, seed, store, fresh, level, limit, each
-        )
-    print_verdicts(results, entries, verbose, budget)
+    with _recording(there, entries, chosen, options["budget"], book_path, record) as each:
+        results = _run(chosen, entries, file, limit, each, options)
+    by_id = {item.id: item for item in chosen}
+
+    def texts(result):
+        return entry(by_id[result.id], {result.id: result}, book_path, file).text(derivation=False)
+
+    print_verdicts(results, entries, options["verbose"], options["budget"], texts)
     with bad_input(OSError, ValueError):
         if path is not None:
             text = json.dumps([result.as_json() for result in results], indent=1)
             write_file(path, f"{text}\n".encode())
-        if figures is not None:
-            _draw(chosen, results, figures, caption)
+        for item, result in zip(chosen, results, strict=True) if figures is not None else ():
+            if result.points is not None:
+                _draw(item, result, figures / f"{item.id}.png", options["caption"])
     agree = _say_recorded(results) if record else compare(results, there, entries)
     if not agree:
         raise click.exceptions.Exit(1)
+
+
+def _find_sensitivity(ids, budget, seed, record):
+    """Print what becomes of stronger versions of claims that hold, and record it if asked to."""
+    if any(name.endswith(".py") for name in ids):
+        raise BadInput("--sensitivity is for claims of papers, whose folders have its record")
+    claims, _ = choose(ids)
+    from linrep._lib.progress import JobsBar
+    from linrep.claims import ledger, mutants
+    from linrep.claims import sensitivity as known
+    from linrep.claims.evidence import HOLDS, MISPRINT
+
+    with bad_input(ValueError, OSError):
+        entries = ledger.recorded()
+    chosen = [
+        item
+        for item in claims
+        if item.stronger and item.id in entries and entries[item.id].verdict in (HOLDS, MISPRINT)
+    ]
+    if not chosen:
+        raise BadInput("ID: none of these claims holds and has constants that can be moved")
+    if record:
+        with bad_input(OSError, Damaged):
+            known.check({item.paper for item in chosen})
+    noticed: list[bool] = []
+
+    def rows():
+        with JobsBar(None, seconds, desc="sensitivity", unit="version") as bar:
+            for item in chosen:
+                found = mutants.measure(item, budget, seed, each=bar.done)
+                batches.add(item.id, found)
+                for constant, of in found.items():
+                    noticed.append(known.REFUTED in of["moved"].values())
+                    with bar.aside():
+                        yield [item.id, constant, of["value"], outcomes(of["moved"])]
+
+    def outcomes(moved):
+        return ", ".join(f"{percent} %: {said}" for percent, said in moved.items())
+
+    head = ["claim", "constant", "value", "moved by"]
+    most = outcomes({f"{float(100 * share):g}": known.ACCEPTED for share in mutants.SHARES})
+    cells = [
+        (item.id, name, str(item.value_of(name)), most) for item in chosen for name in item.stronger
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+    seconds = {each: entries[item.id].seconds for item in chosen for each in mutants.mutants(item)}
+    with (
+        bad_input(OSError, Damaged),
+        recording("sensitivity", [item.id for item in chosen], known.record, record) as batches,
+    ):
+        table(head, rows(), left_columns=len(head), widths=widths)
+    echo(
+        f"{say_count(len(noticed), 'constant')} of {say_count(len(chosen), 'claim')}; "
+        f"a change of the constant is refuted for {sum(noticed)}"
+    )
 
 
 @contextmanager
@@ -264,7 +321,7 @@ def _read_limit(at_most, until_decided):
     raise BadInput(f"--at-most must be seconds or a factor, such as 600 or 16x, got {text!r}")
 
 
-def _check_record(file, book_path, level, until_decided):
+def _check_record(file, *, book_path, level, until_decided, **_):
     """Refuse to record where there is no ledger to write, or not at its level."""
     if file is not None and book_path is None:
         raise BadInput("--record of claims of your own needs --ledger FILE")
@@ -272,18 +329,8 @@ def _check_record(file, book_path, level, until_decided):
         raise BadInput("--record uses the error level of the ledger: leave --level out")
     if until_decided:
         raise BadInput("--record uses the draws of one seed: leave --until-decided out")
-    if book_path is not None:
-        with bad_input(OSError):
-            check_output("--ledger", book_path)
-
-
-def _check_outputs(path, figures):
-    """Refuse what cannot be written to, before anything is checked."""
-    if path is not None and figures is not None and path.resolve() == figures.resolve():
-        raise BadInput(f"--json and --figures must differ, both are {str(path)!r}")
     with bad_input(OSError):
-        if path is not None:
-            check_output("--json", path)
+        check_output("--ledger", book_path)
 
 
 def _ids_beside(chosen):
@@ -293,62 +340,6 @@ def _ids_beside(chosen):
 
     papers = {item.paper for item in chosen}
     return {*claims(papers), *(n for n in known_names.claims() if paper_of(n) not in papers)}
-
-
-@main.command()
-@click.argument("paper", shell_complete=completion.papers)
-@_options
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("runs", "figures"),
-    show_default=True,
-    help="Folder for the pictures.",
-)
-def constants(paper, budget, workers, seed, store, out):
-    """Estimate the absolute constants that a paper's bounds leave open, for growing sizes."""
-    (paper,) = known_names.match_spelling([paper], known_names.papers())
-    with bad_input(ValueError):
-        known_names.check_papers([paper])
-    import pandas as pd
-
-    from linrep.claims import claims, ledger
-
-    with bad_input(ValueError):
-        recorded = ledger.recorded()
-        chosen = [
-            item
-            for item in claims([paper]).values()
-            if item.id in recorded and "probability bound" in recorded[item.id].kinds
-        ]
-    with bad_input(OSError):
-        out.mkdir(parents=True, exist_ok=True)
-    results = _run(chosen, {}, None, budget, workers, seed, store)
-    lines, pictures = [], {}
-    for item, result in zip(chosen, results, strict=True):
-        if result.verdict == "error":
-            echo(f"{item.id}: {result.sentence}", err=True)
-            continue
-        points = result.points
-        if points is None or "along" not in points:
-            continue
-        chart = pictures[item.id] = points.dropna(subset=["along"])
-        for (part, axis), line in chart.groupby(["part", "along"], sort=False):
-            lines.append(
-                {"claim": item.id, "constant": part, "along": axis,
-                 "from": line["x"].min(), "to": line["x"].max(),
-                 "smallest": line["y"].min(), "largest": line["y"].max()}
-            )  # fmt: skip
-    if not lines:
-        echo(f"{paper}: no bound with an open constant is checked along an axis")
-        for name in known_names.claims():
-            if name.startswith(f"{paper}.") and name.endswith(".constants"):
-                echo(f"the constants of its rates: linrep show {name}")
-        return
-    frame(pd.DataFrame(lines), digits=4)
-    with bad_input(OSError):
-        for name, chart in pictures.items():
-            echo(_save(out, f"{name}.constants", chart, f"{name}, {budget} budget"))
 
 
 def _add_stored(chosen, entries, store, seed):
@@ -364,7 +355,7 @@ def _add_stored(chosen, entries, store, seed):
     return {**entries, **{name: result for name, result in results.items() if result}}
 
 
-def _filter(chosen, entries, *, verdicts, strengths, papers, severities, form):
+def _filter(chosen, entries, papers, *, verdicts, strengths, severities, form, **_):
     """Return the claims that have one of the verdicts, and so on, of those asked for."""
     from linrep.claims.findings import finding
 
@@ -390,20 +381,18 @@ def _filter(chosen, entries, *, verdicts, strengths, papers, severities, form):
     return remaining
 
 
-def _run(
-    chosen, entries, file, budget, workers, seed, store, fresh=False, level=None, limit=None,
-    each=None,
-):  # fmt: skip
+def _run(chosen, entries, file, limit, each, options):
+    """Check claims, and return their results, in the order of the claims."""
     from linrep.claims import LEVEL
     from linrep.claims.sequential import until_decided
     from linrep.claims.verify import Interrupted
     from linrep.claims.verify import verify as run
 
-    # Of another budget they tell the order, too.
-    seconds = {name: entry.seconds for name, entry in entries.items()}
-    settings = {
-        "budget": budget, "seed": seed, "workers": workers, "store": store, "file": file,
-        "expected": seconds, "fresh": fresh, "level": LEVEL if level is None else level,
+    settings = {name: options[name] for name in ("budget", "seed", "workers", "store", "fresh")}
+    settings |= {
+        "file": file, "level": LEVEL if options["level"] is None else options["level"],
+        # Of another budget they tell the order, too.
+        "expected": {name: entry.seconds for name, entry in entries.items()},
     }  # fmt: skip
     with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
         if limit is not None:
@@ -411,25 +400,18 @@ def _run(
         return run(chosen, **settings, each=each)
 
 
-def _draw(chosen, results, folder, caption):
-    for item, result in zip(chosen, results, strict=True):
-        if result.points is not None:
-            where = f" ({item.place})" if item.place else ""
-            verdict = f"{result.verdict.capitalize()}: {result.sentence}."
-            text = f"{item.id}{where}: {item.plain} {verdict}" if caption else None
-            echo(_save(folder, item.id, result.points, text))
-
-
-def _save(folder, name, points, text):
+def _draw(item, result, path, caption):
+    """Draw the measurements behind a verdict."""
     import matplotlib.pyplot as plt
 
     from linrep.figures import plotting
 
-    path = folder / f"{name}.png"
     with plotting.style():
-        figure = plotting.evidence(points)
-        if text is not None:
-            plotting.caption(figure, text)
+        figure = plotting.evidence(result.points)
+        if caption:
+            where = f" ({item.place})" if item.place else ""
+            said = f"{result.verdict.capitalize()}: {result.sentence}."
+            plotting.caption(figure, f"{item.id}{where}: {item.plain} {said}")
         write_figure(path, figure)
         plt.close(figure)
-    return path
+    echo(path)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-from collections.abc import Callable, Container
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from linrep._lib import code
 from linrep._lib.warning import collected
-from linrep.figures.experiment import Cell, Experiment, data_folder
-from linrep.sweeps import Run, Sweep, open_run, run
+from linrep.figures.experiment import Experiment, data_folder
+from linrep.sweeps import Run, Sweep, run
 from linrep.sweeps.codes import code_of
 
 #: Folder, beside the figures, of the runs that are not finished.
@@ -103,10 +99,8 @@ def compute(
     quick: bool = False,
     workers: int = 1,
     seed: int = 0,
-    chosen: Container[tuple[Any, ...]] | None = None,
-    budget: float | None = None,
 ) -> Run:
-    """Run the missing replicates of a figure, the most valuable first.
+    """Run the missing replicates of a figure.
 
     Networks are trained in processes of one thread each, which an interrupt ends within seconds.
 
@@ -116,10 +110,6 @@ def compute(
         As for :func:`run_rows`.
     runs : Path
         The folder of all runs.
-    chosen : container of tuple, optional
-        Which runs to make, as :func:`run_of` names them; by default all.
-    budget : float, optional
-        Seconds after which the run is interrupted.
 
     Returns
     -------
@@ -130,23 +120,15 @@ def compute(
     Failed
         If a replicate did.
     linrep.sweeps.Stopped
-        If it was interrupted, or its time is over.
+        If it was interrupted.
     """
     sweep = sweep_of(experiment, quick=quick, seed=seed)
     directory = run_directory(runs, experiment, sweep)
-    order = experiment.order
-    if chosen is not None:
-        first = order or (lambda cell, replicate: 0)
-
-        def order(cell, replicate):
-            is_chosen = run_of(cell, replicate, sweep) in chosen
-            return first(cell, replicate) if is_chosen else None
-
     networks = experiment.trains_networks
     with collected():  # what is worth saying of runs is in their rows, and in the manifest
         done = run(
             sweep, directory, workers=workers, processes=networks, retry_failed=directory.exists(),
-            order=order, budget=budget, grace=_GRACE if networks else None,
+            grace=_GRACE if networks else None,
         )  # fmt: skip
     failed = done.failures()
     if len(failed):
@@ -202,105 +184,10 @@ def run_directory(runs: Path, experiment: Experiment, sweep: Sweep) -> Path:
     digest = hashlib.sha256(json.dumps(sweep.describe()).encode())
     source = Path(experiment.replicate.__code__.co_filename)
     digest.update(source.read_bytes() if source.is_file() else b"")
-    digest.update(code_of(experiment.replicate, *experiment.uses).encode())
+    digest.update(code_of(experiment.replicate).encode())
     left_out = _NOT_OF_NETWORKS if experiment.trains_networks else ("claims", *code.statements())
     digest.update(code.state(*left_out).encode())
     digest.update(repr([import_module(each).__version__ for each in experiment.packages]).encode())
     if experiment.data and (data := data_folder()) is not None:
         digest.update(str(data.resolve()).encode())
     return runs / f"{experiment.id}-{digest.hexdigest()[:8]}"
-
-
-def is_finished(experiment: Experiment, runs: Path, *, seed: int = 0) -> bool:
-    """Tell whether a folder of runs has all replicates of a figure, none failed, by this code.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    runs : Path
-        The folder of all runs.
-    seed : int, default 0
-        Root of all streams.
-    """
-    directory = run_directory(runs, experiment, sweep_of(experiment, seed=seed))
-    with contextlib.suppress(ValueError, OSError):  # begun, and not yet a run directory
-        stored = open_run(directory)
-        return stored.count() == stored.total and not stored.failed()
-    return False
-
-
-def so_far(
-    experiment: Experiment, directory: Path, sweep: Sweep, beside: pd.DataFrame | None = None
-) -> tuple[pd.DataFrame, int]:
-    """Return the rows that are stored of a run, and how many replicates are not.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    directory : Path
-        Of the run, see :func:`run_directory`.
-    sweep : Sweep
-        As :func:`sweep_of` makes it.
-    beside : DataFrame, optional
-        Rows of other runs, taken where these have no replicate. Those of other cells come first.
-
-    Raises
-    ------
-    ValueError
-        If there are none.
-    """
-    try:
-        stored = open_run(directory).read(partial=True)
-        rows = measured_rows(stored[stored["status"] == "ok"])
-    except (ValueError, OSError):
-        rows = pd.DataFrame()
-    if beside is not None and len(beside):
-        new = ~runs_of(beside, sweep).isin(set(runs_of(rows, sweep)))
-        rows = pd.concat([each for each in (beside[new], rows) if len(each)], ignore_index=True)
-    if rows.empty:
-        raise ValueError(f"{experiment.id}: no run has ended yet")
-    wanted = runs_in(sweep)
-    place = runs_of(rows, sweep).map({run: place for place, run in enumerate(wanted)})
-    rows = rows.iloc[np.argsort(place.fillna(-1.0).to_numpy(), kind="stable")]
-    return rows.reset_index(drop=True), len(wanted) - place.nunique()
-
-
-def run_of(cell: Cell, replicate: int, sweep: Sweep) -> tuple[Any, ...]:
-    """Return what a run is named by: its cell's parameters and the replicate.
-
-    Parameters
-    ----------
-    cell : mapping
-    replicate : int
-    sweep : Sweep
-    """
-    return (*(cell.get(name) for name in sweep.parameters), replicate)
-
-
-def runs_in(sweep: Sweep, wanted: Callable[[Cell], bool] | None = None) -> list[tuple[Any, ...]]:
-    """Return the runs of a sweep, as :func:`run_of` names them.
-
-    Parameters
-    ----------
-    sweep : Sweep
-    wanted : callable, optional
-        ``wanted(cell)`` says of which cells; by default of all.
-    """
-    return [
-        run_of(cell, replicate, sweep)
-        for cell in filter(wanted or (lambda cell: True), sweep.grid)
-        for replicate in range(sweep.replicates)
-    ]
-
-
-def runs_of(rows: pd.DataFrame, sweep: Sweep) -> pd.Series:
-    """Return the run that each row is of, as :func:`run_of` names it.
-
-    Parameters
-    ----------
-    rows : DataFrame
-    sweep : Sweep
-    """
-    named = rows.reindex(columns=[*sweep.parameters, "replicate"]).astype(object)
-    named = named.where(named.notna(), None)
-    return pd.Series(list(named.itertuples(index=False, name=None)), rows.index, dtype=object)

@@ -23,7 +23,6 @@ from linrep.figures.computing import (
     compute,
     measured_rows,
     run_directory,
-    so_far,
     sweep_of,
 )
 from linrep.figures.experiment import Experiment, list_sizes
@@ -61,8 +60,6 @@ def make_figure(
     recorded: bool = False,
     runs: Path | None = None,
     keep: bool = False,
-    partial: bool = False,
-    beside: pd.DataFrame | None = None,
     caption: bool = False,
 ) -> Drawn:
     """Run an experiment and write its picture, rows (Parquet) and manifest (JSON).
@@ -85,11 +82,6 @@ def make_figure(
         interrupted figure goes on where it was; by default ``.runs`` in `out`.
     keep : bool, default False
         Keep them afterwards, too: drawn again by the same code, the figure has the same rows.
-    partial : bool, default False
-        Run nothing: draw what has been run so far, say how much that is, and keep it.
-    beside : DataFrame, optional
-        With `partial`: rows of other runs of the figure, drawn and summarized, too, where this one
-        has no replicate of theirs.
     caption : bool, default False
         Draw the caption under the picture; it is in the manifest in any case. What makes the
         figure another one than the default, such as reduced sizes, always stands there.
@@ -102,7 +94,7 @@ def make_figure(
     ------
     ValueError
         If a package or the data are missing, a record is asked for of other sizes than the default
-        ones, or nothing has been run that could be drawn.
+        ones.
     """
     missing = experiment.missing(quick)
     if missing:
@@ -124,20 +116,16 @@ def make_figure(
         record.KIND.check(path)
     lock = runs / f"{directory.name}.lock"
     with files.shared(lock) as alone:
-        if partial:
-            rows, absent = so_far(experiment, directory, sweep, beside)
-            notes: dict[str, str] = {}
-        else:
-            done = compute(experiment, runs, quick=quick, workers=workers, seed=seed)
-            rows, absent = measured_rows(done.read()), 0
-            notes = {each: f"{count} of {done.total}" for each, count in done.notes().items()}
+        done = compute(experiment, runs, quick=quick, workers=workers, seed=seed)
+        rows = measured_rows(done.read())
+        notes = {each: f"{count} of {done.total}" for each, count in done.notes().items()}
         elapsed = time.perf_counter() - began
         fixed = experiment.at(quick)
         kept = kept_rows(experiment, rows) if recorded else rows
         # What cannot be summarized, drawn or recorded says so before a file is replaced.
-        result = _result(fixed, rows, quick, seed, recorded, others, absent)
+        result = _result(fixed, rows, quick, seed, recorded, others)
         kinds = ("svg",) if recorded else ("png", "svg")
-        text = result["caption"] if caption else " ".join(_remarks(quick, others, absent))
+        text = result["caption"] if caption else " ".join(_remarks(quick, others))
         contents = {
             path.with_suffix(f".{kind}"): content
             for kind, content in _pictures(fixed, rows, text, kinds).items()
@@ -164,7 +152,7 @@ def make_figure(
                 if (other := path.with_suffix(suffix)) not in contents:
                     other.unlink(missing_ok=True)
         # Another process may be at the same figure, and read what both have computed.
-        if not (keep or partial) and alone():
+        if not keep and alone():
             shutil.rmtree(directory, ignore_errors=True)
             lock.unlink(missing_ok=True)
     with contextlib.suppress(OSError):
@@ -204,17 +192,16 @@ def kept_rows(experiment: Experiment, rows: pd.DataFrame) -> pd.DataFrame | None
     return kept.drop(columns="stream", errors="ignore").reset_index(drop=True)
 
 
-def _result(experiment, rows, quick, seed, comparable, others, absent):
+def _result(experiment, rows, quick, seed, comparable, others):
     replicates = int(rows["replicate"].max()) + 1
     text = experiment.caption(rows, replicates)
-    text = " ".join([*_remarks(quick, others, absent), *text.split()])
+    text = " ".join([*_remarks(quick, others), *text.split()])
     settings = {
         "quick": quick,
         "seed": seed,
         "replicates": replicates,
         "cells": [dict(cell) for cell in experiment.cells(quick)],
         **({"others": json.loads(json.dumps(others))} if others else {}),
-        **({"absent": absent} if absent else {}),
     }
     return record.result(
         rows,
@@ -226,13 +213,11 @@ def _result(experiment, rows, quick, seed, comparable, others, absent):
     )
 
 
-def _remarks(quick, others, absent):
+def _remarks(quick, others):
     """Return sentences on what makes a figure another one than the default."""
     remarks = []
     if quick:
         remarks.append("QUICK RUN, reduced grid and replicates.")
-    if absent:
-        remarks.append(f"INCOMPLETE: {absent} runs are left out, which have not been run.")
     if others:
         remarks.append(f"OTHER SIZES than the default: {list_sizes(others)}.")
     return remarks

@@ -81,13 +81,8 @@ class Experiment:
     paired : tuple of str
         Parameters of cells that change no random numbers: cells that differ only in these, such as
         methods, have the same problem and data in each replicate.
-    order : callable or None
-        ``order(cell, replicate)``: what is worth most has the smallest value and is run first.
     given : mapping
         What was chosen instead, see :meth:`with_sizes`.
-    uses : tuple of callable
-        What of a user's own runs are made by beside the script: where its code changes, they are
-        new.
     """
 
     id: str
@@ -105,9 +100,7 @@ class Experiment:
     kept: Callable[[pd.DataFrame], pd.DataFrame] | None = all_rows
     sizes: Sizes | None = None
     paired: tuple[str, ...] = ()
-    order: Callable[[Cell, int], Any] | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
-    uses: tuple[Callable[..., Any], ...] = ()
 
     def __post_init__(self):
         check.identifier("id", self.id)

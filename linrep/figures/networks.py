@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from linrep._lib.provenance import commit
 from linrep.deep.source import source
 from linrep.figures.sizes import Sizes, size
 from linrep.figures.summaries import accuracies
-from linrep.sweeps import Grid, load, note, scratch
+from linrep.sweeps import Grid, note, scratch
 from linrep.trace import Trace, last_rounds
 
 if TYPE_CHECKING:
@@ -71,17 +71,6 @@ def scaled(
     return sum(grids[1:], grids[0])
 
 
-def small_first(cell: Mapping[str, Any], replicate: int) -> tuple[bool, int]:
-    """Return what orders the runs of a figure by scale, then by replicate.
-
-    Parameters
-    ----------
-    cell : mapping
-    replicate : int
-    """
-    return (cell["scale"] == "paper", replicate)
-
-
 def most_common(dataset: deep.Dataset, labels: Sequence[int], count: int) -> NDArray[np.int64]:
     """Return those of the classes that have most samples, in increasing order.
 
@@ -99,107 +88,6 @@ def most_common(dataset: deep.Dataset, labels: Sequence[int], count: int) -> NDA
     """
     sizes = np.bincount(dataset.all_y, minlength=dataset.classes)[labels]
     return np.sort(np.asarray(labels)[np.argsort(-sizes, kind="stable")[:count]])
-
-
-def is_own(name: str) -> bool:
-    """Tell whether a method of a cell is one of the user's, named as ``module:Class``.
-
-    Parameters
-    ----------
-    name : str
-    """
-    return ":" in name
-
-
-def own_method(name: str, **settings: Any) -> deep.FedAvg:
-    """Return a method of the user's.
-
-    Parameters
-    ----------
-    name : str
-        ``module:Class`` or ``file.py:Class``, derived from :class:`linrep.deep.FedAvg`.
-    **settings
-        Of the column, such as ``epochs``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If there is none, or it does not take the settings.
-    """
-    kind = load(name)
-    if not isinstance(kind, type) or not issubclass(kind, deep.FedAvg):
-        raise ValueError(f"{name} must be a class that derives from linrep.deep.FedAvg")
-    return kind(**settings)
-
-
-def method_of(known: Mapping[str, deep.FedAvg], name: str) -> deep.FedAvg:
-    """Return the method of a cell, the user's own with as many local epochs as FedAvg has.
-
-    Parameters
-    ----------
-    known : mapping of str to FedAvg
-        Methods of the script.
-    name : str
-        One of them, or the user's.
-    """
-    return own_method(name, epochs=known["FedAvg"].epochs) if is_own(name) else known[name]
-
-
-def with_own(order: Iterable[str], rows: pd.DataFrame) -> list[str]:
-    """Return methods in the order of a picture, the user's after those of the script.
-
-    Parameters
-    ----------
-    order : iterable of str
-    rows : DataFrame
-        With the column ``method``.
-    """
-    return [*order, *filter(is_own, rows["method"].unique())]
-
-
-def with_method(item: Any, name: str) -> Any:
-    """Return a figure whose cells are those of its methods, with one of the user's in their place.
-
-    Its pictures and tables take rows of the other methods, too.
-
-    Parameters
-    ----------
-    item : Experiment
-    name : str
-        Of the user's method, ``module:Class``.
-
-    Raises
-    ------
-    ValueError
-        If the figure does not compare methods by cells.
-    """
-    known = [dict(cell) for cell in item.at().cells(False)]
-    if not all("method" in cell for cell in known):
-        raise ValueError(f"{item.id} does not take a method: its runs do not differ by methods")
-    shown = f"{name} (own)"
-
-    def marked(rows):
-        return rows.assign(method=rows["method"].replace(name, shown))
-
-    def cells(sizes):
-        columns = {tuple((own := {**cell, "method": name}).items()): own
-                 for cell in map(dict, item.cells(sizes))}  # fmt: skip
-        return Grid.of(columns.values())
-
-    def caption(rows, *others):
-        text = item.caption(marked(rows), *others)
-        return f"{shown}: a method of the user's, run in the settings of the others. {text}"
-
-    order = item.order or (lambda cell, replicate: replicate)
-    return replace(
-        item,
-        cells=cells,
-        caption=caption,
-        draw=lambda rows, *others: item.draw(marked(rows), *others),
-        summary=lambda rows, *others: item.summary(marked(rows), *others),
-        order=lambda cell, replicate: order(cell | {"method": known[0]["method"]}, replicate),
-        uses=(load(name),),
-    )
 
 
 def train(
@@ -370,7 +258,6 @@ def table_of_dots(
 
     from linrep.figures import plotting
 
-    order = with_own(order, table.reset_index())
     panels = list(table.reset_index().groupby(list(keys), sort=False))
     across = min(across, len(panels))
     down = -(-len(panels) // across)

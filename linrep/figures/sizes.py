@@ -10,10 +10,6 @@ from linrep._lib import validation as check
 from linrep._lib.suggest import unknown
 
 
-class NoSuchSize(ValueError):
-    """A figure has no size of a name."""
-
-
 def size(
     default: Any,
     what: str,
@@ -97,8 +93,15 @@ class Sizes:
         known = [each.name for each in fields(self)]
         for name in given:
             if name not in known:
-                raise NoSuchSize(unknown("this figure has no size", name, known, prefix="--"))
+                raise ValueError(unknown("this figure has no size", name, known, prefix="--"))
         return replace(self, **given)
+
+    def lines(self) -> dict[str, str]:
+        """Return a line on each size: what it is, and its default value."""
+        return {
+            each.name: f"{each.metadata['what']}  [default: {listed(each.default, ',')}]"
+            for each in fields(self)
+        }
 
     def quick(self) -> Self:
         """Return the sizes of ``--quick``."""
@@ -116,14 +119,16 @@ class Sizes:
         return {name: value for name, value in asdict(self).items() if value != before[name]}
 
 
-def listed(values: Any) -> str:
+def listed(values: Any, between: str = ", ") -> str:
     """Return one value, or several, as a caption has them.
 
     Parameters
     ----------
     values : value or tuple of values
+    between : str, default ", "
+        What stands between them.
     """
-    return ", ".join(map(_short, values)) if isinstance(values, tuple) else _short(values)
+    return between.join(map(_short, values)) if isinstance(values, tuple) else _short(values)
 
 
 def _short(value):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import Executor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import linrep
 from linrep._lib import records
@@ -17,7 +15,7 @@ from linrep._lib.progress import progress_bar
 from linrep._lib.validation import identifier
 from linrep.claims import BUDGETS, Claim, corrections, sensitivity
 from linrep.claims.certificates import say_checked
-from linrep.claims.current import current, of_run
+from linrep.claims.current import current
 from linrep.claims.evidence import Result
 from linrep.claims.findings import finding
 from linrep.claims.ledger import CONTRADICTS, outcome, recorded_points
@@ -26,9 +24,6 @@ from linrep.figures.record import KIND, flat, read, table
 from linrep.report import pictures
 from linrep.report.entries import Entry, Figure, Report
 from linrep.report.outline import list_pictured, outline
-
-if TYPE_CHECKING:
-    from linrep.claims.verify import Stored
 
 
 def gather(
@@ -44,9 +39,7 @@ def gather(
     options: Sequence[str] = (),
     made: datetime | None = None,
     progress: bool | None = None,
-    executor: Executor | None = None,
     book: Path | None = None,
-    runs: Mapping[str, Stored] | None = None,
 ) -> Report:
     """Collect claims with their outcomes, and figures. Nothing is computed but pictures.
 
@@ -73,12 +66,8 @@ def gather(
         When the page is made; by default now.
     progress : bool, optional
         Show a bar; by default on a terminal and in a notebook.
-    executor : Executor, optional
-        Draws the pictures; by default this process does.
     book : path, optional
         The ledger's file, beside which is what its pictures are drawn from; by default the paper's.
-    runs : mapping, optional
-        Runs of the store that have been read, by claim.
 
     Returns
     -------
@@ -103,10 +92,7 @@ def gather(
     entries, points = {}, {}
     for item in chosen:
         recorded = ledger.get(item.id)
-        if runs and item.id in runs:
-            known = of_run(runs[item.id], recorded)
-        else:
-            known = current(item, recorded, store=store, budget=budget, seed=seed)
+        known = current(item, recorded, store=store, budget=budget, seed=seed)
         entries[item.id] = _entry(item, known, budget or BUDGETS[0], seed, command, file)
         if known.run is not None:
             points[item.id] = known.run.result.points
@@ -125,12 +111,9 @@ def gather(
                 twice.append(id)
             else:
                 drawn.append(("chief", id, deciding))
-    images = (map if executor is None else executor.map)(
-        pictures.evidence, [table for _, _, table in drawn]
-    )
     with progress_bar(progress, total=len(drawn), desc="report", unit="picture") as bar:
-        for (kind, id, _), image in zip(drawn, images, strict=True):
-            entries[id] = replace(entries[id], **{kind: image})
+        for kind, id, table in drawn:
+            entries[id] = replace(entries[id], **{kind: pictures.evidence(table)})
             bar.update()
     for id in twice:
         entries[id] = replace(entries[id], chief=entries[id].picture)

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from linrep._lib.outlines import PACKAGE, outline_of, tree
+from linrep._lib.suggest import unknown
 from linrep.simulation.families import Family, find, takes
 
 #: Before the name of a setting that is a parameter of its problem, too.
 OF_METHOD = "method_"
+#: Names of methods that train networks begin with it.
+DEEP = "deep."
 _HOME = "linrep.algorithms."
 _DECORATOR = "@algorithm("
+#: A parameter's line in a docstring: its name, and what it may be, words in quotes.
+_LINE = re.compile(r"^(\w+) : (.*)$", re.MULTILINE)
+_WORD = re.compile(r'"([^"]+)"')
 
 
 @cache
@@ -92,6 +99,80 @@ def required(
         if named and each.default is each.empty and each.name not in ("rng", "k"):
             groups.append((each.name,))
     return list(dict.fromkeys(groups))
+
+
+def check_algorithm(name: str) -> None:
+    """Raise ValueError for a name that is no algorithm's, and does not say where to find one.
+
+    Parameters
+    ----------
+    name : str
+    """
+    if name not in outlines() and ":" not in name and not name.startswith(DEEP):
+        every = (
+            f"there are {', '.join(outlines())}, {DEEP}fedrep and so on for networks, and "
+            "module:function for one of your own"
+        )
+        raise ValueError(unknown("unknown algorithm", name, outlines(), otherwise=every))
+
+
+def check_axes(
+    algorithms: Mapping[str, Callable[..., Any]],
+    family: Family,
+    axes: Mapping[str, Any],
+    derived: Iterable[str] = (),
+    beside: Iterable[str] = (),
+) -> None:
+    """Raise ValueError for a parameter that no algorithm has, and where one is missing.
+
+    Parameters
+    ----------
+    algorithms : mapping of str to callable
+        By name, see :func:`known_parameters`.
+    family : Family
+        Of their problem.
+    axes : mapping
+        What is given.
+    derived : iterable of str
+        Parameters that are computed from these.
+    beside : iterable of str
+        What may have been meant beside a parameter.
+    """
+    given = dict.fromkeys([*axes, *derived])
+    known = [known_parameters(function, family) for function in algorithms.values()]
+    if all(own is not None for own in known):
+        every = dict.fromkeys(name for own in known for name in own or ())
+        for name in (each for each in given if each not in every):
+            of, there = f"of {' and '.join(algorithms)}", f"there are {', '.join(every)}"
+            names = [*every, *beside]
+            raise ValueError(unknown("unknown parameter", name, names, of=of, otherwise=there))
+    groups = [group for each in algorithms.values() for group in required(each, family, axes)]
+    missing = [group for group in dict.fromkeys(groups) if not given.keys() & {*group}]
+    if missing:
+        raise ValueError(f"{', '.join(' or '.join(group) for group in missing)} must be given")
+
+
+def described(algorithm: Callable[..., Any], family: Family) -> dict[str, tuple[Any, list[str]]]:
+    """Return the default value of each parameter, and the words that its docstring has for it.
+
+    Parameters
+    ----------
+    algorithm : callable
+    family : Family
+    """
+    defaults: dict[str, Any] = {}
+    words: dict[str, list[str]] = {}
+    for function in (algorithm, *family.documented):
+        for each in inspect.signature(function).parameters.values():
+            defaults.setdefault(each.name, each.default)
+        for name, kind in _LINE.findall(inspect.getdoc(function) or ""):
+            words.setdefault(name, ["true", "false"] if kind[:4] == "bool" else _WORD.findall(kind))
+    words |= {name: _WORD.findall(text) for name, text in family.descriptions.items()}
+    if family is find("regression") and of_samples(algorithm):
+        words["batches"] = ["fixed"]
+    axes = known_parameters(algorithm, family) or (*family.parameters, *family.data)
+    plain = {axis: plain_name(axis, family) for axis in axes}
+    return {axis: (defaults.get(name), words.get(name, [])) for axis, name in plain.items()}
 
 
 def of_samples(algorithm: Callable[..., Any]) -> bool:

@@ -22,18 +22,18 @@ from linrep.problems.random import streams
 from linrep.simulation import families
 from linrep.simulation.families import Family, takes
 from linrep.simulation.parameters import (
+    DEEP,
     OF_METHOD,
+    check_algorithm,
+    check_axes,
     known_parameters,
     of_samples,
     owner,
     plain_name,
-    required,
 )
 from linrep.sweeps import Grid, Sweep, label, load
 from linrep.trace import Trace
 
-#: Names of methods that train networks begin with it.
-_DEEP = "deep."
 _PERSONALIZED = "linrep.algorithms.personalized:"
 KEEP = ("final", "rate", "trace")
 _KEPT_ROUNDS = 200
@@ -273,17 +273,7 @@ def sweep(
         for name, function in zip(algorithms, functions, strict=True)
     }
     _check_owners((*axes, *derived), known, family)
-    for name in (*axes, *derived):
-        if not any(own is None or name in own for own in known.values()):
-            every = dict.fromkeys(name for own in known.values() for name in own or ())
-            others = [
-                other for other in families.names()
-                if other != problem and name in (*families.find(other).parameters,
-                                                 *families.find(other).data)
-            ]  # fmt: skip
-            hint = f"; problem={others[0]!r} has it" if others else ""
-            of = f"of {' and '.join(algorithms)}"
-            raise ValueError(unknown("unknown parameter", name, every, of=of) + hint)
+    check_axes(dict(zip(algorithms, functions, strict=True)), family, axes, derived)
     for name in (*family.sizes, *family.data):
         if name == "oversampling":
             continue
@@ -305,10 +295,6 @@ def sweep(
         for name in group:
             if name not in axes:
                 raise ValueError(unknown("zipped: unknown axis", name, axes))
-    given = {*axes, *derived}
-    groups = [group for function in functions for group in required(function, family, axes)]
-    if missing := [group for group in dict.fromkeys(groups) if not given & {*group}]:
-        raise ValueError(f"{', '.join(' or '.join(group) for group in missing)} must be given")
     grids = []
     for algorithm, own in known.items():
 
@@ -381,14 +367,9 @@ def find_algorithm(name: str) -> Callable[..., Any]:
 def _found(name):
     if name in ALGORITHMS:
         return ALGORITHMS[name]
-    if name.startswith(_DEEP):
+    if name.startswith(DEEP):
         return _deep(name)
-    if ":" not in name:
-        every = (
-            f"there are {', '.join(ALGORITHMS)}, {_DEEP}fedrep and so on for networks, and "
-            "module:function for one of your own"
-        )
-        raise ValueError(unknown("unknown algorithm", name, ALGORITHMS, otherwise=every))
+    check_algorithm(name)
     method = load(name)
     methods = sys.modules.get("linrep.deep.methods")  # which a method of one's own has loaded
     if methods is not None and isinstance(method, type) and issubclass(method, methods.FedAvg):
@@ -403,7 +384,7 @@ def _deep(name):
     from linrep.deep.algorithms import algorithm
 
     try:
-        return algorithm(name.removeprefix(_DEEP))
+        return algorithm(name.removeprefix(DEEP))
     except ValueError as error:
         raise ValueError(f"unknown algorithm {name!r}: {error}") from None
 
@@ -425,7 +406,7 @@ def family_of(name: str, problem: str | None = None) -> Family:
         If there is no such family.
     """
     if problem is None:
-        if name.startswith(_DEEP) or (":" in name and _trains_networks(find_algorithm(name))):
+        if name.startswith(DEEP) or (":" in name and _trains_networks(find_algorithm(name))):
             problem = "partitioned"
         elif name.startswith(_PERSONALIZED):
             problem = "clustered"

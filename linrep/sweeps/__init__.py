@@ -18,7 +18,6 @@ from linrep.sweeps.directories import create_run
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.laws import PowerLaw, power_laws
 from linrep.sweeps.merging import Overlapping, merge
-from linrep.sweeps.replay import Replay, replay
 from linrep.sweeps.runner import Stopped, run
 from linrep.sweeps.specification import Specification, generator, stream_key
 from linrep.sweeps.store import Run, open_run
@@ -36,7 +35,6 @@ __all__ = [
     "OtherCode",
     "Overlapping",
     "PowerLaw",
-    "Replay",
     "Run",
     "Specification",
     "Stopped",
@@ -51,7 +49,6 @@ __all__ = [
     "note",
     "open_run",
     "power_laws",
-    "replay",
     "run",
     "scratch",
     "stream_key",

@@ -126,6 +126,39 @@ class Grid:
             raise ValueError("cells of a grid must be at least one")
         return cls(_distinct(read), {})
 
+    def find(self, selection: Mapping[str, Any]) -> Cell:
+        """Return the one cell whose parameters have the given values.
+
+        Parameters
+        ----------
+        selection : mapping of str to plain values
+            Some of a cell's parameters.
+
+        Raises
+        ------
+        ValueError
+            If there is none, or more than one.
+        """
+        selection = Grid.of([selection]).cells[0]
+        wanted = {name: canonical({name: value}) for name, value in selection.items()}
+        matches = [
+            cell
+            for cell in self.cells
+            if all(
+                name in cell and canonical({name: cell[name]}) == text
+                for name, text in wanted.items()
+            )
+        ]
+        if len(matches) == 1:
+            return matches[0]
+        text = cell_name(selection) or "no parameters"
+        if not matches:
+            raise ValueError(f"no cell with {text}; the first is {cell_name(self.cells[0])}")
+        raise ValueError(
+            f"{len(matches)} cells have {text}, among them {cell_name(matches[0])} and "
+            f"{cell_name(matches[1])}; give more parameters"
+        )
+
     @classmethod
     def around(cls, middle: Mapping[str, Any], axes: Mapping[str, Iterable[Any]]) -> Grid:
         """Return the cells in which at most one parameter differs from a base setting.

@@ -43,7 +43,7 @@ from linrep.sweeps.columns import (
 from linrep.sweeps.completeness import Completeness, Incomplete
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.description import PARTS, read_description
-from linrep.sweeps.grid import Cell, Grid, canonical, cell_name
+from linrep.sweeps.grid import Cell, cell_name
 from linrep.sweeps.parts import (
     Damaged,
     Part,
@@ -131,17 +131,6 @@ class Run:
         """
         return self._places.get(segment.cell, len(self.names)), segment.start
 
-    def keys(self, cell: Cell) -> dict[str, int]:
-        """Return the stream keys of one of the cells, by purpose.
-
-        Parameters
-        ----------
-        cell : mapping of str to plain values
-            One of `cells`.
-        """
-        texts = self.description["streams"][self.names.index(cell_name(cell))]
-        return {purpose: int(text, 16) for purpose, text in texts.items()}
-
     def parts(self) -> list[Part]:
         """Return the parts that can be read, later generations first; looks for new ones."""
         self.again(self._look)
@@ -197,40 +186,6 @@ class Run:
             if owned and (failed or part.failed < part.replicates):
                 codes.setdefault(part.code, []).extend(owned)
         return codes
-
-    def machine_of(self, cell: str, replicate: int) -> str | None:
-        """Return what computed a replicate, None if it is not stored.
-
-        Parameters
-        ----------
-        cell : str
-            The cell's name.
-        replicate : int
-
-        Returns
-        -------
-        str or None
-            As in `machines`; empty where it has not been stored with the rows.
-        """
-        part = self._part_of(cell, replicate)
-        return None if part is None else part.machine
-
-    def code_of(self, cell: str, replicate: int) -> str | None:
-        """Return the code that made a replicate, None if it is not stored.
-
-        Parameters
-        ----------
-        cell : str
-            The cell's name.
-        replicate : int
-
-        Returns
-        -------
-        str or None
-            As in `codes`; empty where it has not been stored with the rows.
-        """
-        part = self._part_of(cell, replicate)
-        return None if part is None else part.code
 
     def completeness(self) -> Completeness:
         """Return how many replicates there should be, are stored, have failed or are damaged."""
@@ -318,39 +273,6 @@ class Run:
         rows = self._frame(self._owned, columns).dropna(subset="notes").drop_duplicates(columns[:2])
         each = rows["notes"].astype(str).str.split(BETWEEN_NOTES).explode()
         return {note: int(count) for note, count in each.value_counts().items()}
-
-    def find(self, selection: Mapping[str, Any]) -> Cell:
-        """Return the one cell whose parameters have the given values.
-
-        Parameters
-        ----------
-        selection : mapping of str to plain values
-            Some of a cell's parameters.
-
-        Raises
-        ------
-        ValueError
-            If there is none, or more than one.
-        """
-        selection = Grid.of([selection]).cells[0]
-        wanted = {name: canonical({name: value}) for name, value in selection.items()}
-        matches = [
-            cell
-            for cell in self.cells
-            if all(
-                name in cell and canonical({name: cell[name]}) == text
-                for name, text in wanted.items()
-            )
-        ]
-        if len(matches) == 1:
-            return matches[0]
-        text = cell_name(selection) or "no parameters"
-        if not matches:
-            raise ValueError(f"no cell with {text}; the first is {self.names[0]}")
-        raise ValueError(
-            f"{len(matches)} cells have {text}, among them {cell_name(matches[0])} and "
-            f"{cell_name(matches[1])}; give more parameters"
-        )
 
     def again(self, read: Callable[[], Any]) -> Any:
         """Return what a function reads here; it is called again if files vanish meanwhile.
@@ -541,11 +463,6 @@ class Run:
                 if piece.cell in self._places and piece.start < self.replicates
             ]
             yield part, segments
-
-    def _part_of(self, cell, replicate):
-        wanted = Segment(cell, replicate, replicate + 1)
-        having = (p for p in self.parts() if not any(Coverage(p.segments).missing(wanted)))
-        return next(having, None)
 
     def _count_failed(self, part, owned):
         if not part.failed:

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+import pandas as pd
+
+from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.threads import one_thread
+from linrep.sweeps.chunks import call, read_rows
+from linrep.sweeps.grid import Grid
 from linrep.sweeps.runner import run
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run
@@ -62,6 +69,32 @@ class Sweep(Specification):
             As in :func:`linrep.sweeps.run`.
         """
         return run(self, directory, **options)
+
+    def only(self, selection: Mapping[str, Any], replicate: int) -> pd.DataFrame:
+        """Compute one replicate alone, with its own random stream, and store nothing.
+
+        Parameters
+        ----------
+        selection : mapping of str to plain values
+            Parameters that single out a cell.
+        replicate : int
+            Its number, from 0.
+
+        Returns
+        -------
+        DataFrame
+            What the function returned; what it raises is raised here.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such cell or replicate.
+        """
+        number = check.integer("replicate", replicate, minimum=0, maximum=self.replicates - 1)
+        cell = cast(Grid, self.grid).find(selection)
+        with one_thread():  # as in a run
+            result = call(self.function, cell, self.keys(cell), number, self.settings)
+        return pd.DataFrame(read_rows(result, self.parameters))
 
 
 checked(globals())

@@ -127,17 +127,6 @@ def label(reference: str) -> str:
     return f"{Path(home).stem}:{name}" if home.endswith(".py") else reference
 
 
-def named_by_file(reference: str) -> str:
-    """Return ``module:name`` as ``file.py:name``, which another process finds, too, if it is one.
-
-    Of modules that have been loaded by `load`, or lie beside such a one.
-    """
-    home, _, name = reference.rpartition(":")
-    folder, file = os.path.split(getattr(sys.modules.get(home), "__file__", None) or "")
-    was_loaded = file == f"{home}.py" and folder in _loaded
-    return f"{os.path.relpath(os.path.join(folder, file))}:{name}" if was_loaded else reference
-
-
 def add_folder(folder: str) -> None:
     """Let modules be imported from a folder, in this process and in those it starts."""
     if folder not in sys.path:

@@ -169,9 +169,7 @@ def test_what_needs_an_extra_says_in_one_line_how_to_get_it():
 
 def test_the_command_without_its_extra_is_one_line_and_status_2():
     said = alone("from linrep.__main__ import main\nmain()", status=2)
-    assert (
-        said == "Error: the command line needs click, docstring_parser: pip install 'linrep[cli]'\n"
-    )
+    assert said == "Error: the command line needs click: pip install 'linrep[cli]'\n"
 
 
 def test_a_package_of_no_extra_is_installed_by_its_name():
@@ -192,19 +190,17 @@ CALLS = {
     "sweeps": ["sweep fedrep --n 6 --d 4 --k 2 --m 5 --rounds 2"],
     "claims": ["verify fedrep.lemma1", "show fedrep.lemma1", "certify fedrep.eq67", "report"],
     "data": ["figures fedrep.digits --quick", "show fedrep.digits"],
-    "certify": ["certify fedrep.eq67", "cite fedrep.lemma1"],
+    "certify": ["certify fedrep.eq67", "show --cite fedrep.lemma1"],
     "cluster": ["sweep fedrep --n 6 --d 4 --k 2 --m 5 --rounds 2 --dask tcp://127.0.0.1:1"],
     "deep": [
-        "networks",
-        "networks --plan",
-        "networks deep.fedrep_table1",
+        "figures deep.fedrep_table1",
         "figures deep.digits --quick",
         "show deep.digits",
         "sweep deep.fedrep --n 6 --d 4 --k 2 --m 5 --rounds 2",
     ],
 }
 #: Calls that have something to say without the extra.
-WITHOUT = {"show fedrep.digits", "show deep.digits", "cite fedrep.lemma1"}
+WITHOUT = {"show fedrep.digits", "show deep.digits", "show --cite fedrep.lemma1"}
 #: Calls the command as click's users do, which gives what nobody has handled.
 CALLED = """
 import os
@@ -283,10 +279,10 @@ def test_whoever_calls_the_command_it_is_one_line(words, tmp_path):
     """The console script and Python's switch, in a process in which torch is missing."""
     (tmp_path / "sitecustomize.py").write_text(LACKING.format(modules=("torch",)))
     done = subprocess.run(
-        [sys.executable, *shlex.split(words), "networks"],
+        [sys.executable, *shlex.split(words), "figures", "deep.digits"],
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 2
-    assert done.stderr == "Error: linrep networks needs torch: pip install 'linrep[deep]'\n"
+    assert done.stderr == "Error: deep.digits needs torch: pip install 'linrep[deep]'\n"

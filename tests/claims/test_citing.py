@@ -23,7 +23,7 @@ def check(budget, rng, *, x=1):
 
 
 def call(*words, code=0):
-    done = CliRunner().invoke(main, ["cite", *words])
+    done = CliRunner().invoke(main, ["show", "--cite", *words])
     assert done.exit_code == code, done.output
     return done.output
 
@@ -62,7 +62,9 @@ def test_a_claim_of_ones_own_is_cited_by_the_file_beside_it(tmp_path):
 def test_the_command_prints_all_some_and_places():
     everything = call()
     assert everything.startswith("@software{linrep,")
-    assert everything.count("\n@") == len(PAPERS)
+    entries = re.findall(r"^@\w+\{(.*),$", everything, re.M)
+    assert len(set(entries)) == len(entries) > 1 + len(PAPERS)
+    assert everything.count("{") == everything.count("}")
     assert call("pflmf") == citing.paper("pflmf")
     several = call("fedrep.lemma[12]", "flute")
     assert several.count("@") == 2

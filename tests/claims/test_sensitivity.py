@@ -106,7 +106,7 @@ def test_what_is_recorded_is_of_the_constants_that_claims_name():
         for name, each in of.items():
             if each["value"] != str(item.value_of(name)):
                 wrong.append(f"{item.id}: {name} is {item.value_of(name)}, not {each['value']}")
-    assert not wrong, "linrep sensitivity --record"
+    assert not wrong, "linrep verify --sensitivity --record"
 
 
 @pytest.mark.slow

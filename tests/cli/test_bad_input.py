@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from linrep._lib import scripts
 from linrep.cli import main
 from linrep.cli.group import BadInput, bad_input
-from tests.cli.test_commands import SCRIPT
+from tests.cli.test_figures import SCRIPT
 from tests.tools import runner
 
 CLAIMS = """
@@ -63,6 +63,11 @@ TEXTS = (
     "__import__('os')", "x.__class__", "@x", "1 if x else 2", "n", "round", "status",
     "mean", "quick", "fedrep", "nobody", "1/2", "0/1", "3/2", "tcp://127.0.0.1:1",
     "fedrep.lemma*", *FILES, *{name.partition("/")[0] for name in FILES},
+)  # fmt: skip
+#: Sweep files that would take a parser long, or too deep.
+NESTED = (
+    "[" * 5000, "a = " + "[" * 5000, "a" + ".a" * 5000 + " = 1", "seed = " + "9" * 5000,
+    "[axes]\nn = " + "[" * 300 + "]" * 300,
 )  # fmt: skip
 anything = st.one_of(st.sampled_from(TEXTS), st.text(max_size=8).filter(lambda t: "\0" not in t))
 
@@ -145,38 +150,16 @@ def is_refused(done, unchanged):
 #: How each command is called so that it does something quickly; the last two do nothing quick.
 CALLS = {
     "figures": ("mine.py", "--quick", "--workers", "1"),
-    "compare": (
-        "fedrep",
-        "--n",
-        "4",
-        "--d",
-        "3",
-        "--k",
-        "1",
-        "--m",
-        "3",
-        "--rounds",
-        "1",
-        "--trials",
-        "1",
-    ),
-    "info": (),
     "report": ("fedrep.lemma1", "--out", "page.html"),
     "summary": ("run", "x"),
     "plot": ("run", "x", "--x", "a"),
     "sweep": ("--function", "swept.py:measure", "--a", "1", "--replicates", "1", "--workers", "1"),
-    "runs": ("run",),
     "reproduce": (),  # which finds no record here
-    "replay": ("run", "--cell", "a=1", "--replicate", "0"),
     "merge": ("new", "run"),
     "new": ("claim",),
     "verify": ("claims.py", "--workers", "1"),
-    "constants": ("nobody",),
     "certify": ("flute.eq3",),  # which has nothing for solvers
-    "cite": ("fedrep.lemma1",),
-    "sensitivity": ("fedrep.theorem2",),  # which fails
     "show": ("fedrep.lemma1",),
-    "networks": ("fedrep.figure3",),  # which has none
 }
 #: Options that are not put together at random: they start processes, wait, or ask back.
 APART = {"--workers", "--processes", "--dask", "--pdb", "--help"}
@@ -235,14 +218,16 @@ def test_a_value_that_is_none_is_refused(place, name, option, wrong, examples):
     refused()
 
 
-def not_refused(place, invocations):
+def not_refused(place, invocations, names=None):
     """Return those invocations that are not answered by one line and status 2, and why."""
     wrong = {}
     for words in invocations:
+        done, unchanged = place(*words)
         try:
-            is_refused(*place(*words))
+            is_refused(done, unchanged)
+            assert names is None or names[" ".join(words)] in done.stderr.partition(": ")[2]
         except AssertionError as error:
-            wrong[words] = str(error)
+            wrong[" ".join(words)] = f"{done.stderr}{error}"
     return wrong
 
 
@@ -274,7 +259,6 @@ def test_whatever_is_put_together_is_answered(place, name, examples):
     named = {
         "certify",
         "figures",
-        "sensitivity",
         "verify",
         *(["report"] if examples < 100 else []),
     }
@@ -290,6 +274,157 @@ def test_whatever_is_put_together_is_answered(place, name, examples):
         assert unchanged or done.exit_code != 2
 
     answered()
+
+
+FEDREP = "sweep fedrep --n 6 --d 4 --k 2 --m 8 --rounds 3"
+SWEEP = "sweep --function swept.py:measure --a 1,2 --replicates 2"
+#: What is seen to be wrong once something is loaded, and what the answer names.
+REFUSED = {
+    "figures mine.py --out mine.py/below": "mine.py",
+    "figures mine.py --check --quick": "--quick",
+    "figures mine.py --record --quick": "--quick",
+    "figures mine.py --record --caption": "--caption",
+    "figures mine.py --check --record": "--record",
+    "figures mine.py --check": "no record",
+    "figures --check": "no such figure has a record",
+    "figures mine.py --n 3": "n is no size",
+    "figures mine.py --replicates 3 --record": "default sizes",
+    "figures fedrep.figure4 --d 5 --check --native": "default sizes",
+    "figures fedrep.figure3 --k 11": "k must be at most d = 10, got 11",
+    "figures fedrep.figure3 --n 5,50": "participation must be at least 1/n",
+    "figures fedrep.figure3 --d 5,6": "d must be one value",
+    "figures fedrep.figure3 --n -5": "n must be at least 1",
+    "figures fedrep.figure3 --rounds x": "rounds must be an integer",
+    "figures fedrep.figure3 --n 5:3": "--n",
+    "figures deep.digits --data nowhere": "--data",
+    f"{FEDREP} more": "'more'",
+    f"{FEDREP} --noise": "--noise needs values",
+    f"{FEDREP} --n 7": "--n is given twice",
+    f"{FEDREP} --noise 5:1": "--noise",
+    f"{FEDREP} --noise nan": "finite",
+    f"{FEDREP} --noise 1,1": "'noise'",
+    f"{FEDREP} --where n>99": "n>99",
+    f"{FEDREP} --where q>1": "'q>1'",
+    f"{FEDREP} --where n.x": "n.x",
+    f"{FEDREP} --where 3": "--where",
+    f"{FEDREP} --derive noise": "--derive",
+    f"{FEDREP} --derive noise=1/0": "1/0",
+    f"{FEDREP} --derive m=2": "'m'",
+    f"{FEDREP} --zip n,q": "'q'",
+    f"{FEDREP} --zip n": "zipped",
+    f"{FEDREP} --noise 1,2 --zip n,noise": "equal length",
+    f"{FEDREP} --shard 3/2": "shard",
+    f"{FEDREP} --shard 1": "--shard",
+    f"{FEDREP} --paired n": "--paired",
+    f"{FEDREP} --out swept.py/below": "swept.py",
+    f"{FEDREP} --out .": "not a run directory",
+    f"{FEDREP} --out . --dry-run": "not a run directory",
+    f"{FEDREP} --function swept.py:measure": "one of",
+    f"{FEDREP} --algorithm fedsgd": "one of",
+    f"{FEDREP} --storage float64,float32": "storage",
+    f"{FEDREP} --record 3 --keep rate": "rate",
+    f"{FEDREP} --record 1,0": "record",
+    f"{FEDREP} --condition 0.5 --dry-run": "condition",
+    f"{FEDREP} --participation 1.5": "participation",
+    f"{FEDREP} --step_size -1": "step_size",
+    f"{FEDREP} --tolerance nan": "tolerance",
+    "sweep fedrep --n 9 --d 4 --k 2 --m 8 --rounds -3": "rounds",
+    "sweep fedrep --n 9 --d 4 --k 2 --m 8 --rounds 2.5": "rounds",
+    "sweep fedrep --n 5.5 --d 4 --k 2 --m 8": "n must be an integer",
+    "sweep fedrep --n five --d 4 --k 2 --m 8": "n must be an integer",
+    "sweep fedrep --n 9 --d 4 --k 5,6 --m 3": "k > d",
+    "sweep fedrep,fedavg --n 9 --d 4 --k 2 --m 5": "fedavg: step_size",
+    "sweep perfedsi --n 9 --d 6 --p 3 --k 2": "perfedsi: step_size",
+    "sweep fedrep,altgdmin --n 9 --d 4 --k 2 --m 5 --batches fresh": "altgdmin: batches",
+    "sweep nowhere.py:f --n 5 --d 4 --k 2": "no such file",
+    "sweep --function swept.py:nothing --a 1": "nothing",
+    "sweep --function nowhere:f --a 1": "nowhere",
+    "sweep --function swept.py --a 1": "swept.py",
+    "sweep --function swept.py:measure": "no axis",
+    "sweep --function swept.py:measure --row 1": "'row'",
+    "sweep --function swept.py:measure --a 1 --paired q": "'q'",
+    "sweep --function swept.py:measure --a 1 --keep rate": "--keep",
+    f"{SWEEP} --out run --seed 1": "seed: 0 there, 1 here",
+    f"{SWEEP} --out run --only a=1 9": "2 replicates",
+    f"{SWEEP} --out run --only a 0": "NAME=VALUE",
+    f"{SWEEP} --out run --only a=7 0": "a=7",
+    f"{SWEEP} --out run --only a=nan 0": "finite",
+    "sweep --from nowhere.toml": "nowhere.toml",
+    "sweep --from bad.toml": "bad.toml",
+    "summary": "no run directory",
+    "summary theirs": "no run directory",
+    "summary theirs x": "not a run directory",
+    "summary run y": "'y'",
+    "summary run x --by q": "'q'",
+    "summary run x --threshold a": "true or false",
+    "summary run x --exponents q": "'q'",
+    "summary run x --where q>1": "'q'",
+    "plot run x --x q": "'q'",
+    "plot run x --x a --facet q": "'q'",
+    "plot run x --x a --where a>9": "no row is left",
+    "plot run x --x a --where a": "condition",
+    "plot run x --x a --y a --by a": "--by",
+    "plot run x --x a --log z": "--log",
+    "plot run x --x a --boundary a": "--boundary",
+    "plot run x --x a --out no/such.png": "no folder",
+    "plot run x --x a --out x.foo": "foo",
+    "merge all theirs": "not a run directory",
+    "merge theirs run": "not empty",
+    "merge swept.py/below run": "swept.py",
+    "verify claims.py fedrep.*": "fedrep.*",
+    "verify claims.py swept.py": "one file",
+    "verify claims.py --record": "--ledger",
+    "verify claims.py --ledger book.json": "book.json",
+    "verify syntax.py": "SyntaxError",
+    "verify empty.py": "no claim",
+    "verify fedrep.eq85 --json x --figures ./x": "--figures",
+    "verify --list --paper pflmf --verdict holds --severity conclusion": "no claim meets",
+    "show pflmf.lemma1 --store missing": "missing",
+    "show fedrep --ledger mine.json": "--ledger",
+    "report claims.py --store nowhere": "nowhere",
+    "reproduce --native": "no recorded figures",
+    "new claim mine.txt": ".py",
+    "new claim mine.py": "exists",
+    "new claim nowhere/mine.py": "no folder",
+}
+
+
+def test_what_is_wrong_is_refused_in_a_line_that_names_it(place):
+    assert not_refused(place, map(str.split, REFUSED), REFUSED) == {}
+
+
+TOML = {
+    "worker = 3": "'worker'",
+    "axes = 3": "axes",
+    "algorithm = 3": "algorithm",
+    "algorithm = [3]": "algorithm",
+    "function = 3": "function",
+    'replicates = "ten"': "replicates",
+    "replicates = true": "replicates",
+    "seed = 1.5": "seed",
+    "out = 3": "out",
+    "zip = 3": "zip",
+    "where = 3": "where",
+    "derive = [3]": "derive",
+    'keep = "all"\nalgorithm = "fedrep"\n[axes]\nn = 3\nd = 3\nk = 2\nm = 3': "keep",
+    'algorithm = "fedrep"\nfunction = "a:b"': "not both",
+    'algorithm = "fedrep"\n[axes]\nn = "5:1"': "--n",
+    'algorithm = "fedrep"\n[axes]\nn = []\nd = 3\nk = 2\nm = 3': "'n'",
+    'algorithm = "fedrep"\n[axes]\nn = inf\nd = 3\nk = 2\nm = 3': "finite",
+    'algorithm = "fedrep"\n[axes]\nn = {a = 1}\nd = 3\nk = 2\nm = 3': "n must be",
+    'algorithm = "fedrep"\n[axes]\nn = 1979-05-27\nd = 3\nk = 2\nm = 3': "n must be",
+    **dict.fromkeys(NESTED, ""),
+}
+
+
+def test_a_sweep_file_that_says_nothing_sensible_is_refused(place):
+    place("summary", "run")
+    for text, word in TOML.items():
+        Path("sweep.toml").write_text(text)
+        done = invoke("sweep", "--from", "sweep.toml")
+        is_answered(done)
+        assert done.exit_code == 2
+        assert word in done.stderr, text[:99]
 
 
 def test_a_run_may_be_where_one_is(place):

@@ -45,7 +45,6 @@ def test_names_of_what_comes_with_linrep():
     assert offered("report", "") == list(ledger.recorded())
     assert offered("figures", "") == experiment.available()
     assert offered("figures", "fedrep.figure1") == ["fedrep.figure1"]
-    assert offered("constants", "f") == ["fedrep", "flute"]
 
 
 def test_algorithms_are_those_there_are():
@@ -84,7 +83,7 @@ def test_axes_and_what_they_may_be(words, found):
 
 
 def test_runs_and_what_they_hold(stored):
-    for command in ("summary", "plot", "replay", "runs"):
+    for command in ("summary", "plot"):
         assert offered(command, "ru") == ["runs/mine"]
     assert offered("merge", "runs/all", "runs/m") == ["runs/mine"]
     assert offered("summary", "runs/mine", "") == ["error", "loss", "seconds"]

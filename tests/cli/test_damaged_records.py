@@ -56,7 +56,8 @@ KINDS = {
         "verify pflmf.lemma4 --budget standard --record --native", {},
     ),
     "sensitivity": (
-        "pflmf/sensitivity.json", "show pflmf.lemma4", "sensitivity pflmf.lemma4 --record", {
+        "pflmf/sensitivity.json", "show pflmf.lemma4", "verify --sensitivity --record pflmf.lemma4",
+        {
             "missing": lambda values: constant(values).pop("value"),
             "unknown": lambda values: constant(values).update(moves={}),
             "type": lambda values: constant(values).update(moved=[]),

@@ -33,11 +33,3 @@ def test_the_new_claim_is_short_and_checked_as_it_stands(call):
 
 def test_it_is_the_first_one_of_the_page():
     assert f"```python\n# my_claims.py\n{CLAIM}```" in PAGE.read_text("utf-8")
-
-
-def test_a_file_that_is_there_stays(call):
-    Path("mine.py").write_text("x = 1")
-    assert "mine.py exists already" in call("new", "claim", "mine.py", code=2)
-    assert Path("mine.py").read_text() == "x = 1"
-    assert "must end in .py" in call("new", "claim", "mine.txt", code=2)
-    assert "no folder" in call("new", "claim", "nowhere/mine.py", code=2)

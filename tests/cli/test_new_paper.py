@@ -107,7 +107,7 @@ def test_what_is_recorded_is_shown_without_importing_the_package(linrep, tmp_pat
 
 def test_a_run_that_was_recorded_is_shown_as_it_is(linrep):
     said = linrep("show", "toy.remark1")
-    assert "(stored run, standard budget)" in said
+    assert "finished check in runs/verify" in said
     assert "before code was edited" not in said
 
 

@@ -45,7 +45,7 @@ def test_sensitivity_shows_a_bar_by_versions_and_the_constants_of_each_claim_as_
 ):
     run, look = watched
     monkeypatch.setattr(mutants, "try_mutant", lambda *version: look() or "refuted")
-    shown = run("sensitivity fedrep.lemma3 pflmf.lemma3")
+    shown = run("verify --sensitivity fedrep.lemma3 pflmf.lemma3")
     assert "loading the checks" in shown[0]
     assert "0/" in shown[0]
     assert "versions" in shown[0]
@@ -54,7 +54,7 @@ def test_sensitivity_shows_a_bar_by_versions_and_the_constants_of_each_claim_as_
     assert not rows[0]
 
 
-@pytest.mark.parametrize("command", ["verify", "report", "sensitivity"])
+@pytest.mark.parametrize("command", ["verify", "report", "verify --sensitivity"])
 def test_a_line_is_there_before_what_takes_seconds_is_loaded(watched, monkeypatch, command):
     run, look = watched
 

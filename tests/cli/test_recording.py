@@ -193,7 +193,7 @@ def test_sensitivity_records_what_it_has_found_and_says_what_is_left(monkeypatch
     found = {}
     monkeypatch.setattr(sensitivity, "record", found.update)
     monkeypatch.setattr(mutants, "measure", stopping(2, lambda *given: {}))
-    said = call("sensitivity", "flute.*", "--record", code=130)
+    said = call("verify", "--sensitivity", "flute.*", "--record", code=130)
     assert len(found) == 2
     assert "sensitivity: stopped at 2 of " in said
     assert "what was found is recorded, left are flute." in said

@@ -15,6 +15,10 @@ from linrep.cli import main
 from linrep.figures.reproduction import read_record
 from tests.tools import rewrite
 
+SWEEP = (
+    "sweep", "fedrep", "--n", "5,6", "--d", "4", "--k", "2", "--m", "5", "--rounds", "2",
+    "--replicates", "2",
+)  # fmt: skip
 FIGURES = Path(__file__).parents[2] / "figures"
 
 
@@ -38,8 +42,7 @@ def test_a_claim_has_all_that_is_recorded():
         "  place      Appendix A.1",
         "  statement  W*",
         "  verdict    fails · exact · measured 2 · claimed 0.04 · 2 of 3 parts fail",
-        "  severity   constant",
-        "  why        ",
+        "  why        the appendix's heads do not satisfy Assumption 3 (severity: constant)",
         "  reason     ",
         "  corrected  fedrep.A1_W.corrected: Multiplied by sqrt(n)",
         "  check it   linrep verify fedrep.A1_W --budget standard --seed 0",
@@ -71,7 +74,7 @@ def test_a_shortfall_is_a_ratio_with_its_setting_and_budget():
     least = number(entry.measured, -1)
     ratio = f"at least {least} times the right side (p = {at['p']}, T = {at['T']})"
     assert ratio in found
-    assert f"(ledger, {entry.budget} budget)" in found
+    assert f"({entry.budget} budget)" in found
     assert ratio in " ".join(str(lr.statements["pflmf.theorem1"]).split())
 
 
@@ -84,8 +87,16 @@ def test_constants_are_a_table():
     # Each number with the T that it is at, and with what computed it.
     T = [float(value) for value in (at[0], at[3])]
     assert pytest.approx([1e8 / 0.1**2, 1e8 / 0.1**4]) == T
-    assert "(ledger, standard budget)" in call("show", "pflmf.corollary2.constants")
-    assert "linrep show pflmf.corollary2.constants" in call("constants", "pflmf")
+
+
+def test_constants_of_bounds_are_those_of_finished_checks(tmp_path):
+    store = ("--store", str(tmp_path))
+    named = "linrep show pflmf.corollary2.constants"
+    assert named in call("show", "pflmf", "--constants", *store)
+    call("verify", "fedrep.lemma2", "--workers", "1", *store)
+    found = call("show", "fedrep", "--constants", *store).splitlines()
+    assert {line.split()[0] for line in found[1:]} == {"fedrep.lemma2"}
+    assert all(0.0 < float(line.split()[-2]) <= float(line.split()[-1]) for line in found[1:])
 
 
 def test_sizes_of_a_violation_come_with_their_settings():
@@ -136,7 +147,7 @@ def test_what_is_a_claim_and_a_figure_is_shown_as_both():
         claim, item = claims()[name], lr.statements[name]
         at = found.index(f"  verdict    {recorded[name].verdict}", found.index(claim.place))
         if item.finding:
-            at = found.index(f"  severity   {item.finding.severity}", at)
+            at = found.index(f"(severity: {item.finding.severity})", at)
         at = found.index(f"linrep verify {name} --budget", at)
         assert found.index(f"linrep figures {name} --quick", at) > at
     with_pattern = call("show", "flute.figure1*")
@@ -183,7 +194,8 @@ def test_show_and_report_say_what_verify_found(empty):
     (result,) = json.loads((empty / "found.json").read_text())
     verdict, named = outcome("mine.means")
     assert verdict == result["verdict"] == "holds"
-    assert named["measured"] == f"{result['sentence']} (stored run, quick budget)"
+    assert named["measured"] == f"{result['sentence']} (quick budget)"
+    assert named["source"] == "finished check in runs/verify"
     assert named["check it"].endswith("--budget quick --seed 0")
     assert "quick run · seed 0" in page()[1]
     assert "mine.means  holds" in call("verify", file.name, "--list")
@@ -214,25 +226,13 @@ def test_a_ledger_stands_beside_a_stored_run(empty):
     (empty / "runs").rename("elsewhere")
     verdict, named = outcome("mine.means", *common[1:])
     assert verdict == "fails"
-    assert named["measured"].endswith("(ledger, standard budget)")
+    assert named["measured"].endswith("(standard budget)")
+    assert named["source"] == "ledger"
     store = ("--store", "elsewhere/verify")
     verdict, named = outcome("mine.means", *common[1:], *store)
     assert verdict == "holds"
     assert named["ledger"].startswith("fails · ")
-    assert named["check it"].endswith("--store elsewhere/verify")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["pflmf.lemma1", "--store", "missing"], "--store: there is no folder missing"),
-        (["pflmf.lemma1", "--budget", "huge"], "huge"),
-        (["fedrep.figure3", "--budget", "quick"], "--budget is for claims"),
-        (["fedrep", "--ledger", "mine.json"], "--ledger is for claims"),
-    ],
-)
-def test_options_of_a_store_are_checked(arguments, words):
-    assert words in call("show", *arguments, code=2)
+    assert named["source"] == "finished check in elsewhere/verify"
 
 
 @pytest.mark.parametrize("name", ["perfedsi", "altgdmin", "nuclear_norm"])
@@ -244,67 +244,15 @@ def test_the_command_of_an_algorithm_is_one(name):
     assert "a replicate failed" not in done
 
 
-def test_a_run_directory_says_what_it_holds(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call(
-        *[
-            "sweep",
-            "fedrep",
-            "--n",
-            "5,6",
-            "--d",
-            "4",
-            "--k",
-            "2",
-            "--m",
-            "5",
-            "--rounds",
-            "2",
-            "--replicates",
-            "2",
-        ]
-    )
-    found = call("show", "runs/fedrep")
-    assert "runs/fedrep: 2 cells, 4 of 4 replicates" in found
-    assert "  n          5, 6" in found
-    assert "linrep summary runs/fedrep distance" in found
-    (part, *_) = (tmp_path / "runs" / "fedrep" / "parts").glob("*.parquet")
-    part.unlink()
-    assert "  incomplete " in call("show", "runs/fedrep")
-
-
-def test_what_is_the_name_of_nothing_gets_proposals_of_all_kinds():
-    assert "did you mean fedrep.figure3" in call("show", "fedrep.figur3", code=2)
-    assert "did you mean altgdmin?" in call("show", "altgdmn", code=2)
-    assert "linrep runs list them" in call("show", "xyzzy", code=2)
-
-
 def test_the_users_runs_come_first(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    call(
-        *[
-            "sweep",
-            "fedrep",
-            "--n",
-            "5",
-            "--d",
-            "4",
-            "--k",
-            "2",
-            "--m",
-            "5",
-            "--rounds",
-            "2",
-            "--replicates",
-            "2",
-        ]
-    )
+    call(*SWEEP)
     call("verify", "fedrep.A1_W", "--workers", 1)
-    found = call("runs")
-    assert "runs/fedrep" in found
-    assert "runs/verify" not in found
-    assert "more, of claims and figures: 1; linrep runs --all lists them" in found
-    every = [line.split()[0] for line in call("runs", "--all").splitlines()]
-    assert every[:2] == ["run", "runs/fedrep"]
-    assert every[2].startswith("runs/verify/")
-    assert "runs/verify" in call("runs", "runs/verify")
+    head, mine, others = call("summary").splitlines()
+    assert (head.split()[0], mine.split()[0]) == ("run", "runs/fedrep")
+    assert others == "1 of claims and figures are in runs/verify"
+    assert call("summary", "runs/verify").splitlines()[1].startswith("runs/verify/")
+    _, line, *contents = call("summary", "runs/fedrep").splitlines()
+    assert line.split() == ["runs/fedrep", "2", "4", "0", "0"]
+    assert "  n: 5, 6" in contents
+    assert "distance" in contents[-1]

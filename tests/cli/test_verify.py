@@ -1,4 +1,4 @@
-"""linrep verify and linrep constants."""
+"""linrep verify."""
 
 import json
 import shutil
@@ -158,24 +158,6 @@ def test_figures_are_drawn(own):
     assert (own / "pictures" / "mine.bound.png").stat().st_size > 5000
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["nothing"], ("no claim 'nothing'",)),
-        (["missing.py"], ("no such file", "missing.py")),
-        (["own_claims.py", "fedrep.*"], ("no claim 'fedrep.*'",)),
-        (["own_claims.py", "other.py"], ("one file",)),
-        (["own_claims.py", "--record"], ("--record",)),
-        (["--budget", "large"], ("budget",)),
-    ],
-)
-def test_bad_input(own, arguments, words):
-    output = call(*arguments, code=2)
-    assert output.count("\n") == 1
-    for word in words:
-        assert word in output
-
-
 def test_the_ledger_decides_the_exit_status(own, monkeypatch):
     entries = {"fedrep.definition1": result(verdict="fails")}
     monkeypatch.setattr(ledger, "recorded", lambda: entries)
@@ -230,17 +212,6 @@ def test_recording(tmp_path):
         ledger.record([result(budget="quick")], ["a.b"], path)
     with complaint(ValueError, "a.b", "raised"):
         ledger.record([result(verdict="error")], ["a.b"], path)
-
-
-def test_the_list(own):
-    assert "fedrep.definition1" in call("--list")
-    assert "mine.square" in call("own_claims.py", "--list")
-
-
-def test_constants_of_a_paper_without_bounds(own):
-    result = CliRunner().invoke(main, ["constants", "nobody"])
-    assert result.exit_code == 2
-    assert "nobody" in result.output
 
 
 OTHER = """
@@ -351,17 +322,11 @@ def test_a_ledger_of_ones_own(other):
     every = CliRunner().invoke(main, ["show", "other_claims.py"]).output
     assert all(f"{name}: " in every for name in ("mine.bound", "mine.credulous"))
     assert "unchecked" in every
-    said = CliRunner().invoke(main, ["report", *claim, "--store", "nowhere"])
-    assert said.exit_code == 2
     said = CliRunner().invoke(main, ["report", *claim, "--out", "mine.html"])
     page = Path("mine.html").read_text()
     assert said.exit_code == 0, said.output
     assert "The claims of <code>other_claims.py</code>" in page
     assert "linrep checks the theory" not in page
-    for command in ("show", "report"):
-        said = CliRunner().invoke(main, [command, "fedrep.lemma5", "--ledger", "own.json"])
-        assert said.exit_code == 2
-        assert "--ledger is for claims of your own" in said.output
     (other / "data.txt").write_text("90")
     assert "mine.bound: holds, the ledger has fails" in call(*claim, code=1)
     assert "--ledger" in call("other_claims.py", "--record", code=2)
@@ -374,7 +339,6 @@ def test_a_ledger_of_ones_own(other):
         output = call("other_claims.py", "mine.bound", "--ledger", "bad.json", code=2)
         assert "bad.json is " in output
         assert len(output.splitlines()) == 1
-    assert "--level" in call(*claim, "--record", "--level", "0.01", code=2)
 
 
 def test_a_check_that_accepts_its_negative_control_is_flagged_when_it_is_recorded(other):
@@ -411,32 +375,19 @@ def test_the_list_is_filtered():
     recorded = ledger.recorded()
     assert searched
     assert all(recorded[line.split()[0]].strength == "searched" for line in searched)
-    none = ("--paper", "perfedsi", "--severity", "conclusion", "--verdict", "holds")
-    assert "no claim meets all conditions" in call("--list", *none, code=2)
-    assert "no paper 'nobody'" in call("--list", "--paper", "nobody", code=2)
     counts = runner().invoke(main, ["verify", "--list", "--paper", "pflmf"]).stderr
     assert f"{len([name for name in recorded if name.startswith('pflmf.')])} claims: " in counts
 
 
-def test_a_statement_is_shown_with_the_reason():
-    result = CliRunner().invoke(main, ["show", "fedrep.lemma5"])
-    assert result.exit_code == 0
-    assert findings.findings()["fedrep.lemma5"].headline in result.output
-    assert "fedrep.lemma5.corrected" in result.output
-    near = CliRunner().invoke(main, ["show", "fedrep.lema5"])
-    assert near.exit_code == 2
-    assert "fedrep.lemma5" in near.output
-
-
 def test_what_fails_is_said_in_a_line_unless_asked_for_more(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    short = call("fedrep.A1_W", "fedrep.lemma5.union")
     reason = findings.findings()["fedrep.A1_W"].headline
-    assert f"\nfedrep.A1_W fails: {reason}\n  measured: n > k: mean squared row" in short
-    assert "\nfedrep.lemma5.union fails: " in short
+    short = call("fedrep.A1_W", "fedrep.lemma5.union")
+    assert f"\nfedrep.A1_W fails: {reason}\nfedrep.lemma5.union fails: " in short
     long = call("fedrep.A1_W", "--verbose")
-    assert f"fedrep.A1_W fails: {reason} (2 of 3 parts fail)" in long
-    assert "  measured: n > k: mean squared row norm is k at least" in long
+    assert f"  why        {reason}" in long
+    assert "2 of 3 parts fail" in long
+    assert "  instance   " in long
 
 
 def test_a_caption_has_the_place_where_there_is_one(other, monkeypatch):
@@ -512,8 +463,8 @@ def test_an_undecided_claim_is_gone_on_with(other):
     assert found["looks"] == (2 if found["n_trials"] == 200 else 3)
     runs = f"{found['n_trials'] // 100} runs, look {found['looks']} at 1/"
     assert f"mine.near: {runs}" in output
-    shown = CliRunner().invoke(main, ["show", "near.py"]).output
-    assert "verdict    holds · statistical · measured" in shown
+    shown = " ".join(CliRunner().invoke(main, ["show", "near.py"]).output.split())
+    assert "verdict holds · statistical · measured" in shown
     assert runs in shown
     assert "of the level" in shown
     assert CliRunner().invoke(main, ["report", "near.py", "--out", "near.html"]).exit_code == 0
@@ -525,14 +476,3 @@ def test_an_undecided_claim_is_gone_on_with(other):
     call("near.py", "--until-decided", "--at-most", "1x", code=1)
     for limit in ("0", "x", "-2x", "soon", "infx"):
         assert "--at-most" in call("near.py", "--until-decided", "--at-most", limit, code=2)
-    assert "--until-decided" in call("near.py", "--at-most", "9", code=2)
-    ledger_options = ("--ledger", "book.json", "--record", "--until-decided")
-    assert "one seed" in call("near.py", *ledger_options, code=2)
-
-
-def test_results_and_pictures_do_not_share_a_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, ["verify", "fedrep.eq85", "--json", "x", "--figures", "./x"])
-    assert result.exit_code == 2
-    assert result.output == "Error: --json and --figures must differ, both are 'x'\n"
-    assert list(tmp_path.iterdir()) == []

@@ -2,9 +2,7 @@
 
 import json
 import re
-import shlex
 import textwrap
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -114,20 +112,6 @@ def test_clients_and_augmentation_of_ones_own():
     )
     assert code == 0, output
     assert len(rows()) == 1
-
-
-def test_the_printed_command_replays_what_is_of_ones_own():
-    own = {"dataset": "clients", "model": "Net", "augment": "noisy"}
-    flags = [text for name, part in own.items() for text in (f"--{name}", f"own_parts.py:{part}")]
-    code, output = swept("own_parts.py:Still", *flags, "--head", "fc", "--rounds", "-1")
-    assert code == 1
-    command = shlex.split(re.search(r"see it with: linrep (.*)", output)[1])
-    replayed = CliRunner().invoke(main, command)
-    assert "rounds must be at least 0" in replayed.output
-    assert "the same as stored" in replayed.output
-    # By its file, in the folder from which a test before this one may have loaded it.
-    allowed = {name.rpartition("/")[2] for word, name in pairwise(command) if word == "--allow"}
-    assert allowed == {f"own_parts.py:{part}" for part in ("Still", *own.values())}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from linrep.figures.drawing import make_figure
 from linrep.figures.experiment import Experiment
 from linrep.figures.reproduction import check_figures
 from linrep.figures.sizes import Sizes, size
-from linrep.sweeps import Grid, Stopped, open_run, replay
+from linrep.sweeps import Grid, Stopped, open_run
 from tests.tools import complaint
 
 
@@ -267,17 +267,13 @@ def test_the_run_of_a_figure_stays_while_another_process_is_at_it(tmp_path):
     assert not runs.exists()
 
 
-def test_a_figure_is_finished_when_all_its_rows_are_there_and_stays_if_asked_to(tmp_path):
-    runs = tmp_path / ".runs"
-    assert not computing.is_finished(TOY, runs)
-    computing.run_directory(runs, TOY, computing.sweep_of(TOY)).mkdir(parents=True)
-    assert not computing.is_finished(TOY, runs)  # killed when it had only been made
+def test_a_run_stays_if_asked_to(tmp_path):
     drawn = make_figure(TOY, out=tmp_path, keep=True)
-    assert computing.is_finished(TOY, runs)
-    assert not computing.is_finished(TOY, runs, seed=1)
+    (directory,) = (path for path in (tmp_path / ".runs").iterdir() if path.is_dir())
+    assert open_run(directory).completeness().whole
     again = make_figure(TOY, out=tmp_path)
     pd.testing.assert_frame_equal(drawn.rows, again.rows)
-    assert not runs.exists()
+    assert not (tmp_path / ".runs").exists()
 
 
 @dataclass(frozen=True)
@@ -396,19 +392,18 @@ def test_wrong_sizes_are_refused_before_anything_runs(tmp_path):
 def test_a_run_is_of_all_code_that_replicates_use(tmp_path):
     """Of helpers, too, which stand in other files than the script."""
 
-    def directory(scale, **others):
+    def directory(scale):
         def scaled(cell, rng):
             return replicate(cell, rng) * scale
 
-        item = Experiment(**{**vars(TOY), "replicate": scaled, **others})
+        item = Experiment(**{**vars(TOY), "replicate": scaled})
         return computing.run_directory(tmp_path, item, computing.sweep_of(item))
 
     assert directory(1.0) == directory(1.0)
     assert directory(1.0) != directory(2.0)
-    assert directory(1.0) != directory(1.0, uses=(draw,))
 
 
-def test_a_run_of_other_sizes_is_another_run_and_is_replayed_with_them(tmp_path):
+def test_a_run_of_other_sizes_is_another_run(tmp_path):
     other = SIZED.with_sizes({"more": 2.0})
     directories = []
     for item in (SIZED, other):
@@ -416,10 +411,10 @@ def test_a_run_of_other_sizes_is_another_run_and_is_replayed_with_them(tmp_path)
         directories.append(computing.run_directory(tmp_path, item, sweep))
     assert directories[0] != directories[1]
     run_rows(other, runs=tmp_path)
-    again = open_run(directories[1])
-    found = replay(again, {"a": 2}, 1, allow=[again.target])
-    assert found.same
-    assert (found.rows["value"] > 4.0).all()
+    rows = open_run(directories[1]).read()
+    again = computing.sweep_of(other).only({"a": 2}, 1)
+    assert again["value"].tolist() == rows.query("a == 2 and replicate == 1")["value"].tolist()
+    assert (again["value"] > 4.0).all()
 
 
 @pytest.mark.parametrize(

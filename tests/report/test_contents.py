@@ -12,7 +12,6 @@ import pytest
 from linrep._lib.records import Unread, content
 from linrep.claims import claims
 from linrep.claims import ledger as book
-from linrep.claims.current import current
 from linrep.claims.verify import verify
 from linrep.figures.record import KIND
 from linrep.report import gather
@@ -57,21 +56,6 @@ def test_of_a_stored_run_the_evidence_is_drawn(known, store):
     assert found["mine.crash"].verdict == "error"
     assert found["mine.wrong.corrected"].verdict == "unchecked"
     assert found["mine.wrong.corrected"].result is None
-
-
-def test_what_has_been_read_or_drawn_is_not_again(known, store):
-    chosen = [known["mine.bound"]]
-    run = current(chosen[0], None, store=store).run
-    nowhere, read = store / "none", {"mine.bound": run}
-    found, again = (
-        entries(gather(chosen, ledger={}, progress=False, **options))["mine.bound"]
-        for options in ({"store": store}, {"store": nowhere, "runs": read})
-    )
-    assert found.stored
-    assert again.stored
-    assert found.picture == found.chief == again.picture == again.chief
-    assert (found.versions, found.finished) == (again.versions, again.finished)
-    assert found.result == again.result
 
 
 def test_the_largest_stored_budget_is_shown_unless_one_is_named(known, store):

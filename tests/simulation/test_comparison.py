@@ -14,7 +14,7 @@ import linrep as lr
 from linrep.algorithms import drawing
 from linrep.problems import subspace
 from linrep.simulation.comparison import held_out
-from tests.tools import complaint, runner
+from tests.tools import complaint
 
 matplotlib.use("Agg")
 
@@ -403,28 +403,3 @@ def test_watched_truths_are_what_they_watch():
     assert isinstance(truth, lr.SharedRepresentation)
     np.testing.assert_array_equal(truth.draw(3, rng=1).X, TRUTH.draw(3, rng=1).X)
     assert drawn == [45]
-
-
-def test_the_command(tmp_path):
-    from linrep.cli import main
-
-    words = "compare fedrep,alternating_least_squares --n 12 --d 5 --k 2 --noise 0.2 --m 5,10"
-    out = tmp_path / "picture.svg"
-    words = f"{words} --trials 2 --rounds 5 --csv {tmp_path / 'table.csv'} --out {out}"
-    result = runner().invoke(main, f"{words} --rows {tmp_path / 'rows.parquet'}".split())
-    assert result.exit_code == 0, result.output
-    assert "the same samples, once" in result.output
-    table = pd.read_csv(tmp_path / "table.csv")
-    assert list(table["samples"]) == [60, 60, 120, 120]
-    assert out.read_text().count("<svg") == 1
-    assert len(pd.read_parquet(tmp_path / "rows.parquet")) == 8
-    for wrong, word in (
-        ("compare fedrep --d 5 --k 2 --m 4", "--n"),
-        ("compare --n 5", "as one word"),
-        ("compare fedrep altgdmin --n 5", "as one word: fedrep,altgdmin"),
-        ("compare fedrep,other --n 8 --d 5 --k 2 --m 4", "'other'"),
-    ):
-        result = runner().invoke(main, wrong.split())
-        assert result.exit_code == 2
-        assert word in result.stderr
-        assert "Traceback" not in result.stderr

@@ -9,7 +9,6 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
@@ -367,27 +366,6 @@ def test_only_runs_of_the_same_sweep_can_be_merged(tmp_path):
     with complaint(ValueError, "at least one"):
         merge(tmp_path / "all", [])
     assert content(tmp_path) == before
-
-
-# --- finding a cell ---
-
-
-def test_a_cell_is_found_by_what_singles_it_out(tmp_path):
-    cells = [{"a": 1, "b": "u"}, {"a": 1, "b": "v"}, {"a": 2, "b": "u"}, {"a": True}]
-    stored = create_run(tmp_path / "run", toy(cells=cells))
-    assert stored.find({"a": 1, "b": "v"}) == cells[1]
-    assert stored.find({"b": "v"}) == cells[1]
-    assert stored.find({"a": np.float64(2)}) == cells[2]
-    assert stored.find({"a": True}) == {"a": True}
-    for selection, words in (
-        ({"a": 3}, ["no cell with a=3", "a=1,b=u"]),
-        ({"a": "1"}, ['no cell with a="1"']),
-        ({"q": 1}, ["no cell with q=1"]),
-        ({"a": 1}, ["2 cells have a=1", "a=1,b=u", "a=1,b=v"]),
-        ({}, ["4 cells have no parameters"]),
-    ):
-        with complaint(ValueError, *words):
-            stored.find(selection)
 
 
 # --- putting parts together ---

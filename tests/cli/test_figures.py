@@ -1,4 +1,4 @@
-"""The command line: what it prints, where it writes, how it answers bad input."""
+"""linrep figures, and the same for one script: what it prints and where it writes."""
 
 import runpy
 import sys
@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-import linrep
 from linrep._lib import scripts
 from linrep.cli import main
 from tests.tools import runner
@@ -59,10 +58,7 @@ def test_other_sizes_have_a_folder_of_their_own(run, tmp_path):
     sizes = ("--n", "6", "--d", "4", "--m_new", "2:4:2", "--rounds", "3", "--replicates=2")
     result = run("figures", "fedrep.figure4", *sizes)
     assert result.exit_code == 0, result.output
-    assert (
-        "fedrep.figure4: not the sizes of the record, which is not compared: n = 6; d = 4"
-        in result.output
-    )
+    assert "fedrep.figure4: not the sizes of the record: n = 6; d = 4" in result.output
     folder = tmp_path / "runs" / "figures" / "n=6_d=4_rounds=3_m_new=2-4_replicates=2"
     assert (folder / "fedrep.figure4.png").is_file()
     assert [path.name for path in (tmp_path / "runs" / "figures").iterdir()] == [folder.name]
@@ -82,12 +78,6 @@ def test_a_wide_table_goes_into_a_file_and_what_was_not_reached_is_no_infinity(r
     narrow = run("figures", "mine.py", "--quick")
     assert narrow.exit_code == 0
     assert not list((tmp_path / "runs" / "figures" / "quick").glob("*.csv"))
-
-
-def test_other_sizes_are_not_compared_with_the_record(run):
-    result = run("figures", "fedrep.figure4", "--d", "5", "--check", "--native")
-    assert result.exit_code == 2
-    assert "--check: the record has the default sizes" in result.output
 
 
 def test_many_sizes_have_a_folder_of_a_short_name(run, tmp_path):
@@ -137,55 +127,6 @@ def test_data_are_asked_for_where_the_full_settings_read_them(run, monkeypatch, 
     monkeypatch.setenv("LINREP_DATA", "")  # what --data sets is gone with the test
     assert run("figures", "mine.py", "--data", str(tmp_path)).exit_code == 0
     assert run("figures", "mine.py", "--data", "nowhere").exit_code == 2
-
-
-def test_info_prints_versions(run):
-    result = run("info")
-    assert result.exit_code == 0
-    assert f"linrep        {linrep.__version__}" in result.output
-    assert "numba" in result.output
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("figures", "nope"), "unknown experiment 'nope'"),
-        (("figures", "missing.py"), "no such file: missing.py"),
-        (("figures", "mine.py", "--workers", "0"), "--workers"),
-        (("figures", "mine.py", "--seed", "-1"), "--seed"),
-        (("figures", "mine.py", "--seed", "x"), "--seed"),
-        (("figures", "mine.py", "--out", "mine.py"), "--out"),
-        (("figures", "mine.py", "--out", "mine.py/below"), "mine.py"),
-        (("figures", "--unknown"), "--unknown"),
-        (("figures", "mine.py", "--check", "--quick"), "not of --quick"),
-        (("figures", "mine.py", "--record", "--quick"), "not of --quick"),
-        (("figures", "mine.py", "--check", "--record"), "give one of them"),
-        (("figures", "mine.py", "--check"), "mine.figure has no record in figures"),
-        (("figures", "--check"), "no such figure has a record"),
-        (("figures", "mine.py", "--n", "3"), "mine.figure: --n is no size of this figure"),
-        (("figures", "mine.py", "--replicates", "0"), "--replicates"),
-        (("figures", "mine.py", "--replicates", "3", "--record"), "--record: the record has the"),
-        (("figures", "fedrep.figure3", "--k", "11"), "--k must be at most d = 10, got 11"),
-        (("figures", "fedrep.figure3", "--n", "5,50"), "--participation must be at least 1/n"),
-        (("figures", "fedrep.figure3", "--d", "5,6"), "--d must be one value"),
-        (("figures", "fedrep.figure3", "--n", "5:3"), "--n: '5:3' must go up"),
-        (("figures", "fedrep.figure3", "--n"), "--n needs values"),
-        (("figures", "fedrep.figure3", "--n", "50", "--n", "60"), "--n is given twice"),
-        (
-            ("figures", "fedrep.figure3", "fedrep.figure4", "--new", "5"),
-            "has no size 'new'",
-        ),
-        (("figures", "fedrep.figure3", "-n", "50"), "unexpected argument '-n'"),
-        (("nothing",), "nothing"),
-    ],
-)
-def test_bad_input_gets_one_line_and_status_2(run, arguments, message):
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert isinstance(result.exception, SystemExit)
-    errors = [line for line in result.output.splitlines() if line.startswith("Error")]
-    assert len(errors) == 1
-    assert message in errors[0]
 
 
 @pytest.fixture

@@ -95,7 +95,7 @@ def test_where_nothing_succeeded_nothing_is_drawn(tmp_path):
 def drawn(monkeypatch, *arguments):
     """Return the figure that a command draws, and the command's result."""
     figures = []
-    monkeypatch.setattr("linrep.cli.pictures.write_figure", lambda out, f: figures.append(f))
+    monkeypatch.setattr("linrep.cli.runs.write_figure", lambda out, f: figures.append(f))
     result = call("plot", *arguments)
     return (figures or [None])[0], result
 
@@ -212,35 +212,6 @@ def test_points_without_an_estimate_are_named():
     assert "at k = 2: none, 2 points are too few" in str(two)
     with complaint(ValueError, "'q'"):
         power_laws(table, ["q"])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("summary", "{}/nothing", "error"), "not a run directory"),
-        (("summary", "{}/noisy", "eror"), "no column 'eror'"),
-        (("summary", "{}/noisy", "error", "--by", "q"), "no column 'q'"),
-        (("summary", "{}/noisy", "error", "--threshold", "m"), "true or false"),
-        (("summary", "{}/noisy", "error", "--exponents", "q"), "no column 'q'"),
-        (("plot", "{}/noisy", "error", "--x", "q"), "column 'q'"),
-        (("plot", "{}/noisy", "error", "--x", "m", "--facet", "q"), "column 'q'"),
-        (("plot", "{}/noisy", "error", "--x", "m", "--where", "m > 99"), "no row is left"),
-        (("plot", "{}/noisy", "error", "--x", "m", "--where", "m"), "a condition"),
-        (("plot", "{}/noisy", "error", "--x", "m", "--y", "n", "--by", "d"), "--by"),
-        (("summary", "{}/noisy", "error", "--where", "q > 1"), "'q'"),
-        (("plot", "{}/noisy", "error", "--x", "m", "--log", "z"), "--log"),
-        (("plot", "{}/noisy", "error", "--x", "m", "--boundary", "m"), "--boundary"),
-        (("plot", "{}/noisy", "error", "--x", "m", "--y", "n", "--boundary", "q"), "'q'"),
-        (("plot", "{}/noisy", "error", "--x", "m", "--out", "{}/no/such/a.png"), "no folder"),
-    ],
-)
-def test_bad_input_gets_one_line_and_status_2(stored, arguments, words):
-    result = call(*(argument.format(stored) for argument in arguments))
-    assert result.exit_code == 2, result.output
-    errors = [line for line in result.output.splitlines() if line.startswith("Error")]
-    assert len(errors) == 1
-    assert "Traceback" not in result.output
-    assert words in errors[0]
 
 
 def test_algorithms_that_sample_otherwise_are_said(tmp_path, monkeypatch):

@@ -1,37 +1,44 @@
-"""The commands that look at stored sweeps: summary and plot."""
+"""The commands that look at stored sweeps: summary, plot and merge."""
 
 from __future__ import annotations
 
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
+from textwrap import shorten
 
 import click
 
 from linrep._lib.formulas import Expression
 from linrep._lib.suggest import unknown
 from linrep.cli import completion
-from linrep.cli.group import (
-    bad_input,
-    check_run,
-    main,
-    partial_option,
-    tell_completeness,
-    tell_mixture,
-)
-from linrep.cli.output import check_output, check_picture, write_figure, write_file
-from linrep.cli.text import echo, for_spreadsheets, frame, say_count
+from linrep.cli.group import FILE, FOLDER, BadInput, bad_input, main, refuse_others
+from linrep.cli.output import check_output, write_figure, write_file
+from linrep.cli.text import Painted, echo, echo_error, for_spreadsheets, frame, say_count
+from linrep.cli.text import table as print_table
 from linrep.cli.values import read_names
 
+_RUN = click.Path(path_type=Path)
+_LONGEST = 90  # letters of a parameter's values
+#: Folders of runs in which commands keep those of claims and figures.
+_KEPT = (("verify",), ("figures",), ("reproduce",))
 _where_option = click.option(
     "--where",
     multiple=True,
     metavar="CONDITION",
     help="Only rows that meet a condition: 'm >= 2 * k'. If it is repeated, all have to hold.",
 )
+_partial_option = click.option(
+    "--partial",
+    is_flag=True,
+    help="Accept an incomplete run. Otherwise the exit status is 1 if replicates are missing, are "
+    "damaged or have failed.",
+)
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
-@click.argument("value", shell_complete=completion.columns)
+@click.argument("run", type=_RUN, required=False, shell_complete=completion.run_directories)
+@click.argument("value", required=False, shell_complete=completion.columns)
 @click.option(
     "--by",
     shell_complete=completion.parameters,
@@ -56,17 +63,23 @@ _where_option = click.option(
     help="Fit a power law of the estimate in A and B, one for each group of the other columns.",
 )
 @_where_option
-@click.option(
-    "--csv", type=click.Path(dir_okay=False, path_type=Path), help="Write the table here, too."
-)
-@partial_option
+@click.option("--csv", type=FILE, help="Write the table here, too.")
+@_partial_option
 def summary(run, value, by, statistic, threshold, exponents, where, csv, partial):
-    """Summarize VALUE over replicates: a column, or an expression such as 'distance < 1e-3'."""
+    """List your sweeps; or summarize a column or a condition of a run.
+
+    VALUE is a column, or an expression such as 'distance < 1e-3', and is summarized over
+    replicates. Without VALUE the run directories in a folder, by default runs, are listed: cells,
+    and replicates done, missing and failed; of a run also its parameters and columns. The exit
+    status is then 1 if a part is damaged.
+    """
+    if value is None:
+        refuse_others(("run",), "needs VALUE")
+        _list_runs(run)
+        return
     with bad_input(ValueError, OSError):
-        check_run(run)
-        if csv is not None:
-            check_output("--csv", csv)
-        _check_formulas(run, value, where, [*read_names(by or ()), *read_names(threshold or ())])
+        _check_run(run)
+        check_output("--csv", csv)
     from linrep.sweeps import open_run, power_laws
     from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
 
@@ -76,7 +89,7 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
         columns = read_names(by) if by else [c for c in varying if c != threshold]
         completeness = stored.completeness()  # before: what others store meanwhile is not said
         if not completeness.stored:
-            tell_completeness(completeness, partial)
+            _tell_completeness(completeness, partial)
         rows = _read(stored, value, [*columns, threshold, *(varying if where else ())], where)
         rows = rows if "round" in columns else _last_rows(rows)
         rows = _chosen(rows, where)
@@ -92,30 +105,25 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
         if exponents is not None:
             names = read_names(exponents)
             others = [name for name in columns if name not in names and _varies(table, name)]
-            try:
-                laws = power_laws(table, names, others)
-            except ValueError as error:
-                raise ValueError(f"--exponents: {error}") from None
-        sampling = _describe_sampling(rows)
+            laws = power_laws(table, names, others)
         if csv is not None:
             write_file(csv, for_spreadsheets(table).to_csv(index=False).encode())
-    if sampling:
-        echo(sampling, err=True)
-    if pooled:
-        echo(f"taken together over {', '.join(pooled)}", err=True)
+    for note in (_describe_sampling(rows), pooled and f"taken together over {', '.join(pooled)}"):
+        if note:
+            echo(note, err=True)
     frame(table)
     if threshold is not None:
         _tell_missing(rows, value, threshold, columns, table)
     for law in laws:
         echo(str(law))
-    tell_mixture(stored)
-    tell_completeness(completeness, partial)
+    _tell_mixture(stored)
+    _tell_completeness(completeness, partial)
     if laws and all(law.fit is None for law in laws):
         raise click.exceptions.Exit(1)
 
 
 @main.command()
-@click.argument("run", type=click.Path(path_type=Path), shell_complete=completion.run_directories)
+@click.argument("run", type=_RUN, shell_complete=completion.run_directories)
 @click.argument("value", shell_complete=completion.columns)
 @click.option(
     "--x",
@@ -139,35 +147,34 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
 @_where_option
 @click.option("--boundary", help="Draw a curve into a heat map, an expression of x: '4 + 10 / m'.")
 @click.option(
-    "--statistic", type=click.Choice(["mean", "geometric", "median"]),
+    "--statistic",
+    type=click.Choice(["mean", "geometric", "median"]),
     help="Statistic, with its 95 % interval (exact for a condition); the median with the middle "
     "80 %.  [default: mean, geometric with --log y]",
-)  # fmt: skip
-@click.option("--log", "log", default="", help="Logarithmic axes of lines: x, y or xy.")
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File of the picture.  [default: RUN.png]",
 )
-@partial_option
+@click.option("--log", "log", default="", help="Logarithmic axes of lines: x, y or xy.")
+@click.option("--out", type=FILE, help="File of the picture.  [default: RUN.png]")
+@_partial_option
 def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, partial):
-    """Draw VALUE of a run directory: a column, or a condition such as 'distance < 1e-3'.
+    """Draw a column or a condition of a run.
 
-    A parameter that varies and is on no axis gets a panel for each of its values. If several such
-    parameters are left, --by, --facet or --where 'm == 10' have to say what happens to them. With
-    --y a heat map is drawn; for a condition it is a phase diagram, one per algorithm.
+    VALUE is a column, or a condition such as 'distance < 1e-3'. A parameter that varies and is on
+    no axis gets a panel for each of its values. If several such parameters are left, --by, --facet
+    or --where 'm == 10' have to say what happens to them. With --y a heat map is drawn; for a
+    condition it is a phase diagram, one per algorithm.
     """
     if out is None:  # "." has a name once it is resolved
         named = run if run.name else run.resolve()
         out = named.parent / f"{named.name}.png"
     with bad_input(ValueError, OSError):
-        check_run(run)
-        check_picture("--out", out)
+        _check_run(run)
+        check_output("--out", out)
         if not set(log) <= {"x", "y"}:
             raise ValueError(f"--log must be x, y or xy, got {log!r}")
-        if boundary is not None:
-            Expression(boundary)
-        _check_formulas(run, value, where, filter(None, [x, by, y, facet]))
+        if boundary is not None and y is None:
+            raise ValueError("--boundary needs a heat map: give --y")
+        if y is not None and by is not None:
+            raise ValueError("--by is for lines, which a heat map does not have: give --facet")
     import pandas as pd
 
     from linrep.figures import plotting
@@ -177,22 +184,16 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
 
     with bad_input(ValueError, TypeError, OSError), plotting.style():
         statistic = statistic or ("geometric" if "y" in log else "mean")
-        if boundary is not None and y is None:
-            raise ValueError("--boundary needs a heat map: give --y")
-        if y is not None and by is not None:
-            raise ValueError("--by is for lines, which a heat map does not have: give --facet")
         stored = open_run(run)
         completeness = stored.completeness()
         if not completeness.stored:
-            tell_completeness(completeness, partial)
+            _tell_completeness(completeness, partial)
         varying = _find_varying(stored)
         rows = _read(stored, value, [x, by, y, facet, *varying], where)
         rows = rows[rows["status"] == "ok"]
         if rows.empty:
             raise ValueError(f"no replicate of {run} has succeeded: there is nothing to draw")
-        if x != "round":
-            rows = _last_rows(rows)
-        rows = _chosen(rows, where)
+        rows = _chosen(rows if x == "round" else _last_rows(rows), where)
         values, notes = evaluate(rows, value), []
         share = statistic == "mean" and is_condition(values)
         rows = rows.assign(_value=values.astype(float))
@@ -212,38 +213,168 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
         )  # fmt: skip
         if left_out:
             notes.append(f"{say_count(left_out, 'replicate')} left out, lacking some {x}")
-        said = []
-        if not completeness.whole:
-            said.append(f"incomplete: {completeness.counts()}")
-        if mixed := mixture(stored):
-            said.append(mixed)
-        if sampling := _describe_sampling(rows):
-            said.append(sampling)
-            notes.append(sampling)
-        if said:
+        sampling = _describe_sampling(rows)
+        incomplete = "" if completeness.whole else f"incomplete: {completeness.counts()}"
+        if said := list(filter(None, [incomplete, mixture(stored), sampling])):
             figure.suptitle("\n".join(said), fontsize="x-small", x=0.01, ha="left")
         write_figure(out, figure)
-    for note in notes:
+    for note in filter(None, [*notes, sampling]):
         echo(note, err=True)
     echo(str(out))
-    tell_mixture(stored)
-    tell_completeness(completeness, partial)
+    _tell_mixture(stored)
+    _tell_completeness(completeness, partial)
 
 
-def _check_formulas(run, value, conditions, columns):
-    """Refuse what is no formula or no column, before anything heavy is loaded."""
-    wanted = {name for condition in conditions for name in Expression(condition).names} | {*columns}
-    parameters = completion.parameters_of(run)
-    there = {*parameters, *completion.ADDED, *completion.columns_of(run, most=1)}
-    if wanted <= there and value in there:
+@main.command()
+@click.argument("out", type=FOLDER)
+@click.argument(
+    "directories", nargs=-1, required=True, type=_RUN, shell_complete=completion.run_directories
+)
+@click.option(
+    "--same-code", is_flag=True, help="Merge them though they were made by several codes."
+)
+@_partial_option
+def merge(out, directories, partial, same_code):
+    """Combine the run directories of shards.
+
+    They are put together in OUT, and are not changed.
+    """
+    with bad_input(ValueError):
+        for directory in directories:
+            _check_run(directory)
+    from linrep.sweeps import Overlapping, open_run
+    from linrep.sweeps import merge as merge_runs
+
+    with bad_input(ValueError, OSError), _warnings_as_lines(Overlapping):
+        merged = merge_runs(out, directories, same_code=same_code)
+        damaged = {
+            path: lost
+            for directory in directories
+            for path, lost in open_run(directory).damaged().items()
+        }
+    for path, lost in damaged.items():
+        echo(f"damaged: {path} ({lost})", err=True)
+    echo(f"{out}: {merged.count()} of {merged.total} replicates")
+    for line in _list_machines(merged):
+        echo(line)
+    _tell_codes(merged)
+    _tell_completeness(merged.completeness(), partial)
+
+
+def _list_runs(folder):
+    """List the run directories in a folder; of all runs the user's, and how many others."""
+    paths = sorted(path.parent for path in (folder or Path("runs")).glob("**/sweep.json"))
+    if not paths:
+        there = folder or "runs: name a folder, or start with linrep sweep"
+        raise BadInput(f"no run directory in {there}")
+    others = [path for path in paths if folder is None and path.parts[1:2] in _KEPT]
+    status, lines = 0, []
+    for path in (path for path in paths if path not in others):
+        try:
+            described, is_damaged = _describe(path)
+        except (ValueError, OSError) as error:
+            echo_error(error)
+            status = 2
+        else:
+            lines += described
+            status = max(status, int(is_damaged))
+    if lines:
+        print_table(("run", "cells", "done", "missing", "failed"), lines)
+    if paths == [folder] and lines:
+        _list_contents(folder)
+    if others:
+        folders = " and ".join(sorted({str(Path(*path.parts[:2])) for path in others}))
+        echo(f"{len(others)} of claims and figures are in {folders}", err=True)
+    if status:
+        raise click.exceptions.Exit(status)
+
+
+def _describe(path):
+    """Return the lines of a run directory, and whether some of its parts are damaged."""
+    from linrep.sweeps import open_run
+    from linrep.sweeps.codes import mixture
+
+    run = open_run(path)
+    done, failed, damaged = run.count(), run.failed(), run.damaged()
+    missing = run.total - done
+    lacking = Painted(str(missing), "note" if missing else "")
+    numbers = [str(len(run.cells)), str(done), lacking]
+    numbers.append(Painted(str(failed), "error" if failed else ""))
+    notes = [f"  damaged: {part.name} ({lost})" for part, lost in damaged.items()]
+    notes += [f"  {line}" for line in (*_list_machines(run), mixture(run)) if line]
+    return [(str(path), *numbers), *((note, "", "", "", "") for note in notes)], bool(damaged)
+
+
+def _list_contents(path):
+    """List the parameters of a run with their values, and the columns that it has measured."""
+    from linrep.sweeps import open_run
+
+    run = open_run(path)
+    for name in run.parameters:
+        values = dict.fromkeys(str(cell.get(name)) for cell in run.cells)
+        echo(f"  {name}: {shorten(', '.join(values), _LONGEST, placeholder=' …')}")
+    hidden = {*run.parameters, *completion.ADDED}
+    echo(f"  columns: {', '.join(name for name in run.columns if name not in hidden)}")
+
+
+def _check_run(path):
+    """Raise ValueError for what is no run directory, and say which ones are near."""
+    if not (path / "sweep.json").exists():
+        known = [str(file.parent) for file in Path("runs").glob("*/sweep.json")]
+        otherwise = "linrep summary lists them" if known else "linrep sweep makes one"
+        what = "not a run directory, which has a sweep.json:"
+        raise ValueError(unknown(what, str(path), known, otherwise=otherwise))
+
+
+def _tell_mixture(run):
+    """Say in a line that the replicates of a run are of several machines or versions."""
+    from linrep.sweeps.machines import mixture
+
+    if mixed := mixture(run.machines()):
+        text = f"{run.path} is of several machines or versions, and digits may differ: {mixed}"
+        echo(Painted(text, "note"), err=True)
+    _tell_codes(run)
+
+
+def _tell_codes(run):
+    """Say in a line that cells of a run were made by several codes."""
+    from linrep.sweeps.codes import mixture
+
+    if mixed := mixture(run):
+        echo(Painted(f"{run.path}: {mixed}", "note"), err=True)
+
+
+def _list_machines(run):
+    """Return lines that say how many replicates are of which machine, none if there is one."""
+    from linrep.sweeps.machines import describe
+
+    counts = run.machines()
+    lines = [
+        f"{say_count(n, 'replicate')} of {describe(each, counts)}" for each, n in counts.items()
+    ]
+    return lines if len(lines) > 1 else []
+
+
+def _tell_completeness(completeness, partial):
+    """Say in a line that a run is not whole, and end with status 1 unless that is accepted."""
+    if completeness.whole:
         return
-    there |= {*completion.columns_of(run)}
-    if not there - {*parameters, *completion.ADDED}:  # no part can be read
-        return
-    if value not in there:
-        wanted |= {*Expression(value).names}
-    for name in sorted(wanted - there):
-        raise ValueError(unknown("no column", name, sorted(there), of=f"in {run}"))
+    echo(Painted(f"{completeness.path} is incomplete: {completeness}", "note"), err=True)
+    if not partial or not completeness.stored:
+        raise click.exceptions.Exit(1)
+
+
+@contextmanager
+def _warnings_as_lines(kind):
+    """Say warnings of a kind in a line each, without a place in the code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", kind)
+        yield
+    for each in caught:
+        if issubclass(each.category, kind):
+            echo(str(each.message), err=True)
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 def _tell_missing(rows, value, x, columns, table):
@@ -281,8 +412,7 @@ def _facet(rows, facet, others):
     """Return the column of the panels: the one that is asked for, or the only one that is left."""
     axes = [name for name in others if name != facet and _varies(rows, name)]
     if facet is None and len(axes) == 1:
-        (facet,) = axes
-        axes = []
+        return axes[0]
     if axes:
         some = rows[axes[0]].dropna().iloc[0]
         some = f'"{some}"' if isinstance(some, str) else str(some)
