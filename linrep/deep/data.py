@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import display as show
 from linrep._lib import validation as check
-from linrep.deep._items import as_array, read_pair
 
 __all__ = ["Dataset", "FederatedData"]
 
@@ -219,23 +218,6 @@ class FederatedData:
             f"{show.spread(self.sizes)}, shape {self.x.shape[1:]}, {self.classes} classes)"
         )
 
-    def _repr_html_(self):
-        seen = np.array([np.unique(self.y[places]).size for places in self.train])
-        labels = {"classes": self.classes, "classes per client": show.spread(seen)}
-        return show.sheet(
-            f"FederatedData {self.name}".rstrip(),
-            {
-                "clients": self.n,
-                "training samples per client": show.spread(self.sizes),
-                "training samples": int(self.sizes.sum()),
-                "test samples": sum(map(len, self.test)),
-                "shape of a sample": str(self.x.shape[1:]),
-                **(labels if self.classes > 1 else {"labels": "real numbers"}),
-                "side information": "" if self.side is None else f"{self.side.shape[1]} columns",
-                "groups": None if self.groups is None else len(np.unique(self.groups)),
-            },
-        )
-
     @cached_property
     def digest(self) -> str:
         """SHA-256 of samples, labels and what is known of them, and of who has what."""
@@ -289,22 +271,6 @@ class FederatedData:
         return cls(train=tuple(train), test=tuple(test), **fields)
 
     @classmethod
-    def from_torch(cls, clients: Iterable[Sequence[Any]], **others: Any) -> FederatedData:
-        """Put together the samples of clients that are data sets of torch.
-
-        Parameters
-        ----------
-        clients : iterable of (train, test)
-            A pair of map-style data sets for each client, such as torch's TensorDataset and Subset
-            or torchvision's, whose items are a sample and its label; test may be empty. Items are
-            read once: what a transform draws is drawn for good (`augment` of a run draws anew).
-        **others
-            As for :meth:`from_lists`.
-        """
-        parts = (read_pair(pair, client) for client, pair in enumerate(clients))
-        return cls.from_lists(parts, **others)
-
-    @classmethod
     def from_lists(cls, clients: Iterable[Sequence[ArrayLike]], **others: Any) -> FederatedData:
         """Put together the samples of clients that are separate already.
 
@@ -332,8 +298,8 @@ class FederatedData:
                     f"{client} has {len(parts)} parts"
                 )
             for x, y in (parts[:2], parts[2:]):
-                x = channels_first(as_array(f"x of client {client}", x))
-                y = as_array(f"y of client {client}", y)
+                x = channels_first(check.read_array(f"x of client {client}", x))
+                y = check.read_array(f"y of client {client}", y)
                 if y.size and y.dtype.kind not in "iuf":
                     raise TypeError(
                         f"labels must be numbers, client {client} has {y.flat[0]!r:.40}"
