@@ -30,7 +30,7 @@ class Dataset:
     ----------
     x, y : array_like, shapes (N, ...) and (N,)
         Training samples and their classes: images as uint8 of shape (N, C, H, W), tokens as
-        integers of shape (N, L), anything else as floats, kept in single precision.
+        integers of shape (N, L), anything else as floats, of single or double precision.
     x_test, y_test : array_like, optional
         Test samples; none by default.
     classes : int, optional
@@ -173,7 +173,7 @@ class FederatedData:
     name: str = ""
     mean: NDArray[np.float32] | None = None
     std: NDArray[np.float32] | None = None
-    side: NDArray[np.float32] | None = None
+    side: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
     embedding: NDArray[np.float32] | None = None
 
@@ -208,7 +208,7 @@ class FederatedData:
             mean = _floats("mean", mean, (x.shape[1],))
             std = check.numbers("std", _floats("std", std, mean.shape), above=0.0)
             _set(self, mean=mean, std=std.astype(np.float32))
-        _set_if_given(self, "side", _floats, (self.n, None))
+        _set_if_given(self, "side", check.array, (self.n, None))
         _set_if_given(self, "groups", _labels, self.n)
         _set_if_given(self, "embedding", _embedding, x)
 
@@ -365,8 +365,8 @@ def _set_if_given(instance, name, read, *arguments):
 
 
 def _kind(x):
-    """Describe samples by their shape and type."""
-    return f"{x.dtype} samples of shape {x.shape[1:]}"
+    """Describe samples by their shape and type, whatever the precision of floats."""
+    return f"{'float' if x.dtype.kind == 'f' else x.dtype} samples of shape {x.shape[1:]}"
 
 
 def _joined(*parts):
@@ -397,7 +397,7 @@ def _samples(name, value):
         raise TypeError(f"{name} must hold uint8 images, integer tokens or floats, got {x.dtype}")
     if not np.isfinite(x).all():
         raise ValueError(f"{name} must be finite, it holds NaN or infinity")
-    return np.ascontiguousarray(x, dtype=np.float32)
+    return np.ascontiguousarray(x, dtype=np.float64 if x.dtype.itemsize > 4 else np.float32)
 
 
 def _labels(name, value, size, classes=_MANY):

@@ -57,7 +57,7 @@ def run_seeds(
     lr: float = 0.01,
     momentum: float = 0.5,
     weight_decay: float = 0.0,
-    batch_size: int = 10,
+    batch_size: int | None = 10,
     augment: Callable[[Tensor], Tensor] | None = None,
     head: str | None = None,
     record: int | Sequence[int] = 1,

@@ -29,6 +29,10 @@ __all__ = ["SGD", "Batch", "Network", "Phase", "loss", "sample_loss"]
 
 Parameters = dict[str, Tensor]
 
+#: Batches of at most so many places are padded to their size: recorded rows are of such batches,
+#: and sums over fewer places are rounded otherwise.
+PADDED = 256
+
 
 def setting(default: Any, kind: Callable[..., Any] = check.real, **limits: Any) -> Any:
     """Return a dataclass's field that :func:`check_settings` looks at, unless None is its default.
@@ -36,6 +40,11 @@ def setting(default: Any, kind: Callable[..., Any] = check.real, **limits: Any) 
     `kind` is a check of `linrep._lib.validation`, and `limits` its arguments.
     """
     return field(default=default, metadata={"check": partial(kind, **limits)})
+
+
+def or_none(name: str, value: Any, **limits: Any) -> int | None:
+    """Check a whole number that may be None."""
+    return None if value is None else check.integer(name, value, **limits)
 
 
 def check_settings(instance: Any) -> None:
@@ -57,8 +66,8 @@ class SGD:
         Step size.
     momentum, weight_decay : float
         As in torch: v <- momentum v + g + weight_decay θ; θ <- θ - lr v.
-    batch_size : int
-        The last batch of an epoch may be smaller.
+    batch_size : int or None
+        The last batch of an epoch may be smaller; None for all samples of a client in one.
     augment : callable, optional
         ``augment(x)`` changes the samples (b, ...) of a step before images are normalized, and
         keeps their shape and type. It may draw from torch's generator, which is seeded for each
@@ -68,7 +77,7 @@ class SGD:
     lr: float = setting(0.01, above=0.0)
     momentum: float = setting(0.0, minimum=0.0)
     weight_decay: float = setting(0.0, minimum=0.0)
-    batch_size: int = setting(10, check.integer, minimum=1)
+    batch_size: int | None = setting(10, or_none, minimum=1)
     augment: Callable[[Tensor], Tensor] | None = None
 
     def __post_init__(self):
@@ -76,10 +85,19 @@ class SGD:
         if self.augment is not None and not callable(self.augment):
             raise TypeError(f"augment must be a function, got {self.augment!r}")
 
+    def batches(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many batches an epoch of clients of these sizes has.
+
+        Parameters
+        ----------
+        sizes : ndarray of int
+        """
+        return np.sign(sizes) if self.batch_size is None else -(-sizes // self.batch_size)
+
     @property
     def settings(self) -> dict[str, Any]:
         """What is set, a function by its name."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
+        given = {k: v for k, v in vars(self).items() if v is not None or k == "batch_size"}
         return {k: name_of(value) if callable(value) else value for k, value in given.items()}
 
 
@@ -309,14 +327,18 @@ def schedule(
     sizes: Sequence[int] | NDArray[np.int64],
     streams: Sequence[np.random.Generator],
     *,
-    batch_size: int,
+    batch_size: int | None,
     epochs: int = 1,
     steps: int | None = None,
 ) -> Schedule:
     """Return the batches of workers with so many samples, each from a stream of its own.
 
-    An epoch is one permutation of the samples; a batch never holds samples of two epochs.
+    An epoch is one permutation of the samples; a batch never holds samples of two epochs. Without a
+    size a batch has as many places as the largest worker has samples; with one, no more than that,
+    but for `PADDED` of them.
     """
+    most = max(1, *sizes)
+    batch_size = most if batch_size is None else min(batch_size, max(most, PADDED))
     plans = []
     for size, stream in zip(sizes, streams, strict=True):
         per_epoch = -(-size // batch_size)

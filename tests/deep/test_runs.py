@@ -16,6 +16,7 @@ torch = pytest.importorskip("torch")
 
 from linrep.deep import (  # noqa: E402
     FLUTE,
+    FedAS,
     FedAvg,
     Federation,
     FedPer,
@@ -125,6 +126,32 @@ def test_a_head_that_is_not_there_cannot_be_tuned():
 
     with complaint(ValueError, "no block 'head'"):
         run(small.data(), FedAvg(ft="head"), model=body, rounds=10**6, participation=1.0)
+
+
+@pytest.mark.parametrize("method", [FedRep(head_epochs=2), Scaffold(), FedAS(), FLUTE()])
+def test_a_full_batch_is_one_of_all_samples(method, engine):
+    full = start(method=method, batch_size=None, dtype="float64")
+    for size in (max(small.SIZES), 10**9):
+        assert_same(full, start(method=method, batch_size=size, dtype="float64"), 1e-12)
+    assert full.settings["batch_size"] is None
+    assert not np.array_equal(full["test_loss"], start(method=method)["test_loss"])
+
+
+def test_samples_are_seen_in_the_precision_of_the_network():
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(40, 5)), rng.integers(3, size=40)
+    side = rng.normal(size=(2, 2))
+    double, single = (
+        FederatedData.from_lists(
+            [(x[:15].astype(kind), y[:15], x[15:20], y[15:20]), (x[20:], y[20:], [], [])],
+            classes=3, side=side.astype(kind),
+        )
+        for kind in (np.float64, np.float32)
+    )  # fmt: skip
+    assert_same(start(double), start(single))
+    seen = Federation(double, QUICK["model"], dtype="float64", device="cpu")
+    np.testing.assert_array_equal(seen.x.numpy(), double.x)
+    np.testing.assert_array_equal(seen.side[0].numpy(), side)
 
 
 def test_clients_together_or_not_and_in_chunks_give_the_same_history():

@@ -48,6 +48,16 @@ def test_steps_go_on_into_as_many_epochs_as_they_need(size, batch_size, steps):
     assert size == 0 or counts.max() - counts.min() <= 1
 
 
+@pytest.mark.parametrize(
+    ("sizes", "batch_size", "places"),
+    [((2, 5), None, 5), ((2, 5), 6, 6), ((2, 5), 10**9, 256), ((2, 300), 10**9, 300)],
+)
+def test_batches_are_not_padded_far_beyond_what_workers_have(sizes, batch_size, places):
+    plan = schedule(sizes, streams(2), batch_size=batch_size, epochs=3)
+    assert plan.position.shape == (2, 3, places)
+    assert plan.weight.sum(-1).tolist() == [[size] * 3 for size in sizes]
+
+
 def test_batches_do_not_depend_on_who_else_takes_part():
     sizes = [7, 2, 9]
     together = schedule(sizes, streams(3), batch_size=4, epochs=2)
@@ -168,10 +178,11 @@ def test_an_unknown_block_is_named(phase, said):
         ({"momentum": -0.1}, "momentum must be at least 0"),
         ({"weight_decay": np.nan}, "weight_decay must be finite"),
         ({"batch_size": 0}, "batch_size must be at least 1"),
+        ({"lr": None}, "lr must be"),
     ],
 )
 def test_sgd_refuses_bad_settings(settings, said):
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises((ValueError, TypeError), match=said):
         SGD(**settings)
 
 

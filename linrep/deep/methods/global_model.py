@@ -77,7 +77,7 @@ class Scaffold(FedAvg):
     def end(self, federation, state, part, new):
         """Move the clients' control variates by what their steps have shown."""
         correction = self.context(federation, state, part)["control"]
-        steps = self.epochs * -(-federation.counts("train", part) // federation.sgd.batch_size)
+        steps = self.epochs * federation.sgd.batches(federation.counts("train", part))
         way = federation.sgd.lr * travelled(steps, federation.sgd)
         scale = torch.as_tensor(1.0 / way)
         for name, value in correction.items():
