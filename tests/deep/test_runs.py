@@ -469,7 +469,7 @@ def test_checkpoints_know_any_function(make, tmp_path):
         start(augment=make(), checkpoint=tmp_path / "run.pt", rounds=1)
 
 
-def test_checkpoints_know_what_functions_call_and_methods_inherit(tmp_path, monkeypatch):
+def test_checkpoints_know_what_functions_call_and_classes_inherit(tmp_path, monkeypatch):
     class Base(FedAvg):
         def aggregate(self, old, mean):
             return mean
@@ -477,10 +477,22 @@ def test_checkpoints_know_what_functions_call_and_methods_inherit(tmp_path, monk
     class Mine(Base):
         pass
 
+    class Network(torch.nn.Linear):
+        def forward(self, x):
+            return super().forward(x)
+
+    class Own(Network):
+        def __init__(self):
+            super().__init__(5, small.CLASSES)
+
     def called(x):
         return moved(x)
 
     for changes, options in (
+        (
+            lambda: setattr(Network, "forward", lambda self, x: x @ self.weight.T),
+            {"model": Own, "method": FedAvg()},
+        ),
         (lambda: monkeypatch.setattr(f"{__name__}.moved", doubled), {"augment": called}),
         (lambda: setattr(Base, "aggregate", lambda self, old, mean: old), {"method": Mine()}),
     ):
