@@ -36,9 +36,9 @@ def load(
     Parameters
     ----------
     name : str
-        "digits", "cifar10", "cifar100", "mnist", "fashion-mnist", "omniglot", "femnist",
-        "sent140", or the path of a file that ends in .npz; also the name, without ending, of such a
-        file in the folder, which comes first.
+        "digits", "cifar10", "cifar100", "mnist", "omniglot", "femnist", "sent140", or the path of a
+        file that ends in .npz; also the name, without ending, of such a file in the folder, which
+        comes first.
     folder : path, optional
         Where the files are, or a subfolder of the data set's name is, as torchvision or LEAF lay
         them out. Not for digits and .npz; by default the folder that the environment variable
