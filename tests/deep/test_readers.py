@@ -208,37 +208,6 @@ def test_a_download_without_a_network_is_said_in_one_line(tmp_path, monkeypatch,
     assert "Name or service not known" in said
 
 
-@pytest.mark.parametrize("name", [name for name in readers._NAMES if name != "digits"])
-def test_what_a_folder_lacks_is_seen_without_reading(tmp_path, name):
-    said = one_line(FileNotFoundError, lambda: readers.probe(name, tmp_path))
-    assert said.startswith(f"{name} ({name}.npz, or ")
-    (tmp_path / f"{name}.npz").write_bytes(b"PK")
-    assert "must be a file of numpy.savez" in one_line(
-        ValueError, lambda: readers.probe(name, tmp_path)
-    )
-    np.savez(tmp_path / f"{name}.npz", x_train=np.ones((2, 2)), y_train=[0, 1])
-    readers.probe(name, tmp_path)
-    np.savez(tmp_path / f"{name}.npz", y_train=[0, 1])
-    assert "must hold x_train" in one_line(ValueError, lambda: readers.probe(name, tmp_path))
-
-
-def test_files_that_a_missing_package_reads_are_not_called_absent(tmp_path, monkeypatch):
-    (tmp_path / "MNIST" / "raw").mkdir(parents=True)
-    monkeypatch.setitem(sys.modules, "torchvision", None)
-    said = one_line(ImportError, lambda: readers.probe("mnist", tmp_path))
-    assert "pip install torchvision" in said
-    monkeypatch.setitem(sys.modules, "torchvision", SimpleNamespace())
-    readers.probe("mnist", tmp_path)
-
-
-def test_tweets_need_vectors(tmp_path):
-    (tmp_path / "sent140").mkdir()
-    (tmp_path / "sent140" / "all.json").write_text("{}")
-    assert "GloVe" in one_line(FileNotFoundError, lambda: readers.probe("sent140", tmp_path))
-    (tmp_path / "sent140" / "glove.txt").write_text("")
-    readers.probe("sent140", tmp_path)
-
-
 def test_images_without_torchvision_say_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "torchvision", None)
     said = one_line(ImportError, lambda: load("cifar10", tmp_path))
