@@ -20,9 +20,6 @@ from linrep.kernels.rounds import (
     EXACT,
     LOSS,
     POPULATION_RISK,
-    Settings,
-    Truth,
-    Workspace,
     add_gradient,
     fit_head,
     measure,
@@ -134,49 +131,10 @@ def fixed_gradients(samples, clients, BT, W, weight, settings, truth, work):
 
 
 @kernel
-def run_fixed_trials(samples, schedule, BT, W, settings, truth, metrics, outcomes, work):
-    """Run independent trials one after the other: arrays have a leading axis of trials.
-
-    Shared by all: offsets, the settings and the workspace. A row of outcomes (trials, 2) becomes
-    the number of rounds completed and how the trial ended. Threads take disjoint slices of the
-    leading axis, each with a workspace of its own.
-    """
-    for trial in range(schedule.shape[0]):
-        known = Truth(truth.BT[trial], truth.W[trial], truth.moment[trial])
-        run = schedule[trial], BT[trial], W[trial], settings, known, metrics[trial], work
-        one = Samples(samples.X[trial], samples.y[trial], samples.offsets)
-        outcomes[trial, 0], outcomes[trial, 1] = run_rounds(
-            fixed_gradients, finish_round, settings.averaged, one, run
-        )
-
-
-def run_fixed(
-    samples: Samples,
-    schedule: NDArray[np.int64],
-    BT: Values,
-    W: Values,
-    settings: Settings,
-    truth: Truth,
-    metrics: Values,
-    work: Workspace,
-) -> tuple[int, int]:
-    """Run one round per row of schedule on stored data.
-
-    One trial alone takes the machine code of run_fixed_trials, so that it gives the same bits.
-    """
-    outcomes = np.empty((1, 2), dtype=np.int64)
-    run_fixed_trials(
-        Samples(samples.X[None], samples.y[None], samples.offsets),
-        schedule[None],
-        BT[None],
-        W[None],
-        settings,
-        Truth(truth.BT[None], truth.W[None], truth.moment[None]),
-        metrics[None],
-        outcomes,
-        work,
-    )
-    return int(outcomes[0, 0]), int(outcomes[0, 1])
+def run_fixed(samples, schedule, BT, W, settings, truth, metrics, work):
+    """Run one round per row of schedule on stored data."""
+    run = schedule, BT, W, settings, truth, metrics, work
+    return run_rounds(fixed_gradients, finish_round, settings.averaged, samples, run)
 
 
 @kernel
