@@ -186,6 +186,8 @@ OWN = {
     },
     "problems.personal": {"m": 8, "ratings": np.ones((3, 2)), "mask": np.eye(3, 2, dtype=bool)},
     "sweeps.Grid": {"cells": [{"a": 1}], "middle": {"a": 1}},
+    "sweeps.Grid.find": {"selection": {"a": 1}},
+    "sweeps.Sweep.only": {"selection": {"a": 1}, "replicate": 0},
     "sweeps.Sweep.run": {"directory": "run"},
     "sweeps.generator": {"key": 3, "replicate": 0},
     "sweeps.merge": {"sources": ["run"], "path": "merged"},
