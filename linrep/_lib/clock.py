@@ -7,31 +7,27 @@ from contextlib import contextmanager
 
 
 class Account:
-    """Seconds during which any of the threads that share it was compiling."""
+    """Seconds during which a thread was compiling."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._compiling, self._since, self._seconds = 0, 0.0, 0.0
 
     def seconds(self) -> float:
         """Return the seconds up to now."""
-        with self._lock:
-            return self._seconds + (time.perf_counter() - self._since if self._compiling else 0.0)
+        return self._seconds + (time.perf_counter() - self._since if self._compiling else 0.0)
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Count what is done in the block, once, whatever is nested in it or goes on beside it."""
-        with self._lock:
-            if not self._compiling:
-                self._since = time.perf_counter()
-            self._compiling += 1
+        """Count what is done in the block, once, whatever is nested in it."""
+        if not self._compiling:
+            self._since = time.perf_counter()
+        self._compiling += 1
         try:
             yield
         finally:
-            with self._lock:
-                self._compiling -= 1
-                if not self._compiling:
-                    self._seconds += time.perf_counter() - self._since
+            self._compiling -= 1
+            if not self._compiling:
+                self._seconds += time.perf_counter() - self._since
 
 
 _thread = threading.local()
@@ -44,13 +40,8 @@ def account() -> Account:
     return _thread.account
 
 
-def share(other: Account) -> None:
-    """Make another thread's account this one's: the initializer of a pool that works for it."""
-    _thread.account = other
-
-
 class Stopwatch:
-    """Seconds since it was made, less those that its thread, or one that works for it, compiled."""
+    """Seconds since it was made, less those in which its thread compiled."""
 
     def __init__(self) -> None:
         self._account = account()

@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from linrep._lib import validation as check
 from linrep.algorithms._compression import compressed, compressed_halves
-from linrep.algorithms.driver import Beginning, begin
+from linrep.algorithms._schedule import Schedule
+from linrep.algorithms.driver import Beginning, begin, each_way
 from linrep.algorithms.starts import (
     models_start,
     moments_start,
@@ -100,10 +101,13 @@ class Setup:
         data = factored(self.data, self.begun.in_all(rounds) * share * work)
         return replace(self, data=data, largest=int(data.m.max()))
 
-    def floats(self, recorded, per_client):
-        """Return the numbers sent up and down until these rounds, per_client each way and round."""
-        sent = self.participants * per_client * recorded.astype(float)
-        return {"floats_up": self.floats_up + sent, "floats_down": self.floats_down + sent}
+    def schedule(self, ahead: int) -> Schedule:
+        """Return the participants of the rounds, drawn so many rounds ahead."""
+        return Schedule(self.participation_rng, self.n, self.participants, ahead)
+
+    def sent(self, per_client: int):
+        """Return what the driver is to know of floats, of which a client sends so many a round."""
+        return each_way(self.participants * per_client, self.floats_up, self.floats_down)
 
 
 def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
@@ -116,7 +120,9 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     data_rng, participation_rng, start_rng = begun.rngs
     truth, data, m = read_problem(problem, m, batches)
     n, d = problem.n, problem.d
-    k = _read_rank(k, truth, n, d)
+    k = read_rank(k, truth, n, d)
+    if truth is not None and k != truth.k:
+        raise ValueError(f"k must equal the truth's rank {truth.k}, got {k}")
     participants = check.count_participants(n, participation)
     if data is None and batches == "fixed":
         data = truth.draw(m, rng=data_rng)
@@ -172,38 +178,38 @@ def choose_batches(problem: object, drawn: str = "fresh") -> str:
     return drawn if isinstance(problem, SharedRepresentation) else "fixed"
 
 
-def read_problem(problem, m, batches):
-    """Check what samples come from, and return the truth, the data, and m; each may be None."""
+def read_problem(problem, m, batches, kinds: tuple[type, ...] = (SharedRepresentation,)):
+    """Check what samples come from, and return the truth, the data, and m; each may be None.
+
+    A truth of another kind than these is none.
+    """
     if isinstance(problem, ClientData):
         if m is not None:
             raise ValueError("m must not be given with ClientData, which has its samples already")
         if batches != "fixed":
             raise ValueError(
                 f"batches must be 'fixed' with ClientData, got {batches!r}; new samples can be "
-                "drawn only from a SharedRepresentation"
+                "drawn only from a truth"
             )
         truth = problem.truth
-        return truth if isinstance(truth, SharedRepresentation) else None, problem, None
-    if not isinstance(problem, SharedRepresentation):
-        raise TypeError(
-            f"problem must be a SharedRepresentation or ClientData, got {type(problem).__name__}"
-        )
-    if m is None:
+        return truth if isinstance(truth, kinds) else None, problem, None
+    if batches == "population":
+        if m is not None:
+            raise ValueError("m must not be given with batches='population'")
+    elif m is None:
         raise ValueError("m must be given: the number of samples per client")
-    if batches != "fixed":
+    elif batches != "fixed":
         m = check.count("m", m, most=check.WHOLE)
     return problem, None, m
 
 
-def _read_rank(k, truth, n, d):
+def read_rank(k, truth, n, d):
+    """Return the rank to learn, by default that of the truth's representation."""
     if k is None:
-        if truth is None:
+        if not isinstance(truth, SharedRepresentation):
             raise ValueError("k must be given: the rank of the representation to learn")
         k = truth.k
-    k = check.rank(k, n, d)
-    if truth is not None and k != truth.k:
-        raise ValueError(f"k must equal the truth's rank {truth.k}, got {k}")
-    return k
+    return check.rank(k, n, d)
 
 
 def _read_start(start, truth, data, m, k, n, d, rng):

@@ -89,8 +89,6 @@ def alternating_least_squares(
     of them, and solved by LSQR above, at a cost of O(N d + N k) a step for N samples. Where it is
     singular, B changes as little as possible.
     """
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     n, d = data.n, data.d
     k = check.rank(k, n, d)
     tolerance = check.real("tolerance", tolerance, minimum=0.0)

@@ -6,7 +6,7 @@ a round uses.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from numpy.typing import ArrayLike
 
@@ -41,7 +41,6 @@ def altgdmin(
     start: str | float | ArrayLike | Trace = "truncated",
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
-    workers: int = 1,
     rng: RNGLike = None,
 ) -> Trace:
     r"""Run AltGDmin: a truncated spectral start, then exact heads and a gradient step in B.
@@ -72,7 +71,7 @@ def altgdmin(
         found, and with others refused.
     start : {"moments", "models", "random", "projected_gradient", "truncated"}, array or Trace
         Starting representation, see :func:`fedrep`; by default "truncated".
-    record, tolerance, workers, rng
+    record, tolerance, rng
         As in :func:`fedrep`. Nothing is random except a random start.
 
     Returns
@@ -103,7 +102,7 @@ def altgdmin(
     """
     options = _Options(
         read_rounds(rounds, record), multiplier=multiplier, step_size=step_size,
-        truncation=truncation, tolerance=tolerance, workers=workers,
+        truncation=truncation, tolerance=tolerance,
     )  # fmt: skip
     return _run(data, options, k=k, start=start, record=record, rng=rng)
 
@@ -120,7 +119,6 @@ def altmin_gd(
     start: str | float | ArrayLike | Trace = "moments",
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
-    workers: int = 1,
     rng: RNGLike = None,
 ) -> Trace:
     r"""Run AltMinGD: heads fitted to one half of each client's samples, a step in B on the other.
@@ -147,7 +145,7 @@ def altmin_gd(
         Step size :math:`\eta` itself, instead of the multiplier.
     start : {"moments", "models", "random", "projected_gradient", "truncated"}, array or Trace
         Starting representation, see :func:`fedrep`; by default "moments".
-    record, tolerance, workers
+    record, tolerance
         As in :func:`fedrep`.
     rng : optional
         Anything `numpy.random.default_rng` takes; for a random start and for the clients of each
@@ -180,7 +178,7 @@ def altmin_gd(
     """
     options = _Options(
         read_rounds(rounds, record), multiplier=multiplier, step_size=step_size,
-        tolerance=tolerance, workers=workers, in_halves=True, disjoint=disjoint,
+        tolerance=tolerance, in_halves=True, disjoint=disjoint,
     )  # fmt: skip
     return _run(data, options, k=k, start=start, record=record, rng=rng)
 
@@ -269,14 +267,9 @@ def _run(data, options: _Options, *, k, start, record, rng) -> Trace:
     if options.disjoint:
         schedule = InTurn(setup.participation_rng, setup.n, setup.participants)
     method = Sampled(setup, options, step, schedule=schedule)
-
-    def sent(recorded):
-        floats = setup.floats(recorded, setup.d * setup.k)
-        if frame is not None:  # a sum of squares, the threshold that comes of them, and a column
-            floats["floats_up"] += setup.n * (setup.d + 1)
-            floats["floats_down"] += setup.n
-        return floats
-
+    if frame is not None:  # a sum of squares, the threshold that comes of them, and a column
+        up, down = setup.floats_up + setup.n * (setup.d + 1), setup.floats_down + setup.n
+        setup = replace(setup, floats_up=up, floats_down=down)
     particular = {"disjoint": options.disjoint} if options.in_halves else {"truncation": truncation}
     return drive(
         method,
@@ -290,7 +283,7 @@ def _run(data, options: _Options, *, k, start, record, rng) -> Trace:
             **particular, "tolerance": options.tolerance, "factored": method.factored,
         },
         watch=watch,
-        sent=sent,
+        sent=setup.sent(setup.d * setup.k),
         begun=setup.begun,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.algorithms.driver import run_rounds
+from linrep.algorithms.driver import each_way, run_rounds
 from linrep.kernels import designs
 from linrep.problems.biases import BiasedRegression
 from linrep.problems.clients import ClientData
@@ -143,10 +143,6 @@ def fedavg(
         moved = local - begun
         return theta + moved[:, :-1].mean(axis=0), theta_2 + moved[:, -1] @ along[some] / len(some)
 
-    def floats(recorded):
-        each = participants * (d + p) * recorded.astype(float)
-        return {"floats_up": each, "floats_down": each.copy()}
-
     return run_rounds(
         step,
         (np.zeros(d), np.zeros(p)),
@@ -159,7 +155,7 @@ def fedavg(
             "rounds": rounds, "local_steps": local_steps, "participants": participants,
             "step_size": step_size,
         },
-        sent=floats,
+        sent=each_way(participants * (d + p)),
         problem=data,
     )  # fmt: skip
 

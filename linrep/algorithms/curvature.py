@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linrep.algorithms.descent import joined, parted
 from linrep.algorithms.resumable import Resumable
 
 Values = NDArray[np.float64]
@@ -124,24 +125,36 @@ class Smoothness(Resumable):
         self.gradients = 0  # asked for in all
 
     def step(
-        self, gradient: Gradient, factors: tuple[Values, ...], weights: Values | float = 1.0
+        self,
+        gradient: Callable[..., Iterable[Values]],
+        factors: Sequence[Values],
+        weights: Sequence[Values | float] | None = None,
     ) -> float:
-        """Return the step at a point, given as the factors whose entries it has one after another.
+        """Return the step at factors.
 
         Parameters
         ----------
         gradient : callable
-            Of the function of this round's participants.
-        factors : tuple of ndarray
-        weights : float or ndarray, default 1
-            As for :func:`largest_eigenvalue`.
+            ``gradient(*factors)``: in each, of the function of this round's participants.
+        factors : sequence of ndarray
+        weights : sequence of float or ndarray, optional
+            As for :func:`largest_eigenvalue`, of each factor's entries.
         """
         norms = tuple(float(np.linalg.norm(each)) for each in factors)
         if self._is_due(norms):
-            x = np.concatenate([each.ravel() for each in factors])
             later = _DRAWN if self._drawn else _LATER
+            most = later if self._estimates else self._first
+            along: Values | float = 1.0
+            if weights is not None:
+                shapes = [each.shape for each in factors]
+                along = joined(map(np.broadcast_to, weights, shapes))
+
+            @np.errstate(over="ignore", invalid="ignore")
+            def at(x):
+                return joined(gradient(*parted(x, factors)))
+
             estimate, vector, taken = largest_eigenvalue(
-                gradient, x, self._vector, later if self._estimates else self._first, weights
+                at, joined(factors), self._vector, most, along
             )
             # What was not asked now may count the next time.
             self._vector = vector if not self._drawn else vector + 0.1 * _unit(self._vector)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,13 +37,14 @@ class Descent(Resumable):
     Parameters
     ----------
     evaluate : callable
-        ``evaluate(x) -> (value, gradient, note)``: of a point (p,) the value, of which the proximal
-        map's penalty is a part, the gradient (p,) of the rest, and whatever else is to be known.
-    x : ndarray, shape (p,)
-        Start.
+        ``evaluate(*factors) -> (value, gradients, note)``: the value, of which the proximal map's
+        penalty is a part, the gradients of the rest in each factor, and whatever else is to be
+        known.
+    *factors : ndarray
+        Start; their entries one after another are a point x (p,).
     proximal : callable, optional
-        ``proximal(x, step) -> x``: the proximal map of the penalty, or the projection; by default
-        there is neither.
+        ``proximal(factor, step) -> factor``: the proximal map of the penalty, or the projection,
+        where there is one factor; by default there is neither.
     first : float, optional
         Step of the first round, if it is good enough; by default it is searched for, from one on
         that moves `x` by its length.
@@ -75,18 +76,32 @@ class Descent(Resumable):
 
     def __init__(
         self,
-        evaluate: Callable[[Values], tuple[float, Values, Any]],
-        x: Values,
-        *,
+        evaluate: Callable[..., tuple[float, Sequence[Values], Any]],
+        *factors: Values,
         proximal: Callable[[Values, float], Values] | None = None,
         first: float | None = None,
     ):
-        self._evaluate, self._proximal = evaluate, proximal
-        self.x = x
-        self.value, self.gradient, self.note = evaluate(x)
+        self._at, self._proximal, self._like = evaluate, proximal, factors
+        self.x = joined(factors)
+        self.value, self.gradient, self.note = self._evaluate(self.x)
         self.step, self.trials = np.nan, 0
         self._next = first
         self._values: tuple[float, ...] = (self.value,)
+
+    @property
+    def factors(self) -> list[Values]:
+        """Where it is."""
+        return parted(self.x, self._like)
+
+    @property
+    def gradients(self) -> list[Values]:
+        """In each factor, there."""
+        return parted(self.gradient, self._like)
+
+    @property
+    def asked(self) -> int:
+        """How many points were evaluated for the rounds so far, the start among them."""
+        return self.trials + 1 if self.trials else 0
 
     def move(self) -> None:
         """Take a step."""
@@ -106,12 +121,17 @@ class Descent(Resumable):
         self.step = step
         self._values = (*self._values, value)[-MEMORY:]
 
+    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
+    def _evaluate(self, x):
+        value, gradients, note = self._at(*parted(x, self._like))
+        return value, joined(gradients), note
+
     def _try(self, step):
         """Return the point of a step, and what it evaluates to."""
         self.trials += 1
         x = self.x - step * self.gradient
         if self._proximal is not None:
-            x = self._proximal(x, step)
+            x = np.ravel(self._proximal(parted(x, self._like)[0], step))
         return x, *self._evaluate(x)
 
     def _search(self, step):
@@ -148,6 +168,17 @@ class Descent(Resumable):
                     break
                 longest = step, x, value, gradient, note
         return longest
+
+
+def joined(factors: Iterable[Values]) -> Values:
+    """Return the entries of factors one after another."""
+    return np.concatenate([np.ravel(each) for each in factors])
+
+
+def parted(x: Values, like: Sequence[Values]) -> list[Values]:
+    """Return factors of the shapes of others, with these entries one after another."""
+    ends = np.cumsum([each.size for each in like])[:-1]
+    return [part.reshape(each.shape) for part, each in zip(np.split(x, ends), like, strict=True)]
 
 
 class Backtracking(Resumable):

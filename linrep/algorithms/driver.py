@@ -89,6 +89,14 @@ class Method(Resumable, ABC):
         """Return the metrics of some measurements, an array each; by default those are mappings."""
         return columns(measured)
 
+    @property
+    def asked(self) -> float | None:
+        """What clients were asked for so far, in units of `sent`; None where it is the rounds.
+
+        It is where rounds ask for more, such as those whose step is found.
+        """
+        return None
+
     def converged(self, measured: Any) -> bool:
         """Tell whether a state with this measurement is the last; by default `run` tells."""
         return False
@@ -150,6 +158,21 @@ def begin(problem: Any, start: Any, rng: RNGLike, *purposes: str) -> Beginning:
     return Beginning(problem, tuple(map(renewed, start.checkpoint.seeds)), start)
 
 
+def each_way(
+    numbers: float, up: float = 0.0, down: float = 0.0
+) -> Callable[[NDArray], dict[str, NDArray[np.float64]]]:
+    """Return what `drive` takes as `sent` where so many numbers go up and down each time.
+
+    Up and down is what was sent before the first round.
+    """
+
+    def sent(times):
+        floats = numbers * times.astype(float)
+        return {"floats_up": up + floats, "floats_down": down + floats}
+
+    return sent
+
+
 def fingerprint(problem: Any) -> str:
     """Return a digest of a problem's contents, a thousand entries of each long array."""
     digest = blake2b(type(problem).__name__.encode(), digest_size=8)
@@ -197,7 +220,8 @@ def drive(
         What `begin` returned: the method is taken to the end of its trace, and without its streams
         no run can go on from this one.
     sent : callable
-        ``sent(recorded) -> mapping``: further metrics, of what was sent until these rounds.
+        ``sent(recorded) -> mapping``: further metrics, of what was sent until these rounds; it is
+        called with what the method asked for until then, if it says so.
     judged : bool
         Ask `converged` after every round, and not of the start alone.
 
@@ -227,7 +251,7 @@ def drive(
     done, row = 0, method.measure()
     if row is None:
         raise ValueError("start must not be so large that its metrics overflow")
-    rows, recorded, parts = [row], [0], []
+    rows, recorded, parts, asked = [row], [0], [], [method.asked]
     status = CONVERGED if method.converged(row) else COMPLETED
     for stop in stops:
         if status != COMPLETED:
@@ -251,12 +275,13 @@ def drive(
                 rows = []
             rows.append(row)
             recorded.append(done)
+            asked.append(method.asked)
     if method.every_round:
         rows = recorded = [*(t for t in wanted if t < done), done]
     parts.append(method.table(rows))
     metrics = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     rounds_done = np.array(recorded) + (0 if before is None else before.rounds)
-    floats = dict(sent(rounds_done))
+    floats = dict(sent(rounds_done if method.asked is None else np.array(asked)))
     seen = samples_seen(problem, settings, rounds_done)
     if seen is not None:
         floats["samples"] = seen

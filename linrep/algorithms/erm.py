@@ -90,8 +90,6 @@ def empirical_risk_minimizer(
     FLUTE, equation (2), halved. The heads are eliminated (variable projection); L-BFGS, then
     Newton's method from the best end point.
     """
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     n, d = data.n, data.d
     k = check.rank(k, n, d)
     restarts = check.integer("restarts", restarts, minimum=0)

@@ -96,8 +96,6 @@ def linear_factorization(
     True
     """
     watch = Stopwatch()
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     n, d = data.n, data.d
     k = check.rank(k, n, d)
     rounds = check.count("rounds", rounds, most=MOST_ROUNDS)

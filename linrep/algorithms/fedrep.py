@@ -41,8 +41,6 @@ def fedrep(
     orthonormal: bool = True,
     record: int | ArrayLike = 1,
     tolerance: float | None = None,
-    storage: str = "float64",
-    workers: int = 1,
     rng: RNGLike = None,
 ) -> Trace:
     r"""Run FedRep for linear regression.
@@ -110,15 +108,6 @@ def fedrep(
         and the last round always.
     tolerance : float, optional
         Stop as ``converged`` once the distance is at most this; needs a truth.
-    storage : {"float64", "float32"}
-        How covariates of fixed batches are stored during the run. Arithmetic is in double precision
-        throughout: with ``"float32"`` the rounds are those of covariates rounded by a relative
-        6e-8, with half as much to read if they do not fit into the processor's cache. Labels are
-        unchanged, so that without noise the distance to the truth stalls near 1e-8.
-    workers : int, default 1
-        Threads that share the clients of a round, if a round is long: from 2^24 multiplications on,
-        participants times m d k, and with simulated batches beyond 16 384 participants. The numbers
-        do not depend on it.
     rng : optional
         Anything `numpy.random.default_rng` takes. Data, participation and start have separate
         streams, so that methods given the same seed see the same data and participants. Must not be
@@ -173,7 +162,7 @@ def fedrep(
     options = Options(
         rounds=read_rounds(rounds, record), batches=batches, local_steps=local_steps,
         head_step_size=head_step_size, normalization=normalization, orthonormal=orthonormal,
-        tolerance=tolerance, storage=storage, workers=workers,
+        tolerance=tolerance,
     )  # fmt: skip
     if start is None:
         start = _default_start(problem)
@@ -206,12 +195,11 @@ def fedrep(
             "normalization": normalization,
             "orthonormal": orthonormal,
             "tolerance": tolerance,
-            "storage": storage,
             "coordinates": "whitened" if step.whitened else "given",
             "factored": isinstance(method, Sampled) and method.factored,
         },
         watch=watch,
-        sent=lambda recorded: setup.floats(recorded, setup.d * setup.k),
+        sent=setup.sent(setup.d * setup.k),
         begun=setup.begun,
     )
 

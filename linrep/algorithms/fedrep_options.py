@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from linrep._lib import memory
 from linrep._lib import validation as check
-from linrep._lib.frozen import at_least_one, one_of, positive, read, step_count
+from linrep._lib.frozen import one_of, positive, read, step_count
 from linrep.algorithms._setup import BATCHES, Setup
 from linrep.kernels import rounds as kernel
 
 NORMALIZATIONS = ("theorem", "published")
-STORAGES = ("float64", "float32")
 
 
 @dataclass(frozen=True)
@@ -25,24 +24,16 @@ class Options:
     normalization: str = "theorem"
     orthonormal: bool = True
     tolerance: float | None = None
-    storage: str = "float64"
-    workers: int = 1
     in_halves: bool = False  # heads see one half of a client's samples, the gradient the other
 
     def __post_init__(self):
         memory.require("a table of all rounds", 4 * (self.rounds + 1), rounds=self.rounds)
         read(
             self,
-            workers=at_least_one,
             batches=one_of(BATCHES),
             normalization=one_of(NORMALIZATIONS),
-            storage=one_of(STORAGES),
             local_steps=step_count,
         )
-        if self.storage != "float64" and self.batches != "fixed":
-            raise ValueError(
-                f"storage={self.storage!r} needs batches='fixed', got {self.batches!r}"
-            )
         if self.in_halves and self.batches != "fixed":
             raise ValueError(f"in_halves needs batches='fixed', got {self.batches!r}")
         if self.simulated and not self.orthonormal:

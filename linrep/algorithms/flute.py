@@ -12,22 +12,10 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import MEASURED_AT_ONCE, read_pair, start_name
-from linrep.algorithms.driver import Method, begin, drive
-from linrep.algorithms.flute_options import Options, Weights, prescribe
-from linrep.algorithms.flute_rounds import (
-    ROUNDS_PER_CALL,
-    Abreast,
-    Adaptive,
-    BySmoothness,
-    Draws,
-    Population,
-    PopulationLosses,
-    Sampled,
-    StoredLosses,
-    side_by_side,
-    source,
-)
+from linrep.algorithms._setup import read_pair, read_problem, read_rank, start_name
+from linrep.algorithms.driver import begin, drive, each_way
+from linrep.algorithms.flute_options import Options, prescribe
+from linrep.algorithms.flute_rounds import ROUNDS_PER_CALL, Draws, make_rounds, source
 from linrep.algorithms.registry import algorithm
 from linrep.algorithms.step_sizes import units_of
 from linrep.kernels import linalg
@@ -181,9 +169,14 @@ def flute(
         regularizer_step_size=regularizer_step_size, gamma1=gamma1, gamma2=gamma2, loss=loss,
         aggregate=aggregate, tolerance=0.0 if tolerance is None else tolerance,
     )  # fmt: skip
-    truth, data = _read_problem(problem)
+    kinds = LowRankRegression, SharedRepresentation
+    truth, data, size = read_problem(problem, m, batches, kinds)
     n, d = problem.n, problem.d
-    k = _read_rank(k, problem, n, d)
+    k = read_rank(k, truth, n, d)
+    if isinstance(truth, SharedRepresentation):
+        truth = LowRankRegression(
+            truth.theta.T, truth.noise, truth.design, truth.degrees_of_freedom
+        )
     begun = begin(problem, start, rng, "data", "participation", "start")
     data_rng, participation_rng, start_rng = begun.rngs
     participants = check.count_participants(n, participation)
@@ -192,7 +185,8 @@ def flute(
     if spectrum and truth is None:
         raise ValueError("spectrum needs a known truth, whose leading rows it is compared in")
     units = units_of(data)  # 1 of samples that are drawn, which have those of the truth
-    data = _read_data(truth, data, m, batches, data_rng)
+    if data is None and batches == "fixed":
+        data = truth.draw(size, rng=data_rng)
     if isinstance(start, str) and start == "random":
         scale = np.sqrt(units.models) / (10.0 * d) if scale is None else scale
         scale = check.real("scale", scale, above=0.0, maximum=check.LARGEST)
@@ -204,34 +198,16 @@ def flute(
     best = None if truth is None else truth.best(k)
     draws, factored = None, False
     if batches != "population":
-        largest = check.integer("m", m, minimum=1) if data is None else int(data.m.max())
+        largest = size if data is None else int(data.m.max())
         ahead = min(options.rounds, ROUNDS_PER_CALL)
         schedule = Schedule(participation_rng, n, participants, ahead)
         read = begun.in_all(options.rounds) * participants / n
         draws = Draws(source(truth, data, largest, read), schedule, data_rng, largest)
         factored = data is not None and draws.source.X is not data.X
     sizes = options.step_sizes(best)
-    noted: tuple[str | float, str | float]
-    if options.step_size is None:
-        weights = options.weights(sizes[1], n, units.covariates**2)
-        steps = _choose_rounds(truth, draws, B, W, weights)
-        rule = "smoothness" if isinstance(steps, BySmoothness) else "adaptive"
-        noted = rule, rule if sizes[1] else 0.0
-    else:
-        rule, noted = options.rule, sizes
-        given = options.steps(sizes, n, participants)
-        if draws is None:
-            steps = Population(truth, B, W, given)
-        else:
-            whole = side_by_side(draws.source, participants)
-            steps = (Abreast if whole else Sampled)(draws, B, W, given)
-    method = _FLUTE(steps, _metrics(truth, best, spectrum, batches, measure), n * d)
-
-    def sent(recorded):
-        exchanges = np.array([method.exchanges(int(t)) for t in recorded], dtype=float)
-        floats = participants * k * (d + 1) * exchanges
-        return {"floats_up": floats, "floats_down": floats.copy()}
-
+    table = _metrics(truth, best, spectrum, batches, measure)
+    method, rule = make_rounds(options, table, truth, draws, B, W, sizes, units.covariates)
+    noted = sizes if options.step_size is not None else (rule, rule if sizes[1] else 0.0)
     known = best is not None and best.gap > 0.0
     return drive(
         method,
@@ -242,8 +218,7 @@ def flute(
             "problem": repr(problem),
             "m": m,
             "k": k,
-            "rounds": options.rounds,
-            "batches": batches,
+            **vars(options),
             "start": start_name(start),
             "scale": scale,
             "participation": participation,
@@ -252,66 +227,12 @@ def flute(
             "step_size_rule": rule,
             **({"prescribed_step_size": prescribe(best)} if known else {}),
             "regularizer_step_size": noted[1],
-            "gamma1": options.gamma1,
-            "gamma2": options.gamma2,
-            "loss": loss,
-            "aggregate": aggregate,
-            "tolerance": options.tolerance,
             "factored": factored,
         },
         watch=watch,
-        sent=sent,
+        sent=each_way(participants * k * (d + 1)),
         begun=begun,
     )
-
-
-def _choose_rounds(truth, draws: Draws | None, B, W, weights: Weights):
-    """Return rounds that find their steps, by descent where all clients take part."""
-    if draws is None:
-        return Adaptive(PopulationLosses(truth, B.shape[1]), B, W, weights)
-    if draws.schedule.participants == len(W):
-        return Adaptive(StoredLosses(draws, B.shape, len(W)), B, W, weights)
-    return BySmoothness(draws, B, W, weights)
-
-
-class _FLUTE(Method):
-    """Rounds with what is measured of them; see :class:`linrep.algorithms.driver.Method`."""
-
-    kept = ("_steps", "_done")
-
-    def __init__(self, steps, table, numbers):
-        self._steps, self._table, self.most = steps, table, steps.most
-        self._finds_steps = isinstance(steps, Adaptive | BySmoothness)
-        self._done, self._exchanges = 0, {0: 0}
-        # Measured many at a time: a call costs more than a state.
-        self.at_once = -(-MEASURED_AT_ONCE // numbers)
-
-    @property
-    def state(self):
-        B, W = self._steps.state
-        return {"B": B, "W": W}
-
-    def run(self, rounds):
-        completed, status = self._steps.run(rounds)
-        self._done += completed
-        return completed, status
-
-    def measure(self):
-        """Return the state with its loss and step: kernels end before it is not finite."""
-        if not self._finds_steps:
-            return *self._steps.state, self._steps.loss, np.nan
-        self._exchanges[self._done] = self._steps.exchanges
-        return *self._steps.state, self._steps.loss, self._steps.step
-
-    def table(self, measured):
-        metrics = self._table([row[:3] for row in measured])
-        if self._finds_steps:
-            metrics["step_size"] = np.array([row[3] for row in measured])
-        return metrics
-
-    def exchanges(self, rounds):
-        """Return how often a round's clients had been asked for gradients after so many rounds."""
-        return self._exchanges[rounds] if self._finds_steps else rounds
 
 
 def gaussian_start(
@@ -399,48 +320,6 @@ def _spectrum(B, W, best: BestModel):
         "sigma_k": np.linalg.norm(leading, -2),
         "sigma_res": np.linalg.norm(others, 2),
     }
-
-
-def _read_problem(problem):
-    truth = problem.truth if isinstance(problem, ClientData) else problem
-    if isinstance(truth, SharedRepresentation):
-        truth = LowRankRegression(
-            truth.theta.T, truth.noise, truth.design, truth.degrees_of_freedom
-        )
-    if isinstance(problem, ClientData):
-        return truth, problem
-    if not isinstance(truth, LowRankRegression):
-        raise TypeError(
-            "problem must be a LowRankRegression, SharedRepresentation or ClientData, "
-            f"got {type(problem).__name__}"
-        )
-    return truth, None
-
-
-def _read_rank(k, problem, n, d):
-    if k is None:
-        truth = problem.truth if isinstance(problem, ClientData) else problem
-        if not isinstance(truth, SharedRepresentation):
-            raise ValueError("k must be given: the rank of the representation to learn")
-        k = truth.k
-    return check.rank(k, n, d)
-
-
-def _read_data(truth, data, m, batches, rng):
-    """Return the samples of all rounds, or None where there are none or every round draws anew."""
-    if data is not None:
-        if m is not None:
-            raise ValueError("m must not be given with ClientData, which has its samples already")
-        if batches != "fixed":
-            raise ValueError(f"batches must be 'fixed' with ClientData, got {batches!r}")
-        return data
-    if batches == "population":
-        if m is not None:
-            raise ValueError("m must not be given with batches='population'")
-        return None
-    if m is None:
-        raise ValueError("m must be given: the number of samples per client")
-    return truth.draw(m, rng=rng) if batches == "fixed" else None
 
 
 checked(globals(), units=False)

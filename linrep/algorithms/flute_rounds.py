@@ -1,17 +1,17 @@
 """What moves FLUTE's state on: rounds on samples, or in the population limit."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from linrep._lib import memory
 from linrep.algorithms._compression import compressed
 from linrep.algorithms._schedule import Schedule
+from linrep.algorithms._setup import MEASURED_AT_ONCE
 from linrep.algorithms.curvature import Smoothness
 from linrep.algorithms.descent import Descent
-from linrep.algorithms.driver import WORK_PER_CALL
-from linrep.algorithms.flute_options import Weights
-from linrep.algorithms.resumable import Resumable
+from linrep.algorithms.driver import WORK_PER_CALL, Method
+from linrep.algorithms.flute_options import Options, Weights
 from linrep.kernels import flute as kernel
 from linrep.kernels import flute_abreast as abreast
 from linrep.kernels.linalg import RANK_TOLERANCE
@@ -37,13 +37,49 @@ class Draws(NamedTuple):
     m: int  # samples of the largest batch
 
 
-class Sampled(Resumable):
-    """Rounds on stored or fresh samples; run() moves `state` on."""
+class Rounds(Method):
+    """What all rounds have in common; see :class:`linrep.algorithms.driver.Method`.
+
+    What is measured of them are the factors, with the loss and the step of the last round: kernels
+    end before these are not finite. The table makes metrics of many at a time, since a call costs
+    more than a state.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("loss", "step")
+
+    def __init__(self, table, B, W):
+        self._table, self.at_once = table, -(-MEASURED_AT_ONCE // (len(B) * len(W)))
+        self.loss = self.step = np.nan
+
+    @property
+    def factors(self):
+        """B (d, k) and W (n, k)."""
+        raise NotImplementedError
+
+    @property
+    def state(self):
+        """The factors by their names."""
+        return dict(zip("BW", self.factors, strict=True))
+
+    def measure(self):
+        """Return the state with its loss and step."""
+        return *self.factors, self.loss, self.step
+
+    def table(self, measured):
+        """Return the metrics of these rounds."""
+        metrics = self._table([row[:3] for row in measured])
+        found = {} if self.asked is None else {"step_size": np.array([row[3] for row in measured])}
+        return metrics | found
+
+
+class Sampled(Rounds):
+    """Rounds on stored or fresh samples."""
 
     buffers = ("_BT", "_W")
-    kept = ("loss", "_schedule", "_data_rng")
+    kept = ("_schedule", "_data_rng")
 
-    def __init__(self, draws: Draws, B, W, steps: kernel.Steps):
+    def __init__(self, table, draws: Draws, B, W, steps: kernel.Steps):
+        super().__init__(table, B, W)
         self._source, self._schedule, self._data_rng, m = draws
         self._steps = steps
         self._BT, self._W = B.T.copy(), W.copy()
@@ -52,10 +88,9 @@ class Sampled(Resumable):
         self.most = max(1, min(self._schedule.ahead, int(WORK_PER_CALL / a_round)))
         self._losses = np.empty(self.most)
         self._work = kernel.workspace(k, d, m, participants)
-        self.loss = np.nan
 
     @property
-    def state(self):
+    def factors(self):
         """B (d, k) and W (n, k)."""
         return self._BT.T.copy(), self._W.copy()
 
@@ -78,8 +113,8 @@ class Sampled(Resumable):
 class Abreast(Sampled):
     """The same, of all clients side by side; see `side_by_side`."""
 
-    def __init__(self, draws: Draws, B, W, steps: kernel.Steps):
-        super().__init__(draws, B, W, steps)
+    def __init__(self, table, draws: Draws, B, W, steps: kernel.Steps):
+        super().__init__(table, draws, B, W, steps)
         source = draws.source
         self._moments = abreast.moments(source.S, source.centres, source.rests)
         self._scratch = abreast.workspace(B.shape[1], self._moments)
@@ -91,12 +126,11 @@ class Abreast(Sampled):
         )  # fmt: skip
 
 
-class Population(Resumable):
+class Population(Rounds):
     """Rounds of infinitely many samples, in the singular bases of Phi."""
 
-    loss = np.nan
-
-    def __init__(self, truth, B, W, steps):
+    def __init__(self, table, truth, B, W, steps):
+        super().__init__(table, B, W)
         self._of_start = max(truth.n, truth.d) ** 2 > memory.DENSE
         if not self._of_start:
             self._U, self._singular_values, self._V = truth.svd
@@ -115,14 +149,14 @@ class Population(Resumable):
         )
 
     @property
-    def state(self):
+    def factors(self):
         """B (d, k) and W (n, k)."""
         if self._start is not None:  # exactly what it was
             return self._start
         return self._U @ self._BT.T, self._V @ self._WT.T
 
     def run(self, rounds):
-        """Run rounds; return how many were completed, and how they ended."""
+        """Run at most so many rounds; return how many were completed, and how they ended."""
         self._start = None
         return kernel.run_population(
             self._BT, self._WT, self._singular_values, self._steps, rounds, self._work
@@ -139,6 +173,27 @@ class Population(Resumable):
         if bases:
             self._U, self._V = bases
         self._start = None
+
+
+def make_rounds(options: Options, table, truth, draws: Draws | None, B, W, sizes, unit):
+    """Return what runs rounds with these settings, and how the step is found.
+
+    The sizes of the steps are eta_l and eta_r, and the unit is that of covariates.
+    """
+    n, found = len(W), options.step_size is None
+    weights = options.weights(sizes[1], n, unit**2)
+    if draws is None:
+        if found:
+            losses = PopulationLosses(truth, B.shape[1])
+            return Adaptive(table, losses, B, W, weights), "adaptive"
+        return Population(table, truth, B, W, options.steps(sizes, n, n)), options.rule
+    participants = draws.schedule.participants
+    if found and participants < n:
+        return BySmoothness(table, draws, B, W, weights), "smoothness"
+    if found:
+        return Adaptive(table, StoredLosses(draws, B.shape, n), B, W, weights), "adaptive"
+    kind = Abreast if side_by_side(draws.source, participants) else Sampled
+    return kind(table, draws, B, W, options.steps(sizes, n, participants)), options.rule
 
 
 class StoredLosses:
@@ -172,55 +227,42 @@ class PopulationLosses:
         return 0.5 * np.sum(residual**2), W.T @ residual, residual @ BT.T
 
 
-class Adaptive(Resumable):
+class Adaptive(Rounds):
     """Rounds of all clients, by gradient descent whose steps are found on the way."""
 
-    kept = ("_descent", "loss")
+    kept = ("_descent",)
 
-    def __init__(self, losses, B, W, weights: Weights):
+    def __init__(self, table, losses, B, W, weights: Weights):
+        super().__init__(table, B, W)
         self._losses, self._weights = losses, weights
-        self._k, self._n = B.shape[1], len(W)
-        self._descent = Descent(self._evaluate, np.concatenate([B.T.ravel(), W.ravel()]))
-        self.loss = np.nan
+        self._descent = Descent(self._evaluate, B.T, W)
         self.most = max(1, int(WORK_PER_CALL / (2 * losses.cost)))
 
-    def _split(self, x):
-        size = x.size - self._n * self._k
-        return x[:size].reshape(self._k, -1), x[size:].reshape(self._n, self._k)
-
-    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
-    def _evaluate(self, x):
-        BT, W = self._split(x)
+    def _evaluate(self, BT, W):
         loss, in_BT, in_W = self._losses(BT, W)
         value, more_BT, more_W = self._weights.regularizer(BT, W)
         data = self._weights.data
-        gradient = np.concatenate(
-            [(data * in_BT + more_BT).ravel(), (data * in_W + more_W).ravel()]
-        )
-        return data * loss + value, gradient, loss / self._n
+        gradients = data * in_BT + more_BT, data * in_W + more_W
+        return data * loss + value, gradients, loss / len(W)
 
     @property
-    def state(self):
+    def factors(self):
         """B (d, k) and W (n, k)."""
-        BT, W = self._split(self._descent.x)
+        BT, W = self._descent.factors
         return BT.T.copy(), W.copy()
 
     @property
-    def step(self):
-        """The step of the last round."""
-        return self._descent.step
-
-    @property
-    def exchanges(self):
-        """How often all clients were sent a state so far, and sent back its loss and gradients."""
-        return self._descent.trials + 1 if self._descent.trials else 0
+    def asked(self):
+        """How often a round's clients were asked for gradients so far."""
+        return self._descent.asked
 
     def run(self, rounds):
-        """Run rounds; return how many were completed, and how they ended."""
+        """Run at most so many rounds; return how many were completed, and how they ended."""
         descent = self._descent
         for done in range(1, rounds + 1):
             before, self.loss = descent.x, descent.note
             descent.move()
+            self.step = descent.step
             change = np.linalg.norm(descent.x - before)
             if change <= self._weights.tolerance * np.linalg.norm(descent.x):
                 return done, CONVERGED
@@ -230,18 +272,19 @@ class Adaptive(Resumable):
 class BySmoothness(Sampled):
     """Rounds of drawn clients on stored samples, by steps of 1.5/L."""
 
-    kept = ("_smoothness", "_rounds", "step")
+    kept = ("_smoothness", "_rounds")
 
-    def __init__(self, draws: Draws, B, W, weights: Weights):
-        super().__init__(draws, B, W, kernel.Steps(0.0, 0.0, 0.0, 0.0, weights.tolerance))
+    def __init__(self, table, draws: Draws, B, W, weights: Weights):
+        none = kernel.Steps(0.0, 0.0, 0.0, 0.0, weights.tolerance)
+        super().__init__(table, draws, B, W, none)
         self._weights, self._objective = weights, StoredLosses(draws, B.shape, len(W))
         self._smoothness = Smoothness(B.size + W.size, drawn=True)
         self._share = len(W) / draws.schedule.participants
-        self._rounds, self.step = 0, np.nan
+        self._rounds = 0
 
     @property
-    def exchanges(self):
-        """How often participants were asked for gradients so far."""
+    def asked(self):
+        """How often a round's clients were asked for gradients so far."""
         return self._rounds + self._smoothness.gradients
 
     def run(self, rounds):
@@ -263,22 +306,17 @@ class BySmoothness(Sampled):
 
     def _find_step(self, participants):
         """Return the step for a round's participants, whose sum stands for all."""
-        size, asked = self._BT.size, np.zeros((len(self._W), 1))
+        asked = np.zeros((len(self._W), 1))
         asked[participants] = 1.0
-        weights = np.ones(size + self._W.size)
-        weights[size:] = np.repeat(asked.ravel(), self._W.shape[1])
         scale = self._weights.data * self._share
 
-        @np.errstate(over="ignore", invalid="ignore")
-        def gradient(x):
-            BT, W = x[:size].reshape(self._BT.shape), x[size:].reshape(self._W.shape)
+        def gradient(BT, W):
             _, in_BT, in_W = self._objective(BT, W, participants)
             _, more_BT, more_W = self._weights.regularizer(BT, W)
-            parts = scale * in_BT + more_BT, scale * in_W + more_W
-            return np.concatenate([each.ravel() for each in parts])
+            return scale * in_BT + more_BT, scale * in_W + more_W
 
         # Of the same function, heads take a shorter step than B.
-        weights[size:] /= self._share
+        weights = 1.0, asked / self._share
         return self._smoothness.step(gradient, (self._BT, self._W), weights)
 
 

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read, step_count
-from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import Setup, choose_batches, prepare
 from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
 from linrep.algorithms.descent import Backtracking, Descent
@@ -115,19 +114,16 @@ def fedavg(
         _balance(setup)
     given = setup.data
     setup = setup.compressed(options.rounds, 2.0 * setup.d * options.local_steps)
-    method: _GlobalModel
+    method: SharedModel
     if step_size is not None:
         prepare_rounds = _simulated if batches == "gram" else _sampled
-        rule, method = "given", _GlobalModel(setup, options, *prepare_rounds(setup, options))
+        rounds_of = _rounds_of(setup, options, *prepare_rounds(setup, options))
+        rule, method = "given", SharedModel(*rounds_of)
     elif setup.participants < setup.n:
         rule, method = "smoothness", _BySmoothness(setup, options)
     else:
         all_take = _Adaptive if options.local_steps == 1 else _Searching
         rule, method = "adaptive", all_take(setup, options)
-
-    def sent(recorded):
-        exchanges = np.array([method.exchanges(int(t)) for t in recorded])
-        return setup.floats(exchanges, (setup.d + 1) * setup.k)
 
     return drive(
         method,
@@ -149,7 +145,7 @@ def fedavg(
             "factored": setup.data is not given,
         },
         watch=watch,
-        sent=sent,
+        sent=setup.sent((setup.d + 1) * setup.k),
         judged=True,
         begun=setup.begun,
     )
@@ -179,47 +175,57 @@ def _balance(setup):
     setup.W[:] /= np.sqrt(size)
 
 
-class _GlobalModel(Method):
-    """Rounds on a global model; see :class:`linrep.algorithms.driver.Method`."""
+class SharedModel(Method):
+    """Rounds on a model (B, w) of all clients; see :class:`linrep.algorithms.driver.Method`.
 
-    kept: ClassVar[tuple[str, ...]] = ("_BT", "_w", "_loss", "_schedule", "_data_rng")
+    Draws are the schedule and the stream of the data. ``update(BT, w, participants)`` returns BT, w
+    and the loss after a round, ``metrics(BT, w, loss)`` a row, ``state_of(B, w)`` what is kept.
+    """
+
+    kept: ClassVar[tuple[str, ...]] = ("_BT", "_w", "_loss", "_draws", "_done")
 
     most = 1
     saved_before_run = True
 
-    def __init__(self, setup: Setup, options: _Options, B, truth, update, state_of):
-        self._setup, self._update, self._state_of = setup, update, state_of
-        self._BT, self._w = np.ascontiguousarray(B.T), setup.W.mean(axis=0)
-        self._loss, self._done, self._data_rng = np.nan, 0, setup.data_rng
-        self._metrics = _metrics(truth, setup.n)
-        ahead = min(options.rounds, 100)
-        self._schedule = Schedule(setup.participation_rng, setup.n, setup.participants, ahead)
+    def __init__(self, draws, B, w, update, metrics, state_of):
+        self._draws, self._update, self._metrics, self._state_of = draws, update, metrics, state_of
+        self._BT, self._w = np.ascontiguousarray(B.T), np.ascontiguousarray(w)
+        self._loss, self._done = np.nan, 0
 
     @property
     def state(self):
-        shared = {"w": self._w, "W": np.tile(self._w, (self._setup.n, 1))}
-        return self._state_of(self._BT.T.copy()) | shared
+        """What the trace keeps."""
+        return self._state_of(self._BT.T.copy(), self._w)
 
     def run(self, rounds):
-        participants = self._schedule.next(1)[0]
+        """Run a round."""
+        participants = self._draws[0].next(1)[0]
         self._BT, self._w, self._loss = self._update(self._BT, self._w, participants)
         self._done += 1
         return 1, COMPLETED
 
     def measure(self):
-        """Return a row of metrics, None where they are not finite."""
+        """Return a row of metrics, None where they, or the model, are not finite."""
+        if not (np.isfinite(self._BT).all() and np.isfinite(self._w).all()):
+            return None
         row = self._metrics(self._BT, self._w, self._loss)
         return None if self._done and not np.isfinite(list(row.values())).all() else row
 
-    def exchanges(self, rounds):
-        """Return how often a round's clients had been asked for a model after so many rounds."""
-        return rounds
+
+def _rounds_of(setup: Setup, options: _Options, B, truth, update, state_of):
+    """Return what `SharedModel` takes, for a model that is everyone's."""
+
+    def state(B, w):
+        return state_of(B) | {"w": w, "W": np.tile(w, (setup.n, 1))}
+
+    draws = setup.schedule(min(options.rounds, 100)), setup.data_rng
+    return draws, B, setup.W.mean(axis=0), update, _metrics(truth, setup.n), state
 
 
-class _FindsSteps(_GlobalModel):
+class _FindsSteps(SharedModel):
     """What rounds whose step is found have in common."""
 
-    kept: ClassVar[tuple[str, ...]] = ("_done", "step")
+    kept: ClassVar[tuple[str, ...]] = ("step",)
 
     step = np.nan
 
@@ -228,21 +234,13 @@ class _FindsSteps(_GlobalModel):
         return completed, CONVERGED if self.step == 0.0 else status
 
     def __init__(self, setup, options: _Options, update):
-        super().__init__(setup, options, setup.B, setup.truth, update, lambda B: {"B": B})
-        self._exchanges = {0: 0}
+        self._setup = setup
+        of_B = setup.B, setup.truth, update, lambda B: {"B": B}
+        super().__init__(*_rounds_of(setup, options, *of_B))
 
     def measure(self):
         row = super().measure()
-        self._exchanges[self._done] = self._asked
         return None if row is None else row | {"step_size": self.step}
-
-    @property
-    def _asked(self) -> int:
-        """How often a round's clients were asked for a model or gradients so far."""
-        raise NotImplementedError
-
-    def exchanges(self, rounds):
-        return self._exchanges[rounds]
 
 
 class _Adaptive(_FindsSteps):
@@ -255,29 +253,23 @@ class _Adaptive(_FindsSteps):
         data = setup.data
         weights = np.sqrt(np.repeat(data.m * data.n, data.m).astype(float))
         self._X, self._y = data.X / weights[:, None], data.y / weights
-        self._descent = Descent(self._evaluate, np.concatenate([self._BT.ravel(), self._w]))
+        self._descent = Descent(self._evaluate, self._BT, self._w)
 
-    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
-    def _evaluate(self, x):
-        BT, w = self._split(x)
+    def _evaluate(self, BT, w):
         residual = self._X @ (w @ BT) - self._y
         g = residual @ self._X
         loss = 0.5 * float(residual @ residual)
-        return loss, np.concatenate([np.outer(w, g).ravel(), BT @ g]), None
-
-    def _split(self, x):
-        k = self._setup.k
-        return x[:-k].reshape(k, -1), x[-k:]
+        return loss, (np.outer(w, g), BT @ g), None
 
     @property
-    def _asked(self):
-        return self._descent.trials + (1 if self._descent.trials else 0)
+    def asked(self):
+        return self._descent.asked
 
     def _move(self, BT, w, participants):
         loss = self._descent.value
         self._descent.move()
         self.step = self._descent.step
-        return *self._split(self._descent.x), loss
+        return *self._descent.factors, loss
 
 
 class _BySmoothness(_FindsSteps):
@@ -301,7 +293,7 @@ class _BySmoothness(_FindsSteps):
         self._objectives = LeastSquaresObjectives(setup.data)
 
     @property
-    def _asked(self):
+    def asked(self):
         return self._done + self._smoothness.gradients
 
     def _move(self, BT, w, participants):
@@ -320,21 +312,18 @@ class _BySmoothness(_FindsSteps):
 
     def find_step(self, BT, w, participants):
         """Return the step: by the mean of losses, or by each with factors of its own."""
-        n, (k, d) = self._setup.n, BT.shape
+        n, d = self._setup.n, self._setup.d
         several = self._local_steps > 1
         copies = n if several else 1
         mask = np.zeros((n, 1))
         mask[slice(None) if several else participants] = 1.0 if several else 1.0 / len(participants)
 
-        @np.errstate(over="ignore", invalid="ignore")
-        def gradient(x):
-            BTs, ws = x[: copies * k * d].reshape(-1, k, d), x[copies * k * d :].reshape(-1, k)
+        def gradient(BTs, ws):
             models = np.einsum("ca,cad->cd", ws, BTs)
             g = mask * self._objectives.gradients(np.broadcast_to(models, (n, d)))
             if not several:
                 g = g.sum(axis=0, keepdims=True)
-            in_BT, in_w = ws[:, :, None] * g[:, None, :], np.einsum("cad,cd->ca", BTs, g)
-            return np.concatenate([in_BT.ravel(), in_w.ravel()])
+            return ws[:, :, None] * g[:, None, :], np.einsum("cad,cd->ca", BTs, g)
 
         factors = np.tile(BT, (copies, 1, 1)), np.tile(w, (copies, 1))
         return self._smoothness.step(gradient, factors)
@@ -355,7 +344,7 @@ class _Searching(_BySmoothness):
         )  # fmt: skip
 
     @property
-    def _asked(self):
+    def asked(self):
         return self._search.trials + self._smoothness.gradients if self._search.trials else 0
 
     @np.errstate(over="ignore", invalid="ignore")  # such a round is taken back
@@ -481,8 +470,7 @@ def _metrics(truth, n):
         known, work, row = truth_of(truth.B, truth.W), workspace(k, d, 1, 1), np.empty(4)
 
     def metrics(BT, w, loss):
-        finite = np.isfinite(BT).all() and np.isfinite(w).all()
-        if not finite or not orthonormalize(BT.copy()) > BT.shape[1] * np.finfo(np.float64).eps:
+        if not orthonormalize(BT.copy()) > BT.shape[1] * np.finfo(np.float64).eps:
             return dict.fromkeys(names, np.nan)
         if truth is None:
             return {"loss": loss}

@@ -7,17 +7,25 @@ and need a ridge, take :class:`linrep.estimators.MatrixCompletion`.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from threading import current_thread, main_thread
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.threads import one_thread
 from linrep.algorithms._imc_core import Core, dense, factors_of
-from linrep.algorithms._imc_runs import follow, is_exact, make_trace, read_start
 from linrep.algorithms._imc_sides import fit_both
+from linrep.algorithms._setup import read_pair
+from linrep.algorithms.diagnosis import Note, tell
 from linrep.algorithms.registry import algorithm
 from linrep.problems.completion import Observations
-from linrep.trace import MOST_ROUNDS, Trace
+from linrep.trace import MOST_ROUNDS, Trace, columns
 
 __all__ = [
     "alternating",
@@ -33,6 +41,9 @@ _STEP = 0.5  # of gradient steps, over the squared norm of the start
 _GROWTH = 10  # gradient steps in a row that lower the objective, after which they are doubled
 _AWAY = 100.0  # times the start's objective
 _HALVINGS = 50  # after which nothing leads downhill
+_SMALL = 1000  # unknowns of a linear system
+_EXACT = 1e-10  # relative residual below which differences are rounding
+_STALLED = 1e-7  # relative decrease of the objective that ends a run on entries with noise
 
 
 @algorithm("completion")
@@ -93,8 +104,7 @@ def gauss_newton(
             U, V = _step(core, U, V)
             yield U, V
 
-    factors = read_start(core, start)
-    return follow("Gauss-Newton", core, factors, steps(*factors), iterations, tolerance)
+    return _follow("Gauss-Newton", core, start, steps, iterations, tolerance)
 
 
 def _step(core, U, V):
@@ -134,9 +144,7 @@ def alternating(
             V = core.right.fit(core.left.seen(U), core.values)
             yield U, V
 
-    factors = read_start(core, start)
-    name = "alternating minimization"
-    return follow(name, core, factors, steps(*factors), iterations, tolerance)
+    return _follow("alternating minimization", core, start, steps, iterations, tolerance)
 
 
 @algorithm("completion")
@@ -186,7 +194,7 @@ def balanced_gradient(
         excess = U.T @ U - V.T @ V
         before, downhill = objective(U, V, excess), 0
         # Without noise a step that leads uphill may lead on: only one that leads away is cut.
-        free = _AWAY * before if is_exact(core.observations) else 0.0
+        free = _AWAY * before if _is_exact(core.observations) else 0.0
         while True:
             in_U, in_V = core.gradients(U, V)
             scaled = balance * excess
@@ -217,8 +225,7 @@ def balanced_gradient(
         "step_size_rule": "given" if given else "adaptive",
         "balance": balance,
     }
-    factors, name = read_start(core, start), "balanced gradient descent"
-    return follow(name, core, factors, steps(*factors), iterations, tolerance, settings)
+    return _follow("balanced gradient descent", core, start, steps, iterations, tolerance, settings)
 
 
 @algorithm("completion")
@@ -290,7 +297,7 @@ def nuclear_norm(
         rows.append(core.measure(U, V))
         recorded.append(taken)
     U, V = factors_of(U @ V.T)
-    return make_trace("nuclear norm", core, U, V, rows, "rounds", recorded=np.array(recorded))
+    return _make_trace("nuclear norm", core, U, V, rows, "rounds", recorded=np.array(recorded))
 
 
 @algorithm("completion")
@@ -310,7 +317,105 @@ def least_squares(observations: Observations) -> Trace:
     rows = [core.measure(*factors_of(np.zeros(core.shape)))]
     U, V = factors_of(core.least_squares())
     rows.append(core.measure(U, V))
-    return make_trace("least squares", core, U, V, rows, "rounds")
+    return _make_trace("least squares", core, U, V, rows, "rounds")
+
+
+def _is_exact(observations: Observations) -> bool:
+    """Tell whether entries are known to be those of a matrix of low rank, without noise."""
+    return observations.truth is not None and observations.truth.noise == 0.0
+
+
+def _follow(
+    name: str,
+    core: Core,
+    start: Any,
+    steps: Callable[[Values, Values], Iterator[tuple[Values, Values]]],
+    iterations: int,
+    tolerance: float,
+    settings: dict[str, Any] | None = None,
+) -> Trace:
+    """Take steps until the residual is small enough or stalls, and return the best factors."""
+    iterations = check.count("iterations", iterations, minimum=0, most=MOST_ROUNDS)
+    tolerance = check.real("tolerance", tolerance, minimum=0.0)
+    judged = not _is_exact(core.observations)
+    U, V = _read_start(core, start)
+    walk = steps(U, V)
+    with _threads_for(core), np.errstate(over="ignore", invalid="ignore"):
+        rows, reason = [core.measure(U, V)], "rounds"
+        before = core.objective(U, V)
+        best = (before, U, V, 1)
+        for _ in range(iterations):
+            try:
+                new = next(walk)
+            except np.linalg.LinAlgError:  # a factor lost rank
+                reason = "singular"
+                break
+            except StopIteration:
+                reason = "converged"
+                break
+            objective = core.objective(*new)
+            if not math.isfinite(objective):
+                reason = "diverged"
+                break
+            U, V = new
+            row = core.measure(U, V)
+            rows.append(row)
+            if objective < best[0]:
+                best = objective, U, V, len(rows)
+            last, residual = rows[-2]["residual"], row["residual"]
+            stalled = judged and abs(before - objective) <= _STALLED * before
+            if residual <= tolerance or (residual < _EXACT and residual >= last) or stalled:
+                reason = "converged"
+                break
+            before = objective
+    if judged and rows[-1]["residual"] >= _EXACT:
+        _, U, V, count = best
+        rows = rows[:count]
+    notes: tuple[str, ...] = ()
+    if reason == "diverged" and core.observations.truth is None:
+        text = (
+            f"{name} diverged, and its state is that of iteration {len(rows) - 1}: take a smaller "
+            "k or, where it was given, leave step_size at its default"
+        )
+        notes = tell(Note("the run diverged", text))
+    return _make_trace(name, core, U, V, rows, reason, settings, notes)
+
+
+def _threads_for(core):
+    """Let one thread do the linear algebra of small systems: sharing them takes twice as long."""
+    # The limit is the process's: threads that leave in another order would not restore it.
+    if current_thread() is main_thread() and sum(core.shape) * (core.k or 1) < _SMALL:
+        return one_thread(known=True)
+    return nullcontext()
+
+
+def _read_start(core: Core, start: Any) -> tuple[Values, Values]:
+    """Return factors in the bases."""
+    if isinstance(start, str):
+        check.choice("start", start, ("spectral",))
+        return core.spectral()
+    if isinstance(start, Trace):
+        raise ValueError("start must be 'spectral' or a pair (U, V), got a Trace")
+    assert core.k is not None
+    (a, p), k = core.shape, core.k
+    U, V = read_pair(start, "'spectral'", U=(a, k), V=(p, k))
+    return core.left.inner(U), core.right.inner(V)
+
+
+def _make_trace(
+    name, core: Core, U, V, rows, reason, settings=None, notes=(), recorded=None
+) -> Trace:
+    """Return the trace of a run that came to these factors between the bases."""
+    return Trace(
+        algorithm=name,
+        metrics=columns(rows),
+        state={"U": core.left.given(U), "V": core.right.given(V)},
+        settings={"problem": repr(core.observations), "k": core.k, **(settings or {})},
+        stop_reason=reason,
+        wall_time=core.watch.seconds(),
+        notes=notes,
+        recorded=recorded,
+    )
 
 
 checked(globals(), units=False)

@@ -57,8 +57,6 @@ def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDAr
     FedRep, Section 5.1, "Generalization to new clients". A single new client is
     ``fit_heads(ClientData.from_list([(X, y)]), B)[0]``.
     """
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     B = check.array("B", B, (data.d, None))
     k = B.shape[1]
     X, y, offsets = data.X, data.y, data.offsets
@@ -161,8 +159,6 @@ def simulate_heads(
     >>> lr.simulate_heads(new, (trace.state["C"], trace.state["Phi"]), m=10, rng=3).shape
     (20, 3)
     """
-    if not isinstance(truth, SharedRepresentation):
-        raise TypeError(f"truth must be a SharedRepresentation, got {type(truth).__name__}")
     require_gaussian("simulate_heads", truth)
     C, Phi = _read_frame(truth, B)
     m = check.count("m", m, most=check.WHOLE)
@@ -291,10 +287,6 @@ def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -
     True
     """
     watch = Stopwatch()
-    if not isinstance(trace, Trace):
-        raise TypeError(f"trace must be a Trace, got {type(trace).__name__}")
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
     name = next((name for name in ("B", "U") if name in trace.state), None)
     if name is None:
         state = ", ".join(trace.state) or "nothing"

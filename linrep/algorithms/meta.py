@@ -13,9 +13,16 @@ from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read
 from linrep.algorithms._schedule import Schedule
-from linrep.algorithms._setup import choose_batches, read_pair, read_problem, start_name
-from linrep.algorithms.driver import COMPLETED, Method, begin, drive
+from linrep.algorithms._setup import (
+    choose_batches,
+    read_pair,
+    read_problem,
+    read_rank,
+    start_name,
+)
+from linrep.algorithms.driver import begin, drive, each_way
 from linrep.algorithms.errors import representation_errors
+from linrep.algorithms.global_model import SharedModel
 from linrep.algorithms.local import fit_heads
 from linrep.algorithms.registry import algorithm
 from linrep.algorithms.starts import TRUNCATION, truncated_spectrum
@@ -274,9 +281,7 @@ def _run(problem, options: _Options, *, m, k, start, participation, record, rng)
     if isinstance(truth, ImplicitRepresentation):
         raise ValueError("problem must be a truth that stores B*: samples of it are drawn")
     n, d = problem.n, problem.d
-    if k is None and truth is None:
-        raise ValueError("k must be given: the width of the representation to learn")
-    k = check.rank(truth.k if k is None else k, n, d)
+    k = read_rank(k, truth, n, d)
     participants = check.count_participants(n, participation)
     if data is None and options.batches == "fixed":
         data = truth.draw(m, rng=data_rng)
@@ -292,11 +297,8 @@ def _run(problem, options: _Options, *, m, k, start, participation, record, rng)
     else:
         B, w = read_pair(_columns(start), "'random'", B=(d, k), w=(k, 1))
     schedule = Schedule(participation_rng, n, participants, min(options.rounds, 100))
-    method = _Meta(options, steps, samples, schedule, B, w.ravel())
-
-    def sent(recorded):
-        floats = participants * k * (d + 1) * recorded.astype(float)
-        return {"floats_up": floats, "floats_down": floats.copy()}
+    rounds = _rounds(options, steps, samples, B.shape)
+    method = _Meta((schedule, data_rng), B, w.ravel(), *rounds)
 
     return drive(
         method,
@@ -311,7 +313,7 @@ def _run(problem, options: _Options, *, m, k, start, participation, record, rng)
             "step_size": steps.outer, "step_size_rule": steps.rule,
         },
         watch=watch,
-        sent=sent,
+        sent=each_way(participants * k * (d + 1)),
         begun=begun,
     )  # fmt: skip
 
@@ -346,59 +348,39 @@ def _find_steps(options: _Options, samples: _Samples, k, square, before) -> _Ste
     return _Steps(inner, _SHARE / (square**2 * inner * sigma**2 * noisy), "spectral")
 
 
-class _Meta(Method):
-    """Outer steps; see :class:`linrep.algorithms.driver.Method`."""
+def _rounds(options: _Options, steps: _Steps, samples: _Samples, shape):
+    """Return a round, what is measured of the model, and what the trace keeps of it."""
+    (d, k), data, truth = shape, samples.data, samples.truth
+    work = kernel.workspace(k, d, samples.largest)
+    inner = steps.inner, options.adapts_B, not options.first_order
 
-    kept = ("_BT", "_w", "_loss", "_schedule", "_data_rng")
-
-    most = 1
-    saved_before_run = True
-    descends = False  # the loss is that after an inner step
-
-    def __init__(self, options: _Options, steps: _Steps, samples: _Samples, schedule, B, w):
-        self._BT, self._w = np.ascontiguousarray(B.T), np.ascontiguousarray(w)
-        self._samples, self._data_rng, self._schedule = samples, samples.rng, schedule
-        self._inner = steps.inner, options.adapts_B, not options.first_order
-        self._step_size = steps.outer
-        d, k = B.shape
-        self._work = kernel.workspace(k, d, samples.largest)
-        truth = samples.truth
-        self._truth = truth if truth is not None and truth.k == k else None
-        self._loss, self._done = np.nan, 0
-
-    @property
-    def state(self):
-        B = self._BT.T.copy()
-        data = self._samples.data
-        fitted = {} if data is None else {"W": fit_heads(data, B)}
-        return {"B": B, "w": self._w.copy()} | fitted
-
-    def run(self, rounds):
-        participants = self._schedule.next(1)[0]
-        data, participants = self._samples.of(participants)
-        work = self._work
-        self._loss = kernel.meta_gradients(
-            data.X, data.y, data.offsets, participants, self._BT, self._w, *self._inner, work
+    def update(BT, w, participants):
+        seen, participants = samples.of(participants)
+        loss = kernel.meta_gradients(
+            seen.X, seen.y, seen.offsets, participants, BT, w, *inner, work
         )
-        share = self._step_size / len(participants)
+        share = steps.outer / len(participants)
         with np.errstate(over="ignore", invalid="ignore"):
-            self._BT = self._BT - share * work.sumT
-            self._w = self._w - share * work.head_sum
-        self._done += 1
-        return 1, COMPLETED
+            return BT - share * work.sumT, w - share * work.head_sum, loss
 
-    def measure(self):
-        """Return a row of metrics, None where the state is not finite."""
-        if not (np.isfinite(self._BT).all() and np.isfinite(self._w).all()):
-            return None
-        row, data = {"loss": self._loss}, self._samples.data
-        if self._truth is not None:
-            if data is None:  # no heads to fit
-                row = {"distance": subspace.distance_or_nan(self._BT.T, self._truth.B)} | row
-            else:
-                B = self._BT.T.copy()
-                row |= representation_errors(B, fit_heads(data, B), self._truth)
-        return None if self._done and not np.isfinite(list(row.values())).all() else row
+    def metrics(BT, w, loss):
+        if truth is None or truth.k != k:
+            return {"loss": loss}
+        if data is None:  # no heads to fit
+            return {"distance": subspace.distance_or_nan(BT.T, truth.B), "loss": loss}
+        B = BT.T.copy()
+        return {"loss": loss} | representation_errors(B, fit_heads(data, B), truth)
+
+    def state_of(B, w):
+        return {"B": B, "w": w.copy()} | ({} if data is None else {"W": fit_heads(data, B)})
+
+    return update, metrics, state_of
+
+
+class _Meta(SharedModel):
+    """Outer steps, of which the loss is that after an inner one."""
+
+    descends = False
 
 
 checked(globals(), units=False)

@@ -14,7 +14,7 @@ from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import moderate, positive, read, step_count
 from linrep.algorithms._setup import read_pair, start_name
-from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive
+from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive, each_way
 from linrep.algorithms.registry import algorithm
 from linrep.algorithms.starts import root_mean_square
 from linrep.kernels import completion as kernel
@@ -151,11 +151,6 @@ def perfedsi(
     else:
         U, V = read_pair(start, "'random'", U=(d, k), V=(p, k))
     method = _PerFedSI(problem, options, (U, V), (data_rng, participation_rng))
-
-    def sent(recorded):
-        floats = options.participants * k * (d + p) * recorded.astype(float)
-        return {"floats_up": floats, "floats_down": floats.copy()}
-
     rule = "curvature" if options.adaptive else "given"
     return drive(
         method,
@@ -170,7 +165,7 @@ def perfedsi(
             "step_size": rule if options.adaptive else options.step_size, "step_size_rule": rule,
         },
         watch=watch,
-        sent=sent,
+        sent=each_way(options.participants * k * (d + p)),
         begun=begun,
     )  # fmt: skip
 

@@ -182,27 +182,22 @@ def _adaptive(problem, relation: Relation, penalty: Penalty, theta):
     The descent runs on the models, each in units in which it is as smooth as the others where none
     depends on another.
     """
-    n, d = problem.n, problem.d
+    n, d = theta.shape
     roots, first = np.ones((n, 1)), _inverse_smoothness(problem)
     if relation.alone and first is not None:
         roots[problem.smoothness > 0.0, 0] = np.sqrt(problem.smoothness[problem.smoothness > 0.0])
         first = 1.0
 
-    @np.errstate(over="ignore", invalid="ignore")  # such models are not taken
     def evaluate(x):
-        models = x.reshape(n, d) / roots
+        models = x / roots
         values, gradients = problem.values_and_gradients(models)
-        return float(values.sum()) + penalty(models), (gradients / roots).ravel(), None
+        return float(values.sum()) + penalty(models), [gradients / roots], None
 
     def proximal(x, step):
-        if not np.isfinite(x).all():
-            return x
-        return (roots * relation.server(x.reshape(n, d) / roots, step)).ravel()
+        return roots * relation.server(x / roots, step) if np.isfinite(x).all() else x
 
     # From models that are allowed: those that are not may have any value.
-    descent = Descent(
-        evaluate, proximal((roots * theta).ravel(), 0.0), proximal=proximal, first=first
-    )
+    descent = Descent(evaluate, proximal(roots * theta, 0.0), proximal=proximal, first=first)
 
     def step(state, t):
         descent.restore(state["descent"])

@@ -12,7 +12,7 @@ from linrep._lib.clock import Stopwatch
 from linrep.algorithms._compression import compressed_losses
 from linrep.algorithms._setup import read_pair, start_name
 from linrep.algorithms.diagnosis import own_data
-from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive
+from linrep.algorithms.driver import WORK_PER_CALL, Method, begin, drive, each_way
 from linrep.algorithms.errors import models_errors
 from linrep.algorithms.pflmf_options import Options
 from linrep.algorithms.pflmf_rounds import make_rounds
@@ -195,9 +195,8 @@ def pflmf(
     local_steps, share = options.local_steps, options.share(n)
     memory.require("the local steps", local_steps * n * k, local_steps=local_steps, n=n, k=k)
     finds_step = step_size is None
-    if scale is None:
-        scale = _default_scale(problem, k) if finds_step else _SCALE
-    size = _size(problem) if finds_step else 1.0
+    usual, size = _sizes(problem, k) if finds_step else (_SCALE, 1.0)
+    scale = usual if scale is None else scale
     U, V, start_floats = _read_start(start, objectives, k, scale, size, start_rng)
     losses = objectives
     if options.batch is None:
@@ -206,10 +205,6 @@ def pflmf(
     steps, rule = make_rounds(options, losses, U, V, noise_rng)
     draws = _Draws(options, (n, d, k), participation_rng, noise_rng)
     method = _PFLMF(objectives, steps, draws, options)
-
-    def sent(recorded):
-        clients = np.array([method.asked[int(t)] for t in recorded], dtype=float)
-        return {name: base + d * k * clients for name, base in start_floats.items()}
 
     return drive(
         method,
@@ -227,7 +222,7 @@ def pflmf(
             "start": start_name(start), "scale": scale, "factored": losses is not objectives,
         },
         watch=watch,
-        sent=sent,
+        sent=each_way(d * k, *start_floats),
         judged=tolerance is not None,
         begun=begun,
     )  # fmt: skip
@@ -248,7 +243,6 @@ class _PFLMF(Method):
         self._stationarity = options.stationarity
         self._limit = -1.0 if options.tolerance is None else options.tolerance * options.tolerance
         self._done, self._clients = 0, 0
-        self.asked = {0: 0}  # clients until the rounds that are measured
         self.most = draws.most(steps.work)
 
     @property
@@ -256,18 +250,19 @@ class _PFLMF(Method):
         U, V = self._steps.state
         return {"U": U, "V": V}
 
+    @property
+    def asked(self):
+        return self._clients
+
     def run(self, rounds):
         masks, scales, noise, asked = self._draws.take(rounds)
         completed, status = self._steps.run(masks, scales, noise)
         self._done += completed
-        self._clients += int(asked[:completed].sum())
-        if self._steps.finds_steps:
-            self._clients += self._steps.further
+        self._clients += int(asked[:completed].sum()) + self._steps.further
         return completed, status
 
     def measure(self):
         """Return a row of metrics, None where they are not finite."""
-        self.asked[self._done] = self._clients
         U, V = self._steps.state
         totals, rounds = self._steps.totals, self._done
         with np.errstate(all="ignore"):  # what overflows is not finite then
@@ -380,42 +375,37 @@ def _read_problem(problem, k, m, rng):
     return problem, check.rank(k, problem.n, problem.d)
 
 
-def _size(problem):
-    """Return the size of balanced factors in the units of data of one's own, 1 of others."""
+def _sizes(problem, k):
+    """Return the standard deviation of a random start's entries, and the size of balanced factors.
+
+    Both are in the units of data of one's own.
+    """
     data = own_data(problem)
     if data is None or not hasattr(data, "X"):
-        return 1.0
-    return float(np.sqrt(units_of(data).models))
-
-
-def _default_scale(problem, k):
-    """Return the standard deviation of a random start's entries that suits the data's units."""
-    data = own_data(problem)
-    if data is None or not hasattr(data, "X"):
-        return _SCALE
+        return _SCALE, 1.0
+    size = float(np.sqrt(units_of(data).models))
     # Predictions x'Uv have the variance scale^4 k |x|^2.
-    return min(_SCALE, (0.01 / (k * data.X.shape[1])) ** 0.25) * _size(problem)
+    return min(_SCALE, (0.01 / (k * data.X.shape[1])) ** 0.25) * size, size
 
 
 def _read_start(start, problem, k, scale, size, rng):
     """Return U, V, and the floats sent up and down to find them."""
     n, d = problem.n, problem.d
-    sent = {"floats_up": 0.0, "floats_down": 0.0}
     if not isinstance(start, str):
         U, V = read_pair(start, "a name", U=(d, k), V=(n, k))
-        return U, V, sent
+        return U, V, (0, 0)
     check.choice("start", start, STARTS)
     scale = check.real("scale", scale, above=0.0)
     if start == "random":
         U = scale * rng.standard_normal((d, k))
-        return U, scale * rng.standard_normal((n, k)), sent
+        return U, scale * rng.standard_normal((n, k)), (0, 0)
     if start == "balanced":
-        return scale * random_frame(d, k, rng), scale * random_frame(n, k, rng), sent
+        return scale * random_frame(d, k, rng), scale * random_frame(n, k, rng), (0, 0)
     if start == "zero":
-        return size * random_frame(d, k, rng), np.zeros((n, k)), sent
+        return size * random_frame(d, k, rng), np.zeros((n, k)), (0, 0)
     V, s, UT = np.linalg.svd(problem.minimizers, full_matrices=False)
     roots = np.sqrt(s[:k])
-    return UT[:k].T * roots, V[:, :k] * roots, {"floats_up": n * d, "floats_down": n * k}
+    return UT[:k].T * roots, V[:, :k] * roots, (n * d, n * k)
 
 
 checked(globals(), units=False)

@@ -50,13 +50,29 @@ def make_rounds(options: Options, problem: Objectives, U, V, batch_rng):
     return BySmoothness(problem, steps, ratio=ratio, drawn=drawn, batch=options.batch), "smoothness"
 
 
-class Compiled(Resumable):
-    """Rounds in a kernel; run() moves `state` and `totals` on."""
+class Rounds(Resumable):
+    """What moves the factors on: `run` does, and has `state` and `totals`, see the kernel.
+
+    Attributes
+    ----------
+    finds_steps : bool
+        Whether the step of the last round is known as `step`.
+    further : int
+        Clients asked in the last call, beyond those of its rounds.
+    work : float
+        Multiplications of a round, about.
+    """
+
+    finds_steps = False
+    further = 0
+    work = np.inf
+
+
+class Compiled(Rounds):
+    """Rounds in a kernel."""
 
     buffers = ("_now", "totals")
     kept = ("_start",)
-
-    finds_steps = False
 
     def __init__(self, problem, U, V, settings: kernel.Settings, *, local_steps):
         self._functions, self._run, m = _functions(problem)
@@ -69,7 +85,6 @@ class Compiled(Resumable):
         self.totals = np.zeros(4)
         squares = 0 if getattr(problem, "H", None) is None else n * d * d
         samples = problem.data.X.size if m else 0
-        #: Multiplications of a round, about.
         self.work = (local_steps + 2) * (2 * n * d * k + squares + 2 * samples)
 
     @property
@@ -87,7 +102,7 @@ class Compiled(Resumable):
         )  # fmt: skip
 
 
-class Adaptive(Resumable):
+class Adaptive(Rounds):
     """Rounds of all clients with one local step, by steps that are found on the way, in NumPy."""
 
     buffers = ("totals",)
@@ -96,26 +111,18 @@ class Adaptive(Resumable):
     finds_steps = True
 
     def __init__(self, problem, U, V):
-        self._problem, self._shape, self._start = problem, U.shape, (U, V)
-        x = np.concatenate([U.ravel(), V.ravel()])
-        self._descent = Descent(self._evaluate, x)
+        self._problem, self._start = problem, (U, V)
+        self._descent = Descent(self._evaluate, U, V)
         self.totals = np.zeros(4)
-        self.further = 0  # clients asked in the last call, beyond those of its rounds
-        self.work = np.inf
 
-    def _split(self, x):
-        d, k = self._shape
-        return x[: d * k].reshape(d, k), x[d * k :].reshape(-1, k)
-
-    @np.errstate(over="ignore", invalid="ignore")  # such a point is not taken
-    def _evaluate(self, x):
-        value, in_U, in_V = self._problem.factor_gradients(*self._split(x))
-        return value, np.concatenate([in_U.ravel(), in_V.ravel()]), None
+    def _evaluate(self, U, V):
+        value, *gradients = self._problem.factor_gradients(U, V)
+        return value, gradients, None
 
     @property
     def state(self):
         """U (d, k) and V (n, k)."""
-        U, V = self._split(self._descent.x)
+        U, V = self._descent.factors
         return U.copy(), V.copy()
 
     @property
@@ -125,27 +132,35 @@ class Adaptive(Resumable):
 
     def run(self, masks, scales, noise):
         """Run a round per mask, all clients in each; return how many, and how they ended."""
-        descent, trials = self._descent, self._descent.trials
-        begun, done, status = trials > 0, 0, COMPLETED
+        descent, asked = self._descent, self._descent.asked
+        done, status = 0, COMPLETED
         while done < len(masks) and status == COMPLETED:
-            for column, gradient in enumerate(self._split(descent.gradient), kernel.SUM_U):
+            for column, gradient in enumerate(descent.gradients, kernel.SUM_U):
                 self.totals[column] += np.sum(gradient**2)
             descent.move()
-            pairs = zip(self._split(descent.x), self._start, strict=True)
+            pairs = zip(descent.factors, self._start, strict=True)
             for column, (factor, first) in enumerate(pairs, kernel.REACH_U):
                 self.totals[column] = max(self.totals[column], np.linalg.norm(factor - first))
             done += 1
             status = CONVERGED if descent.step == 0.0 else COMPLETED
-        asked = descent.trials - trials + (0 if begun else 1)
-        self.further = (asked - done) * self._problem.n
+        self.further = (descent.asked - asked - done) * self._problem.n
         return done, status
 
 
-class _OnOthers(Resumable):
+class _OnOthers(Rounds):
     """Rounds of others, compiled or not, whose step is found."""
 
     finds_steps = True
-    _steps: Any
+
+    def __init__(self, problem, steps: Any, *, ratio):
+        self._problem, self._steps, self._ratio, self.work = problem, steps, ratio, steps.work
+
+    def _set_step(self, step):
+        """Let rounds take this step, and heads one that is by the ratio longer."""
+        longer = self._ratio * step
+        self._steps.settings = self._steps.settings._replace(
+            step_size=step, head_step_size=longer, head_step=longer / self._problem.n
+        )
 
     @property
     def state(self):
@@ -161,55 +176,45 @@ class _OnOthers(Resumable):
 class BySmoothness(_OnOthers):
     """Rounds by steps of 1.5/L."""
 
-    kept = ("_steps", "_smoothness", "step")
+    kept = ("_steps", "smoothness", "step")
 
     def __init__(self, problem, steps, *, ratio, drawn, batch, first=FIRST):
-        self._problem, self._steps, self._ratio = problem, steps, ratio
-        self._drawn = drawn
+        super().__init__(problem, steps, ratio=ratio)
         U, V = steps.state
-        self._smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
+        self.smoothness = Smoothness(U.size + V.size, drawn=drawn, first=first)
         self._excess = np.ones(len(V)) if batch is None else _excess(problem, batch)
-        self.work, self.step, self.further = steps.work, np.nan, 0
-
-    @property
-    def gradients(self):
-        """How many gradients finding the step has taken."""
-        return self._smoothness.gradients
+        self.step = np.nan
 
     def run(self, masks, scales, noise):
         """Run a round per mask; return how many were completed, and how they ended."""
-        n, before = self._problem.n, self._smoothness.gradients
-        asked = 0
+        self.further = 0
         for t, (mask, scale) in enumerate(zip(masks, scales, strict=True)):
             if mask.any() or self._steps.settings.everyone:
+                before = self.smoothness.gradients
                 self.step = self.find_step(mask, scale)
-                asked += int(mask.sum()) * (self._smoothness.gradients - before)
-                before = self._smoothness.gradients
-                _set_step(self._steps, self.step, self._ratio, n)
+                self.further += int(mask.sum()) * (self.smoothness.gradients - before)
+                self._set_step(self.step)
             now = slice(t, t + 1)
             noise_now = None if noise is None else [each[now] for each in noise]
             completed, status = self._steps.run(masks[now], scales[now], noise_now)
             if status != COMPLETED:
                 break
-        self.further = asked
         return t + completed, status
 
     def find_step(self, mask, scale):
         """Return the step for a round in which these take part."""
-        problem, (U, V) = self._problem, self._steps.state
+        problem = self._problem
         rows = np.ones((problem.n, 1)) if self._steps.settings.everyone else mask[:, None]
 
-        @np.errstate(over="ignore", invalid="ignore")
-        def gradient(x):
-            U_, V_ = x[: U.size].reshape(U.shape), x[U.size :].reshape(V.shape)
-            g = rows * problem.gradients(V_ @ U_.T) / problem.n
-            return np.concatenate([(g.T @ V_).ravel(), (g @ U_).ravel()])
+        def gradient(U, V):
+            g = rows * problem.gradients(V @ U.T) / problem.n
+            return g.T @ V, g @ U
 
-        heads = np.repeat(self._ratio * mask * self._excess, V.shape[1])
+        heads = (self._ratio * mask * self._excess)[:, None]
         asked = self._excess[rows[:, 0] > 0.0]
         shared = 1.0 + (asked.max() - 1.0) / len(asked)  # as the mean is over so many more samples
-        weights = np.concatenate([np.full(U.size, shared * scale * problem.n), heads])
-        return self._smoothness.step(gradient, (U, V), weights)
+        weights = shared * scale * problem.n, heads
+        return self.smoothness.step(gradient, self._steps.state, weights)
 
 
 class Searching(_OnOthers):
@@ -218,15 +223,14 @@ class Searching(_OnOthers):
     kept = ("_steps", "_search")
 
     def __init__(self, problem, steps, *, ratio):
-        self._problem, self._steps, self._ratio = problem, steps, ratio
+        super().__init__(problem, steps, ratio=ratio)
         smooth = BySmoothness(problem, steps, ratio=ratio, drawn=False, batch=None, first=ROUGH)
         first = smooth.find_step(np.ones(problem.n), 1.0 / problem.n)
-        self._before = smooth.gradients  # asked for before the first round
+        self._before = smooth.smoothness.gradients  # asked for before the first round
         self._search = Backtracking(
             self._play, steps.save, steps.restore, value=self._value(), first=first
         )
         self._round: tuple[Any, ...] = ()
-        self.work, self.further = steps.work, 0
 
     @property
     def step(self):
@@ -239,7 +243,7 @@ class Searching(_OnOthers):
         return self._problem.value(V @ U.T)
 
     def _play(self, step):
-        _set_step(self._steps, step, self._ratio, self._problem.n)
+        self._set_step(step)
         completed, _ = self._steps.run(*self._round, None)
         return self._value() if completed else np.nan
 
@@ -255,13 +259,6 @@ class Searching(_OnOthers):
         further = search.trials - trials - done + (0 if trials else self._before)
         self.further = further * self._problem.n
         return done, status
-
-
-def _set_step(steps, step, ratio, n):
-    """Let rounds take this step, and heads one that is by the ratio longer."""
-    steps.settings = steps.settings._replace(
-        step_size=step, head_step_size=ratio * step, head_step=ratio * step / n
-    )
 
 
 def _excess(problem, batch):
@@ -292,13 +289,11 @@ class MiniBatches:
         return self._problem.resample(self._size, self._rng)
 
 
-class General(Resumable):
+class General(Rounds):
     """The same rounds for any functions, on mini-batches, or with U after V; in NumPy."""
 
     buffers = ("totals",)
     kept = ("_U", "_V", "_start")
-
-    finds_steps = False
 
     def __init__(
         self, problem, U, V, settings, *, local_steps, alternating=False,
@@ -309,8 +304,6 @@ class General(Resumable):
         self._U, self._V = U.copy(), V.copy()
         self._start = U.copy(), V.copy()
         self.totals = np.zeros(4)
-        # Mini-batches and gradients' noise share a stream, in the order of the rounds.
-        self.work = np.inf
 
     @property
     def state(self):

@@ -63,7 +63,7 @@ def method_of_moments(data: ClientData, *, k: int) -> Trace:
     True
     """
     watch = Stopwatch()
-    k = _read(data, k)
+    k = check.rank(k, data.n, data.d)
     return estimate("method of moments", data, moments_start(data, k), watch)
 
 
@@ -108,7 +108,7 @@ def cross_moments(data: ClientData, *, k: int) -> Trace:
     True
     """
     watch = Stopwatch()
-    k = _read(data, k)
+    k = check.rank(k, data.n, data.d)
     with_pairs = data.m > 1
     if not with_pairs.any():
         raise ValueError("data must have a client with at least two samples")
@@ -123,12 +123,6 @@ def cross_moments(data: ClientData, *, k: int) -> Trace:
     moment = sums.T @ sums - labelled.T @ labelled
     vectors = eigh(moment, subset_by_index=[d - k, d - 1])[1]
     return estimate("cross moments", data, np.ascontiguousarray(vectors[:, ::-1]), watch)
-
-
-def _read(data, k) -> int:
-    if not isinstance(data, ClientData):
-        raise TypeError(f"data must be ClientData, got {type(data).__name__}")
-    return check.rank(k, data.n, data.d)
 
 
 checked(globals(), units=False)

@@ -16,7 +16,7 @@ from linrep._lib.arguments import checked
 from linrep.claims import solvers
 from linrep.claims.certificates import REFUTED as COUNTEREXAMPLE
 from linrep.claims.certificates import certificates
-from linrep.claims.claim import Claim, claims, paper_of
+from linrep.claims.claim import BUDGETS, Claim, claims, paper_of
 from linrep.claims.evidence import CERTIFIED, FAILS, HOLDS, UNDECIDED
 from linrep.claims.sensitivity import ACCEPTED, DOUBTED, REFUTED, TRUE
 from linrep.claims.verify import stream
@@ -143,7 +143,8 @@ def measure(
     ----------
     claim : Claim
     budget, seed, shares
-        As in :func:`try_mutant` and :func:`mutants`.
+        As in :func:`try_mutant` and :func:`mutants`. Where the check is undecided of the statement
+        itself, the next larger budget is taken: else a stronger version would seem to be doubted.
     each : callable
         ``each(mutant, computed=...)`` is called after each version; one that needs no trial, as a
         smaller change is refuted, is not computed.
@@ -153,6 +154,10 @@ def measure(
     dict
         Of each constant its value and, by percent, what became of it.
     """
+    while (
+        budget != BUDGETS[-1] and claim.verify(budget, stream(claim.id, seed)).verdict == UNDECIDED
+    ):
+        budget = BUDGETS[BUDGETS.index(budget) + 1]
     found: dict[str, dict[str, Any]] = {}
     for mutant in mutants(claim, shares):
         of = found.setdefault(

@@ -9,6 +9,7 @@ from textwrap import shorten
 
 import click
 
+from linrep._lib.formulas import Expression
 from linrep._lib.suggest import unknown
 from linrep.cli import completion
 from linrep.cli.group import FILE, FOLDER, BadInput, bad_input, main, refuse_others
@@ -442,8 +443,6 @@ def _varies(rows, name):
 
 def _read(run, value, names, conditions=()):
     """Read the columns that a value and what has names need; all, if some are not there."""
-    from linrep.sweeps import Expression
-
     always = {"cell", "replicate", "row", "round", "status", "algorithm", "sampling"}
     wanted = always & set(run.columns)
     wanted |= {name for name in names if name is not None}

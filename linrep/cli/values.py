@@ -80,8 +80,8 @@ def read_value(text: str) -> Any:
 def read_shard(text: str) -> tuple[int, int]:
     """Return the pair of ``i/N``."""
     match = re.fullmatch(r"(\d+)/(\d+)", text)
-    if not match:
-        raise ValueError(f"--shard must be i/N, such as 2/8, got {text!r}")
+    if not match or not 1 <= int(match[1]) <= int(match[2]):
+        raise ValueError(f"--shard must be i/N with i from 1 to N, such as 2/8, got {text!r}")
     return int(match[1]), int(match[2])
 
 

@@ -5,7 +5,6 @@ from . import augment as augment
 from . import collapse as collapse
 from . import data as data
 from . import devices as devices
-from . import engines as engines
 from . import features as features
 from . import federation as federation
 from . import layers as layers
@@ -17,6 +16,7 @@ from . import runs as runs
 from . import samples as samples
 from . import state as state
 from . import training as training
+from . import traits as traits
 from .collapse import neural_collapse as neural_collapse
 from .data import Dataset as Dataset
 from .data import FederatedData as FederatedData

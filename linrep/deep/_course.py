@@ -57,14 +57,14 @@ class Course:
         if self.method.ft is not None:
             tuned = by_client(self.federation, self.method.fine_tuned, self.state)
         device = self.federation.device
-        settings = settings | {"device": describe(device), "engine": self.federation.engine}
+        engine = "vmap" if self.federation.together else "loop"  # as records call them
+        settings = settings | {"device": describe(device), "engine": engine}
         if self._seconds:
             settings["samples_per_second"] = round(self._samples / self._seconds)
         if device.type == "cuda":
             kinds = {"products": torch.backends.cuda.matmul, "convolutions": torch.backends.cudnn}
             rounded = [name for name, kind in kinds.items() if kind.allow_tf32]
             settings["tf32"] = ", ".join(rounded) or "nothing"
-            settings["peak_memory"] = torch.cuda.max_memory_allocated(device)
         seconds, runs = self.seconds, range(len(self.federation.seeds))
         return [self._trace(run, settings, tuned, seconds) for run in runs]
 

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import display as show
 from linrep._lib import validation as check
-from linrep.deep._items import as_array, read_pair
 
 __all__ = ["Dataset", "FederatedData"]
 
@@ -31,7 +30,7 @@ class Dataset:
     ----------
     x, y : array_like, shapes (N, ...) and (N,)
         Training samples and their classes: images as uint8 of shape (N, C, H, W), tokens as
-        integers of shape (N, L), anything else as floats, kept in single precision.
+        integers of shape (N, L), anything else as floats, of single or double precision.
     x_test, y_test : array_like, optional
         Test samples; none by default.
     classes : int, optional
@@ -174,7 +173,7 @@ class FederatedData:
     name: str = ""
     mean: NDArray[np.float32] | None = None
     std: NDArray[np.float32] | None = None
-    side: NDArray[np.float32] | None = None
+    side: NDArray[np.float64] | None = None
     groups: NDArray[np.int64] | None = None
     embedding: NDArray[np.float32] | None = None
 
@@ -209,7 +208,7 @@ class FederatedData:
             mean = _floats("mean", mean, (x.shape[1],))
             std = check.numbers("std", _floats("std", std, mean.shape), above=0.0)
             _set(self, mean=mean, std=std.astype(np.float32))
-        _set_if_given(self, "side", _floats, (self.n, None))
+        _set_if_given(self, "side", check.array, (self.n, None))
         _set_if_given(self, "groups", _labels, self.n)
         _set_if_given(self, "embedding", _embedding, x)
 
@@ -217,23 +216,6 @@ class FederatedData:
         return (
             f"FederatedData({self.name!r}, {self.n} clients, training samples per client: "
             f"{show.spread(self.sizes)}, shape {self.x.shape[1:]}, {self.classes} classes)"
-        )
-
-    def _repr_html_(self):
-        seen = np.array([np.unique(self.y[places]).size for places in self.train])
-        labels = {"classes": self.classes, "classes per client": show.spread(seen)}
-        return show.sheet(
-            f"FederatedData {self.name}".rstrip(),
-            {
-                "clients": self.n,
-                "training samples per client": show.spread(self.sizes),
-                "training samples": int(self.sizes.sum()),
-                "test samples": sum(map(len, self.test)),
-                "shape of a sample": str(self.x.shape[1:]),
-                **(labels if self.classes > 1 else {"labels": "real numbers"}),
-                "side information": "" if self.side is None else f"{self.side.shape[1]} columns",
-                "groups": None if self.groups is None else len(np.unique(self.groups)),
-            },
         )
 
     @cached_property
@@ -289,22 +271,6 @@ class FederatedData:
         return cls(train=tuple(train), test=tuple(test), **fields)
 
     @classmethod
-    def from_torch(cls, clients: Iterable[Sequence[Any]], **others: Any) -> FederatedData:
-        """Put together the samples of clients that are data sets of torch.
-
-        Parameters
-        ----------
-        clients : iterable of (train, test)
-            A pair of map-style data sets for each client, such as torch's TensorDataset and Subset
-            or torchvision's, whose items are a sample and its label; test may be empty. Items are
-            read once: what a transform draws is drawn for good (`augment` of a run draws anew).
-        **others
-            As for :meth:`from_lists`.
-        """
-        parts = (read_pair(pair, client) for client, pair in enumerate(clients))
-        return cls.from_lists(parts, **others)
-
-    @classmethod
     def from_lists(cls, clients: Iterable[Sequence[ArrayLike]], **others: Any) -> FederatedData:
         """Put together the samples of clients that are separate already.
 
@@ -332,8 +298,8 @@ class FederatedData:
                     f"{client} has {len(parts)} parts"
                 )
             for x, y in (parts[:2], parts[2:]):
-                x = channels_first(as_array(f"x of client {client}", x))
-                y = as_array(f"y of client {client}", y)
+                x = channels_first(check.read_array(f"x of client {client}", x))
+                y = check.read_array(f"y of client {client}", y)
                 if y.size and y.dtype.kind not in "iuf":
                     raise TypeError(
                         f"labels must be numbers, client {client} has {y.flat[0]!r:.40}"
@@ -399,8 +365,8 @@ def _set_if_given(instance, name, read, *arguments):
 
 
 def _kind(x):
-    """Describe samples by their shape and type."""
-    return f"{x.dtype} samples of shape {x.shape[1:]}"
+    """Describe samples by their shape and type, whatever the precision of floats."""
+    return f"{'float' if x.dtype.kind == 'f' else x.dtype} samples of shape {x.shape[1:]}"
 
 
 def _joined(*parts):
@@ -431,7 +397,7 @@ def _samples(name, value):
         raise TypeError(f"{name} must hold uint8 images, integer tokens or floats, got {x.dtype}")
     if not np.isfinite(x).all():
         raise ValueError(f"{name} must be finite, it holds NaN or infinity")
-    return np.ascontiguousarray(x, dtype=np.float32)
+    return np.ascontiguousarray(x, dtype=np.float64 if x.dtype.itemsize > 4 else np.float32)
 
 
 def _labels(name, value, size, classes=_MANY):

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from linrep.deep import layers
-from linrep.deep.engines import Traits
 from linrep.deep.training import Batch, Parameters, belongs
+from linrep.deep.traits import Traits
 
 # What passes at once should fill an accelerator, and stay in the caches of a processor.
 SAMPLES_AT_ONCE = 2048

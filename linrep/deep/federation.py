@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -20,12 +20,13 @@ from torch.func import vmap
 from torch.nn.utils.rnn import pad_sequence
 
 from linrep._lib import validation as check
-from linrep.deep import engines, features, layers, training
+from linrep.deep import features, layers, training
 from linrep.deep.data import FederatedData
 from linrep.deep.devices import read_device
 from linrep.deep.samples import Samples, workers
 from linrep.deep.state import Clients, State, expand
 from linrep.deep.training import SGD, Objective, Parameters, Phase, belongs, loss
+from linrep.deep.traits import find_traits, steps_together
 from linrep.problems.random import keyed
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -48,25 +49,21 @@ class Federation(Samples):
     device : str
         "auto" takes that of the environment variable LINREP_DEVICE, else CUDA if there is one.
     dtype : {"float32", "float64"}
-    engine : {"auto", "loop", "vmap", "measure"}
-        How clients are trained, one by one or together: "auto" is "measure" on an accelerator and
-        else goes by the network's size, see ``linrep.deep.engines.choose``; "measure" is the
-        faster one for this network on this device, which is timed once and stored, see
-        ``linrep.deep.engines.measured``. On CUDA steps of clients together are replayed as a
-        graph (``linrep.deep.graphs``).
     chunk : int
         Most clients trained or held at once.
     cache : bool or "auto"
         Compute features once where only heads move: "auto" where this is exact, True raises where
         it is not.
-    mixed_precision : bool
-        Run networks in bfloat16 where torch deems it safe.
 
     Attributes
     ----------
     parameters, frozen, buffers : tuple of str
         Names of the parameters that may move, of those that torch would not differentiate, and of
         running statistics.
+    together : bool
+        Whether clients are trained together. They are, but where ``torch.func`` does not know what
+        a network does, and on a processor for networks of more than 200,000 parameters, for which
+        it is slower; results are the same up to rounding.
     """
 
     def __init__(
@@ -78,10 +75,8 @@ class Federation(Samples):
         seeds: Sequence[int | SeedSequence] = (0,),
         device: str = "auto",
         dtype: str = "float32",
-        engine: str = "auto",
         chunk: int = 64,
         cache: bool | str = "auto",
-        mixed_precision: bool = False,
     ):
         self.sgd = SGD() if sgd is None else sgd
         self.seeds = [s if isinstance(s, SeedSequence) else SeedSequence(s) for s in seeds]
@@ -93,9 +88,6 @@ class Federation(Samples):
         if not isinstance(cache, bool):
             check.choice("cache", cache, ("auto",))
         self.cache = cache
-        if not isinstance(mixed_precision, bool):
-            raise TypeError(f"mixed_precision must be true or false, got {mixed_precision!r}")
-        self.mixed_precision = mixed_precision
         self.samples_trained = 0  # passes of a sample through a step, for throughput
         starts = []
         for seed in self.seeds:
@@ -115,15 +107,14 @@ class Federation(Samples):
             raise ValueError("data must have side information of clients for this network")
         places = torch.arange(min(2, len(self.x)), device=self.device)
         runs = torch.zeros((), dtype=torch.int64, device=self.device)
-        self.traits = engines.traits(self.model, self.see(places, runs), self.side[0, 0])
-        engines.check_optimizer(self.sgd, self.moving)
-        self.engine = engines.chosen(self, engine)
+        self.traits = find_traits(self.model, self.see(places, runs), self.side[0, 0])
+        self.together = steps_together(self.model, self.traits, self.device)
 
     def __repr__(self):
         count = sum(value.numel() for value in self.model.parameters())
         return (
             f"Federation({self.n} clients, {len(self.seeds)} runs of a {type(self.model).__name__} "
-            f"of {count} parameters on {self.device.type}, engine={self.engine!r})"
+            f"of {count} parameters on {self.device.type})"
         )
 
     def start(self, personal: Sequence[str] = (), *, all_personal: bool = False) -> State:
@@ -218,7 +209,6 @@ class Federation(Samples):
         objective: Objective = loss,
         context: Any = None,
         purpose: str = "batches",
-        after: bool = False,
     ) -> Parameters:
         """Return the clients' own values, (S, c, ...), after the phases of a round.
 
@@ -237,9 +227,6 @@ class Federation(Samples):
             See :data:`linrep.deep.training.Objective`.
         purpose : str
             Of the batches, for a method that trains twice in a round.
-        after : bool
-            Whether this comes after `round` rounds, as fine-tuning does, and not in the next one:
-            a schedule of step sizes then is at the last.
         """
         shared, own = dict(shared), dict(own)
         for number, phase in enumerate(phases):
@@ -247,7 +234,7 @@ class Federation(Samples):
             trained = tuple(name for name in named if name not in self.frozen)
             if not trained:
                 continue
-            sgd = self.sgd.at(max(0, round - after), phase.lr)
+            sgd = self.sgd if phase.lr is None else replace(self.sgd, lr=phase.lr)
             streams = [
                 keyed(self.seeds[s], purpose, round, number, client) for s, client in workers(part)
             ]
@@ -309,9 +296,9 @@ class Federation(Samples):
             draws=self.traits.draws,
         )
         # Heads on features are small, and have a closed form: together is faster everywhere.
-        engine = "vmap" if gradient is not None else self.engine
-        with self._precision():
-            new = training.ENGINES[engine](work)
+        together = self.together or gradient is not None
+        step = training.train_together if together else training.train_one_by_one
+        new = step(work)
         # Running statistics move with their block: those of a frozen one stay as they were.
         return {n: value.unflatten(0, part.shape) for n, value in new.items() if n in trained}
 
@@ -332,12 +319,6 @@ class Federation(Samples):
             samples.copy_(changed)
         return x
 
-    def _precision(self):
-        if not self.mixed_precision:
-            return nullcontext()
-        # Parameters move in place, so that copies of them in lower precision must not be kept.
-        return torch.autocast(self.device.type, torch.bfloat16, cache_enabled=False)
-
     def _features(self, shared, own, part, picked):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
         module, width, result = self.model.representation, part.shape[1], None
@@ -345,15 +326,14 @@ class Federation(Samples):
         params = training.block(expand(shared, part) | own, "representation")
         # As many workers have the same representation: those of a run, or each its own.
         alike = 1 if training.block(own, "representation") else width
-        with self._precision():
-            for k in range(0, part.size, alike):
-                rows, (s, client) = slice(k, k + alike), divmod(k, width)
-                x = self.see(places[rows][real[rows]], picked.runs[k])
-                mine = {name: value[s, client] for name, value in params.items()}
-                passed = features.in_pieces(module, mine, x)
-                if result is None:
-                    result = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
-                result[rows][real[rows]] = passed.to(self.dtype)
+        for k in range(0, part.size, alike):
+            rows, (s, client) = slice(k, k + alike), divmod(k, width)
+            x = self.see(places[rows][real[rows]], picked.runs[k])
+            mine = {name: value[s, client] for name, value in params.items()}
+            passed = features.in_pieces(module, mine, x)
+            if result is None:
+                result = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
+            result[rows][real[rows]] = passed.to(self.dtype)
         return result
 
     # Evaluation
@@ -405,8 +385,8 @@ class Federation(Samples):
                 return seen[k, columns]
             return self.see(picked.places[k, columns], picked.runs[k])
 
-        with self._precision(), torch.no_grad():
-            if self.engine == "vmap" or (once and features.linear_head(self.model)):
+        with torch.no_grad():
+            if self.together or (once and features.linear_head(self.model)):
                 width, every = max(1, features.SAMPLES_AT_ONCE // part.size), slice(None)
                 begins = range(0, picked.places.shape[1], width)
                 pieces = (inputs(every, slice(begin, begin + width)) for begin in begins)

@@ -25,7 +25,7 @@ from linrep.deep._course import Course
 from linrep.deep.data import FederatedData
 from linrep.deep.federation import Federation
 from linrep.deep.methods import HEAD, METHODS, FedAvg
-from linrep.deep.training import SGD, Optimizer, Phase, belongs, check_blocks
+from linrep.deep.training import SGD, Phase, belongs, check_blocks
 from linrep.trace import MOST_ROUNDS, Trace, last_rounds, read_record
 
 
@@ -54,13 +54,10 @@ def run_seeds(
     model: str | Callable[[], nn.Module] | nn.Module = "cnn",
     rounds: int = 100,
     participation: float = 0.1,
-    lr: float | None = None,
-    momentum: float | None = None,
+    lr: float = 0.01,
+    momentum: float = 0.5,
     weight_decay: float = 0.0,
-    batch_size: int = 10,
-    clip: float | None = None,
-    optimizer: Optimizer | None = None,
-    schedule: Callable[[int], float] | None = None,
+    batch_size: int | None = 10,
     augment: Callable[[Tensor], Tensor] | None = None,
     head: str | None = None,
     record: int | Sequence[int] = 1,
@@ -70,10 +67,8 @@ def run_seeds(
     progress: bool | None = None,
     device: str = "auto",
     dtype: str = "float32",
-    engine: str = "auto",
     chunk: int = 64,
     cache: bool | str = "auto",
-    mixed_precision: bool = False,
 ) -> list[Trace]:
     """Train with a method from several seeds at once.
 
@@ -96,8 +91,8 @@ def run_seeds(
         Rounds of communication.
     participation : float
         Share of the clients in a round, drawn without replacement.
-    lr, momentum, weight_decay, batch_size, clip, optimizer, schedule, augment
-        See :class:`linrep.deep.training.SGD`; momentum is 0.5 by default, without an optimizer.
+    lr, momentum, weight_decay, batch_size, augment
+        See :class:`linrep.deep.training.SGD`.
     head : str, optional
         Name of the network's head, such as "fc", where its parts are not called representation and
         head: blocks are then named by these, see :func:`linrep.deep.models.split`.
@@ -114,7 +109,7 @@ def run_seeds(
         where the round is recorded, numbers of one seed and arrays of several, and else with none.
     progress : bool, optional
         Show rounds, accuracy so far and time left; by default on a terminal and in a notebook.
-    device, dtype, engine, chunk, cache, mixed_precision
+    device, dtype, chunk, cache
         See :class:`linrep.deep.federation.Federation`.
 
     Returns
@@ -133,34 +128,26 @@ def run_seeds(
         - ``floats_up``, ``floats_down``: numbers sent to the server and to the clients so far.
 
         ``state`` holds the final parameters as ``shared.<name>`` and ``personal.<name>``, and
-        ``accuracies``, those of each client; ``settings`` also the device, the engine, how many
-        samples a second went through steps, and, on CUDA, the peak of its memory in bytes and what
-        is multiplied in TensorFloat-32.
+        ``accuracies``, those of each client; ``settings`` also the device, the engine, "vmap"
+        where clients were trained together and else "loop", how many samples a second went through
+        steps, and, on CUDA, what is multiplied in TensorFloat-32.
     """
     began = time.perf_counter()
     method = _method(method)
     rounds = check.count("rounds", rounds, minimum=0, most=MOST_ROUNDS)
     checkpoint_every = check.real("checkpoint_every", checkpoint_every, minimum=0.0)
     recorded = read_record(record, rounds)
-    if momentum is None:
-        momentum = 0.5 if optimizer is None else 0.0
     federation = Federation(
         data, method.network(_maker(model, data, head)),
-        sgd=SGD(lr, momentum, weight_decay, batch_size, clip, optimizer, schedule, augment),
-        seeds=seeds, device=device, dtype=dtype, engine=engine, chunk=chunk, cache=cache,
-        mixed_precision=mixed_precision,
+        sgd=SGD(lr, momentum, weight_decay, batch_size, augment), seeds=seeds, device=device,
+        dtype=dtype, chunk=chunk, cache=cache,
     )  # fmt: skip
-    if schedule is not None:
-        for number in range(rounds):
-            federation.sgd.at(number)  # raises before the first round
     count = check.count_participants(federation.n, 1.0 if method.everyone else participation)
     if method.ft == "head":
         check_blocks(HEAD, federation.parameters)
-    if federation.device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(federation.device)
     settings = {
         "method": type(method).__name__, **asdict(method), "participants": count,
-        **federation.sgd.settings, "dtype": dtype, "mixed_precision": mixed_precision,
+        **federation.sgd.settings, "dtype": dtype,
         "model": model if isinstance(model, str) else type(federation.model).__name__,
     }  # fmt: skip
     course, file = Course(federation, method, count, began), None

@@ -47,7 +47,8 @@ class Samples:
         different = dict(zip(keys, each, strict=True))
         ends = np.cumsum([0, *(len(one.x) for one in different.values())])
         begins = dict(zip(different, ends, strict=False))
-        self.x = torch.tensor(np.concatenate([one.x for one in different.values()])).to(device)
+        x = torch.tensor(np.concatenate([one.x for one in different.values()]))
+        self.x = x.to(device, dtype if x.is_floating_point() else x.dtype)
         y = torch.tensor(np.concatenate([one.y for one in different.values()]))
         self.y = y.to(device, dtype if y.is_floating_point() else y.dtype)
         self._places, self.sizes = {}, {}
@@ -110,7 +111,7 @@ def _one_of_each(data, runs):
     each = each * runs if len(each) == 1 else each
     if len(each) != runs:
         raise ValueError(f"data must be one or one for each of {runs} seeds, got {len(each)}")
-    kinds = {(one.n, one.classes, one.x.shape[1:], one.x.dtype, one.y.dtype) for one in each}
+    kinds = {(one.n, one.classes, one.x.shape[1:], one.x.dtype.kind, one.y.dtype) for one in each}
     if len(kinds) > 1 or len({one.side is None for one in each}) > 1:
         raise ValueError("data of several seeds must agree in clients, classes and shapes")
     return each

@@ -1,15 +1,15 @@
-"""Local SGD of many clients at once: named blocks, one schedule of batches, two engines.
+"""Local SGD of many clients at once: named blocks, one schedule of batches, stepped together.
 
 A *worker* is a client of one federation in one round. Everything that differs between workers has
-a first axis of length K: parameters, batches, and what else an objective needs. Engines differ in
-how they get from worker to worker, in nothing else.
+a first axis of length K: parameters, batches, and what else an objective needs. Workers that are
+trained one after another, as large networks are on a processor, differ in rounding alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -23,11 +23,15 @@ from torch.utils._pytree import tree_map
 
 from linrep._lib import display as show
 from linrep._lib import validation as check
-from linrep.deep import graphs, layers
+from linrep.deep import layers
 
 __all__ = ["SGD", "Batch", "Network", "Phase", "loss", "sample_loss"]
 
 Parameters = dict[str, Tensor]
+
+#: Batches of at most so many places are padded to their size: recorded rows are of such batches,
+#: and sums over fewer places are rounded otherwise.
+PADDED = 256
 
 
 def setting(default: Any, kind: Callable[..., Any] = check.real, **limits: Any) -> Any:
@@ -36,6 +40,11 @@ def setting(default: Any, kind: Callable[..., Any] = check.real, **limits: Any) 
     `kind` is a check of `linrep._lib.validation`, and `limits` its arguments.
     """
     return field(default=default, metadata={"check": partial(kind, **limits)})
+
+
+def or_none(name: str, value: Any, **limits: Any) -> int | None:
+    """Check a whole number that may be None."""
+    return None if value is None else check.integer(name, value, **limits)
 
 
 def check_settings(instance: Any) -> None:
@@ -47,86 +56,48 @@ def check_settings(instance: Any) -> None:
                 each.metadata["check"](each.name, value)
 
 
-#: ``optimizer(parameters) -> torch.optim.Optimizer``.
-Optimizer = Callable[[list[Tensor]], torch.optim.Optimizer]
-
-
 @dataclass(frozen=True)
 class SGD:
-    """Local steps: gradient descent with momentum, or another optimizer, new in every phase.
+    """Local steps: gradient descent with momentum, which restarts in every phase.
 
     Attributes
     ----------
-    lr : float, optional
-        Step size; by default 0.01, or that of the optimizer.
+    lr : float
+        Step size.
     momentum, weight_decay : float
         As in torch: v <- momentum v + g + weight_decay θ; θ <- θ - lr v.
-    batch_size : int
-        The last batch of an epoch may be smaller.
-    clip : float, optional
-        Largest norm of a client's gradient; a longer one is shortened to it.
-    optimizer : callable, optional
-        ``optimizer(parameters)`` returns a torch.optim.Optimizer, with a momentum and a weight
-        decay of its own, whose step takes no closure. With one that does not work entry by entry,
-        as Adam does and Adafactor does not, clients are trained one after another.
-    schedule : callable, optional
-        ``schedule(round)`` multiplies step sizes in a round, counted from 0.
+    batch_size : int or None
+        The last batch of an epoch may be smaller; None for all samples of a client in one.
     augment : callable, optional
         ``augment(x)`` changes the samples (b, ...) of a step before images are normalized, and
         keeps their shape and type. It may draw from torch's generator, which is seeded for each
         client and step.
     """
 
-    lr: float | None = setting(None, above=0.0)
+    lr: float = setting(0.01, above=0.0)
     momentum: float = setting(0.0, minimum=0.0)
     weight_decay: float = setting(0.0, minimum=0.0)
-    batch_size: int = setting(10, check.integer, minimum=1)
-    clip: float | None = setting(None, above=0.0)
-    optimizer: Optimizer | None = None
-    schedule: Callable[[int], float] | None = None
+    batch_size: int | None = setting(10, or_none, minimum=1)
     augment: Callable[[Tensor], Tensor] | None = None
 
     def __post_init__(self):
         check_settings(self)
-        if self.lr is None and self.optimizer is None:
-            object.__setattr__(self, "lr", 0.01)
-        for name in ("momentum", "weight_decay"):
-            if getattr(self, name) and self.optimizer is not None:
-                raise ValueError(f"{name} must not be given beside optimizer, which has its own")
-        for name in ("optimizer", "schedule", "augment"):
-            if getattr(self, name) is not None and not callable(getattr(self, name)):
-                raise TypeError(f"{name} must be a function, got {getattr(self, name)!r}")
+        if self.augment is not None and not callable(self.augment):
+            raise TypeError(f"augment must be a function, got {self.augment!r}")
 
-    def at(self, round: int, lr: float | None = None) -> SGD:
-        """Return the steps of a round, with another step size if one is given.
+    def batches(self, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many batches an epoch of clients of these sizes has.
 
         Parameters
         ----------
-        round : int
-        lr : float, optional
+        sizes : ndarray of int
         """
-        factor, optimizer = 1.0, self.optimizer
-        lr = self.lr if lr is None else lr
-        if self.schedule is not None:
-            factor = check.real("schedule", float(self.schedule(round)), above=0.0)
-
-        def scaled(parameters: list[Tensor]) -> torch.optim.Optimizer:
-            made = optimizer(parameters)  # type: ignore[misc]
-            for group in made.param_groups:
-                group["lr"] = factor * (group["lr"] if lr is None else lr)
-            return made
-
-        return replace(
-            self, lr=None if lr is None else factor * lr, schedule=None,
-            optimizer=None if optimizer is None else scaled,
-        )  # fmt: skip
+        return np.sign(sizes) if self.batch_size is None else -(-sizes // self.batch_size)
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is set, functions by their names."""
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        if self.optimizer is not None:
-            del given["momentum"], given["weight_decay"]
+        """What is set, a function by its name."""
+        given = {k: v for k, v in vars(self).items() if v is not None or k == "batch_size"}
         return {k: name_of(value) if callable(value) else value for k, value in given.items()}
 
 
@@ -356,14 +327,18 @@ def schedule(
     sizes: Sequence[int] | NDArray[np.int64],
     streams: Sequence[np.random.Generator],
     *,
-    batch_size: int,
+    batch_size: int | None,
     epochs: int = 1,
     steps: int | None = None,
 ) -> Schedule:
     """Return the batches of workers with so many samples, each from a stream of its own.
 
-    An epoch is one permutation of the samples; a batch never holds samples of two epochs.
+    An epoch is one permutation of the samples; a batch never holds samples of two epochs. Without a
+    size a batch has as many places as the largest worker has samples; with one, no more than that,
+    but for `PADDED` of them.
     """
+    most = max(1, *sizes)
+    batch_size = most if batch_size is None else min(batch_size, max(most, PADDED))
     plans = []
     for size, stream in zip(sizes, streams, strict=True):
         per_epoch = -(-size // batch_size)
@@ -437,8 +412,6 @@ def train_together(work: Work) -> Parameters:
     keys = torch.as_tensor(work.batches.key, device=device)
     active = work.batches.weight[:, :, 0]  # clients differ in size: the first steps of each
     gradient: Callable[..., Any] = work.gradient or vmap(grad(work.value, has_aux=True))
-    if device.type == graphs.TYPE:
-        gradient = graphs.Replayed(gradient)
     set_now, step, buffers = _per_batch(work), stepper(work.sgd, trained), work.buffers
     for t in range(weights.shape[1]):
         x, y = work.fetch(t, slice(None))
@@ -450,7 +423,7 @@ def train_together(work: Work) -> Parameters:
             gradients, noted = gradient({**frozen, **trained}, batch), buffers
         moving = None if active[:, t].all() else torch.as_tensor(active[:, t], device=device)
         buffers = {name: where(moving, noted[name], value) for name, value in buffers.items()}
-        step(_clipped(gradients, work.sgd.clip, len(weights)), moving)
+        step(gradients, moving)
     return trained | buffers
 
 
@@ -479,42 +452,28 @@ def train_one_by_one(work: Work) -> Parameters:
             gradients = torch.autograd.grad(value, list(params.values()), materialize_grads=True)
             buffers = {name: noted[name].detach() for name in buffers}
             with torch.no_grad():
-                step(_clipped(dict(zip(params, gradients, strict=True)), work.sgd.clip))
+                step(dict(zip(params, gradients, strict=True)))
         for name, value in (params | buffers).items():
             results[name][worker] = value.detach()
     return results
 
 
-ENGINES = {"loop": train_one_by_one, "vmap": train_together}
-
-
 def stepper(sgd: SGD, trained: Parameters) -> Callable[..., None]:
     """Return a function that moves parameters in place along gradients."""
-    make = sgd.optimizer or partial(
-        torch.optim.SGD, lr=sgd.lr, momentum=sgd.momentum, weight_decay=sgd.weight_decay
+    optimizer = torch.optim.SGD(
+        list(trained.values()), lr=sgd.lr, momentum=sgd.momentum, weight_decay=sgd.weight_decay
     )
-    optimizer = make(list(trained.values()))
 
     def step(gradients, moving=None):
         before = {} if moving is None else {n: value.clone() for n, value in trained.items()}
         for name, value in trained.items():
-            value.grad = gradients[name].to(value)  # of lower precision in autocast
+            value.grad = gradients[name]
         optimizer.step()
         optimizer.zero_grad()  # which results would keep
         for name, value in before.items():  # workers that do not move
             trained[name].copy_(where(moving, trained[name], value))
 
     return step
-
-
-def _clipped(gradients, most, workers=1):
-    """Return gradients of which each worker's norm is at most `most`."""
-    if most is None:
-        return gradients
-    squares = [(value**2).reshape(workers, -1).sum(1) for value in gradients.values()]
-    norms = torch.stack(squares).sum(0).sqrt()
-    scale = (most / norms.clamp(min=most)).reshape(workers, -1)
-    return {n: (g.reshape(workers, -1) * scale).reshape(g.shape) for n, g in gradients.items()}
 
 
 def where(chosen: Tensor | None, new: Tensor, old: Tensor) -> Tensor:

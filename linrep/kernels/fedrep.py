@@ -20,9 +20,6 @@ from linrep.kernels.rounds import (
     EXACT,
     LOSS,
     POPULATION_RISK,
-    Settings,
-    Truth,
-    Workspace,
     add_gradient,
     fit_head,
     measure,
@@ -63,7 +60,29 @@ def fit_heads(X, y, offsets, BT, W, work):
 
 
 @kernel
-def finish_round(BT, W, participants, loss, settings, truth, row, work):
+def run_rounds(gradients, finish, averaged, source, run):
+    """Run one round per row of schedule; return how many, and how they ended.
+
+    `gradients` lets clients fit their heads and sums up their weighted gradients, and returns the
+    sum of their losses; `finish` takes the server's step, records the round, and returns how the
+    run stands. Both are kernels, inlined here, and know what the source is.
+    """
+    schedule, BT, W, settings, truth, metrics, work = run
+    rounds, participants = schedule.shape
+    weight = 1.0 / participants if averaged else 1.0
+    for t in range(rounds):
+        clients = schedule[t]
+        loss = gradients(source, clients, BT, W, weight, settings, truth, work)
+        status = finish(
+            source, clients, BT, W, loss / participants, settings, truth, metrics[t + 1], work
+        )
+        if status != COMPLETED:
+            return t + (1 if status == CONVERGED else 0), status
+    return rounds, COMPLETED
+
+
+@kernel
+def finish_round(source, participants, BT, W, loss, settings, truth, row, work):
     """Take the server's step and record the round; return how the run stands."""
     row[LOSS] = loss
     moved = finite(loss) and move_representation(
@@ -94,8 +113,9 @@ def record_round(moved, BT, W, result_BT, result_W, participants, settings, trut
 
 
 @kernel
-def fixed_gradients(X, y, offsets, clients, BT, W, weight, settings, work):
+def fixed_gradients(samples, clients, BT, W, weight, settings, truth, work):
     """Let clients fit their heads and sum up their weighted gradients; return their losses' sum."""
+    X, y, offsets = samples.X, samples.y, samples.offsets
     local_steps, head_step_size = settings.local_steps, settings.head_step_size
     work.gradientT[:] = 0.0
     loss = 0.0
@@ -111,77 +131,16 @@ def fixed_gradients(X, y, offsets, clients, BT, W, weight, settings, work):
 
 
 @kernel
-def run_trial(X, y, offsets, schedule, BT, W, settings, truth, metrics, work):
-    """Run one round per row of schedule on the samples of one trial."""
-    rounds, participants = schedule.shape
-    weight = 1.0 / participants if settings.averaged else 1.0
-    for t in range(rounds):
-        loss = fixed_gradients(X, y, offsets, schedule[t], BT, W, weight, settings, work)
-        status = finish_round(
-            BT, W, schedule[t], loss / participants, settings, truth, metrics[t + 1], work
-        )
-        if status == DIVERGED:
-            return t, DIVERGED
-        if status == CONVERGED:
-            return t + 1, CONVERGED
-    return rounds, COMPLETED
+def run_fixed(samples, schedule, BT, W, settings, truth, metrics, work):
+    """Run one round per row of schedule on stored data."""
+    run = schedule, BT, W, settings, truth, metrics, work
+    return run_rounds(fixed_gradients, finish_round, settings.averaged, samples, run)
 
 
 @kernel
-def run_fixed_trials(samples, schedule, BT, W, settings, truth, metrics, outcomes, work):
-    """Run independent trials one after the other: arrays have a leading axis of trials.
-
-    Shared by all: offsets, the settings and the workspace. A row of outcomes (trials, 2) becomes
-    the number of rounds completed and how the trial ended. Threads take disjoint slices of the
-    leading axis, each with a workspace of its own.
-    """
-    for trial in range(schedule.shape[0]):
-        outcomes[trial, 0], outcomes[trial, 1] = run_trial(
-            samples.X[trial],
-            samples.y[trial],
-            samples.offsets,
-            schedule[trial],
-            BT[trial],
-            W[trial],
-            settings,
-            Truth(truth.BT[trial], truth.W[trial], truth.moment[trial]),
-            metrics[trial],
-            work,
-        )
-
-
-def run_fixed(
-    samples: Samples,
-    schedule: NDArray[np.int64],
-    BT: Values,
-    W: Values,
-    settings: Settings,
-    truth: Truth,
-    metrics: Values,
-    work: Workspace,
-) -> tuple[int, int]:
-    """Run one round per row of schedule on stored data.
-
-    One trial alone takes the machine code of run_fixed_trials, so that it gives the same bits.
-    """
-    outcomes = np.empty((1, 2), dtype=np.int64)
-    run_fixed_trials(
-        Samples(samples.X[None], samples.y[None], samples.offsets),
-        schedule[None],
-        BT[None],
-        W[None],
-        settings,
-        Truth(truth.BT[None], truth.W[None], truth.moment[None]),
-        metrics[None],
-        outcomes,
-        work,
-    )
-    return int(outcomes[0, 0]), int(outcomes[0, 1])
-
-
-@kernel(counted=True)
-def fresh_gradients(rng, batch, clients, BT, W, weight, settings, truth, work):
+def fresh_gradients(source, clients, BT, W, weight, settings, truth, work):
     """Do what fixed_gradients does on new samples, which each client draws."""
+    rng, batch = source
     X, y, theta = batch.X, batch.y, batch.theta
     local_steps, head_step_size = settings.local_steps, settings.head_step_size
     m = X.shape[0]
@@ -209,15 +168,5 @@ def fresh_gradients(rng, batch, clients, BT, W, weight, settings, truth, work):
 @kernel(counted=True)
 def run_fresh(rng, batch, schedule, BT, W, settings, truth, metrics, work):
     """Run one round per row of schedule, each participant drawing new samples."""
-    rounds, participants = schedule.shape
-    weight = 1.0 / participants if settings.averaged else 1.0
-    for t in range(rounds):
-        loss = fresh_gradients(rng, batch, schedule[t], BT, W, weight, settings, truth, work)
-        status = finish_round(
-            BT, W, schedule[t], loss / participants, settings, truth, metrics[t + 1], work
-        )
-        if status == DIVERGED:
-            return t, DIVERGED
-        if status == CONVERGED:
-            return t + 1, CONVERGED
-    return rounds, COMPLETED
+    run = schedule, BT, W, settings, truth, metrics, work
+    return run_rounds(fresh_gradients, finish_round, settings.averaged, (rng, batch), run)

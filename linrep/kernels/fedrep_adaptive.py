@@ -26,20 +26,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels.fedrep import Samples, fixed_gradients, record_round
+from linrep.kernels.fedrep import fixed_gradients, record_round, run_rounds
 from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import copy, copy_rows, dot, finite, orthonormalize, rescale
-from linrep.kernels.rounds import (
-    COMPLETED,
-    CONVERGED,
-    DIVERGED,
-    EXACT,
-    LOSS,
-    Settings,
-    Truth,
-    Workspace,
-    back_project,
-)
+from linrep.kernels.rounds import EXACT, LOSS, back_project
 
 Values = NDArray[np.float64]
 
@@ -68,6 +58,15 @@ class Memory(NamedTuple):
     largest: Values  # (n,): largest eigenvalues of X'X/m
     lowestT: Values  # (k, d): the representation of the lowest loss, of all clients, so far
     heads: Values  # (n, k): and the heads there
+
+
+class Remembered(NamedTuple):
+    """Stored data as in linrep.kernels.fedrep.Samples, with what a run knows of them."""
+
+    X: Values
+    y: Values
+    offsets: NDArray[np.int64]
+    memory: Memory
 
 
 def memory(n: int, k: int, d: int) -> Memory:
@@ -337,8 +336,9 @@ def choose_step(X, offsets, clients, BT, W, loss, exact, memory, work):
 
 
 @kernel
-def finish_adaptive(X, offsets, BT, W, clients, loss, settings, truth, memory, row, work):
+def finish_adaptive(source, clients, BT, W, loss, settings, truth, row, work):
     """Take the server's step and record the round; return how the run stands."""
+    X, offsets, memory = source.X, source.offsets, source.memory
     moved, exact = finite(loss), settings.local_steps == EXACT
     row[LOSS] = loss
     if moved:
@@ -361,33 +361,8 @@ def finish_adaptive(X, offsets, BT, W, clients, loss, settings, truth, memory, r
 
 
 @kernel
-def run_trajectory(X, y, offsets, memory, schedule, BT, W, settings, truth, metrics, work):
-    """Run one round per row of schedule; return how many were completed, and how the run ended."""
-    rounds, participants = schedule.shape
-    for t in range(rounds):
-        clients = schedule[t]
-        loss = fixed_gradients(X, y, offsets, clients, BT, W, 1.0 / participants, settings, work)
-        status = finish_adaptive(
-            X, offsets, BT, W, clients, loss / participants, settings, truth, memory,
-            metrics[t + 1], work,
-        )  # fmt: skip
-        if status == DIVERGED:
-            return t, DIVERGED
-        if status == CONVERGED:
-            return t + 1, CONVERGED
-    return rounds, COMPLETED
-
-
-def run_adaptive(
-    samples: Samples,
-    memory: Memory,
-    schedule: NDArray[np.int64],
-    BT: Values,
-    W: Values,
-    settings: Settings,
-    truth: Truth,
-    metrics: Values,
-    work: Workspace,
-) -> tuple[int, int]:
+def run_adaptive(samples, memory, schedule, BT, W, settings, truth, metrics, work):
     """Run one round per row of schedule on stored data; metrics have a fifth column, `STEP`."""
-    return run_trajectory(*samples, memory, schedule, BT, W, settings, truth, metrics, work)
+    source = Remembered(samples.X, samples.y, samples.offsets, memory)
+    run = schedule, BT, W, settings, truth, metrics, work
+    return run_rounds(fixed_gradients, finish_adaptive, True, source, run)

@@ -73,8 +73,8 @@ _whole = None if numba.config.DISABLE_JIT else private("_whole")
 def kernel(function=None, *, counted=False):
     """Compile a function of arrays: cached on disk, GIL released, NumPy's rules for x/0.
 
-    Inlined wherever another kernel calls it. Without compilation (NUMBA_DISABLE_JIT) it is the
-    function itself.
+    Inlined wherever another kernel calls it, or hands it to a third one as an argument (not as a
+    part of a tuple). Without compilation (NUMBA_DISABLE_JIT) it is the function itself.
 
     Views are not reference-counted, which would cost small problems dearly. Two kinds of
     function must be, and say so by ``counted``: one that creates an array, or calls one of NumPy's

@@ -9,12 +9,12 @@ from linrep._lib.extras import need
 
 need("sweeps", "linrep.sweeps")
 
+from linrep._lib.formulas import Expression
 from linrep.sweeps.checkpoints import note, scratch
 from linrep.sweeps.codes import MixedCode, OtherCode
 from linrep.sweeps.comparison import Deviation
 from linrep.sweeps.completeness import Completeness, Incomplete
 from linrep.sweeps.directories import create_run
-from linrep.sweeps.expressions import Expression
 from linrep.sweeps.grid import Grid, canonical, cell_name
 from linrep.sweeps.laws import PowerLaw, power_laws
 from linrep.sweeps.merging import Overlapping, merge

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import time
 import traceback
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from numbers import Real
@@ -24,17 +24,16 @@ from linrep._lib.fingerprint import is_installed
 from linrep._lib.threads import one_thread
 from linrep._lib.warning import collected
 from linrep.sweeps import checkpoints
-from linrep.sweeps.columns import parameter_column, result_column
-from linrep.sweeps.coverage import Segment
+from linrep.sweeps.columns import parameter_column, result_column, together
+from linrep.sweeps.coverage import Segment, in_order
 from linrep.sweeps.grid import Cell
 from linrep.sweeps.machines import this_machine
 from linrep.sweeps.plain import plain
+from linrep.sweeps.sealing import seal, unseal
 from linrep.sweeps.specification import RESERVED, generator
 
 #: What a function may raise without ending the sweep.
 FAILURES = (Exception, SystemExit)
-#: In the place of a replicate, where none is computed.
-NOWHERE = -1
 #: Between the notes on the runs of a replicate.
 BETWEEN_NOTES = "; "
 _LIBRARIES = ("linrep", "numpy", "scipy", "numba")
@@ -44,7 +43,7 @@ _LIBRARIES = ("linrep", "numpy", "scipy", "numba")
 class Job:
     """Some segments of cells with all that is needed to compute their rows."""
 
-    function: Callable[..., Any]
+    function: Any  # or what it is sealed in
     settings: Mapping[str, Any]
     segments: tuple[Segment, ...]
     cells: Mapping[str, Cell]  # by name
@@ -53,6 +52,20 @@ class Job:
     seconds: float  # after which no further replicate is begun
     home: int  # process that started the sweep, which has set the number of BLAS threads itself
     scratch: str = ""  # folder below which replicates may keep files
+    timeout: float | None = None  # seconds that a replicate may take
+
+    def one_by_one(self) -> Iterator[Job]:
+        """Yield a job for each replicate."""
+        for segment in self.segments:
+            name = segment.cell
+            for replicate in range(segment.start, segment.stop):
+                yield replace(
+                    self,
+                    segments=(Segment(name, replicate, replicate + 1),),
+                    cells={name: self.cells[name]},
+                    keys={name: self.keys[name]},
+                    seconds=0.0,
+                )
 
 
 @dataclass(frozen=True)
@@ -66,36 +79,37 @@ class Chunk:
     machine: str  # what computed it, see `linrep.sweeps.machines`
 
 
-def run_chunk(
-    job: Job,
-    stopped: Callable[[], bool] | None = None,
-    begin: Callable[[int], object] | None = None,
-) -> Chunk:
+def sealed(job: Job) -> Job:
+    """Return a job for other processes."""
+    return replace(job, function=seal(job.function))
+
+
+def opened(job: Job) -> Job:
+    """Return a job that another process has sealed; makes the modules that it needs."""
+    return replace(job, function=unseal(job.function))
+
+
+def run_chunk(job: Job, stopped: Callable[[], bool] | None = None) -> Chunk:
     """Compute a job's replicates in order until its time is over; at least one.
 
-    `stopped` is asked after every replicate whether to leave the others. `begin` is called before
-    every one with how many came before it, and with `NOWHERE` after the last one.
+    `stopped` is asked after every replicate whether to leave the others.
     """
     with collected() as notes:
-        return _run_chunk(job, stopped, begin, notes)
+        return _run_chunk(job, stopped, notes)
 
 
-def _run_chunk(job, stopped, begin, notes):
+def _run_chunk(job, stopped, notes):
     if os.getpid() != job.home:
         _one_thread_of_blas()
     began = time.perf_counter()
     records = _Records()
     covered = []
     over = False
-    count = 0
     for segment in job.segments:
         cell, keys = job.cells[segment.cell], job.keys[segment.cell]
         records.begin(segment, keys)
         replicate = segment.start
         while replicate < segment.stop and not over:
-            if begin is not None:
-                begin(count)
-            count += 1
             before = time.perf_counter()
             try:
                 with checkpoints.of(job.scratch, segment.cell, replicate):
@@ -104,6 +118,8 @@ def _run_chunk(job, stopped, begin, notes):
             except FAILURES as exception:
                 rows, error = [{}], str(describe(exception))
             after = time.perf_counter()
+            if job.timeout is not None and after - before > job.timeout:
+                rows, error = [{}], too_long(job)
             records.add(rows, error, after - before, notes)
             notes.clear()
             replicate += 1
@@ -112,29 +128,37 @@ def _run_chunk(job, stopped, begin, notes):
             covered.append(Segment(segment.cell, segment.start, replicate))
         if over:
             break
-    if begin is not None:
-        begin(NOWHERE)
     table = records.table(job)
     seconds = time.perf_counter() - began
     return Chunk(table, tuple(covered), records.failed, seconds, this_machine())
 
 
-def failed_chunk(job: Job, before: int, reason: str, seconds: float) -> Chunk:
-    """Return the chunk of one replicate that could not be brought to an end.
+def too_long(job: Job) -> str:
+    """Return what stands in the place of an exception where a replicate takes too long."""
+    return f"TimeoutError: longer than {job.timeout:g} s"
 
-    So many of the job's replicates come before it, it ran for so many seconds, and its row has the
-    reason in the place of an exception.
+
+def failed_chunk(job: Job, reason: str, seconds: float) -> Chunk:
+    """Return the chunk of a job's only replicate, which could not be brought to an end.
+
+    It ran for so many seconds, and its row has the reason in the place of an exception.
     """
-    for segment in job.segments:
-        if before < len(segment):
-            break
-        before -= len(segment)
-    replicate = segment.start + before
-    alone = Segment(segment.cell, replicate, replicate + 1)
+    (alone,) = job.segments
     records = _Records()
-    records.begin(alone, job.keys[segment.cell])
+    records.begin(alone, job.keys[alone.cell])
     records.add([{}], reason, seconds)
-    return Chunk(records.table(job), (alone,), 1, seconds, this_machine())
+    return Chunk(records.table(job), job.segments, 1, seconds, this_machine())
+
+
+def joined(chunks: Sequence[Chunk]) -> Chunk:
+    """Return chunks as one, as if they had been computed together."""
+    return Chunk(
+        together([chunk.table for chunk in chunks]),
+        in_order([each for chunk in chunks for each in chunk.segments]),
+        sum(chunk.failed for chunk in chunks),
+        sum(chunk.seconds for chunk in chunks),
+        chunks[-1].machine,
+    )
 
 
 def call(function, cell: Cell, keys: Mapping[str, int], replicate: int, settings) -> Any:

@@ -36,14 +36,10 @@ class Cluster(ExternalExecutor):
         Of a client.
     workers : callable, optional
         Returns how many chunks can be computed at a time; by default one for each thread.
-    timeout : float, optional
-        As for other executors.
     """
 
-    def __init__(
-        self, executor: Executor, workers: Callable[[], int] | None, timeout: float | None
-    ):
-        super().__init__(executor, workers or (lambda: sum(self._threads.values())), timeout)
+    def __init__(self, executor: Executor, workers: Callable[[], int] | None):
+        super().__init__(executor, workers or (lambda: sum(self._threads.values())))
         self._client: Any = getattr(executor, "_client")  # noqa: B009
         self._scheduler = f"the scheduler {self._client.scheduler.address}"
         self._keys: dict[Future[Chunk], str] = {}

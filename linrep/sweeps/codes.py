@@ -122,8 +122,7 @@ def difference(code: str, other: str) -> str:
     Parameters
     ----------
     code, other : str
-        As parts have them: empty for parts of earlier versions, which may be of any code unless
-        there is nothing of a user's own.
+        As parts have them.
     """
     what, how = _difference(code, other)
     return what and f"{what} ({how})"
@@ -132,11 +131,8 @@ def difference(code: str, other: str) -> str:
 @cache
 def _difference(code, other):
     (python, names), (other_python, other_names) = map(_read, (code, other))
-    own = python or other_python
-    if names == other_names or not (own or (code and other)):
+    if names == other_names:
         return "", ""
-    if not (code and other):
-        return "unknown code", "none was recorded"
     if python and other_python and python != other_python:
         return f"Python {python}", f"not {other_python}: code cannot be compared"
     changed = [name for name in (*other_names, *names) if names.get(name) != other_names.get(name)]
@@ -179,16 +175,11 @@ def conflict(runs: Iterable[Any]) -> str:
     runs : iterable of Run
         Of one sweep.
     """
-    first: dict[tuple[str, ...], tuple[Any, str]] = {}
+    first: dict[tuple[str, ...], str] = {}
     for run in runs:
         found: dict[str, list[Segment]] = {}
-        own_function = not (run.target or "").startswith("linrep.")
         for code, segment, named in _stored(run):
-            where, other = first.setdefault(named, (run, code))
-            how = difference(code, other)
-            if not (code or other) and where is not run and (named or own_function):
-                how = "unknown code (none was recorded)"
-            if how:
+            if how := difference(code, first.setdefault(named, code)):
                 found.setdefault(how, []).append(segment)
         if found:
             return _say(run, found)

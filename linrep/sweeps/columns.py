@@ -104,12 +104,15 @@ def with_kinds(
     return table
 
 
-def alike(tables: Sequence[pa.Table]) -> list[pa.Table]:
-    """Give tables the same columns of the same types, as if all were one chunk."""
-    kinds = common_kinds(
-        (kinds_of(table.schema) for table in tables), lambda name: has_large(tables, name)
-    )
-    return [with_kinds(table, kinds) for table in tables]
+def together(tables: Sequence[pa.Table]) -> pa.Table:
+    """Return tables as one, with the columns and types that one chunk of all rows would have."""
+    each = [kinds_of(table.schema) for table in tables]
+    kinds = common_kinds(each, lambda name: has_large(tables, name))
+    cast = [
+        with_kinds(table, {name: kinds[name] for name in own})
+        for table, own in zip(tables, each, strict=True)
+    ]
+    return pa.concat_tables(cast, promote_options="permissive")
 
 
 def _beyond_floats(values):

@@ -17,7 +17,7 @@ class Completeness:
     expected, stored, failed : int
         Replicates of all cells; those of them that are stored; those of these that failed.
     damaged : mapping of Path to str
-        Files of parts whose content is not what was written, and what of them is lost.
+        Files of parts that do not count, as they are damaged or foreign, and why.
     """
 
     path: Path
@@ -41,7 +41,7 @@ class Completeness:
         return "; ".join(parts)
 
     def __str__(self):
-        each = ", ".join(f"{path.name} ({lost})" for path, lost in self.damaged.items())
+        each = ", ".join(f"{path.name} ({why})" for path, why in self.damaged.items())
         return ": ".join(filter(None, [self.counts(), each]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 
@@ -66,3 +66,12 @@ class Coverage:
         for low, high in self._intervals.get(cell, ()):
             if low < replicates:
                 yield Segment(cell, low, min(high, replicates))
+
+
+def in_order(segments: Sequence[Segment]) -> tuple[Segment, ...]:
+    """Return segments joined and in order, of each cell together, cells as they come."""
+    places: dict[str, int] = {}
+    for segment in segments:
+        places.setdefault(segment.cell, len(places))
+    joined = Coverage(segments).segments()
+    return tuple(sorted(joined, key=lambda piece: (places[piece.cell], piece.start)))

@@ -7,10 +7,9 @@ import threading
 import uuid
 from collections.abc import Callable, Set
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from linrep.sweeps.chunks import Chunk, Job, run_chunk
-from linrep.sweeps.sealing import seal
+from linrep.sweeps.chunks import Chunk, Job, run_chunk, sealed
 from linrep.sweeps.workers import WorkerPool, run_guarded, run_sealed
 
 
@@ -35,45 +34,47 @@ class Seen(NamedTuple):
     deserted: bool = False
 
 
-class Crew(Protocol):
-    """Whoever computes chunks."""
+class Crew:
+    """Whoever computes chunks.
+
+    Parameters
+    ----------
+    workers : callable
+        Returns how many chunks can be computed at a time.
+    """
 
     #: Whether a job may fail for what another one did to its worker.
-    may_lose_workers: bool
+    may_lose_workers = False
+
+    def __init__(self, workers: Callable[[], int]):
+        self._workers = workers
 
     def look(self) -> Seen:
         """Return what is seen of the workers; asked about once a second."""
+        return Seen(self._workers())
 
-    def blame(self, error: BaseException) -> None:
+    def blame(self, error: BaseException | None) -> None:
         """Raise what the failure of a job stands for, unless that is the job or its worker."""
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
         """Have a job computed, if `guarded` where it can do no harm to others."""
+        raise NotImplementedError
 
     def stop(self) -> None:
-        """Let all leave the rest of their chunks."""
+        """Let all leave the rest of their chunks, where they can be reached."""
 
     def end(self) -> None:
-        """Stop waiting for chunks."""
+        """Stop waiting for chunks, and cancel those that have not begun."""
 
 
-class Threads:
+class Threads(Crew):
     """Threads of this process, which cannot be ended; the pool is shut down if it is its own."""
 
-    may_lose_workers = False
-
     def __init__(self, pool: ThreadPoolExecutor, workers: Callable[[], int], *, owned: bool):
+        super().__init__(workers)
         self._pool = pool
-        self._workers = workers
         self._owned = owned
         self._stopped = threading.Event()
-
-    def look(self) -> Seen:
-        """Return how many threads there are to be."""
-        return Seen(self._workers())
-
-    def blame(self, error: BaseException) -> None:
-        """Do nothing: it is the job's."""
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
         """Have a job computed."""
@@ -90,41 +91,35 @@ class Threads:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-class Processes:
-    """Processes of this one, which give a replicate up after the seconds of the timeout."""
+class Processes(Crew):
+    """Processes of this one, which can be ended."""
 
-    may_lose_workers = False
-
-    def __init__(self, workers: Callable[[], int], timeout: float | None):
-        self._workers = workers
-        self._pool = WorkerPool(workers(), timeout)
-        self.stop, self.end = self._pool.stop, self._pool.end
-
-    def look(self) -> Seen:
-        """Return how many processes there are to be."""
-        return Seen(self._workers())
-
-    def blame(self, error: BaseException) -> None:
-        """Do nothing: it is the job's."""
+    def __init__(self, workers: Callable[[], int]):
+        super().__init__(workers)
+        self._pool = WorkerPool(workers())
 
     def submit(self, job: Job, *, guarded: bool = False) -> Future[Chunk]:
         """Have a job computed."""
-        return self._pool.submit_chunk(job)
+        return self._pool.submit_chunk(sealed(job))
+
+    def stop(self) -> None:
+        """Let all leave the rest of their chunks."""
+        self._pool.stop()
+
+    def end(self) -> None:
+        """End them, whatever they do."""
+        self._pool.end()
 
 
-class ExternalExecutor:
-    """The workers of an executor that somebody else has set up, on whatever machines.
-
-    They give a replicate up after the seconds of the timeout.
-    """
+class ExternalExecutor(Crew):
+    """The workers of an executor that somebody else has set up, on whatever machines."""
 
     may_lose_workers = True
 
-    def __init__(self, executor: Executor, workers: Callable[[], int], timeout: float | None):
+    def __init__(self, executor: Executor, workers: Callable[[], int]):
+        super().__init__(workers)
         self._executor = executor
-        self._workers = workers
-        self._timeout = timeout
-        self._guarded = timeout is not None
+        self._guarded = False
         self._in_flight: set[Future[Chunk]] = set()
         self._name, self._count = uuid.uuid4().hex, itertools.count()
         self._said = ""
@@ -133,9 +128,6 @@ class ExternalExecutor:
         """Return how many workers there are."""
         count = self._workers()
         return self._seen(count, "" if count else "there is no worker: waiting for one")
-
-    def blame(self, error: BaseException | None) -> None:
-        """Do nothing: it may be the worker's."""
 
     def _seen(self, count, text, silent: Set[Future[Chunk]] = frozenset()) -> Seen:
         news, self._said = "" if text == self._said else text, text
@@ -146,20 +138,17 @@ class ExternalExecutor:
 
         From the first such job on, as one that has lost its worker seldom stays alone.
         """
-        self._guarded |= guarded
+        self._guarded |= guarded or job.timeout is not None
         if self._guarded:
-            future = self._send(run_guarded, seal(job), self._timeout)
+            future = self._send(run_guarded, sealed(job))
         else:
-            future = self._send(run_sealed, seal(job), self._name, next(self._count))
+            future = self._send(run_sealed, sealed(job), self._name, next(self._count))
         self._in_flight.add(future)
         future.add_done_callback(self._in_flight.discard)
         return future
 
     def _send(self, function, *arguments) -> Future[Chunk]:
         return self._executor.submit(function, *arguments)
-
-    def stop(self) -> None:
-        """Do nothing: a running chunk cannot be reached there."""
 
     def end(self) -> None:
         """Stop waiting for chunks, and cancel those that have not begun."""

@@ -1,4 +1,4 @@
-"""What a run directory says of itself: ``sweep.json``, read and checked to the bottom."""
+"""What a run directory says of itself: ``sweep.json``, read and checked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from linrep.sweeps.specification import FORMAT, MOST_REPLICATES, RESERVED
 SPECIFICATION = "sweep.json"
 PARTS = "parts"
 _KEY = re.compile("[0-9a-f]{32}")
-_DEEPEST = 50  # lists and tables within each other
+_KINDS = {
+    "name": str, "settings": dict, "replicates": int, "seed": int, "cells": list, "streams": list,
+}  # fmt: skip
 _LONGEST = 200  # letters of what is said to be wrong
 
 
@@ -34,13 +36,19 @@ def read_description(path: Path) -> dict[str, Any]:
         raise ValueError(f"{file} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError):
         raise ValueError(f"{file} is damaged: it is no JSON{advice(path)}") from None
-    if not isinstance(content, dict) or content.get("format") != FORMAT:
+    written = content.get("format") if isinstance(content, dict) else None
+    if type(written) is int and written != FORMAT:
+        raise ValueError(
+            f"{file} has format {written}, and this version of linrep knows format {FORMAT} only: "
+            "read the run by the version that made it, or compute it anew in another folder"
+        )
+    if written != FORMAT:
         raise ValueError(
             f"{file} is not the specification of a sweep (format {FORMAT}){advice(path)}"
         )
     try:
         _check(content)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         reason = str(error)
         reason = reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}…"
         raise ValueError(
@@ -60,46 +68,23 @@ def advice(path: Path) -> str:
 
 
 def _check(content):
-    for name in ("name", "settings", "replicates", "seed", "cells", "streams"):
-        if name not in content:
-            raise ValueError(f"it has no {name}")
-    for name, kind, what in (
-        ("name", str, "a text"),
-        ("settings", dict, "a table"),
-        ("cells", list, "a list of tables"),
-        ("streams", list, "a list of tables"),
-        ("path", list, "a list of texts"),
-        ("target", str | None, "a text"),
-    ):
-        if name in content and not isinstance(content[name], kind):
-            raise TypeError(f"{name} must be {what}, got {content[name]!r}")
-    for name, items, item in (
-        ("cells", content["cells"], dict),
-        ("streams", content["streams"], dict),
-        ("path", content.get("path", ()), str),
-    ):
-        if not all(isinstance(each, item) for each in items):
-            raise TypeError(f"{name} must hold {'texts' if item is str else 'tables'} only")
-    if _is_deeper(content, _DEEPEST):
-        raise ValueError(f"lists and tables must not be nested more than {_DEEPEST} times")
+    for name, kind in _KINDS.items():
+        if not isinstance(content.get(name), kind):
+            raise TypeError(f"its {name} is missing or no {kind.__name__}")
+    if not isinstance(content.get("target"), str | None):
+        raise TypeError("its target is no str")
     check.count("replicates", content["replicates"], most=MOST_REPLICATES)
     check.integer("seed", content["seed"], minimum=0)
-    for cell in Grid.of(content["cells"]):
-        for name in cell.keys() & set(RESERVED):
-            raise ValueError(f"{name!r} cannot be a parameter")
-    if len(content["streams"]) != len(content["cells"]):
-        raise ValueError(f"streams must be as many as cells, got {len(content['streams'])}")
-    for keys in content["streams"]:
-        if not keys or not all(isinstance(k, str) and _KEY.fullmatch(k) for k in keys.values()):
-            raise ValueError(f"streams must be of 32 hexadecimal digits, got {keys!r}")
+    grid, streams = Grid.of(content["cells"]), content["streams"]
+    for name in {name for cell in grid for name in cell} & set(RESERVED):
+        raise ValueError(f"{name!r} cannot be a parameter")
+    if len(streams) != len(grid) or not all(map(_is_stream, streams)):
+        raise ValueError("its streams are no tables of 32 hexadecimal digits for every cell")
     json.dumps(content, ensure_ascii=False).encode()  # half a surrogate pair is no text
 
 
-def _is_deeper(value, most):
-    if not isinstance(value, dict | list):
-        return False
-    items = value.values() if isinstance(value, dict) else value
-    return most == 0 or any(_is_deeper(item, most - 1) for item in items)
+def _is_stream(keys):
+    return isinstance(keys, dict) and keys and all(_KEY.fullmatch(str(k)) for k in keys.values())
 
 
 def _refuse(constant):

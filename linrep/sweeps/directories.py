@@ -85,8 +85,7 @@ def make_directory(path: Path, description: Mapping[str, Any]) -> bool:
 
 def identity(description: Mapping[str, Any]) -> dict[str, Any]:
     """Return what of a description says which sweep it is."""
-    # Earlier runs have the folders of modules, too, as their path.
-    return {name: value for name, value in description.items() if name not in ("target", "path")}
+    return {name: value for name, value in description.items() if name != "target"}
 
 
 @contextlib.contextmanager

@@ -13,8 +13,8 @@ from typing import Any
 import pandas as pd
 
 from linrep._lib.arguments import checked
+from linrep._lib.formulas import Expression
 from linrep._lib.suggest import unknown
-from linrep.sweeps.expressions import Expression
 from linrep.sweeps.plain import plain, whole
 
 Cell = dict[str, Any]

@@ -7,18 +7,15 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
-
 from linrep._lib.arguments import checked
 from linrep._lib.warning import warn
 from linrep.sweeps.codes import OtherCode, conflict
-from linrep.sweeps.columns import alike
+from linrep.sweeps.columns import together
 from linrep.sweeps.comparison import Deviation, deviation
 from linrep.sweeps.coverage import Coverage
 from linrep.sweeps.description import SPECIFICATION
 from linrep.sweeps.directories import identity, make_directory
-from linrep.sweeps.partfiles import rows_within
-from linrep.sweeps.parts import Damaged, Part, rank, shared_out
+from linrep.sweeps.parts import Damaged, Part, rank, rows_within, shared_out
 from linrep.sweeps.specification import differences
 from linrep.sweeps.store import LAST, Run, open_run
 
@@ -113,7 +110,7 @@ def overlap(run: Run) -> Deviation | None:
     if not again:
         return None
     keys = ["cell", "replicate", "row"]
-    table = pa.concat_tables(alike(again), promote_options="permissive")
+    table = together(again)
     second = table.to_pandas(use_threads=False)
     second = second.astype({"cell": str}).drop_duplicates()
     first = run.read(partial=True).astype({"cell": str})
@@ -132,7 +129,7 @@ def compact(run: Run, parts: Sequence[Part] | None = None) -> None:
     """
     kinds: dict[tuple, list[Part]] = {}
     for part in run.parts() if parts is None else parts:
-        if _size(part) < _LARGE and not part.damage:
+        if _size(part) < _LARGE:
             kind = part.generation, part.failed > 0, part.machine, part.code
             kinds.setdefault(kind, []).append(part)
     for some in kinds.values():

@@ -1,16 +1,31 @@
-"""Parts: rows of finished chunks, which replicates they are of, what computed them by what code."""
+"""Parts: rows of finished chunks in files, which replicates they are of, what computed them.
+
+A part is plain Parquet, named after a digest of its bytes. The footer says which replicates the
+rows are of, and what computed them by what code. A file whose bytes are not those that its name
+says does not count, and its replicates are computed again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from linrep.sweeps.coverage import Coverage, Segment
+from linrep._lib import atomic as files
+from linrep.sweeps.columns import kinds_of
+from linrep.sweeps.coverage import Coverage, Segment, in_order
+
+_SAID = b"linrep.coverage"
+_REPEATED = ("stream", "versions", "cell")  # long texts that few distinct values make up
+#: What reading raises of a file that linrep has not written.
+_FOREIGN = (ValueError, TypeError, LookupError, OSError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -34,10 +49,8 @@ class Part:
         What computed them, as JSON; empty where that has not been stored.
     code : str
         By what code, as JSON; empty where that has not been stored.
-    groups : tuple of int
-        The row groups that can be read.
     damage : str
-        What of it cannot be read, in a few words; empty for a whole part.
+        Why it does not count, in a few words; empty for a whole part.
     """
 
     path: Path
@@ -49,7 +62,6 @@ class Part:
     returned: tuple[str, ...] = ()
     machine: str = ""
     code: str = ""
-    groups: tuple[int, ...] = ()
     damage: str = ""
 
     @property
@@ -60,6 +72,115 @@ class Part:
 
 class Damaged(ValueError):
     """A part's content is not what was written."""
+
+
+def write_part(
+    folder: Path,
+    table: pa.Table,
+    segments: Sequence[Segment],
+    generation: int,
+    machine: str,
+    code: str,
+    returned: Sequence[str],
+) -> Part:
+    """Write rows as a part of a folder of parts, and return it."""
+    pieces = in_order(segments)
+    failed = pc.sum(pc.equal(table["status"].cast(pa.string()), "failed")).as_py() or 0
+    returned = () if failed and failed == table.num_rows else tuple(returned)
+    table = _in_rows(table.replace_schema_metadata(None), pieces)
+    said = {
+        "segments": [[piece.cell, piece.start, piece.stop] for piece in pieces],
+        "generation": generation,
+        "failed": failed,
+        "returned": returned,
+        "machine": machine,
+        "code": code,
+    }
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    sink = pa.BufferOutputStream()
+    with pq.ParquetWriter(  # numbers seldom repeat: finding that out takes longer than writing
+        sink, table.schema, compression="zstd", use_dictionary=texts,
+        write_statistics=False, store_schema=False,
+    ) as writer:  # fmt: skip
+        writer.write_table(table)
+        writer.add_key_value_metadata({_SAID: json.dumps(said, ensure_ascii=False).encode()})
+    content = sink.getvalue().to_pybytes()
+    path = folder / f"{digest(content)}.parquet"
+    # Drafts stand elsewhere: other readers take all that lies in the folder for parts.
+    files.write(path, content, drafts=folder.parent)
+    return Part(
+        path, pieces, generation, table.num_rows, failed, kinds_of(table.schema), returned,
+        machine, code,
+    )  # fmt: skip
+
+
+def _in_rows(table, pieces):
+    """Return a table by cell, replicate and row, with texts that other readers know as such."""
+    for index, name in enumerate(table.column_names):
+        if pa.types.is_dictionary(table[name].type):
+            table = table.set_column(index, name, table[name].cast(pa.string()))
+    cells = pa.array(dict.fromkeys(piece.cell for piece in pieces), pa.string())
+    places = pc.index_in(table["cell"], cells)
+    order = np.lexsort((table["row"], table["replicate"], places))
+    return table if (np.diff(order) == 1).all() else table.take(order)
+
+
+def digest(content: bytes) -> str:
+    """Return the digest of bytes: names of parts, so whoever else writes here takes another."""
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
+
+
+def read_part(path: Path) -> Part:
+    """Return what a part holds; of a damaged one nothing but why it does not count."""
+    content = path.read_bytes()
+    if digest(content) != path.stem:
+        return Part(path, (), damage="its content is not what was written")
+    try:
+        metadata = pq.read_metadata(pa.BufferReader(content))
+        said = json.loads(metadata.metadata[_SAID])
+        pieces = [Segment(str(cell), int(a), int(b)) for cell, a, b in said["segments"]]
+        return Part(
+            path, in_order(pieces), int(said["generation"]), metadata.num_rows,
+            int(said["failed"]), kinds_of(metadata.schema.to_arrow_schema()),
+            tuple(said["returned"]), str(said["machine"]), str(said["code"]),
+        )  # fmt: skip
+    except _FOREIGN:
+        return Part(path, (), damage="it is none that linrep has written")
+
+
+def read_rows(
+    part: Part, columns: Collection[str] | None = None, without: Sequence[str] = ()
+) -> pa.Table:
+    """Return some columns of a part's rows, or all, but for some.
+
+    Damaged says that they are not what was written, FileNotFoundError that the part has been put
+    into another one meanwhile.
+    """
+    names = [
+        name
+        for name in part.columns
+        if name not in without and (columns is None or name in columns)
+    ]
+    repeated = [name for name in _REPEATED if name in names]
+    content = part.path.read_bytes()
+    if digest(content) != part.path.stem:
+        raise Damaged(f"{part.path} has been damaged since; the sweep computes it again")
+    # Arrow's own buffer: an interrupt in a call of Python's could end the process in Arrow.
+    with pq.ParquetFile(pa.BufferReader(content), read_dictionary=repeated) as file:
+        # Arrow's threads may be at work when the process ends, and abort it then.
+        return file.read(columns=names, use_threads=False).replace_schema_metadata(None)
+
+
+def rows_within(
+    part: Part,
+    segments: Sequence[Segment],
+    columns: Collection[str] | None = None,
+    without: Sequence[str] = (),
+) -> pa.Table:
+    """Return some columns of those rows of a part that are of some of its segments' replicates."""
+    table = read_rows(part, columns, without)
+    has_all = sum(map(len, segments)) == part.replicates
+    return table if has_all else select_rows(table, segments)
 
 
 def rank(part: Part) -> tuple:
@@ -76,19 +197,14 @@ def shared_out(parts: Iterable[Part], taken: Coverage) -> Iterator[tuple[Part, l
         yield part, owned
 
 
-def cells_of(table: pa.Table) -> tuple[list[str], np.ndarray]:
-    """Return the names of the cells in a table, and for every row the place of its cell there."""
+def select_rows(table: pa.Table, segments: Iterable[Segment]) -> pa.Table:
+    """Return the rows of a table that are of the segments' replicates."""
     cell = table["cell"]
     if not pa.types.is_dictionary(cell.type):
         cell = cell.dictionary_encode()
     cell = cell.unify_dictionaries().combine_chunks()  # each name once: then it has one code
-    return cell.dictionary.to_pylist(), np.asarray(cell.indices)
-
-
-def select_rows(table: pa.Table, segments: Iterable[Segment]) -> pa.Table:
-    """Return the rows of a table that are of the segments' replicates."""
-    names, code = cells_of(table)
-    codes = {name: code for code, name in enumerate(names)}
+    codes = {name: code for code, name in enumerate(cell.dictionary.to_pylist())}
+    code = np.asarray(cell.indices)
     replicate = np.asarray(table["replicate"])
     inside = np.zeros(table.num_rows, dtype=bool)
     for segment in segments:

@@ -210,9 +210,9 @@ def run(
             if executor is None or shared:
                 with one_thread():
                     _tell_others(stored, todo, bar, machine_now)
-            crew = _crew(executor, workers, guarded or was_killed, timeout)
+            crew = _crew(executor, workers, guarded or was_killed, shared)
             with one_thread():
-                job = _job_factory(sweep, chunk_seconds, stored.path)
+                job = _job_factory(sweep, chunk_seconds, stored.path, timeout)
                 try:
                     noted = _drive(stored, todo, job, codes, crew, bar, grace, budget)
                 finally:
@@ -396,7 +396,7 @@ def _hold_interrupts():
             handler(received, frame)
 
 
-def _job_factory(sweep, seconds, directory) -> Callable[[list[Segment]], Job]:
+def _job_factory(sweep, seconds, directory, timeout=None) -> Callable[[list[Segment]], Job]:
     cells = dict(zip(sweep.names, sweep.grid, strict=True))
     types = {name: parameter_type(cell.get(name) for cell in cells.values())
              for name in sweep.parameters}  # fmt: skip
@@ -413,21 +413,22 @@ def _job_factory(sweep, seconds, directory) -> Callable[[list[Segment]], Job]:
             seconds=seconds,
             home=os.getpid(),
             scratch=str(directory.resolve() / checkpoints.FOLDER),
+            timeout=timeout,
         )
 
     return job
 
 
-def _crew(executor, workers, guarded, timeout) -> Crew:
+def _crew(executor, workers, guarded, shared) -> Crew:
     """Return who computes chunks."""
-    if isinstance(executor, ThreadPoolExecutor) and timeout is None:
+    if shared:
         return Threads(executor, workers, owned=False)
     if is_dask(executor):
-        return Cluster(executor, workers, timeout)
+        return Cluster(executor, workers)
     if executor is not None:
-        return ExternalExecutor(executor, workers, timeout)
+        return ExternalExecutor(executor, workers)
     if guarded:
-        return Processes(workers, timeout)
+        return Processes(workers)
     return Threads(ThreadPoolExecutor(workers()), workers, owned=True)
 
 

@@ -1,4 +1,4 @@
-"""Jobs as bytes that another process can open, on whatever machine: functions in files included."""
+"""Functions as bytes that another process can open, on whatever machine, their files included."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from linrep.sweeps.targets import Source, add_folder, install, own_folders, own_
 
 @dataclass(frozen=True)
 class Sealed:
-    """A job or call, and what a process needs to open it.
+    """A function, and what a process needs to open it.
 
     Attributes
     ----------
     content : bytes
-        What is to be run; functions of modules by name, those of notebooks and scripts by value.
+        The function: of a module by name, of a notebook or a script by value.
     folders : tuple of str
         Where modules are imported from.
     sources : tuple of Source
@@ -32,13 +32,13 @@ class Sealed:
     sources: tuple[Source, ...]
 
 
-def seal(job: Any) -> Sealed:
-    """Return a job or call for other processes."""
-    return Sealed(cloudpickle.dumps(job), tuple(own_folders()), tuple(own_sources()))
+def seal(function: Callable[..., Any]) -> Sealed:
+    """Return a function for other processes."""
+    return Sealed(cloudpickle.dumps(function), tuple(own_folders()), tuple(own_sources()))
 
 
-def unseal(sealed: Sealed) -> Any:
-    """Return the job or call; makes the modules that it needs."""
+def unseal(sealed: Sealed) -> Callable[..., Any]:
+    """Return the function; makes the modules that it needs."""
     for folder in reversed(sealed.folders):
         if folder not in sys.path:
             add_folder(folder)

@@ -23,7 +23,7 @@ from linrep.sweeps.targets import reference
 RESERVED = (
     "cell", "replicate", "row", "status", "exception", "notes", "seconds", "stream", "versions",
 )  # fmt: skip
-FORMAT = 1
+FORMAT = 2
 MOST_REPLICATES = 10**10  # of a cell: storing so many rows takes more than a day
 
 

@@ -30,13 +30,13 @@ from linrep._lib.warning import warn
 from linrep.sweeps.chunks import BETWEEN_NOTES
 from linrep.sweeps.codes import MixedCode, mixture
 from linrep.sweeps.columns import (
-    alike,
     common_kinds,
     common_parameter_kind,
     has_large,
     kinds_of,
     parameter_column,
     parameter_type,
+    together,
     with_kinds,
     with_large_integers,
 )
@@ -44,8 +44,17 @@ from linrep.sweeps.completeness import Completeness, Incomplete
 from linrep.sweeps.coverage import Coverage, Segment
 from linrep.sweeps.description import PARTS, read_description
 from linrep.sweeps.grid import Cell, cell_name
-from linrep.sweeps.partfiles import read_part, read_rows, rows_within, write_part
-from linrep.sweeps.parts import Damaged, Part, by_outcome, rank, shared_out
+from linrep.sweeps.parts import (
+    Damaged,
+    Part,
+    by_outcome,
+    rank,
+    read_part,
+    read_rows,
+    rows_within,
+    shared_out,
+    write_part,
+)
 from linrep.sweeps.specification import RESERVED
 
 if TYPE_CHECKING:
@@ -125,10 +134,10 @@ class Run:
     def parts(self) -> list[Part]:
         """Return the parts that can be read, later generations first; looks for new ones."""
         self.again(self._look)
-        return sorted((part for part in self._parts.values() if part.segments), key=rank)
+        return sorted((part for part in self._parts.values() if not part.damage), key=rank)
 
     def damaged(self) -> dict[Path, str]:
-        """Return the files of parts whose content is not what was written, and what is lost."""
+        """Return the files of parts that do not count, as they are damaged or foreign, and why."""
         self.parts()
         damaged = sorted((name, part) for name, part in self._parts.items() if part.damage)
         return {self.path / PARTS / name: part.damage for name, part in damaged}
@@ -344,7 +353,10 @@ class Run:
         for part in list(self._parts.values()):
             if part.columns != kinds and not part.damage:
                 with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
-                    self._copy(part, kinds)
+                    self._write(
+                        read_rows(part), kinds, part.segments, part.generation, part.machine,
+                        part.code, part.returned,
+                    )  # fmt: skip
                     self.remove(part)
         self._known = dict(kinds)
 
@@ -356,9 +368,7 @@ class Run:
         part : Part
         """
         copy = self.path / PARTS / part.path.name
-        if part.damage:
-            self._rescue(part)
-        elif not copy.exists():
+        if not copy.exists():
             files.write(copy, part.path.read_bytes(), drafts=self.path)
 
     def remove(self, part: Part) -> None:
@@ -372,21 +382,13 @@ class Run:
         part.path.unlink(missing_ok=True)
 
     def tidy(self) -> None:
-        """Remove leftovers of interrupted writes, and keep what can be read of damaged parts.
-
-        These are set aside, and what they have lost is computed again.
-        """
-        self.parts()
-        for name, part in list(self._parts.items()):
-            if part.damage:
-                with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
-                    if part.segments:
-                        self._rescue(part)
-                    (self.path / _SET_ASIDE).mkdir(exist_ok=True)
-                    part.path.rename(self.path / _SET_ASIDE / name)
-                self._parts.pop(name, None)  # a good one may come
-        for folder in (self.path, self.path / PARTS):
-            files.remove_leftovers(folder)
+        """Remove leftovers of interrupted writes, and set damaged parts aside."""
+        for path in self.damaged():
+            with contextlib.suppress(FileNotFoundError):  # others are at it, too
+                (self.path / _SET_ASIDE).mkdir(exist_ok=True)
+                path.rename(self.path / _SET_ASIDE / path.name)
+            self._parts.pop(path.name, None)  # a good one may come
+        files.remove_leftovers(self.path)
         self.unify()
 
     @cached_property
@@ -406,11 +408,7 @@ class Run:
                 self._known = None
 
     def _listing(self):
-        return {
-            path.name: path
-            for path in (self.path / PARTS).glob("*.parquet")
-            if not path.name.startswith(".")  # as versions before wrote drafts
-        }
+        return {path.name: path for path in (self.path / PARTS).glob("*.parquet")}
 
     def _kinds(self, *tables):
         """Return the types that columns have in common in all parts that are known, and tables."""
@@ -439,18 +437,6 @@ class Run:
             stated = parameter_type(cell.get(name) for cell in self.cells)
             kinds[name] = common_parameter_kind([stated, *(e[name] for e in schemas if name in e)])
         return kinds
-
-    def _rescue(self, part):
-        """Store what can be read of a damaged part."""
-        rows = read_rows(part)
-        self.write(rows, part.segments, part.generation, part.machine, part.code, part.returned)
-
-    def _copy(self, part, kinds):
-        """Write the rows of a part as one with columns of these types."""
-        self._write(
-            read_rows(part), kinds, part.segments, part.generation, part.machine, part.code,
-            part.returned,
-        )  # fmt: skip
 
     def _write(self, table, kinds, segments, generation, machine, code, returned):
         """Write a part with columns of these types, and return it."""
@@ -495,7 +481,7 @@ class Run:
         tables = self.again(lambda: self._tables(owned(), needed))
         if not tables:
             return pd.DataFrame(columns=list(known) if wanted is None else wanted)
-        table = pa.concat_tables(alike(tables), promote_options="permissive")
+        table = together(tables)
         frame = with_large_integers(table).to_pandas(use_threads=False)
         positions = frame["cell"].map(self._places).to_numpy(np.int64)
         if not _sorted_by(positions, frame["replicate"], frame["row"]):

@@ -9,10 +9,10 @@ import pandas as pd
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.formulas import Expression
 from linrep._lib.suggest import unknown
 from linrep.stats import mean_interval, proportion_interval, transition_point
 from linrep.sweeps.columns import parameter_column, parameter_type
-from linrep.sweeps.expressions import Expression
 from linrep.sweeps.store import Run
 
 STATISTICS = ("mean", "geometric", "median", "success")

@@ -168,9 +168,6 @@ def sheets():
     yield lr.QuadraticObjectives(np.ones((30, 4))), {"clients n", "30", "not known"}
     yield lr.problems.personal.clustered(n=6, d=4, clusters=3, m=2, rng=0), {"clusters", "3"}
     yield lr.LeastSquaresObjectives(ragged, ridge=0.25), {"1 to 9 (median 4)", "ridge ρ", "0.25"}
-    dataset = lr.deep.Dataset(np.zeros((60, 8)), np.arange(60) % 3, name="<b>")
-    networks = lr.deep.partitions.shards(dataset, n=6, classes_per_client=1, rng=0)
-    yield networks, {"FederatedData <b>", "classes per client", "1", "training samples", "(8,)"}
 
 
 def test_data_and_problems_are_small_tables_in_a_notebook():

@@ -142,7 +142,7 @@ LACKS = {
     "lr.report": "claims",
     "lr.testing": "claims",
     f"lr.fedrep({TRUTH}, m=5, rounds=1).to_xarray()": "xarray",
-    "from linrep.sweeps.expressions import Expression": "sweeps",
+    "from linrep.sweeps.grid import Grid": "sweeps",
     f"lr.compare({TRUTH}, ['fedrep'], m=3, trials=2, rounds=2, rng=0).to_parquet('x')": "sweeps",
     f"lr.compare({TRUTH}, ['fedrep'], m=3, trials=2, rounds=2, rng=0, progress=True)": "sweeps",
 }

@@ -130,23 +130,6 @@ def test_runs_go_on_where_they_ended(method):
     np.testing.assert_array_equal(rest["distance"], whole["distance"][4:])
 
 
-@pytest.mark.slow
-@pytest.mark.compiled
-def test_threads_do_not_change_the_numbers():
-    truth = lr.SharedRepresentation.random(n=40, d=400, k=4, noise=0.1, rng=0)
-    data = truth.draw(300, rng=1)  # rounds long enough to be in groups of clients
-    one = lr.altmin_gd(data, k=4, rounds=3, workers=1)
-    two = lr.altmin_gd(data, k=4, rounds=3, workers=2)
-    np.testing.assert_array_equal(one.state["B"], two.state["B"])
-    first, second = halves([data.client(i) for i in range(40)])
-    B, W = lr.moments_start(data, 4), np.zeros((40, 4))
-    for _ in range(3):
-        B, W, _ = reference.round(
-            first, B, W, list(range(40)), one.settings["step_size"], gradient_clients=second
-        )
-    assert lr.subspace.distance(one.state["B"], B) < 1e-9
-
-
 @pytest.mark.parametrize("method", [lr.altgdmin, lr.altmin_gd])
 def test_what_is_wrong_is_said(method):
     data = TRUTH.draw(4, rng=1)

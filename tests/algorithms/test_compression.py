@@ -173,13 +173,6 @@ def test_a_run_that_goes_on_is_factored_as_one_long_run(method):
         np.testing.assert_array_equal(second.state[part], values)
 
 
-@pytest.mark.slow
-def test_single_precision_is_of_the_samples():
-    data = lr.SharedRepresentation.random(n=2, d=3, k=1, rng=0).draw(2_000, rng=1)
-    runs = [lr.fedrep(data, rounds=2_000, storage=each) for each in ("float64", "float32")]
-    assert [run.settings["factored"] for run in runs] == [True, False]
-
-
 def test_stationary_models_of_one_client_are_those_of_the_samples(factored):
     data = lr.SharedRepresentation.random(n=1, d=3, k=1, noise=0.0, rng=0).draw(9, rng=1)
     on_samples, on_factors = factored(lambda: lr.fedrep(data, rounds=2_000))

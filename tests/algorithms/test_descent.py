@@ -32,7 +32,7 @@ def quartic(seed, d, k):
 
 
 def both(value, gradient):
-    return lambda x: (value(x), gradient(x), None)
+    return lambda x: (value(x), [gradient(x)], None)
 
 
 def clip(x, step):
@@ -75,7 +75,7 @@ def test_the_scale_of_a_function_changes_nothing_but_steps():
     values, found = 10.0 ** np.linspace(-1, 1, 9), []
     for scale in (2.0**-40, 1.0, 2.0**40):
         descent = Descent(
-            lambda x, h=scale * values: (float(0.5 * np.sum(h * x * x)), h * x, None), np.ones(9)
+            lambda x, h=scale * values: (float(0.5 * np.sum(h * x * x)), [h * x], None), np.ones(9)
         )
         for _ in range(400):
             descent.move()
@@ -94,11 +94,11 @@ def test_descent_leaves_a_saddle():
 
 
 def test_descent_stands_where_nothing_leads_down():
-    descent = Descent(lambda x: (1.0, np.zeros(3), None), np.ones(3))
+    descent = Descent(lambda x: (1.0, [np.zeros(3)], None), np.ones(3))
     descent.move()
     assert descent.step == 0.0
     np.testing.assert_array_equal(descent.x, np.ones(3))
-    steep = Descent(lambda x: (float(-x @ x) if x @ x == 1.0 else np.nan, x, None), np.eye(3)[0])
+    steep = Descent(lambda x: (float(-x @ x) if x @ x == 1.0 else np.nan, [x], None), np.eye(3)[0])
     steep.move()  # all that is tried is not finite
     assert steep.step == 0.0
 
@@ -168,7 +168,7 @@ def test_lanczos_iteration_finds_the_largest_eigenvalue(seed, d, most):
 def test_no_curvature_is_zero():
     assert largest_eigenvalue(lambda x: np.ones(3), np.ones(3), np.ones(3), 9)[0] == 0.0
     assert largest_eigenvalue(lambda x: x, np.ones(3), np.ones(3), 9, np.zeros(3))[0] == 0.0
-    assert Smoothness(3, drawn=False).step(lambda x: np.ones(3), (np.ones(3),)) == SHARE
+    assert Smoothness(3, drawn=False).step(lambda x: [np.ones(3)], [np.ones(3)]) == SHARE
 
 
 def test_smoothness_is_estimated_again_when_a_factor_grows_or_time_has_passed():
@@ -176,7 +176,9 @@ def test_smoothness_is_estimated_again_when_a_factor_grows_or_time_has_passed():
 
     def step(scale, H):
         before = smoothness.gradients
-        found = smoothness.step(lambda x: H * x, (np.array([scale]), np.ones(1)))
+        found = smoothness.step(
+            lambda *x: [H * each for each in x], [np.array([scale]), np.ones(1)]
+        )
         asked.append(smoothness.gradients > before)
         return found
 
@@ -194,7 +196,7 @@ def test_of_drawn_participants_the_largest_curvature_of_late_counts():
     smoothness = Smoothness(2, drawn=True)
 
     def step(H):
-        return smoothness.step(lambda x: H * x, (np.ones(2),))
+        return smoothness.step(lambda x: [H * x], [np.ones(2)])
 
     assert step(8.0) == pytest.approx(SHARE / 8.0)
     found = [step(2.0) for _ in range(WINDOW)]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linrep as lr
-from linrep.algorithms import diagnosis, fedrep_rounds
+from linrep.algorithms import diagnosis
 from linrep.sweeps import Grid, Sweep, open_run
 from tests.strategies import seeds
 
@@ -78,12 +78,8 @@ def test_a_run_that_diverges_returns_the_state_of_its_least_loss(name):
     assert np.isfinite(wild.predict(data)).all()
 
 
-@pytest.mark.parametrize("groups", [False, True])
-def test_a_run_that_falls_before_it_diverges_returns_its_best(groups, monkeypatch):
+def test_a_run_that_falls_before_it_diverges_returns_its_best():
     """Also where it diverges in its last round: rounds are run again, of a table of so many."""
-    if groups:
-        monkeypatch.setattr(fedrep_rounds, "LONG", 500)
-        monkeypatch.setattr(fedrep_rounds, "GROUP", 300)
     data, rng = own(), np.random.default_rng(5)
     B = lr.subspace.random_frame(6, 2, rng)
     W = lr.fit_heads(data, B) + 1e-6 * rng.standard_normal((12, 2))

@@ -417,7 +417,6 @@ def test_a_trace_says_what_was_run():
         "normalization": "theorem",
         "orthonormal": True,
         "tolerance": None,
-        "storage": "float64",
         "coordinates": "given",
         "factored": False,
     }
@@ -684,78 +683,3 @@ def test_a_run_that_diverges_or_converges_ends_its_record_there():
     trace = lr.fedrep(truth, m=20, rounds=4000, record=1000, tolerance=0.01, rng=1)
     assert trace.stop_reason == "converged"
     assert trace["distance"][-1] <= 0.01
-
-
-@pytest.mark.slow
-def test_covariates_in_single_precision_are_the_rounded_ones():
-    data = lr.SharedRepresentation.random(n=17, d=9, k=2, noise=0.1, rng=0).draw(7, rng=2)
-    rounded = lr.ClientData(data.X.astype(np.float32), data.y, data.offsets, truth=data.truth)
-    settings = {"k": 2, "rounds": 20, "start": "random", "step_size": 0.1, "rng": 1}
-    single = lr.fedrep(data, storage="float32", **settings)
-    expected = lr.fedrep(rounded, **settings)
-    np.testing.assert_allclose(single["distance"], expected["distance"], rtol=1e-9)
-    np.testing.assert_allclose(single.state["W"], expected.state["W"], rtol=1e-9, atol=1e-12)
-    double = lr.fedrep(data, **settings)
-    assert not np.array_equal(single["distance"], double["distance"])
-    np.testing.assert_allclose(single["distance"], double["distance"], rtol=1e-5)
-    with complaint(ValueError, "storage='float32' needs batches='fixed', got 'fresh'"):
-        lr.fedrep(data.truth, m=7, batches="fresh", storage="float32", rng=1)
-    for size in (1e39, 1e-42):
-        with complaint(ValueError, "storage='float32' needs covariates that are 0 or between"):
-            scaled = lr.ClientData(size * data.X, data.y, data.offsets)
-            lr.fedrep(scaled, k=2, storage="float32", step_size=0.1, start="random", rng=1)
-    with complaint(ValueError, "storage must be one of"):
-        lr.fedrep(data, k=2, storage="half", rng=1)
-
-
-@pytest.fixture
-def long_rounds(monkeypatch):
-    """Let small problems count as long ones, in groups of a few clients."""
-    monkeypatch.setattr(fedrep_rounds, "LONG", 500)
-    monkeypatch.setattr(fedrep_rounds, "GROUP", 300)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("batches", ["fixed", "fresh", "split"])
-def test_a_long_round_gives_the_same_numbers_on_any_number_of_threads(batches, long_rounds):
-    truth = lr.SharedRepresentation.random(n=17, d=9, k=2, noise=0.1, rng=0)
-    every = [{"participation": 0.6}, {"local_steps": 2}, {"tolerance": 0.5}]
-    if batches == "fixed":
-        every += [{"step_size": "adaptive"}, {"step_size": "adaptive", "participation": 0.6}]
-    for settings in every:
-        one, *others = (
-            lr.fedrep(
-                truth, m=7, rounds=6, batches=batches, start="random", workers=workers, rng=1,
-                **settings,
-            )
-            for workers in (1, 2, 5)
-        )  # fmt: skip
-        for other in others:
-            assert other.stop_reason == one.stop_reason
-            for name, values in one.metrics.items():
-                np.testing.assert_array_equal(values, other[name])
-            np.testing.assert_array_equal(one.state["B"], other.state["B"])
-            np.testing.assert_array_equal(one.state["W"], other.state["W"])
-
-
-@pytest.mark.slow
-def test_a_long_round_is_that_of_the_kernel(monkeypatch):
-    """On stored data groups change the order of a sum; a round that fails leaves no trace."""
-    data = lr.SharedRepresentation.random(n=17, d=9, k=2, noise=0.1, rng=0).draw(7, rng=2)
-    for settings in (
-        {"participation": 0.6}, {"local_steps": 3, "orthonormal": False}, {"step_size": "adaptive"},
-    ):  # fmt: skip
-        whole = lr.fedrep(data, k=2, rounds=6, start="random", rng=1, **settings)
-        with monkeypatch.context() as patch:
-            patch.setattr(fedrep_rounds, "LONG", 500)
-            patch.setattr(fedrep_rounds, "GROUP", 300)
-            grouped = lr.fedrep(data, k=2, rounds=6, start="random", rng=1, **settings)
-            wild = lr.fedrep(
-                data, k=2, rounds=50, start="random", rng=1, local_steps=1, head_step_size=1e30
-            )
-        assert not np.array_equal(whole["distance"], grouped["distance"])  # they are in groups
-        np.testing.assert_allclose(whole["distance"], grouped["distance"], rtol=1e-9)
-        np.testing.assert_allclose(whole.state["W"], grouped.state["W"], rtol=1e-9, atol=1e-12)
-        assert wild.stop_reason == "diverged"
-        assert np.isfinite(wild.state["W"]).all()
-        assert np.isfinite(wild.state["B"]).all()

@@ -1,11 +1,12 @@
 """Batches simulated through their sufficient statistics: the law of the sampled ones."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
 
 import linrep as lr
-from linrep.algorithms import gram as simulation
 from linrep.algorithms.gram import coordinates, lift
 from linrep.problems.subspace import frame_at_distance, principal_angles
 from tests.tools import FALSE_ALARM, complaint, first_of
@@ -184,41 +185,11 @@ def test_what_cannot_be_simulated_is_refused(problem, options, words):
         lr.fedrep(truth, m=5, rounds=2, rng=0, **options)
 
 
-@pytest.fixture
-def small_groups(monkeypatch):
-    monkeypatch.setattr(simulation, "GROUP", 4)
-
-
-GROUPED = {"participation": 0.8, "n": 10, "noise": 0.3}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("sampled", "simulated"), [("fresh", "gram"), ("split", "gram_split")])
-def test_groups_of_clients_have_the_same_law(sampled, simulated, fresh_rng, small_groups):
-    one = draw(sampled, fresh_rng, RUNS, **GROUPED)
-    other = draw(simulated, fresh_rng, RUNS, **GROUPED)
-    assert smallest_p(one, other) > FALSE_ALARM
-
-
-def grouped(workers, **options):
+def test_runs_end_where_they_are_near_enough_or_not_finite():
     truth = lr.SharedRepresentation.random(n=10, d=9, k=2, noise=0.3, rng=0)
-    options = {"m": 6, "rounds": 8, "batches": "gram", "start": 0.5, "rng": 1} | options
-    return lr.fedrep(truth, workers=workers, **options)
-
-
-@pytest.mark.parametrize("participation", [1.0, 0.7])
-def test_numbers_do_not_depend_on_the_threads(participation, small_groups):
-    one, two = (grouped(workers, participation=participation) for workers in (1, 3))
-    for name in one:
-        np.testing.assert_array_equal(one[name], two[name])
-    np.testing.assert_array_equal(one.state["B"], two.state["B"])
-
-
-def test_groups_stop_where_one_group_would(small_groups):
-    assert grouped(2, tolerance=0.9).stop_reason == "converged"
-    wild = grouped(2, step_size=1e200, local_steps=1, head_step_size=1e200)
+    run = partial(lr.fedrep, truth, m=6, rounds=8, batches="gram", start=0.5, rng=1)
+    assert run(tolerance=0.9).stop_reason == "converged"
+    wild = run(step_size=1e200, local_steps=1, head_step_size=1e200)
     assert wild.stop_reason == "diverged"
     assert all(np.isfinite(wild[name][1:]).all() for name in wild)
     assert np.isfinite(wild.state["W"]).all()
-    with complaint(ValueError, "workers"):
-        grouped(0)

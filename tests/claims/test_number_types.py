@@ -93,7 +93,7 @@ def bounds_not_shown(name, printed):
         "show": CliRunner().invoke(main, ["show", name, "--verbose"]).output,
         "page": ledger.pages(claims(), {name: entry})[f"ledger/{name.partition('.')[0]}.md"],
     }
-    print_verdicts([entry], {}, False, "standard")
+    print_verdicts([entry], {}, False, "standard", lambda result: "")
     head = {"repr": repr(entry), "verify": printed(), "statement": str(lr.statements[name])}
     of_head = numbers(replace(entry, parts=(), facts=()))
     for texts, shown_numbers in ((everything, numbers(entry)), (head, of_head)):

@@ -4,7 +4,17 @@ from fractions import Fraction
 
 import pytest
 
-from linrep.claims import Cases, Claim, claims, everywhere, ledger, mutants, sensitivity
+from linrep.claims import (
+    UNDECIDED,
+    Cases,
+    Claim,
+    Frequency,
+    claims,
+    everywhere,
+    ledger,
+    mutants,
+    sensitivity,
+)  # fmt: skip
 from linrep.claims.evidence import HOLDS, MISPRINT
 from linrep.claims.mutants import Mutant, measure, try_mutant, weaker
 from tests.tools import complaint
@@ -46,6 +56,16 @@ def test_the_smallest_change_that_is_noticed_is_found(monkeypatch):
     found = measure(item)
     assert found["factor"] == {"value": "4", "moved": {"5": "refuted"}}
     assert found["used"]["moved"] == {"5": "accepted", "10": "accepted", "50": "accepted"}
+
+
+def test_what_has_too_few_draws_for_the_statement_itself_is_tried_with_more(monkeypatch):
+    def check(budget, rng, *, factor=1.0, other=1.0):
+        yield Frequency(0, budget(3, 10_000), factor * other / 100.0, name="an event")
+
+    item = Claim("a.rare", "rare", check, control={"other": -1.0}, stronger={"factor": -1})
+    monkeypatch.setattr(mutants, "claims", lambda papers: {item.id: item})
+    assert item.verify("quick").verdict == UNDECIDED
+    assert measure(item)["factor"]["moved"] == dict.fromkeys(("5", "10", "50"), "accepted")
 
 
 def test_intervals_prove_a_stronger_version(monkeypatch):

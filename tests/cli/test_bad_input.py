@@ -47,7 +47,7 @@ FILES = {
     "other.toml": 'algorithm = "fedrep"\n[axes]\nn = [[1]]\nk = "x"\nd = {}\n',
     "list.json": "[1, 2]",
     "broken/sweep.json": "{",
-    "foreign/sweep.json": '{"format": 1, "cells": [], "name": 3}',
+    "foreign/sweep.json": '{"format": 2, "cells": [], "name": 3}',
     "binary/sweep.json": b"\xff\xfe",
     "theirs/notes.txt": "notes\n",
     "torn/parts/a.parquet": b"PAR1\x00\x00\x00\x00PAR1",

@@ -372,7 +372,7 @@ def test_a_damaged_part_is_named_and_repaired(call, folder):
     content[50] ^= 1
     victim.write_bytes(content)
     out = call("summary", "runs/measure", "x", status=1)
-    assert f"1 damaged part(s): {victim.name} (nothing of it can be read: its content" in out
+    assert f"1 damaged part(s): {victim.name} (its content is not what was written)" in out
     assert f"damaged: {victim.name}" in call("summary", status=1)
     assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
     assert "incomplete" not in call("summary", "runs/measure", "x")

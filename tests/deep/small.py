@@ -1,11 +1,13 @@
 """Tiny ragged federations and networks, one of each kind that the package has."""
 
 import os
+from unittest import mock
 
 import numpy as np
 import torch
 
 from linrep.deep import SGD, Federation, models
+from linrep.deep import federation as module
 from linrep.deep.data import FederatedData
 from linrep.deep.models.factored import Factored
 
@@ -75,6 +77,20 @@ def federation(network="mlp", samples=None, *, sgd=FAST, dtype="float64", method
     make = make if method is None else method.network(make)
     samples = data(kind) if samples is None else samples
     return Federation(samples, make, sgd=sgd, dtype=dtype, device=DEVICE, **settings)
+
+
+def stepping(engine):
+    """Let clients be trained one after another ("loop"), or together ("vmap")."""
+    return mock.patch.object(module, "steps_together", return_value=engine == "vmap")
+
+
+def each_way(function):
+    """Return what a function gives where clients are trained one after another, and together."""
+    found = []
+    for engine in ("loop", "vmap"):
+        with stepping(engine):
+            found.append(function())
+    return found
 
 
 def rounds(method, fed, count=2, participants=3):

@@ -18,7 +18,10 @@ def federated(**others):
 
 def test_a_dataset_keeps_its_samples_in_one_type_each():
     assert Dataset(IMAGES, LABELS).x.dtype == np.uint8
-    assert Dataset(np.ones((2, 5)), [0, 0]).x.dtype == np.float32
+    for kind in (np.float32, np.float64):
+        assert Dataset(np.ones((2, 5), kind), [0, 0]).x.dtype == kind
+    assert Dataset(np.ones((2, 5), np.float16), [0, 0]).x.dtype == np.float32
+    assert Dataset(np.ones((2, 5), np.float32), [0, 0], np.ones((1, 5)), [0]).all_x.dtype == float
     assert Dataset(np.ones((2, 5), np.int32), [0, 0]).x.dtype == np.int64
     data = Dataset(IMAGES, np.array(LABELS, np.uint8))
     assert (data.y.dtype, data.classes, data.x_test.shape) == (np.int64, 3, (0, 3, 2, 2))

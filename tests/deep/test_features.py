@@ -28,15 +28,12 @@ HEADS = {
 EXACT = ["mlp", "linear", "lstm", "cnn"]
 
 
-@pytest.mark.parametrize("engine", ["loop", "vmap"])
 @pytest.mark.parametrize("network", EXACT)
 @pytest.mark.parametrize("name", HEADS)
 def test_cached_heads_are_those_trained_on_the_whole_network(name, network, engine):
     cached, whole = (
         small.tensors(
-            small.rounds(
-                HEADS[name], small.federation(network, engine=engine, cache=cache, seeds=[0, 1])
-            )
+            small.rounds(HEADS[name], small.federation(network, cache=cache, seeds=[0, 1]))
         )
         for cache in (True, False)
     )

@@ -109,7 +109,6 @@ class StandIn:
 
     CIFAR100 = type("CIFAR100", (Of,), {"base_folder": "cifar-100-python"})
     MNIST = type("MNIST", (Of,), {})
-    FashionMNIST = type("FashionMNIST", (Of,), {})
     Omniglot = type("Omniglot", (Of,), {})
 
 
@@ -136,10 +135,9 @@ def _no_meta(self):
 
 
 @pytest.mark.usefixtures("torchvision")
-@pytest.mark.parametrize(("name", "place"), [("mnist", "MNIST"), ("fashion-mnist", "FashionMNIST")])
-def test_images_of_mnists_kind(tmp_path, name, place):
-    write_idx(tmp_path / place / "raw")
-    data = load(name, tmp_path)
+def test_images_of_mnist(tmp_path):
+    write_idx(tmp_path / "MNIST" / "raw")
+    data = load("mnist", tmp_path)
     np.testing.assert_array_equal(data.x[:, 0], IDX["train-images-idx3-ubyte"])
     np.testing.assert_array_equal(data.x_test[:, 0], IDX["t10k-images-idx3-ubyte"])
     assert data.y.tolist() == [9, 0, 3]
@@ -208,37 +206,6 @@ def test_a_download_without_a_network_is_said_in_one_line(tmp_path, monkeypatch,
     said = one_line(FileNotFoundError, lambda: load(name, tmp_path, download=True))
     assert said.startswith(f"{name} is not in {tmp_path}: ")
     assert "Name or service not known" in said
-
-
-@pytest.mark.parametrize("name", [name for name in readers._NAMES if name != "digits"])
-def test_what_a_folder_lacks_is_seen_without_reading(tmp_path, name):
-    said = one_line(FileNotFoundError, lambda: readers.probe(name, tmp_path))
-    assert said.startswith(f"{name} ({name}.npz, or ")
-    (tmp_path / f"{name}.npz").write_bytes(b"PK")
-    assert "must be a file of numpy.savez" in one_line(
-        ValueError, lambda: readers.probe(name, tmp_path)
-    )
-    np.savez(tmp_path / f"{name}.npz", x_train=np.ones((2, 2)), y_train=[0, 1])
-    readers.probe(name, tmp_path)
-    np.savez(tmp_path / f"{name}.npz", y_train=[0, 1])
-    assert "must hold x_train" in one_line(ValueError, lambda: readers.probe(name, tmp_path))
-
-
-def test_files_that_a_missing_package_reads_are_not_called_absent(tmp_path, monkeypatch):
-    (tmp_path / "MNIST" / "raw").mkdir(parents=True)
-    monkeypatch.setitem(sys.modules, "torchvision", None)
-    said = one_line(ImportError, lambda: readers.probe("mnist", tmp_path))
-    assert "pip install torchvision" in said
-    monkeypatch.setitem(sys.modules, "torchvision", SimpleNamespace())
-    readers.probe("mnist", tmp_path)
-
-
-def test_tweets_need_vectors(tmp_path):
-    (tmp_path / "sent140").mkdir()
-    (tmp_path / "sent140" / "all.json").write_text("{}")
-    assert "GloVe" in one_line(FileNotFoundError, lambda: readers.probe("sent140", tmp_path))
-    (tmp_path / "sent140" / "glove.txt").write_text("")
-    readers.probe("sent140", tmp_path)
 
 
 def test_images_without_torchvision_say_what_to_install(tmp_path, monkeypatch):

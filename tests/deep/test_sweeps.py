@@ -128,8 +128,8 @@ def test_clients_and_augmentation_of_ones_own():
         (["deep.fedrep", "--dataset", "nowhere.npz", "--n", "4"], "nowhere.npz is not there"),
         (["deep.fedrep", "--dataset", "own_parts.py:nobody"], "has no function or class nobody"),
         (
-            ["deep.fedrep", *SPLIT, "--model", "mlp", "--optimizer", "torch.optim.Adam"],
-            "optimizer must be file.py:function",
+            ["deep.fedrep", *SPLIT, "--model", "mlp", "--augment", "crop_and_flip"],
+            "augment must be file.py:function",
         ),
         (["own_parts.py:Still", "--dataset", "own_parts.py:clients", "--n", "4"], "split already"),
         (["own_parts.py:Still", *SPLIT, "--model", "mlp", "--radios", "1"], "radios"),

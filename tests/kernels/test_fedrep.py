@@ -17,7 +17,6 @@ from linrep.kernels.rounds import (
     EXACT,
     LOSS,
     Settings,
-    Truth,
     no_truth,
     truth_of,
     workspace,
@@ -215,44 +214,6 @@ def test_run_fixed_diverges_with_far_too_long_head_steps(case, local_steps):
     assume(min(norm(X @ case.B) for X, _ in case.clients) > 1e-3)
     *_, status = run_fixed(case, draw_schedule(case, case.n, 40), settings)
     assert status == DIVERGED
-
-
-@given(cases(), options(), st.integers(1, 4), st.data())
-def test_run_fixed_trials_equals_run_fixed_trial_by_trial(case, settings, trials, data):
-    participants = data.draw(st.integers(1, case.n))
-    if data.draw(st.booleans(), label="one diverges"):
-        settings = replace(settings, step_size=1e160)
-    instances, schedules = [], []
-    for _ in range(trials):
-        B = case.rng.standard_normal(case.B.shape)
-        X = case.rng.standard_normal(case.X.shape)
-        y = case.rng.standard_normal(case.y.shape)
-        instances.append(replace(case, X=X, y=y, B=np.linalg.qr(B)[0]))
-        schedules.append(draw_schedule(case, participants))
-    expected = [
-        run_fixed(instance, schedule, settings)
-        for instance, schedule in zip(instances, schedules, strict=True)
-    ]
-
-    def stack(arrays):
-        return np.ascontiguousarray(np.stack(list(arrays)))
-
-    BT, W = stack(i.B.T for i in instances), stack(i.W for i in instances)
-    metrics = np.full((trials, ROUNDS + 1, 4), np.nan)
-    outcomes = np.empty((trials, 2), np.int64)
-    kernel.run_fixed_trials(
-        kernel.Samples(
-            stack(i.X for i in instances), stack(i.y for i in instances), case.offsets
-        ),
-        stack(schedules), BT, W, settings.settings,
-        Truth(*map(stack, zip(*(known(i) for i in instances), strict=True))),
-        metrics, outcomes, scratch(case, participants),
-    )  # fmt: skip
-    for trial, (B_one, W_one, metrics_one, completed_one, status_one) in enumerate(expected):
-        np.testing.assert_array_equal(BT[trial].T, B_one)
-        np.testing.assert_array_equal(W[trial], W_one)
-        np.testing.assert_array_equal(metrics[trial], metrics_one)
-        assert tuple(outcomes[trial]) == (completed_one, status_one)
 
 
 def run_fresh(case, schedule, options, *, rng, m, split, design="gaussian", fill=np.nan):

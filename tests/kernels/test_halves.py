@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from linrep.kernels.fedrep import Samples
 from linrep.kernels.halves import halves_gradients
-from linrep.kernels.rounds import EXACT, Settings, workspace
+from linrep.kernels.rounds import EXACT, Settings, no_truth, workspace
 from tests.reference import fedrep
 from tests.strategies import cases, head_steps, participants_of
 from tests.tools import rank_is_clear
@@ -34,7 +35,8 @@ def test_heads_and_gradients_are_of_different_samples(case, steps, data):
     W, settings = case.W.copy(), Settings(0.1, True, count, size, True, -1.0)
     work = workspace(case.k, case.d, max(len(y) for _, y in case.clients), len(clients))
     BT = np.ascontiguousarray(case.B.T)
-    loss = halves_gradients(case.X, case.y, case.offsets, clients, BT, W, weight, settings, work)
+    samples, truth = Samples(case.X, case.y, case.offsets), no_truth(case.d, case.k)
+    loss = halves_gradients(samples, clients, BT, W, weight, settings, truth, work)
     parts = [(X, y, case.B, w) for (_, (X, y)), w in zip(halves, heads, strict=True)]
     scale = 1.0 + np.abs(heads).max() ** 2
     np.testing.assert_allclose(W[clients], heads, rtol=1e-6, atol=1e-6 * scale)

@@ -92,11 +92,11 @@ def prints(cell, rng):
     return rng.random()
 
 
-def call_sealed(sealed):
-    """Return the first value of a job's first replicate."""
-    from linrep.sweeps.workers import run_sealed
+def first_value(job):
+    """Return the first value of a sealed job's first replicate."""
+    from linrep.sweeps.workers import run_guarded
 
-    return run_sealed(sealed).table["value"].to_pylist()[0]
+    return run_guarded(job).table["value"].to_pylist()[0]
 
 
 def healthy(cell, rng):

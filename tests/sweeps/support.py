@@ -1,8 +1,6 @@
 """What the tests of sweeps share."""
 
-import hashlib
 import io
-import json
 import threading
 from collections import Counter
 
@@ -11,7 +9,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 
 from linrep.sweeps import Grid, Sweep
-from linrep.sweeps.partfiles import _footer_with, _tail, digest
+from linrep.sweeps.parts import digest
 from tests.sweeps import functions
 
 
@@ -47,8 +45,7 @@ def write_again(part):
     """Put the rows of a part into another file beside it, as a second process may have."""
     buffer = io.BytesIO()
     pq.write_table(pq.read_table(part), buffer, compression="none")
-    name = hashlib.blake2b(buffer.getvalue(), digest_size=16).hexdigest()
-    part.with_name(f"{name}.parquet").write_bytes(buffer.getvalue())
+    part.with_name(f"{digest(buffer.getvalue())}.parquet").write_bytes(buffer.getvalue())
 
 
 def content(folder):
@@ -76,50 +73,3 @@ class Counting:
     @property
     def total(self):
         return sum(self.calls.values())
-
-
-def put(old, content, name):
-    """Put a file in the place of a part."""
-    old.unlink()
-    path = old.with_name(f"{name}.parquet")
-    path.write_bytes(content)
-    return path
-
-
-def forged(part, change):
-    """Put a part in the place of one whose footer says something else, its digests being right.
-
-    Parameters
-    ----------
-    part : path
-    change : callable
-        What becomes of all that the footer says beside what Parquet needs.
-    """
-    content = part.read_bytes()
-    found = json.loads(pq.read_metadata(part).metadata[b"linrep.coverage"])
-    stop = found["groups"][-1][0]
-    said = change(found)
-    said = said if isinstance(said, bytes) else json.dumps(said).encode()
-    footer = _footer_with(content, said)
-    return put(part, content[:stop] + _tail(footer), digest(footer))
-
-
-def written_before(part, table=None, **said):
-    """Put a part in the place of one as linrep wrote them before row groups had digests.
-
-    Parameters
-    ----------
-    part : path
-    table : pyarrow.Table, optional
-        Other rows.
-    **said
-        What the footer says otherwise.
-    """
-    found = json.loads(pq.read_metadata(part).metadata[b"linrep.coverage"])
-    segments = [segment for *_, some in found["groups"] for segment in some]
-    kept = {name: found[name] for name in ("generation", "failed", "machine")}
-    metadata = {"linrep.coverage": json.dumps({"segments": segments, **kept, **said})}
-    table = pq.read_table(part) if table is None else table
-    buffer = io.BytesIO()
-    pq.write_table(table.replace_schema_metadata(metadata), buffer, compression="zstd")
-    return put(part, buffer.getvalue(), digest(buffer.getvalue()))

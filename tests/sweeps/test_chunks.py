@@ -4,6 +4,8 @@ import enum
 import inspect
 import os
 import threading
+import time
+from dataclasses import replace
 from importlib.metadata import version
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 
 import linrep
 from linrep.sweeps import Grid, Sweep, open_run, run
-from linrep.sweeps.chunks import Job, run_chunk
+from linrep.sweeps.chunks import Job, joined, run_chunk
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.directories import create_run
 from tests.sweeps.support import toy
@@ -258,15 +260,20 @@ def test_rows_say_what_computed_them(tmp_path):
     ],
 )
 def test_columns_do_not_depend_on_the_chunks(tmp_path, values):
-    """All replicates in one chunk, or a chunk for each, or some."""
+    """All replicates in one chunk, or a chunk for each, or some, or one by one and then joined."""
     sweep = toy(lambda cell, rng: {"x": values[cell["a"]]},
                 [{"a": place} for place in range(len(values))], 1)  # fmt: skip
+    whole = job(sweep, [Segment(name, 0, 1) for name in sweep.names])
     tables = []
-    for size in (1, 2, len(values)):
+    for size in (1, 2, len(values), "joined"):
         run = create_run(tmp_path / str(size), sweep)
-        for first in range(0, len(values), size):
-            segments = tuple(Segment(name, 0, 1) for name in sweep.names[first : first + size])
-            chunk = run_chunk(job(sweep, segments))
+        if size == "joined":
+            chunks = [joined(list(map(run_chunk, whole.one_by_one())))]
+        else:
+            starts = range(0, len(values), size)
+            segments = [whole.segments[start : start + size] for start in starts]
+            chunks = [run_chunk(job(sweep, some)) for some in segments]
+        for chunk in chunks:
             run.write(chunk.table, chunk.segments, 0)
         tables.append(
             run.read().drop(columns="seconds").astype({"cell": str, "stream": str, "versions": str})
@@ -301,6 +308,35 @@ def test_a_chunk_whose_time_is_over_leaves_the_rest():
     assert whole.segments == segments
     assert whole.table["replicate"].to_pylist() == [*range(2, 9), *range(9)]
     assert whole.table["value"][0] == chunk.table["value"][0]
+
+
+def test_replicates_one_by_one_are_those_of_their_chunk():
+    def function(cell, rng):
+        number = rng.integers(4)
+        if number == 0:
+            raise RuntimeError("zero")
+        return [{f"of {number}": rng.random(), "both": int(number)}] * int(number - 1)
+
+    every = job(toy(function, replicates=9), [Segment("a=2", 3, 9), Segment("a=1", 0, 9)])
+    whole, apart = run_chunk(every), joined(list(map(run_chunk, every.one_by_one())))
+    assert (apart.segments, apart.failed) == (whole.segments, whole.failed)
+    names = [name for name in whole.table.column_names if name.startswith(("of", "both"))]
+    assert [name for name in apart.table.column_names if name in names] == names
+    columns = ["a", "replicate", "row", *names, "status", "exception", "stream"]
+    one, other = (chunk.table.select(columns).to_pandas() for chunk in (whole, apart))
+    pd.testing.assert_frame_equal(one.astype({"status": str}), other.astype({"status": str}))
+
+
+def test_a_replicate_that_takes_too_long_has_failed_though_it_came_to_an_end():
+    def function(cell, rng):
+        time.sleep(0.05 * (cell["a"] == 2))
+        return 1
+
+    every = job(toy(function, replicates=1), [Segment("a=1", 0, 1), Segment("a=2", 0, 1)])
+    chunk = run_chunk(replace(every, timeout=0.04))
+    assert chunk.table["exception"].to_pylist() == [None, "TimeoutError: longer than 0.04 s"]
+    assert chunk.table["value"].to_pylist() == [1, None]
+    assert chunk.failed == 1
 
 
 def test_a_chunk_ends_after_the_replicate_in_which_it_is_stopped():

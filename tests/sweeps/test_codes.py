@@ -241,18 +241,6 @@ def test_other_code_is_said_once_and_kept(tmp_path, capsys):
     assert said == f"{tmp_path / 'run'}: {which} {changed}\n"
 
 
-def test_replicates_without_a_code_may_be_of_any(tmp_path, monkeypatch):
-    with monkeypatch.context() as before:
-        before.setattr(codes, "code_of", lambda *things: "")  # as in earlier versions
-        sources = [run(toy(), tmp_path / str(i), shard=(i, 2)).path for i in (1, 2)]
-    unknown = "of unknown code (none was recorded)"
-    with complaint(OtherCode, "3 of 3 replicates", unknown, "--same-code"):
-        run(toy(), sources[0])
-    with complaint(OtherCode, f"{sources[1]}: 3 of 3 replicates", unknown):
-        merge(tmp_path / "all", sources)
-    assert merge(tmp_path / "all", sources, same_code=True).count() == 6
-
-
 def test_another_python_is_said_to_be_one(tmp_path, monkeypatch):
     with monkeypatch.context() as other:
         other.setattr(codes, "_PYTHON", "3.99")

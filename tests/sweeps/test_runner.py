@@ -8,7 +8,6 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from itertools import count
 from multiprocessing import get_context
 
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -435,19 +434,6 @@ def test_what_runs_would_warn_of_is_in_their_rows_and_said_once(tmp_path, capfd,
         assert own.isna().all() if note is None else (own == note).all()
     assert (rows["status"] == "failed").sum() == 15
     assert again.notes() == {"still": 20, "wide": 10}
-
-
-def test_runs_of_before_there_were_notes_have_none(tmp_path):
-    run = toy().run(tmp_path / "run")
-    for path in (run.path / "parts").glob("*.parquet"):
-        table, segments = pq.read_table(path), run.parts()[0].segments
-        path.unlink()
-        run.write(table.drop_columns("notes").replace_schema_metadata(None), segments, 0)
-    assert open_run(run.path).read()["notes"].isna().all()
-    assert open_run(run.path).notes() == {}
-    more = toy(replicates=5).run(run.path, extend=True, same_code=True)
-    assert len(more.read(partial=True)) == 10
-    assert more.notes() == {}
 
 
 def test_a_bar_shows_progress_and_failures(tmp_path, capsys):

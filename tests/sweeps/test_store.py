@@ -1,4 +1,4 @@
-"""The run directory: parts, what is damaged or foreign, merging."""
+"""The run directory: parts, what is foreign, merging."""
 
 import errno
 import json
@@ -15,12 +15,11 @@ import pytest
 
 from linrep._lib import atomic
 from linrep._lib.atomic import _host
-from linrep.sweeps import Incomplete, Run, create_run, directories, merge, open_run, run
+from linrep.sweeps import Run, create_run, directories, merge, open_run, run
 from linrep.sweeps.coverage import Segment
 from linrep.sweeps.directories import check_directory
 from linrep.sweeps.merging import compact
-from linrep.sweeps.partfiles import read_rows
-from linrep.sweeps.parts import select_rows
+from linrep.sweeps.parts import read_rows, select_rows
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
 from tests.tools import complaint, well_formed
@@ -95,89 +94,7 @@ def test_nothing_temporary_is_left(tmp_path):
     assert {"sweep.json", "parts"} <= names
 
 
-# --- damage ---
-
-
-@pytest.mark.parametrize("keep", [0, 7, 0.5])
-def test_a_truncated_part_is_found_and_computed_again(tmp_path, keep):
-    function = Counting(functions.normal)
-    stored = run(toy(function), tmp_path / "run")
-    before = numbers(stored)
-    victim = files(tmp_path / "run")[0]
-    lost = pq.read_metadata(victim).num_rows
-    whole = victim.read_bytes()
-    victim.write_bytes(whole[: int(len(whole) * keep) if isinstance(keep, float) else keep])
-
-    opened = open_run(tmp_path / "run")
-    assert list(opened.damaged()) == [victim]
-    assert opened.count() == 6 - lost
-    function.calls.clear()
-    again = run(toy(function), tmp_path / "run")
-    assert function.total == lost
-    assert not again.damaged()
-    same_rows(numbers(again), before)
-
-
-def test_a_flipped_byte_does_not_go_unnoticed(tmp_path):
-    run(toy(), tmp_path / "run")
-    victim = files(tmp_path / "run")[0]
-    column = pq.read_metadata(victim).row_group(0).column(3)
-    start = column.dictionary_page_offset or column.data_page_offset
-    damaged = bytearray(victim.read_bytes())
-    damaged[start + column.total_compressed_size - 1] ^= 0x10
-    victim.write_bytes(damaged)
-    stored = open_run(tmp_path / "run")
-    assert list(stored.damaged()) == [victim]
-    with pytest.warns(Incomplete, match=f"of 6 replicates.*{victim.name}"):
-        assert len(stored.read()) == stored.count() < 6
-    found = stored.completeness()
-    assert (found.expected, found.stored, found.failed) == (6, stored.count(), 0)
-    assert not found.whole
-
-
-@pytest.mark.parametrize("damage", ["flipped", "truncated", "emptied", "deleted"])
-def test_a_damaged_part_is_computed_again_or_replaced_by_a_good_one(tmp_path, damage):
-    whole = run(toy(), tmp_path / "whole")
-    for remedy in ("sweep", "merge"):
-        path = tmp_path / remedy
-        run(toy(), path)
-        victim = files(path)[0]
-        content = bytearray(victim.read_bytes())
-        content[50] ^= 0x10
-        if damage == "deleted":
-            victim.unlink()
-        else:
-            half = content[: len(content) // 2]
-            victim.write_bytes({"flipped": content, "truncated": half}.get(damage, b""))
-        assert open_run(path).count() < 6
-        repaired = run(toy(), path) if remedy == "sweep" else merge(path, [tmp_path / "whole"])
-        assert repaired.completeness().whole
-        same_rows(repaired, whole)
-
-
-def test_merging_takes_no_damaged_part(tmp_path):
-    for index in (1, 2):
-        run(toy(), tmp_path / f"{index}", shard=(index, 2))
-    victim = files(tmp_path / "1")[0]
-    victim.write_bytes(victim.read_bytes()[:99])
-    merged = merge(tmp_path / "all", [tmp_path / "1", tmp_path / "2"])
-    assert victim.name not in {path.name for path in files(tmp_path / "all")}
-    assert merged.count() < 6
-    assert not merged.damaged()
-
-
-def test_a_part_that_cannot_be_opened_is_not_taken_for_damaged(tmp_path, monkeypatch):
-    """Other people's files, or too many open ones: tidying up must not delete them."""
-    run(toy(), tmp_path / "run")
-    before = content(tmp_path / "run")
-
-    def refuse(*arguments, **options):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(pq, "read_metadata", refuse)
-    with pytest.raises(PermissionError):
-        run(toy(), tmp_path / "run")
-    assert content(tmp_path / "run") == before
+# --- what is not a part ---
 
 
 def test_what_an_interrupted_write_left_is_removed(tmp_path):
@@ -186,9 +103,9 @@ def test_what_an_interrupted_write_left_is_removed(tmp_path):
         [sys.executable, "-c", "import os; print(os.getpid())"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    mine = tmp_path / "run" / "parts" / f".writing-{_host()}-{int(ended.stdout)}-x.parquet"
-    others = tmp_path / "run" / "parts" / ".writing-elsewhere-1-x.parquet"
-    odd = [tmp_path / "run" / "parts" / name for name in (".writing-", f".writing-{_host()}-x")]
+    mine = tmp_path / "run" / f".writing-{_host()}-{int(ended.stdout)}-x.parquet"
+    others = tmp_path / "run" / ".writing-elsewhere-1-x.parquet"
+    odd = [tmp_path / "run" / name for name in (".writing-", f".writing-{_host()}-x")]
     for path in odd:
         path.write_bytes(b"")
     mine.write_bytes(b"PAR1")
@@ -319,7 +236,7 @@ def foreign(path, kind):
     elif kind == "json":
         (path / "sweep.json").write_text('{"wandb": true}')
     elif kind == "half":
-        (path / "sweep.json").write_text('{"format": 1, "cells": []}')
+        (path / "sweep.json").write_text('{"format": 2, "cells": []}')
     elif kind == "binary":
         (path / "sweep.json").write_bytes(b"\xff\x00")
     elif kind == "folder":

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from linrep.sweeps import load, open_run, run, workers
-from linrep.sweeps.sealing import seal, unseal
+from linrep.sweeps.chunks import opened, sealed
 from linrep.sweeps.targets import own_sources
 from linrep.sweeps.workers import run_sealed
 from tests.sweeps import functions
@@ -120,19 +120,19 @@ def test_a_function_reaches_a_machine_that_has_not_its_file(tmp_path, monkeypatc
     path = tmp_path / "swept_there.py"
     path.write_text("import beside\ndef f(cell, rng):\n    return rng.random() + beside.OFFSET\n")
     function = load(f"{path}:f")
-    sealed = seal(_job(toy(function)))
+    job = sealed(_job(toy(function)))
     assert {source.name for source in own_sources()} >= {"swept_there", "beside"}
     for name in ("swept_there", "beside"):
         del sys.modules[name]
         (tmp_path / f"{name}.py").unlink()
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        value = pool.submit(functions.call_sealed, sealed).result()
+        value = pool.submit(functions.first_value, job).result()
     assert 10.0 <= value < 11.0
 
 
 def test_sealing_keeps_the_job(tmp_path):
     job = _job(toy(functions.normal))
-    assert unseal(seal(job)) == job
+    assert opened(sealed(job)) == job
 
 
 def test_a_poison_in_a_notebooks_function_is_found_too(tmp_path):
@@ -170,7 +170,7 @@ def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reach
     (tmp_path / "run").mkdir(exist_ok=reached)
     scratch = tmp_path / ("run" if reached else "elsewhere") / ".scratch"
     poison, other = (
-        seal(replace(_job(toy(function, [{"a": 2}], 5), 4, 5), scratch=str(scratch)))
+        sealed(replace(_job(toy(function, [{"a": 2}], 5), 4, 5), scratch=str(scratch)))
         for function in (functions.ends_its_process, functions.process)
     )
     assert run_sealed(other, "sweep", 1).table["value"].to_pylist() == [os.getpid()]

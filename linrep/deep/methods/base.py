@@ -218,7 +218,7 @@ class FedAvg:
         shared, own = self.models(federation, state, part)
         phase = Phase(HEAD if self.ft == "head" else (), epochs=self.ft_epochs)
         own = federation.train(
-            shared, own, part, (phase,), round=state.round, purpose="fine-tuning", after=True
+            shared, own, part, (phase,), round=state.round, purpose="fine-tuning"
         )
         return {name: value for name, value in shared.items() if name not in own}, own
 

@@ -54,10 +54,6 @@ class Scaffold(FedAvg):
 
     def start(self, federation):
         """Return a state with control variates of zero; the server's is the mean of all."""
-        if federation.sgd.optimizer is not None or federation.sgd.clip is not None:
-            raise ValueError(
-                "optimizer and clip must not be given: SCAFFOLD reads gradients off SGD"
-            )
         state = federation.start()
         for name in federation.parameters:
             value = state.shared[name]
@@ -81,9 +77,9 @@ class Scaffold(FedAvg):
     def end(self, federation, state, part, new):
         """Move the clients' control variates by what their steps have shown."""
         correction = self.context(federation, state, part)["control"]
-        steps = self.epochs * -(-federation.counts("train", part) // federation.sgd.batch_size)
-        sgd = federation.sgd.at(state.round)
-        scale = torch.as_tensor(1.0 / (sgd.lr * travelled(steps, sgd)))
+        steps = self.epochs * federation.sgd.batches(federation.counts("train", part))
+        way = federation.sgd.lr * travelled(steps, federation.sgd)
+        scale = torch.as_tensor(1.0 / way)
         for name, value in correction.items():
             moved = state.shared[name].unsqueeze(1) - new[name]
             moved = moved * beside(scale.to(moved), moved)
@@ -118,7 +114,6 @@ class PerFedAvg(FedAvg):
     both. With w' = w - α ∇f(w; support), the step is along
     ∇f(w'; target), less α times the Hessian at w times it in the Hessian-free variant, where the
     product is a difference of two gradients at the support, where the paper draws other samples.
-    A schedule of step sizes multiplies α as well, in training and in adaptation.
 
     Attributes
     ----------
@@ -140,10 +135,9 @@ class PerFedAvg(FedAvg):
     _DIFFERENCE: ClassVar[float] = 1e-3
 
     def context(self, federation, state, part):
-        """Return α of the round."""
-        rate = federation.sgd.at(state.round, self.inner_lr).lr
+        """Return α."""
         where = {"dtype": federation.dtype, "device": federation.device}
-        return {"rate": torch.full(part.shape, rate, **where)}
+        return {"rate": torch.full(part.shape, self.inner_lr, **where)}
 
     def objective(self, network, params, batch, context):
         """Return a linear function whose gradient is the meta-gradient."""
@@ -180,7 +174,7 @@ class PerFedAvg(FedAvg):
         """Return the model after each client's adaptation."""
         phase = Phase(epochs=self.adapt_epochs, lr=self.inner_lr)
         adapted = federation.train(
-            state.shared, {}, part, (phase,), round=state.round, purpose="adaptation", after=True
+            state.shared, {}, part, (phase,), round=state.round, purpose="adaptation"
         )
         return {}, expand(state.shared, part) | adapted
 

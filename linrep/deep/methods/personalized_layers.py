@@ -51,6 +51,8 @@ class FedRep(FedPer):
     ----------
     head_epochs : int
         Ten in the paper, Section 5.2; `epochs` are those of the representation.
+    head_lr : float, optional
+        Step size of the heads; by default the run's.
     first_head : {"own", "mean"}
         What a client that takes part for the first time begins with: its own head, or the mean of
         the heads of the round before.
@@ -58,11 +60,15 @@ class FedRep(FedPer):
 
     head_epochs: int = setting(10, check.integer, minimum=0)
     first_head: str = setting("own", check.choice, allowed=("own", "mean"))
+    head_lr: float | None = setting(None, above=0.0)
 
     def phases(self):
         """Return the heads' epochs and the representation's."""
-        heads = (Phase(self.personal, epochs=self.head_epochs),) if self.personal else ()
-        return (*heads, Phase(frozen=self.personal, epochs=self.epochs))
+        heads = Phase(self.personal, epochs=self.head_epochs, lr=self.head_lr)
+        return (
+            *([heads] if self.personal else []),
+            Phase(frozen=self.personal, epochs=self.epochs),
+        )
 
     def start(self, federation):
         """Return a state that knows who has taken part."""

@@ -210,7 +210,8 @@ def _information(federation, params, x, y):
     total = torch.zeros((), dtype=federation.dtype, device=federation.device)
     moving = {name: value.detach() for name, value in params.items()}
     able = [moving[name].requires_grad_() for name in federation.parameters]
-    for x_batch, y_batch in zip(*(z.split(federation.sgd.batch_size) for z in (x, y)), strict=True):
+    size = federation.sgd.batch_size or len(x)
+    for x_batch, y_batch in zip(x.split(size), y.split(size), strict=True):
         outputs = functional_call(federation.model, moving, (x_batch,))
         value = sample_loss(outputs, y_batch).mean()
         gradients = torch.autograd.grad(value, able, allow_unused=True)

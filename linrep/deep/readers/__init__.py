@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from linrep.deep.data import Dataset
-from linrep.deep.readers import arrays, leaf
 from linrep.deep.readers.arrays import digits, npz
-from linrep.deep.readers.images import CLASSES, find_torchvision, has_files, images
+from linrep.deep.readers.images import CLASSES, images
 from linrep.deep.readers.leaf import femnist, sent140
 
 __all__ = ["FOLDER_VARIABLE", "digits", "femnist", "images", "load", "npz", "sent140"]
@@ -17,14 +16,6 @@ __all__ = ["FOLDER_VARIABLE", "digits", "femnist", "images", "load", "npz", "sen
 #: Environment variable with the folder that data sets are read from by default.
 FOLDER_VARIABLE = "LINREP_DATA"
 _LEAF = {"femnist": femnist, "sent140": sent140}
-#: The files that they need.
-_FILES = {"femnist": (leaf.LEAF,), "sent140": (leaf.LEAF, leaf.GLOVE)}
-#: What may stand in the place of a file of arrays.
-_OTHERWISE = {
-    **dict.fromkeys(CLASSES, ", or torchvision's files"),
-    "femnist": ", or LEAF's files",
-    "sent140": ", or LEAF's files and GloVe's vectors",
-}
 _NAMES = ("digits", *CLASSES, *_LEAF)
 
 
@@ -36,9 +27,9 @@ def load(
     Parameters
     ----------
     name : str
-        "digits", "cifar10", "cifar100", "mnist", "fashion-mnist", "omniglot", "femnist",
-        "sent140", or the path of a file that ends in .npz; also the name, without ending, of such a
-        file in the folder, which comes first.
+        "digits", "cifar10", "cifar100", "mnist", "omniglot", "femnist", "sent140", or the path of a
+        file that ends in .npz; also the name, without ending, of such a file in the folder, which
+        comes first.
     folder : path, optional
         Where the files are, or a subfolder of the data set's name is, as torchvision or LEAF lay
         them out. Not for digits and .npz; by default the folder that the environment variable
@@ -79,23 +70,6 @@ def load(
     if download:
         raise ValueError(f"download must be False for {name!r}, torchvision has no such dataset")
     return _LEAF[name](_place(name, folder))
-
-
-def probe(name: str, folder: str | Path) -> None:
-    """Raise what :func:`load` would, as far as it is seen without reading the samples."""
-    packed, inside = Path(folder) / f"{name}.npz", _place(name, folder)
-    try:
-        if packed.is_file():
-            arrays.names(packed)
-        elif name in CLASSES and has_files(name, inside):
-            find_torchvision(name)
-        elif name in _LEAF:
-            for layouts in _FILES[name]:
-                leaf.find(name, inside, *layouts)
-        elif name != "digits":
-            raise FileNotFoundError
-    except FileNotFoundError:
-        raise FileNotFoundError(f"{name} ({packed.name}{_OTHERWISE.get(name, '')})") from None
 
 
 def _place(name, folder):

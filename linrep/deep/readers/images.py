@@ -20,7 +20,6 @@ CLASSES = {
     "cifar10": ("CIFAR10", "cifar-10-batches-py"),
     "cifar100": ("CIFAR100", "cifar-100-python"),
     "mnist": ("MNIST", "MNIST/raw"),
-    "fashion-mnist": ("FashionMNIST", "FashionMNIST/raw"),
     "omniglot": ("Omniglot", "omniglot-py"),
 }
 
@@ -47,7 +46,7 @@ def images(name: str, folder: str | Path, *, download: bool = False) -> Dataset:
     Parameters
     ----------
     name : str
-        "cifar10", "cifar100" (with its 20 coarse classes), "mnist", "fashion-mnist", or "omniglot":
+        "cifar10", "cifar100" (with its 20 coarse classes), "mnist", or "omniglot":
         28 by 28 pixels, black strokes on white, without test samples; the owner is the alphabet,
         and a class is a character of an alphabet.
     folder : path

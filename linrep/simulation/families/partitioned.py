@@ -14,7 +14,7 @@ from linrep.simulation.families import Family, takes
 from linrep.sweeps.targets import load
 
 #: Settings that a text ``module:name`` or ``file.py:name`` may stand for.
-_OF_ONES_OWN = ("model", "optimizer", "schedule", "augment")
+_OF_ONES_OWN = ("model", "augment")
 
 
 #: Partitions whose docstrings together have all parameters.

@@ -365,14 +365,13 @@ def test_pfedfdas_clients_are_judged_by_heads_of_the_shared_representation():
 
 @pytest.mark.parametrize("kind", [FedCP, FedRoD, FedAS, PFedFDA, CFL, FedMTL, FedBABU, FedAlt])
 @pytest.mark.parametrize("network", ["mlp", "cnn"])
-def test_engines_and_chunks_agree(kind, network):
+def test_clients_together_or_not_and_chunks_agree(kind, network):
     fast = SGD(lr=0.05, momentum=0.5, batch_size=4)
-    states = [
-        small.rounds(
-            kind(), small.federation(network, sgd=fast, method=kind(), engine=engine, chunk=chunk)
-        )
-        for engine, chunk in (("loop", 64), ("vmap", 64), ("vmap", 1))
-    ]
+
+    def after(chunk=64):
+        return small.rounds(kind(), small.federation(network, sgd=fast, method=kind(), chunk=chunk))
+
+    states = [*small.each_way(after), *small.each_way(lambda: after(1))]
     finite = [{k: v.nan_to_num() for k, v in small.tensors(each).items()} for each in states]
     for other in finite[1:]:
         assert_close(finite[0], other, 1e-9)

@@ -300,19 +300,6 @@ def test_pflmf_takes_an_objective_of_ones_own(order):
     assert_close(states[0].personal, states[1].personal)
 
 
-@pytest.mark.parametrize("variant", ["fo", "hf"])
-def test_a_schedule_multiplies_perfedavgs_alpha_in_training_and_adaptation(variant):
-    def steps(lr, inner_lr, schedule):
-        sgd = SGD(lr=lr, batch_size=5, schedule=schedule)
-        fed, method = small.federation(sgd=sgd), PerFedAvg(inner_lr=inner_lr, variant=variant)
-        state = method.start(fed)
-        method.round(fed, state, EVERYONE)
-        return state.shared, method.models(fed, state, EVERYONE)[1]
-
-    for one, other in zip(steps(0.2, 0.4, lambda round: 0.5), steps(0.1, 0.2, None), strict=True):
-        assert_close(one, other)
-
-
 def test_pflmfs_running_averages_take_up_a_batch_a_round():
     method = PFLMF(rank=2)
     sgd = SGD(lr=1e-12, batch_size=100)  # so small that statistics stay

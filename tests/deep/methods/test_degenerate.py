@@ -164,7 +164,6 @@ def with_a_fixed_layer(frozen):
     return models.Model(body, head)
 
 
-@pytest.mark.parametrize("engine", ["loop", "vmap"])
 @pytest.mark.parametrize("name", sorted(METHODS.keys() - {"perfedsi", "pflmf"}))
 def test_a_frozen_layer_is_one_without_parameters(name, engine):
     settings = {
@@ -179,7 +178,7 @@ def test_a_frozen_layer_is_one_without_parameters(name, engine):
 
         fed = Federation(
             small.data(), method.network(network), sgd=small.FAST, dtype="float64",
-            device=small.DEVICE, engine=engine,
+            device=small.DEVICE,
         )  # fmt: skip
         state = small.rounds(method, fed, count=3)
         judged = fed.evaluate(*method.models(fed, state, EVERYONE), EVERYONE)

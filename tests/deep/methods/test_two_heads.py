@@ -11,13 +11,12 @@ from tests.deep import small  # noqa: E402
 from tests.deep.small import FULL, assert_close  # noqa: E402
 
 
-@pytest.mark.parametrize("engine", ["loop", "vmap"])
 @pytest.mark.parametrize("method", [FedCP(), FedCP(penalty=0.0), FedRoD()])
 def test_running_averages_take_up_a_batch_once(method, engine):
     client = np.array([[2]])
     averages = []
     for each in (method, FedAvg()):
-        fed = small.federation("blocks", method=each, sgd=FULL, engine=engine)
+        fed = small.federation("blocks", method=each, sgd=FULL)
         state = each.start(fed)
         each.round(fed, state, client)
         averages.append({name: state.shared[name] for name in fed.buffers})

@@ -576,8 +576,8 @@ def moves(truth, U, V, longer):
 
 
 @pytest.mark.parametrize("longer", [1.0, 1e5])
-def test_moves_of_clients_within_a_round(longer, fresh_rng):
-    """They are within the bounds with the steps of Theorem C.4, and not with far longer ones."""
+def test_definition3_1(longer, fresh_rng):
+    """Clients move within the bounds with the steps of Theorem C.4, not with far longer ones."""
     truth = SideInformationCompletion(np.full((16, 1), 0.25), np.eye(2, 1), np.eye(2))
     found = [moves(truth, truth.U, np.array([[1.0], [2e-3]]), longer)]
     for n, d, p, k in ((2, 8, 2, 1), (3, 12, 3, 2), (4, 5, 2, 2)):

@@ -1,8 +1,6 @@
-"""Engines: which is taken, what they refuse, and what networks do that they must know."""
+"""What networks do that training must know: what is refused, and who is trained together."""
 
 import copy
-import math
-from functools import partial
 
 import numpy as np
 import pytest
@@ -13,11 +11,8 @@ from torch import nn  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from linrep import deep  # noqa: E402
-from linrep.deep import SGD, Phase, engines, models  # noqa: E402
-from linrep.deep.training import ENGINES as BY_NAME  # noqa: E402
+from linrep.deep import SGD, Phase, models  # noqa: E402
 from tests.deep import small  # noqa: E402
-
-ENGINES = sorted(BY_NAME)
 
 
 class Skipping(nn.Module):
@@ -72,10 +67,10 @@ def judged_by_hand(fed, values):
 @pytest.mark.parametrize("blocks", [(), ("head",)])
 def test_networks_that_are_not_their_parts_are_trained_and_judged_whole(network, blocks):
     samples = small.data(sizes=(8, 8), tested=(40, 40))
-    trained = {}
-    for engine in ENGINES:
+
+    def trained():
         fed = deep.Federation(
-            samples, network, sgd=SGD(lr=0.5), engine=engine, dtype="float64", device=small.DEVICE
+            samples, network, sgd=SGD(lr=0.5), dtype="float64", device=small.DEVICE
         )
         assert not fed.traits.in_parts
         part = np.array([[0, 1]])
@@ -85,8 +80,10 @@ def test_networks_that_are_not_their_parts_are_trained_and_judged_whole(network,
         found = fed.evaluate(rest, own, part)
         everything = own | {n: v[:, None].expand(-1, 2, *v.shape[1:]) for n, v in rest.items()}
         np.testing.assert_array_equal(found["correct"][0], judged_by_hand(fed, everything))
-        trained[engine] = own
-    assert small.distance(*trained.values()) < 1e-10
+        return own
+
+    assert small.distance(*small.each_way(trained)) < 1e-10
+    fed = deep.Federation(samples, network)
     for method in (deep.FedAS(), deep.PFedFDA()):
         with pytest.raises(ValueError, match="model must compute head"):
             method.start(fed)
@@ -98,10 +95,9 @@ def test_networks_that_are_not_their_parts_are_trained_and_judged_whole(network,
 def test_networks_of_linrep_are_their_parts(network):
     fed = small.federation(network)
     side, parts = getattr(fed.model, "side_information", False), hasattr(fed.model, "head")
-    assert fed.traits == (parts and not side, False)
+    assert fed.traits == (parts and not side, False, True)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     "method", ["fedavg", "fedrep", "local", "ditto", "scaffold", "apfl", "fedas", "cfl", "l2gd"]
 )
@@ -112,12 +108,8 @@ def test_parameters_without_gradient_stay(engine, method):
         network.head.bias.requires_grad_(False)
         return network
 
-    trace = deep.run(
-        small.data(), method, model=make, rounds=2, participation=1.0, rng=0, engine=engine
-    )
-    start = deep.run(
-        small.data(), "fedavg", model=make, rounds=0, participation=1.0, rng=0, engine=engine
-    )
+    trace = deep.run(small.data(), method, model=make, rounds=2, participation=1.0, rng=0)
+    start = deep.run(small.data(), "fedavg", model=make, rounds=0, participation=1.0, rng=0)
     moved = 0
     for name, value in start.state.items():
         name = name.removeprefix("shared.")
@@ -188,14 +180,13 @@ class Restricted(nn.Module):
 def test_parameters_may_have_a_domain(start):
     trace = deep.run(
         small.data(), "fedavg", model=Restricted, rounds=1, participation=1.0, lr=1e-6,
-        engine="loop", rng=start,
+        rng=start,
     )  # fmt: skip
     assert np.isfinite(trace["test_loss"]).all()
 
 
-@pytest.mark.parametrize("engine", ENGINES)
 def test_results_hold_no_gradients(engine):
-    fed = small.federation(engine=engine)
+    fed = small.federation()
     shared = fed.start().shared
     for value in fed.train(shared, {}, small.EVERYONE, (Phase(),), round=0).values():
         assert (value if value._base is None else value._base).grad is None
@@ -224,8 +215,6 @@ def test_draws_of_functions_are_the_seeds_alone():
         np.testing.assert_allclose(value, found[1].state[name], rtol=1e-5, atol=1e-7)
     again = deep.run(small.data(), "fedavg", rng=1, **settings)
     assert np.abs(again["test_loss"] - found[0]["test_loss"]).max() > 1e-4
-    with pytest.raises(ValueError, match="engine must be 'loop'"):
-        deep.run(small.data(), "fedavg", engine="vmap", **settings)
 
 
 def test_augmentation_and_dropout_draw_apart():
@@ -257,17 +246,6 @@ def test_a_network_may_be_trained_where_it_is_made():
     deep.run(small.data(), "fedavg", model=trained, rounds=1, participation=1.0)
 
 
-def test_trying_an_engine_leaves_functions_alone():
-    calls = []
-
-    def counted(x):
-        calls.append(len(x))
-        return x
-
-    deep.run(small.data(), "fedavg", model="mlp", rounds=0, participation=1.0, augment=counted)
-    assert not calls
-
-
 def test_servers_do_not_step_along_running_averages():
     samples = small.data("images")
     trace = deep.run(
@@ -296,47 +274,12 @@ class RecurrentHead(models.Model):
 
 
 @pytest.mark.parametrize("network", [Recurrent, RecurrentHead])
-@pytest.mark.parametrize("engine", ["auto", "measure"])
-def test_networks_that_vmap_refuses_are_trained_one_by_one(engine, network, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    trace = deep.run(
-        small.data(), "fedavg", model=network, rounds=1, participation=1.0, engine=engine
-    )
+def test_networks_that_vmap_refuses_are_trained_one_by_one(network):
+    trace = deep.run(small.data(), "fedavg", model=network, rounds=1, participation=1.0)
     assert trace.settings["engine"] == "loop"
     assert np.isfinite(trace["test_loss"]).all()
 
 
-def stored(cache):
-    """Return the engines that are stored, and what each is for."""
-    files = (cache / "linrep" / "engines").iterdir()
-    return [file.read_text("utf-8").splitlines() for file in files]
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"no engine\n", b"\xff\xfe"])
-def test_a_damaged_store_of_engines_is_written_anew(content, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    small.federation(engine="measure")
-    (file,) = (tmp_path / "linrep" / "engines").iterdir()
-    file.write_bytes(content)
-    fed = small.federation(engine="measure")
-    assert [name for name, _ in stored(tmp_path)] == [fed.engine]
-
-
-def test_a_store_that_cannot_be_written_is_said(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.warns(UserWarning, match="the faster engine is not remembered"):
-        assert small.federation(engine="measure").engine in ENGINES
-
-
-def test_what_steps_depend_on_is_measured_apart(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    for settings in ({}, {"dtype": "float32"}, {"mixed_precision": True}, {"chunk": 2}):
-        small.federation(engine="measure", **settings)
-    assert len({key for _, key in stored(tmp_path)}) == 4
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_clients_without_test_samples_and_a_network_that_views(engine):
     class Viewing(models.Model):
         def forward(self, x):
@@ -346,35 +289,11 @@ def test_clients_without_test_samples_and_a_network_that_views(engine):
         return Viewing(nn.Linear(5, 4), nn.Linear(4, 3))
 
     samples = small.data(sizes=(7, 3, 5), tested=(0, 4, 2))
-    trace = deep.run(samples, deep.Local(), model=make, rounds=1, participation=1.0, engine=engine)
+    trace = deep.run(samples, deep.Local(), model=make, rounds=1, participation=1.0)
     assert np.isnan(trace.state["accuracies"][0])
     assert np.isfinite(trace["accuracy"]).all()
 
 
-def test_schedules_are_asked_for_their_rounds_alone():
-    asked = set()
-
-    def halving(round):
-        asked.add(round)
-        return [1.0, 0.5, 0.25][round]
-
-    for method in (deep.FedAvg(ft="head"), deep.FedAvg(ft="all"), deep.PerFedAvg()):
-        deep.run(small.data(), method, model="mlp", rounds=3, participation=1.0, schedule=halving)
-    assert asked == {0, 1, 2}
-
-
-def test_fine_tuning_steps_are_the_last_rounds():
-    found = [
-        deep.run(
-            small.data(), deep.FedAvg(ft="all", ft_epochs=1), model="mlp", rounds=1, rng=0,
-            participation=1.0, **steps,
-        )["fine_tuned"][-1]
-        for steps in ({"lr": 0.2}, {"lr": 0.4, "schedule": lambda round: [0.5][round]})
-    ]  # fmt: skip
-    assert found[0] == found[1]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 def test_clients_that_are_done_are_not_augmented(engine):
     def strict(x):
         if not len(x):
@@ -382,7 +301,7 @@ def test_clients_that_are_done_are_not_augmented(engine):
         return x
 
     deep.run(
-        small.data(), "fedavg", model="mlp", rounds=1, participation=1.0, engine=engine,
+        small.data(), "fedavg", model="mlp", rounds=1, participation=1.0,
         augment=strict, batch_size=2,
     )  # fmt: skip
 
@@ -395,69 +314,22 @@ def test_augmentations_keep_the_type():
         )  # fmt: skip
 
 
-def test_step_sizes_beside_an_optimizer():
-    found = [
-        deep.run(small.data(), "fedavg", model="mlp", rounds=1, participation=1.0, rng=0, **steps)[
-            "test_loss"
-        ][-1]
-        for steps in (
-            {"optimizer": partial(torch.optim.AdamW, lr=0.02)},
-            {"optimizer": torch.optim.AdamW, "lr": 0.02},
-        )
-    ]
-    assert found[0] == found[1]
-    for name in ("momentum", "weight_decay"):
-        with pytest.raises(ValueError, match=f"{name} must not be given beside optimizer"):
-            deep.run(
-                small.data(), "fedavg", model="mlp", rounds=1, optimizer=torch.optim.AdamW,
-                **{name: 0.1},
-            )  # fmt: skip
-
-
 @pytest.mark.parametrize("network", small.NETWORKS)
 @pytest.mark.parametrize("method", [deep.Local(), deep.FedAvg()])
 def test_clients_are_judged_alike_together_and_one_by_one(network, method):
-    found = []
-    for engine in ENGINES:
-        fed = small.federation(network, engine=engine)
-        state = method.start(fed)
-        found.append(fed.evaluate(*method.models(fed, state, small.EVERYONE), small.EVERYONE))
+    def judged():
+        fed = small.federation(network)
+        return fed.evaluate(*method.models(fed, method.start(fed), small.EVERYONE), small.EVERYONE)
+
+    found = small.each_way(judged)
     for name, values in found[0].items():
         np.testing.assert_allclose(values, found[1][name], rtol=1e-10)
 
 
-def test_the_faster_engine_is_measured_once_and_stored(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    seconds = {"loop": 2.0, "vmap": 1.0}
-    asked = []
-
-    def timed(federation, engine, part):
-        asked.append(engine)
-        return seconds[engine]
-
-    assert 0.0 < engines.seconds(small.federation(), "vmap", small.EVERYONE) < math.inf
-    monkeypatch.setattr(engines, "seconds", timed)
-    assert small.federation(engine="measure").engine == "vmap"
-    assert sorted(set(asked)) == ENGINES
-    seconds["loop"] = 0.0
-    assert small.federation(engine="measure").engine == "vmap"  # as stored
-    assert small.federation("linear", engine="measure").engine == "loop"  # another network
-    assert sorted(name for name, _ in stored(tmp_path)) == ENGINES
-    assert all(torch.__version__ in key for _, key in stored(tmp_path))
-
-
-def test_measuring_leaves_a_run_as_it_is(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    measured = deep.run(
-        small.data(), "fedrep", model="mlp", rounds=2, participation=0.5, rng=0, engine="measure"
-    )
-    plain = deep.run(
-        small.data(),
-        "fedrep",
-        model="mlp",
-        rounds=2,
-        participation=0.5,
-        rng=0,
-        engine=measured.settings["engine"],
-    )
-    np.testing.assert_array_equal(measured["test_loss"], plain["test_loss"])
+def test_large_networks_are_trained_one_by_one_on_a_processor():
+    for inputs, expected in ((900, True), (1100, False)):
+        samples = deep.FederatedData(
+            np.zeros((4, inputs)), [0, 1, 0, 1], ([0, 1], [2, 3]), ([], []), classes=2
+        )
+        network = lambda inputs=inputs: models.mlp(2, inputs, hidden=(200,))  # noqa: E731
+        assert deep.Federation(samples, network, device="cpu").together == expected

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from linrep._lib.formulas import FUNCTIONS
-from linrep.sweeps.expressions import Expression
+from linrep._lib.formulas import FUNCTIONS, Expression
 from tests.tools import complaint
 
 ROWS = pd.DataFrame(
