@@ -22,7 +22,7 @@ from linrep.cli import main
 from linrep.cli.axes import axis_section
 from linrep.simulation import replicates
 from linrep.simulation.parameters import known_parameters, required
-from linrep.sweeps import open_run
+from linrep.sweeps import cell_name, open_run
 from tests.sweeps.support import content, same_rows
 
 SWEPT = '''
@@ -487,7 +487,7 @@ def test_texts_of_data_move_no_cursor_and_are_no_formulas(call, folder):
         call("sweep", "--from", "odd.toml", *function),
         call("summary", "odd", "x", "--csv", "odd.csv"),
         call("summary", "odd"),
-        call("sweep", "--from", "odd.toml", *function, "--only", f"a={ODD}", "0"),
+        call("sweep", "--from", "odd.toml", *function, "--only", cell_name({"a": ODD}), "0"),
         call(
             "sweep",
             "--from",
