@@ -9,7 +9,7 @@ from linrep.figures.summaries import beside
 from linrep.sweeps import Grid
 
 ROUNDS = 2
-METHODS = {"Local": deep.Local(), "FedRep": deep.FedRep()}
+METHODS = {"FedRep": deep.FedRep(), "Local": deep.Local()}
 
 
 def replicate(cell, rng):

@@ -14,7 +14,7 @@ from linrep._lib.suggest import unknown
 from linrep.cli import completion
 from linrep.cli.group import FILE, FOLDER, BadInput, bad_input, main, refuse_others
 from linrep.cli.output import check_output, write_figure, write_file
-from linrep.cli.text import Painted, echo, echo_error, for_spreadsheets, frame, say_count
+from linrep.cli.text import Painted, echo, for_spreadsheets, frame, say_count
 from linrep.cli.text import table as print_table
 from linrep.cli.values import read_names
 
@@ -273,11 +273,11 @@ def _list_runs(folder):
         try:
             described, is_damaged = _describe(path)
         except (ValueError, OSError) as error:
-            echo_error(error)
-            status = 2
-        else:
-            lines += described
-            status = max(status, int(is_damaged))
+            if paths == [folder]:
+                raise BadInput(str(error)) from None
+            described, is_damaged = [(f"{path}: {error}", "", "", "", "")], True
+        lines += described
+        status = max(status, int(is_damaged))
     if lines:
         print_table(("run", "cells", "done", "missing", "failed"), lines)
     if paths == [folder] and lines:

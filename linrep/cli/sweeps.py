@@ -29,7 +29,7 @@ from linrep.cli.group import (
 )
 from linrep.cli.specification import build, read_options, refuse
 from linrep.cli.text import echo, say_count, width
-from linrep.cli.values import read_cell, read_shard
+from linrep.cli.values import read_shard
 from linrep.simulation import families
 from linrep.simulation.parameters import outlines
 
@@ -279,7 +279,7 @@ def _run_only(specification, out, text, replicate):
     from linrep.sweeps.specification import RESERVED
 
     with bad_input(ValueError, TypeError, OSError):
-        cell = specification.grid.find(read_cell(text))
+        cell = specification.grid.find(text)
         if replicate >= specification.replicates:
             raise BadInput(f"--only: there are {specification.replicates} replicates, from 0")
         stored = pd.DataFrame()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -11,10 +10,6 @@ from typing import Any
 
 _WORDS = {"true": True, "false": False, "none": None}
 _POINTS = re.compile(r"(log|lin)(\d+)")
-_PARAMETER = re.compile(
-    r"""(?P<name>[^=,]*[^=,\s])\s*=\s*(?P<value>"(?:[^"\\]|\\.)*"|[^,]*)\s*(?:,(?=.)|$)""",
-    re.DOTALL,
-)
 #: Values of an axis, and cells of a grid.
 _MOST = 1_000_000
 
@@ -80,26 +75,6 @@ def read_value(text: str) -> Any:
         return _WORDS[text.lower()]
     number = _number(text)
     return text if number is None else number
-
-
-def read_cell(text: str) -> dict[str, Any]:
-    """Return the parameters written as ``n=10,m=5``, with values as in a cell's name."""
-    cell: dict[str, Any] = {}
-    position = 0
-    while position < len(text) or not cell:
-        match = _PARAMETER.match(text, position)
-        if not match:
-            raise ValueError(f"a cell is given as NAME=VALUE,NAME=VALUE, got {text!r}")
-        name, value = match["name"].strip(), match["value"].strip()
-        if value.startswith('"'):
-            try:
-                cell[name] = json.loads(value)
-            except ValueError:
-                raise ValueError(f"{value} is not a quoted text, in the cell {text!r}") from None
-        else:
-            cell[name] = None if value == "null" else read_value(value)
-        position = match.end()
-    return cell
 
 
 def read_shard(text: str) -> tuple[int, int]:

@@ -160,19 +160,33 @@ def described(algorithm: Callable[..., Any], family: Family) -> dict[str, tuple[
     algorithm : callable
     family : Family
     """
+    own, of_problem = _read(algorithm, *family.documented), _read(*family.documented)
+    axes = known_parameters(algorithm, family) or (*family.parameters, *family.data)
+    found = {}
+    for axis in axes:
+        plain = plain_name(axis, family)
+        if plain != axis and plain in axes:  # which is shorter
+            continue
+        is_problems = plain != axis and axis.startswith(family.prefix)
+        default, words = (of_problem if is_problems else own).get(plain, (None, []))
+        if text := family.descriptions.get(plain):
+            words = _WORD.findall(text)
+        if axis == "batches" and of_samples(algorithm):
+            words = ["fixed"]
+        found[axis] = default, words
+    return found
+
+
+def _read(*functions: Callable[..., Any]) -> dict[str, tuple[Any, list[str]]]:
+    """Return the default value of each parameter, and its words, by the first function that has."""
     defaults: dict[str, Any] = {}
     words: dict[str, list[str]] = {}
-    for function in (algorithm, *family.documented):
+    for function in functions:
         for each in inspect.signature(function).parameters.values():
             defaults.setdefault(each.name, each.default)
         for name, kind in _LINE.findall(inspect.getdoc(function) or ""):
             words.setdefault(name, ["true", "false"] if kind[:4] == "bool" else _WORD.findall(kind))
-    words |= {name: _WORD.findall(text) for name, text in family.descriptions.items()}
-    if family is find("regression") and of_samples(algorithm):
-        words["batches"] = ["fixed"]
-    axes = known_parameters(algorithm, family) or (*family.parameters, *family.data)
-    plain = {axis: plain_name(axis, family) for axis in axes}
-    return {axis: (defaults.get(name), words.get(name, [])) for axis, name in plain.items()}
+    return {name: (defaults.get(name), words.get(name, [])) for name in {**defaults, **words}}
 
 
 def of_samples(algorithm: Callable[..., Any]) -> bool:

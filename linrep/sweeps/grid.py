@@ -126,38 +126,32 @@ class Grid:
             raise ValueError("cells of a grid must be at least one")
         return cls(_distinct(read), {})
 
-    def find(self, selection: Mapping[str, Any]) -> Cell:
+    def find(self, selection: Mapping[str, Any] | str) -> Cell:
         """Return the one cell whose parameters have the given values.
 
         Parameters
         ----------
-        selection : mapping of str to plain values
-            Some of a cell's parameters.
+        selection : mapping of str to plain values, or str
+            Some of a cell's parameters, or such as in the cell's name: ``"n=10,m=5"``.
 
         Raises
         ------
         ValueError
             If there is none, or more than one.
         """
-        selection = Grid.of([selection]).cells[0]
-        wanted = {name: canonical({name: value}) for name, value in selection.items()}
-        matches = [
-            cell
-            for cell in self.cells
-            if all(
-                name in cell and canonical({name: cell[name]}) == text
-                for name, text in wanted.items()
-            )
-        ]
+        if isinstance(selection, str):
+            name, wanted = selection, set(map(str.strip, selection.split(",")))
+        else:
+            (cell,) = Grid.of([selection])
+            name, wanted = cell_name(cell), set(_texts(cell))
+        matches = [cell for cell in self.cells if cell_name(cell) == name]
+        matches = matches or [cell for cell in self.cells if wanted <= set(_texts(cell))]
         if len(matches) == 1:
             return matches[0]
-        text = cell_name(selection) or "no parameters"
-        if not matches:
-            raise ValueError(f"no cell with {text}; the first is {cell_name(self.cells[0])}")
-        raise ValueError(
-            f"{len(matches)} cells have {text}, among them {cell_name(matches[0])} and "
-            f"{cell_name(matches[1])}; give more parameters"
-        )
+        examples = " and ".join(map(cell_name, (matches or self.cells)[:2]))
+        have = f"{len(matches)} cells have" if matches else "no cell has"
+        which = f"{have} {name or 'no parameters'}; {'they' if matches else 'others'} begin with"
+        raise ValueError(f"selection must single out a cell: {which} {examples}")
 
     @classmethod
     def around(cls, middle: Mapping[str, Any], axes: Mapping[str, Iterable[Any]]) -> Grid:
@@ -225,6 +219,11 @@ def canonical(cell: Mapping[str, Any]) -> str:
         allow_nan=False,
         ensure_ascii=False,
     )
+
+
+def _texts(cell: Cell) -> list[str]:
+    """Return the parameters of a cell, each as in its name."""
+    return [cell_name({name: value}) for name, value in cell.items()]
 
 
 def cell_name(cell: Mapping[str, Any]) -> str:

@@ -70,13 +70,13 @@ class Sweep(Specification):
         """
         return run(self, directory, **options)
 
-    def only(self, selection: Mapping[str, Any], replicate: int) -> pd.DataFrame:
+    def only(self, selection: Mapping[str, Any] | str, replicate: int) -> pd.DataFrame:
         """Compute one replicate alone, with its own random stream, and store nothing.
 
         Parameters
         ----------
-        selection : mapping of str to plain values
-            Parameters that single out a cell.
+        selection : mapping of str to plain values, or str
+            Parameters that single out a cell, or as in its name: ``"n=10,m=5"``.
         replicate : int
             Its number, from 0.
 

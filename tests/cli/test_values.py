@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linrep.cli.values import read_axis, read_cell, read_shard, read_value
-from linrep.sweeps import Grid, canonical, cell_name
-from tests.sweeps.test_grid import cells
+from linrep.cli.values import read_axis, read_shard, read_value
+from linrep.sweeps import Grid
 from tests.tools import complaint
 
 
@@ -91,26 +90,6 @@ def test_what_is_not_finite_gets_no_further_than_the_grid():
     for text in ("nan", "1,inf", "-inf"):
         with complaint(ValueError, "'n'", "finite"):
             Grid.product({"n": read_axis("n", text)})
-
-
-@given(cells)
-def test_a_cell_is_read_back_from_its_name(cell):
-    (cell,) = Grid.of([cell])
-    words = [value for value in cell.values() if isinstance(value, str)]
-    if any(read_value(word) != word for word in words if cell_name({"x": word}) == f"x={word}"):
-        return  # a word that the command line takes for a value
-    assert canonical(read_cell(cell_name(cell))) == canonical(cell)
-
-
-def test_a_cell_can_be_written_by_hand():
-    expected = {"n": 10, "x": 0.5, "heads": "qr", "flag": True, "none": None, "file": "a/b.py:f"}
-    assert read_cell("n=10, x = 5e-1,heads=qr,flag=true,none=none,file=a/b.py:f") == expected
-
-
-@pytest.mark.parametrize("text", ["", "n", "=1", "n=1,", "n=1,,m=2", 'a="x', 'a="x"y', "n=1,m"])
-def test_a_malformed_cell_is_refused(text):
-    with complaint(ValueError, "cell"):
-        read_cell(text)
 
 
 def test_a_shard_is_a_pair():

@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from linrep.sweeps import Grid, Sweep, run
+from linrep.sweeps import Grid, Sweep, cell_name, run
 from tests.sweeps import functions
 from tests.sweeps.support import toy
+from tests.sweeps.test_grid import cells
 from tests.tools import complaint
 
 
@@ -45,8 +48,8 @@ def test_what_the_function_raises_comes_as_it_is():
 @pytest.mark.parametrize(
     ("selection", "replicate", "kind", "words"),
     [
-        ({"a": 9}, 0, ValueError, ["no cell with a=9"]),
-        ({}, 0, ValueError, ["2 cells"]),
+        ({"a": 9}, 0, ValueError, ["selection", "a=9"]),
+        ({}, 0, ValueError, ["selection", "2 cells"]),
         ({"a": 1}, 3, ValueError, ["replicate", "between 0 and 2", "3"]),
         ({"a": 1}, -1, ValueError, ["replicate", "-1"]),
         ({"a": 1}, 1.0, TypeError, ["replicate", "1.0"]),
@@ -57,19 +60,29 @@ def test_what_there_is_not_is_refused(selection, replicate, kind, words):
         toy().only(selection, replicate)
 
 
+@given(st.lists(cells, min_size=1, max_size=4, unique_by=cell_name))
+def test_each_cell_is_found_by_its_name(every):
+    grid = Grid.of(every)
+    for cell in grid:
+        assert grid.find(cell_name(cell)) == cell
+
+
 def test_a_cell_is_found_by_what_singles_it_out():
-    cells = [{"a": 1, "b": "u"}, {"a": 1, "b": "v"}, {"a": 2, "b": "u"}, {"a": True}]
-    grid = Grid.of(cells)
-    assert grid.find({"a": 1, "b": "v"}) == cells[1]
-    assert grid.find({"b": "v"}) == cells[1]
-    assert grid.find({"a": np.float64(2)}) == cells[2]
+    every = [{"a": 1, "b": "u"}, {"a": 1, "b": "v"}, {"a": 2, "b": "u"}, {"a": True}]
+    grid = Grid.of(every)
+    assert grid.find({"a": 1, "b": "v"}) == every[1]
+    assert grid.find({"b": "v"}) == grid.find("b=v") == every[1]
+    assert grid.find({"a": np.float64(2)}) == every[2]
     assert grid.find({"a": True}) == {"a": True}
     for selection, words in (
-        ({"a": 3}, ["no cell with a=3", "a=1,b=u"]),
-        ({"a": "1"}, ['no cell with a="1"']),
-        ({"q": 1}, ["no cell with q=1"]),
-        ({"a": 1}, ["2 cells have a=1", "a=1,b=u", "a=1,b=v"]),
-        ({}, ["4 cells have no parameters"]),
+        ({"a": 3}, ["a=3", "a=1,b=u"]),
+        ({"a": "1"}, ['a="1"']),
+        ({"q": 1}, ["q=1"]),
+        ({"a": 1}, ["2 cells", "a=1,b=u", "a=1,b=v"]),
+        ({}, ["4 cells"]),
+        ("", ["no cell"]),
+        ("a", ["no cell"]),
+        ("a=1", ["2 cells"]),
     ):
         with complaint(ValueError, *words):
             grid.find(selection)
