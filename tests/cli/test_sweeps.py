@@ -487,7 +487,7 @@ def test_texts_of_data_move_no_cursor_and_are_no_formulas(call, folder):
         call("sweep", "--from", "odd.toml", *function),
         call("summary", "odd", "x", "--csv", "odd.csv"),
         call("summary", "odd"),
-        call("sweep", "--from", "odd.toml", *function, "--only", f"a={ODD}", "0"),
+        call("sweep", "--from", "odd.toml", *function, "--only", f"a={json.dumps(ODD)}", "0"),
         call(
             "sweep",
             "--from",
