@@ -23,6 +23,7 @@ from linrep.cli.axes import axis_section
 from linrep.simulation import replicates
 from linrep.simulation.parameters import known_parameters, required
 from linrep.sweeps import open_run
+from linrep.sweeps.grid import cell_name
 from tests.sweeps.support import content, same_rows
 
 SWEPT = '''
@@ -487,7 +488,7 @@ def test_texts_of_data_move_no_cursor_and_are_no_formulas(call, folder):
         call("sweep", "--from", "odd.toml", *function),
         call("summary", "odd", "x", "--csv", "odd.csv"),
         call("summary", "odd"),
-        call("sweep", "--from", "odd.toml", *function, "--only", f"a={json.dumps(ODD)}", "0"),
+        call("sweep", "--from", "odd.toml", *function, "--only", cell_name({"a": ODD}), "0"),
         call(
             "sweep",
             "--from",
