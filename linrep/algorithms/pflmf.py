@@ -191,16 +191,17 @@ def pflmf(
     data_rng, participation_rng, start_rng, noise_rng = begun.rngs
     described = repr(problem)
     objectives, k = _read_problem(problem, k, m, data_rng)
-    n, d = objectives.n, objectives.d
-    local_steps, share = options.local_steps, options.share(n)
-    memory.require("the local steps", local_steps * n * k, local_steps=local_steps, n=n, k=k)
+    n, d, share = objectives.n, objectives.d, options.share(objectives.n)
+    memory.require(
+        "the local steps", options.local_steps * n * k, local_steps=options.local_steps, n=n, k=k
+    )
     finds_step = step_size is None
     usual, size = _sizes(problem, k) if finds_step else (_SCALE, 1.0)
     scale = usual if scale is None else scale
     U, V, start_floats = _read_start(start, objectives, k, scale, size, start_rng)
     losses = objectives
     if options.batch is None:
-        asked = 1.0 if options.everyone else options.share(n)
+        asked = 1.0 if options.everyone else share
         losses = compressed_losses(objectives, begun.in_all(options.rounds) * asked * d * (k + 1.0))
     steps, rule = make_rounds(options, losses, U, V, noise_rng)
     draws = _Draws(options, (n, d, k), participation_rng, noise_rng)
@@ -212,13 +213,10 @@ def pflmf(
         rounds=options.rounds,
         record=record,
         settings={
-            "problem": described, "k": k, "m": m, "rounds": options.rounds,
-            "local_steps": local_steps, "step_size": rule if finds_step else options.step_size,
-            "step_size_rule": rule,
+            "problem": described, "k": k, "m": m, **vars(options),
+            "step_size": rule if finds_step else options.step_size, "step_size_rule": rule,
             # Where the step is found, times that.
-            "head_step_size": options.numbers(n).head_step_size,
-            "participation": share, "sampling": sampling, "aggregate": aggregate,
-            "order": order, "gradient_noise": options.gradient_noise, "batch": options.batch,
+            "head_step_size": options.numbers(n).head_step_size, "participation": share,
             "start": start_name(start), "scale": scale, "factored": losses is not objectives,
         },
         watch=watch,

@@ -289,6 +289,9 @@ def test_a_run_says_from_which_traces_it_cannot_go_on():
     for settings in ({"step_size": 0.2}, {"m": 8}, {"participation": 0.5}, {"orthonormal": False}):
         with pytest.raises(ValueError, match=f"same settings: its {next(iter(settings))} is"):
             fedrep(SHARED, rounds=2, start=begun, **settings)
+    begun = pflmf(QUADRATIC, step_size=0.5, rounds=2, stationarity=False, rng=3)
+    with pytest.raises(ValueError, match="same settings: its stationarity is"):  # of all its rounds
+        pflmf(QUADRATIC, step_size=0.5, rounds=2, start=begun)
     with pytest.raises(
         ValueError, match=r"start must be 'spectral' or a pair \(U, V\), got a Trace"
     ):
