@@ -62,10 +62,10 @@ def test_formulas_on_a_page_are_no_emphasis():
 
 @pytest.mark.slow
 def test_formulas_on_generated_pages_are_no_emphasis(extension):
-    pages = extension("claim_pages")
+    pages, site = extension("claim_pages"), extension("linrep.report.sphinx")
     texts = ledger.pages(claims(), ledger.recorded())
-    texts["failures"] = "\n".join(pages.Failures.lines(None))
-    for kind in (pages.Statements, pages.Findings, pages.Derivations):
+    texts["failures"] = "\n".join(site.Failures.lines(None))
+    for kind in (pages.Statements, site.Findings, site.Derivations):
         for paper in PAPERS:
             texts[f"{kind.__name__} {paper}"] = "\n".join(kind.lines(None, paper))
     found = {name: list(wrong(text)) for name, text in texts.items()}
@@ -93,7 +93,7 @@ def test_indices_and_powers_are_set_and_plain_where_only_text_is(extension):
 
 @pytest.mark.slow
 def test_constants_are_those_of_the_ledger_with_their_setting(extension):
-    lines = extension("claim_pages").Constants.lines(None, "pflmf.corollary2.constants")
+    lines = extension("linrep.report.sphinx").Constants.lines(None, "pflmf.corollary2.constants")
     facts = {
         f"{fact.name}, p = {fact.setting['p']:g}": fact.value
         for fact in ledger.recorded()["pflmf.corollary2.constants"].facts
@@ -112,7 +112,7 @@ def test_constants_are_those_of_the_ledger_with_their_setting(extension):
 
 @pytest.mark.slow
 def test_failures_say_where_the_statement_stands(extension):
-    lines = extension("claim_pages").Failures.lines(None)
+    lines = extension("linrep.report.sphinx").Failures.lines(None)
     (row,) = (line for line in lines if "#finding-fedrep-theorem2)" in line)
     assert "| FedRep | Theorem 2, (86); Section 1.1 |" in row
     (row,) = (line for line in lines if "#finding-pflmf-theorem1)" in line)
