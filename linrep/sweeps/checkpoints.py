@@ -50,7 +50,9 @@ def note(text: str) -> None:
     """
     path = scratch(_NOTE)
     if path is not None:
-        path.write_text(text, "utf-8")
+        draft = path.with_name(f"{_NOTE}.draft")  # who reads meanwhile sees no half of a note
+        draft.write_text(text, "utf-8")
+        draft.replace(path)
 
 
 def notes(run: Path, segments: Iterable[Segment]) -> list[str]:
