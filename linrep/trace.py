@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -422,16 +420,6 @@ class Trace:
         lines = "".join(f"\n  {name}: {value}" for name, value in self._last_row().items())
         return f"Trace of {self.algorithm}{lines}"
 
-    def _repr_html_(self):
-        settings = (
-            (name, value if isinstance(value, str) else show.brief(value))
-            for name, value in self.settings.items()
-        )
-        return (
-            f"<strong>{escape(self.algorithm)}</strong>{show.table(self._last_row().items())}"
-            f"<details><summary>settings</summary>{show.table(settings)}</details>"
-        )
-
 
 class Trials(list[Trace]):
     """Traces of several trials in their order, as :func:`linrep.run_trials` returns them.
@@ -478,13 +466,6 @@ class Trials(list[Trace]):
             for number, row in self._rows()
         ]
         return f"{self._title()}{''.join(lines)}{self._rest()}"
-
-    def _repr_html_(self):
-        rows = self._rows()
-        names = dict.fromkeys(name for _, row in rows for name in row)
-        cells = ((number, *(row.get(name, "") for name in names)) for number, row in rows)
-        title = f"<strong>{escape(self._title())}</strong>"
-        return f"{title}{show.table(cells, ('trial', *names))}{escape(self._rest())}"
 
     def _rows(self):
         return [(number, trace._last_row()) for number, trace in enumerate(self[:_MOST_SHOWN])]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -175,18 +174,6 @@ class BiasedRegression:
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
         return f"BiasedRegression(n={self.n}, d={self.d}, p={self.p}{noise})"
-
-    def _repr_html_(self):
-        return show.sheet(
-            "BiasedRegression: y = ⟨θ, x⟩ + bᵢ + σε",
-            {
-                "clients n": self.n,
-                "dimension d": self.d,
-                "columns of side information p": self.p,
-                "noise σ": self.noise,
-                "design": self.design,
-            },
-        )
 
 
 checked(globals())

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logsumexp, softmax
 
-from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep.kernels.linalg import RANK_TOLERANCE
@@ -167,13 +166,6 @@ class SampleObjectives(Objectives):
         samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
         ridge = f", ridge={self.ridge:g}" if self.ridge else ""
         return f"{type(self).__name__}(n={self.n}, d={self.d}, {samples}{ridge})"
-
-    def _rows(self):
-        return {
-            **super()._rows(),
-            "samples per client": show.spread(self.data.m),
-            "ridge ρ": self.ridge,
-        }
 
 
 class LeastSquaresObjectives(SampleObjectives):

@@ -236,18 +236,6 @@ class LowRankRegression:
         design = f", design={self.design!r}" if self.design != "gaussian" else ""
         return f"LowRankRegression(n={self.n}, d={self.d}{noise}{design})"
 
-    def _repr_html_(self):
-        return show.sheet(
-            "LowRankRegression: y = ⟨φᵢ, x⟩ + σε",
-            {
-                "clients n": self.n,
-                "dimension d": self.d,
-                "singular values of Φ": show.show_first(self.singular_values),
-                "noise σ": self.noise,
-                "design": self.design,
-            },
-        )
-
 
 @dataclass(frozen=True, eq=False)
 class BestModel:
