@@ -44,6 +44,8 @@ LABELS = {
 
 #: At a microsecond a round, which is what the smallest take, longer than a day.
 MOST_ROUNDS = 10**11
+#: Numbers that a recorded round takes: its own and its metrics.
+_PER_RECORD = 20
 
 _ENDS = {
     "rounds": "ran all of its {}",
@@ -505,10 +507,8 @@ def read_rounds(rounds: Any, record: Any = 1) -> int:
     rounds = check.count("rounds", rounds, minimum=0, most=MOST_ROUNDS)
     if np.ndim(record) == 0:
         every = check.integer("record", record, minimum=1)
-        memory.require(
-            "the metrics", memory.PER_RECORD * (rounds // every), rounds=rounds, record=every,
-            instead="take fewer rounds or record fewer of them",
-        )  # fmt: skip
+        kept = _PER_RECORD * (rounds // every)
+        memory.require("the metrics", kept, rounds=rounds, record=every)
     return rounds
 
 

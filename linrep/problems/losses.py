@@ -134,7 +134,6 @@ class SampleObjectives(Objectives):
         rng : numpy.random.Generator
         """
         check.integer("size", size, minimum=1)
-        memory.require("the samples", 2 * self.n * size * self.data.d, n=self.n, size=size)
         rng, m = generator(rng), self.data.m[:, None]
         rows = (self.data.offsets[:-1, None] + (rng.random((self.n, size)) * m).astype(int)).ravel()
         offsets = np.arange(self.n + 1) * size
@@ -265,7 +264,6 @@ class SoftmaxObjectives(SampleObjectives):
     def __init__(self, data: ClientData, classes: int, **known: Any):
         self.classes = check.integer("classes", classes, minimum=2)
         check.instance("data", data, ClientData)
-        memory.require("the models", data.n * classes * data.d, classes=classes)
         super().__init__(data, **known)
         whole = data.y == np.floor(data.y)
         if not (whole & (data.y >= 0.0) & (data.y < classes)).all():

@@ -135,7 +135,6 @@ class LowRankRegression:
     @cached_property
     def svd(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The full decomposition: U (d, d), the min(n, d) singular values, V (n, n)."""
-        memory.require("all singular vectors", self.n**2 + self.d**2, n=self.n, d=self.d)
         U, singular_values, VT = np.linalg.svd(self.Phi)
         return U, singular_values, np.ascontiguousarray(VT.T)
 

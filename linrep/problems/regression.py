@@ -166,7 +166,6 @@ class SharedRepresentation:
     @property
     def theta(self) -> NDArray[np.float64]:
         """The clients' regression vectors as rows, W* B*', shape (n, d)."""
-        memory.require("the clients' models", self.n * self.d, n=self.n, d=self.d)
         return self.W @ self.B.T
 
     @property

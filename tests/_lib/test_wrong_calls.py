@@ -283,7 +283,6 @@ def test_sizes_that_nobody_has_memory_for_are_refused():
     for call in (
         lambda: lr.gaussian_start(2, 3, 2**40, 2.0),
         lambda: lr.random_start(2**40, 3, 2),
-        lambda: lr.problems.personal.planar(2**40),
     ):
         with complaint(ValueError, "needs", "are free"):
             call()
