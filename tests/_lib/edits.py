@@ -56,6 +56,17 @@ def g(cell, rng):
 -- beside.py
 SCALE = 1.0
 
+== a number that a function of a module takes | SCALE | 1.0 -> 2.0
+import beside
+
+def g(cell, rng):
+    return beside.f()
+-- beside.py
+SCALE = 1.0
+
+def f():
+    return SCALE
+
 == a function that a package imports when asked | f | x + 1.0 -> x + 2.0
 import pack
 
