@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import memory
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep._lib.extras import need
 from linrep._lib.labelled import attributes, described
 from linrep.problems import prediction
@@ -562,6 +561,3 @@ def last_rounds(rounds: int, count: int = 10) -> range:
         At most so many, and never the start.
     """
     return range(max(rounds - count, 0) + 1, rounds + 1)
-
-
-checked(globals())

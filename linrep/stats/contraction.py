@@ -10,7 +10,6 @@ import scipy
 from numpy.typing import ArrayLike
 
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep.stats._arguments import fraction
 
 _SHORTEST_PLATEAU = 10  # steps
@@ -174,6 +173,3 @@ def _batch_means(increments, confidence):
     means = np.array([batch.mean() for batch in np.array_split(increments, batches)])
     error = means.std(ddof=1) / np.sqrt(batches)
     return increments.mean(), scipy.stats.t.ppf(0.5 + confidence / 2.0, batches - 1) * error
-
-
-checked(globals())
