@@ -263,7 +263,7 @@ class Run:
             warn(Incomplete(self.completeness()))
         if not partial and (mixed := mixture(self)):
             warn(MixedCode(f"{self.path}: {mixed}"))
-        return self._frame(self._owned, columns)
+        return self._frame(columns)
 
     def parameter_table(self) -> pd.DataFrame:
         """Return the parameters of the cells, of the types that they have in rows."""
@@ -326,35 +326,15 @@ class Run:
         single = [name for name, axis in axes.items() if len(axis) == 1 and name != "cell"]
         return data.squeeze([*single, *(["row"] if data.sizes["row"] == 1 else [])])
 
-    def rows_of(self, cell: str, replicate: int) -> pd.DataFrame:
-        """Return the rows of one replicate, none if it is not stored.
-
-        As `read` does, but that a column of numbers is no text because other replicates have text.
-
-        Parameters
-        ----------
-        cell : str
-            The cell's name.
-        replicate : int
-        """
-        one = Segment(cell, replicate, replicate + 1)
-
-        def owned():
-            for part, segments in self._owned():
-                if not any(Coverage(segments).missing(one)):
-                    yield part, [one]
-
-        return self._frame(owned)
-
     def failures(self) -> pd.DataFrame:
         """Return the rows of the replicates that raised an exception."""
-        rows = self._frame(lambda: (pair for pair in self._owned() if pair[0].failed))
+        rows = self._frame(only_failures=True)
         return rows[rows["status"] == "failed"]
 
     def notes(self) -> dict[str, int]:
         """Return how many of the stored replicates have which note on their runs, most first."""
         columns = ["cell", "replicate", "notes"]
-        rows = self._frame(self._owned, columns).dropna(subset="notes").drop_duplicates(columns[:2])
+        rows = self._frame(columns).dropna(subset="notes").drop_duplicates(columns[:2])
         each = rows["notes"].astype(str).str.split(BETWEEN_NOTES).explode()
         return {note: int(count) for note, count in each.value_counts().items()}
 
@@ -517,15 +497,15 @@ class Run:
         rows = rows_within(part, owned, ("status", "cell", "replicate"))
         return pc.sum(pc.equal(rows["status"], "failed")).as_py() or 0
 
-    def _frame(self, owned, columns=None):
-        """Return columns of the rows that some parts have of some segments, in order."""
+    def _frame(self, columns=None, *, only_failures=False):
+        """Return columns of the rows of all parts, or of those with failures, in order."""
         wanted = None if columns is None else list(columns)
         known = self.columns
         absent = [name for name in wanted or () if name not in known]
         if absent and self.parts():
             raise ValueError(unknown("no column", absent[0], known, of=f"in {self.path}"))
         needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
-        tables = self.again(lambda: self._tables(owned(), needed))
+        tables = self.again(lambda: self._tables(needed, only_failures))
         if not tables:
             return pd.DataFrame(columns=list(known) if wanted is None else wanted)
         frame = together(tables).to_pandas(use_threads=False)
@@ -543,11 +523,11 @@ class Run:
                 frame[name] = column.take(positions).array  # of the same type for any rows
         return frame.reindex(columns=self.columns if wanted is None else wanted)
 
-    def _tables(self, owned, columns):
+    def _tables(self, columns, only_failures):
         tables = [
             (segments[0], rows_within(part, segments, columns, self.parameters))
-            for part, segments in owned
-            if segments
+            for part, segments in self._owned()
+            if segments and (part.failed or not only_failures)
         ]
         tables.sort(key=lambda pair: self.position(pair[0]))
         return [table for _, table in tables if table.num_rows]

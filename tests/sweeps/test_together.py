@@ -191,7 +191,8 @@ def test_a_number_that_is_text_elsewhere_is_the_same(tmp_path, apart):
             with warnings.catch_warnings():
                 warnings.simplefilter("error", Overlapping)
                 merge(tmp_path / f"all{i}", [tmp_path / "one", two.path])
-    stored = open_run(tmp_path / "one").rows_of("a=1", 0)
+    stored = open_run(tmp_path / "one").read()
+    stored = stored[stored["a"] == 1].reset_index(drop=True)
     assert not deviation(sweep.only({"a": 1}, 0), stored, ["value"]).different
 
 
@@ -200,7 +201,7 @@ def test_columns_are_named_in_the_order_in_which_they_are_read(tmp_path, apart):
     stored = apart(sweep, tmp_path / "run")
     assert tuple(stored.read()) == stored.columns
     assert [name for name in stored.columns if name[0] == "c"][:-1] == [f"c{a}" for a in range(9)]
-    assert tuple(stored.rows_of("a=3", 0)) == tuple(stored.failures()) == stored.columns
+    assert tuple(stored.failures()) == stored.columns
 
 
 @pytest.mark.parametrize("values", [(True, False), (1, 2), ("x", "y"), (0.5, 1), ("x", 2)])
