@@ -30,7 +30,7 @@ READERS = {
     "linrep.report.pictures": "SVG of matplotlib",
     "linrep.report.sphinx": "findings and contents that people write",
     "linrep.simulation.parameters": "docstrings",
-    "linrep.sweeps.description": "keys in files, which may be damaged",
+    "linrep.sweeps.directories": "keys in files, which may be damaged",
     "linrep.sweeps.store": "notes of a replicate, stored in one cell",
 }
 #: Methods of columns that search texts.
