@@ -111,13 +111,6 @@ def test_a_specification_is_restored_as_the_advice_says(folder):
     same_rows(numbers(open_run("run")), good)
 
 
-def test_a_missing_specification_gets_the_same_advice(folder):
-    (folder / "run" / "sweep.json").unlink()
-    status, said = call(*SWEEP)
-    assert status == 2
-    assert "copy its sweep.json here" in said
-
-
 # --- parts ---
 
 
@@ -136,17 +129,6 @@ def test_damage_is_said_by_every_command_and_repaired_by_the_sweep(folder, damag
     same_rows(numbers(open_run("run")), before)
 
 
-def test_a_run_of_another_format_is_refused_in_a_line(folder):
-    path = folder / "run" / "sweep.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 1}))
-    before = content(folder / "run")
-    for words in (*READERS.values(), SWEEP):
-        status, said = call(*words)
-        assert status == 2, said
-        assert "run/sweep.json has format 1" in said
-    assert content(folder / "run") == before
-
-
 TOMLS = {
     "lists": "[" * 5000,
     "a list": "a = " + "[" * 5000,
@@ -154,11 +136,3 @@ TOMLS = {
     "a number": "seed = " + "9" * 5000,
     "an axis": "[axes]\nn = " + "[" * 300 + "]" * 300,
 }
-
-
-@pytest.mark.parametrize("name", TOMLS)
-def test_a_nested_sweep_file_gets_one_line(folder, name):
-    (folder / "sweep.toml").write_text(TOMLS[name])
-    status, said = call("sweep", "--from", "sweep.toml")
-    assert status == 2
-    assert len(said) < 1000, said

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from linrep.cli import main, text
-from linrep.cli.text import Painted, echo, frame, has_color, print_listing, table, verdict
+from linrep.cli.text import Painted, echo, frame, has_color, print_listing, verdict
 from tests.tools import runner
 
 
@@ -57,12 +57,6 @@ def test_verdicts_and_errors_have_colours_and_data_cannot_have_any(monkeypatch, 
     assert capsys.readouterr().out == "failsx\n"
 
 
-def test_a_table_has_the_width_it_needs_in_a_pipe(capsys):
-    table(("name", "a", "b"), [("x", "1" * 90, "2" * 90), ("long name", "", "")])
-    lines = capsys.readouterr().out.splitlines()
-    assert [len(line) for line in lines] == [193, 193, 9]
-
-
 def test_a_data_frame_comes_in_parts_that_fit_the_terminal(narrow):
     data = pd.DataFrame({f"column{place}": [place / 7, None] for place in range(9)})
     frame(data)
@@ -108,19 +102,3 @@ def test_on_a_terminal_of_eighty_columns_no_line_is_longer(tmp_path):
     lines = found.decode().splitlines()
     assert any(line.startswith("pflmf.theorem1 ") for line in lines)
     assert max(map(len, lines)) <= 80
-
-
-def test_one_is_no_plural():
-    said = [text.say_count(count, "cell") for count in (0, 1, 2)]
-    assert said == ["0 cells", "1 cell", "2 cells"]
-
-
-def test_a_column_goes_before_a_sentence_gets_too_short(monkeypatch, capsys):
-    name, sentence = "paper.a-claim-with-a-name", "Something is true of it. " * 5
-    for columns, head in (("69", [name, "fails"]), ("100", [name, "fails", "exact"])):
-        monkeypatch.setenv("COLUMNS", columns)
-        text.print_listing([(name, verdict("fails"), "exact", sentence)])
-        (line,) = capsys.readouterr().out.splitlines()
-        assert line.split("Something")[0].split() == head
-        assert line.endswith("…")
-        assert len(line) <= int(columns)
