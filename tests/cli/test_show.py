@@ -44,7 +44,6 @@ def test_a_claim_has_all_that_is_recorded():
         "  corrected  fedrep.A1_W.corrected: Multiplied by sqrt(n)",
         "  check it   linrep verify fedrep.A1_W --budget standard --seed 0",
         "measurement ",
-        "measured beside it: -v prints",
     ):
         assert line in found
     assert "1/(4 sigma_max^2) at n = 100" in call("show", "fedrep.A1_W", "--verbose")
