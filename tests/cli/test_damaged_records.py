@@ -45,9 +45,7 @@ KINDS = {
         "pflmf/ledger.json", "show pflmf.lemma4",
         "verify pflmf.lemma4 --budget standard --record --native", {
             "missing": lambda values: first(values).pop("unit"),
-            "unknown": lambda values: first(values).update(mecsured=1.0),
             "type": lambda values: first(values).update(n_trials="3"),
-            "deep": lambda values: first(values)["parts"][0].pop("level"),
             "foreign": rename,
         },
     ),
@@ -59,7 +57,6 @@ KINDS = {
         "pflmf/sensitivity.json", "show pflmf.lemma4", "verify --sensitivity --record pflmf.lemma4",
         {
             "missing": lambda values: constant(values).pop("value"),
-            "unknown": lambda values: constant(values).update(moves={}),
             "type": lambda values: constant(values).update(moved=[]),
             "foreign": rename,
         },
@@ -67,7 +64,6 @@ KINDS = {
     "answers": (
         "pflmf/certificates/answers.json", "show pflmf.lemma4", "certify pflmf.lemma4 --record", {
             "missing": lambda values: first(values).pop("sha256"),
-            "unknown": lambda values: first(values).update(sha257=""),
             "type": lambda values: first(values).update(solvers=[]),
             "foreign": rename,
         },
@@ -76,7 +72,6 @@ KINDS = {
         "pflmf/statements.json", "show pflmf.lemma4",
         "verify pflmf.lemma4 --budget standard --record --native", {
             "missing": lambda values: first(values).pop("plain"),
-            "unknown": lambda values: first(values).update(planes=""),
             "type": lambda values: first(values).update(hypotheses="none"),
             "foreign": rename,
         },
@@ -85,9 +80,7 @@ KINDS = {
         "figures/mine.figure.json", "figures mine.py --check --native",
         "figures mine.py --record --native", {
             "missing": lambda values: values.pop("title"),
-            "unknown": lambda values: values.update(no_title=""),
             "type": lambda values: values["result"]["rows"].update(count="7"),
-            "deep": lambda values: first(values["result"]["summary"]["lines"])["value"].clear(),
         },
     ),
     "rows": (
@@ -107,12 +100,9 @@ def flip(path):
 DAMAGES = {
     "flipped": flip,
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:-3]),
-    "empty": lambda path: path.write_bytes(b""),
-    "no UTF-8": lambda path: path.write_bytes(path.read_bytes().replace(b"e", b"\xff", 1)),
     "another's": lambda path: shutil.copy(
         Path("pflmf", "statements.json" if path.stem == "ledger" else "ledger.json"), path
     ),
-    "of before": lambda path: path.write_text("[1]"),
 }  # fmt: skip
 #: What no command may come to.
 COMPUTING = (

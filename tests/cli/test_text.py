@@ -1,7 +1,6 @@
 """Colours where they are shown, and tables that fit the terminal."""
 
 import io
-import os
 
 import pandas as pd
 import pytest
@@ -75,30 +74,3 @@ def test_sentences_are_cut_on_a_terminal_alone(narrow, monkeypatch):
     monkeypatch.setattr(text, "width", lambda: None)
     print_listing(rows)
     assert narrow() == [f"a  holds  {'word ' * 20}"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there are no such terminals")
-@pytest.mark.slow
-def test_on_a_terminal_of_eighty_columns_no_line_is_longer(tmp_path):
-    import pty
-    import subprocess
-    import sys
-
-    main_end, other = pty.openpty()
-    variables = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "linrep.cli", "verify", "--list", "--paper", "pflmf"]
-    with subprocess.Popen(command, stdout=other, stderr=subprocess.DEVNULL, env=variables) as run:
-        os.close(other)
-        found = b""
-        while True:
-            try:
-                more = os.read(main_end, 65536)
-            except OSError:  # the end of the output, on Linux
-                break
-            if not more:
-                break
-            found += more
-    assert run.returncode == 0
-    lines = found.decode().splitlines()
-    assert any(line.startswith("pflmf.theorem1 ") for line in lines)
-    assert max(map(len, lines)) <= 80

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from linrep.claims import claims, findings, ledger
 from linrep.claims.evidence import Result
 from linrep.cli import main
-from linrep.figures import plotting
 from tests.tools import complaint, runner
 
 OWN = """
@@ -235,18 +234,6 @@ def test_a_neighbour_with_the_same_claim_has_a_verdict_of_its_own(other):
     assert "stored" in output
 
 
-def test_a_claim_that_is_in_the_ledger_alone_is_a_difference(other):
-    every = ("--ledger", "own.json")
-    call("other_claims.py", "mine.bound", *every, "--record")
-    text = Path("other_claims.py").read_text()
-    Path("other_claims.py").write_text(text.replace('"mine.bound"', '"mine.renamed"'))
-    output = call("other_claims.py", "mine.renamed", *every, code=1)
-    assert "mine.bound: in the ledger, but no longer a claim" in output
-    output = call("other_claims.py", "mine.renamed", *every, "--record")
-    assert "mine.bound: no longer a claim" in output
-    assert "1 as recorded" in call("other_claims.py", "mine.renamed", *every)
-
-
 def test_a_check_that_accepts_its_negative_control_is_flagged(other):
     output = call("other_claims.py", "mine.credulous", code=1)
     assert "ACCEPTED" in output
@@ -330,19 +317,6 @@ def test_what_fails_is_said_in_a_line_unless_asked_for_more(tmp_path, monkeypatc
     assert f"  why        {reason}" in long
     assert "2 of 3 parts fail" in long
     assert "  instance   " in long
-
-
-def test_a_caption_has_the_place_where_there_is_one(other, monkeypatch):
-    texts = []
-    monkeypatch.setattr(plotting, "caption", lambda figure, text: texts.append(text))
-    call("other_claims.py", "mine.bound", "--figures", "pictures")
-    assert not texts
-    call("other_claims.py", "mine.bound", "--figures", "pictures", "--caption")
-    text = Path("other_claims.py").read_text().replace('place="my notes", ', "")
-    Path("other_claims.py").write_text(text)
-    call("other_claims.py", "mine.bound", "--figures", "pictures", "--caption")
-    assert [text.partition(": ")[0] for text in texts] == ["mine.bound (my notes)", "mine.bound"]
-    assert all("Bounded. Fails: " in text for text in texts)
 
 
 NEAR = """
