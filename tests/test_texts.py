@@ -8,8 +8,6 @@ from tests.test_layers import SOURCES
 READERS = {
     "linrep._lib.arguments": "annotations in sources",
     "linrep._lib.display": "any text, whose marks are escaped",
-    "linrep._lib.instructions": "names of Python's instructions",
-    "linrep._lib.formulas": "formulas that people write",
     "linrep._lib.provenance": "the system's description of the processor",
     "linrep._lib.validation": "names that people give",
     "linrep.claims.formulas": "formulas of papers",
