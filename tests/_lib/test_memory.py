@@ -8,7 +8,7 @@ import pytest
 
 import linrep as lr
 from linrep._lib import memory
-from linrep.algorithms import biases, imc, personalized
+from linrep.algorithms import biases, imc
 from linrep.problems import LowRankRegression, SideInformationCompletion, personal
 from linrep.problems.subspace import random_frame
 from linrep.simulation import simulate, sweep
@@ -104,7 +104,6 @@ TOO_LARGE = {
     ),
     "clusters": (lambda: personal.clustered(n=10**5, d=10**4, clusters=2, m=1), "n = "),
     "flipped": (lambda: personal.flipped_labels(n=10**5, d=10**2, m=10**2), "m = "),
-    "table": (lambda: lr.fedrep(truth(), m=5, rounds=MANY, record=MANY), "rounds = "),
     "record": (
         lambda: lr.fedavg(truth(), m=5, rounds=MANY, step_size=0.1),
         "take fewer rounds or record fewer",
@@ -131,23 +130,6 @@ TOO_LARGE = {
         lambda: lr.flute(truth(), m=MANY, batches="fresh", step_size=0.1),
         "m = 1000000000, d = 4",
     ),
-    "local steps": (
-        lambda: lr.pflmf(truth(), m=5, step_size=0.1, local_steps=MANY),
-        "local_steps = ",
-    ),
-    "participants": (
-        lambda: lr.perfedsi(
-            SideInformationCompletion.random(n=5, d=6, p=3, k=2), step_size=0.1, participants=MANY
-        ),
-        "participants = ",
-    ),
-    "differences": (
-        lambda: personalized.constrained(
-            personal.clustered(n=2000, d=50, clusters=2, loss="quadratic", rng=0), delta=0.1
-        ),
-        "n = ",
-    ),
-    "trials": (lambda: lr.run_trials(lr.fedrep, truth(), trials=10**12, m=5), "trials = "),
 }
 
 
