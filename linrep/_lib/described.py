@@ -29,8 +29,8 @@ SHARED = {
     "rounds": ("int", "Communication rounds."),
     "participation": (
         "float",
-        "Fraction of clients per round, in (0, 1], drawn without replacement: as many as the whole\n"
-        "number nearest to it times n.",
+        "Fraction of clients per round, in (0, 1], drawn without replacement: as many as the\n"
+        "whole number nearest to it times n.",
     ),
     "record": (
         "int or array_like of int",
