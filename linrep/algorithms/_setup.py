@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,7 +130,7 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     read = _read_implicit_start if isinstance(truth, ImplicitRepresentation) else _read_start
     B, W, up, down = read(start, truth, data, m, k, n, d, start_rng)
     largest = m if data is None else int(data.m.max())
-    name = float(start) if _is_distance(start) else start_name(start)
+    name: Any = float(start) if _is_distance(start) else start_name(start)
     return Setup(
         truth, data, largest, k, n, d, B, W, participants, up, down, name, data_rng,
         participation_rng, begun,

@@ -4,7 +4,6 @@ from scipy.optimize import minimize
 
 import linrep as lr
 from linrep.algorithms import personalized
-from linrep.algorithms.personalized.methods import CENTERS
 from linrep.problems import personal
 from tests.problems.test_objectives import draw
 
@@ -30,7 +29,7 @@ def test_closed_forms_of_quadratic_functions():
     np.testing.assert_allclose(theta_of(personalized.local(problem)), A, atol=1e-9)
     one = np.tile(mean, (10, 1))
     np.testing.assert_allclose(theta_of(personalized.average(problem)), one, atol=1e-9)
-    for center in CENTERS:
+    for center in personalized.CENTERS:
         pulled = personalized.distance_regularized(problem, penalty=0.7, center=center)
         np.testing.assert_allclose(theta_of(pulled), (A + 0.7 * mean) / 1.7, atol=1e-9)
     clusters = np.arange(10) % 3
