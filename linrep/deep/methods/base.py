@@ -241,11 +241,14 @@ class FedAvg:
         if federation.y.is_floating_point():
             raise ValueError(f"data must have classes for {type(self).__name__}, not real labels")
 
-    def _need_features(self, federation):
-        """Raise an error if the network has no representation."""
-        if not hasattr(federation.model, "representation"):
-            name = type(self).__name__
-            raise ValueError(f"model must have the children representation and head for {name}")
+    def _need_parts(self, federation, side=False):
+        """Raise an error if the network is no head on a representation of samples."""
+        model = federation.model
+        if not (federation.in_parts or (side and hasattr(model, "representation"))):
+            raise ValueError(
+                f"model must be a linrep.deep.models.Model for {type(self).__name__}, a head on a "
+                f"representation{'' if side else ', without side information'}"
+            )
 
 
 def anchored(federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:
