@@ -26,7 +26,7 @@ from linrep.deep.devices import read_device
 from linrep.deep.samples import Samples
 from linrep.deep.state import Clients, State, expand
 from linrep.deep.training import SGD, Objective, Parameters, Phase, belongs, loss
-from linrep.deep.traits import find_stacks, in_parts, steps_together
+from linrep.deep.traits import in_parts, stacks, steps_together
 from linrep.problems.random import keyed
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -63,9 +63,9 @@ class Federation(Samples):
         Whether the network is a :class:`linrep.deep.models.Model`, whose outputs are what its head
         makes of its representation; without side information.
     stacks, together : bool
-        Whether clients could be trained together, and whether they are. They are, but where
-        ``torch.func`` does not know what a network does, and on a processor for networks of more
-        than 200,000 parameters, for which it is slower; results are the same up to rounding.
+        Whether clients could be trained together, and whether they are. They are where the network
+        is made of layers that ``torch.func`` is known to know, but on a processor only up to
+        200,000 parameters, beyond which it is slower; results are the same up to rounding.
     """
 
     def __init__(
@@ -97,7 +97,6 @@ class Federation(Samples):
             self.model = made.to(self.device, self.dtype).train()
             values = dict(self.model.named_parameters()) | layers.statistics(self.model)
             starts.append({name: value.detach().clone() for name, value in values.items()})
-        layers.per_batch(self.model)  # raises where layers would see the padding
         self._starts = {name: torch.stack([s[name] for s in starts]) for name in starts[0]}
         named = dict(self.model.named_parameters())
         self.buffers = tuple(name for name in self._starts if name not in named)
@@ -105,10 +104,8 @@ class Federation(Samples):
         self.parameters = tuple(name for name in named if name not in self.frozen)
         if getattr(self.model, "side_information", False) and not self.side.shape[-1]:
             raise ValueError("data must have side information of clients for this network")
-        places = torch.arange(min(2, len(self.x)), device=self.device)
-        self.in_parts = in_parts(self.model)
-        self.stacks = find_stacks(self.model, self.see(places), self.side[0])
-        self.together = steps_together(self.model, self.stacks, self.device)
+        self.in_parts, self.stacks = in_parts(self.model), stacks(self.model)
+        self.together = steps_together(self.model, self.device)
 
     def __repr__(self):
         count = sum(value.numel() for value in self.model.parameters())

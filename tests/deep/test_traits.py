@@ -94,50 +94,6 @@ def test_frozen_normalization_stays_frozen_when_it_is_converted():
     assert [value.requires_grad for value in network.parameters()] == [False, True]
 
 
-@pytest.mark.parametrize(
-    "layer",
-    [
-        lambda: nn.utils.parametrizations.spectral_norm(nn.Linear(5, 5)),
-        lambda: nn.utils.spectral_norm(nn.Linear(5, 5)),
-        lambda: nn.Sequential(
-            nn.Unflatten(1, (5, 1)), nn.Upsample(2), nn.InstanceNorm1d(5, track_running_stats=True),
-            nn.Flatten(), nn.Linear(10, 5),
-        ),
-    ],
-)  # fmt: skip
-@pytest.mark.filterwarnings("ignore:.*spectral_norm.*")
-@pytest.mark.parametrize("seed", range(4))
-def test_layers_that_keep_something_between_steps_are_refused(layer, seed):
-    torch.manual_seed(seed)  # the norm of some matrices is found before training begins
-    network = nn.Sequential(layer(), nn.Linear(5, 3))
-    with pytest.raises(ValueError, match="model must keep nothing from step to step"):
-        deep.run(small.data(), "fedavg", model=network, rounds=1, participation=1.0)
-
-
-class Restricted(nn.Module):
-    """Places and a scale, which are parameters with a domain."""
-
-    def __init__(self):
-        super().__init__()
-        self.places = nn.Parameter(torch.arange(5), requires_grad=False)
-        self.scale = nn.Parameter(torch.full((3,), 0.05))
-        self.layer = nn.Linear(5, 3)
-
-    def forward(self, x):
-        if not (self.scale > 0.0).all():
-            raise ValueError("scales must be greater than 0")
-        return self.layer(x[:, self.places]) / self.scale
-
-
-@pytest.mark.parametrize("start", [0, 1])
-def test_parameters_may_have_a_domain(start):
-    trace = deep.run(
-        small.data(), "fedavg", model=Restricted, rounds=1, participation=1.0, lr=1e-6,
-        rng=start,
-    )  # fmt: skip
-    assert np.isfinite(trace["test_loss"]).all()
-
-
 def test_results_hold_no_gradients(engine):
     fed = small.federation()
     shared = fed.start().shared
@@ -146,6 +102,8 @@ def test_results_hold_no_gradients(engine):
 
 
 class Dropping(nn.Module):
+    """Draws in functions."""
+
     def __init__(self):
         super().__init__()
         self.representation, self.head = nn.Linear(5, 6), nn.Linear(6, 3)
@@ -155,19 +113,71 @@ class Dropping(nn.Module):
         return self.head(F.dropout(x, 0.5, training=self.training))
 
 
-def test_draws_of_functions_are_the_seeds_alone():
-    settings = {"model": Dropping, "rounds": 2, "participation": 1.0, "lr": 0.1}
-    found = []
+class Recurrent(nn.Module):
+    """Torch's GRU, which vmap does not know."""
+
+    def __init__(self):
+        super().__init__()
+        self.representation, self.head = nn.GRU(1, 4, batch_first=True), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.head(self.representation(x.unsqueeze(-1))[0][:, -1])
+
+
+class Placed(nn.Module):
+    """Places, which are parameters that are no numbers to average."""
+
+    def __init__(self):
+        super().__init__()
+        self.places = nn.Parameter(torch.arange(4, -1, -1), requires_grad=False)
+        self.head = nn.Linear(5, 3)
+
+    def forward(self, x):
+        return self.head(x[:, self.places])
+
+
+def headed(*body):
+    return models.Model(nn.Sequential(*body), nn.Linear(5, 3))
+
+
+#: Networks of which linrep knows nothing: they draw, or keep something from step to step.
+OTHERS = {
+    "functions": Dropping,
+    "recurrent": Recurrent,
+    "recurrent head": lambda: models.Model(nn.Linear(5, 4), Recurrent()),
+    "places": Placed,
+    "alpha dropout": lambda: headed(nn.Linear(5, 5), nn.AlphaDropout(0.2)),
+    "spectral norm": lambda: headed(nn.utils.parametrizations.spectral_norm(nn.Linear(5, 5))),
+    "spectral norm by a hook": lambda: headed(nn.utils.spectral_norm(nn.Linear(5, 5))),
+    "normalization": lambda: headed(nn.Linear(5, 5), nn.BatchNorm1d(5, affine=False)),
+    "instances": lambda: headed(
+        nn.Unflatten(1, (5, 1)), nn.Upsample(2), nn.InstanceNorm1d(5, track_running_stats=True),
+        nn.Flatten(), nn.Linear(10, 5),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.*spectral_norm.*")
+@pytest.mark.parametrize("method", ["fedavg", "fedper"])
+@pytest.mark.parametrize("network", OTHERS)
+def test_other_networks_are_trained_one_by_one_by_seed_and_client_alone(network, method):
+    make, torch_state, found = OTHERS[network], torch.get_rng_state(), []
+    settings = {"model": make, "rounds": 2, "participation": 1.0, "lr": 1e-3, "dtype": "float64"}
     for other, chunk in ((1, 64), (2, 1)):
         torch.manual_seed(other)
-        state = torch.get_rng_state()
-        found.append(deep.run(small.data(), "fedavg", rng=0, chunk=chunk, **settings))
-        assert torch.equal(state, torch.get_rng_state())
+        found.append(deep.run(small.data(), method, rng=0, chunk=chunk, **settings))
     assert found[0].settings["engine"] == "loop"
     for name, value in found[0].state.items():
-        np.testing.assert_allclose(value, found[1].state[name], rtol=1e-5, atol=1e-7)
-    again = deep.run(small.data(), "fedavg", rng=1, **settings)
+        np.testing.assert_allclose(value, found[1].state[name], rtol=1e-12, atol=1e-14)
+    again = deep.run(small.data(), method, rng=1, **settings)
     assert np.abs(again["test_loss"] - found[0]["test_loss"]).max() > 1e-4
+    fed = deep.Federation(small.data(), make, dtype="float64", device=small.DEVICE)
+    shared, one = fed.start().shared, np.array([[2]])
+    together, alone = (
+        fed.train(shared, {}, part, (Phase(epochs=2),), round=0) for part in (small.EVERYONE, one)
+    )
+    small.assert_close({name: value[:, [2]] for name, value in together.items()}, alone)
+    torch.set_rng_state(torch_state)
 
 
 def test_augmentation_and_dropout_draw_apart():
@@ -200,29 +210,6 @@ def test_servers_do_not_step_along_running_averages():
     variances = [v for name, v in trace.state.items() if name.endswith("running_var")]
     assert variances
     assert min(value.min() for value in variances) > 0.0
-
-
-class Recurrent(nn.Module):
-    """Torch's GRU, which vmap does not know."""
-
-    def __init__(self):
-        super().__init__()
-        self.representation, self.head = nn.GRU(1, 4, batch_first=True), nn.Linear(4, 3)
-
-    def forward(self, x):
-        return self.head(self.representation(x.unsqueeze(-1))[0][:, -1])
-
-
-class RecurrentHead(models.Model):
-    def __init__(self):
-        super().__init__(nn.Linear(5, 4), Recurrent())
-
-
-@pytest.mark.parametrize("network", [Recurrent, RecurrentHead])
-def test_networks_that_vmap_refuses_are_trained_one_by_one(network):
-    trace = deep.run(small.data(), "fedavg", model=network, rounds=1, participation=1.0)
-    assert trace.settings["engine"] == "loop"
-    assert np.isfinite(trace["test_loss"]).all()
 
 
 def test_clients_without_test_samples_and_a_network_that_views(engine):
