@@ -7,7 +7,6 @@ torch = pytest.importorskip("torch")
 
 from linrep.deep import (  # noqa: E402
     FLUTE,
-    SGD,
     FedAvg,
     Federation,
     FedRep,
@@ -24,12 +23,14 @@ HEADS = {
     "flute": FLUTE(head_epochs=3),
 }
 #: With these, features do not depend on the batch that a sample is in.
-EXACT = ["mlp", "linear", "lstm", "cnn"]
+EXACT = ["mlp", "linear", "lstm", "cnn", "regression"]
 
 
 @pytest.mark.parametrize("network", EXACT)
 @pytest.mark.parametrize("name", HEADS)
 def test_cached_heads_are_those_trained_on_the_whole_network(name, network, engine):
+    if (name, network) == ("flute", "regression"):
+        pytest.skip("needs classes")
     cached, whole = (
         small.tensors(
             small.rounds(HEADS[name], small.federation(network, cache=cache, seeds=[0, 1]))
@@ -52,14 +53,6 @@ def test_cached_fine_tuning_is_that_of_the_whole_network(ft):
         assert all(name.startswith("head") for name in own) == (ft == "head")
         found.append(own)
     assert small.distance(*found) <= 1e-12
-
-
-def test_real_labels_are_cached_too():
-    states = [
-        small.tensors(small.rounds(HEADS["fedrep"], small.federation("regression", cache=cache)))
-        for cache in (True, False)
-    ]
-    assert small.distance(*states) <= 1e-12
 
 
 def test_features_of_a_representation_without_parameters_are_cached():
@@ -159,12 +152,3 @@ def test_the_closed_form_gradient_is_that_of_autograd(workers, size, classes, bi
         expected = torch.autograd.grad(value, list(own.values()))
         for name, gradient in zip(own, expected, strict=True):
             torch.testing.assert_close(found[name][worker], gradient, rtol=1e-12, atol=1e-13)
-
-
-def test_momentum_and_decay_are_those_of_the_phase_with_and_without_cache():
-    sgd = SGD(lr=0.05, momentum=0.9, weight_decay=0.2, batch_size=5)
-    cached, whole = (
-        small.tensors(small.rounds(HEADS["fedrep"], small.federation(sgd=sgd, cache=cache)))
-        for cache in (True, False)
-    )
-    assert small.distance(cached, whole) <= 1e-12

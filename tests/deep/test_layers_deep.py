@@ -22,7 +22,6 @@ from linrep.deep.layers import (  # noqa: E402
     undropped,
 )
 from linrep.deep.models.text import LSTM, Embedding, Last  # noqa: E402
-from tests.deep.functional import assert_vmap_is_loop, gradient, stacked  # noqa: E402
 
 WORD = 2**64
 keys = st.integers(-(2**63), 2**63 - 1)
@@ -152,17 +151,6 @@ def test_dropouts_of_one_network_do_not_share_a_mask():
     assert 0.1 < kept_twice.float().mean() < 0.4  # each use has a mask of its own
 
 
-def test_dropout_by_torch_func():
-    model = nn.Sequential(nn.Linear(3, 4), Dropout(0.5), nn.Linear(4, 2), Dropout(0.3, salt=1))
-    model.double()
-    parameters, buffers = stacked([model] * 3)
-    for name in per_batch(model)["key"]:
-        buffers[name] = torch.arange(3)
-    assert_vmap_is_loop(
-        model, parameters, buffers, (normal(0, 3, 5, 3),), normal(1, 3, 5, 2), 1e-14
-    )
-
-
 # Batch normalization
 
 
@@ -246,20 +234,6 @@ def test_running_averages_appear_in_the_dict_and_not_in_the_network():
         assert value.equal(before[name])
 
 
-def test_batch_normalization_by_torch_func_with_ragged_batches():
-    model = nn.Sequential(nn.Conv2d(1, 2, 1), BatchNorm(2), nn.ReLU(), BatchNorm(2)).double()
-    parameters, buffers = stacked([model] * 3)
-    mask = torch.tensor([[1, 1, 1, 1], [1, 1, 1, 0], [0, 0, 0, 0]], dtype=torch.float64)
-    for name in per_batch(model)["mask"]:
-        buffers[name] = mask
-    x, weights = normal(0, 3, 4, 1, 2, 2), normal(1, 3, 4, 2, 2, 2) * mask[:, :, None, None, None]
-    assert_vmap_is_loop(model, parameters, buffers, (x,), weights, 1e-13)
-    gradients, after = vmap(gradient(model))(parameters, buffers, (x,), weights)
-    # The client without a real sample.
-    assert all((value[2] == 0).all() for value in gradients.values())
-    assert all(after[name][2].equal(buffers[name][2]) for name in buffers)
-
-
 def test_masks_and_keys_are_no_part_of_what_is_stored():
     model = nn.Sequential(Dropout(0.5), BatchNorm(2), Embedding(np.eye(2)))
     known = set(nn.Sequential(nn.Dropout(0.5), nn.BatchNorm1d(2)).state_dict())
@@ -293,14 +267,6 @@ def test_lstm_is_torchs(seed, b, length, inputs, hidden):
         torch.testing.assert_close(
             ours.get_parameter(name).grad, value.grad, rtol=1e-12, atol=1e-12
         )
-
-
-def test_lstm_by_torch_func():
-    models = [nn.Sequential(LSTM(2, 3), Last()).double() for _ in range(3)]
-    parameters, buffers = stacked(models)
-    assert_vmap_is_loop(
-        models[0], parameters, buffers, (normal(0, 3, 4, 5, 2),), normal(1, 3, 4, 3), 1e-13
-    )
 
 
 def test_embedding_looks_vectors_up():

@@ -16,7 +16,6 @@ from linrep.deep.layers import per_batch, seeded  # noqa: E402
 from linrep.deep.models.factored import Factored  # noqa: E402
 from linrep.deep.models.side import ChannelMasks  # noqa: E402
 from tests.deep import small  # noqa: E402
-from tests.deep.functional import assert_vmap_is_loop, stacked  # noqa: E402
 
 VECTORS = np.random.default_rng(0).standard_normal((11, 6))
 #: Small networks of every kind: name, shape of a sample, settings.
@@ -86,45 +85,6 @@ def test_a_model_is_a_head_on_a_representation(case):
         "representation",
         "head",
     }
-
-
-@pytest.mark.parametrize(("dtype", "error"), [(torch.float64, 1e-12), (torch.float32, 1e-5)])
-@pytest.mark.parametrize("rank", [None, 2])
-@cases
-def test_vmap_is_a_loop(case, rank, dtype, error):
-    networks = [made(case, seed).to(dtype) for seed in range(3)]
-    if rank:
-        networks = [factored(model, rank) for model in networks]
-    parameters, buffers = stacked(networks)
-    mask = torch.tensor([[1.0] * 4, [1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, 0.0]], dtype=dtype)
-    named = per_batch(networks[0])
-    buffers |= dict.fromkeys(named["key"], torch.arange(3)) | dict.fromkeys(named["mask"], mask)
-    weights = torch.from_numpy(np.random.default_rng(2).standard_normal((3, 4, 4)))
-    weights = weights.to(dtype) * mask[:, :, None]
-    inputs = tuple(
-        value.to(dtype) if value.is_floating_point() else value for value in samples(case, 3, 4)
-    )
-    assert_vmap_is_loop(networks[0], parameters, buffers, inputs, weights, error)
-
-
-@cases
-def test_a_padded_sample_changes_no_gradient(case):
-    model = made(case)
-    inputs = samples(case, 4)
-    gradients = []
-    for padding in (0, 3):
-        padded = inputs[0].clone()
-        padded[3] = padding
-        names = per_batch(model)
-        values = {name: torch.tensor([1.0, 1, 1, 0]).double() for name in names["mask"]}
-        values |= {name: torch.tensor(0) for name in names["key"]}
-        for name, value in values.items():
-            owner, _, buffer = name.rpartition(".")
-            setattr(model.get_submodule(owner), buffer, value)
-        loss = (model(padded, *inputs[1:])[:3] ** 2).sum()
-        gradients.append(torch.autograd.grad(loss, list(model.parameters())))
-    for one, other in zip(*gradients, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-13)
 
 
 # Architectures

@@ -14,14 +14,12 @@ from linrep import deep  # noqa: E402
 from linrep.deep import (  # noqa: E402
     CFL,
     L2GD,
-    FedAlt,
     FedAS,
     FedAvg,
     FedBABU,
     FedCP,
     Federation,
     FedMTL,
-    FedRep,
     FedRoD,
     Local,
     PFedFDA,
@@ -86,13 +84,6 @@ def test_fedmtl_pulls_to_the_mean_of_all():
             assert_close(run(run(state.personal), i), model)
         assert state.round == round + 1
     assert_close(run(state.shared), mean(models))
-
-
-def test_fedalt_is_fedrep_with_one_epoch_of_heads():
-    one, other = (
-        small.rounds(method, small.federation()) for method in (FedAlt(), FedRep(head_epochs=1))
-    )
-    assert_equal(small.tensors(one), small.tensors(other))
 
 
 def test_fedbabu_keeps_the_head():
