@@ -20,7 +20,7 @@ READERS = {
     "linrep.cli.reproduce": "where papers state what",
     "linrep.cli.text": "any text, whose control characters are escaped",
     "linrep.cli.values": "options that people type",
-    "linrep.deep.readers.leaf": "tweets",
+    "linrep.deep.readers": "tweets",
     "linrep.figures.record": "JSON, whose short lists are written in a line",
     "linrep.kernels._whole": "sources of kernels",
     "linrep.report.mathml": "formulas of papers",
