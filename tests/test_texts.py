@@ -24,7 +24,6 @@ READERS = {
     "linrep.cli.values": "options that people type",
     "linrep.deep.readers.leaf": "tweets",
     "linrep.figures.record": "JSON, whose short lists are written in a line",
-    "linrep.kernels._whole": "sources of kernels",
     "linrep.report.mathml": "formulas of papers",
     "linrep.report.outline": "where papers state what",
     "linrep.report.page": "headlines that people write, and ids of figures",
