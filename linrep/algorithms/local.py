@@ -10,7 +10,7 @@ from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep.algorithms._setup import BATCHES, read_problem
-from linrep.algorithms.gram import coordinates, require_gaussian
+from linrep.algorithms.fedrep.gram import coordinates, require_gaussian
 from linrep.algorithms.registry import algorithm
 from linrep.algorithms.ridges import read_penalty
 from linrep.kernels.fedrep import fit_heads as fit_heads_kernel

@@ -169,6 +169,9 @@ class OneLine:
             except click.Abort:
                 echo("stopped", err=True)
                 code = 128 + (signals or [signal.SIGINT])[0]
+            except MemoryError as error:
+                echo_error(error or "there is not enough memory")
+                code = 2
             except OSError as error:  # that no command has foreseen: standard output's disk is full
                 echo_error(error)
                 code = 2

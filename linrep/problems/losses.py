@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logsumexp, softmax
 
-from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep.kernels.linalg import RANK_TOLERANCE
@@ -135,7 +134,6 @@ class SampleObjectives(Objectives):
         rng : numpy.random.Generator
         """
         check.integer("size", size, minimum=1)
-        memory.require("the samples", 2 * self.n * size * self.data.d, n=self.n, size=size)
         rng, m = generator(rng), self.data.m[:, None]
         rows = (self.data.offsets[:-1, None] + (rng.random((self.n, size)) * m).astype(int)).ravel()
         offsets = np.arange(self.n + 1) * size
@@ -167,13 +165,6 @@ class SampleObjectives(Objectives):
         samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
         ridge = f", ridge={self.ridge:g}" if self.ridge else ""
         return f"{type(self).__name__}(n={self.n}, d={self.d}, {samples}{ridge})"
-
-    def _rows(self):
-        return {
-            **super()._rows(),
-            "samples per client": show.spread(self.data.m),
-            "ridge ρ": self.ridge,
-        }
 
 
 class LeastSquaresObjectives(SampleObjectives):
@@ -273,7 +264,6 @@ class SoftmaxObjectives(SampleObjectives):
     def __init__(self, data: ClientData, classes: int, **known: Any):
         self.classes = check.integer("classes", classes, minimum=2)
         check.instance("data", data, ClientData)
-        memory.require("the models", data.n * classes * data.d, classes=classes)
         super().__init__(data, **known)
         whole = data.y == np.floor(data.y)
         if not (whole & (data.y >= 0.0) & (data.y < classes)).all():

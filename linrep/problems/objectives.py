@@ -191,18 +191,6 @@ class Objectives:
     def __repr__(self):
         return f"{type(self).__name__}(n={self.n}, d={self.d})"
 
-    def _repr_html_(self):
-        return show.sheet(type(self).__name__, self._rows())
-
-    def _rows(self):
-        clusters = None if self.clusters is None else len(np.unique(self.clusters))
-        return {
-            "clients n": self.n,
-            "dimension d": self.d,
-            "true models": "not known" if self.truth is None else "known",
-            "clusters": clusters,
-        }
-
 
 class QuadraticObjectives(Objectives):
     r"""Quadratic functions, each around its client's centre.

@@ -8,8 +8,8 @@ import pytest
 
 import linrep as lr
 from linrep._lib import memory
-from linrep.algorithms import biases, imc, personalized
-from linrep.problems import LowRankRegression, SideInformationCompletion, personal
+from linrep.algorithms import imc
+from linrep.problems import LowRankRegression, SideInformationCompletion
 from linrep.problems.subspace import random_frame
 from linrep.simulation import simulate, sweep
 from linrep.trace import Trace
@@ -30,30 +30,16 @@ def test_what_is_free_is_known_and_no_more_than_the_machine_has():
     assert 0 < memory.free() <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
-@pytest.mark.parametrize(
-    ("limit", "usage", "cached"),
-    [
-        ("memory.max", "memory.current", "inactive_file"),
-        ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
-    ],
-)
-def test_a_control_group_leaves_its_limit_less_what_is_used(tmp_path, limit, usage, cached):
-    assert memory._of_group(tmp_path, limit, usage) == np.inf  # says nothing
-    (tmp_path / usage).write_text("700\n")
-    (tmp_path / "memory.stat").write_text(f"anon 500\n{cached} 200\n")
-    (tmp_path / limit).write_text("1000\n")
-    assert memory._of_group(tmp_path, limit, usage) == 500
-    (tmp_path / limit).write_text("max\n")
-    assert memory._of_group(tmp_path, limit, usage) == np.inf
-
-
-def test_the_control_groups_of_a_process_are_found_up_to_the_root(monkeypatch, tmp_path):
-    listed = tmp_path / "cgroup"
-    listed.write_text("4:cpu:/x\n3:memory:/a/b\n0::/c\n")
-    monkeypatch.setattr(memory, "_MEMBERSHIPS", listed)
-    monkeypatch.setattr(memory, "_GROUPS", tmp_path)
-    folders = [str(folder.relative_to(tmp_path)) for folder, *_ in memory._groups()]
-    assert folders == ["memory/a/b", "memory/a", "memory", "c", "."]
+def test_a_container_leaves_its_limit_less_what_is_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "_GROUP", tmp_path)
+    machine = memory._of_machine()
+    assert memory._of_container() == np.inf  # there is none
+    (tmp_path / "memory.current").write_text("700\n")
+    (tmp_path / "memory.stat").write_text("anon 500\ninactive_file 200\n")
+    for text, left in (("1000\n", 500.0), ("max\n", np.inf)):
+        (tmp_path / "memory.max").write_text(text)
+        assert memory._of_container() == left
+        assert memory.free() == pytest.approx(min(machine, left), rel=0.5)
 
 
 def test_a_refusal_says_what_is_needed_what_is_free_and_what_to_change(one_gib):
@@ -77,18 +63,16 @@ def entries():
 
 
 MANY = 10**9
+#: What is drawn, observed or recorded, with what asks for it.
 TOO_LARGE = {
     "representation, n": (lambda: truth(n=MANY), "n = "),
     "representation, d": (lambda: truth(d=MANY), "d = "),
     "implicit": (lambda: truth(n=MANY, store=False), "n = "),
     "frame": (lambda: random_frame(MANY, 1), "d = "),
     "models": (lambda: LowRankRegression.random(n=10**5, d=10**4), "n = "),
-    "singular vectors": (lambda: LowRankRegression.random(n=1, d=10**5, rng=0).svd, "d = "),
-    "theta": (lambda: truth(n=10**5, d=10**4).theta, "n = "),
     "samples": (lambda: truth().draw(MANY), "m = "),
     "samples beyond 64 bits": (lambda: truth().draw(10**30), "m = "),
     "ragged samples": (lambda: truth().draw(np.array([1, 2**62, 2**62])), "m = up to"),
-    "biases": (lambda: lr.BiasedRegression.random(n=10**5, d=3, p=10**4), "p = "),
     "completion": (lambda: SideInformationCompletion.random(n=10, d=MANY, p=2, k=1), "d = "),
     "entries": (
         lambda: SideInformationCompletion.random(n=10**5, d=10**5, p=2, k=1).observe(entries=MANY),
@@ -98,55 +82,8 @@ TOO_LARGE = {
         lambda: SideInformationCompletion.random(n=10**5, d=10**5, p=2, k=1).observe(10**5),
         "per_client = ",
     ),
-    "no side information": (
-        lambda: SideInformationCompletion.random(n=10**5, d=5, p=2, k=1).without_side_information(),
-        "n = ",
-    ),
-    "clusters": (lambda: personal.clustered(n=10**5, d=10**4, clusters=2, m=1), "n = "),
-    "flipped": (lambda: personal.flipped_labels(n=10**5, d=10**2, m=10**2), "m = "),
-    "table": (lambda: lr.fedrep(truth(), m=5, rounds=MANY, record=MANY), "rounds = "),
-    "record": (
-        lambda: lr.fedavg(truth(), m=5, rounds=MANY, step_size=0.1),
-        "take fewer rounds or record fewer",
-    ),
-    "record, flute": (lambda: lr.flute(truth(), m=5, rounds=MANY, step_size=0.1), "record = 1"),
-    "record, pflmf": (lambda: lr.pflmf(truth(), m=5, rounds=MANY, step_size=0.1), "record = 1"),
-    "record, perfedsi": (
-        lambda: lr.perfedsi(
-            SideInformationCompletion.random(n=5, d=6, p=3, k=2), step_size=0.1, rounds=MANY
-        ),
-        "record = 1",
-    ),
-    "record, biases": (
-        lambda: biases.fedavg(
-            lr.BiasedRegression.random(n=3, d=3, p=2).draw(4), step_size=0.1, rounds=MANY
-        ),
-        "record = 1",
-    ),
-    "batch": (
-        lambda: lr.fedrep(truth(), m=MANY, batches="fresh", start="random"),
-        "m = 1000000000, d = 4",
-    ),
-    "batch, flute": (
-        lambda: lr.flute(truth(), m=MANY, batches="fresh", step_size=0.1),
-        "m = 1000000000, d = 4",
-    ),
-    "local steps": (
-        lambda: lr.pflmf(truth(), m=5, step_size=0.1, local_steps=MANY),
-        "local_steps = ",
-    ),
-    "participants": (
-        lambda: lr.perfedsi(
-            SideInformationCompletion.random(n=5, d=6, p=3, k=2), step_size=0.1, participants=MANY
-        ),
-        "participants = ",
-    ),
-    "differences": (
-        lambda: personalized.constrained(
-            personal.clustered(n=2000, d=50, clusters=2, loss="quadratic", rng=0), delta=0.1
-        ),
-        "n = ",
-    ),
+    "record": (lambda: lr.flute(truth(), m=5, rounds=MANY, step_size=0.1), "record = 1"),
+    "start": (lambda: lr.random_start(2**40, 3, 2), "n = "),
     "trials": (lambda: lr.run_trials(lr.fedrep, truth(), trials=10**12, m=5), "trials = "),
 }
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 import linrep as lr
 from linrep import ClientData
 from linrep.algorithms import _compression as compression
-from linrep.algorithms import flute_rounds
-from linrep.algorithms.personalized import nuclear_norm
+from linrep.algorithms.flute import rounds as flute_rounds
+from linrep.algorithms.personalized.methods import nuclear_norm
 from linrep.kernels import flute as kernel
 from tests.reference import fedrep as reference
 from tests.strategies import seeds

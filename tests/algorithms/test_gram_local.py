@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import linrep as lr
-from linrep.algorithms.gram import coordinates
+from linrep.algorithms.fedrep.gram import coordinates
+from tests.algorithms.fedrep.test_gram import smallest_p
 from tests.algorithms.support import off_by
-from tests.algorithms.test_gram import smallest_p
 from tests.tools import FALSE_ALARM, complaint, first_of
 
 RUNS = 2000

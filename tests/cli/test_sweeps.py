@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 import linrep
 from linrep import simulation
-from linrep.algorithms import baselines
+from linrep.algorithms.baselines import ridge
 from linrep.cli import main
 from linrep.cli.axes import axis_section
 from linrep.simulation import replicates
@@ -455,8 +455,8 @@ def test_what_some_replicates_refuse_is_a_failed_row(call, monkeypatch, reason):
             raise (np.linalg.LinAlgError if reason == "numbers" else ValueError)("no")
         return fitted(data)
 
-    fitted = baselines.pooled
-    monkeypatch.setattr(baselines, "pooled", pooled)
+    fitted = ridge.pooled
+    monkeypatch.setattr(ridge, "pooled", pooled)
     replicates._found.cache_clear()
     out = call("sweep", "pooled", "--n", "4,5", "--d", 3, "--k", 1, "--m", 9, "--replicates", 4,
                "--workers", 1, status=int(reason != "rounds"))  # fmt: skip
