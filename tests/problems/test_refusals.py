@@ -82,7 +82,7 @@ CALLS = [
     (drawn([1, 2, 3]), "m must be an integer or 4 integers"),
     (drawn([1, 2, 3, 0]), "m must be at least 1 for every client"),
     (drawn(2, clients=[4]), "clients must be between 0 and 3"),
-    (drawn(2, clients=[]), "clients must hold at least one"),
+    (drawn(2, clients=[]), "clients must be a list of integers, at least one"),
     (drawn(2, clients=[True, False, True, False]), "clients must be a list of integers"),
     (drawn([1, 2], clients=[0]), "m must be an integer or 1 integers"),
     (lambda: shared()().sigma_max(5), "participants must be between 1 and 4"),
@@ -173,8 +173,8 @@ BAD = [
     (np.ones((4, 2)), "must have full column rank"),
     (np.array([[0.1, 0.3], [0.7, 2.1], [0.2, 0.6], [0.3, 0.9]]), "must have full column rank"),
     (PLANE * [1.0, 0.0], "must have full column rank"),
-    (PLANE * [1.0, np.nan], "must be finite"),
-    (PLANE * [1.0, np.inf], "must be finite"),
+    (np.where(PLANE == 0.0, np.nan, PLANE), "must be finite"),
+    (np.where(PLANE == 0.0, np.inf, PLANE), "must be finite"),
     (PLANE.T, "must have at most as many columns as rows, got shape (2, 4)"),
     (np.empty((4, 0)), "(4, 0)"),
     (np.ones(4), "(4,)"),
@@ -185,5 +185,5 @@ BAD = [
 @pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize(("bad", "words"), BAD)
 def test_a_bad_basis_is_named_and_explained(name, bad, words):
-    with np.errstate(invalid="ignore"), complaint(ValueError, f"{name} ", words):
+    with complaint(ValueError, f"{name} ", words):
         BASES[name](bad)
