@@ -85,8 +85,9 @@ class Call:
         lost: str = "",
     ) -> None:
         self._run, self._names, self._scratch, self._result = run, [*takes], scratch, result
-        self._arrays = [(name, *_read(each)) for name, each in takes.items() if type(each) is str]
-        self._others = [(name, each) for name, each in takes.items() if type(each) is not str]
+        texts = {name: each for name, each in takes.items() if isinstance(each, str)}
+        self._arrays = [(name, *_read(each)) for name, each in texts.items()]
+        self._others = [(name, each) for name, each in takes.items() if not isinstance(each, str)]
         self._outputs = ["out"] if len(writes) == 1 else [f"out[{i}]" for i in range(len(writes))]
         self._shapes = [tuple(shape.split()) for shape, _ in writes]
         self._replaced = [replaced for _, replaced in writes]
