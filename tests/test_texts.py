@@ -22,7 +22,6 @@ READERS = {
     "linrep.cli.values": "options that people type",
     "linrep.deep.readers": "tweets",
     "linrep.figures.record": "JSON, whose short lists are written in a line",
-    "linrep.kernels._whole": "sources of kernels",
     "linrep.report.mathml": "formulas of papers",
     "linrep.report.prose": "Markdown, in which badges have attributes",
     "linrep.report.pictures": "SVG of matplotlib",
