@@ -135,6 +135,6 @@ def test_of_the_ledger_theorems_and_findings_are_drawn():
     options = {"ledger": book.recorded(), "store": book.PATH.parent / "none", "progress": False}
     found = entries(gather(chosen, **options))
     drawn = {name for name, entry in found.items() if entry.picture is not None}
-    assert drawn == {"pflmf.theorem1"}  # its finding is about theorem1.noise as well
+    assert drawn == {"pflmf.theorem1", "pflmf.theorem1.noise"}
     own = gather(chosen, file="mine.py", **options)  # whose ledger is not said
     assert all(entry.picture is None for entry in own.entries)
