@@ -1,4 +1,4 @@
-"""How objects show themselves: a line for any terminal, a small table in a notebook."""
+"""How objects show themselves: in a line, whatever they hold."""
 
 from __future__ import annotations
 

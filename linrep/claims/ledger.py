@@ -36,6 +36,7 @@ from linrep.claims.grids import title
 from linrep.claims.grounds import earned
 from linrep.claims.order import in_order
 from linrep.claims.proofs import proofs
+from linrep.claims.quantities import Fact
 from linrep.claims.sections import unescaped
 from linrep.claims.stated import Stated
 
@@ -399,7 +400,7 @@ def account(item: Claim | Stated, result: Result | None, *, own: bool = False) -
     if most := largest_failure(result):
         lines += ["", f"Largest failure: {cell(most)}."]
     if result.facts:
-        lines += ["", *(f"- {cell(_fact(fact))}" for fact in result.facts)]
+        lines += ["", *(f"- {cell(fact(item))}" for item in result.facts)]
     if result.counterexample:
         lines += ["", f"Counterexample: `{json.dumps(instance(result), ensure_ascii=False)}`"]
     if result.worst:
@@ -517,8 +518,14 @@ def largest_failure(result: Result) -> str:
     return f"{most.name}: {most.sentence} ({most.strength})"
 
 
-def _fact(fact):
-    return f"{title(fact)}: {shown(fact, 'value')} {fact.unit}".rstrip()
+def fact(item: Fact) -> str:
+    """Return a number that decides nothing, with what it is, as a line.
+
+    Parameters
+    ----------
+    item : Fact
+    """
+    return f"{title(item)}: {shown(item, 'value')} {item.unit}".rstrip()
 
 
 def cell(text: str) -> str:

@@ -186,7 +186,7 @@ def gather(
     """
     entries = []
     with progress_bar(progress, desc="report", unit="claim") as bar:
-        for item in in_order(chosen):
+        for item in chosen:
             known = current(item, ledger.get(item.id), store=store, budget=budget, seed=seed)
             reason = None if file else finding(item.id)
             points = _points(item, known, reason, book) if book or not file or known.run else None
@@ -275,12 +275,11 @@ def render(report: Report) -> str:
         lstrip_blocks=True,
     )
     kind = kinds(entry.claim for entry in report.entries)
-    papers = [
-        (name, list(own)) for name, own in groupby(report.entries, lambda entry: entry.claim.paper)
-    ]
+    by_id = {entry.claim.id: entry for entry in report.entries}
+    ordered = [by_id[item.id] for item in in_order(entry.claim for entry in report.entries)]
+    papers = [(name, list(own)) for name, own in groupby(ordered, lambda each: each.claim.paper)]
     causes = {name: _causes(own) for name, own in papers}
-    ids = {entry.claim.id for entry in report.entries}
-    ids |= {_anchor(reason) for found in causes.values() for reason in found}
+    ids = {*by_id, *(_anchor(reason) for found in causes.values() for reason in found)}
 
     def account(entry, result):
         lines = book_of.account(entry.claim, result, own=report.source is not None)
@@ -348,11 +347,10 @@ def _origin(entry):
         return "the stored result is of code that was edited since" if entry.stale else "no result"
     result, run = entry.result, entry.known.run
     where = f"{result.budget} run" if run else f"ledger, {result.budget}"
-    made = (
-        [f"{run.finished:%Y-%m-%d %H:%M} UTC" if run.finished else "", run.versions] if run else []
-    )
-    numbers = book_of.measured_and_claimed(result)
-    return " · ".join(filter(None, [where, f"seed {result.seed}", *numbers, *made]))
+    parts = [where, f"seed {result.seed}", *book_of.measured_and_claimed(result)]
+    if run is not None:
+        parts += [f"{run.finished:%Y-%m-%d %H:%M} UTC" if run.finished else "", run.versions]
+    return " · ".join(filter(None, parts))
 
 
 def _value(value):
