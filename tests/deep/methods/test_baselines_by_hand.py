@@ -355,5 +355,5 @@ def test_pfedfdas_clients_are_judged_by_heads_of_the_shared_representation():
 
 @pytest.mark.parametrize("method", [FedCP(), FedRoD()])
 def test_what_needs_a_linear_head_says_so(method):
-    with pytest.raises(ValueError, match=r"^model must have"):
+    with pytest.raises(ValueError, match=r"^model must be a linrep\.deep\.models\.Model"):
         small.federation("factored", method=method)
