@@ -59,8 +59,7 @@ class Scaffold(FedAvg):
         state = federation.start()
         for name in federation.parameters:
             value = state.shared[name]
-            shape = (*federation.all_clients.shape, *value.shape[1:])
-            state.extra[f"control.{name}"] = value.new_zeros(shape)
+            state.extra[f"control.{name}"] = value.new_zeros((federation.n, *value.shape))
             state.extra[f"server.{name}"] = torch.zeros_like(value)
         return state
 
@@ -68,7 +67,7 @@ class Scaffold(FedAvg):
         """Return the server's control variates less the clients'."""
         names = federation.parameters
         clients = gather({name: state.extra[f"control.{name}"] for name in names}, part)
-        server = {name: state.extra[f"server.{name}"].unsqueeze(1) for name in names}
+        server = {name: state.extra[f"server.{name}"] for name in names}
         return {"control": {name: server[name] - clients[name] for name in names}}
 
     def objective(self, network, params, batch, context):
@@ -83,14 +82,14 @@ class Scaffold(FedAvg):
         way = federation.sgd.lr * travelled(steps, federation.sgd)
         scale = torch.as_tensor(1.0 / way)
         for name, value in correction.items():
-            moved = state.shared[name].unsqueeze(1) - new[name]
+            moved = state.shared[name] - new[name]
             moved = moved * beside(scale.to(moved), moved)
             scatter({name: state.extra[f"control.{name}"]}, part, {name: moved - value})
 
     def server(self, federation, state, clients):
         """Set the server's control variate to the mean of all clients'."""
         for name in federation.parameters:
-            state.extra[f"server.{name}"] = state.extra[f"control.{name}"].mean(1)
+            state.extra[f"server.{name}"] = state.extra[f"control.{name}"].mean(0)
 
     def aggregate(self, old, mean):
         """Return the server's step."""
