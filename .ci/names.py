@@ -36,11 +36,13 @@ def main():
 
 def files():
     """Return the text of each file by its path."""
+    folder = PACKAGE / "algorithms"
+    homes = (path.relative_to(folder).with_suffix("") for path in folder.glob("**/[a-z]*.py"))
     offered = {
-        path.stem: sorted(module.__all__)
-        for path in sorted(PACKAGE.glob("algorithms/[a-z]*.py"))
-        if path.stem not in (*MODULES, *OF_LINREP)
-        and hasattr(module := import_module(f"linrep.algorithms.{path.stem}"), "__all__")
+        ".".join(home.parts): sorted(module.__all__)
+        for home in sorted(homes)
+        if home.parts[0] not in (*MODULES, *OF_LINREP) or home.name == "perfedsi"
+        if hasattr(module := import_module(f"linrep.algorithms.{'.'.join(home.parts)}"), "__all__")
     }
     return {
         PACKAGE / "algorithms" / "__init__.py": algorithms(offered),

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, KeysView, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep._lib.extras import need
 from linrep._lib.labelled import attributes, described
 from linrep.problems import prediction
@@ -46,6 +43,8 @@ LABELS = {
 
 #: At a microsecond a round, which is what the smallest take, longer than a day.
 MOST_ROUNDS = 10**11
+#: Numbers that a recorded round takes: its own and its metrics.
+_PER_RECORD = 20
 
 _ENDS = {
     "rounds": "ran all of its {}",
@@ -422,16 +421,6 @@ class Trace:
         lines = "".join(f"\n  {name}: {value}" for name, value in self._last_row().items())
         return f"Trace of {self.algorithm}{lines}"
 
-    def _repr_html_(self):
-        settings = (
-            (name, value if isinstance(value, str) else show.brief(value))
-            for name, value in self.settings.items()
-        )
-        return (
-            f"<strong>{escape(self.algorithm)}</strong>{show.table(self._last_row().items())}"
-            f"<details><summary>settings</summary>{show.table(settings)}</details>"
-        )
-
 
 class Trials(list[Trace]):
     """Traces of several trials in their order, as :func:`linrep.run_trials` returns them.
@@ -479,13 +468,6 @@ class Trials(list[Trace]):
         ]
         return f"{self._title()}{''.join(lines)}{self._rest()}"
 
-    def _repr_html_(self):
-        rows = self._rows()
-        names = dict.fromkeys(name for _, row in rows for name in row)
-        cells = ((number, *(row.get(name, "") for name in names)) for number, row in rows)
-        title = f"<strong>{escape(self._title())}</strong>"
-        return f"{title}{show.table(cells, ('trial', *names))}{escape(self._rest())}"
-
     def _rows(self):
         return [(number, trace._last_row()) for number, trace in enumerate(self[:_MOST_SHOWN])]
 
@@ -524,10 +506,8 @@ def read_rounds(rounds: Any, record: Any = 1) -> int:
     rounds = check.count("rounds", rounds, minimum=0, most=MOST_ROUNDS)
     if np.ndim(record) == 0:
         every = check.integer("record", record, minimum=1)
-        memory.require(
-            "the metrics", memory.PER_RECORD * (rounds // every), rounds=rounds, record=every,
-            instead="take fewer rounds or record fewer of them",
-        )  # fmt: skip
+        kept = _PER_RECORD * (rounds // every)
+        memory.require("the metrics", kept, rounds=rounds, record=every)
     return rounds
 
 
@@ -581,6 +561,3 @@ def last_rounds(rounds: int, count: int = 10) -> range:
         At most so many, and never the start.
     """
     return range(max(rounds - count, 0) + 1, rounds + 1)
-
-
-checked(globals())

@@ -26,17 +26,42 @@ HEAVY = {
 }
 
 
-def loaded_by(statement):
-    """Return the top-level packages that a fresh interpreter has loaded after a statement."""
-    script = f"{statement}\nimport sys\nprint(*{{name.partition('.')[0] for name in sys.modules}})"
+#: Runs each statement in a copy of this process, which has loaded nothing yet.
+APART = """
+import os, sys
+for statement in sys.argv[1:]:
+    child = os.fork()
+    if child == 0:
+        try:
+            exec(statement)
+        except SystemExit as ended:
+            assert not ended.code, statement
+        print("\\0", *sys.modules, end="\\0", flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1]:
+        sys.exit(f"{statement} fails")
+"""
+
+
+def loaded(*statements, folder=None):
+    """Return of each statement what it prints, and the modules that it loads."""
     done = subprocess.run(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", APART, *statements],
         env=os.environ | {"PYTHONPATH": str(ROOT)},
+        cwd=folder,
         capture_output=True,
         text=True,
-        check=True,
     )
-    return set(done.stdout.split())
+    assert done.returncode == 0, done.stderr
+    *parts, rest = done.stdout.split("\0")
+    assert not rest
+    return [(said, set(names.split())) for said, names in zip(parts[::2], parts[1::2], strict=True)]
+
+
+def loaded_by(statement):
+    """Return the top-level packages that a fresh interpreter has loaded after a statement."""
+    ((_, names),) = loaded(statement)
+    return {name.partition(".")[0] for name in names}
 
 
 def test_importing_linrep_loads_nothing_heavy():

@@ -6,16 +6,15 @@ import re
 
 import numpy as np
 import pandas as pd
-from flint import arb
 
 import linrep as lr
-from linrep import claims, simulation, sweeps
+from linrep import simulation, sweeps
 from linrep._lib.extras import installed
 from linrep.theory import flute, flute_lift, perfedsi, perfedsi_rounds, pflmf, pflmf_rounds
 from tests.docs.test_documentation import callables, documented, public
 
-#: Not called here: what trains networks, draws, is about figures, or takes anything until it fits.
-APART = ("deep", "estimators", "figures", "testing", "claims.")
+#: Not called here: what trains networks, draws, or does not look at what it is given at its door.
+APART = ("claims", "deep", "estimators", "figures", "stats", "testing", "trace")
 RNG = np.random.default_rng(0)
 
 SHARED = lr.SharedRepresentation.random(n=6, d=4, k=2, noise=0.1, rng=0)
@@ -44,14 +43,8 @@ def measured(cell, rng):
     return {"value": rng.random()}
 
 
-def signed(budget, rng, *, sign=1):
-    """Check nothing in particular."""
-    return []
-
-
 GRID = sweeps.Grid.product({"a": [1, 2]})
 SWEEP = sweeps.Sweep(measured, GRID, replicates=1)
-CLAIM = claims.claims()["fedrep.definition1"]
 
 #: Arguments by what they are called, where OWN says nothing else.
 USUAL = {
@@ -74,9 +67,9 @@ USUAL = {
     "algorithm": lr.fedrep, "replicates": 8, "level": 0.05, "path": "run", "metric": "distance",
     "model": np.zeros(4), "lemma": 5, "alpha": 0.5, "grid": GRID, "seed": 0,
     "id": "fedrep.theorem1", "function": measured, "sweep": SWEEP, "text": "a + 1", "by": ["b"],
-    "plain": "One.", "negative_control": {"x": 2}, "claim": CLAIM, "recorded": {}, "B1": PAIR[0],
+    "B1": PAIR[0],
     "cell": {"a": 1}, "axes": {"a": [1, 2]}, "reference": "os.path:join", "B2": SHARED.B,
-    "measurement": claims.Mean([1.0, 2.0, 3.0], at_most=9.0), "value": "y", "radius_U": 1.0,
+    "value": "y", "radius_U": 1.0,
     "radius_V": 1.0,
 }  # fmt: skip
 
@@ -97,59 +90,6 @@ OWN = {
     "algorithms.imc.nuclear_norm": {"levels": 2},
     "algorithms.biases": {"side": "one"},
     "algorithms.personalized": {"problem": CENTRES, "penalty": 0.1},
-    "claims.Cases": {"cases": [(1.0, 2.0, {})]},
-    "claims.Claim": {"check": signed, "control": {"sign": -1}},
-    "claims.Claim.corrected": {"negative_control": {"power": 3.0}, "constants": {"power": 2.0}},
-    "claims.Claim.value_of": {"name": "power"},
-    "claims.Claim.verify": {"budget": "quick"},
-    "claims.Constant": {"rows": ROWS, "along": ["x"], "of": "y"},
-    "claims.Curve": {
-        "points": pd.DataFrame(
-            {"panel": "", "x": [1.0, 2.0], "y": 1.0, "xlabel": "x", "ylabel": "y"}
-        )
-    },
-    "claims.Exponent": {
-        "x": [1.0, 2.0, 4.0], "samples": [[1.0, 1.1], [0.5, 0.6], [0.2, 0.3]], "at_most": 0.0,
-    },
-    "claims.Frequency": {"violations": 1, "trials": 90, "at_most": 0.5},
-    "claims.Hypothesis": {"statement": "n > 1", "test": lambda problem, participants: True},
-    "claims.Identity": {"deviations": [(0.0, {})]},
-    "claims.Mean": {"samples": [1.0, 2.0], "equals": 1.0},
-    "claims.Paired": {"smaller": [1.0, 2.0], "larger": [2.0, 3.0]},
-    "claims.Frequency.of_runs": {"lhs": [[1.0, 2.0]], "rhs": 3.0, "at_most": 0.5},
-    "claims.Rate": {
-        "x": [1.0, 2.0, 4.0], "samples": [[1.0, 1.1], [0.5, 0.6], [0.2, 0.3]],
-        "formula": {"1/x": lambda x: 1.0 / x},
-    },
-    "claims.Readings": {
-        "parts": [claims.Condition(True, name="one"), claims.Condition(True, name="two")],
-        "phrase": "it",
-    },
-    "claims.Search": {"excess": -1.0},
-    "claims.search_instances": {
-        "sides": lambda x: (x, x + 1.0), "shapes": [{}],
-        "read": lambda reader, shape: reader.number(), "budget": claims.Budget(),
-        "rng": np.random.default_rng(0),
-    },
-    "claims.Threshold": {
-        "x": [1.0, 2.0, 4.0], "points": [(1.0, 0.9, 1.1), (2.0, 1.9, 2.1), (4.0, 3.9, 4.1)],
-        "at_most": 2.0,
-    },
-    "claims.Together": {"parts": [claims.Condition(True)]},
-    "claims.Trend": {"samples": [[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]]},
-    "claims.everywhere": {
-        "lhs": lambda **at: arb(0) + sum(at.values()), "rhs": lambda **at: arb(2),
-        "region": {"x": (0, 1)},
-    },
-    "claims.judge": {"measured": [claims.Condition(True)]},
-    "claims.load_file": {"path": "claims.py"},
-    "claims.proved": {"item": claims.Condition(True)},
-    "claims.search": {
-        "lhs_rhs": lambda shape, z: (abs(z[0]), 1.0 + abs(z[0])), "shapes": [{}],
-        "length": lambda shape: 1, "budget": claims.Budget("quick"),
-        "rng": np.random.default_rng(0),
-    },
-    "claims.select": {"known": claims.claims(), "patterns": ["fedrep.*"]},
     "kernels": {
         "B": SHARED.B.copy(), "B1": PAIR[0], "B2": SHARED.B.copy(), "item": 1, "z": np.ones(2),
         "value": 0.5,
@@ -158,15 +98,6 @@ OWN = {
         "items": ENTRIES.items, "offsets": ENTRIES.offsets, "U": STATE.U, "V": STATE.V,
     },
     "kernels.perfedsi_step": {"U": np.ones((4, 2)), "V": np.ones((2, 2))},
-    "stats": {
-        "y": [1.0, 2.1, 3.9], "x": [1.0, 2.0, 4.0], "predicted": [1.0, 2.0, 4.0],
-        "values": [1.0, 0.5, 0.3],
-    },
-    "stats.orders_differ": {"one": [1, 2, 3], "two": [2, 1, 3]},
-    "stats.shares_differ": {"one": [3, 7], "two": [4, 6]},
-    "stats.proportion_interval": {"successes": 3, "trials": 9},
-    "stats.rerun_interval": {"value": 1.0, "halves": [0.9, 1.1, 1.0], "singles": [0.9, 1.1]},
-    "stats.transition_point": {"successes": [0, 5, 9], "trials": 9},
     "problems.BiasedRegression": {"theta": np.ones(4), "Z": BIASED.Z},
     "problems.ClientData.from_arrays": {"client": np.arange(6).repeat(8)},
     "problems.ClientData.from_frame": {"frame": ROWS, "y": "y", "client": "b"},
@@ -244,8 +175,6 @@ OWN = {
         "path": pflmf_rounds.local_path(CHOSEN, CENTRES, *PAIR),
     },
     "theory.requirements.standing": {"asked": 100.0, "needed": 20.0},
-    "trace.Trace": {"algorithm": "mine", "state": {}, "metrics": {"x": np.ones(4)}},
-    "trace.columns": {"rows": [{"x": 1.0}]},
 }  # fmt: skip
 #: What methods are called on.
 INSTANCES = [
@@ -256,23 +185,21 @@ INSTANCES = [
     ENTRIES,
     BIASED,
     CENTRES,
-    FITTED,
     WALKS,
     STATE,
     SWEEP,
     GRID,
-    CLAIM,
     lr.LogisticObjectives(SIGNS),
 ]
 #: Records that linrep makes, and methods of its own machinery.
 RECORDS = re.compile(
-    r"stats\.[A-Z]|sweeps\.(Completeness|Deviation|PowerLaw|Run\b|Grid$|note|scratch)|claims\.Evidence|claims\.entry|claims.lookup"
-    r"|comparison\.Comparison|problems\.BestModel|trace\.Trials|plot$|to_parquet$"
+    r"sweeps\.(Completeness|Deviation|PowerLaw|Run\b|Grid$|note|scratch)"
+    r"|comparison\.Comparison|problems\.BestModel|plot$|to_parquet$"
 )
 
 
 #: Where NaN stands for something.
-NAN = re.compile("distance_or_nan|rerun_interval")
+NAN = re.compile("distance_or_nan")
 #: What takes long because it is asked to, by the name of the argument.
 LONG = re.compile("rounds|iterations|trials|restarts|steps|boxes|levels|workers|count|copies")
 HUGE = 10**12

@@ -9,17 +9,14 @@ import contextlib
 import os
 import shutil
 import socket
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 #: How the names of files begin that are being written, before host and process.
 TEMPORARY = ".writing-"
-_CLAIM = ".claimed"
 #: A folder in another: of files that take their places there together.
 _TOGETHER = ".replacing"
-_PATIENCE = 10.0  # seconds for which another process may take to put a file in its place
 
 
 def write(path: Path, content: bytes, drafts: Path | None = None) -> None:
@@ -92,42 +89,17 @@ def create(path: Path, content: bytes) -> bool:
             os.link(draft, path)
         except FileExistsError:
             return False
-        except OSError:  # no links on this file system
-            if not _put(draft, path):
+        except OSError:  # no links on this file system: who comes first may be replaced
+            if path.exists():
                 return False
+            os.replace(draft, path)
     _flush_folder(path.parent)
     return True
 
 
-def _put(draft, path):
-    """Give a draft its name unless that is taken, without links; tell whether it was given.
-
-    Of those who try at a time, the one that makes a folder beside the file goes on.
-    """
-    claim = path.with_name(f"{path.name}{_CLAIM}")
-    until = time.monotonic() + _PATIENCE
-    while True:
-        try:
-            claim.mkdir()
-        except FileExistsError:
-            if path.exists():
-                return False
-            if time.monotonic() > until:
-                raise OSError(f"{claim} is left of a process that has ended; remove it") from None
-            time.sleep(0.01)
-            continue
-        try:
-            if path.exists():
-                return False
-            os.replace(draft, path)
-            return True
-        finally:
-            claim.rmdir()
-
-
 def is_attempt(path: Path) -> bool:
     """Tell whether something is part of the writing of another file."""
-    return path.name.startswith(TEMPORARY) or path.name.endswith(_CLAIM)
+    return path.name.startswith(TEMPORARY)
 
 
 def remove_leftovers(folder: Path) -> None:

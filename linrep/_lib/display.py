@@ -1,4 +1,4 @@
-"""How objects show themselves: a line for any terminal, a small table in a notebook."""
+"""How objects show themselves: in a line, whatever they hold."""
 
 from __future__ import annotations
 
@@ -132,16 +132,6 @@ def table(rows: Iterable[Iterable[Any]], header: Iterable[Any] = ()) -> str:
     return f"<table>{f'<tr>{top}</tr>' if top else ''}{lines}</table>"
 
 
-def sheet(title: str, rows: Mapping[str, Any]) -> str:
-    """Return a title and what belongs to it as HTML; what is empty is left out."""
-    shown = (
-        (name, value if isinstance(value, str) else brief(value))
-        for name, value in rows.items()
-        if not (value is None or (isinstance(value, str) and not value))
-    )
-    return f"<strong>{escape(title)}</strong>{table(shown)}"
-
-
 def spread(values: Any) -> str:
     """Return the least, the middle and the largest value of an array, or the one they all are."""
     text = number if values.dtype.kind == "f" else str
@@ -150,13 +140,6 @@ def spread(values: Any) -> str:
         return text(least)
     middle = sorted(values.ravel())[values.size // 2]
     return f"{text(least)} to {text(largest)} (median {text(middle)})"
-
-
-def show_first(values: Any) -> str:
-    """Return the first of an array's values, and how many more there are."""
-    first = ", ".join(map(brief, values[:_FEW]))
-    count = len(values) - _FEW
-    return f"{first} and {count} more" if count > 0 else first
 
 
 def badge(verdict: str) -> str:

@@ -6,10 +6,7 @@ Reading one loads nothing heavy.
 from __future__ import annotations
 
 import ast
-import io
 import operator
-import re
-import tokenize
 from collections.abc import Callable, Mapping
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -35,10 +32,9 @@ FUNCTIONS: Mapping[str, int] = {
 class Expression:
     """A formula of columns.
 
-    It reaches columns (in backticks where a name is no identifier), numbers, texts and truth
-    values; arithmetic, comparisons (also in chains, and with ``in``), ``and``, ``or``, ``not`` (or
-    ``&``, ``|``, ``~``), and of NumPy's functions abs, ceil, cos, exp, expm1, floor, log, log10,
-    log1p, log2, maximum, minimum, sign, sin, sqrt, tan and tanh.
+    It reaches columns, numbers, texts and truth values; arithmetic, comparisons (also in chains,
+    and with ``in``), ``and``, ``or``, ``not``, and of NumPy's functions abs, ceil, cos, exp, expm1,
+    floor, log, log10, log1p, log2, maximum, minimum, sign, sin, sqrt, tan and tanh.
 
     Parameters
     ----------
@@ -61,10 +57,9 @@ class Expression:
         if len(text) > _LENGTH:
             raise ValueError(f"an expression has at most {_LENGTH} characters, got {len(text)}")
         self._text = text
-        self._quoted: dict[str, str] = {}
         try:
-            tree = ast.parse(_in_words(self._unquote(text.strip())), mode="eval").body
-        except (SyntaxError, ValueError, tokenize.TokenError, RecursionError, MemoryError):
+            tree = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             raise self._cannot(
                 "it is no expression (equality is '=='; '=' has no place in one)"
             ) from None
@@ -106,20 +101,6 @@ class Expression:
     def _cannot(self, why):
         return ValueError(f"cannot evaluate {self._text!r}: {why}")
 
-    def _unquote(self, text):
-        """Replace names in backticks by identifiers."""
-
-        def stand_in(match):
-            if match[1] is None:  # a text
-                return match[0]
-            name = f"_quoted_{len(self._quoted)}"
-            while name in text:
-                name += "_"
-            self._quoted[name] = match[1]
-            return name
-
-        return re.sub(r"'[^']*'|\"[^\"]*\"|`([^`]+)`", stand_in, text)
-
     def _read(self, node: ast.AST, depth: int = 0) -> Callable[[Any], Any]:
         """Return a node, if it is one of those that are allowed, as a function of columns."""
         if depth > _DEPTH:
@@ -132,12 +113,11 @@ class Expression:
             case ast.Name(id=name):
                 if name.startswith("__"):
                     raise self._cannot(f"{name!r} is no column: names with __ first are Python's")
-                column = self._quoted.get(name, name)
-                self.names = tuple(dict.fromkeys((*self.names, column)))
-                return lambda columns: columns[column]
+                self.names = tuple(dict.fromkeys((*self.names, name)))
+                return lambda columns: columns[name]
             case ast.BoolOp(op=op, values=parts):
                 apply, values = partial(_combined, type(op)), [*map(read, parts)]
-            case ast.UnaryOp(op=op, operand=part):
+            case ast.UnaryOp(op=op, operand=part) if type(op) in _UNARY:
                 apply, values = _UNARY[type(op)], [read(part)]
             case ast.BinOp(left=left, op=op, right=right) if type(op) in _ARITHMETIC:
                 apply, values = partial(_result, _ARITHMETIC[type(op)]), [read(left), read(right)]
@@ -171,15 +151,6 @@ class Expression:
         if type(comparison) not in _COMPARISONS:
             raise self._cannot("'is' is not among what it may hold")
         return read(part)
-
-
-def _in_words(text):
-    """Write ``&`` and ``|`` as words, which bind less than comparisons, as pandas has it."""
-    words = {"&": "and", "|": "or", "~": "not"}
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return tokenize.untokenize(
-        (tokenize.NAME, words[word]) if word in words else (kind, word) for kind, word, *_ in tokens
-    )
 
 
 def _combined(kind, *conditions):
@@ -277,7 +248,6 @@ def _truth(value):
 
 _UNARY = {
     ast.Not: lambda value: ~_truth(value),
-    ast.Invert: lambda value: ~_truth(value),
     ast.USub: lambda value: -_numbers(value),
     ast.UAdd: lambda value: +_numbers(value),
 }

@@ -1,29 +1,18 @@
-"""What code objects do and name: the same wherever they stand in a file, and however formatted."""
+"""What code objects do and name: the same wherever they stand in a file."""
 
 from __future__ import annotations
 
 import dis
 import inspect
-import re
 from bisect import bisect_left
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
-from typing import Any, NamedTuple
+from typing import Any
 
 _JUMPS = {*dis.hasjrel, *dis.hasjabs}
 #: Instructions that do nothing.
-_IDLE = ("EXTENDED_ARG", "NOP", "NOT_TAKEN", "RESUME")
-_ALWAYS = ("JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT")
-_DIRECTION = re.compile("(?<=POP_JUMP_)(FORWARD|BACKWARD)_")
-_OPPOSITES = {
-    "POP_JUMP_IF_TRUE": "POP_JUMP_IF_FALSE",
-    "POP_JUMP_IF_NOT_NONE": "POP_JUMP_IF_NONE",
-}
-_ENDS = ("RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE")
-#: Two in one, where they stand in one line.
-_TWO = re.compile("((?:LOAD|STORE)_FAST(?:_BORROW)?)_((?:LOAD|STORE)_FAST(?:_BORROW)?)")
+_IDLE = ("CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN", "RESUME")
 #: What the body of a class stores of its text.
 _ABOUT_TEXT = ("__doc__", "__firstlineno__", "__static_attributes__")
 #: What says how a code object is called.
@@ -55,13 +44,6 @@ class Instructions:
     imports: frozenset[tuple[int, str, tuple[str, ...]]]
 
 
-class _Step(NamedTuple):
-    offset: int
-    name: str
-    argument: Any
-    target: int | None = None
-
-
 @lru_cache(maxsize=2**12)
 def read(code: CodeType) -> Instructions:
     """Return what a code object does, but for its docstring and annotations."""
@@ -80,17 +62,17 @@ def read(code: CodeType) -> Instructions:
             names.add(value)
         return repr(value)
 
-    listed = list(dis.get_instructions(code))
-    steps: list[_Step] = []
+    listed = [each for each in dis.get_instructions(code) if each.opname not in _IDLE]
+    offsets = [each.offset for each in listed]
+    steps: list[tuple[str, Any]] = []
     for place, each in enumerate(listed):
         argument: Any = each.arg  # of a variable its number: what it is called does not matter
-        target = None
         if each.opcode in dis.hasconst:
             argument = constant(each.argval)
         elif each.opcode in dis.hasname:
             argument = each.argval
         elif each.opcode in _JUMPS:
-            argument, target = None, each.argval
+            argument = bisect_left(offsets, each.argval)
         if "GLOBAL" in each.opname or each.opname == "LOAD_NAME":
             variables.add(argument)
         elif each.opname == "IMPORT_NAME":
@@ -98,56 +80,19 @@ def read(code: CodeType) -> Instructions:
             imports.add((dots, argument, taken or ()))
         if each.opname == "STORE_NAME" and argument in _ABOUT_TEXT:
             steps.pop()  # its value
-        elif two := _TWO.fullmatch(each.opname):
-            steps += [
-                _Step(each.offset, two[1], argument >> 4),
-                _Step(each.offset + 1, two[2], argument & 15),
-            ]
-        elif each.opname not in _IDLE:
-            steps.append(_Step(each.offset, _DIRECTION.sub("", each.opname), argument, target))
+        else:
+            steps.append((each.opname, argument))
+    handlers = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined] # unknown to stubs
+    caught = tuple(
+        (*(bisect_left(offsets, end) for end in (h.start, h.end, h.target)), h.depth, h.lasti)
+        for h in handlers
+    )
     stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
     counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount
-    handlers = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined] # unknown to stubs
     called = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
-    handlers = dis.Bytecode(code).exception_entries  # type: ignore[attr-defined]
     return Instructions(
-        (
-            counts,
-            called,
-            code.co_flags & _FLAGS,
-            *_walk(steps, handlers),
-        ),
+        (counts, called, code.co_flags & _FLAGS, caught, *steps),
         frozenset(variables.union(*(each.variables for each in within))),
         frozenset(names.union(*(each.names for each in within))),
         frozenset(imports.union(*(each.imports for each in within))),
     )
-
-
-def _walk(steps, handlers) -> Iterator[tuple]:
-    """Yield steps in the order in which they come after each other, each with what comes next.
-
-    How the parts of a function are laid out, and what jumps join them, depends on its lines.
-    """
-    offsets = [step.offset for step in steps]
-    numbers: dict[int, int] = {}
-    ahead: list[int] = []
-
-    def number(offset):
-        """Return the number of the step at an offset, or of the one that it jumps to."""
-        place = bisect_left(offsets, offset)
-        while steps[place].name in _ALWAYS:
-            place = bisect_left(offsets, steps[place].target)
-        if place not in numbers:
-            numbers[place] = len(numbers)
-            ahead.append(place)
-        return numbers[place]
-
-    number(0)
-    for place in ahead:  # which grows
-        name, argument, target = steps[place][1:]
-        following = None if name in _ENDS else offsets[place] + 1
-        if name in _OPPOSITES:
-            name, following, target = _OPPOSITES[name], target, following
-        caught = [each for each in handlers if each.start <= offsets[place] < each.end][:1]
-        nexts = [None if each is None else number(each) for each in (following, target)]
-        yield name, argument, *nexts, [(number(h.target), h.depth, h.lasti) for h in caught]

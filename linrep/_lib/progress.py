@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -35,7 +34,7 @@ def progress_bar(shown: bool | None, *, lines: bool = False, **settings):
     if shown is None:
         # A notebook's streams are no terminals; tqdm's own None shows bars on these alone.
         bar = tqdm(**settings, disable=False if in_notebook() else None)
-        return _Lines(tqdm.format_meter, **settings) if lines and bar.disable else bar
+        return _lines(**settings) if lines and bar.disable else bar
     return tqdm(**settings, disable=not shown)
 
 
@@ -64,34 +63,24 @@ class _NoBar:
         print(text, file=file)
 
 
-class _Lines(_NoBar):
-    """A line every minute on standard error."""
+def _lines(**settings):
+    """Return a bar that is a line on standard error every minute."""
+    from tqdm import tqdm
 
-    def __init__(self, meter, *, total, initial=0, desc, unit):
-        self._meter, self._total, self._initial = meter, total, initial
-        self._desc, self._unit, self._text = desc, unit, ""
-        self._count = initial
-        self._began = self._said = time.monotonic()
+    class Lines(tqdm):
+        def display(self, msg=None, pos=None):
+            if msg is None:  # or it is closed
+                print(self, file=sys.stderr, flush=True)
 
-    def update(self, count=1):
-        self._count += count
-        self._say()
+        def set_postfix_str(self, s="", refresh=True):
+            super().set_postfix_str(s, refresh=False)
+            self.update(0)
 
-    def set_postfix_str(self, text):
-        self._text = text
-        self._say()
-
-    def _say(self):
-        now = time.monotonic()
-        if now - self._said < _LINE_EVERY:
-            return
-        self._said = now
-        text = self._meter(
-            self._count, self._total, now - self._began, initial=self._initial,
-            prefix=self._desc, unit=self._unit, postfix=self._text,
-            bar_format="{desc}: {n_fmt}/{total_fmt} {unit}s [{elapsed}<{remaining}{postfix}]",
-        )  # fmt: skip
-        print(text, file=sys.stderr, flush=True)
+    form = "{desc}: {n_fmt}/{total_fmt} {unit}s [{elapsed}<{remaining}{postfix}]"
+    return Lines(
+        **settings, bar_format=form, miniters=0, mininterval=_LINE_EVERY, delay=_LINE_EVERY,
+        leave=False, smoothing=0.0,
+    )  # fmt: skip
 
 
 class JobsBar:

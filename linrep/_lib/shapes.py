@@ -16,8 +16,6 @@ _WORDS = {
     NoneType: "null",
 }
 
-Look = Callable[[Any], str]
-
 
 def check(value: Any, shape: Any, name: str) -> None:
     """Raise ValueError in a line where a value is not of a type.
@@ -32,7 +30,7 @@ def check(value: Any, shape: Any, name: str) -> None:
     name : str
         What the value is called.
     """
-    if fault := _look(shape)(value):
+    if fault := _fault(value, shape):
         raise ValueError(f"{name}{fault}")
 
 
@@ -46,90 +44,62 @@ def reader(shape: Any) -> Callable[[Any], Any]:
     return read
 
 
-@cache
-def _look(shape: Any) -> Look:
-    """Return what says where a value is not of a type, and how; "" where it is."""
-    kind, inner = get_origin(shape) or shape, get_args(shape)
+def _fault(value, shape):
+    """Say where a value is not of a type, and how; "" where it is."""
+    kind, inner = _parts(shape)
     if kind is Any:
-        return lambda value: ""
-    if kind in (Union, UnionType):
-        return _look_at_either(inner)
-    if kind in (list, tuple):
-        return _look_at_items(_look(inner[0]))
-    if is_typeddict(kind) or is_dataclass(kind):
-        return _look_at_keys(kind)
-    if issubclass(kind, Mapping):
-        return _look_at_values(_look(inner[1]))
-    return _look_at_scalar(kind)
-
-
-def _look_at_scalar(kind):
-    taken = (int, float) if kind is float else (kind,)
-    fault = f" is not {_WORDS[kind]}"
-    return lambda value: "" if type(value) in taken else fault
-
-
-def _look_at_either(kinds):
-    first, *others = map(_look, kinds)
-
-    def look(value):
-        fault = first(value)
-        return fault if fault and all(other(value) for other in others) else ""
-
-    return look
-
-
-def _look_at_items(look_at):
-    def look(value):
+        return ""
+    if kind is Union:
+        faults = [_fault(value, each) for each in inner]
+        return "" if "" in faults else faults[0]
+    if kind is list:
         if not isinstance(value, list | tuple):
             return " is not a list"
-        for place, each in enumerate(value):
-            if fault := look_at(each):
-                return f"[{place}]{fault}"
-        return ""
-
-    return look
-
-
-def _look_at_values(look_at):
-    def look(value):
-        if not isinstance(value, Mapping):
-            return " is not an object"
-        for name, each in value.items():
-            if fault := look_at(each):
-                return f".{name}{fault}"
-        return ""
-
-    return look
+        return _first((f"[{place}]", each, inner) for place, each in enumerate(value))
+    if kind not in (dict, Mapping):
+        taken = (int, float) if kind is float else (kind,)
+        return "" if type(value) in taken else f" is not {_WORDS[kind]}"
+    if not isinstance(value, Mapping):
+        return " is not an object"
+    if kind is Mapping:
+        return _first((f".{name}", each, inner) for name, each in value.items())
+    shapes, needed = inner
+    for name in value:
+        if name not in shapes:
+            return f" has the unknown key {name!r}"
+    missing = needed.difference(value)
+    fault = _first((f".{name}", each, shapes[name]) for name, each in value.items())
+    return fault or (f" lacks {min(missing)!r}" if missing else "")
 
 
-def _look_at_keys(kind):
-    looks, needed = _keys(kind)
-
-    def look(value):
-        if not isinstance(value, Mapping):
-            return " is not an object"
-        for name, each in value.items():
-            if name not in looks:
-                return f" has the unknown key {name!r}"
-            if fault := looks[name](each):
-                return f".{name}{fault}"
-        missing = needed.difference(value)
-        return f" lacks {min(missing)!r}" if missing else ""
-
-    return look
+def _first(items):
+    """Return the first fault of items, with the place of each and its type."""
+    return next((f"{place}{fault}" for place, each, to in items if (fault := _fault(each, to))), "")
 
 
-def _keys(kind: Any) -> tuple[dict[str, Look], frozenset[str]]:
-    """Return how to look at the values of keys, and which keys there have to be."""
+@cache
+def _parts(shape: Any) -> tuple[Any, Any]:
+    """Return what kind a type is of, and the types of what is within it."""
+    kind, inner = get_origin(shape) or shape, get_args(shape)
+    if kind in (Union, UnionType):
+        return Union, inner
+    if kind in (list, tuple):
+        return list, inner[0]
+    if kind is not Any and (is_typeddict(kind) or is_dataclass(kind)):
+        return dict, _keys(kind)
+    if kind is not Any and issubclass(kind, Mapping):
+        return Mapping, inner[1]
+    return kind, ()
+
+
+def _keys(kind: Any) -> tuple[dict[str, Any], frozenset[str]]:
+    """Return the types of keys' values, and which keys there have to be."""
     hints = get_type_hints(kind, include_extras=True)
     unneeded = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
-    looks = {
-        name: _look(get_args(hint)[0] if name in unneeded else hint) for name, hint in hints.items()
-    }
+    shapes = {name: get_args(hint)[0] if name in unneeded else hint for name, hint in hints.items()}
     if is_dataclass(kind):
         nothing = (MISSING, MISSING)
         unneeded = {
             each.name for each in fields(kind) if (each.default, each.default_factory) != nothing
         }
-    return looks, frozenset(looks.keys() - unneeded)
+    return shapes, frozenset(shapes.keys() - unneeded)

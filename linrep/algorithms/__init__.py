@@ -1,19 +1,23 @@
 """Methods and starting points: callables of a problem that return a trace."""
 
 from linrep.algorithms import biases, imc, personalized
-from linrep.algorithms.alternating import alternating_least_squares
-from linrep.algorithms.altmin import altgdmin, altmin_gd
-from linrep.algorithms.baselines import pooled, ridge, ridge_penalty, ridge_to_mean
-from linrep.algorithms.erm import empirical_risk_minimizer, erm
-from linrep.algorithms.factorization import linear_factorization
-from linrep.algorithms.fedrep import fedrep
-from linrep.algorithms.flute import flute, gaussian_start
-from linrep.algorithms.global_model import fedavg, fedsgd
+from linrep.algorithms.baselines.alternating import alternating_least_squares
+from linrep.algorithms.baselines.altmin import altgdmin, altmin_gd
+from linrep.algorithms.baselines.estimators import (
+    cross_moments,
+    empirical_risk_minimizer,
+    erm,
+    method_of_moments,
+)
+from linrep.algorithms.baselines.factorization import linear_factorization
+from linrep.algorithms.baselines.global_model import fedavg, fedsgd
+from linrep.algorithms.baselines.meta import anil, maml
+from linrep.algorithms.baselines.ridge import pooled, ridge, ridge_penalty, ridge_to_mean
+from linrep.algorithms.fedrep.fedrep import fedrep
+from linrep.algorithms.flute.flute import flute, gaussian_start
+from linrep.algorithms.imc.perfedsi import perfedsi
 from linrep.algorithms.local import fit_heads, fit_new_clients, local_only, simulate_heads
-from linrep.algorithms.meta import anil, maml
-from linrep.algorithms.perfedsi import perfedsi
-from linrep.algorithms.pflmf import pflmf
-from linrep.algorithms.spectral import cross_moments, method_of_moments
+from linrep.algorithms.pflmf.pflmf import pflmf
 from linrep.algorithms.starts import (
     models_start,
     moments_start,

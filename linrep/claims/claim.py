@@ -15,7 +15,6 @@ import numpy as np
 
 from linrep._lib import display as show
 from linrep._lib import suggest
-from linrep._lib.arguments import checked
 from linrep._lib.papers import paper_of
 from linrep._lib.papers import papers as known_papers
 from linrep._lib.validation import identifier
@@ -614,6 +613,3 @@ def select(known: Mapping[str, Item], patterns: Iterable[str]) -> list[Item]:
             raise ValueError(unknown(pattern, known))
         chosen |= matching
     return [item for name, item in known.items() if name in chosen]
-
-
-checked(globals(), nan=False)

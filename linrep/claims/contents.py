@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from textwrap import fill
 
-from linrep._lib.arguments import checked
 from linrep._lib.display import badge, literal
 from linrep._lib.papers import papers
 from linrep._lib.suggest import unknown
@@ -348,6 +347,3 @@ def table(names: dict[str, str]) -> list[str]:
     lines = [head, ["---", *["--:"] * (len(head) - 1)]]
     lines += [[name, *counts(paper).cells()] for paper, name in names.items()]
     return [f"| {' | '.join(line)} |" for line in lines]
-
-
-checked(globals(), nan=False)

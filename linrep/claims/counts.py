@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from linrep._lib.arguments import checked
 from linrep.claims.claim import Claim
 from linrep.claims.evidence import FAILS, HOLDS, VERDICTS
 from linrep.claims.findings import findings
@@ -164,6 +163,3 @@ def _is_under_corrected(item):
     """Tell whether one of the hypotheses is a corrected one."""
     texts = texts_of(item) if isinstance(item, Claim) else item
     return any(change.endswith(" corrected") for change in texts.changes)
-
-
-checked(globals(), nan=False)

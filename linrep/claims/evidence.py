@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
-from html import escape
 from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
 
 from linrep._lib import display as show
@@ -454,21 +453,6 @@ class Evidence:
         name = f" of {self.name}" if self.name else ""
         numbers = ", ".join(f"{name} {value}" for name, value in self._numbers().items())
         return f"Evidence{name}: {self.verdict}. {self.sentence} ({numbers})"
-
-    def _repr_html_(self):
-        head = f"<p><strong>{self.verdict.capitalize()}</strong>: {escape(self.sentence)}</p>"
-        numbers = show.table([self._numbers().values()], self._numbers())
-        if not self.parts:
-            return head + numbers
-        parts = show.table(
-            (
-                (part.name, part.verdict, shown(part, "measured"),
-                 shown(part, "predicted"), part.sentence)
-                for part in self.parts
-            ),
-            ("part", "verdict", "measured", "predicted", "found"),
-        )  # fmt: skip
-        return f"{head}{numbers}<details><summary>parts</summary>{parts}</details>"
 
     def _numbers(self):
         numbers = {

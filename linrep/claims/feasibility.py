@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from math import log10
 from typing import Any
 
-from linrep._lib.arguments import checked
 from linrep.claims.measurements import Cases, Vacuous
 from linrep.theory.requirements import POSSIBLE
 
@@ -46,6 +45,3 @@ def within_reach(
         return Cases([(least, most, setting)], name=name, quantity=quantity)
     why = f"10^{least:.1f} {of} at least, more than the 10^{most:.0f} that can exist"
     return Vacuous(least, most, why, name=name, quantity=quantity, setting=setting)
-
-
-checked(globals(), nan=False)

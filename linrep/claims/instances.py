@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._lib.arguments import checked
 from linrep.claims.claim import Budget
 from linrep.claims.measurements import Search
 from linrep.claims.violations import search
@@ -210,6 +209,3 @@ def _plain(value):
     if value is None or isinstance(value, bool | int | float | str):
         return value
     raise _Unnamed
-
-
-checked(globals(), nan=False)

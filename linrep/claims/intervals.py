@@ -8,7 +8,6 @@ from fractions import Fraction
 from heapq import heappop, heappush
 from typing import Any
 
-from linrep._lib.arguments import checked
 from linrep.claims.evidence import INTERVALS
 from linrep.claims.measurements import Condition, Missing
 from linrep.claims.quantities import LOWER, UPPER
@@ -110,6 +109,3 @@ def everywhere(
             needed="a bound that is not attained, or more pieces", **options,
         )  # fmt: skip
     return _Enclosed(True, settled, 0.0, n_trials=looked, measured_is=UPPER, **options)
-
-
-checked(globals())

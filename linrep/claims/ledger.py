@@ -36,6 +36,7 @@ from linrep.claims.grids import title
 from linrep.claims.grounds import earned
 from linrep.claims.order import in_order
 from linrep.claims.proofs import proofs
+from linrep.claims.quantities import Fact
 from linrep.claims.sections import unescaped
 from linrep.claims.stated import Stated
 
@@ -348,7 +349,8 @@ def _page(paper, own, entries):
             f"| {entry.n_trials} |"
         )
     for name, item in own.items():
-        lines += _section(name, item, entries[name])
+        lines += ["", f'<div id="{name}"></div>']  # the address that stays, ledger/PAPER.html#ID
+        lines += ["", f"({anchor(name)})=", "", f"## `{name}`", "", *account(item, entries[name])]
     return lines
 
 
@@ -359,57 +361,67 @@ def _checked_by(entry):
     return ", ".join(["derivation"] * (entry.id in proofs()) + solvers + tools)
 
 
-def _section(name, item, entry):
-    interval = ""
-    if math.isfinite(entry.low) or math.isfinite(entry.high):
-        interval = f", interval {show(entry.low)} to {show(entry.high)}"
-    by = f" Corrected: `{entry.corrected_by}`." if entry.corrected_by else ""
-    needed = f" It would take {entry.needed}." if entry.needed else ""
-    strength = f"{entry.strength}, " if entry.strength else ""
+def account(item: Claim | Stated, result: Result | None, *, own: bool = False) -> list[str]:
+    """Return a statement and what is known of it, as lines of Markdown.
+
+    Parameters
+    ----------
+    item : Claim or Stated
+    result : Result or None
+        None where nothing is known.
+    own : bool
+        Whether it comes from a file of claims, of which papers' findings say nothing.
+    """
     lines = [
-        "",
-        f'<div id="{name}"></div>',  # the address that stays, ledger/PAPER.html#ID
-        "",
-        f"({anchor(name)})=",
-        "",
-        f"## `{name}`",
-        "",
         cell(item.plain),
         "",
         *([f"$${item.latex}$$", ""] if item.latex else ()),
         *([f"Under {cell('; '.join(map(str, item.hypotheses)))}.", ""] if item.hypotheses else ()),
-        f"{badge(entry.verdict)} {cell(entry.sentence)}.{needed}{by} "
-        f"({strength}{entry.budget}, seed {entry.seed}, {entry.n_trials} trials, "
-        f"error level {entry.level:.1g}{interval}, {entry.seconds:.0f} s)",
     ]
-    if reason := findings().get(name):
-        lines += [
-            "",
-            f"Why: [{cell(unescaped(reason.headline))}](#{anchor(reason.ids[0], 'finding')}).",
-        ]
-    if len(entry.parts) > 1:
+    if result is None:
+        return lines
+    lines.append(_outcome(result))
+    if reason := None if own else findings().get(item.id):
+        link = f"#{anchor(reason.ids[0], 'finding')}"
+        lines += ["", f"Why: [{cell(unescaped(reason.headline))}]({link})."]
+    if len(result.parts) > 1:
         lines += ["", "| part | verdict | strength | measured | claimed | found |"]
         lines += ["| - | - | - | - | - | - |"]
         lines += [
             f"| {cell(part.name)} | {badge(part.verdict)} | {part.strength} | "
             f"{shown(part, 'measured')} | "
             f"{shown(part, 'predicted')} | {cell(part.sentence)} |"
-            for part in entry.parts
+            for part in result.parts
         ]
-    if several := readings(entry):
+    if several := readings(result):
         lines += ["", *(f"- {cell(line)}" for line in several)]
-    if noticed := sensitivity.say(item):
+    if noticed := "" if own else sensitivity.say(item):
         lines += ["", f"Sensitivity: {cell(noticed)}."]
-    if most := largest_failure(entry):
+    if most := largest_failure(result):
         lines += ["", f"Largest failure: {cell(most)}."]
-    if entry.facts:
-        lines += ["", *(f"- {cell(_fact(fact))}" for fact in entry.facts)]
-    if entry.counterexample:
-        lines += ["", f"Counterexample: `{json.dumps(instance(entry), ensure_ascii=False)}`"]
-    if entry.worst:
-        kind = "Worst" if entry.counterexample else "Tightest"
-        lines += ["", f"{kind} instance: `{json.dumps(entry.worst, ensure_ascii=False)}`"]
+    if result.facts:
+        lines += ["", *(f"- {cell(fact(item))}" for item in result.facts)]
+    if result.counterexample:
+        lines += ["", f"Counterexample: `{json.dumps(instance(result), ensure_ascii=False)}`"]
+    if result.worst:
+        kind = "Worst" if result.counterexample else "Tightest"
+        lines += ["", f"{kind} instance: `{json.dumps(result.worst, ensure_ascii=False)}`"]
     return lines
+
+
+def _outcome(result):
+    """Return the verdict of a result with its sentence and what it rests on, as a line."""
+    interval = ""
+    if math.isfinite(result.low) or math.isfinite(result.high):
+        interval = f", interval {show(result.low)} to {show(result.high)}"
+    by = f" Corrected: `{result.corrected_by}`." if result.corrected_by else ""
+    needed = f" It would take {result.needed}." if result.needed else ""
+    strength = f"{result.strength}, " if result.strength else ""
+    return (
+        f"{badge(result.verdict)} {cell(result.sentence)}.{needed}{by} "
+        f"({strength}{result.budget}, seed {result.seed}, {result.n_trials} trials, "
+        f"error level {result.level:.1g}{interval}, {result.seconds:.0f} s)"
+    )
 
 
 def failing_parts(verdicts: Iterable[str]) -> str:
@@ -506,8 +518,14 @@ def largest_failure(result: Result) -> str:
     return f"{most.name}: {most.sentence} ({most.strength})"
 
 
-def _fact(fact):
-    return f"{title(fact)}: {shown(fact, 'value')} {fact.unit}".rstrip()
+def fact(item: Fact) -> str:
+    """Return a number that decides nothing, with what it is, as a line.
+
+    Parameters
+    ----------
+    item : Fact
+    """
+    return f"{title(item)}: {shown(item, 'value')} {item.unit}".rstrip()
 
 
 def cell(text: str) -> str:

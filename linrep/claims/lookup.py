@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from html import escape
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
-from linrep._lib import display as show
 from linrep._lib.validation import choice
 from linrep.claims import ledger
 from linrep.claims.claim import paper_of, unknown
@@ -178,19 +176,6 @@ class Statements(Mapping[str, Entry]):
             lines = [_line(item, width) for item in entries]
         return "\n".join([title, *lines])
 
-    def _repr_html_(self):
-        entries = self._entries()
-        title = f"<p>{escape(_title(entries))}</p>"
-        if self._ids is None:
-            title += f"<p>{escape(_HOW)}</p>"
-        if len(entries) > _MOST_SHOWN:
-            head, *rows = _counts(entries)
-            return title + show.table(rows, head)
-        ids = {item.stated.id for item in entries}
-        head = "".join(f"<th {_LEFT}>{name}</th>" for name in ("statement", "place", "verdict", ""))
-        rows = "".join(_row(item, ids) for item in entries)
-        return f"{title}<table><tr>{head}</tr>{rows}</table>"
-
     def _ipython_key_completions_(self):
         return list(self)
 
@@ -199,7 +184,6 @@ _HOW = (
     'statements.find("lemma", paper="fedrep", verdict="fails") lists some, '
     'statements["fedrep.lemma5"] shows one'
 )
-_LEFT = 'style="text-align:left;vertical-align:top;padding-right:0.8em"'
 
 
 def _text(item):
@@ -246,32 +230,6 @@ def _says(item):
 def _line(item, width):
     start = f"{item.stated.id:{width}}  {item.verdict:9}  "
     return start + shorten(_says(item), max(_WIDTH - len(start), 30), placeholder=" …")
-
-
-def _row(item, ids):
-    """Return a row of HTML; the id unfolds the statement, a link leads to its other version."""
-    own = item.stated
-    others = [*item.corrected_by, *filter(None, [own.corrects])]
-    links = ", ".join(
-        f'<a href="#{ledger.anchor(name)}">{escape(name)}</a>' if name in ids else escape(name)
-        for name in others
-    )
-    label = {"corrected": "corrects", "own": "goes beyond"}.get(own.form, "corrected")
-    unfolded = [
-        escape(own.plain) if item.finding else "",
-        f"$${escape(own.latex)}$$" if own.latex else "",
-        escape(unescaped(item.finding.reason)) if item.finding else "",
-        f"{label}: {links}" if links else "",
-    ]
-    inside = "".join(f"<p>{part}</p>" for part in unfolded if part)
-    cells = (
-        f"<code>{escape(own.id)}</code>",
-        escape(own.place),
-        show.badge(item.verdict),
-        f"<details><summary>{escape(_says(item))}</summary>{inside}</details>",
-    )
-    body = "".join(f"<td {_LEFT}>{cell}</td>" for cell in cells)
-    return f'<tr id="{ledger.anchor(own.id)}">{body}</tr>'
 
 
 #: All statements.

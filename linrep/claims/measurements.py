@@ -18,7 +18,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep.claims import decisions, pictures
 from linrep.claims.evidence import (
     CERTIFIED,
@@ -702,6 +701,3 @@ def _check_no_strength(group):
 def _of(measurement):
     kind = type(measurement).__name__
     return f"{kind} {measurement.name!r}" if measurement.name else kind
-
-
-checked(globals(), nan=False)

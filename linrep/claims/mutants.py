@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from linrep._lib.arguments import checked
 from linrep.claims import solvers
 from linrep.claims.certificates import REFUTED as COUNTEREXAMPLE
 from linrep.claims.certificates import certificates
@@ -174,6 +173,3 @@ def measure(
         outcomes[key] = max(said, outcomes.get(key, said), key=order.index)
         each(mutant, computed=True)
     return found
-
-
-checked(globals())

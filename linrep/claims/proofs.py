@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep._lib.papers import files, paper_of, papers
 from linrep.claims.evidence import PROVED, Evidence
 from linrep.claims.sections import Section, sections
@@ -137,6 +136,3 @@ def covered(item: Found) -> Found:
 @lru_cache(maxsize=32)
 def _sections(path, changed):
     return {name: item for item in sections(path) for name in item.ids}
-
-
-checked(globals())

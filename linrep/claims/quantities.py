@@ -8,7 +8,6 @@ from numbers import Real
 from typing import Any, TypeAlias
 
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 
 #: What a number is of the quantity that it is named after: it itself, or a bound of it.
 VALUE, LOWER, UPPER = TYPES = "value", "lower bound", "upper bound"
@@ -48,6 +47,3 @@ class Fact:
         # Of arrays of sizes, too; a ledger holds plain numbers.
         plain = {name: getattr(x, "item", lambda x=x: x)() for name, x in self.setting.items()}
         object.__setattr__(self, "setting", plain)
-
-
-checked(globals(), nan=False)

@@ -13,7 +13,6 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep.claims.confidence import Moments, enough, of_mean
 from linrep.claims.decisions import equal_along, equal_replicates, more
 from linrep.claims.evidence import FAILS, HOLDS, UNDECIDED, Evidence
@@ -282,6 +281,3 @@ def _values(name, term, x):
     """Return a term's values at x, of a function or as they are given."""
     values = np.broadcast_to(term(x), x.shape) if callable(term) else term
     return check.array(f"formula {name!r}", values, x.shape)
-
-
-checked(globals(), nan=False)

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep.claims import decisions, pictures, slopes
 from linrep.claims.confidence import Moments, of_bounded_mean, of_mean
 from linrep.claims.evidence import words
@@ -700,6 +699,3 @@ def _lines(table, columns, variable, value):
             )
             sizes, samples = zip(*cells, strict=True)
             yield Line(variable, held, np.array(sizes), list(samples))
-
-
-checked(globals(), nan=False)

@@ -7,7 +7,6 @@ from typing import Any, TypedDict
 
 from linrep._lib import atomic as files
 from linrep._lib import records, shapes
-from linrep._lib.arguments import checked
 from linrep._lib.papers import papers
 from linrep.claims.claim import Claim, claims, paper_of
 from linrep.claims.stated import Stated
@@ -103,6 +102,3 @@ def say(claim: Claim | Stated) -> str:
             text = f"a change of {last} % is {'true as well' if true else 'not noticed'}"
         texts.append(f"{name.replace('_', ' ')} {of['value']}: {text}")
     return "; ".join(texts)
-
-
-checked(globals())

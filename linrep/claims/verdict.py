@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import pandas as pd
 
-from linrep._lib.arguments import checked
 from linrep._lib.validation import choice
 from linrep.claims import pictures
 from linrep.claims.decisions import takes_runs
@@ -188,6 +187,3 @@ def decide(measurement: Measurement, level: float = LEVEL) -> Evidence:
     if decided.points is None:
         decided = replace(decided, points=measurement.picture(level))
     return decided
-
-
-checked(globals(), nan=False)

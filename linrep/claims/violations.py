@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from linrep._lib.arguments import checked
 from linrep.claims.claim import Budget
 from linrep.claims.measurements import Search
 
@@ -274,6 +273,3 @@ def _rounded(value, digits):
     if value == 0.0:
         return 0.0
     return round(value, digits - math.floor(math.log10(abs(value))))
-
-
-checked(globals(), nan=False)

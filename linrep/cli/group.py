@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 import warnings
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, suppress
@@ -17,7 +18,6 @@ from click.core import ParameterSource
 
 import linrep
 from linrep._lib import disregard, portable
-from linrep._lib.batches import Batches
 from linrep._lib.extras import MissingPackage
 from linrep._lib.progress import progress_bar, say_stopped
 from linrep._lib.records import Unread
@@ -75,13 +75,45 @@ def interruptible(*interrupts):
         raise Unfinished(f"Error: {killed}; what was finished is stored", 1) from None
 
 
+class Batches:
+    """Results by name that are written several at a time, and all whatever ends the work.
+
+    Writing takes a tenth of the time at most; what is not written yet a killed process loses.
+    """
+
+    def __init__(self, write):
+        self._write, self._waiting, self._next = write, {}, 0.0
+        self.written = set()
+
+    def add(self, name, result):
+        """Take a result, which is written now or with one that comes later."""
+        self._waiting[name] = result
+        if time.monotonic() >= self._next:
+            self.write()
+
+    def write(self):
+        """Write what waits."""
+        began = time.monotonic()
+        if self._waiting:
+            self._write(self._waiting)
+            self.written |= self._waiting.keys()
+            self._waiting = {}
+        self._next = time.monotonic() + 9.0 * (time.monotonic() - began)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        self.write()
+
+
 @contextmanager
 def recording(command, names, write, record):
     """Yield batches of results by name, which are written soon after they come, if asked to.
 
     Whatever ends the work. After an interrupt the claims of which results are left are said.
     """
-    batches: Batches = Batches(write if record else lambda results: None)
+    batches = Batches(write if record else lambda results: None)
     try:
         with batches:
             yield batches
@@ -169,6 +201,9 @@ class OneLine:
             except click.Abort:
                 echo("stopped", err=True)
                 code = 128 + (signals or [signal.SIGINT])[0]
+            except MemoryError as error:
+                echo_error(error or "there is not enough memory")
+                code = 2
             except OSError as error:  # that no command has foreseen: standard output's disk is full
                 echo_error(error)
                 code = 2

@@ -34,6 +34,7 @@ from linrep.cli.text import (
 from linrep.simulation.families import find
 from linrep.simulation.parameters import outlines, required
 
+_FEW = 20  # facts that are printed unasked
 #: Of the parameters that have to be given, for an example.
 _VALUES = {"n": 20, "d": 10, "k": 2, "p": 4}
 _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a ground truth
@@ -251,41 +252,16 @@ def _parts(parts, verbose):
 
 
 def _facts(facts, verbose):
-    """Print numbers that decide nothing: those at settings as tables, the others if asked for."""
-    from linrep.claims.grids import grids, title
+    """Print numbers that decide nothing, if there are few or all are asked for."""
+    from linrep.claims.ledger import fact
 
-    tables, others = grids(facts)
-    texts = [fact for fact in others if isinstance(fact.value, str)]
-    others = [fact for fact in others if fact not in texts]
-    if texts:
+    shown = facts if verbose or len(facts) <= _FEW else ()
+    if facts:
         echo()
-    for fact in texts:
-        echo(wrap(f"{title(fact)}: {fact.value}", "  "))
-    for grid in tables:
-        echo()
-        caption = ", in ".join(filter(None, [grid.title or "numbers", grid.unit]))
-        echo(Painted(caption, "title"))
-        rows = [
-            tuple(cell if isinstance(cell, str) else _fact(cell, not grid.unit) for cell in row)
-            for row in grid.rows
-        ]
-        table(grid.heads, rows, left_columns=0)
-    if others and verbose:
-        echo()
-        for fact in others:
-            echo(f"{title(fact)}: {_fact(fact)}")
-    elif others:
-        what = "it" if len(others) == 1 else "them"
-        echo(f"{say_count(len(others), 'fact')} measured beside it: -v prints {what}")
-
-
-def _fact(fact, unit=True):
-    """Return a number with its unit, a dash where there is none."""
-    from linrep.claims.evidence import shown
-
-    if fact is None:
-        return "–"
-    return f"{shown(fact, 'value')} {fact.unit if unit else ''}".rstrip()
+    for item in shown:
+        echo(wrap(f"- {fact(item)}", "  "))
+    if len(shown) < len(facts):
+        echo(f"{say_count(len(facts), 'fact')} measured beside it: -v prints them")
 
 
 def _figure(name):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -31,7 +30,6 @@ _FILE_KEYS: dict[str, tuple[type, ...]] = {
     "axes": (dict,),
 }
 _KINDS = {str: "a text", list: "a list of texts", int: "an integer", dict: "a table"}
-_TRIAL_SECONDS = 2.0  # for settings beside the first of each algorithm
 #: What leaves of a run little more than reading its settings.
 _SHORT = {"rounds": 2, "iterations": 1}
 
@@ -148,43 +146,31 @@ def _build(options):
     return specification, "-".join(name.rpartition(":")[2] for name in names)
 
 
-def refuse(specification):
-    """Raise a ValueError if an algorithm of linrep refuses its settings.
+def refuse(specification) -> None:
+    """Raise ValueError for settings that an algorithm refuses in its first and in its last cell.
 
-    Of cells that differ in sizes alone the first is tried with few rounds. Only what then fails
-    in whole, too, with other random numbers, and in the last of these cells, is an error of all.
+    What only some replicates refuse is for the sweep to store: of the first cell a few rounds are
+    run, then both in whole, with other random numbers.
     """
     from linrep import simulation
     from linrep.simulation.parameters import known_parameters
-    from linrep.sweeps import canonical
 
     if specification.function is not simulation.simulate:
         return
-    groups: dict[str, list] = {}
-    short: dict[str, dict] = {}
+    of_algorithm: dict[str, list] = {}
     for cell in specification.grid:
-        name = cell["algorithm"]
-        if name in simulation.ALGORITHMS:
-            family = simulation.family_of(name, specification.settings.get("problem"))
-            known = known_parameters(simulation.ALGORITHMS[name], family) or ()
-            short[name] = {axis: least for axis, least in _SHORT.items() if axis in known}
-            sizes = (*family.sizes, *family.data)
-            others = {axis: value for axis, value in cell.items() if axis not in sizes}
-            groups.setdefault(canonical(others), []).append(cell)
-    began = time.perf_counter()
-    tried = set()
-    for cells in groups.values():
-        first, name = cells[0], cells[0]["algorithm"]
-        if name in tried and time.perf_counter() - began > _TRIAL_SECONDS:
-            continue
-        tried.add(name)
-        less = {
-            axis: least for axis, least in short[name].items()
-            if isinstance(value := first.get(axis, least), int) and value >= least
+        of_algorithm.setdefault(cell["algorithm"], []).append(cell)
+    for name in of_algorithm.keys() & simulation.ALGORITHMS.keys():
+        first, last = of_algorithm[name][0], of_algorithm[name][-1]
+        family = simulation.family_of(name, specification.settings.get("problem"))
+        known = known_parameters(simulation.ALGORITHMS[name], family) or ()
+        short = {
+            axis: least for axis, least in _SHORT.items()
+            if axis in known and isinstance(given := first.get(axis, least), int) and given >= least
         }  # fmt: skip
         if (
-            _refusal(specification, {**first, **less}, 0)
-            and _refusal(specification, cells[-1], 1)
+            _refusal(specification, {**first, **short}, 0)
+            and _refusal(specification, last, 1)
             and (error := _refusal(specification, first, 1))
         ):
             raise ValueError(f"{name}: {error}")

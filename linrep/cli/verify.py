@@ -9,7 +9,6 @@ from math import inf
 
 import click
 
-from linrep._lib.batches import Batches
 from linrep._lib.records import Damaged
 from linrep.cli import completion
 from linrep.cli import names as known_names
@@ -18,6 +17,7 @@ from linrep.cli.group import (
     FOLDER,
     SEED_OPTION,
     BadInput,
+    Batches,
     bad_input,
     interruptible,
     main,

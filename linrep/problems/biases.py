@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import display as show
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.clients import ClientData
@@ -104,7 +102,6 @@ class BiasedRegression:
         explained = float(check.numbers("explained", explained, minimum=0.0, maximum=1.0))
         if explained < 1.0 and n <= p:
             raise ValueError(f"explained must be 1 unless n > p, got n = {n} and p = {p}")
-        memory.require("the side information", 3 * n * p + d, n=n, p=p, d=d)
         rng = stream(rng, "truth")
         theta = rng.standard_normal(d)
         Z = draw_side_information(side, n, p, 1.0, rng)
@@ -147,7 +144,6 @@ class BiasedRegression:
         ClientData
             With this truth attached.
         """
-        memory.require("the clients' models", self.n * self.d, n=self.n, d=self.d)
         X, y, offsets = draw_samples(
             np.tile(self.theta, (self.n, 1)), m, noise=self.noise, design=self.design,
             degrees_of_freedom=5.0, rng=rng,
@@ -175,18 +171,6 @@ class BiasedRegression:
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
         return f"BiasedRegression(n={self.n}, d={self.d}, p={self.p}{noise})"
-
-    def _repr_html_(self):
-        return show.sheet(
-            "BiasedRegression: y = ⟨θ, x⟩ + bᵢ + σε",
-            {
-                "clients n": self.n,
-                "dimension d": self.d,
-                "columns of side information p": self.p,
-                "noise σ": self.noise,
-                "design": self.design,
-            },
-        )
 
 
 checked(globals())

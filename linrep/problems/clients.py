@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import display as show
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.frames import common_index, read_table
@@ -289,19 +288,6 @@ class ClientData:
         m = self.m
         samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
         return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth})"
-
-    def _repr_html_(self):
-        return show.sheet(
-            "ClientData",
-            {
-                "clients": self.n,
-                "covariates": self.d,
-                "samples per client": show.spread(self.m),
-                "samples": int(self.m.sum()),
-                "labels": f"mean {self.y.mean():.3g}, standard deviation {self.y.std():.3g}",
-                "truth": repr(self.truth) if self.truth is not None else "not known",
-            },
-        )
 
 
 def _covariates(name, X, d=None):

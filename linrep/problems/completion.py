@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -252,25 +251,11 @@ class SideInformationCompletion:
 
     def without_side_information(self) -> SideInformationCompletion:
         """Return the truth with Z = I: the same matrix Y, and p = n."""
-        memory.require("side information that is the identity", 2 * self.n**2, n=self.n)
         return replace(self, V=self.heads, Z=np.eye(self.n))
 
     def __repr__(self):
         noise = f", noise={self.noise:g}" if self.noise else ""
         return f"SideInformationCompletion(n={self.n}, d={self.d}, p={self.p}, k={self.k}{noise})"
-
-    def _repr_html_(self):
-        return show.sheet(
-            "SideInformationCompletion: U* V*ᵀ Zᵀ",
-            {
-                "clients n": self.n,
-                "items d": self.d,
-                "columns of Z": self.p,
-                "rank k": self.k,
-                "singular values of U* V*ᵀ": show.show_first(self.singular_values),
-                "noise σ": self.noise,
-            },
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -434,23 +419,6 @@ class Observations:
             if table is not None
         )
         return f"Observations({len(self)} of d={self.d} by n={self.n}{sides})"
-
-    def _repr_html_(self):
-        return show.sheet("Observations", self._rows())
-
-    def _rows(self):
-        size = self.d * self.n
-        return {
-            "entries seen": f"{len(self)} of {size} ({len(self) / size:.2%})",
-            "clients n": self.n,
-            "items d": self.d,
-            "per client": show.spread(self.per_client),
-            "per item": show.spread(self.per_item),
-            "values": show.spread(self.values) if len(self) else "",
-            "side information on clients": "" if self.Z is None else f"{self.Z.shape[1]} columns",
-            "side information on items": "" if self.A is None else f"{self.A.shape[1]} columns",
-            "truth": repr(self.truth) if self.truth is not None else "not known",
-        }
 
 
 def draw_side_information(side: str, n: int, p: int, condition: float, rng) -> Values:

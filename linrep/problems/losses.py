@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logsumexp, softmax
 
-from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep.kernels.linalg import RANK_TOLERANCE
@@ -55,13 +54,7 @@ class SampleObjectives(Objectives):
         self._know(truth, clusters)
 
     def values(self, theta: Values) -> Values:
-        """Return f_i at each client's model, shape (n,).
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return f_i at each client's model, shape (n,)."""
         theta = check.table("theta", theta, (self.n, self.d))
         return self._values(theta, self._scores(theta))
 
@@ -71,13 +64,7 @@ class SampleObjectives(Objectives):
         return mean + 0.5 * self.ridge * np.einsum("ij,ij->i", theta, theta)
 
     def gradients(self, theta: Values) -> Values:
-        """Return the gradient of f_i at each client's model, shape (n, d).
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return the gradient of f_i at each client's model, shape (n, d)."""
         theta = check.table("theta", theta, (self.n, self.d))
         return self._gradients(theta, self._scores(theta))
 
@@ -88,26 +75,13 @@ class SampleObjectives(Objectives):
         return sums + self.ridge * theta
 
     def values_and_gradients(self, theta: Values) -> tuple[Values, Values]:
-        """Return both, each sample's scores computed once.
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return both, each sample's scores computed once."""
         theta = check.table("theta", theta, (self.n, self.d))
         scores = self._scores(theta)
         return self._values(theta, scores), self._gradients(theta, scores)
 
     def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
-        """Return the value and the gradient of one client's function.
-
-        Parameters
-        ----------
-        i : int
-            The client, from 0 to n - 1.
-        model : ndarray, shape (d,)
-        """
+        """Return the value and the gradient of one client's function."""
         X, y = self.data.client(i)
         model = check.table("model", model, (self.d,))
         scores = X @ model.reshape(-1, self.data.d).T
@@ -135,7 +109,6 @@ class SampleObjectives(Objectives):
         rng : numpy.random.Generator
         """
         check.integer("size", size, minimum=1)
-        memory.require("the samples", 2 * self.n * size * self.data.d, n=self.n, size=size)
         rng, m = generator(rng), self.data.m[:, None]
         rows = (self.data.offsets[:-1, None] + (rng.random((self.n, size)) * m).astype(int)).ravel()
         offsets = np.arange(self.n + 1) * size
@@ -167,13 +140,6 @@ class SampleObjectives(Objectives):
         samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
         ridge = f", ridge={self.ridge:g}" if self.ridge else ""
         return f"{type(self).__name__}(n={self.n}, d={self.d}, {samples}{ridge})"
-
-    def _rows(self):
-        return {
-            **super()._rows(),
-            "samples per client": show.spread(self.data.m),
-            "ridge ρ": self.ridge,
-        }
 
 
 class LeastSquaresObjectives(SampleObjectives):
@@ -273,7 +239,6 @@ class SoftmaxObjectives(SampleObjectives):
     def __init__(self, data: ClientData, classes: int, **known: Any):
         self.classes = check.integer("classes", classes, minimum=2)
         check.instance("data", data, ClientData)
-        memory.require("the models", data.n * classes * data.d, classes=classes)
         super().__init__(data, **known)
         whole = data.y == np.floor(data.y)
         if not (whole & (data.y >= 0.0) & (data.y < classes)).all():

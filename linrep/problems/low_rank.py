@@ -135,7 +135,6 @@ class LowRankRegression:
     @cached_property
     def svd(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """The full decomposition: U (d, d), the min(n, d) singular values, V (n, n)."""
-        memory.require("all singular vectors", self.n**2 + self.d**2, n=self.n, d=self.d)
         U, singular_values, VT = np.linalg.svd(self.Phi)
         return U, singular_values, np.ascontiguousarray(VT.T)
 
@@ -235,18 +234,6 @@ class LowRankRegression:
         noise = f", noise={self.noise:g}" if self.noise else ""
         design = f", design={self.design!r}" if self.design != "gaussian" else ""
         return f"LowRankRegression(n={self.n}, d={self.d}{noise}{design})"
-
-    def _repr_html_(self):
-        return show.sheet(
-            "LowRankRegression: y = ⟨φᵢ, x⟩ + σε",
-            {
-                "clients n": self.n,
-                "dimension d": self.d,
-                "singular values of Φ": show.show_first(self.singular_values),
-                "noise σ": self.noise,
-                "design": self.design,
-            },
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from linrep._lib import display as show
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.clients import ClientData
@@ -78,7 +77,6 @@ def clustered(
     check.choice("loss", loss, LOSSES)
     noise = check.noise(noise)
     size = d * check.integer("classes", classes, minimum=2) if loss == "softmax" else d
-    memory.require("the clients' models", 2 * n * size, n=n, d=d)
     truth_rng, data_rng = streams(rng, "truth", "data")
     member = np.arange(n) % clusters
     theta = truth_rng.standard_normal((clusters, size))[member]
@@ -143,7 +141,6 @@ def flipped_labels(
     share = check.real("flipped", flipped, minimum=0.0)
     if share > 1.0:
         raise ValueError(f"flipped must be at most 1, got {share:g}")
-    memory.require("the clients' samples", 2 * n * m * d, n=n, m=m, d=d)
     truth_rng, data_rng = streams(rng, "truth", "data")
     member = (np.arange(n) >= n - round(share * n)).astype(np.int64)
     model = truth_rng.standard_normal(d + intercept)
@@ -233,7 +230,6 @@ def planar(n: int = 20, *, shift: float = 1.0, spread: float = 1.0, rng: RNGLike
     pFL^MF, Figure 1.
     """
     n = check.integer("n", n, minimum=1)
-    memory.require("the clients' models", 10 * n, n=n)
     spread = check.real("spread", spread, minimum=0.0, maximum=check.LARGEST)
     rng = streams(rng, "truth")[0]
     shift = check.real("shift", shift, minimum=-check.LARGEST, maximum=check.LARGEST)

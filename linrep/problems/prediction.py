@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 
 if TYPE_CHECKING:
@@ -42,13 +41,12 @@ def models(trace: Any) -> Values:
     Raises
     ------
     ValueError
-        If there are none of these, or the models do not fit into memory.
+        If there are none of these.
     """
     if "theta" in trace.state:
         theta = np.asarray(trace.state["theta"])
         return np.tile(theta, (len(_clients(trace)), 1)) if theta.ndim == 1 else theta
     B, W = factors(trace.state)
-    memory.require("the clients' models", len(W) * len(B), n=len(W), d=len(B))
     return W @ B.T
 
 

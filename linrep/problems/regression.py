@@ -10,7 +10,6 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -167,7 +166,6 @@ class SharedRepresentation:
     @property
     def theta(self) -> NDArray[np.float64]:
         """The clients' regression vectors as rows, W* B*', shape (n, d)."""
-        memory.require("the clients' models", self.n * self.d, n=self.n, d=self.d)
         return self.W @ self.B.T
 
     @property
@@ -286,19 +284,6 @@ class SharedRepresentation:
         noise = f", noise={self.noise:g}" if self.noise else ""
         design = f", design={self.design!r}" if self.design != "gaussian" else ""
         return f"{type(self).__name__}(n={self.n}, d={self.d}, k={self.k}{noise}{design})"
-
-    def _repr_html_(self):
-        return show.sheet(
-            f"{type(self).__name__}: y = ⟨B* wᵢ*, x⟩ + σε",
-            {
-                "clients n": self.n,
-                "dimension d": self.d,
-                "rank k": self.k,
-                "condition number of W*": self.condition,
-                "noise σ": self.noise,
-                "design": self.design,
-            },
-        )
 
 
 class ImplicitRepresentation(SharedRepresentation):

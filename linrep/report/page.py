@@ -1,47 +1,268 @@
-"""The page: gathered values put into a template."""
+"""The page: claims with what is known of them, and figures, put into a template."""
 
 from __future__ import annotations
 
-import json
-import math
-import re
+import os
+import shlex
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup, escape
 
-from linrep.claims import VERDICTS, contents
-from linrep.claims.counts import KINDS, MORE, UNDER_CORRECTED, counts, holding, kinds
-from linrep.claims.evidence import HOLDS, LEDGER_LEVEL, STRENGTHS, UNDECIDED, instance, sign, toward
-from linrep.claims.grids import grids
-from linrep.claims.grids import title as fact_title
-from linrep.claims.ledger import largest_failure, readings, show
-from linrep.report import mathml, prose
-from linrep.report.entries import Entry, Report
-from linrep.report.outline import outline
+import linrep
+from linrep._lib import records
+from linrep._lib.progress import progress_bar
+from linrep._lib.validation import identifier
+from linrep.claims import BUDGETS, VERDICTS, Claim, contents
+from linrep.claims import ledger as book_of
+from linrep.claims.certificates import say_checked
+from linrep.claims.counts import KINDS, counts, heads, kinds
+from linrep.claims.current import Current, current
+from linrep.claims.evidence import HOLDS, UNDECIDED, Result
+from linrep.claims.findings import SEVERITIES, Finding, finding
+from linrep.claims.order import in_order
+from linrep.claims.proofs import proofs
+from linrep.claims.sections import Section
+from linrep.figures.record import KIND, flat, read, table
+from linrep.report import mathml, pictures, prose
 
-#: What each verdict means.
-MEANINGS = {
-    "holds": "the check found nothing against the statement",
-    "misprint": "it fails where it is stated, and holds in a form that the paper prints elsewhere",
-    "fails": "there is a counterexample, or a test rejects it",
-    "vacuous": "its hypotheses cannot be met, or its bound is trivial, at any feasible size",
-    "undecided": "the check says what it would take to decide",
-    "error": "the check stopped with an exception",
-    "unchecked": "neither the store has a result for the code as it is, nor the ledger any",
-}
-STEPS = {
-    "conclusion": "a rate, sample size or comparison that readers take away is wrong",
-    "statement": "the statement is false as printed",
-    "proof step": "a step of the proof is wrong, the statement itself stands",
-    "constant": "a constant is wrong",
-    "slip": "obvious, and nothing rests on it",
-}
-#: How a headline begins that does not begin with a symbol; "a" is an article before a word.
-_WORD = re.compile(r"[a-z][a-z'-]+(?![\w(])|a (?=[a-z]{2})")
-_NUMBERED = re.compile(r"^(figure|table)(\d+)")
-_THOUSANDS = 1e4  # from here on four digits are written with a power of ten
-_MANY = 12  # parts from which those that hold are left to the command
+_THEOREMS = ("Theorem", "Corollary")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A claim with what is known of it.
+
+    Attributes
+    ----------
+    claim : Claim
+    known : Current
+        The run of the store, or else what the ledger has.
+    command : str
+        What gives the result, and computes it where the store does not hold it.
+    finding, proof : Finding, Section or None
+        Why it fails, if it does; what the verdict is derived from, if that is known.
+    checked_by : str
+        Solvers that prove steps of its proof, "" where there are none.
+    picture : Picture or None
+        What the verdict rests on: of a stored run, or of a theorem or finding as recorded.
+    """
+
+    claim: Claim
+    known: Current
+    command: str
+    finding: Finding | None = None
+    proof: Section | None = None
+    checked_by: str = ""
+    picture: pictures.Picture | None = None
+
+    @property
+    def result(self) -> Result | None:
+        """What is shown, None where nothing is known yet."""
+        return self.known.result
+
+    @property
+    def stored(self) -> bool:
+        """Whether the result is a run in the store; else it is the ledger's."""
+        return self.known.run is not None
+
+    @property
+    def stale(self) -> bool:
+        """Whether all that the store has is of code, or of files it rests on, edited since."""
+        return self.known.stale
+
+    @property
+    def damaged(self) -> bool:
+        """Whether the store has a run that cannot be read."""
+        return self.known.damaged
+
+    @property
+    def verdict(self) -> str:
+        """The verdict shown; "unchecked" where there is none."""
+        return "unchecked" if self.result is None else self.result.verdict
+
+    @property
+    def severity(self) -> str:
+        """How severe a failure is, "" of what holds."""
+        failing = self.finding is not None and self.verdict not in (HOLDS, UNDECIDED)
+        return self.finding.severity if failing else ""  # type: ignore[union-attr]
+
+    @property
+    def other(self) -> Result | None:
+        """The ledger's result, where a stored run has another verdict."""
+        recorded = self.known.recorded
+        differs = self.stored and recorded is not None and recorded.verdict != self.verdict
+        return recorded if differs else None
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the ledger's verdict cannot be squared with that of the run."""
+        if self.other is None or self.result is None or self.verdict == "error":
+            return False
+        said = book_of.outcome(self.verdict, self.result.budget, self.other)
+        return said == book_of.CONTRADICTS
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure that was drawn: its manifest, the numbers of its summary, its picture."""
+
+    manifest: Mapping[str, Any]
+    numbers: Sequence[Mapping[str, Any]]
+    picture: pictures.Picture
+    command: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that the page shows; `source` is the file of claims that are not linrep's."""
+
+    entries: tuple[Entry, ...]
+    figures: tuple[Figure, ...]
+    made: datetime
+    source: str | None = None
+
+
+def gather(
+    chosen: Iterable[Claim],
+    *,
+    ledger: Mapping[str, Result],
+    store: Path,
+    budget: str | None = None,
+    seed: int = 0,
+    figures: Path | None = None,
+    papers: Collection[str] | None = None,
+    file: str | None = None,
+    options: Sequence[str] = (),
+    made: datetime | None = None,
+    progress: bool | None = None,
+    book: Path | None = None,
+) -> Report:
+    """Collect claims with their outcomes, and figures. Nothing is computed but pictures.
+
+    Parameters
+    ----------
+    chosen : iterable of Claim
+    ledger : mapping
+        Recorded results by claim, shown where the store holds none.
+    store : path
+        Folder of finished checks, as `linrep.claims.verify.verify` fills it.
+    budget : str, optional
+        Which runs of the store are shown; by default, for each claim, that of the largest budget.
+    seed : int
+        Root of their streams.
+    figures : path, optional
+        Folder of figures with their manifests.
+    papers : collection of str, optional
+        Only figures of these.
+    file : str, optional
+        Where the claims come from, if not from linrep itself.
+    options : sequence of str
+        Further words of the commands shown, such as ``--store`` and a folder.
+    made : datetime, optional
+        When the page is made; by default now.
+    progress : bool, optional
+        Show a bar; by default on a terminal and in a notebook.
+    book : path, optional
+        The ledger's file, beside which is what its pictures are drawn from; by default the paper's.
+
+    Returns
+    -------
+    Report
+
+    Warns
+    -----
+    UserWarning
+        If a figure, or the recorded pictures, are damaged: they are left out.
+
+    Raises
+    ------
+    ValueError, OSError
+        If the store is damaged.
+    """
+    entries = []
+    with progress_bar(progress, desc="report", unit="claim") as bar:
+        for item in chosen:
+            known = current(item, ledger.get(item.id), store=store, budget=budget, seed=seed)
+            reason = None if file else finding(item.id)
+            points = _points(item, known, reason, book) if book or not file or known.run else None
+            at = budget or BUDGETS[0], seed
+            if known.result is not None:
+                at = known.result.budget, seed if known.run else known.result.seed
+            words = ["linrep", "verify", *([file] if file else []), item.id]
+            words += ["--budget", at[0], "--seed", str(at[1]), *options]
+            entries.append(
+                Entry(
+                    item,
+                    known,
+                    shlex.join(words),
+                    finding=reason,
+                    proof=None if file else proofs().get(item.id),
+                    checked_by="" if file else say_checked(item.id, known.result),
+                    picture=None if points is None else pictures.evidence(points),
+                )
+            )
+            bar.update()
+    return Report(
+        entries=tuple(entries),
+        figures=() if figures is None else tuple(_figures(figures, papers)),
+        made=made or datetime.now(UTC),
+        source=file,
+    )
+
+
+def _points(item, known, reason, book):
+    """Return what a picture is drawn from: of a run, or of a theorem or finding as recorded."""
+    if known.run is not None:
+        return known.run.result.points
+    theorem = item.place.startswith(_THEOREMS) and item.form == "printed"
+    if known.recorded is None or not (theorem or (reason and reason.ids[0] == item.id)):
+        return None
+    try:
+        points = book_of.recorded_points(item.id, book)
+    except (records.Damaged, OSError) as error:
+        records.leave_out(error)
+        return None
+    return None if points is None else _select_deciding(points, known.recorded)
+
+
+def _select_deciding(points, result):
+    """Return the panel of a part that the verdict rests on, rather along an axis than in order."""
+    panels = points.groupby("panel", sort=False)["xlabel"].first()
+    names = [part.name for part in result.parts if part.verdict == result.verdict]
+    deciding = [panel for name in names for panel in panels.index if panel.startswith(name)]
+    deciding = deciding or list(panels.index)
+    along = [panel for panel in deciding if not panels[panel].startswith("rank")]
+    return points[points["panel"] == (along or deciding)[0]]
+
+
+def _figures(folder, papers):
+    for path in sorted(folder.glob("*.json")):
+        if papers is not None and path.stem.partition(".")[0] not in papers:
+            continue
+        try:
+            yield _figure(path)
+        except (ValueError, OSError) as error:
+            # Others may keep their own files here.
+            if not isinstance(error, records.Foreign) or path.with_suffix(".svg").exists():
+                records.leave_out(error)
+
+
+def _figure(path):
+    """Return a figure from its manifest and the picture that belongs to it."""
+    manifest, drawing = read(path), KIND.beside(path, ".svg")
+    result = manifest["result"]
+    settings = result["settings"]
+    words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
+    words += ["--quick"] * bool(settings["quick"])
+    command = shlex.join([*words, "--seed", str(settings["seed"])])
+    numbers = flat(table(result)).astype(object)
+    numbers = numbers.where(numbers.notna(), None).to_dict("records")
+    return Figure(manifest, numbers, pictures.stored(path, drawing or b""), command)
 
 
 def render(report: Report) -> str:
@@ -53,193 +274,87 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.tests["finite"] = math.isfinite
-    ids = {entry.claim.id for entry in report.entries}
+    kind = kinds(entry.claim for entry in report.entries)
+    by_id = {entry.claim.id: entry for entry in report.entries}
+    ordered = [by_id[item.id] for item in in_order(entry.claim for entry in report.entries)]
+    papers = [(name, list(own)) for name, own in groupby(ordered, lambda each: each.claim.paper)]
+    causes = {name: _causes(own) for name, own in papers}
+    ids = {*by_id, *(_anchor(reason) for found in causes.values() for reason in found)}
+
+    def account(entry, result):
+        lines = book_of.account(entry.claim, result, own=report.source is not None)
+        return prose.html(lines, ids)
+
     environment.filters |= {
-        "formula": _formula, "prose": mathml.prose, "number": _number, "sentence": _sentence,
-        "shown": _show_number, "instance": instance,
-        "cells": _cells, "value": _value, "json": lambda value: json.dumps(value, default=str),
-        "readings": readings, "largest": largest_failure,
-        "paper": contents.written,
-        "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC", "grids": grids, "fact_title": fact_title,
-        "slug": lambda words: words.replace(" ", "-"), "of": _of, "severity": severity,
-        "markdown": lambda text: prose.html(text, ids), "inline": _inline,
-        "headline": lambda text: _inline(text) + Markup("."), "related": _list_related,
-        "place": _place, "figure_paper": _figure_paper, "figure_name": _figure_name,
+        "prose": mathml.prose, "paper": contents.written, "badge": prose.badge,
+        "inline": prose.inline, "anchor": _anchor, "value": _value,
+        "markdown": lambda text: prose.html(text.splitlines(), ids),
+        "day": lambda time: f"{time:%Y-%m-%d %H:%M} UTC",
     }  # fmt: skip
-    papers = outline(report.entries)
-    shown = [
-        name
-        for name in MEANINGS
-        if name in VERDICTS or any(entry.verdict == name for entry in report.entries)
-    ]
-    strengths = {entry.strength for entry in report.entries}
-    severities = set(map(severity, report.entries))
+    verdicts = [*VERDICTS, *sorted({entry.verdict for entry in report.entries} - {*VERDICTS})]
+    notes = {
+        "A run contradicts the ledger": [e for e in report.entries if e.contradicts],
+        "A check stopped with an exception": [e for e in report.entries if e.verdict == "error"],
+        "A stored run cannot be read, as it was damaged": [e for e in report.entries if e.damaged],
+        "Checked before code was edited": [e for e in report.entries if e.stale],
+    }
     return environment.get_template("report.html").render(
         report=report,
+        version=linrep.__version__,
+        processors=os.cpu_count(),
         papers=papers,
-        theorems=[(paper, item) for paper in papers for item in paper.theorems],
+        causes=causes,
         citations={name: paper.citation for name, paper in contents.known().items()},
-        verdicts=shown,
-        meanings=MEANINGS,
-        steps=STEPS,
-        severities=[name for name in STEPS if name in severities],
-        strengths=[name for name in STRENGTHS if name in strengths],
-        forms=list(KINDS),
-        total=_counted(report.entries),
-        counted=_counted,
-        others=dict(zip(list(KINDS)[1:], MORE[1:], strict=True)),
-        under_corrected=UNDER_CORRECTED,
-        nouns=KINDS,
-        holding=holding,
-        origin=origin,
-        ids=ids,
-        many=_MANY,
-        contradicting=[entry for entry in report.entries if entry.contradicts],
-        stale=[entry for entry in report.entries if entry.stale],
-        damaged=[entry for entry in report.entries if entry.damaged],
-        raised=[entry for entry in report.entries if entry.verdict == "error"],
-        smaller=[
-            entry
-            for entry in report.entries
-            if entry.differs and not entry.contradicts and entry.verdict != "error"
-        ],
-        runs=_runs(report),
-        level=f"{LEDGER_LEVEL:.0%}",
+        account=account,
+        kind=kind,
+        origin=_origin,
+        notes={note: entries for note, entries in notes.items() if entries},
+        choices={
+            "paper": [name for name, _ in papers],
+            "verdict": verdicts,
+            "severity": [name for name in reversed(SEVERITIES)],
+            "form": list(KINDS),
+        },
+        heads=heads(),
+        counted=[(name, _counted(own).cells()) for name, own in papers],
+        total=_counted(report.entries).cells(),
     )
 
 
-def origin(entry: Entry) -> str:
-    """Return where a result comes from."""
-    if entry.result is None:
-        return "no result"
-    budget = entry.result.budget
-    return f"{budget} run" if entry.stored else f"ledger, {budget}"
+def _anchor(reason):
+    """Return where a finding is on the page."""
+    return book_of.anchor(reason.ids[0], "finding")
 
 
-def severity(entry: Entry) -> str:
-    """Return how severe a failure is, "" of what holds."""
-    failing = entry.finding is not None and entry.verdict not in (HOLDS, UNDECIDED)
-    return entry.finding.severity if failing else ""  # type: ignore[union-attr]
-
-
-def _of(entries):
-    """Return verdict, severity, strength and kind of claims, as the page's filters compare them."""
-    kind = kinds(entry.claim for entry in entries)
-    values = (
-        (entry.verdict, severity(entry), entry.strength, kind[entry.claim.id]) for entry in entries
-    )
-    return ";".join("/".join(each) for each in values)
+def _causes(entries):
+    """Return the findings on what neither holds nor is open, the most severe first."""
+    found: dict[Finding, list[Entry]] = {}
+    for entry in entries:
+        if entry.finding and entry.verdict not in (HOLDS, UNDECIDED):
+            found.setdefault(entry.finding, []).append(entry)
+    order = ["", *SEVERITIES]
+    return dict(sorted(found.items(), key=lambda item: -order.index(item[0].severity)))
 
 
 def _counted(entries):
-    entries = list(entries)
-    return counts(
-        [entry.claim for entry in entries], {entry.claim.id: entry.verdict for entry in entries}
-    )
+    verdicts = {entry.claim.id: entry.verdict for entry in entries}
+    return counts([entry.claim for entry in entries], verdicts)
 
 
-def _number(value, toward=0):
-    """Return a number in four digits, thousands in all; a dash for NaN, and no sign for zero."""
-    if _THOUSANDS <= abs(value) < 100 * _THOUSANDS:
-        return mathml.prose(f"{(round, math.ceil, math.floor)[toward](value):d}")
-    return mathml.prose(show(value + 0.0, toward))
+def _origin(entry):
+    """Return where a result comes from."""
+    if entry.result is None:
+        return "the stored result is of code that was edited since" if entry.stale else "no result"
+    result, run = entry.result, entry.known.run
+    where = f"{result.budget} run" if run else f"ledger, {result.budget}"
+    parts = [where, f"seed {result.seed}", *book_of.measured_and_claimed(result)]
+    if run is not None:
+        parts += [f"{run.finished:%Y-%m-%d %H:%M} UTC" if run.finished else "", run.versions]
+    return " · ".join(filter(None, parts))
 
 
-def _show_number(item, key):
-    """Return a number of a result, a part or a fact, a bound with its sign."""
-    value = getattr(item, key)
-    return Markup("{}{}").format(
-        sign(item, key) if math.isfinite(value) else "", _number(value, toward(item, key))
-    )
-
-
-def _formula(latex):
-    """Return MathML, or the source where it cannot be converted: a user's claims may be plain."""
-    try:
-        return mathml.formula(latex)
-    except mathml.Unreadable:
-        return Markup("<code>{}</code>").format(latex)
-
-
-def _inline(headline):
-    """Return a headline as the beginning of a sentence; one that begins with a symbol stays."""
-    if _WORD.match(headline):
-        headline = headline[0].upper() + headline[1:]
-    return prose.inline(headline)
-
-
-def _place(place):
-    """Return where a statement stands as the beginning of a line."""
-    return mathml.prose(place[:1].upper() + place[1:] if _WORD.match(place) else place)
-
-
-def _figure_paper(id):
-    """Return the paper of a figure: of deep.flute_table1, drawn with networks, it is FLUTE."""
-    home, _, name = id.partition(".")
-    other = name.partition("_")[0]
-    return other if home == "deep" and other in contents.known() else home
-
-
-def _figure_name(id):
-    """Return a figure's name as one asks for it: FedRep, Figure 3."""
-    paper = _figure_paper(id)
-    subject = id.partition(".")[2].removeprefix(f"{paper}_")
-    subject = _NUMBERED.sub(lambda match: f"{match[1].capitalize()} {match[2]}", subject)
-    name = contents.written(paper) if paper in contents.known() else paper.capitalize()
-    return f"{name}, {subject.replace('_', ' ')}"
-
-
-def _list_related(theorem):
-    """Return what a theorem's related statements are about, by the ends of their ids."""
-    start = theorem.statement.printed.claim.id
-    ids = (item.printed.claim.id for item in theorem.others)
-    return [id.removeprefix(f"{start}.").removeprefix(f"{id.partition('.')[0]}.") for id in ids]
-
-
-def _sentence(text):
-    """Return a sentence with its full stop."""
-    return mathml.prose(text if text.endswith(".") else f"{text}.")
-
-
-def _cells(records):
-    """Return the columns of records, in the order in which they appear."""
-    return list(dict.fromkeys(name for record in records for name in record))
-
-
-def _value(value: Any) -> Markup:
-    """Return a plain value in few digits; a matrix with a line for each row."""
-    if isinstance(value, dict):
-        lines = (Markup("{}: {}").format(name, _value(part)) for name, part in value.items())
-        return Markup("; ").join(lines)
-    if isinstance(value, list):
-        if any(isinstance(part, list) for part in value):
-            return Markup("<br>").join(map(_value, value))
-        return Markup("[{}]").format(Markup(", ").join(map(_value, value)))
+def _value(value):
+    """Return a number of a figure in few digits."""
     if isinstance(value, float):
-        return escape(f"{value:.6g}")
-    if isinstance(value, str):
-        return mathml.prose(value)
-    words = {None: "none", True: "yes", False: "no"}
-    return escape(words.get(value, value) if value is None or isinstance(value, bool) else value)
-
-
-def _runs(report):
-    """Return lines on where the results come from, for each origin: how many, seeds, when, what."""
-    lines = []
-    for name in dict.fromkeys(map(origin, report.entries)):
-        entries = [entry for entry in report.entries if origin(entry) == name]
-        results = [entry.result for entry in entries if entry.result is not None]
-        times = [entry.finished for entry in entries if entry.finished]
-        lines.append(
-            {
-                "origin": name,
-                "count": len(entries),
-                "seeds": ", ".join(map(str, sorted({result.seed for result in results}))),
-                "seconds": sum(result.seconds for result in results),
-                "first": min(times, default=None),
-                "last": max(times, default=None),
-                "versions": sorted({entry.versions for entry in entries if entry.versions}),
-            }
-        )
-    return lines
+        return f"{value:.6g}"
+    return "–" if value is None else mathml.prose(str(value))

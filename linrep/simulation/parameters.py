@@ -32,7 +32,7 @@ def outlines() -> Mapping[str, tuple[str, Callable[..., Any]]]:
 
 
 def _decorated() -> Iterator[tuple[str, Callable[..., Any]]]:
-    for path in PACKAGE.glob("algorithms/*.py"):
+    for path in PACKAGE.glob("algorithms/**/*.py"):
         if _DECORATOR not in path.read_text("utf-8"):
             continue
         for node in tree(path).body:
@@ -42,7 +42,8 @@ def _decorated() -> Iterator[tuple[str, Callable[..., Any]]]:
                         ast.Call(func=ast.Name("algorithm"), args=[ast.Constant(str(family))])
                     ]
                 ):
-                    yield family, outline_of(node, _HOME + path.stem)
+                    home = path.relative_to(PACKAGE).with_suffix("").parts
+                    yield family, outline_of(node, ".".join(("linrep", *home)))
 
 
 def known_parameters(algorithm: Callable[..., Any], family: Family) -> tuple[str, ...] | None:

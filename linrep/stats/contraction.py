@@ -9,9 +9,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
-from linrep._lib import display as show
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep.stats._arguments import fraction
 
 _SHORTEST_PLATEAU = 10  # steps
@@ -61,16 +59,6 @@ class ContractionRate:
             f"ContractionRate({rate} per step, {self.confidence:.4g} interval [{low}, {high}] over "
             f"{self.steps} steps, {self._ending()})"
         )
-
-    def _repr_html_(self):
-        low, rate, high = self._numbers()
-        rows = {
-            "per step": rate,
-            f"{100.0 * self.confidence:.4g} % interval": f"{low} to {high}",
-            "steps": str(self.steps),
-            "plateau": "none" if self.plateau is None else self._ending().removeprefix("plateau "),
-        }
-        return show.sheet("Contraction rate", rows)
 
     def _numbers(self):
         """Return the ends of the interval and the rate between them, to two digits of its width."""
@@ -185,6 +173,3 @@ def _batch_means(increments, confidence):
     means = np.array([batch.mean() for batch in np.array_split(increments, batches)])
     error = means.std(ddof=1) / np.sqrt(batches)
     return increments.mean(), scipy.stats.t.ppf(0.5 + confidence / 2.0, batches - 1) * error
-
-
-checked(globals())

@@ -9,7 +9,6 @@ import scipy
 from numpy.typing import ArrayLike
 
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep.stats._arguments import counts, fraction, positive
 
 
@@ -96,6 +95,3 @@ def proportion_interval(
     low = np.where(successes == 0.0, 0.0, low)[()]
     high = np.where(failures == 0.0, 1.0, high)[()]
     return successes / trials, low, high
-
-
-checked(globals(), large=False)

@@ -11,7 +11,6 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep.stats._arguments import counts, fraction
 
 _ALL = 8  # all halves of so many are taken,
@@ -229,6 +228,3 @@ def orders_differ(one: Sequence[int], two: Sequence[int]) -> float:
         check.numbers(name, check.array(name, counted, (3,)), minimum=0.0, whole=True)
     ends = (shares_differ((one[at], sum(one)), (two[at], sum(two))) for at in (0, 2))
     return min(1.0, 2.0 * min(ends))
-
-
-checked(globals())

@@ -11,7 +11,6 @@ import scipy
 from numpy.typing import ArrayLike
 
 from linrep._lib import validation as check
-from linrep._lib.arguments import checked
 from linrep.stats._arguments import fraction, positive
 
 Labels: TypeAlias = ArrayLike  # which need not be numbers
@@ -249,6 +248,3 @@ def collapse(
         confidence=law.confidence,
         constants=constants,
     )
-
-
-checked(globals())

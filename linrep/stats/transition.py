@@ -10,7 +10,6 @@ import scipy
 from numpy.typing import ArrayLike
 from scipy.special import expit, log_expit, logit
 
-from linrep._lib.arguments import checked
 from linrep.stats._arguments import counts, fraction, positive
 
 _JUMP = 1e6  # log-odds between neighbouring points that no number of trials tells from infinity
@@ -198,6 +197,3 @@ def _zero(decreasing: Callable[[float], float], limit: float) -> float:
             return far
         near, far = far, sign * min(4.0 * abs(far), limit)
     return scipy.optimize.brentq(decreasing, near, far)
-
-
-checked(globals())

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._lib import memory
 from linrep._lib.arguments import checked
 from linrep.problems.clients import ClientData
 from linrep.problems.regression import SharedRepresentation
@@ -86,8 +85,7 @@ def known_heads(data: ClientData, truth: SharedRepresentation | None = None) -> 
     Raises
     ------
     ValueError, TypeError
-        If there is no truth, it has another shape than the data, or there is
-        no memory for the matrix.
+        If there is no truth, or it has another shape than the data.
 
     Notes
     -----
@@ -96,7 +94,6 @@ def known_heads(data: ClientData, truth: SharedRepresentation | None = None) -> 
     """
     truth = _read(data, truth)
     W = truth.W
-    memory.require("the clients' second moments", data.n * data.d**2, n=data.n, d=data.d)
     moments = [X.T @ X for X, _ in map(data.client, range(data.n))]
     scale = max(np.sum(w**2) * np.trace(block) for w, block in zip(W, moments, strict=True))
     inverse, lost = _inverse_information(moments, truth, scale)
@@ -131,8 +128,7 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
     Raises
     ------
     ValueError, TypeError
-        If there is no truth, it has another shape than the data, or there is
-        no memory for the matrix.
+        If there is no truth, or it has another shape than the data.
 
     Notes
     -----
@@ -146,7 +142,6 @@ def cramer_rao(data: ClientData, truth: SharedRepresentation | None = None) -> E
     truth = _read(data, truth)
     n, d, k, W = truth.n, truth.d, truth.k, truth.W
     codimension, sigma2 = d - k, truth.noise**2
-    memory.require("the clients' second moments", 3 * n * codimension**2 + d * d, n=n, d=d)
     N = np.linalg.qr(truth.B, mode="complete")[0][:, k:]
     blocks, growth = np.empty((2, n, codimension, codimension))
     heads, scale = np.empty(n), 0.0
@@ -196,7 +191,6 @@ def _inverse_information(blocks, truth, scale):
     """
     k, side = truth.k, blocks[0].shape[0]
     size = k * side
-    memory.require("the information matrix", 4 * size**2, d=truth.d, k=k)
     information = np.zeros((k, side, k, side))
     for w, block in zip(truth.W, blocks, strict=True):
         information += np.einsum("a,jl,b->ajbl", w, block, w)

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep._lib import display as show
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.completion import SideInformationCompletion
@@ -126,7 +125,6 @@ def sequences(d: int, steps: int) -> Items:
         check.integer("d", d, minimum=1),
         check.integer("steps", steps, minimum=1, maximum=64),
     )
-    memory.require("the sequences", 2 * steps * d**steps, d=d, steps=steps)
     return np.indices((d,) * steps).reshape(steps, -1).T
 
 
@@ -150,7 +148,6 @@ def balanced(d: int, steps: int, copies: int, *, rng: RNGLike = None) -> Items:
     """
     for name, number in (("d", d), ("steps", steps), ("copies", copies)):
         check.integer(name, number, minimum=1)
-    memory.require("the sequences", 3 * copies * d * steps, d=d, steps=steps, copies=copies)
     rng = generator(rng)
     column = np.tile(np.arange(d), copies)
     return np.stack([rng.permutation(column) for _ in range(steps)], axis=1)

@@ -27,18 +27,12 @@ def test_a_file_is_created_once(tmp_path):
     assert path.read_bytes() == b"first"
 
 
-@pytest.fixture(params=["links", "no links"])
-def links(request, monkeypatch):
-    """File systems with hard links and without."""
-    if request.param == "no links":
-
-        def refuse(*arguments):
-            raise PermissionError(1, "Operation not permitted")
-
-        monkeypatch.setattr(os, "link", refuse)
+def test_where_there_are_no_links_a_file_is_created_once_too(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "link", lambda *_: os.stat(tmp_path / "no"))
+    test_a_file_is_created_once(tmp_path)
 
 
-def test_of_threads_that_create_a_file_one_does(tmp_path, links):
+def test_of_threads_that_create_a_file_one_does(tmp_path):
     for place in range(20):
         path = tmp_path / f"{place}"
         with ThreadPoolExecutor(8) as pool:
@@ -61,16 +55,6 @@ def test_threads_that_write_a_file_at_a_time_leave_one_of_theirs(tmp_path):
             list(pool.map(lambda content: files.write(tmp_path / "numbers", content), contents))
         assert (tmp_path / "numbers").read_bytes() in contents
         assert [entry.name for entry in tmp_path.iterdir()] == ["numbers"]
-
-
-def test_a_claim_that_was_left_is_named(tmp_path, links, monkeypatch, request):
-    monkeypatch.setattr(files, "_PATIENCE", 0.05)
-    (tmp_path / "numbers.claimed").mkdir()
-    if "no links" in request.node.name:
-        with pytest.raises(OSError, match=r"numbers\.claimed is left"):
-            files.create(tmp_path / "numbers", b"1")
-    else:
-        assert files.create(tmp_path / "numbers", b"1")
 
 
 def test_the_last_one_is_alone(tmp_path):

@@ -18,7 +18,6 @@ ROWS = pd.DataFrame(
         "x": [0.5, -1.0, 2.0, 1e-3],
         "done": [True, False, True, True],
         "method": ["a", "b", "a", "c"],
-        "two words": [1.0, 2.0, 3.0, 4.0],
     }
 )
 GAPS = pd.DataFrame(
@@ -44,7 +43,7 @@ comparisons = st.builds(
 conditions = st.recursive(
     st.one_of(comparisons, st.just("done"), st.just('method == "a"'), st.just("n in [1, 40]")),
     lambda part: st.one_of(
-        st.builds("({} {} {})".format, part, st.sampled_from(["and", "or", "&", "|"]), part),
+        st.builds("({} {} {})".format, part, st.sampled_from(["and", "or"]), part),
         st.builds("(not {})".format, part),
     ),
     max_leaves=4,
@@ -53,7 +52,7 @@ conditions = st.recursive(
 
 def constants(text):
     """Yield the parts without a column, of which pandas makes something else, such as not 1 < 2."""
-    for node in ast.walk(ast.parse(text.replace("&", " and ").replace("|", " or "), mode="eval")):
+    for node in ast.walk(ast.parse(text, mode="eval")):
         if isinstance(node, ast.UnaryOp | ast.BinOp | ast.BoolOp | ast.Compare | ast.Call):
             names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
             if not names & set(ROWS):
@@ -74,19 +73,16 @@ def test_it_is_what_pandas_makes_of_it(text):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("n > 1 & x < 1", [False, True, False, True]),
+        ("n > 1 and x < 1", [False, True, False, True]),
         ("0 < x <= 0.5", [True, False, False, True]),
         ("n not in (1, 2)", [False, False, True, True]),
         ("not done or method == 'c'", [False, True, False, True]),
-        ("~done", [False, True, False, False]),
-        ("`two words` * 2", [2.0, 4.0, 6.0, 8.0]),
         ("2 ** n", [2, 4, 8, 2**40]),
         ("n // 2 + n % 2", [1, 1, 2, 20]),
         ("maximum(n, 3)", [3, 3, 3, 40]),
         ("n * 2 ** 62", [2.0**62, 2.0**63, 3 * 2.0**62, 40 * 2.0**62]),
         ("(n > 1) + (x < 1) + done", [2, 2, 2, 3]),
         ("-(n > 1)", [0, -1, -1, -1]),
-        ("method == '`a`'", [False, False, False, False]),
         ("n ** 20", [1.0, 2.0**20, 3.0**20, 40.0**20]),
     ],
 )
@@ -111,13 +107,8 @@ def test_every_function_is_one_of_so_many_numbers():
         assert len(Expression(f"{name}({arguments})").value(ROWS)) == len(ROWS)
 
 
-def test_names_in_backticks_shadow_none():
-    rows = pd.DataFrame({"_quoted_0": [1], "_quoted_0_": [2], "a b": [5]})
-    assert Expression("_quoted_0 + _quoted_0_ + `a b`").value(rows).tolist() == [8]
-
-
 def test_columns_are_named():
-    assert Expression("n + x * n > `two words`").names == ("n", "x", "two words")
+    assert Expression("n + x * n > 1").names == ("n", "x")
     with complaint(ValueError, "'q > 1'", "no column 'q'", "n, x, done"):
         Expression("q > 1").value(ROWS)
 
@@ -147,6 +138,8 @@ ATTACKS = (
     "`n`.__class__",
     "`_quoted_0`.__class__",
     "x if done else n",
+    "n > 1 & done",
+    "~done",
     "print(n)",
     "abs(n, out=x)",
     "abs(*n)",
@@ -233,8 +226,3 @@ def test_any_text_is_a_formula_or_refused_in_one_line(text):
 def test_what_is_refused_is_refused_when_it_is_read(text, words):
     with complaint(ValueError, *words):
         Expression(text)
-
-
-def test_a_column_whose_name_begins_as_pythons_do_stands_in_backticks():
-    rows = pd.DataFrame({"__n": [1, 2]})
-    assert Expression("`__n` > 1").value(rows).tolist() == [False, True]

@@ -16,22 +16,12 @@ import pandas as pd
 import pytest
 
 import linrep as lr
-from linrep.claims import claim
 from linrep.deep.data import FederatedData
 from tests.tools import complaint
 
 PACKAGE = str(Path(lr.__file__).parent)
 #: Functions that a call may call before it is refused.
 MOST_WORK = 1_000_000
-FILES = {
-    "claims.py": """
-from linrep.claims import Identity, statement
-
-@statement("mine.one", place="here", latex="x", plain="One.", negative_control={"x": 2})
-def one(budget, rng, *, x=1):
-    yield Identity([(abs(x - 1), {"x": x})], 1e-12)
-""",
-}
 pytestmark = pytest.mark.compiled
 
 
@@ -40,18 +30,11 @@ def wrong_calls():
     """The module of calls, which runs an algorithm when it is loaded."""
     from tests import wrong_calls
 
-    before = dict(claim._CLAIMS)
-    yield wrong_calls
-    claim._CLAIMS.clear()  # some calls make claims
-    claim._CLAIMS.update(before)
+    return wrong_calls
 
 
 @pytest.fixture
 def _in_a_folder(wrong_calls, tmp_path, monkeypatch):
-    for name, content in FILES.items():
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(content)
     monkeypatch.chdir(tmp_path)
     wrong_calls.SWEEP.run("run")
 
@@ -252,22 +235,6 @@ def test_what_was_made_of_arrays_stays_as_it_is_when_they_change(wrong_calls):
     assert made >= 9
 
 
-def test_data_drawn_are_not_copied_twice(monkeypatch):
-    """Only what comes from outside is copied: drawn data would take twice their memory."""
-    truth = lr.SharedRepresentation.random(n=3, d=2, k=1, rng=0)
-    X, y = np.ones((6, 2)), np.ones(6)
-    own = lr.ClientData._keeping(X=X, y=y, offsets=np.array([0, 2, 6]))
-    assert own.X is X
-    assert own.y is y
-    copied = []
-    copy = np.array
-    monkeypatch.setattr(
-        np, "array", lambda x, *a, **k: copied.append(np.size(x)) or copy(x, *a, **k)
-    )
-    data = truth.draw(50, rng=0)
-    assert max(copied) < len(data.y)
-
-
 @pytest.mark.parametrize("rng", [True, 1.5, "seed", [1.5], -1, np.random.RandomState(0), object()])
 def test_what_is_no_seed_is_refused_by_name(rng):
     for draw in (
@@ -277,18 +244,6 @@ def test_what_is_no_seed_is_refused_by_name(rng):
     ):
         with complaint(TypeError, "rng must be", "SeedSequence"):
             draw()
-
-
-def test_sizes_that_nobody_has_memory_for_are_refused():
-    for call in (
-        lambda: lr.gaussian_start(2, 3, 2**40, 2.0),
-        lambda: lr.random_start(2**40, 3, 2),
-        lambda: lr.problems.personal.planar(2**40),
-    ):
-        with complaint(ValueError, "needs", "are free"):
-            call()
-    with complaint(ValueError, "replicates", "100000"):
-        lr.stats.half_samples(10**6)
 
 
 SCALED = [

@@ -20,14 +20,13 @@ from linrep.claims import (
     decide,
     ledger,
 )
-from linrep.claims.evidence import ratio_is
+from linrep.claims.evidence import ratio_is, shown
 from linrep.claims.quantities import LOWER, TYPES, UPPER, VALUE
 from linrep.claims.verdict import judge
 from linrep.claims.verify import verify
 from linrep.cli import main
 from linrep.cli.verdicts import print_verdicts
 from linrep.report import gather, render
-from linrep.report.page import _number
 from tests.tools import complaint
 
 RECORDED = ledger.recorded()
@@ -114,8 +113,7 @@ def test_the_report_shows_bounds_as_such(tmp_path):
     page = render(gather(chosen, ledger=RECORDED, store=tmp_path, progress=False))
     for name in names:
         assert RECORDED[name].measured_is == LOWER
-        assert f"<dd>≥ {_number(RECORDED[name].measured, -1)}" in page
-    assert "only a lower or an upper bound" in page
+        assert f"measured {shown(RECORDED[name], 'measured')}" in page
 
 
 FAST = [name for name, entry in BOUNDS.items() if entry.seconds < 0.8]
@@ -139,7 +137,6 @@ def test_sentences_have_the_bound():
     assert found.verdict == FAILS
     assert "at least 1.5 times the right side" in found.sentence
     assert "measured ≥ 3" in repr(found)
-    assert "≥ 3" in found._repr_html_()
     outwards = decide(Cases([(1.47478, 1.0, {})], measured_is=LOWER))
     assert "at least 1.474 times" in outwards.sentence
     assert "measured ≥ 1.474" in repr(outwards)

@@ -20,29 +20,13 @@ def test_the_version_alone_and_with_all_around_it():
         for name in surroundings.describe():
             assert f"\n{name} " in f"\n{done.output}"
     assert CliRunner().invoke(main, ["-v", "merge"]).exit_code == 2
-
-
-def test_versions_libraries_and_places():
     found = surroundings.describe()
-    assert found["linrep"][0].startswith(linrep.__version__)
-    assert found["numpy"] == [metadata.version("numpy")]
-    assert found["BLAS"]
     assert found["kernels"][0].startswith("kept in") == COMPILED
-    own = {name.partition(">")[0] for name in metadata.requires("linrep") if "extra" not in name}
-    assert {"numpy", "scipy", "numba"} <= own <= set(found)
+    assert f"numpy {metadata.version('numpy')}" in found["digits"][-1]
 
 
 def test_what_is_missing_is_said_and_hides_nothing_else(monkeypatch):
-    def broken(name):
-        if name == "scipy":
-            raise OSError("no\nsuch library")
-        raise metadata.PackageNotFoundError(name)
-
-    monkeypatch.setattr(surroundings, "version", broken)
-    monkeypatch.setattr(surroundings, "requires", broken)  # linrep is on the path alone
-    monkeypatch.setattr(surroundings, "_blas", lambda: 1 / 0)
+    monkeypatch.setattr(surroundings, "_digits", lambda: 1 / 0)
     found = surroundings.describe()
-    assert found["scipy"] == ["unknown: OSError: no such library"]
-    assert found["numpy"] == ["-"]
-    assert found["BLAS"] == ["unknown: ZeroDivisionError: division by zero"]
+    assert found["digits"] == ["unknown: ZeroDivisionError: division by zero"]
     assert found["linrep"][0].startswith(linrep.__version__)

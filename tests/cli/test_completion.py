@@ -1,7 +1,5 @@
 """What the shell is offered, and that it is offered quickly."""
 
-import os
-import subprocess
 import sys
 
 import pytest
@@ -12,7 +10,7 @@ from linrep.claims import ledger
 from linrep.cli import main
 from linrep.figures import experiment
 from linrep.simulation import ALGORITHMS
-from tests.test_import import HEAVY, ROOT
+from tests.test_import import HEAVY, loaded
 
 SWEPT = "def measure(cell, rng):\n    return {'error': 1.0, 'loss': 2.0}\n"
 
@@ -104,29 +102,24 @@ def test_what_is_no_run_directory_offers_nothing(stored, content):
     assert offered("summary", "runs/no", "") == []
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "linrep verify fedrep.lem", "linrep figures pf", "linrep sweep ",
-        "linrep sweep fedrep --ba", "linrep sweep fedrep --start m",
-        "linrep figures fedrep.figure3 --r",
-    ],
+LINES = (
+    "linrep verify fedrep.lem", "linrep figures pf", "linrep sweep ", "linrep sweep fedrep --ba",
+    "linrep sweep fedrep --start m", "linrep figures fedrep.figure3 --r",
 )  # fmt: skip
-def test_nothing_heavy_is_loaded_for_it(words):
-    script = (
-        "import sys, atexit\n"
-        "atexit.register(lambda: print(*{name.partition('.')[0] for name in sys.modules}))\n"
-        "from linrep.cli import main\nmain(prog_name='linrep')\n"
-    )
-    variables = {
-        "PYTHONPATH": str(ROOT), "_LINREP_COMPLETE": "bash_complete", "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-    }  # fmt: skip
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, **variables}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    *found, loaded = done.stdout.splitlines()
-    assert found
-    assert all(line.startswith("plain,") for line in found)
-    assert set(loaded.split()) & HEAVY <= {"click"}
+
+
+def test_nothing_heavy_is_loaded_for_it():
+    calls = []
+    for words in LINES:
+        variables = {
+            "_LINREP_COMPLETE": "bash_complete", "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split(" ")) - 1),
+        }  # fmt: skip
+        calls.append(
+            f"import os; os.environ.update({variables!r})\n"
+            "from linrep.cli import main; main(prog_name='linrep')"
+        )
+    for said, names in loaded(*calls):
+        assert said
+        assert all(line.startswith("plain,") for line in said.splitlines())
+        assert {name.partition(".")[0] for name in names} & HEAVY <= {"click"}

@@ -48,12 +48,6 @@ def test_what_runs_would_warn_of_is_one_line(run, tmp_path):
         assert (result.stdout + result.stderr).count("crawls") == 1
 
 
-def test_a_quick_run_does_not_overwrite_the_full_one(run, tmp_path):
-    assert run("figures", "mine.py", "--quick").exit_code == 0
-    assert not (tmp_path / "runs" / "figures" / "mine.figure.json").exists()
-    assert (tmp_path / "runs" / "figures" / "quick" / "mine.figure.json").is_file()
-
-
 def test_other_sizes_have_a_folder_of_their_own(run, tmp_path):
     sizes = ("--n", "6", "--d", "4", "--m_new", "2:4:2", "--rounds", "3", "--replicates=2")
     result = run("figures", "fedrep.figure4", *sizes)
@@ -78,13 +72,6 @@ def test_a_wide_table_goes_into_a_file_and_what_was_not_reached_is_no_infinity(r
     narrow = run("figures", "mine.py", "--quick")
     assert narrow.exit_code == 0
     assert not list((tmp_path / "runs" / "figures" / "quick").glob("*.csv"))
-
-
-def test_many_sizes_have_a_folder_of_a_short_name(run, tmp_path):
-    sizes = ("--n", "6", "--d", "4", "--m_new", "2:60", "--rounds", "3", "--replicates", "1")
-    assert run("figures", "fedrep.figure4", *sizes).exit_code == 0
-    (folder,) = (tmp_path / "runs" / "figures").iterdir()
-    assert len(folder.name) < 120
 
 
 def test_help_lists_the_sizes_of_a_figure(run):
@@ -147,8 +134,3 @@ def script(tmp_path, monkeypatch):
 def test_a_script_runs_by_itself(script):
     assert script("--out", "here") == 0
     assert Path("here", "mine.figure.png").is_file()
-
-
-def test_a_script_has_help_of_its_own(script, capsys):
-    assert script("--help") == 0
-    assert "--workers" in capsys.readouterr().out

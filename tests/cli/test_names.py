@@ -34,12 +34,6 @@ def test_claims_are_those_there_are():
     assert set(names.papers()) == {item.paper for item in claims().values()}
 
 
-def test_what_is_not_recorded_is_a_claim_though_a_figure_has_its_name(monkeypatch):
-    monkeypatch.setattr(names, "claims", list)
-    assert names.is_claim("flute.figure1")
-    assert not names.is_claim("fedrep.learning_curves")
-
-
 def test_what_is_read_of_algorithms_is_what_they_are():
     assert list(parameters.outlines()) == list(simulation.ALGORITHMS)
     for name, (family, outline) in parameters.outlines().items():
@@ -154,6 +148,10 @@ WRONG = {
     "report fedrep.lema5": "fedrep.lemma5",
     "report --claims": "--help",
     "new clam": "linrep new claim",
+    "new paper": "NAME",
+    "new paper Toy": "small letters",
+    "new paper fedrep": "fedrep",
+    "new claim --title x": "--title",
     "reproduce --claims some": "numbered",
     "figures fedrep.figur3": "fedrep.figure3",
     "figures fedrap.*": "fedrep.*",
@@ -205,17 +203,6 @@ def test_wrong_input_of_every_command_is_answered_without_loading_anything_heavy
 )
 def test_ids_have_any_capitals(given, found):
     assert names.match_spelling([given], names.claims()) == found
-
-
-def test_commands_take_ids_and_papers_with_any_capitals():
-    def say(*words):
-        return CliRunner().invoke(main, list(words)).output
-
-    assert say("show", "FedRep.Theorem2") == say("show", "fedrep.theorem2")
-    assert say("show", "FedRep.Figure3") == say("show", "fedrep.figure3")
-    listed = say("verify", "--list", "--paper", "FedRep")
-    assert listed == say("verify", "--list", "--paper", "fedrep")
-    assert "fedrep.theorem2" in listed
 
 
 def _answers(lines, folder):

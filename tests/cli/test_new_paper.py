@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -105,20 +104,6 @@ def test_what_is_recorded_is_shown_without_importing_the_package(linrep, tmp_pat
     assert "[]" in said.splitlines()
 
 
-def test_a_run_that_was_recorded_is_shown_as_it_is(linrep):
-    said = linrep("show", "toy.remark1")
-    assert "finished check in runs/verify" in said
-    assert "before code was edited" not in said
-
-
-def test_of_other_papers_nothing_is_imported(linrep):
-    script = (
-        "import sys\nfrom linrep.claims import claims\nclaims(['toy'])\n"
-        "print([name for name in sys.modules if name.startswith('linrep.papers.')])\n"
-    )
-    assert linrep(program=("-c", script)).splitlines() == ["[]"]
-
-
 def test_its_own_tests_pass(linrep):
     said = linrep("-q", "-p", "no:cacheprovider", program=("-m", "pytest"))
     assert "15 passed" in said
@@ -136,25 +121,6 @@ def test_the_report_solvers_and_figures_take_it(written, linrep):
     assert "z3" in linrep("show", "toy.remark1.corrected")
     assert "toy.figure1" in linrep("figures", "--list")
     assert "Error of a mean" in linrep("figures", "toy.figure1", "--quick")
-
-
-@pytest.mark.slow
-def test_a_page_that_cannot_be_read_concerns_its_own_paper_alone(written, linrep, tmp_path):
-    page = written / "src" / "linrep_toy" / "findings.md"
-    before = page.read_text("utf-8")
-    page.write_text(before.replace("Severity: constant", "Severity: enormous"), "utf-8")
-    said = linrep("show", "toy.remark1", status=2, folder=tmp_path)
-    line = before[: before.index("`toy.remark1`")].count("\n") + 1
-    assert said == (
-        f"Error: {page}:{line}: toy.remark1: severity must be one of slip, constant, proof step, "
-        "statement, conclusion, got 'enormous'\n"
-    )
-    assert linrep("show", "toy.remark1", "--note", status=2, folder=tmp_path) == said
-    assert "fails" in linrep("show", "fedrep.lemma5", folder=tmp_path)
-    assert said in linrep("verify", "toy.*", status=2, folder=tmp_path)
-    assert not (tmp_path / "runs").exists()
-    assert "1 as recorded" in linrep("verify", "fedrep.definition1", folder=tmp_path)
-    page.write_text(before, "utf-8")
 
 
 @pytest.mark.parametrize(
@@ -186,80 +152,6 @@ def test_files_that_are_of_no_claim_are_refused_before_anything_is_computed(
     assert not (tmp_path / "runs").exists()
 
 
-SAYING = """
-import sys
-from pathlib import Path
-from linrep.cli import main
-
-sys.stderr = sys.stdout
-folder, *damages = map(Path, sys.argv[1].split())
-before = {path: path.read_bytes() for path in folder.glob("*.*") if path.is_file()}
-for damage in damages:
-    for path in damage.glob("*"):
-        (folder / path.name).write_bytes(path.read_bytes())
-    if not any(damage.iterdir()):
-        (folder / "ledger.parquet").unlink()
-    for line in sys.argv[2:]:
-        print("#", damage.name, line, flush=True)
-        try:
-            main(line.split(), prog_name="linrep")
-        except SystemExit as ended:
-            print("status", ended.code, flush=True)
-    for path in {*folder.glob("*.json")} - before.keys():
-        path.unlink()
-    for path, content in before.items():
-        path.write_bytes(content)
-"""
-LINES = (
-    "show fedrep.lemma5", "verify --list --paper flute", "report fedrep.lemma5",
-    "show toy.remark1 -v", "report toy.*", "verify toy.lemma1 fedrep.definition1", "show toy",
-)  # fmt: skip
-
-
-def said_of(linrep, package, folder, damages):
-    """Return what the commands say where files of a package are damaged, by damage and command."""
-    for name, files in damages.items():
-        (folder / name).mkdir()
-        for file, text in files.items():
-            (folder / name / file).write_bytes(text)
-    folders = " ".join(map(str, [package, *(folder / name for name in damages)]))
-    said = linrep(folders, *LINES, program=("-c", SAYING), folder=folder)
-    assert "Traceback" not in said
-    parts = dict(part.split("\n", 1) for part in said.split("# ")[1:])
-    bad = [head for head, text in parts.items() if "status 0" not in text]
-    assert bad == [], "".join(parts[head] for head in bad)
-    return parts
-
-
-@pytest.mark.slow
-def test_a_damaged_file_of_a_package_is_told_and_concerns_no_other_paper(written, linrep, tmp_path):
-    package = written / "src" / "linrep_toy"
-    book, texts = package / "ledger.json", package / "statements.json"
-    assert texts.is_file()
-    parts = said_of(
-        linrep, package, tmp_path,
-        {
-            "truncated": {book.name: book.read_bytes()[:-99]},
-            "flipped": {book.name: book.read_bytes().replace(b'"toy.lemma1"', b'"flute.lemma1"')},
-            "of-before": {book.name: b"[]", texts.name: b"[1]", "sensitivity.json": b"{}"},
-            "missing": {},
-        },
-    )  # fmt: skip
-    for head, said in parts.items():
-        damage, command, *_ = head.split()
-        lines = [line for line in said.splitlines() if line.startswith(f"{package}/")]
-        assert len({*lines}) == len(lines), head
-        names = sorted(Path(line.split()[0].removesuffix(",")).name for line in lines)
-        if damage == "missing":
-            assert names == ["ledger.parquet"] * (command == "report" and "toy" in head), head
-        elif damage == "of-before":
-            assert book.name in names, head
-            assert (texts.name in names) >= ("show toy" in head), head
-            assert ("sensitivity.json" in names) == ("toy.remark1" in head or "toy.*" in head), head
-        else:
-            assert names == [book.name], head
-
-
 def test_its_site_is_built(written, linrep):
     pytest.importorskip("myst_parser")
     linrep("-q", "-W", "docs", "docs/_build", program=("-m", "sphinx"))
@@ -278,25 +170,3 @@ def test_pip_installs_it(written, tmp_path):
     assert (tmp_path / "there" / "linrep_toy" / "contents.toml").is_file()
     said = call(tmp_path, "-m", "linrep", "verify", "toy.*", path=[tmp_path / "there"])
     assert "4 claims: 3 hold, 1 fails" in said
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        (["paper"], "NAME of the paper is missing"),
-        (["paper", "Toy"], "small letters"),
-        (["paper", "fedrep"], "there is a paper fedrep already"),
-        (["paper", "toy", "--title", 'a "toy"'], "no quotes"),
-        (["claim", "--title", "a toy"], "--title is for a paper"),
-        (["theorem"], "claim"),
-    ],
-)
-def test_bad_input_is_told_in_a_line(tmp_path, words, expected):
-    said = call(tmp_path, "-m", "linrep", "new", *words, status=2)
-    assert expected in said
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_is_there_stays(tmp_path):
-    Path(tmp_path, "linrep-toy").mkdir()
-    assert "exists already" in call(tmp_path, "-m", "linrep", "new", "paper", "toy", status=2)

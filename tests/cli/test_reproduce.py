@@ -67,18 +67,6 @@ def test_verdicts_beside_the_ledger(capsys):
     assert said.out.rstrip().endswith("29 not as expected, without a record, 1 contradicts")
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "good"), [((record.SAME,), True), ((record.SAME, record.OUTSIDE), False)]
-)
-def test_the_last_line(outcomes, good):
-    same = figures(*outcomes)
-    assert same.reproduced == good
-    line = command._last(same.reproduced, same, "1 of 3 claims checked", 12.3)
-    assert line.startswith("REPRODUCED" if good else "NOT reproduced")
-    assert "1 of 3 claims checked" in line
-    assert "1 of 1 figures" in line or "0 of 1 figures" in line
-
-
 @pytest.mark.parametrize(("decided", "good"), [(2, True), (1, False), (0, False)])
 def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, monkeypatch):
     """They contradict nothing, and half of the claims have to be decided again."""

@@ -5,9 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from linrep.cli import main
-from linrep.stats import proportion_interval
-from linrep.sweeps import Grid, Sweep, power_laws, run, summarize
-from tests.tools import complaint
+from linrep.sweeps import Grid, Sweep, run, summarize
 
 
 def noisy(cell, rng):
@@ -83,15 +81,6 @@ def test_plot_draws_a_picture(stored, tmp_path, options):
     assert out.read_bytes().startswith(b"\x89PNG")
 
 
-def test_where_nothing_succeeded_nothing_is_drawn(tmp_path):
-    grid = Grid.product({"n": [1, 2], "m": [1, 2]})
-    run(Sweep(lambda cell, rng: 1 // 0, grid, 2, name="fails"), tmp_path / "run")
-    result = call("plot", tmp_path / "run", "seconds", "--x", "n")
-    assert result.exit_code == 2
-    assert "no replicate of" in result.output
-    assert not (tmp_path / "run.png").exists()
-
-
 def drawn(monkeypatch, *arguments):
     """Return the figure that a command draws, and the command's result."""
     figures = []
@@ -163,30 +152,6 @@ def test_a_phase_diagram_has_a_map_for_every_algorithm_on_one_scale(compared, mo
     assert shares.axes[0].collections[0].get_clim() == (0.0, 1.0)
 
 
-def test_the_band_of_a_share_is_its_exact_interval(compared, monkeypatch):
-    figure, _ = drawn(monkeypatch, compared, "done", "--x", "m", "--where", "n == 1",
-                      "--where", "noise == 0.1", "--by", "algorithm")  # fmt: skip
-    (ax,) = figure.axes
-    ends = ax.collections[0].get_paths()[0].vertices[:, 1]
-    _, low, high = proportion_interval([0, 5], [5, 5])
-    assert ends.min() == pytest.approx(low[0]) == 0.0
-    assert ends.max() == pytest.approx(high[1]) == 1.0
-    assert any(end == pytest.approx(high[0]) for end in ends)
-    assert any(end == pytest.approx(low[1]) for end in ends)
-
-
-def test_exponents_are_those_of_every_group(compared):
-    result = call("summary", compared, "risk", "--by", "algorithm,n,m", "--exponents", "n,m")
-    laws = [line for line in result.output.splitlines() if line.startswith("power law")]
-    assert len(laws) == 2
-    assert "at algorithm = one: 1 * n^1 [1, 1] * m^-1 [-1, -1]" in laws[0]
-    assert "at algorithm = two: 1 * n^1 [1, 1] * m^-2 [-2, -2]" in laws[1]
-    only = call("summary", compared, "risk", "--by", "algorithm,n,m", "--exponents", "n,m",
-                "--where", "algorithm == 'two'")  # fmt: skip
-    assert "power law of the estimate: 1 * n^1" in only.output
-    assert "taken together over noise" in only.output
-
-
 def test_thresholds_that_are_missing_are_said(compared):
     result = call(
         "summary", compared, "done", "--threshold", "m", "--by", "algorithm,n", "--exponents", "n"
@@ -198,20 +163,6 @@ def test_thresholds_that_are_missing_are_said(compared):
     plain = call("summary", compared, "done", "--threshold", "m", "--by", "algorithm,n")
     assert plain.exit_code == 0
     assert "2 of 6 thresholds are missing" in plain.output
-
-
-def test_points_without_an_estimate_are_named():
-    table = pd.DataFrame({"n": [1, 2, 4, 8], "estimate": [1.0, 2.0, float("nan"), 8.0]})
-    (law,) = power_laws(table, ["n"])
-    assert law.fit.exponents["n"] == pytest.approx(1.0)
-    assert str(law).endswith("; without 1 that have no estimate (n = 4)")
-    both = pd.concat([table.assign(k=1), table.head(2).assign(k=2)])
-    one, two = power_laws(both, ["n"], ["k"])
-    assert (one.group, two.group) == ({"k": 1}, {"k": 2})
-    assert two.fit is None
-    assert "at k = 2: none, 2 points are too few" in str(two)
-    with complaint(ValueError, "'q'"):
-        power_laws(table, ["q"])
 
 
 def test_algorithms_that_sample_otherwise_are_said(tmp_path, monkeypatch):

@@ -2,22 +2,17 @@
 
 import asyncio
 import json
-import os
 import re
 import shlex
-import shutil
-import subprocess
 import sys
 from concurrent.futures import Future
-from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
-import linrep
 from linrep import simulation
-from linrep.algorithms import baselines
+from linrep.algorithms.baselines import ridge
 from linrep.cli import main
 from linrep.cli.axes import axis_section
 from linrep.simulation import replicates
@@ -216,17 +211,6 @@ def test_a_dry_run_says_how_much_it_is_and_writes_nothing(call, folder):
     assert {path for path in content(folder) if "__pycache__" not in path} == set(before)
 
 
-def test_a_dry_run_counts_what_is_stored(call, folder):
-    call("sweep", *MEASURE)
-    before = content(folder / "runs")
-    more = ("--function", "swept_here.py:measure", "--a", "1:2", "--replicates", "5")
-    assert "smaller sweep" in call("sweep", *more, "--dry-run", status=2)
-    out = call("sweep", *more, "--extend", "--dry-run")
-    assert "2 cells, 5 replicates each: 10" in out
-    assert "stored in runs/measure already: 6" in out
-    assert content(folder / "runs") == before
-
-
 def test_a_dry_run_tells_of_a_failure(call):
     out = call("sweep", "--function", "swept_here.py:fragile", "--a", "1,2", "--dry-run")
     assert "a replicate failed: ValueError: two" in out
@@ -265,14 +249,6 @@ def test_one_replicate_says_whether_it_is_the_same(call, folder):
     assert "ZeroDivisionError" in out
     assert "NOT the same as stored" in out
     assert content(folder / "runs") == before
-
-
-def test_one_replicate_that_is_not_stored_is_computed_all_the_same(call):
-    call("sweep", *MEASURE, "--shard", "1/3")
-    outputs = [call("sweep", *MEASURE, "--only", f"a={a}", r) for a in (1, 2) for r in range(3)]
-    assert sum("nothing is stored for it" in out for out in outputs) == 4
-    assert sum("the same as stored" in out for out in outputs) == 2
-    assert "nothing is stored for it" in call("sweep", *MEASURE, "--out", "no", "--only", "a=1", 0)
 
 
 #: A file that tells whether it was run.
@@ -344,59 +320,7 @@ def test_what_reads_a_run_says_that_it_is_not_whole(call, folder):
     assert "3 of 6 replicates" in (folder / "part.svg").read_text()
 
 
-def test_an_empty_run_is_told_from_bad_input(call, folder):
-    call("sweep", *MEASURE, "--out", "whole")
-    shutil.copytree(folder / "whole", folder / "empty")
-    for part in (folder / "empty" / "parts").glob("*.parquet"):
-        part.unlink()
-    for words in (("summary", "empty", "x"), ("plot", "empty", "x", "--x", "a")):
-        for more in ((), ("--partial",)):
-            assert "empty is incomplete: 0 of 6 replicates" in call(*words, *more, status=1)
-
-
-def test_rows_without_a_value_are_told(call, folder):
-    code = (
-        SWEPT
-        + "\ndef gaps(cell, rng):\n    return {'v': float('nan') if cell['a'] == 2 else 1.0}\n"
-    )
-    (folder / "swept_here.py").write_text(code)
-    call("sweep", "--function", "swept_here.py:gaps", "--a", "1,2", "--replicates", "3")
-    out = call("plot", "runs/gaps", "v", "--x", "a")
-    assert "3 of 6 rows have no value of v" in out
-
-
-def test_a_damaged_part_is_named_and_repaired(call, folder):
-    call("sweep", *MEASURE)
-    victim = next((folder / "runs" / "measure" / "parts").glob("*.parquet"))
-    content = bytearray(victim.read_bytes())
-    content[50] ^= 1
-    victim.write_bytes(content)
-    out = call("summary", "runs/measure", "x", status=1)
-    assert f"1 damaged part(s): {victim.name} (its content is not what was written)" in out
-    assert f"damaged: {victim.name}" in call("summary", status=1)
-    assert "6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
-    assert "incomplete" not in call("summary", "runs/measure", "x")
-
-
 # --- real processes ---
-
-
-def shell(folder, *arguments):
-    environment = {**os.environ, "PYTHONPATH": str(Path(linrep.__file__).parents[1])}
-    return subprocess.run(
-        [sys.executable, "-m", "linrep.cli", *arguments],
-        cwd=folder, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-
-
-@pytest.mark.slow
-def test_a_sweep_with_processes_from_the_shell(call, folder):
-    arguments = ("sweep", "--function", "swept_here:measure", *MEASURE[2:])
-    done = shell(folder, *arguments, "--processes", "--workers", "2", "--out", "processes")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "processes: 6 of 6 replicates, 0 failed\n"
-    call(*arguments, "--out", "threads")
-    same_rows(open_run(folder / "processes"), open_run(folder / "threads"))
 
 
 @pytest.mark.parametrize("name", simulation.ALGORITHMS)
@@ -411,15 +335,6 @@ def test_help_lists_the_axes_of_an_algorithm(call, name):
     out = call("sweep", name, "--help")
     assert f"Axes of {name}" in out
     assert all(axis in out for axis in axes)
-
-
-def test_help_without_an_algorithm_says_how_to_ask(call):
-    assert "linrep sweep ALGORITHM --help" in call("sweep", "--help")
-    clusters = call("sweep", "pflmf", "--problem", "clustered", "--help")
-    assert "--clusters" in clusters
-    assert "--models" not in clusters
-    found = call("sweep", "--algorithm", "fedrep,flute", "--help")
-    assert "Axes of fedrep,flute" in found
 
 
 SIZES = ("--n", "10", "--m", "5", "--d", "6", "--k", "2", "--rounds", "10")
@@ -455,18 +370,13 @@ def test_what_some_replicates_refuse_is_a_failed_row(call, monkeypatch, reason):
             raise (np.linalg.LinAlgError if reason == "numbers" else ValueError)("no")
         return fitted(data)
 
-    fitted = baselines.pooled
-    monkeypatch.setattr(baselines, "pooled", pooled)
+    fitted = ridge.pooled
+    monkeypatch.setattr(ridge, "pooled", pooled)
     replicates._found.cache_clear()
     out = call("sweep", "pooled", "--n", "4,5", "--d", 3, "--k", 1, "--m", 9, "--replicates", 4,
                "--workers", 1, status=int(reason != "rounds"))  # fmt: skip
     replicates._found.cache_clear()
     assert "8 of 8 replicates" in out
-
-
-def test_flutes_population_has_no_samples(call):
-    axes = ("--n", "6", "--d", "4", "--k", "2", "--batches", "population", "--step_size", "0.01")
-    assert "1 of 1 replicates, 0 failed" in call("sweep", "flute", *axes, "--replicates", "1")
 
 
 # --- what a terminal or a spreadsheet would obey ---
@@ -529,27 +439,6 @@ def test_rows_of_two_machines_are_told(call, folder, monkeypatch):
     assert "replicates were computed twice" not in merged  # and are the same
 
 
-def test_versions_that_differ_are_said(call, folder, monkeypatch):
-    from linrep.sweeps import chunks
-    from linrep.sweeps.machines import this_machine
-
-    found = json.loads(this_machine())
-    other = json.dumps({**found, "versions": found["versions"] | {"numpy": "1.0"}})
-    monkeypatch.setattr(chunks, "this_machine", lambda: other)
-    call("sweep", *MEASURE, "--shard", "1/2")
-    assert "versions" not in call("summary", "runs/measure", "x", "--partial")
-    monkeypatch.setattr(chunks, "this_machine", this_machine)
-    numpy = found["versions"]["numpy"]
-    assert f"digits may differ; there and here: numpy: 1.0, {numpy}" in call("sweep", *MEASURE)
-    lines = re.findall(r"3 replicates of .*", call("summary"))
-    assert len(set(lines)) == 2
-    assert sorted(line.rpartition(", ")[2].strip() for line in lines) == \
-        sorted(["numpy 1.0", f"numpy {numpy}"])  # fmt: skip
-    for words in (("summary", "runs/measure", "x"), ("plot", "runs/measure", "x", "--x", "a")):
-        out = call(*words)
-        assert re.search(r"runs/measure is of several .* digits may differ: numpy \S+ and \S+", out)
-
-
 def test_rows_that_differ_are_told_with_their_difference(call, folder):
     call("sweep", *MEASURE, "--out", "one")
     (folder / "swept_here.py").write_text(SWEPT.replace("rng.random()", "1.001 * rng.random()"))
@@ -561,19 +450,6 @@ def test_rows_that_differ_are_told_with_their_difference(call, folder):
     assert "(column x)" in merged
     out = call("sweep", *MEASURE, "--out", "one", "--only", "a=1", "0", status=1)
     assert re.search(r"NOT the same as stored: 1 of 1 row\(s\) differ, by at most \S+", out)
-
-
-def test_what_tells_machines_apart_is_said_of_a_replicate_that_differs(call, folder, monkeypatch):
-    from linrep.sweeps import chunks
-    from linrep.sweeps.machines import this_machine
-
-    other = json.dumps({**json.loads(this_machine()), "processor": "Other 9000"}, sort_keys=True)
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(chunks, "this_machine", lambda: other)
-        call("sweep", *MEASURE)
-    (folder / "swept_here.py").write_text(SWEPT.replace("rng.random()", "1.001 * rng.random()"))
-    out = call("sweep", *MEASURE, "--only", "a=1", "0", status=1)
-    assert "processor: Other 9000" in out
 
 
 @pytest.mark.parametrize("lost", ["submitted", "cancelled", "closed"])

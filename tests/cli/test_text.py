@@ -1,13 +1,12 @@
 """Colours where they are shown, and tables that fit the terminal."""
 
 import io
-import os
 
 import pandas as pd
 import pytest
 
 from linrep.cli import main, text
-from linrep.cli.text import Painted, echo, frame, has_color, print_listing, table, verdict
+from linrep.cli.text import Painted, echo, frame, has_color, print_listing, verdict
 from tests.tools import runner
 
 
@@ -57,12 +56,6 @@ def test_verdicts_and_errors_have_colours_and_data_cannot_have_any(monkeypatch, 
     assert capsys.readouterr().out == "failsx\n"
 
 
-def test_a_table_has_the_width_it_needs_in_a_pipe(capsys):
-    table(("name", "a", "b"), [("x", "1" * 90, "2" * 90), ("long name", "", "")])
-    lines = capsys.readouterr().out.splitlines()
-    assert [len(line) for line in lines] == [193, 193, 9]
-
-
 def test_a_data_frame_comes_in_parts_that_fit_the_terminal(narrow):
     data = pd.DataFrame({f"column{place}": [place / 7, None] for place in range(9)})
     frame(data)
@@ -81,46 +74,3 @@ def test_sentences_are_cut_on_a_terminal_alone(narrow, monkeypatch):
     monkeypatch.setattr(text, "width", lambda: None)
     print_listing(rows)
     assert narrow() == [f"a  holds  {'word ' * 20}"]
-
-
-@pytest.mark.skipif(os.name == "nt", reason="there are no such terminals")
-@pytest.mark.slow
-def test_on_a_terminal_of_eighty_columns_no_line_is_longer(tmp_path):
-    import pty
-    import subprocess
-    import sys
-
-    main_end, other = pty.openpty()
-    variables = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-    command = [sys.executable, "-m", "linrep.cli", "verify", "--list", "--paper", "pflmf"]
-    with subprocess.Popen(command, stdout=other, stderr=subprocess.DEVNULL, env=variables) as run:
-        os.close(other)
-        found = b""
-        while True:
-            try:
-                more = os.read(main_end, 65536)
-            except OSError:  # the end of the output, on Linux
-                break
-            if not more:
-                break
-            found += more
-    assert run.returncode == 0
-    lines = found.decode().splitlines()
-    assert any(line.startswith("pflmf.theorem1 ") for line in lines)
-    assert max(map(len, lines)) <= 80
-
-
-def test_one_is_no_plural():
-    said = [text.say_count(count, "cell") for count in (0, 1, 2)]
-    assert said == ["0 cells", "1 cell", "2 cells"]
-
-
-def test_a_column_goes_before_a_sentence_gets_too_short(monkeypatch, capsys):
-    name, sentence = "paper.a-claim-with-a-name", "Something is true of it. " * 5
-    for columns, head in (("69", [name, "fails"]), ("100", [name, "fails", "exact"])):
-        monkeypatch.setenv("COLUMNS", columns)
-        text.print_listing([(name, verdict("fails"), "exact", sentence)])
-        (line,) = capsys.readouterr().out.splitlines()
-        assert line.split("Something")[0].split() == head
-        assert line.endswith("…")
-        assert len(line) <= int(columns)

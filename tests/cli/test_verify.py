@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import linrep
 from linrep.claims import claims, findings, ledger
 from linrep.claims.evidence import Result
 from linrep.cli import main
-from linrep.figures import plotting
 from tests.tools import complaint, runner
 
 OWN = """
@@ -95,20 +93,6 @@ def test_what_is_stored_is_not_computed_again(own):
     assert "computed" in call("own_claims.py", "mine.square")
 
 
-def test_an_edited_file_is_checked_anew(own):
-    call("own_claims.py", "mine.square")
-    (own / "own_claims.py").write_text(OWN.replace("power=2", "power=4"))
-    assert "mine.square: fails, expected to hold" in call("own_claims.py", "mine.square", code=1)
-
-
-def test_a_claim_that_fails_or_raises_is_a_difference(own):
-    output = call("own_claims.py", code=1)
-    assert "mine.wrong: fails" in output
-    assert "mine.crash: error" in output
-    assert "RuntimeError" in output
-    assert "4 claims: 2 hold, 1 fails, 1 stops with an error" in output
-
-
 def test_a_check_that_ends_its_process_is_an_error_and_the_others_are_decided(own):
     text = OWN.replace('raise RuntimeError("no such thing")', "import os; os._exit(0)")
     (own / "own_claims.py").write_text(text)
@@ -132,32 +116,6 @@ def test_a_stored_check_whose_specification_is_damaged_is_computed_again(own, co
     assert "computed" not in call("own_claims.py", "mine.square")
 
 
-def test_json_holds_no_infinity(own):
-    call("own_claims.py", "mine.wrong", "--json", "out.json", code=1)
-    (entry,) = json.loads((own / "out.json").read_text(), parse_constant=pytest.fail)
-    assert entry["counterexample"]["x"] == [1.0, "inf"]
-
-
-@pytest.mark.slow
-def test_processes_give_the_same(own):
-    call("own_claims.py", "mine.[sb]*", "--json", "one.json")
-    result = CliRunner().invoke(
-        main,
-        ["verify", "own_claims.py", "mine.[sb]*", "--json", "two.json", "--workers", "2",
-         "--store", "other"],
-    )  # fmt: skip
-    assert result.exit_code == 0, result.output
-    one, two = (json.loads((own / name).read_text()) for name in ("one.json", "two.json"))
-    for entry in (*one, *two):
-        del entry["seconds"]
-    assert one == two
-
-
-def test_figures_are_drawn(own):
-    call("own_claims.py", "mine.bound", "--figures", "pictures")
-    assert (own / "pictures" / "mine.bound.png").stat().st_size > 5000
-
-
 def test_the_ledger_decides_the_exit_status(own, monkeypatch):
     entries = {"fedrep.definition1": result(verdict="fails")}
     monkeypatch.setattr(ledger, "recorded", lambda: entries)
@@ -167,12 +125,6 @@ def test_the_ledger_decides_the_exit_status(own, monkeypatch):
     assert "1 contradicts" in output
     entries["fedrep.definition1"] = result(verdict="holds")
     assert "1 as recorded" in call("fedrep.definition1")
-
-
-def test_the_claim_of_the_documentation(own):
-    page = (Path(linrep.__file__).parents[1] / "docs" / "claims.md").read_text(encoding="utf-8")
-    (own / "my_claims.py").write_text(page.split("```python\n")[1].split("```")[0])
-    assert "mine.means  holds" in call("my_claims.py")
 
 
 def result(**changes):
@@ -282,24 +234,6 @@ def test_a_neighbour_with_the_same_claim_has_a_verdict_of_its_own(other):
     assert "stored" in output
 
 
-def test_a_claim_that_is_in_the_ledger_alone_is_a_difference(other):
-    every = ("--ledger", "own.json")
-    call("other_claims.py", "mine.bound", *every, "--record")
-    text = Path("other_claims.py").read_text()
-    Path("other_claims.py").write_text(text.replace('"mine.bound"', '"mine.renamed"'))
-    output = call("other_claims.py", "mine.renamed", *every, code=1)
-    assert "mine.bound: in the ledger, but no longer a claim" in output
-    output = call("other_claims.py", "mine.renamed", *every, "--record")
-    assert "mine.bound: no longer a claim" in output
-    assert "1 as recorded" in call("other_claims.py", "mine.renamed", *every)
-
-
-def test_a_file_makes_an_id_once(other):
-    text = Path("other_claims.py").read_text()
-    Path("other_claims.py").write_text(text.replace('"mine.credulous"', '"mine.bound"'))
-    assert "mine.bound is made twice" in call("other_claims.py", code=2)
-
-
 def test_a_check_that_accepts_its_negative_control_is_flagged(other):
     output = call("other_claims.py", "mine.credulous", code=1)
     assert "ACCEPTED" in output
@@ -339,11 +273,6 @@ def test_a_ledger_of_ones_own(other):
         output = call("other_claims.py", "mine.bound", "--ledger", "bad.json", code=2)
         assert "bad.json is " in output
         assert len(output.splitlines()) == 1
-
-
-def test_a_check_that_accepts_its_negative_control_is_flagged_when_it_is_recorded(other):
-    output = call("other_claims.py", "mine.credulous", "--ledger", "own.json", "--record", code=1)
-    assert "does not reject its negative control" in output
 
 
 def test_the_list_is_filtered():
@@ -388,58 +317,6 @@ def test_what_fails_is_said_in_a_line_unless_asked_for_more(tmp_path, monkeypatc
     assert f"  why        {reason}" in long
     assert "2 of 3 parts fail" in long
     assert "  instance   " in long
-
-
-def test_a_caption_has_the_place_where_there_is_one(other, monkeypatch):
-    texts = []
-    monkeypatch.setattr(plotting, "caption", lambda figure, text: texts.append(text))
-    call("other_claims.py", "mine.bound", "--figures", "pictures")
-    assert not texts
-    call("other_claims.py", "mine.bound", "--figures", "pictures", "--caption")
-    text = Path("other_claims.py").read_text().replace('place="my notes", ', "")
-    Path("other_claims.py").write_text(text)
-    call("other_claims.py", "mine.bound", "--figures", "pictures", "--caption")
-    assert [text.partition(": ")[0] for text in texts] == ["mine.bound (my notes)", "mine.bound"]
-    assert all("Bounded. Fails: " in text for text in texts)
-
-
-def test_it_says_how_many_parts_fail(other):
-    (other / "parts.py").write_text(
-        """
-from linrep.claims import Condition, statement
-
-
-@statement("mine.parts", plain="Several.", negative_control={"right": 0})
-def parts(budget, rng, *, right=1):
-    for name in "abc":
-        yield Condition(name == "b" and right > 0, name=name)
-"""
-    )
-    assert "mine.parts fails: a: false (2 of 3 parts fail)" in call("parts.py", code=1)
-    call("parts.py", "--ledger", "own.json", "--record")
-    shown = CliRunner().invoke(main, ["show", "parts.py", "--ledger", "own.json"]).output
-    assert "fails · searched · 2 of 3 parts fail" in shown
-
-
-def test_another_level_decides_the_same_measurements(other):
-    (other / "many.py").write_text(
-        """
-from linrep.claims import Frequency, statement
-
-
-@statement(
-    "mine.rare", place="p", latex="p", plain="Rare.",
-    negative_control={"share": 0.1},
-)
-def rare(budget, rng, *, share=0.5):
-    print("computed")
-    yield Frequency(30, 100, share)
-"""
-    )
-    assert "1 claim is undecided" in call("many.py", "--level", "1e-6", code=1)
-    output = call("many.py", "--level", "0.01", "--figures", "pictures")
-    assert "1 claim holds" in output
-    assert "computed" not in output
 
 
 NEAR = """

@@ -14,7 +14,7 @@ from linrep.claims import Constant, Hypothesis, Identity, statement
 
 
 @statement(
-    "mine.bound", place="Theorem 1", latex=r"\\\\|x\\\\|_2 \\\\le c",
+    "mine.bound", place="Theorem 1", latex=r"\\|x\\|_2 \\le c",
     plain="Bounded by x_1 & <b>bold</b> | sigma_min.", negative_control={"growth": 1},
     hypotheses=[Hypothesis("Assumption 1", "a < b & c", lambda problem, participants: True)],
 )
@@ -37,7 +37,7 @@ def wrong(budget, rng, *, factor=2):
 
 
 @statement(
-    "mine.wrong.corrected", place="my notes", latex=r"\\\\nosuchcommand",
+    "mine.wrong.corrected", place="my notes", latex=r"\\nosuchcommand",
     plain="They are themselves.", negative_control={"factor": 3}, corrects="mine.wrong",
 )
 def right(budget, rng, *, factor=1):
@@ -52,7 +52,7 @@ def right(budget, rng, *, factor=1):
 def crash(budget, rng, *, power=2):
     "Raise."
     raise RuntimeError("no <such> thing")
-""".replace("\\\\\\\\", "\\")
+"""
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from scipy import stats as scipy_stats
 from linrep.stats import contraction_rate
 from tests.stats.shared import RUNS
 from tests.strategies import seeds
-from tests.tools import EPS, FALSE_ALARM, complaint, well_formed
+from tests.tools import EPS, FALSE_ALARM, complaint
 
 rates = st.floats(0.2, 0.99)
 lengths = st.integers(4, 200)
@@ -259,8 +259,6 @@ def test_a_rate_is_shown_to_two_digits_of_its_interval():
         f"ContractionRate({rate} per step, 0.95 interval [{low}, {high}] over {found.steps} steps, "
         "no plateau)"
     )
-    shown = well_formed(found._repr_html_())
-    assert {"per step", rate, "95 % interval", f"{low} to {high}", "none"} <= set(shown)
 
 
 def test_a_rate_without_an_interval_is_shown():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from linrep.algorithms.flute import gaussian_start
+from linrep.algorithms import gaussian_start
 from linrep.papers.flute import _common
 from linrep.problems import ClientData, LowRankRegression
 from linrep.theory.flute import Spectrum, claim_A3, entry_time, exponent, sizes, step_size_limits

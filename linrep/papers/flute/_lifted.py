@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from linrep.algorithms.flute import flute
+from linrep.algorithms import flute
 from linrep.claims.measurements import Array
 from linrep.problems import ClientData, LowRankRegression
 from linrep.theory import flute_lift

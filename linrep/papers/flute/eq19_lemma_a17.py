@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from linrep.algorithms.flute import flute
+from linrep.algorithms import flute
 from linrep.claims import Cases, Fact, Frequency, Identity, proved, statement
 from linrep.papers.flute import _common, _entering
 from linrep.papers.flute._hypotheses import DRAWN, POPULATION

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from linrep.algorithms.flute import flute
+from linrep.algorithms import flute
 from linrep.claims import Cases, Condition, Curve, Fact, Frequency, Identity, statement
 from linrep.claims.evidence import FAILS
 from linrep.claims.intervals import everywhere

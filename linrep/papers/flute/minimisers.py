@@ -8,10 +8,7 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
-from linrep.algorithms.erm import empirical_risk_minimizer
-from linrep.algorithms.fedrep import fedrep
-from linrep.algorithms.flute import flute, gaussian_start
-from linrep.algorithms.local import fit_heads
+from linrep.algorithms import empirical_risk_minimizer, fedrep, fit_heads, flute, gaussian_start
 from linrep.claims import Cases, Fact, Identity, statement
 from linrep.claims.deviations import identities
 from linrep.claims.evidence import FAILS

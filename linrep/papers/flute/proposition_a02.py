@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from linrep.algorithms.flute import flute
+from linrep.algorithms import flute
 from linrep.claims import Fact, Frequency, statement
 from linrep.claims.feasibility import within_reach
 from linrep.papers.flute import _entering

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from linrep.algorithms.erm import empirical_risk_minimizer
-from linrep.algorithms.flute import flute, gaussian_start
+from linrep.algorithms import empirical_risk_minimizer, flute, gaussian_start
 from linrep.claims import Fact, Frequency, Readings, Together, statement
 from linrep.claims.quantities import LOWER
 from linrep.papers.flute import settings

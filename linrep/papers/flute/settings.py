@@ -18,7 +18,7 @@ import numpy as np
 
 import linrep as lr
 from linrep._lib import validation as check
-from linrep.algorithms.flute import gaussian_start
+from linrep.algorithms import gaussian_start
 from linrep.figures.sizes import Sizes, size
 from linrep.problems import ClientData
 from linrep.simulation.families.regression import MODELS

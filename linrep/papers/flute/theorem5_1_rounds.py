@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from linrep.algorithms.flute import flute
+from linrep.algorithms import flute
 from linrep.claims import Exponent, Fact, statement
 from linrep.papers.flute._data import largest_start
 from linrep.papers.flute._hypotheses import ASSUMPTIONS, SMALL_START

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import linrep as lr
-from linrep.algorithms.flute import gaussian_start
+from linrep.algorithms import gaussian_start
 from linrep.claims import Cases, Condition, Constant, Fact, Frequency, Readings, Together, statement
 from linrep.claims.evidence import MISPRINT
 from linrep.claims.quantities import UPPER

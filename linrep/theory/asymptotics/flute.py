@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.low_rank import LowRankRegression
@@ -154,7 +153,6 @@ def _expected_norms(truth, k):
     k = check.integer("k", k, minimum=1, maximum=min(n, d))
     if truth.design != "gaussian":
         raise ValueError(f"truth must have normal covariates, got design = {truth.design!r}")
-    memory.require("the errors' covariances", n * n + 4 * n * d * d, n=n, d=d)
     left, values, right = np.linalg.svd(models, full_matrices=True)
     rank = len(values)
     following = values[k] if k < rank else 0.0

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.warning import warn
@@ -318,7 +317,6 @@ def anil(
     beta = check.real("step_size", step_size, above=0.0)
     rounds = check.integer("rounds", rounds, minimum=0)
     particles = check.integer("particles", particles, minimum=1)
-    memory.require("first batches", particles * m * (2 * k + 2), particles=particles, m=m)
     rng = generator(rng)
     C, E = _start(truth, m, start, rng)
     true_heads = _repeated(truth.W, particles)

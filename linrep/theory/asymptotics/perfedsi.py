@@ -11,7 +11,6 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.sparse.linalg import LinearOperator
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.lanczos import largest_eigenvalue
@@ -140,8 +139,6 @@ def _features(truth):
     """Return the vectors a of clients and items, in a basis of what changes entries."""
     size, Z = _read(truth)
     n, d, k = truth.n, truth.d, truth.k
-    numbers = n * size * (4 * size + 3 * d)
-    memory.require("the map of a round", numbers, n=n, d=d, k=k, p=Z.shape[1])
     features = np.zeros((n, d, size))
     ahead = Z @ truth.V
     for i in range(d):

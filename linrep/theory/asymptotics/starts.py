@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.random import RNGLike, generator
@@ -102,8 +101,6 @@ def spectral_start(
     rng = generator(rng)
     check.choice("kind", kind, STARTS)
     n, k = truth.n, truth.k
-    numbers = n * repetitions * m * (2 * k + 2)
-    memory.require("labels drawn for their law", numbers, n=n, m=m, repetitions=repetitions)
     Z, y = _draw(truth, repetitions, m, rng)
     if kind == "moments":
         weights, factors = y.ravel() ** 2, (y[:, :, None] * Z).reshape(-1, k)

@@ -1,0 +1,1 @@
+"""What the papers' methods are compared with."""

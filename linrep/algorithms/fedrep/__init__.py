@@ -1,0 +1,1 @@
+"""FedRep: its settings, and what runs its rounds."""

@@ -1,0 +1,1 @@
+"""FLUTE: its settings, and what runs its rounds."""

@@ -1,0 +1,1 @@
+"""pFL^MF: its settings, and what runs its rounds."""

@@ -1,0 +1,382 @@
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.linalg import norm
+
+import linrep as lr
+from linrep.algorithms.fedrep import rounds as fedrep_rounds
+from linrep.algorithms.step_sizes import smoothness_step_size
+from linrep.problems.subspace import orthonormalize
+from tests.algorithms.support import clients_of, same_numbers, schedule, streams, truths
+from tests.compare import check_metrics, check_round, heads_are_clear, is_lost
+from tests.strategies import cases, seeds
+from tests.tools import EPS, UNITS, close, complaint, condition
+
+ROUNDS = 3
+METRICS = ["distance", "loss", "head_error", "population_risk", "floats_up", "floats_down",
+           "samples"]  # fmt: skip
+
+
+@st.composite
+def settings(draw):
+    """Draw the step size and the options of the reference's round."""
+    local_steps = draw(st.one_of(st.none(), st.integers(1, 10)), label="local_steps")
+    head_step_size = st.one_of(st.none(), st.floats(0.01, 0.1))
+    return {
+        "step_size": draw(st.floats(1e-3, 0.3), label="step_size"),
+        "local_steps": local_steps,
+        "head_step_size": None if local_steps is None else draw(head_step_size),
+        "normalization": draw(st.sampled_from(["theorem", "published"])),
+        "orthonormal": draw(st.booleans(), label="orthonormal"),
+    }
+
+
+def prefixes(problem, rounds=ROUNDS, **options):
+    """Return the traces of the first 0, 1, …, rounds rounds of a run."""
+    return [lr.fedrep(problem, rounds=t, **options) for t in range(rounds + 1)]
+
+
+def state(trace):
+    return trace.state["B"], trace.state["W"]
+
+
+def last_row(trace):
+    return {name: trace[name][-1] for name in trace}
+
+
+def check_start(trace, B, W, orthonormal, truth):
+    """A start is taken to an orthonormal B, if asked, with the models W B' kept."""
+    np.testing.assert_array_equal(trace.state["B"], orthonormalize(B) if orthonormal else B)
+    close(trace.state["W"] @ trace.state["B"].T, W @ B.T, UNITS * EPS * norm(W))
+    assert np.isnan(trace["loss"][0])
+    check_metrics(state(trace), last_row(trace), (truth.B, truth.W))
+
+
+def starting_point(name, sample, truth, rng):
+    if name == "random":
+        return lr.random_start(truth.n, truth.d, truth.k, rng)
+    if name == "moments":
+        return lr.moments_start(sample, truth.k), np.zeros((truth.n, truth.k))
+    return lr.projected_gradient_start(sample, truth.k)
+
+
+starts = st.sampled_from(["random", "moments", "projected_gradient"])
+
+
+# Against the reference, round by round: each from where the run stood.
+
+
+@given(truths(), seeds, settings(), starts, st.data())
+def test_fixed_batches_follow_the_reference(truth, seed, options, start, data):
+    ragged = st.lists(st.integers(1, 6), min_size=truth.n, max_size=truth.n)
+    m = data.draw(st.one_of(st.integers(1, 6), ragged), label="m")
+    participants = data.draw(st.integers(1, truth.n), label="participants")
+    sample = truth.draw(m, rng=streams(seed)[0])
+    common = {"m": m, "batches": "fixed", "participation": participants / truth.n, "rng": seed}
+    traces = prefixes(truth, start=start, **common, **options)
+    B, W = starting_point(start, sample, truth, streams(seed)[2])
+    check_start(traces[0], B, W, options["orthonormal"], truth)
+    clients = clients_of(sample)
+    for t, selected in enumerate(schedule(seed, truth.n, participants, ROUNDS)):
+        before, after = traces[t], traces[t + 1]
+        assume(heads_are_clear(clients, selected, before.state["B"], options))
+        lost = is_lost(state(before), clients, selected, options)
+        assert lost or after.stop_reason == "rounds"
+        if lost:
+            return
+        check_round(
+            state(before), state(after), last_row(after), clients, selected, options,
+            (truth.B, truth.W),
+        )  # fmt: skip
+
+
+@given(truths(), seeds, settings(), starts, st.integers(1, 6), st.booleans(), st.data())
+def test_fresh_and_split_batches_follow_the_reference(truth, seed, options, start, m, split, data):
+    participants = data.draw(st.integers(1, truth.n), label="participants")
+    batches = "split" if split else "fresh"
+    common = {"m": m, "batches": batches, "participation": participants / truth.n, "rng": seed}
+    traces = prefixes(truth, start=start, **common, **options)
+    stream, _, start_rng = streams(seed)
+    sample = None if start == "random" else truth.draw(m, rng=start_rng)
+    B, W = starting_point(start, sample, truth, start_rng)
+    check_start(traces[0], B, W, options["orthonormal"], truth)
+    for t, selected in enumerate(schedule(seed, truth.n, participants, ROUNDS)):
+        before, after = traces[t], traces[t + 1]
+        head_batch, gradient_batch = [None] * truth.n, [None] * truth.n
+        for i in selected:
+            for batch in (head_batch, gradient_batch)[: 1 + split]:
+                batch[i] = truth.draw(m, rng=stream, clients=[i]).client(0)
+        gradient_batch = gradient_batch if split else None
+        assume(heads_are_clear(head_batch, selected, before.state["B"], options))
+        lost = is_lost(state(before), head_batch, selected, options, gradient_batch)
+        assert lost or after.stop_reason == "rounds"
+        if lost:
+            return
+        check_round(
+            state(before), state(after), last_row(after), head_batch, selected, options,
+            (truth.B, truth.W), gradient_batch,
+        )  # fmt: skip
+
+
+@given(cases(), settings())
+def test_own_data_without_a_truth_follow_the_reference(case, options):
+    data = lr.ClientData(case.X, case.y, case.offsets)
+    traces = prefixes(data, k=case.k, start=(case.B, case.W), rng=0, **options)
+    # A start that is not orthonormal is made so, where asked, with the models W B' kept.
+    B, W = state(traces[0])
+    size = norm(case.W) * norm(case.B)
+    close(W @ B.T, case.W @ case.B.T, UNITS * EPS * condition(case.B) * size)
+    if options["orthonormal"]:
+        np.testing.assert_array_equal(B, orthonormalize(case.B))
+    else:
+        np.testing.assert_array_equal(B, case.B)
+    for trace in traces:
+        assert list(trace) == ["loss", "floats_up", "floats_down", "samples"]
+    everyone = np.arange(case.n)
+    for before, after in pairwise(traces):
+        assume(heads_are_clear(case.clients, everyone, before.state["B"], options))
+        lost = is_lost(state(before), case.clients, everyone, options)
+        # Of data without a truth such a loss is divergence, and the state an earlier one.
+        lost = lost or after["loss"][-1] > 100.0 * after["loss"][1]
+        assert lost or after.stop_reason == "rounds"
+        if lost:
+            return
+        check_round(
+            state(before), state(after), last_row(after), case.clients, everyone, options, None
+        )
+
+
+# What does not change the numbers.
+
+
+@given(truths(), seeds, settings(), st.sampled_from(["fixed", "fresh", "split"]), st.integers(1, 4))
+def test_cutting_a_run_into_calls_changes_nothing(truth, seed, options, batches, per_call):
+    run = {"m": 3, "batches": batches, "rng": seed, "participation": 0.6, "rounds": 7, **options}
+    whole = lr.fedrep(truth, **run)
+    participants = whole.settings["participants"]
+    calls = []
+
+    def counted(function):
+        def call(*arguments):
+            calls.append(function)
+            return function(*arguments)
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        work = per_call * participants * 3 * truth.d * truth.k
+        patch.setattr(fedrep_rounds, "WORK_PER_CALL", work)
+        patch.setattr(fedrep_rounds, "run_fixed", counted(fedrep_rounds.run_fixed))
+        patch.setattr(fedrep_rounds, "run_fresh", counted(fedrep_rounds.run_fresh))
+        parts = lr.fedrep(truth, **run)
+    same_numbers(whole, parts)
+    if whole.stop_reason == "rounds":
+        assert len(calls) == -(-7 // per_call)
+
+
+@given(truths(), seeds, settings(), st.sampled_from(["random", "moments", "projected_gradient"]))
+def test_a_truth_with_fixed_batches_runs_on_the_data_it_draws(truth, seed, options, start):
+    run = {"start": start, "rounds": ROUNDS, "rng": seed, **options}
+    drawn = truth.draw(4, rng=seed)
+    from_truth = lr.fedrep(truth, m=4, batches="fixed", **run)
+    same_numbers(from_truth, lr.fedrep(drawn, **run))
+
+
+@given(cases(), settings())
+def test_the_callers_arrays_stay_as_they_are(case, options):
+    arrays = [array.copy() for array in (case.X, case.y, case.B, case.W)]
+    lr.fedrep(case.data, start=(case.B, case.W), rounds=ROUNDS, rng=0, **options)
+    for array, before in zip((case.X, case.y, case.B, case.W), arrays, strict=True):
+        np.testing.assert_array_equal(array, before)
+
+
+def same_numbers_of_state(one, other):
+    for name, value in one.state.items():
+        np.testing.assert_array_equal(value, other.state[name])
+
+
+# Settings.
+
+
+@given(truths(), st.data(), st.sampled_from(["theorem", "published"]))
+def test_the_default_step_size_is_the_theorems(truth, data, normalization):
+    participants = data.draw(st.integers(1, truth.n))
+    trace = lr.fedrep(
+        truth, m=3, rounds=1, participation=participants / truth.n, normalization=normalization,
+        rng=0,
+    )  # fmt: skip
+    expected = 1.0 / (4.0 * truth.sigma_max(participants) ** 2)
+    if normalization == "published":
+        expected /= participants
+    close(trace.step_size, expected, 10 * EPS * expected)
+
+
+@given(
+    cases(kinds=("normal",), heads=("normal",), m=(6, 9)),
+    st.sampled_from(["theorem", "published"]),
+    st.booleans(),
+)
+def test_the_default_step_without_a_truth_is_adaptive_or_from_the_smoothness(
+    case, normalization, qr
+):
+    data = lr.ClientData(case.X, case.y, case.offsets)
+    run = {"k": case.k, "rounds": 1, "start": case.B, "rng": 0}
+    run |= {"normalization": normalization, "orthonormal": qr}
+    trace = lr.fedrep(data, **run)
+    if qr and normalization == "theorem":
+        assert trace.step_size == trace.settings["step_size_rule"] == "adaptive"
+        assert trace["step_size"][1] > 0.0
+        trace = lr.fedrep(data, step_size="smoothness", **run)
+    else:
+        with complaint(ValueError, "step_size='adaptive' needs"):
+            lr.fedrep(data, step_size="adaptive", **run)
+    assert trace.settings["step_size_rule"] == "smoothness"
+    assert trace.settings["prescribed_step_size"] is None
+    assert "step_size" not in trace
+    expected = smoothness_step_size(data, orthonormalize(case.B) if qr else case.B)
+    if normalization == "published":
+        expected /= case.n
+    assert trace.step_size == expected
+
+
+@given(truths(), st.data(), st.sampled_from(["random", "moments", "projected_gradient"]))
+def test_the_numbers_sent_are_counted(truth, data, start):
+    participants = data.draw(st.integers(1, truth.n))
+    trace = lr.fedrep(
+        truth, m=3, rounds=4, participation=participants / truth.n, start=start, step_size=1e-3,
+        rng=0,
+    )  # fmt: skip
+    n, d, k, t = truth.n, truth.d, truth.k, np.arange(5.0)
+    up = {"random": 0, "moments": n * d * (d + 1) // 2, "projected_gradient": 10 * n * d}[start]
+    down = 10 * n * d if start == "projected_gradient" else 0
+    np.testing.assert_array_equal(trace["floats_up"], up + t * participants * d * k)
+    np.testing.assert_array_equal(trace["floats_down"], down + t * participants * d * k)
+
+
+def test_a_trace_says_what_was_run():
+    truth = lr.SharedRepresentation.random(n=4, d=5, k=2, rng=0)
+    trace = lr.fedrep(truth, m=3, rounds=2, participation=0.5, rng=0)
+    assert list(trace) == METRICS
+    assert trace.settings == {
+        "problem": repr(truth),
+        "m": 3,
+        "k": 2,
+        "rounds": 2,
+        "batches": "fresh",
+        "start": "moments",
+        "participation": 0.5,
+        "participants": 2,
+        "local_steps": None,
+        "step_size": trace.step_size,
+        "step_size_rule": "theorem",
+        "prescribed_step_size": trace.step_size,
+        "head_step_size": None,
+        "normalization": "theorem",
+        "orthonormal": True,
+        "tolerance": None,
+        "coordinates": "given",
+        "factored": False,
+    }
+    assert trace.state["B"].shape == (5, 2)
+    assert trace.state["W"].shape == (4, 2)
+    assert trace.wall_time > 0.0
+    given_start = lr.fedrep(truth.draw(3, rng=0), start=truth.B, rounds=1)
+    assert (given_start.settings["start"], given_start.settings["batches"]) == ("given", "fixed")
+
+
+@pytest.mark.parametrize(("steps", "name"), [(None, "FedRep"), (1, "GD-GD"), (10, "10GD-GD")])
+def test_methods_have_the_papers_names(steps, name):
+    truth = lr.SharedRepresentation.random(n=2, d=3, k=1, rng=0)
+    assert lr.fedrep(truth, m=3, rounds=1, local_steps=steps, rng=0).algorithm == name
+
+
+# Endings.
+
+
+def check_ending(trace):
+    """All that a trace records is finite, whatever became of the run."""
+    for name in trace:
+        assert np.isfinite(trace[name][1 if name == "loss" else 0 :]).all(), name
+    for value in trace.state.values():
+        assert np.isfinite(value).all()
+    if "distance" in trace:
+        assert (trace["distance"] <= 1.0).all()
+
+
+HUGE = st.sampled_from([1e20, 1e100, 1e155, 1e200, 1e308])
+
+
+@given(truths(), seeds, settings(), HUGE, st.sampled_from([None, "fixed", "fresh", "split"]))
+def test_a_huge_step_leaves_finite_numbers(truth, seed, options, size, batches):
+    """Batches None stands for data without a truth."""
+    options = options | {"step_size": size}
+    run = {"start": "random", "rounds": 30, "rng": seed, "participation": 0.7, **options}
+    problem = truth
+    if batches is None:
+        drawn = truth.draw(3, rng=seed)
+        problem = lr.ClientData(drawn.X, drawn.y, drawn.offsets)
+        run |= {"k": truth.k}
+    else:
+        run |= {"m": 3, "batches": batches}
+    trace = lr.fedrep(problem, **run)
+    check_ending(trace)
+    if batches is None and trace.stop_reason == "diverged":
+        return  # with the state of the least loss: tests/algorithms/test_diagnosis.py
+    assert trace.stop_reason == ("rounds" if trace.rounds == 30 else "diverged")
+    # The state belongs to the last row.
+    shorter = lr.fedrep(problem, **run | {"rounds": trace.rounds})
+    same_numbers_of_state(shorter, trace)
+
+
+noisy_truths = truths(noise=(0.1,), sizes=st.just((4, 5, 2)))
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"step_size": 1e30, "participation": 0.25},  # one client: a step of rank one takes over
+        {"local_steps": 1, "step_size": 0.1, "head_step_size": 1e30},
+        {"local_steps": 10, "step_size": 0.1, "head_step_size": 10.0},
+        {"local_steps": 1, "orthonormal": False, "step_size": 10.0, "head_step_size": 10.0},
+    ],
+)
+@given(truth=noisy_truths, seed=seeds)
+def test_a_diverging_run_says_so(known, options, truth, seed):
+    data = truth.draw(6, rng=seed)
+    if not known:
+        data = lr.ClientData(data.X, data.y, data.offsets)
+    trace = lr.fedrep(data, k=2, start="random", rounds=300, rng=seed, **options)
+    assert trace.stop_reason == "diverged"
+    assert trace.rounds < 300
+    check_ending(trace)
+
+
+@given(noisy_truths, seeds)
+def test_a_risk_that_overflows_is_a_divergence_where_it_is_measured(truth, seed):
+    """B of size 1e200 and heads of size 1, fitted before B grew; the loss knows nothing of it."""
+    data = truth.draw(6, rng=seed)
+    run = {"start": "random", "rounds": 3, "orthonormal": False, "step_size": 1e200, "rng": seed}
+    trace = lr.fedrep(data, **run)
+    assert (trace.stop_reason, trace.rounds) == ("diverged", 0)
+    check_ending(trace)
+    own = lr.fedrep(lr.ClientData(data.X, data.y, data.offsets), k=2, **run)
+    assert own.stop_reason == "rounds"
+    assert np.abs(own.state["B"]).max() > 1e190
+    check_ending(own)
+
+
+def test_data_of_a_low_rank_regression_have_the_error_against_its_models():
+    truth = lr.LowRankRegression.random(n=8, d=5, noise=0.1, rng=0)
+    data = truth.draw(7, rng=1)
+    options = {"k": 2, "start": "moments", "participation": 0.5, "step_size": 0.1, "rng": 2}
+    trace = lr.fedrep(data, rounds=7, record=3, **options)
+    np.testing.assert_array_equal(trace.recorded, [0, 3, 6, 7])
+    assert list(trace) == ["loss", "truth_error", "floats_up", "floats_down", "samples"]
+    for place, rounds in enumerate(trace.recorded):
+        B, W = state(lr.fedrep(data, rounds=rounds, **options))
+        expected = np.mean([norm(B @ w - phi) for w, phi in zip(W, truth.Phi.T, strict=True)])
+        assert trace["truth_error"][place] == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,1 @@
+"""Tests of what pFL^MF is compared with."""
