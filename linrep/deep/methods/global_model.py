@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 from torch.func import grad
 
-from linrep._lib import validation as check
 from linrep.deep.methods.base import FedAvg, anchored, count, penalized
 from linrep.deep.state import expand, gather, scatter
 from linrep.deep.training import SGD, Phase, beside, loss, setting
@@ -122,13 +121,10 @@ class PerFedAvg(FedAvg):
         α; 1e-4 in FedRep's Appendix A.2.
     support : float
         Share of a batch, 8 of 10 there.
-    adapt_epochs : int
-        Of steps with inner_lr on a client's samples before it is judged.
     """
 
     inner_lr: float = setting(1e-4, above=0.0)
     support: float = setting(0.8, above=0.0, below=1.0)
-    adapt_epochs: int = setting(1, check.integer, minimum=0)
 
     def context(self, federation, state, part):
         """Return α."""
@@ -163,8 +159,8 @@ class PerFedAvg(FedAvg):
         return torch.stack(terms).sum()
 
     def models(self, federation, state, part):
-        """Return the model after each client's adaptation."""
-        phase = Phase(epochs=self.adapt_epochs, lr=self.inner_lr)
+        """Return the models after an epoch of each client's steps with inner_lr."""
+        phase = Phase(lr=self.inner_lr)
         adapted = federation.train(
             state.shared, {}, part, (phase,), round=state.round, purpose="adaptation"
         )
