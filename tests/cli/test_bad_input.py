@@ -332,7 +332,7 @@ REFUSED = {
     "verify claims.py --ledger book.json": "book.json",
     "verify syntax.py": "SyntaxError",
     "verify fedrep.eq85 --json x --figures ./x": "--figures",
-    "verify --list --paper pflmf --verdict holds --severity conclusion": "no claim meets",
+    "verify fedrep.lemma1 --list --verdict fails": "no claim meets",
     "show pflmf.lemma1 --store missing": "missing",
     "show fedrep --ledger mine.json": "--ledger",
     "report claims.py --store nowhere": "nowhere",

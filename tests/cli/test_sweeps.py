@@ -94,8 +94,6 @@ def test_flags_make_axes(call, folder):
         FEDREP,
         (*FEDREP[1:], "fedrep"),
         (*FEDREP[1:5], "fedrep", *FEDREP[5:]),
-        ("--algorithm", *FEDREP),
-        (*FEDREP[1:], "--algorithm", "fedrep"),
     ],
 )
 def test_algorithm_and_axes_come_in_any_order(call, folder, arguments):
