@@ -3,7 +3,8 @@
 usage: floors.py [EXTRA ...]
 
 Reads the core dependencies of pyproject.toml and those of the extras named. Every requirement must
-be a plain `name>=version`, so that what is declared and what is tested cannot differ.
+be a plain `name>=version`, with a bound above or not, so that what is declared and what is tested
+cannot differ.
 """
 
 import re
@@ -12,7 +13,7 @@ import tomllib
 from pathlib import Path
 
 _PYPROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
-_FLOOR = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)>=([0-9][0-9A-Za-z.]*)")
+_FLOOR = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)>=([0-9][0-9A-Za-z.]*)(?:,<[0-9.]+)?")
 _NESTED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]*)\[([A-Za-z0-9,._-]+)\]")
 
 
@@ -30,7 +31,7 @@ def floors(project, extras):
                 continue
             floor = _FLOOR.fullmatch(requirement)
             if not floor:
-                sys.exit(f"floors.py: {requirement!r} is not of the form name>=version")
+                sys.exit(f"floors.py: {requirement!r} is not of the form name>=version[,<version]")
             name, version = floor.groups()
             if pins.setdefault(name, version) != version:
                 sys.exit(f"floors.py: {name} is declared with two floors")

@@ -57,7 +57,7 @@ CALLS = {
 }
 #: Statuses that calls end with: no scheduler is there.
 ENDED = {"--dask": (2,)}
-QUICK = ("show", "certify", CALLS["sweep"][1])
+QUICK = ("show", CALLS["sweep"][1])
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from tests.test_layers import SOURCES
 #: Modules that take texts apart, and whose texts these are.
 READERS = {
     "linrep._lib.arguments": "annotations in sources",
+    "linrep._lib.described": "docstrings",
     "linrep._lib.display": "any text, whose marks are escaped",
     "linrep._lib.provenance": "the system's description of the processor",
     "linrep._lib.validation": "names that people give",
@@ -20,15 +21,14 @@ READERS = {
     "linrep.cli.reproduce": "where papers state what",
     "linrep.cli.text": "any text, whose control characters are escaped",
     "linrep.cli.values": "options that people type",
-    "linrep.deep.readers.leaf": "tweets",
+    "linrep.deep.readers": "tweets",
     "linrep.figures.record": "JSON, whose short lists are written in a line",
-    "linrep.kernels._whole": "sources of kernels",
     "linrep.report.mathml": "formulas of papers",
     "linrep.report.prose": "Markdown, in which badges have attributes",
     "linrep.report.pictures": "SVG of matplotlib",
     "linrep.report.sphinx": "findings and contents that people write",
     "linrep.simulation.parameters": "docstrings",
-    "linrep.sweeps.description": "keys in files, which may be damaged",
+    "linrep.sweeps.directories": "keys in files, which may be damaged",
     "linrep.sweeps.store": "notes of a replicate, stored in one cell",
 }
 #: Methods of columns that search texts.

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.random import BitGenerator, Generator, SeedSequence
 
 from linrep._lib import validation as check
+from linrep._lib.described import complete
 from linrep._lib.validation import seed_sequence
 
 
@@ -96,6 +97,7 @@ def checked(
 
 
 def _with_checks(function, limits, owner=None):
+    complete(function)
     taken = inspect.signature(function).parameters.values()
     order = [each.name for each in taken if each.kind <= each.POSITIONAL_OR_KEYWORD]
     looks = None

@@ -12,6 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from linrep._lib.described import complete
+
 PACKAGE = Path(__file__).parents[1]
 
 
@@ -84,6 +86,7 @@ def outline_of(
     if isinstance(node, ast.FunctionDef):
         parameters = _parameters(node.args)[is_method:]
         function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    complete(function)
     return function
 
 

@@ -3,12 +3,16 @@
 from linrep.algorithms import biases, imc, personalized
 from linrep.algorithms.baselines.alternating import alternating_least_squares
 from linrep.algorithms.baselines.altmin import altgdmin, altmin_gd
-from linrep.algorithms.baselines.erm import empirical_risk_minimizer, erm
+from linrep.algorithms.baselines.estimators import (
+    cross_moments,
+    empirical_risk_minimizer,
+    erm,
+    method_of_moments,
+)
 from linrep.algorithms.baselines.factorization import linear_factorization
 from linrep.algorithms.baselines.global_model import fedavg, fedsgd
 from linrep.algorithms.baselines.meta import anil, maml
 from linrep.algorithms.baselines.ridge import pooled, ridge, ridge_penalty, ridge_to_mean
-from linrep.algorithms.baselines.spectral import cross_moments, method_of_moments
 from linrep.algorithms.fedrep.fedrep import fedrep
 from linrep.algorithms.flute.flute import flute, gaussian_start
 from linrep.algorithms.imc.perfedsi import perfedsi

@@ -23,13 +23,7 @@ _BLOCK = 64  # columns that LAPACK works on at a time
 def pays(m: NDArray[np.int64], d: int, work: float) -> bool:
     """Tell whether rounds on factors cost less than those on samples, factorization included.
 
-    Parameters
-    ----------
-    m : ndarray of int
-        Samples of each client.
-    d : int
-    work : float
-        Multiplications of all rounds, per sample.
+    `work` is that of all rounds, in multiplications per sample.
     """
     factored = m[m > d + 1]
     cost = _EACH * (d + 1) ** 2 * factored.sum() + _CALL * len(factored)
@@ -39,12 +33,8 @@ def pays(m: NDArray[np.int64], d: int, work: float) -> bool:
 def compressed(data: ClientData, work: float) -> ClientData:
     """Return data of the same losses, where that pays: the samples themselves where it does not.
 
-    Parameters
-    ----------
-    data : ClientData
-        Clients of at most d samples keep them, others have d + 1 rows then, X triangular.
-    work : float
-        As of :func:`pays`.
+    Clients of at most d samples keep them, others have d + 1 rows then, X triangular; `work` is
+    as of :func:`pays`.
     """
     if not pays(data.m, data.d, work):
         return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,9 +102,9 @@ class Setup:
         data = factored(self.data, self.begun.in_all(rounds) * share * work)
         return replace(self, data=data, largest=int(data.m.max()))
 
-    def schedule(self, ahead: int) -> Schedule:
-        """Return the participants of the rounds, drawn so many rounds ahead."""
-        return Schedule(self.participation_rng, self.n, self.participants, ahead)
+    def schedule(self) -> Schedule:
+        """Return the participants of the rounds."""
+        return Schedule(self.participation_rng, self.n, self.participants)
 
     def sent(self, per_client: int):
         """Return what the driver is to know of floats, of which a client sends so many a round."""
@@ -127,24 +128,13 @@ def prepare(problem, *, m, k, batches, start, participation, rng) -> Setup:
     if data is None and batches == "fixed":
         data = truth.draw(m, rng=data_rng)
     read = _read_implicit_start if isinstance(truth, ImplicitRepresentation) else _read_start
-    B, W, up, down, name = read(start, truth, data, m, k, n, d, start_rng)
+    B, W, up, down = read(start, truth, data, m, k, n, d, start_rng)
+    largest = m if data is None else int(data.m.max())
+    name: Any = float(start) if _is_distance(start) else start_name(start)
     return Setup(
-        truth=truth,
-        data=data,
-        largest=m if data is None else int(data.m.max()),
-        k=k,
-        n=n,
-        d=d,
-        B=B,
-        W=W,
-        participants=participants,
-        floats_up=up,
-        floats_down=down,
-        start=name,
-        data_rng=data_rng,
-        participation_rng=participation_rng,
-        begun=begun,
-    )
+        truth, data, largest, k, n, d, B, W, participants, up, down, name, data_rng,
+        participation_rng, begun,
+    )  # fmt: skip
 
 
 def read_pair(start, names: str, **shapes: tuple[int, int]) -> list[NDArray[np.float64]]:
@@ -212,38 +202,45 @@ def read_rank(k, truth, n, d):
     return check.rank(k, n, d)
 
 
+def _is_distance(start):
+    return isinstance(start, float | int) and not isinstance(start, bool)
+
+
+def _read_distance(start):
+    return check.real("start, a distance,", start, minimum=0.0, maximum=1.0)
+
+
 def _read_start(start, truth, data, m, k, n, d, rng):
-    """Return B, W, the floats sent up and down to find them, and the start's name."""
+    """Return B, W, and the floats sent up and down to find them."""
+    none = np.zeros((n, k))
     if isinstance(start, str):
         check.choice("start", start, STARTS)
         if start == "random":
-            return (*random_start(n, d, k, rng), 0, 0, start)
+            return *random_start(n, d, k, rng), 0, 0
         sample = data if data is not None else truth.draw(m, rng=rng)
+        if start == "projected_gradient":
+            sent = PROJECTED_GRADIENT_ROUNDS * n * d
+            found = projected_gradient_start(sample, k, rounds=PROJECTED_GRADIENT_ROUNDS)
+            return *found, sent, sent
         if start == "moments":
-            return moments_start(sample, k), np.zeros((n, k)), n * d * (d + 1) // 2, 0, start
+            return moments_start(sample, k), none, n * d * (d + 1) // 2, 0
         if start == "models":  # found in one place
-            return models_start(sample, k), np.zeros((n, k)), 0, 0, start
-        if start == "truncated":  # a sum of squares, the threshold, and a column of the matrix
-            return truncated_start(sample, k), np.zeros((n, k)), n * (d + 1), n, start
-        B, W = projected_gradient_start(sample, k, rounds=PROJECTED_GRADIENT_ROUNDS)
-        sent = PROJECTED_GRADIENT_ROUNDS * n * d
-        return B, W, sent, sent, start
-    if isinstance(start, float | int) and not isinstance(start, bool):
+            return models_start(sample, k), none, 0, 0
+        # A sum of squares, the threshold, and a column of the matrix.
+        return truncated_start(sample, k), none, n * (d + 1), n
+    if _is_distance(start):
         if truth is None:
             raise ValueError("start as a distance needs a known truth")
-        start = check.real("start, a distance,", start, minimum=0.0, maximum=1.0)
-        return frame_at_distance(truth.B, start, rng=rng), np.zeros((n, k)), 0, 0, float(start)
-    name = start_name(start)
+        return frame_at_distance(truth.B, _read_distance(start), rng=rng), none, 0, 0
     if isinstance(start, Trace):
         start = tuple(read_pair(start, "", B=(d, k), W=(n, k)))
     if isinstance(start, tuple) and len(start) != 2:
         raise ValueError("start must be a name, a distance, a matrix B, or a pair (B, W)")
-    B, W = start if isinstance(start, tuple) else (start, None)
+    B, W = start if isinstance(start, tuple) else (start, none)
     B = check.array("start", B, (d, k)).copy()
     if np.linalg.matrix_rank(B) < k:
         raise ValueError("start must have full column rank, its columns are linearly dependent")
-    W = np.zeros((n, k)) if W is None else check.array("start's heads", W, (n, k)).copy()
-    return B, W, 0, 0, name
+    return B, check.array("start's heads", W, (n, k)).copy(), 0, 0
 
 
 def _read_implicit_start(start, truth, data, m, k, n, d, rng):
@@ -257,13 +254,13 @@ def _read_implicit_start(start, truth, data, m, k, n, d, rng):
         factor = np.triu(rng.standard_normal((p, k)))
         factor[np.arange(p), np.arange(p)] = np.sqrt(rng.chisquare(d - k - np.arange(p)))
         B = orthonormalize(np.vstack([rng.standard_normal((k, k)), factor]))
-        return B, rng.standard_normal((n, k)), 0, 0, start
-    if isinstance(start, float | int) and not isinstance(start, bool):
-        start = check.real("start, a distance,", start, minimum=0.0, maximum=1.0)
-        B = frame_at_distance(np.eye(k + p, k), start, rng=rng)
-        return B, np.zeros((n, k)), 0, 0, float(start)
-    if isinstance(start, Trace):  # where the run went from is in the coordinates it keeps
-        return np.eye(k + p, k), np.zeros((n, k)), 0, 0, "trace"
-    raise ValueError(
-        f"start must be 'random' or a distance for a truth that stores no B*, got {start!r}"
-    )
+        return B, rng.standard_normal((n, k)), 0, 0
+    if _is_distance(start):
+        B = frame_at_distance(np.eye(k + p, k), _read_distance(start), rng=rng)
+    elif isinstance(start, Trace):  # where the run went from is in the coordinates it keeps
+        B = np.eye(k + p, k)
+    else:
+        raise ValueError(
+            f"start must be 'random' or a distance for a truth that stores no B*, got {start!r}"
+        )
+    return B, np.zeros((n, k)), 0, 0

@@ -29,7 +29,7 @@ def least_squares(data: ClientData, *, side="given") -> Trace:
 
     Parameters
     ----------
-    data : ClientData
+    data
     side : {"given", "one", "each"} or array_like, shape (n, p)
         Side information: the truth's, none (one bias for all), a basis vector per client, or other.
 
@@ -40,11 +40,6 @@ def least_squares(data: ClientData, *, side="given") -> Trace:
         ``excess_risk``, where the truth is known: the mean over the clients of
         :meth:`BiasedRegression.excess_risks`. State ``theta`` (d,), ``theta_2`` (p,), ``biases``
         (n,). Of all solutions the one of least norm.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or does not fit the others.
 
     Notes
     -----
@@ -63,7 +58,7 @@ def local_only(data: ClientData) -> Trace:
 
     Parameters
     ----------
-    data : ClientData
+    data
 
     Returns
     -------
@@ -100,13 +95,12 @@ def fedavg(
         As for :func:`least_squares`.
     step_size : float
         :math:`\eta`.
-    rounds : int, default 100
+    rounds
     local_steps : int, default 1
         :math:`\tau`.
     participation : float, default 1
         Share of clients a round, rounded up.
-    rng : optional
-        Anything `numpy.random.default_rng` takes; draws participants.
+    rng
 
     Returns
     -------

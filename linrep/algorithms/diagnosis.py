@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,9 @@ _SCALES = 1e3  # ratio of columns' sizes from which they are called badly scaled
 _ROUNDING = 1e-20  # share of the labels' mean square that is rounding
 _FAR = 30.0  # means in standard deviations from which on columns are called far from centred
 _FAR_FOR_OTHERS = 2.0  # the same, where rounds lower another loss than that of all samples
-_LOW_RANK = "the covariates have less than full rank"
 _ESTIMATOR = "linrep.estimators.FederatedRegressor"
 
-_FOUND: WeakKeyDictionary[Any, list[Note]] = WeakKeyDictionary()  # what data lack
-_WARNED: WeakSet[Any] = WeakSet()  # data of which that was said
+_WARNED: WeakSet[Any] = WeakSet()  # data of which it was said what they lack
 
 
 class Note(NamedTuple):
@@ -52,16 +50,9 @@ class Note(NamedTuple):
 
 
 def own_data(problem: Any) -> Any:
-    """Return the samples or entries of a problem whose truth is not known.
+    """Return the ClientData or Observations of a problem whose truth is not known, or None.
 
-    Parameters
-    ----------
-    problem : object
-        ClientData, or objectives on them, or Observations.
-
-    Returns
-    -------
-    ClientData, Observations or None
+    A problem may be objectives on them.
     """
     data = getattr(problem, "data", problem)
     known = _are_samples(data) or hasattr(data, "per_item")
@@ -77,14 +68,6 @@ def diverged(data: Any, metrics: Mapping[str, Values], settings: Mapping[str, An
 
     Not where rounds see some of the clients, whose losses differ, or some of their samples or
     entries. A loss at rounding level counts as rounding.
-
-    Parameters
-    ----------
-    data : ClientData or Observations
-    metrics : mapping of str to ndarray
-        Of the recorded rounds.
-    settings : mapping
-        Of the run.
     """
     losses = _losses(metrics)
     finite = losses[np.isfinite(losses)]
@@ -100,20 +83,10 @@ def _sees_some(settings):
 
 
 def best_round(metrics: Mapping[str, Values], rounds: NDArray[np.int64]) -> int:
-    """Return the recorded round after which the training loss is least.
+    """Return the recorded round after which the training loss is least, counted from the start.
 
-    Parameters
-    ----------
-    metrics : mapping of str to ndarray
-        Of the recorded rounds. A loss that is NaN for the start is, in every row, that of the state
-        the round began with.
-    rounds : ndarray of int
-        Their numbers, from where the run began.
-
-    Returns
-    -------
-    int
-        0, the start, where no loss is finite.
+    A loss that is NaN for the start is, in every row, that of the state the round began with. It
+    is 0, the start, where no loss is finite.
     """
     losses = _losses(metrics)
     if not np.isfinite(losses).any():
@@ -148,14 +121,10 @@ def diagnose(
 
     Parameters
     ----------
-    problem : object
-        What the method was given.
-    data : ClientData or Observations
-        The user's data that it is made of; see :func:`own_data`.
-    metrics, state, settings, stop_reason
+    problem, data
+        What the method was given, and the :func:`own_data` that it is made of.
+    metrics, rounds, state, settings, stop_reason
         As the trace has them.
-    rounds : ndarray of int
-        Those recorded.
     returned : int or None
         The round that the state is of, where the run diverged.
     descends : bool, default True
@@ -198,14 +167,7 @@ def diagnose(
 
 
 def diagnose_estimate(data: Any, state: Mapping[str, Values]) -> tuple[str, ...]:
-    """Return the notes on an estimate that took no rounds, and warn of them.
-
-    Parameters
-    ----------
-    data : ClientData
-        Of which no truth is known.
-    state : mapping of str to ndarray
-    """
+    """Return the notes on an estimate that took no rounds, and warn of them."""
     return _with_shortcomings(_few_samples(data, state), data, work=_CHEAP)
 
 
@@ -215,18 +177,13 @@ def _with_shortcomings(about_run, data, *, work):
     if is_collecting():  # of every run, whichever is first
         return tell(*about_run, *about_data)
     tell(*about_run, *([] if data in _WARNED else about_data))
-    if data in _FOUND:
+    if data.X.shape[1] <= work:  # otherwise a longer run may find more
         _WARNED.add(data)
     return tuple(note.text for note in (*about_run, *about_data))
 
 
 def tell(*notes: Note) -> tuple[str, ...]:
-    """Warn in one line of what is worth saying about a run, if anything; return it for its notes.
-
-    Parameters
-    ----------
-    *notes : Note
-    """
+    """Warn in one line of what is worth saying about a run, if anything, and return it."""
     texts = tuple(note.text for note in notes)
     if texts:
         warn("; ".join(texts), RunWarning, *(note.kind for note in notes))
@@ -344,18 +301,8 @@ def line_search_gain(
     or means, and of the length that gains most, :math:`\|G\|^4/2\langle G,HG\rangle` with H the
     curvature. The state's own heads may be of the round before.
 
-    Parameters
-    ----------
-    data : ClientData
-    state : mapping of str to ndarray
-        With ``B`` (d, k) and ``W``, or ``U`` and ``V``.
-    whitened : bool, default True
-        Otherwise the gradient is that of the covariates as they are, without a decomposition.
-
-    Returns
-    -------
-    float or None
-        None where the state has no factors, or the loss is 0 or not finite.
+    Not `whitened`, the gradient is that of the covariates as they are, without a decomposition. It
+    is None where the state has no factors, or the loss is 0 or not finite.
     """
     try:
         B = factors(state)[0]
@@ -416,14 +363,11 @@ def _few_samples(data, state):
 
 
 def _shortcomings(data, *, work):
-    """Return what to say of the covariates: once for the same data, if it costs less than the run.
+    """Return what to say of the covariates.
 
-    `work` is that of the run, in passes over the data.
+    `work` is that of the run, in passes over the data: their rank is found where it costs less.
     """
     X, d = data.X, data.X.shape[1]
-    affordable = d <= work
-    if data in _FOUND:  # a run has the same notes whether a longer one came before it or not
-        return [note for note in _FOUND[data] if affordable or note.kind != _LOW_RANK]
     notes = []
     with np.errstate(over="ignore"):
         sizes = np.sqrt(np.mean(X**2, axis=0))
@@ -444,13 +388,12 @@ def _shortcomings(data, *, work):
             f"{_ESTIMATOR} centres them; otherwise a representation spends itself on it"
         )
         notes.append(Note("the labels are far from centred", text))
-    if affordable and is_feasible(data):
+    if d <= work and is_feasible(data):
         rank = whitening(data).rank
         if rank < d:
             text = (
                 f"the covariates have rank {rank} of {d}, so that not all coefficients are "
                 f"determined: leave out columns, or take {_ESTIMATOR}, which shrinks heads"
             )
-            notes.append(Note(_LOW_RANK, text))
-        _FOUND[data] = notes
+            notes.append(Note("the covariates have less than full rank", text))
     return notes

@@ -10,12 +10,7 @@ from linrep.problems.clients import ClientData
 
 
 def needs_truth(algorithm: Callable[..., Any]) -> bool:
-    """Tell whether a method draws its samples itself, and takes their number as an argument.
-
-    Parameters
-    ----------
-    algorithm : callable
-    """
+    """Tell whether a method draws its samples itself, and takes their number as an argument."""
     m = inspect.signature(algorithm).parameters.get("m")
     return m is not None and m.default is m.empty
 
@@ -23,13 +18,8 @@ def needs_truth(algorithm: Callable[..., Any]) -> bool:
 def watched(truth: Any, drawn: list[int], only: ClientData | None = None) -> Any:
     """Return a truth that notes the size of what is drawn, and may have only one thing to give.
 
-    Parameters
-    ----------
-    truth : SharedRepresentation or LowRankRegression
-    drawn : list of int
-        Where it notes the number of samples of every draw.
-    only : ClientData, optional
-        What the first draw is, whatever is asked for; a second one is refused.
+    In `drawn` it notes the number of samples of every draw. With `only`, that is what the first
+    draw is, whatever is asked for; a second one is refused.
     """
     kind = type(truth)
 

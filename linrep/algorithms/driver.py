@@ -16,7 +16,6 @@ from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep.algorithms import diagnosis
 from linrep.algorithms.resumable import Resumable
-from linrep.algorithms.samples import samples_seen
 from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from linrep.problems.prediction import origin
 from linrep.problems.random import RNGLike, Seed, renewed, seed_of, streams
@@ -35,6 +34,9 @@ _MAY_DIFFER = {
     "rounds", "start", "scale", "tolerance", "problem", "step_size_rule", "prescribed_step_size",
     "factored",
 }  # fmt: skip
+
+# Starts that are computed from samples.
+_STARTS = ("moments", "projected_gradient", "truncated")
 
 _REASONS = {COMPLETED: "rounds", CONVERGED: "converged", DIVERGED: "diverged"}
 
@@ -282,7 +284,7 @@ def drive(
     metrics = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     rounds_done = np.array(recorded) + (0 if before is None else before.rounds)
     floats = dict(sent(rounds_done if method.asked is None else np.array(asked)))
-    seen = samples_seen(problem, settings, rounds_done)
+    seen = _samples_seen(problem, settings, rounds_done)
     if seen is not None:
         floats["samples"] = seen
     returned: int | None = None  # the round whose state a run that diverged has
@@ -324,6 +326,29 @@ def drive(
         notes=notes,
         **origin(problem),
     )
+
+
+def _samples_seen(
+    problem: Any, settings: Mapping[str, Any], rounds: ArrayLike
+) -> NDArray[np.float64] | None:
+    """Return how many samples all clients together have seen until some rounds.
+
+    Those that are stored, once; with new ones in every round, those drawn so far. None where there
+    are no samples, or the settings of the trace do not say how they are drawn: ``batches``, ``m``,
+    ``participants`` and ``start`` count.
+    """
+    rounds = np.asarray(rounds, dtype=np.float64)
+    stored = getattr(getattr(problem, "data", problem), "y", None)
+    if stored is not None:
+        return np.full(rounds.shape, float(len(stored)))
+    batches, m = settings.get("batches"), settings.get("m")
+    if batches in (None, "population") or m is None or not hasattr(problem, "n"):
+        return None
+    if batches == "fixed":
+        return np.full(rounds.shape, float(np.sum(np.broadcast_to(m, problem.n))))
+    split = 2 if batches in ("split", "gram_split") else 1
+    at_start = problem.n * m if settings.get("start") in _STARTS else 0
+    return at_start + rounds * settings.get("participants", problem.n) * m * split
 
 
 def _check_same(before, algorithm, problem, settings):

@@ -21,17 +21,9 @@ Values = NDArray[np.float64]
 def errors(trace: Trace, truth: Any) -> dict[str, float]:
     """Return distance and population risk of a run's last state, as far as they are defined.
 
-    Parameters
-    ----------
-    trace : Trace
-    truth : SharedRepresentation, LowRankRegression or None
-
-    Returns
-    -------
-    dict of str to float
-        ``population_risk``, half the mean squared distance to the true models, where the state has
-        models; ``distance`` to a truth's representation, of models without one that of their k
-        leading right singular vectors. Nothing of a truth that stores neither.
+    ``population_risk`` is half the mean squared distance to the true models, where the state has
+    models; ``distance`` that to a truth's representation, of models without one that of their k
+    leading right singular vectors. Nothing of a truth that stores neither, or where there is none.
     """
     metrics: dict[str, float] = {}
     if truth is None or isinstance(truth, ImplicitRepresentation):
@@ -49,19 +41,10 @@ def errors(trace: Trace, truth: Any) -> dict[str, float]:
 
 
 def representation_errors(B: Values, W: Values, truth: Any) -> dict[str, float]:
-    """Return distance and population risk of a representation and heads, as a row of metrics.
+    """Return ``distance`` and ``population_risk`` of a representation and heads, as metrics.
 
-    Parameters
-    ----------
-    B : ndarray, shape (d, k)
-    W : ndarray, shape (n, k)
-    truth : SharedRepresentation, LowRankRegression or None
-
-    Returns
-    -------
-    dict of str to float
-        ``distance`` to a truth's representation of the same rank, and ``population_risk``; nothing
-        where no truth is known, or one that stores nothing.
+    The first for a truth's representation of the same rank; nothing where no truth is known, or
+    one that stores nothing.
     """
     if truth is None or isinstance(truth, ImplicitRepresentation):
         return {}
@@ -73,18 +56,9 @@ def representation_errors(B: Values, W: Values, truth: Any) -> dict[str, float]:
 
 
 def models_errors(models: Values, truth: Any) -> dict[str, float]:
-    """Return the population risk of models as a row of metrics.
+    """Return the population risk of models (n, d) as a row of metrics: nothing without a truth.
 
-    Parameters
-    ----------
-    models : ndarray, shape (n, d)
-    truth : SharedRepresentation, LowRankRegression or None
-
-    Returns
-    -------
-    dict of str to float
-        ``population_risk``, half the mean squared distance to the true models; nothing where no
-        truth is known.
+    ``population_risk`` is half the mean squared distance to the true models.
     """
     if truth is None:
         return {}

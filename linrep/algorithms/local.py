@@ -37,8 +37,7 @@ def fit_heads(data: ClientData, B: ArrayLike, *, ridge: ArrayLike = 0.0) -> NDAr
 
     Parameters
     ----------
-    data : ClientData
-        Samples, of new clients or old ones.
+    data
     B : array_like, shape (d, k)
         Representation; need not be orthonormal.
     ridge : float or array_like, shape (n,), default 0
@@ -92,16 +91,7 @@ def _with_rows(data, B, penalties):
 
 
 def fit_models(data: ClientData) -> NDArray[np.float64]:
-    """Fit every client's own model by least squares, of minimum norm where it is not unique.
-
-    Parameters
-    ----------
-    data : ClientData
-
-    Returns
-    -------
-    ndarray, shape (n, d)
-    """
+    """Fit every client's model (d,) by least squares, of minimum norm where it is not unique."""
     wide = data.d > _WIDE and data.m.max() < data.d
     if not wide and data.d**2 <= memory.DENSE:
         return fit_heads(data, np.eye(data.d))
@@ -128,8 +118,7 @@ def simulate_heads(
         I - C' C, as in the state of a run with simulated batches.
     m : int
         Samples per client.
-    rng : optional
-        Anything `numpy.random.default_rng` takes.
+    rng
 
     Returns
     -------
@@ -205,16 +194,12 @@ def local_only(
     ----------
     problem : SharedRepresentation or ClientData
         A ground truth to draw from, or samples.
-    m : int, optional
-        Samples per client; with a SharedRepresentation only. For ``batches="fixed"`` also one
-        number per client.
+    m
     batches : {"fixed", "fresh", "split", "gram", "gram_split"}, default "fixed"
         As in :func:`fedrep`, beside which this runs in sweeps; a client alone sees one batch. With
         the last two nothing is fitted: loss and risk are drawn from the law that they have with
         samples of a Gaussian design, in time and memory free of m and d.
-    rng : optional
-        Anything `numpy.random.default_rng` takes. The data are those of :func:`fedrep` with
-        fixed batches and the same seed.
+    rng
 
     Returns
     -------
@@ -256,8 +241,7 @@ def fit_new_clients(trace: Trace, data: ClientData, *, ridge: ArrayLike = 0.0) -
     ----------
     trace : Trace
         Of a method with a representation: its state has ``B``, or ``U`` of pFL^MF.
-    data : ClientData
-        Samples of the new clients.
+    data
     ridge : float or array_like, shape (n,), default 0
         Penalty of their heads, as of :func:`fit_heads`.
 

@@ -40,10 +40,7 @@ ALGORITHMS = _Registry()
 def algorithm(family: str) -> Callable[[_Function], _Function]:
     """Register a function as an algorithm that is swept and compared by its name.
 
-    Parameters
-    ----------
-    family : {"regression", "completion"}
-        The problems it is for: a file of `linrep.simulation.families`.
+    The family of problems that it is for is a file of `linrep.simulation.families`.
     """
 
     def register(function: _Function) -> _Function:

@@ -48,10 +48,7 @@ def moments_start(data: ClientData, k: int) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    data : ClientData
-        Samples of n clients.
-    k : int
-        Rank wanted, 1 <= k <= min(n, d).
+    data, k
 
     Returns
     -------
@@ -85,10 +82,7 @@ def truncated_start(
 
     Parameters
     ----------
-    data : ClientData
-        Samples of n clients, N in all.
-    k : int
-        Rank wanted, 1 <= k <= min(n, d).
+    data, k
     truncation : float, default 36
         :math:`\tilde C`, positive: labels of more than its root times the root mean square do not
         count.
@@ -113,17 +107,7 @@ def truncated_spectrum(
 ) -> tuple[NDArray[np.float64], float]:
     r"""Return the frame of :func:`truncated_start`, and the matrix's largest singular value.
 
-    Parameters
-    ----------
-    data : ClientData
-    k : int
-    truncation : float
-
-    Returns
-    -------
-    B : ndarray, shape (d, k)
-    largest : float
-        Over the root of n: what it estimates is :math:`\|W^*\|_2/\sqrt n`.
+    That over the root of n, which estimates :math:`\|W^*\|_2/\sqrt n`.
     """
     k = check.rank(k, data.n, data.d)
     truncation = check.real("truncation", truncation, above=0.0)
@@ -142,12 +126,7 @@ def truncated_spectrum(
 
 
 def root_mean_square(values: NDArray[np.float64]) -> float:
-    """Return the root mean square, without an overflow of the squares.
-
-    Parameters
-    ----------
-    values : ndarray
-    """
+    """Return the root mean square, without an overflow of the squares."""
     largest = float(np.abs(values).max()) or 1.0
     return largest * float(np.sqrt(np.mean((values / largest) ** 2)))
 
@@ -163,10 +142,7 @@ def models_start(data: ClientData, k: int) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    data : ClientData
-        Samples of n clients.
-    k : int
-        Rank wanted, 1 <= k <= min(n, d).
+    data, k
 
     Returns
     -------
@@ -281,8 +257,7 @@ def random_start(
     ----------
     n, d, k : int
         Clients, ambient dimension, rank.
-    rng : optional
-        Anything `numpy.random.default_rng` takes.
+    rng
 
     Returns
     -------
@@ -307,10 +282,7 @@ def projected_gradient_start(
 
     Parameters
     ----------
-    data : ClientData
-        Samples of n clients.
-    k : int
-        Rank, 1 <= k <= min(n, d).
+    data, k
     rounds : int, default 10
         At least 1.
     step_size : float, optional

@@ -34,15 +34,8 @@ class Units(NamedTuple):
 def units_of(data: ClientData | None) -> Units:
     """Return the units of data of one's own.
 
-    Parameters
-    ----------
-    data : ClientData or None
-
-    Returns
-    -------
-    Units
-        1 and 1 where a truth is known, whose covariates have covariance I, and for what is 0; of
-        labels that are all the same their size.
+    1 and 1 where a truth is known, whose covariates have covariance I, and for what is 0; of labels
+    that are all the same their size.
     """
     if data is None or data.truth is not None:
         return Units(1.0, 1.0)
@@ -53,12 +46,7 @@ def units_of(data: ClientData | None) -> Units:
 
 
 def largest_second_moment(data: ClientData) -> float:
-    r"""Return the largest eigenvalue of :math:`\frac1n \sum_i \frac1{m_i} X_i^\top X_i`, to 1e-6.
-
-    Parameters
-    ----------
-    data : ClientData
-    """
+    r"""Return the largest eigenvalue of the mean of all :math:`X_i^\top X_i/m_i`, to 1e-6."""
     size = root_mean_square(data.X)
     if not size > 0.0:
         return 0.0
@@ -83,25 +71,9 @@ def smoothness_step_size(data: ClientData, B: NDArray[np.float64]) -> float:
     r"""Return 1/(4L), L the largest curvature of the training loss in the representation.
 
     The curvature is that of :math:`\frac1n \sum_i \frac1{2m_i}\|y_i - X_i B w_i\|^2` in B at
-    the heads that fit `B` best, the largest eigenvalue of :math:`V \mapsto \frac1n \sum_i
+    the heads that fit `B` (d, k) best, the largest eigenvalue of :math:`V \mapsto \frac1n \sum_i
     \frac1{m_i} X_i^\top X_i V w_i w_i^\top`. With infinitely many samples of covariance I and
     B = B* this is the theorem's limit for full participation.
-
-    Parameters
-    ----------
-    data : ClientData
-        Training samples.
-    B : ndarray, shape (d, k)
-        Representation the method starts from.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        If the heads or samples are all zero.
     """
     W = fit_heads(data, B)
     shape = B.shape

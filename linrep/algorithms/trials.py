@@ -6,15 +6,12 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.random import RNGLike, stream
 from linrep.trace import Trace, Trials
 
 __all__ = ["run_trials"]
-
-_PER_TRIAL = 330  # numbers of memory that the streams of a trial take
 
 
 def run_trials(
@@ -54,7 +51,6 @@ def run_trials(
         which is displayed as a table and has a plot and a DataFrame.
     """
     trials = check.integer("trials", trials, minimum=1)
-    memory.require("the trials' streams", _PER_TRIAL * trials, trials=trials)
     workers = check.integer("workers", workers, minimum=1)
     pairs = [generator.spawn(2) for generator in stream(rng, "trials").spawn(trials)]
 

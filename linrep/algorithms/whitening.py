@@ -43,13 +43,7 @@ class Whitening(NamedTuple):
         return self.spectrum.size
 
     def widened(self, k: int) -> Whitening:
-        """Return the map to at least k coordinates, of which those without samples come last.
-
-        Parameters
-        ----------
-        k : int
-            At most d.
-        """
+        """Return the map to at least k coordinates, of which those without samples come last."""
         missing = k - self.rank
         if missing <= 0:
             return self
@@ -62,24 +56,14 @@ class Whitening(NamedTuple):
         )
 
     def frame(self, rows: Values) -> Values:
-        """Return an orthonormal basis (d, k) of the models whose coordinates here are these rows.
-
-        Parameters
-        ----------
-        rows : ndarray, shape (k, r)
-        """
+        """Return an orthonormal basis (d, k) of the models that have these rows (k, r) here."""
         basis = rows @ self.forward.T
         basis /= np.linalg.norm(basis, axis=1)[:, None]
         orthonormalize(basis)
         return basis.T
 
     def covariates(self, X: Values) -> Values:
-        """Return samples in these coordinates, exactly 0 where none varies.
-
-        Parameters
-        ----------
-        X : ndarray, shape (N, d)
-        """
+        """Return samples (N, d) in these coordinates, exactly 0 where none varies."""
         Z = X @ self.forward
         Z[:, self.rank :] = 0.0
         return Z
@@ -89,23 +73,12 @@ _KNOWN: WeakKeyDictionary[Any, Whitening] = WeakKeyDictionary()
 
 
 def is_feasible(data: Any) -> bool:
-    """Tell whether a matrix d x d is small enough to be formed.
-
-    Parameters
-    ----------
-    data : ClientData
-    """
+    """Tell whether a matrix d x d is small enough to be formed."""
     return data.X.shape[1] ** 2 <= memory.DENSE
 
 
 def whitening(data: Any) -> Whitening:
-    """Return the map of some data, which is found once.
-
-    Parameters
-    ----------
-    data : ClientData
-        Of which :func:`is_feasible` holds.
-    """
+    """Return the map of some data of which :func:`is_feasible` holds, which is found once."""
     if data not in _KNOWN:
         _KNOWN[data] = _whiten(data.X, data.offsets)
     return _KNOWN[data]

@@ -28,7 +28,7 @@ from linrep.claims.proofs import folder_of
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
-from linrep.sweeps.description import SPECIFICATION
+from linrep.sweeps.directories import SPECIFICATION
 from linrep.sweeps.workers import WorkerEnded, WorkerPool, run_jobs
 
 _DIGITS = 12  # of the state of the code, in the name of a run directory

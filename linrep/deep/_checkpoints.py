@@ -94,5 +94,5 @@ def identity(federation, method, settings):
         "code of the method": fingerprint(type(method)),
         "model": [str(federation.model), federation.frozen, fingerprint(layers)],
         "weights": weights.hexdigest(),
-        "data": [one.digest for one in federation.data],
+        "data": federation.data.digest,
     }

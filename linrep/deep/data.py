@@ -17,8 +17,6 @@ from linrep._lib import validation as check
 
 __all__ = ["Dataset", "FederatedData"]
 
-#: Grey or RGB, or else RGBA: by which the axis of channels is known.
-_CHANNELS = ((1, 3), (4,))
 _MANY = np.iinfo(np.int64).max
 
 
@@ -45,11 +43,6 @@ class Dataset:
         Vector of each token.
     about : str
         What has been done to the samples since their authors published them, if anything.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If shapes, labels or kinds of samples do not fit together.
     """
 
     x: NDArray
@@ -107,11 +100,6 @@ class Dataset:
         ----------
         labels : array_like of int
             Classes to keep, each once: FedRep keeps ten letters of FEMNIST.
-
-        Raises
-        ------
-        ValueError
-            If a label is no class, or given twice.
         """
         chosen = check.places("labels", labels, self.classes)
         if np.unique(chosen).size < chosen.size:
@@ -122,14 +110,10 @@ class Dataset:
         rows = {"owner": train, "owner_test": test, "coarse": chosen}
         known = {name: getattr(self, name) for name in rows}
         return replace(
-            self,
-            x=self.x[train],
-            y=number[self.y[train]],
-            x_test=self.x_test[test],
-            y_test=number[self.y_test[test]],
-            classes=chosen.size,
+            self, x=self.x[train], y=number[self.y[train]], x_test=self.x_test[test],
+            y_test=number[self.y_test[test]], classes=chosen.size,
             **{name: value[rows[name]] for name, value in known.items() if value is not None},
-        )
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +141,6 @@ class FederatedData:
         The group, alphabet or shift that each client belongs to.
     embedding : array_like, shape (V, d), optional
         Vector of each token.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If shapes, labels or kinds do not fit together, a place is out of range, or a sample is in
-        two sets.
     """
 
     x: NDArray
@@ -281,16 +259,10 @@ class FederatedData:
             have their channels first, last, or none; a client may have no test samples.
         **others
             Further fields, such as classes, name, side and groups.
-
-        Raises
-        ------
-        ValueError, TypeError
-            If there is no client, one is no quadruple, or samples do not fit together.
         """
         xs: list[NDArray] = []
         ys: list[NDArray] = []
         sizes: list[int] = []
-        kinds: list[str] = []
         for client, parts in enumerate(clients):
             if len(parts) != 4:
                 raise ValueError(
@@ -300,11 +272,7 @@ class FederatedData:
             for x, y in (parts[:2], parts[2:]):
                 x = channels_first(check.read_array(f"x of client {client}", x))
                 y = check.read_array(f"y of client {client}", y)
-                if y.size and y.dtype.kind not in "iuf":
-                    raise TypeError(
-                        f"labels must be numbers, client {client} has {y.flat[0]!r:.40}"
-                    )
-                if y.shape[:1] != (len(x),) or y.ndim > 2:
+                if y.shape[:1] != (len(x),):
                     raise ValueError(
                         f"client {client} must have one label for each sample, got {len(x)} "
                         f"samples and labels of shape {y.shape}"
@@ -313,14 +281,11 @@ class FederatedData:
                 if len(x):
                     xs.append(_samples(f"x of client {client}", x))
                     ys.append(_without_column(y))
-                    kinds.append(f"{_kind(xs[-1])} and labels of shape {ys[-1].shape[1:]}")
-                    if kinds[-1] != kinds[0]:
-                        raise ValueError(
-                            f"clients must have samples of one shape and type, got {kinds[0]}, and "
-                            f"of client {client} {kinds[-1]}"
-                        )
-        if not kinds:
-            raise ValueError("clients must have samples of one shape and type, got none")
+        of_each = zip(xs, ys, strict=True)
+        kinds = {f"{_kind(x)} and labels of shape {y.shape[1:]}" for x, y in of_each}
+        if len(kinds) != 1:
+            found = " and ".join(sorted(kinds)) or "none"
+            raise ValueError(f"clients must have samples of one shape and type, got {found}")
         places = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
         x, y = np.concatenate(xs), np.concatenate(ys)
         return cls(x, y, train=tuple(places[0::2]), test=tuple(places[1::2]), **others)
@@ -337,17 +302,13 @@ def _digest(*arrays):
 def channels_first(x: ArrayLike) -> NDArray:
     """Return images as (N, C, H, W), and anything else as it is.
 
-    Of 1 or 3 channels, or else of 4, the last axis becomes the second, unless that has such a size
-    itself.
+    Of 1, 3 or 4 channels, the last axis becomes the second, unless that has such a size itself.
     """
     x = check.read_array("x", x)
     if x.ndim == 3 and x.dtype == np.uint8:
         return x[:, None]
-    for channels in _CHANNELS if x.ndim == 4 else ():
-        if x.shape[1] in channels:
-            break
-        if x.shape[3] in channels:
-            return np.ascontiguousarray(np.moveaxis(x, 3, 1))
+    if x.ndim == 4 and x.shape[3] in (1, 3, 4) and x.shape[1] not in (1, 3, x.shape[3]):
+        return np.ascontiguousarray(np.moveaxis(x, 3, 1))
     return x
 
 

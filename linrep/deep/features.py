@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor, nn
 
-from linrep.deep import layers
-from linrep.deep.training import Batch, Parameters, belongs
-from linrep.deep.traits import Traits
+from linrep.deep.training import Batch, Parameters
 
 # What passes at once should fill an accelerator, and stay in the caches of a processor.
 SAMPLES_AT_ONCE = 2048
 _SAMPLES_IN_CACHE = 128
-
-
-def why_not_exact(model: nn.Module, trained: Sequence[str], traits: Traits) -> str | None:
-    """Return why features computed once would not be those of every step; None if they would."""
-    if not (hasattr(model, "representation") and hasattr(model, "head")):
-        return "the model has no representation and head"
-    if getattr(model, "side_information", False):
-        return "side information enters with the features"
-    if not traits.in_parts:
-        return "the model computes something else than head(representation(x))"
-    if traits.draws:
-        return "the model draws from torch's generator"
-    if not all(belongs(name, ("head",)) for name in trained):
-        return "the representation moves"
-    if layers.depends_on_batch(model.get_submodule("representation")):
-        return "the representation holds dropout or batch statistics"
-    return None
 
 
 def in_pieces(module: nn.Module, params: Parameters, x: Tensor) -> Tensor:

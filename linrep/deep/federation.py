@@ -23,10 +23,10 @@ from linrep._lib import validation as check
 from linrep.deep import features, layers, training
 from linrep.deep.data import FederatedData
 from linrep.deep.devices import read_device
-from linrep.deep.samples import Samples, workers
+from linrep.deep.samples import Samples
 from linrep.deep.state import Clients, State, expand
 from linrep.deep.training import SGD, Objective, Parameters, Phase, belongs, loss
-from linrep.deep.traits import find_traits, steps_together
+from linrep.deep.traits import in_parts, stacks, steps_together
 from linrep.problems.random import keyed
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -37,8 +37,8 @@ class Federation(Samples):
 
     Parameters
     ----------
-    data : FederatedData, or a sequence of them
-        One for all seeds, or one for each.
+    data : FederatedData
+        Samples of the clients.
     model : callable or Module
         ``model() -> Module`` makes the network with new weights for each seed; a Module is copied,
         weights included.
@@ -51,24 +51,26 @@ class Federation(Samples):
     dtype : {"float32", "float64"}
     chunk : int
         Most clients trained or held at once.
-    cache : bool or "auto"
-        Compute features once where only heads move: "auto" where this is exact, True raises where
-        it is not.
+    cache : bool
+        Compute features once where only heads move and this is exact.
 
     Attributes
     ----------
     parameters, frozen, buffers : tuple of str
         Names of the parameters that may move, of those that torch would not differentiate, and of
         running statistics.
-    together : bool
-        Whether clients are trained together. They are, but where ``torch.func`` does not know what
-        a network does, and on a processor for networks of more than 200,000 parameters, for which
-        it is slower; results are the same up to rounding.
+    in_parts : bool
+        Whether the network is a :class:`linrep.deep.models.Model`, whose outputs are what its head
+        makes of its representation; without side information.
+    stacks, together : bool
+        Whether clients could be trained together, and whether they are. They are where the network
+        is made of layers that ``torch.func`` is known to know, but on a processor only up to
+        200,000 parameters, beyond which it is slower; results are the same up to rounding.
     """
 
     def __init__(
         self,
-        data: FederatedData | Sequence[FederatedData],
+        data: FederatedData,
         model: Callable[[], nn.Module] | nn.Module,
         *,
         sgd: SGD | None = None,
@@ -76,18 +78,16 @@ class Federation(Samples):
         device: str = "auto",
         dtype: str = "float32",
         chunk: int = 64,
-        cache: bool | str = "auto",
+        cache: bool = True,
     ):
         self.sgd = SGD() if sgd is None else sgd
         self.seeds = [s if isinstance(s, SeedSequence) else SeedSequence(s) for s in seeds]
         if not self.seeds:
             raise ValueError("seeds must hold one at least")
         dtype = check.choice("dtype", dtype, DTYPES)
-        super().__init__(data, len(self.seeds), read_device(device), DTYPES[dtype])
+        super().__init__(data, read_device(device), DTYPES[dtype])
         self.chunk = check.integer("chunk", chunk, minimum=1)
-        if not isinstance(cache, bool):
-            check.choice("cache", cache, ("auto",))
-        self.cache = cache
+        self.cache = check.instance("cache", cache, bool)
         self.samples_trained = 0  # passes of a sample through a step, for throughput
         starts = []
         for seed in self.seeds:
@@ -97,7 +97,6 @@ class Federation(Samples):
             self.model = made.to(self.device, self.dtype).train()
             values = dict(self.model.named_parameters()) | layers.statistics(self.model)
             starts.append({name: value.detach().clone() for name, value in values.items()})
-        layers.per_batch(self.model)  # raises where layers would see the padding
         self._starts = {name: torch.stack([s[name] for s in starts]) for name in starts[0]}
         named = dict(self.model.named_parameters())
         self.buffers = tuple(name for name in self._starts if name not in named)
@@ -105,10 +104,8 @@ class Federation(Samples):
         self.parameters = tuple(name for name in named if name not in self.frozen)
         if getattr(self.model, "side_information", False) and not self.side.shape[-1]:
             raise ValueError("data must have side information of clients for this network")
-        places = torch.arange(min(2, len(self.x)), device=self.device)
-        runs = torch.zeros((), dtype=torch.int64, device=self.device)
-        self.traits = find_traits(self.model, self.see(places, runs), self.side[0, 0])
-        self.together = steps_together(self.model, self.traits, self.device)
+        self.in_parts, self.stacks = in_parts(self.model), stacks(self.model)
+        self.together = steps_together(self.model, self.device)
 
     def __repr__(self):
         count = sum(value.numel() for value in self.model.parameters())
@@ -236,7 +233,9 @@ class Federation(Samples):
                 continue
             sgd = self.sgd if phase.lr is None else replace(self.sgd, lr=phase.lr)
             streams = [
-                keyed(self.seeds[s], purpose, round, number, client) for s, client in workers(part)
+                keyed(seed, purpose, round, number, int(client))
+                for seed, row in zip(self.seeds, part, strict=True)
+                for client in row
             ]
             batches = training.schedule(
                 self.counts("train", part).ravel(), streams,
@@ -254,13 +253,11 @@ class Federation(Samples):
         picked = self.pick("train", part)
         moving = tuple(name for name in trained if name not in self.buffers)
         everything = expand(shared, part) | own
-        why_not = features.why_not_exact(self.model, moving, self.traits)
-        if sgd.augment is not None:
-            why_not = why_not or "samples are augmented anew in every step"
-        if self.cache is True and why_not and all(belongs(name, ("head",)) for name in moving):
-            raise ValueError(f"cache must not be True for this model: {why_not}")
+        # Without draws and statistics over the batch, features are those of every step.
+        exact = self.in_parts and self.stacks and sgd.augment is None
+        exact = exact and all(belongs(name, ("head",)) for name in moving)
         gradient, seen = None, None
-        if self.cache and why_not is None:
+        if self.cache and exact and not layers.depends_on_batch(self.model.representation):
             seen = self._features(shared, own, part, picked)
             everything = {n: v for n, v in everything.items() if belongs(n, ("head",))}
             if objective is loss and features.linear_head(self.model):
@@ -277,7 +274,7 @@ class Federation(Samples):
             if sgd.augment is not None:
                 sizes, keys = batches.weight[rows, t].sum(-1), batches.key[rows, t]
                 x = self._augmented(sgd.augment, index, sizes, keys)
-            return self.see(index, picked.runs[rows], x), picked.y[at]
+            return self.see(index, x), picked.y[at]
 
         self.samples_trained += int(batches.weight.sum())
         work = training.Work(
@@ -293,7 +290,7 @@ class Federation(Samples):
             sgd=sgd,
             from_features=seen is not None,
             gradient=gradient,
-            draws=self.traits.draws,
+            draws=not self.stacks,
         )
         # Heads on features are small, and have a closed form: together is faster everywhere.
         together = self.together or gradient is not None
@@ -328,7 +325,7 @@ class Federation(Samples):
         alike = 1 if training.block(own, "representation") else width
         for k in range(0, part.size, alike):
             rows, (s, client) = slice(k, k + alike), divmod(k, width)
-            x = self.see(places[rows][real[rows]], picked.runs[k])
+            x = self.see(places[rows][real[rows]])
             mine = {name: value[s, client] for name, value in params.items()}
             passed = features.in_pieces(module, mine, x)
             if result is None:
@@ -370,7 +367,7 @@ class Federation(Samples):
         """Return outputs (K, m, classes) of the workers' samples, without gradients."""
         params = _flat(expand(shared, part) | own)
         # With a representation that clients share, one pass over all their samples.
-        once = self.traits.in_parts and not training.block(own, "representation")
+        once = self.in_parts and not training.block(own, "representation")
         if once:
             seen = self._features(shared, own, part, picked)
             params = {name: value for name, value in params.items() if belongs(name, ("head",))}
@@ -383,7 +380,7 @@ class Federation(Samples):
         def inputs(k, columns):
             if once:
                 return seen[k, columns]
-            return self.see(picked.places[k, columns], picked.runs[k])
+            return self.see(picked.places[k, columns])
 
         with torch.no_grad():
             if self.together or (once and features.linear_head(self.model)):

@@ -32,7 +32,6 @@ _SECOND = 0x94D049BB133111EB - 2**64
 _DRAWING = threading.RLock()
 _DROPOUTS = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
 _NORMS = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)
-_PARTS = ("running_mean", "momentum", "weight", "bias")  # that batch normalization must have
 
 
 @contextmanager
@@ -206,20 +205,20 @@ def converted(model: nn.Module) -> nn.Module:
     -------
     nn.Module
         The network.
-
-    Raises
-    ------
-    TypeError
-        If it is no network.
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must make a torch Module, got {type(model).__name__}")
-    for module in model.modules():  # parameters, averages and sharing stay what they are
+    for (
+        name,
+        module,
+    ) in model.named_modules():  # what they hold and share stays
         kind = type(module)
         if kind in _DROPOUTS and module.p < 1.0:
             module.__class__ = Dropout
             module._draw_by_key(0, channels=kind is not nn.Dropout)
-        elif kind in _NORMS and not _lacking(module):
+        elif isinstance(module, _BatchNorm) and _wants_batches(module):
+            raise ValueError(f"model's BatchNorm must have averages and a momentum, see {name!r}")
+        elif kind in _NORMS and module.affine:
             module.__class__ = BatchNorm
             module._expect_padding()
     for salt, layer in enumerate(each for each in model.modules() if isinstance(each, Dropout)):
@@ -227,38 +226,28 @@ def converted(model: nn.Module) -> nn.Module:
     return model
 
 
+def _wants_batches(module: _BatchNorm) -> bool:
+    """Tell whether batch normalization takes statistics otherwise than by a client's own steps."""
+    return module.momentum is None or module.running_mean is None
+
+
 def per_batch(model: nn.Module) -> dict[str, list[str]]:
     """Return the names of the buffers that have to be set before each training step."""
-    for prefix, module in model.named_modules():
-        if isinstance(module, Dropout | BatchNorm):
-            continue
-        if type(module) in _NORMS and _couples(module) and (lacking := _lacking(module)):
-            raise ValueError(
-                f"model's BatchNorm must have running averages, a momentum, weights and biases, "
-                f"{prefix or 'it'} has no {lacking[0]}"
-            )
-        if _draws(module) or _couples(module):
-            raise ValueError(
-                f"model must draw and normalize by torch's Dropout and BatchNorm or those of "
-                f"linrep.deep.layers, {prefix or 'it'} is a {type(module).__name__} that does"
-            )
-    keys, masks = _buffers(model, Dropout, "key"), _buffers(model, BatchNorm, "mask")
-    return {"key": list(keys), "mask": list(masks)}
+    kinds = {"key": Dropout, "mask": BatchNorm}
+    return {
+        name: [
+            f"{prefix}.{name}".lstrip(".")
+            for prefix, module in model.named_modules()
+            if isinstance(module, kind)
+        ]
+        for name, kind in kinds.items()
+    }
 
 
 def statistics(model: nn.Module) -> dict[str, Tensor]:
-    """Return by their names the buffers that training changes: batch normalization's averages."""
-    return _buffers(model, BatchNorm, "running_mean", "running_var")
-
-
-def _buffers(model: nn.Module, kind: type[nn.Module], *names: str) -> dict[str, Tensor]:
-    """Return some buffers of the layers of a kind."""
-    return {
-        f"{prefix}.{name}".lstrip("."): getattr(module, name)
-        for prefix, module in model.named_modules()
-        if isinstance(module, kind)
-        for name in names
-    }
+    """Return by their names the buffers that training may change: averages of normalization."""
+    stored = model.state_dict()
+    return {k: v for k, v in model.named_buffers() if k in stored and v.is_floating_point()}
 
 
 def depends_on_batch(model: nn.Module) -> bool:
@@ -266,23 +255,4 @@ def depends_on_batch(model: nn.Module) -> bool:
 
     Then features must not be computed once and used again.
     """
-    return any(_draws(module) or _couples(module) for module in model.modules())
-
-
-def _draws(module: nn.Module) -> bool:
-    """Tell whether a layer, its parts apart, is dropout at work, torch's own kinds included."""
-    if isinstance(module, _DropoutNd):
-        p = module.p
-    else:
-        p = getattr(module, "dropout", 0.0)  # torch's recurrent and attention layers
-    return module.training and isinstance(p, int | float) and p > 0
-
-
-def _lacking(module: _BatchNorm) -> list[str]:
-    """Return what batch normalization lacks that :class:`BatchNorm` has."""
-    return [part for part in _PARTS if getattr(module, part) is None]
-
-
-def _couples(module: nn.Module) -> bool:
-    """Tell whether a layer normalizes by statistics of the batch."""
-    return isinstance(module, _BatchNorm) and (module.training or module.running_mean is None)
+    return any(isinstance(module, Dropout | BatchNorm) for module in model.modules())

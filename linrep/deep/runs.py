@@ -47,7 +47,7 @@ def run(data: FederatedData, method: FedAvg | str, *, rng: Any = None, **setting
 
 
 def run_seeds(
-    data: FederatedData | Sequence[FederatedData],
+    data: FederatedData,
     method: FedAvg | str,
     *,
     seeds: Sequence[int | SeedSequence],
@@ -68,7 +68,7 @@ def run_seeds(
     device: str = "auto",
     dtype: str = "float32",
     chunk: int = 64,
-    cache: bool | str = "auto",
+    cache: bool = True,
 ) -> list[Trace]:
     """Train with a method from several seeds at once.
 
@@ -76,7 +76,7 @@ def run_seeds(
 
     Parameters
     ----------
-    data : FederatedData, or one for each seed
+    data : FederatedData
         Samples of the clients.
     method : FedAvg or str
         An object of :mod:`linrep.deep.methods`, or derived from one; or its name.
@@ -215,11 +215,6 @@ def choose_lr(
     -------
     float
         The first of the best.
-
-    Raises
-    ------
-    ValueError
-        If there are no step sizes, or no rounds.
     """
     if not len(lrs):
         raise ValueError("lrs must hold one step size at least")
@@ -256,15 +251,12 @@ def _chance(data):
 
 @dataclass(frozen=True)
 class _FineTuning(FedAvg):
-    """Every client trains its own copy of some blocks, and nothing is sent."""
+    """Every client trains a head of its own, and nothing is sent."""
 
-    blocks: tuple[str, ...] = HEAD
-
-    def start(self, federation):
-        return federation.start(self.blocks)
+    personal = HEAD
 
     def phases(self):
-        return (Phase(self.blocks, epochs=self.epochs),)
+        return (Phase(HEAD, epochs=self.epochs),)
 
     def floats(self, state):
         return 0
@@ -277,11 +269,10 @@ def fine_tune(
     rng: Any = None,
     model: str | Callable[[], nn.Module] | nn.Module = "cnn",
     head: str | None = None,
-    blocks: Sequence[str] = HEAD,
     epochs: int = 10,
     **settings: Any,
 ) -> Trace:
-    """Train some blocks of the network on clients that took no part in a run, each for itself.
+    """Train heads of clients that took no part in a run, each for itself; FedRep, Figure 6.
 
     Parameters
     ----------
@@ -292,11 +283,9 @@ def fine_tune(
     rng : None, int, SeedSequence, Generator
         Root of the streams of weights and batches.
     model, head : str, callable or Module, and str
-        The run's network, see :func:`run_seeds`.
-    blocks : sequence of str
-        What each client trains. It starts anew, the same for all clients; everything else is
-        frozen as the run has left it: what its clients shared, and the mean over them of what
-        each had of its own.
+        The run's network, see :func:`run_seeds`. The head starts anew, the same for all clients;
+        everything else is frozen as the run has left it: what its clients shared, and the mean over
+        them of what each had of its own.
     epochs : int
         Passes over each client's samples, the rounds of the trace; momentum restarts in each.
     **settings
@@ -306,37 +295,27 @@ def fine_tune(
     -------
     Trace
         Of :func:`run_seeds`, against epochs.
-
-    Notes
-    -----
-    FedRep, section 5.2, Figure 6, where the blocks are heads.
     """
     make = _maker(model, data, head)
-    blocks = (blocks,) if isinstance(blocks, str) else tuple(blocks)
-    if not blocks:
-        raise ValueError("blocks must name one at least")
-
-    shared, personal = (
-        {n.removeprefix(kind): v for n, v in trained.state.items() if n.startswith(kind)}
-        for kind in ("shared.", "personal.")
-    )
-    values = {name: value.mean(0) for name, value in personal.items()} | shared
-    frozen = {n: torch.as_tensor(v) for n, v in values.items() if not belongs(n, blocks)}
+    left: dict[str, Tensor] = {}
+    for name, value in trained.state.items():
+        kind, _, name = name.partition(".")
+        if not belongs(name, HEAD) and kind in ("shared", "personal"):
+            left.setdefault(name, torch.as_tensor(value if kind == "shared" else value.mean(0)))
 
     def left_behind():
         network = layers.converted(make())
-        names = [*dict(network.named_parameters()), *layers.statistics(network)]
-        if lacking := [name for name in names if not (name in frozen or belongs(name, blocks))]:
-            raise ValueError(f"trained must hold {lacking[0]} of the network, it does not")
-        try:
-            network.load_state_dict(frozen, strict=False)
-        except RuntimeError as error:  # in its first line torch says where
-            reason = str(error).splitlines()[1].strip()
-            raise ValueError(f"trained must hold what the network does: {reason}") from None
+        for name, value in [*network.named_parameters(), *layers.statistics(network).items()]:
+            found = None if belongs(name, HEAD) else left.get(name, torch.empty(0))
+            if found is not None and found.shape != value.shape:
+                raise ValueError(
+                    f"trained must hold {name} of the network, of shape {list(value.shape)}"
+                )
+        network.load_state_dict(left, strict=False)
         return network
 
     return run(
-        data, _FineTuning(blocks=blocks), model=left_behind, participation=1.0,
+        data, _FineTuning(), model=left_behind, participation=1.0,
         rounds=check.integer("epochs", epochs, minimum=0), rng=rng, **settings,
     )  # fmt: skip
 
@@ -361,7 +340,7 @@ def _maker(model, data, head=None):
     if isinstance(model, str):
         if head is not None:
             raise ValueError(f"head must not be given for linrep's own network {model}")
-        return partial(models.fitting, model, data[0] if isinstance(data, Sequence) else data)
+        return partial(models.fitting, model, data)
     if not callable(model):
         raise TypeError(f"model must be a name, a function or a Module, got {model!r}")
 

@@ -225,7 +225,8 @@ class Network:
         self.buffers = dict(buffers)
 
     def _call(self, name, params, *inputs):
-        state, prefix = {**params, **self.buffers}, f"{name}." if name else ""
+        prefix = f"{name}." if name else ""
+        state = {**params, **{key: value.clone() for key, value in self.buffers.items()}}
         state = block(state, name) if name else state
         result = functional_call(self._model.get_submodule(name), state, inputs)
         noted = {prefix + key: value for key, value in state.items()}

@@ -49,17 +49,9 @@ class Scales(Sizes):
 def scaled(
     scales: Mapping[str, Mapping[str, Any]], sizes: Scales, *, named: bool = True, **axes: Any
 ) -> Grid:
-    """Return the cells of the scales that are asked for.
+    """Return the cells of the scales that are asked for, with their own axes and those of all.
 
-    Parameters
-    ----------
-    scales : mapping of str to mapping
-        Axes of each scale, with ``rounds``, in the place of which `sizes` may have others.
-    sizes : Scales
-    named : bool, default True
-        Whether cells have the name of their ``scale``.
-    **axes
-        Those of all scales.
+    In place of a scale's ``rounds`` `sizes` may have others; `named` cells have their ``scale``.
     """
     grids = [
         Grid.product(
@@ -72,20 +64,7 @@ def scaled(
 
 
 def most_common(dataset: deep.Dataset, labels: Sequence[int], count: int) -> NDArray[np.int64]:
-    """Return those of the classes that have most samples, in increasing order.
-
-    Parameters
-    ----------
-    dataset : Dataset
-    labels : sequence of int
-        Classes.
-    count : int
-        How many.
-
-    Returns
-    -------
-    ndarray of int64, shape (count,)
-    """
+    """Return those `count` of some classes that have most samples, in increasing order."""
     sizes = np.bincount(dataset.all_y, minlength=dataset.classes)[labels]
     return np.sort(np.asarray(labels)[np.argsort(-sizes, kind="stable")[:count]])
 
@@ -102,20 +81,8 @@ def train(
 ) -> Trace:
     """Train networks as :func:`linrep.deep.run` does, within a sweep with a checkpoint.
 
-    Parameters
-    ----------
-    data, method
-        As there.
-    label : str
-        What is trained, for the bar of the sweep.
-    rounds : int
-        Of communication.
-    last : int
-        So many last rounds are evaluated, beside every twentieth.
-    record : sequence of int
-        Further rounds that are.
-    **settings
-        As there.
+    The label is for the bar of the sweep. Every twentieth round is evaluated, so many last ones,
+    and those in `record`.
     """
     commit()  # which computed_by has after the run: by then the code may be another
     recorded = {*range(0, rounds, _EVERY), *last_rounds(rounds, last), *record}
@@ -134,15 +101,7 @@ def choose_lr(
     rounds: int,
     **settings: Any,
 ) -> float:
-    """Return the step size that :func:`linrep.deep.choose_lr` takes, within a sweep.
-
-    Parameters
-    ----------
-    data, method, lrs, rounds, **settings
-        As there.
-    label : str
-        What is trained, for the bar of the sweep.
-    """
+    """Return the step size that :func:`linrep.deep.choose_lr` takes, within a sweep."""
     commit()  # as in train
     return deep.choose_lr(
         data, method, lrs, rounds=rounds, checkpoint=_checkpoint("try"),
@@ -170,17 +129,8 @@ def _noting(label, rounds):
 def outcome(trace: Trace, last: int = 10) -> pd.DataFrame:
     """Return what a table has of a run, and what it was computed by, in one row.
 
-    Parameters
-    ----------
-    trace : Trace
-    last : int
-        Rounds that accuracies are averaged over.
-
-    Returns
-    -------
-    DataFrame
-        ``accuracy`` and ``weighted`` (of all test samples together) in percent, ``fine_tuned``
-        (NaN where nothing was), and what :func:`computed_by` has.
+    ``accuracy`` and ``weighted`` (of all test samples together) are means over the last rounds, in
+    percent; ``fine_tuned`` is NaN where nothing was.
     """
     tuned = trace["fine_tuned"][-1] if "fine_tuned" in trace else float("nan")
     row = {
@@ -195,16 +145,8 @@ def outcome(trace: Trace, last: int = 10) -> pd.DataFrame:
 def computed_by(trace: Trace) -> dict[str, Any]:
     """Return what a run was computed by.
 
-    Parameters
-    ----------
-    trace : Trace
-
-    Returns
-    -------
-    dict
-        ``device``, ``engine``, ``samples_per_second``, ``tf32``, what was multiplied in
-        TensorFloat-32 (on a CPU nothing, an empty text), ``trained``, the seconds of the run, and
-        ``commit``, the code's.
+    ``tf32`` is what was multiplied in TensorFloat-32 (on a CPU nothing, an empty text), ``trained``
+    the seconds of the run, and ``commit`` the code's.
     """
     settings = ("device", "engine", "samples_per_second")
     return {
@@ -216,17 +158,7 @@ def computed_by(trace: Trace) -> dict[str, Any]:
 
 
 def curve(trace: Trace) -> pd.DataFrame:
-    """Return how accurate a run was against rounds, and what it was computed by, in rows.
-
-    Parameters
-    ----------
-    trace : Trace
-
-    Returns
-    -------
-    DataFrame
-        ``round``, ``accuracy`` in percent, and what :func:`outcome` has of the whole run.
-    """
+    """Return how accurate a run was against rounds, in percent, and :func:`outcome`, in rows."""
     whole = outcome(trace).drop(columns=["accuracy", "fine_tuned"])
     return accuracies(trace).merge(whole, how="cross")
 
@@ -274,27 +206,13 @@ def table_of_dots(
 
 
 def printed(row: str) -> list[tuple[float, float]]:
-    """Return the numbers of a row of a paper's table, such as "96.3±0.26 95.16".
-
-    Returns
-    -------
-    list of tuple
-        Each number, and what is printed after ±, NaN if nothing is.
-    """
+    """Return the numbers of a paper's row, such as "96.3±0.26 95.16", each with that after ±."""
     pairs = (cell.partition("±") for cell in row.split())
     return [(float(number), float(error or "nan")) for number, _, error in pairs]
 
 
 def with_tuned(rows: pd.DataFrame, label: str = " + FT") -> pd.DataFrame:
-    """Return rows in which accuracies after fine-tuning are those of methods of their own.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Columns ``method``, ``accuracy`` and ``fine_tuned``.
-    label : str
-        What is added to a method's name.
-    """
+    """Return rows in which accuracies after fine-tuning are those of methods of their own."""
     tuned = rows[rows["fine_tuned"].notna()]
     tuned = tuned.assign(method=tuned["method"] + label, accuracy=tuned["fine_tuned"])
     return pd.concat([rows, tuned], ignore_index=True).drop(columns="fine_tuned")

@@ -28,13 +28,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from linrep import stats
-from linrep._lib import records, shapes
+from linrep._lib import records
 from linrep.figures.counts import Counts, Order, Share, numbers
 
 Summary = Callable[[pd.DataFrame], pd.DataFrame]
@@ -55,80 +55,6 @@ TOO_FEW = "too few replicates to tell"
 #: stored rows do not give.
 OTHER, CHANGED = "other digits", "not that of the stored rows"
 _ENDS = ("low", "high", "sem")
-
-
-class _Rows(TypedDict):
-    count: int
-    sha256: str
-
-
-class _Settings(TypedDict):
-    quick: bool
-    seed: int
-    replicates: int
-    cells: list[Mapping[str, Any]]
-    others: NotRequired[Mapping[str, Any]]
-    absent: NotRequired[int]
-
-
-class _Summary(TypedDict):
-    labels: list[str]
-    lines: list[Mapping[str, Any]]
-
-
-class _Number(TypedDict):
-    value: float | str | bool | None
-    tolerance: NotRequired[float]
-    interval: NotRequired[list[float | str | None]]
-    share: NotRequired[list[int]]
-    order: NotRequired[list[int]]
-    of: NotRequired[str]
-
-
-class _Outcome(TypedDict):
-    caption: str
-    settings: _Settings
-    rows: _Rows
-    summary: _Summary
-
-
-class _Data(TypedDict):
-    sha256: str
-    about: str | None
-
-
-class _Provenance(TypedDict):
-    mode: str
-    processor: str
-    instructions: str
-    BLAS: list[Mapping[str, Any]]
-    versions: Mapping[str, str]
-    data: NotRequired[Mapping[str, _Data]]
-    notes: NotRequired[Mapping[str, str]]
-    seconds: float
-    workers: int
-    finished: str
-
-
-class _Manifest(TypedDict):
-    id: str
-    title: str
-    result: _Outcome
-    provenance: _Provenance
-
-
-def _manifest(values):
-    """Return a manifest, whose lines have all labels, and numbers otherwise."""
-    shapes.check(values, _Manifest, "it")
-    found = values["result"]["summary"]
-    for place, line in enumerate(found["lines"]):
-        where = f"line {place} of the summary"
-        if missing := set(found["labels"]) - line.keys():
-            raise ValueError(f"{where} lacks {min(missing)!r}")
-        for name, cell in line.items():
-            shape = float | str | bool | None if name in found["labels"] else _Number
-            shapes.check(cell, shape, f"{where}: {name}")
-    return values
 
 
 def _as_json(manifest):
@@ -155,21 +81,11 @@ def _as_json(manifest):
 
 
 #: Manifests, to which the picture and the stored rows belong.
-KIND = records.Kind("figure", "linrep figures ID --record", _manifest, text=_as_json)
+KIND = records.Kind("figure", "linrep figures ID --record", lambda values: values, text=_as_json)
 
 
 def read(path: Path) -> Mapping[str, Any]:
-    """Return a manifest.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, or that of another figure.
-    """
+    """Return a manifest; a ValueError says that it is damaged, or that of another figure."""
     manifest = KIND.read(path)
     if manifest["id"] != path.stem:
         raise ValueError(f"{path} is the manifest of {manifest['id']}")
@@ -511,19 +427,7 @@ def _changes(old, again):
 def first_differences(
     kept: pd.DataFrame, new: pd.DataFrame, most: int = 3
 ) -> list[tuple[str, Any, Any]]:
-    """Return the first stored rows that are not those of another run.
-
-    Parameters
-    ----------
-    kept, new : DataFrame
-    most : int, default 3
-        So many values at most.
-
-    Returns
-    -------
-    list of (str, value, value)
-        Where, and both values.
-    """
+    """Return where the first stored rows are not those of another run, and both values."""
     if list(kept.columns) != list(new.columns) or len(kept) != len(new):
         sizes = tuple(f"{len(each)} rows of {', '.join(each.columns)}" for each in (kept, new))
         return [("stored rows", _brief(sizes[0]), _brief(sizes[1]))]

@@ -1,15 +1,13 @@
 """What calls from Python are checked for, and the memory that they share.
 
-What is wrong is reported in one line that names the argument. Types and sizes are checked here;
-what is in the arrays, and whether they share memory, by the compiled code, before anything is
-written. It returns one of the results below, which `refusal` makes an exception of.
+A public function is a `Call`: one table of what it takes and writes, read here. What is wrong is
+reported in one line that names the argument. Types and sizes are checked here; what is in the
+arrays, and whether they share memory, by the compiled code, before anything is written. It returns
+one of the results below, of which an exception is made here.
 """
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import signature
-from math import inf
-from typing import ParamSpec, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -17,56 +15,12 @@ from linrep._lib import validation as check
 from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import finite
 
-FINE, OFFSETS, INDICES, OVERLAP, ASYMMETRIC, LOST = range(6)  # how a compiled call ended
-EVERYONE = np.empty(0, np.int64)  # stands for participants 0, ..., n - 1
+#: How a compiled call ended.
+FINE, OFFSETS, INDICES, OVERLAP, ASYMMETRIC, UNORDERED, LOST = range(7)
 
 _ARRAY, _FLOAT, _INT = np.ndarray, np.dtype(np.float64), np.dtype(np.int64)
+_ABSENT = {_FLOAT: np.empty((0, 0)), _INT: np.empty(0, np.int64)}  # stand for None
 _STEPS = 2**31  # more than anybody waits for, and few enough to be counted
-
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
-
-class _Layout(ValueError):
-    """An array that is read lies otherwise in memory than compiled code takes it."""
-
-
-def any_layout(call: Callable[_P, _R]) -> Callable[_P, _R]:
-    """Let a call take what it reads in any order in memory, or read-only: as copies.
-
-    What is read-only, as columns of a data frame are, would be compiled for once more.
-
-    What is right pays for one more call. Results are those of the copies, to the last bit.
-    """
-    names = tuple(signature(call).parameters)
-
-    @wraps(call)
-    def taken(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        try:
-            return call(*args, **kwargs)
-        except _Layout:
-            given = {**dict(zip(names, args, strict=False)), **kwargs}
-        _copy_into_rows(given)
-        return call(**given)  # type: ignore[arg-type, call-arg]
-
-    return taken
-
-
-def _copy_into_rows(arguments):
-    """Replace arrays that are read by copies where need be, unless outputs share their memory.
-
-    Compiled code would see the copies' memory only.
-    """
-    out = arguments.get("out")
-    outputs = {f"out[{i}]": A for i, A in enumerate(out)} if type(out) is tuple else {"out": out}
-    for name, A in arguments.items():
-        if name == "out" or type(A) is not _ARRAY or A.flags.carray:
-            continue
-        for output, written in outputs.items():
-            rows = type(written) is _ARRAY and written.flags.c_contiguous  # or is refused anyway
-            if rows and np.may_share_memory(written, A):
-                raise ValueError(f"{output} must not share memory with {name}")
-        arguments[name] = A.copy()
 
 
 class Workspace:
@@ -80,7 +34,7 @@ class Workspace:
         self._numbers = np.empty(0)
 
 
-def scratch(work, size):
+def _scratch(work, size):
     """Return at least so many float64 numbers, from the workspace if there is one."""
     if work is None:
         return np.empty(size)
@@ -93,186 +47,172 @@ def scratch(work, size):
     return work._numbers
 
 
-def floats(name, A, shape, why=""):
-    """Check an array of float64 that is read; why says where its shape comes from."""
-    if type(A) is _ARRAY and A.dtype is _FLOAT and A.shape == shape and A.flags.carray:
-        return
-    _look(name, A, _FLOAT, shape, why)
+class Call:
+    """A public function: what it takes, what it writes, and the compiled function that it calls.
 
-
-def matrix(name, A):
-    """Check a matrix of float64 of any size, which is returned."""
-    if type(A) is _ARRAY and A.dtype is _FLOAT and A.ndim == 2 and A.size and A.flags.carray:
-        return A.shape
-    return _look(name, A, _FLOAT, (None, None))
-
-
-def vector(name, A):
-    """Check a list of float64, at least one; return how many there are."""
-    if type(A) is _ARRAY and A.dtype is _FLOAT and A.ndim == 1 and A.size and A.flags.carray:
-        return A.size
-    return _look(name, A, _FLOAT, (None,))[0]
-
-
-def columns(name, A, rows, why):
-    """Check a matrix of float64 with so many rows; return how many columns it has."""
-    if type(A) is _ARRAY and A.dtype is _FLOAT and A.ndim == 2 and A.flags.carray:
-        found, k = A.shape
-        if found == rows and k:
-            return k
-    return _look(name, A, _FLOAT, (rows, None), why)[1]
-
-
-def integers(name, A):
-    """Check a list of int64, at least one; return how many there are."""
-    if type(A) is _ARRAY and A.dtype is _INT and A.ndim == 1 and A.size and A.flags.carray:
-        return A.size
-    return _look(name, A, _INT, (None,))[0]
-
-
-def samples(X, y, offsets):
-    """Check clients' samples; return how many there are, their dimension, and that of clients."""
-    N, d = matrix("X", X)
-    floats("y", y, (N,), ", a label per row of X")
-    return N, d, groups(offsets)
-
-
-def problem(X, y, offsets, B, W, names="BW"):
-    """Check samples and factors of the clients' models; return N, d, n and k."""
-    N, d, n = samples(X, y, offsets)
-    first, second = names
-    k = columns(first, B, d, ", a row per column of X")
-    floats(second, W, (n, k), f", a row per client of offsets and a column per column of {first}")
-    return N, d, n, k
-
-
-def entries(items, values, offsets, Z, U, V):
-    """Check entries of clients, their side information and factors; return d, p and k."""
-    N, n = integers("items", items), groups(offsets)
-    floats("values", values, (N,), ", one per item")
-    p = columns("Z", Z, n, ", a row per client of offsets")
-    d, k = matrix("U", U)
-    floats("V", V, (p, k), ", a row per column of Z and a column per column of U")
-    return d, p, k
-
-
-def round_on_samples(X, y, offsets, B, W, clients, out, names="BW"):
-    """Check a round's arrays; return its participants and what it writes to."""
-    _, d, n, k = problem(X, y, offsets, B, W, names)
-    return participants(clients), *targets(out, (d, k), (n, k))
-
-
-def round_on_centres(A, U, V, clients, out):
-    """Check a round's arrays; return its participants and what it writes to."""
-    n, d = matrix("A", A)
-    k = columns("U", U, d, ", a row per column of A")
-    floats("V", V, (n, k), ", a row per row of A and a column per column of U")
-    return participants(clients), *targets(out, (d, k), (n, k))
-
-
-def groups(offsets):
-    """Check offsets, but for what is in them; return how many clients there are."""
-    size = integers("offsets", offsets)
-    if size < 2:
-        raise ValueError("offsets must have two entries or more, one more than there are clients")
-    return size - 1
-
-
-def _is_target(A, shape):
-    """Tell whether results of this shape can be written into an array."""
-    return type(A) is _ARRAY and A.dtype is _FLOAT and A.shape == shape and A.flags.carray
-
-
-def target(A, shape, why):
-    """Return `out`, made here if it is None."""
-    if A is None:
-        return np.empty(shape)
-    if not _is_target(A, shape):
-        _look("out", A, _FLOAT, shape, why, written=True)
-    return A
-
-
-def targets(out, shape, other):
-    """Return what a round's new factors are written to; see target."""
-    if out is None:
-        return np.empty(shape), np.empty(other)
-    if not (isinstance(out, tuple) and len(out) == 2):
-        raise TypeError("out must be a pair of arrays, or None")
-    for index, (A, wanted) in enumerate(zip(out, (shape, other), strict=True)):
-        if not _is_target(A, wanted):
-            _look(f"out[{index}]", A, _FLOAT, wanted, written=True)
-    return out
-
-
-def participants(A):
-    """Return clients that take part in a round; None stands for all of them."""
-    if A is None:
-        return EVERYONE
-    integers("participants", A)
-    return A
-
-
-def positive(name, value):
-    """Return a number greater than 0."""
-    if type(value) is float and 0.0 < value < inf:
-        return value
-    return check.real(name, value, above=0.0)
-
-
-def real(name, value):
-    """Return a finite number."""
-    if type(value) is float and -inf < value < inf:
-        return value
-    return check.real(name, value)
-
-
-def index(name, value, size):
-    """Return one of 0, ..., size - 1."""
-    if type(value) is int and 0 <= value < size:
-        return value
-    return check.integer(name, value, minimum=0, maximum=size - 1)
-
-
-def steps_of(head_steps):
-    """Return how many steps heads take, and their size."""
-    if not (isinstance(head_steps, tuple) and len(head_steps) == 2):
-        raise TypeError(
-            f"head_steps must be a pair (number of steps, step size) or None, got {head_steps!r}"
-        )
-    steps, size = head_steps
-    if type(steps) is int and type(size) is float and 0 < steps < _STEPS and 0.0 < size < inf:
-        return head_steps
-    steps = check.integer("head_steps[0]", steps, minimum=1, maximum=_STEPS - 1)
-    return steps, check.real("head_steps[1]", size, above=0.0)
-
-
-def refusal(status, arguments, outputs, *, indices="participants", below=0, lost=""):
-    """Return the exception that tells why a compiled call has written nothing.
-
-    arguments maps names to arrays; outputs names to pairs of an array and the name of the argument
-    that it may replace, being the same array. Indices, of that name, must be below a number.
-    Where the numbers were lost although all arguments are finite, `lost` says how.
+    Parameters
+    ----------
+    run : callable
+        Takes the arguments of `takes`, scratch memory, and what is written. Returns how it ended
+        and, behind that, what is told beside the outputs.
+    takes : dict
+        For every argument its shape in letters, of which each means one size, or, if it is no
+        array, a function of its name, its value, and the sizes, which returns it.
+    writes : pairs of str
+        The shape of each output, and the argument that it may replace, being the same array.
+    scratch : callable, optional
+        How many numbers of scratch memory are needed, from the sizes.
+    result : callable, optional
+        Makes the result of the outputs and what is told; by default the only output.
+    tall : str, optional
+        The argument that must not have more columns than rows.
+    below : pair of str, optional
+        The argument whose numbers must be below a size, and that size's letter.
+    lost : str, optional
+        What has happened if numbers are lost although all arguments are finite.
     """
-    if status == OFFSETS:
-        return _wrong_offsets(arguments)
-    if status == INDICES:
-        A = arguments[indices]
-        wrong = A[(A < 0) | (below <= A)][0]
-        return ValueError(f"{indices} must be between 0 and {below - 1}, got {wrong}")
-    if status == OVERLAP:
-        return _shared_memory(arguments, outputs)
-    if status == ASYMMETRIC:
-        return ValueError("H must be symmetric")
-    for name, A in arguments.items():
-        if A.dtype == _FLOAT and not np.isfinite(A).all():
-            return ValueError(f"{name} must be finite, it holds NaN or infinity")
-    return FloatingPointError(f"{lost}; nothing was written")
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        takes: Mapping[str, str | Callable[[str, Any, dict[str, int]], Any]],
+        writes: tuple[tuple[str, str], ...] = (),
+        *,
+        scratch: Callable[..., int] = lambda **sizes: 0,
+        result: Callable[..., Any] = lambda out: out,
+        tall: str = "",
+        below: tuple[str, str] = ("", ""),
+        lost: str = "",
+    ) -> None:
+        self._run, self._names, self._scratch, self._result = run, [*takes], scratch, result
+        texts = {name: each for name, each in takes.items() if isinstance(each, str)}
+        self._arrays = [(name, *_read(each)) for name, each in texts.items()]
+        self._others = [(name, each) for name, each in takes.items() if not isinstance(each, str)]
+        self._outputs = ["out"] if len(writes) == 1 else [f"out[{i}]" for i in range(len(writes))]
+        self._shapes = [tuple(shape.split()) for shape, _ in writes]
+        self._replaced = [replaced for _, replaced in writes]
+        self._tall, self._below, self._lost = tall, below, lost
+
+    def __call__(self, given: dict[str, Any], unread: str = "") -> Any:
+        """Check arguments by name and call; of what is not read the content does not matter."""
+        sizes: dict[str, int] = {}
+        copied = {}
+        for name, letters, dtype, optional in self._arrays:
+            A = given[name]
+            if A is None and optional:
+                given[name] = _ABSENT[dtype]
+                continue
+            if not (type(A) is _ARRAY and A.dtype is dtype and A.ndim == len(letters)):
+                self._check_kind(name, A, letters, dtype)
+            if not A.flags.carray:
+                # Compiled code takes rows in the order of memory. What is read-only, as columns of
+                # a data frame are, would be compiled for once more.
+                copied[name] = A
+                A = given[name] = A.copy()
+            for letter, size in zip(letters, A.shape, strict=True):
+                if letter == "n+1":
+                    letter, size = "n", size - 1
+                if size < 1 or sizes.setdefault(letter, size) != size:
+                    positive = ", of positive sizes" if size < 1 else ""
+                    raise self._wrong_shape(name, A, letters, sizes, positive)
+        if self._tall and sizes["k"] > sizes["d"]:
+            raise ValueError(
+                f"{self._tall} must have at most as many columns as rows, "
+                f"got shape {given[self._tall].shape}"
+            )
+        for name, read in self._others:
+            given[name] = read(name, given[name], sizes)
+        outputs = self._targets(given.get("out"), sizes) if self._outputs else ()
+        for name, A in copied.items():
+            for output, out in zip(self._outputs, outputs, strict=True):
+                if np.may_share_memory(out, A):
+                    raise ValueError(f"{output} must not share memory with {name}")
+        numbers = _scratch(given.get("work"), self._scratch(**sizes))
+        ended = self._run(*[given[name] for name in self._names], numbers, *outputs)
+        status, *told = ended if type(ended) is tuple else (ended,)
+        if status == FINE:
+            return self._result(*outputs, *told)
+        raise self._refusal(status, given, outputs, sizes, unread)
+
+    def _targets(self, out, sizes):
+        """Return what results are written to: `out`, or new arrays."""
+        shapes = [tuple(sizes[letter] for letter in letters) for letters in self._shapes]
+        if out is None:
+            return [np.empty(shape) for shape in shapes]
+        outputs = (out,) if len(shapes) == 1 else out
+        if not (type(outputs) is tuple and len(outputs) == len(shapes)):
+            raise TypeError("out must be a pair of arrays, or None")
+        for name, A, shape, letters in zip(
+            self._outputs, outputs, shapes, self._shapes, strict=True
+        ):
+            self._check_kind(name, A, letters, _FLOAT)
+            if A.shape != shape:
+                raise self._wrong_shape(name, A, letters, sizes)
+            if not A.flags.carray:
+                raise ValueError(f"{name} must be C-contiguous, aligned and writeable")
+        return outputs
+
+    def _check_kind(self, name, A, letters, dtype):
+        if type(A) is not _ARRAY:
+            hint = "; its .to_numpy() is one" if hasattr(A, "to_numpy") else ""
+            raise TypeError(f"{name} must be a numpy.ndarray, got {type(A).__name__}{hint}")
+        if A.dtype != dtype:
+            raise TypeError(f"{name} must have dtype {dtype}, got {A.dtype}")
+        if A.ndim != len(letters):
+            raise self._wrong_shape(name, A, letters, {})
+
+    def _wrong_shape(self, name, A, letters, sizes, positive=""):
+        shape = f"({letters[0]},)" if len(letters) == 1 else f"({', '.join(letters)})"
+        known = []
+        for letter in letters:
+            whose = [other for other, each, *_ in self._arrays if {letter, f"{letter}+1"} & {*each}]
+            if letter in sizes and whose[:1] != [name]:
+                source = f" as in {whose[0]}" if whose else ""
+                known.append(f"{letter} = {sizes[letter]}{source}")
+        where = f" with {', '.join(known)}" if known else ""
+        return ValueError(f"{name} must have shape {shape}{where}{positive}, got {A.shape}")
+
+    def _refusal(self, status, given, outputs, sizes, unread):
+        """Return the exception that tells why a compiled call has written nothing."""
+        arrays = {name: given[name] for name, *_ in self._arrays}
+        if status == OFFSETS:
+            return _wrong_offsets(arrays)
+        if status == INDICES:
+            name, size = self._below[0], sizes[self._below[1]]
+            wrong = given[name][(given[name] < 0) | (size <= given[name])][0]
+            return ValueError(f"{name} must be between 0 and {size - 1}, got {wrong}")
+        if status == OVERLAP:
+            return self._shared_memory(arrays, outputs)
+        if status == ASYMMETRIC:
+            return ValueError("H must be symmetric")
+        if status == UNORDERED:
+            return ValueError("record must be numbers of steps that increase, from 0 or more")
+        for name, A in arrays.items():
+            if name != unread and A.dtype == _FLOAT and not np.isfinite(A).all():
+                return ValueError(f"{name} must be finite, it holds NaN or infinity")
+        return FloatingPointError(f"{self._lost.format_map(given)}; nothing was written")
+
+    def _shared_memory(self, arrays, outputs):
+        written = dict(zip(self._outputs, outputs, strict=True))
+        for (name, out), replaced in zip(written.items(), self._replaced, strict=True):
+            for other, A in {**arrays, **written}.items():
+                itself = other == name or (other == replaced and out.ctypes.data == A.ctypes.data)
+                if np.may_share_memory(out, A) and not itself:
+                    unless = ", unless it is that array" if other == replaced else ""
+                    return ValueError(f"{name} must not share memory with {other}{unless}")
+        raise AssertionError("no arrays share memory")
 
 
-def _wrong_offsets(arguments):
-    offsets = arguments["offsets"]
-    name = "y" if "y" in arguments else "items"
-    end = len(arguments[name])
+def _read(text):
+    """Return letters, type and whether None is one, of "n k", "N: int" or "rows k | None"."""
+    shape, _, kind = text.removesuffix(" | None").partition(": ")
+    return tuple(shape.split()), _INT if kind else _FLOAT, text.endswith(" | None")
+
+
+def _wrong_offsets(arrays):
+    offsets = arrays["offsets"]
+    name = "y" if "y" in arrays else "items"
+    end = len(arrays[name])
     back = np.flatnonzero(offsets[1:] <= offsets[:-1])
     if offsets[0] != 0:
         got = f"{offsets[0]} as the first"
@@ -283,40 +223,41 @@ def _wrong_offsets(arguments):
     return ValueError(f"offsets must increase from 0 to {end}, the length of {name}, got {got}")
 
 
-def _shared_memory(arguments, outputs):
-    for name, (out, replaced) in outputs.items():
-        others = {other: pair[0] for other, pair in outputs.items() if other != name}
-        for other, A in {**arguments, **others}.items():
-            itself = other == replaced and out.ctypes.data == A.ctypes.data
-            if np.may_share_memory(out, A) and not itself:
-                unless = ", unless it is that array" if other == replaced else ""
-                return ValueError(f"{name} must not share memory with {other}{unless}")
-    raise AssertionError("no arrays share memory")
+def positive(name, value, sizes):
+    """Return a number greater than 0."""
+    return check.real(name, value, above=0.0)
 
 
-def _look(name, A, dtype, shape, why="", written=False):
-    """Return an array's shape, or raise what is wrong with it; None is any positive size."""
-    if type(A) is not _ARRAY:
-        hint = "; its .to_numpy() is one" if hasattr(A, "to_numpy") else ""
-        raise TypeError(f"{name} must be a numpy.ndarray, got {type(A).__name__}{hint}")
-    if A.dtype != dtype:
-        raise TypeError(f"{name} must have dtype {dtype}, got {A.dtype}")
-    if A.ndim != len(shape) or any(
-        have != want if want is not None else have == 0
-        for have, want in zip(A.shape, shape, strict=True)
-    ):
-        sizes = ", ".join("any" if size is None else str(size) for size in shape)
-        wanted = f"({sizes},)" if len(shape) == 1 else f"({sizes})"
-        positive = ", of positive sizes" if 0 in A.shape else ""
-        raise ValueError(f"{name} must have shape {wanted}{why}{positive}, got {A.shape}")
-    kind = ValueError if written else _Layout
-    if not A.flags.c_contiguous:
-        raise kind(f"{name} must be C-contiguous; numpy.ascontiguousarray makes it so")
-    if not A.flags.aligned:
-        raise kind(f"{name} must be aligned; its copy is")
-    if not A.flags.writeable:
-        raise kind(f"{name} must be writeable")
-    return A.shape
+def real(name, value, sizes):
+    """Return a finite number."""
+    return check.real(name, value)
+
+
+def index(letter):
+    """Return what reads one of 0, ..., the size of a letter less 1."""
+    return lambda name, value, sizes: check.integer(
+        name, value, minimum=0, maximum=sizes[letter] - 1
+    )
+
+
+def rank(name, value, sizes):
+    """Return how many columns there are, at most the dimension."""
+    sizes["k"] = check.integer(name, value, minimum=1, maximum=sizes["d"])
+    return sizes["k"]
+
+
+def steps(name, value, sizes):
+    """Return how many steps heads take, and their size; 0 stands for None."""
+    if value is None:
+        return 0, 0.0
+    if not (isinstance(value, tuple) and len(value) == 2):
+        raise TypeError(
+            f"{name} must be a pair (number of steps, step size) or None, got {value!r}"
+        )
+    return (
+        check.integer(f"{name}[0]", value[0], minimum=1, maximum=_STEPS - 1),
+        check.real(f"{name}[1]", value[1], above=0.0),
+    )
 
 
 @kernel

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import dot, finite
 from linrep.kernels.rounds import COMPLETED, DIVERGED
-from linrep.kernels.samplers import standard_normal, uniform
 
 _DEPENDENT = 1e-12  # share of a vector left over that counts as nothing
 
@@ -141,12 +140,12 @@ def take_local_steps(rng, entries, settings, client, square, U, found, work):
             return found, loss
     for _ in range(settings.local_steps):
         if entries.fresh:
-            item = int(uniform(rng) * d)
+            item = int(rng.random() * d)
             value = dot(entries.U[item], star)
             if entries.noise > 0.0:
-                value += entries.noise * standard_normal(rng)
+                value += entries.noise * rng.standard_normal()
         else:
-            entry = first + int(uniform(rng) * (last - first))
+            entry = first + int(rng.random() * (last - first))
             item, value = entries.items[entry], entries.values[entry]
         if place[item] < 0:
             place[item] = found
@@ -209,7 +208,7 @@ def entrywise_round(rng, participants, entries, settings, side, U, V, work):
         spread = settings.privacy / np.sqrt(count)
         for row in range(V.shape[0]):
             for c in range(k):
-                V[row, c] += spread * standard_normal(rng)
+                V[row, c] += spread * rng.standard_normal()
     return loss
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 
 from linrep.kernels.jit import kernel
-from linrep.kernels.samplers import below, standard_normal, standard_t, uniform
 
 GAUSSIAN, RADEMACHER, UNIFORM, SPHERE, STUDENT_T = range(5)
 
@@ -16,18 +15,18 @@ def draw_covariates(rng, design, degrees_of_freedom, X):
         x = X[sample]
         if design == GAUSSIAN:
             for column in range(d):
-                x[column] = standard_normal(rng)
+                x[column] = rng.standard_normal()
         elif design == RADEMACHER:
             for column in range(d):
-                x[column] = 1.0 if uniform(rng) < 0.5 else -1.0
+                x[column] = 1.0 if rng.random() < 0.5 else -1.0
         elif design == UNIFORM:
             for column in range(d):
-                x[column] = np.sqrt(3.0) * (2.0 * uniform(rng) - 1.0)
+                x[column] = np.sqrt(3.0) * (2.0 * rng.random() - 1.0)
         elif design == SPHERE:
             length = 0.0
             while length == 0.0:
                 for column in range(d):
-                    x[column] = standard_normal(rng)
+                    x[column] = rng.standard_normal()
                     length += x[column] * x[column]
             scale = np.sqrt(d / length)
             for column in range(d):
@@ -35,7 +34,9 @@ def draw_covariates(rng, design, degrees_of_freedom, X):
         else:
             scale = np.sqrt((degrees_of_freedom - 2.0) / degrees_of_freedom)
             for column in range(d):
-                x[column] = scale * standard_t(rng, degrees_of_freedom)
+                x[column] = rng.standard_t(degrees_of_freedom)
+            for column in range(d):
+                x[column] *= scale
 
 
 @kernel(counted=True)
@@ -48,7 +49,7 @@ def draw_labels(rng, X, theta, noise, y):
         label = 0.0
         for column in range(X.shape[1]):
             label += X[sample, column] * theta[column]
-        y[sample] = label + noise * standard_normal(rng)
+        y[sample] = label + noise * rng.standard_normal()
 
 
 @kernel(counted=True)
@@ -70,6 +71,6 @@ def draw_participants(rng, order, schedule):
     rounds, participants = schedule.shape
     for row in range(rounds):
         for place in range(participants):
-            other = place + below(rng, n - place) if participants < n else place
+            other = place + rng.integers(0, n - place) if participants < n else place
             order[place], order[other] = order[other], order[place]
             schedule[row, place] = order[place]

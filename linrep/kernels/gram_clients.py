@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import dot
 from linrep.kernels.rounds import EXACT, exact_head, step_head
-from linrep.kernels.samplers import chisquare, standard_normal
 
 BLOCK = 128  # clients whose numbers are drawn together; part of how a stream is used
 
@@ -72,9 +71,9 @@ def draw_bartlett(rng, degrees_of_freedom, T):
     for row in range(T.shape[0]):
         for column in range(row):
             T[row, column] = 0.0
-        T[row, row] = np.sqrt(chisquare(rng, degrees_of_freedom - row))
+        T[row, row] = np.sqrt(rng.chisquare(degrees_of_freedom - row))
         for column in range(row + 1, T.shape[1]):
-            T[row, column] = standard_normal(rng)
+            T[row, column] = rng.standard_normal()
 
 
 @kernel
@@ -101,8 +100,8 @@ def solve_heads(rng, m, count, C, square, spread, star, w, g):
     k = C.shape[0]
     for i in range(count):
         for a in range(k):
-            g[a, i] = standard_normal(rng)
-        spread[i] = chisquare(rng, m - k + 1.0)
+            g[a, i] = rng.standard_normal()
+        spread[i] = rng.chisquare(m - k + 1.0)
     for i in range(count):
         spread[i] = np.sqrt(square[i] / spread[i])
     for a in range(k):
@@ -121,9 +120,9 @@ def draw_gradients(rng, degrees_of_freedom, first, noise, count, lack, square, l
     """
     size = lack.shape[0]
     for i in range(count):
-        length[i] = chisquare(rng, degrees_of_freedom)
+        length[i] = rng.chisquare(degrees_of_freedom)
         for index in range(first, size):
-            g[index, i] = standard_normal(rng)
+            g[index, i] = rng.standard_normal()
     for i in range(count):
         share[i] = 0.0
     for index in range(first, size):
@@ -194,7 +193,7 @@ def fit_and_step(rng, batch, settings, i, C, w, work):
         along += T[row, k] * residual[row]
     length[i] = np.sqrt(dot(residual[:rows], residual[:rows]))
     for index in range(k, k + p):
-        g[index, i] = standard_normal(rng)
+        g[index, i] = rng.standard_normal()
         product += lack[index, i] * g[index, i]
     shrink = product / (s * (s + batch.noise)) if s > 0.0 else 0.0  # see draw_gradients
     share = along / s if s > 0.0 else 0.0

@@ -1,8 +1,4 @@
-"""The decorator every kernel carries, and what is done where numba lacks what it relies on.
-
-Kernels are compiled whole, draw by NumPy's C functions and solve by LAPACK's through parts of numba
-that it does not promise to keep: `_whole`, `_draws` and `_gelsd`. Each has a stand-in that is made
-of public parts, slower. A version of numba that is not known is tried before it is relied on.
+"""The decorator every kernel carries.
 
 Nothing fails for want of the cache: where no folder can be written, the disk is full, or a file is
 damaged, kernels are compiled again.
@@ -10,7 +6,6 @@ damaged, kernels are compiled again.
 
 import warnings
 from functools import partial
-from importlib import import_module
 from multiprocessing import parent_process
 
 import numba
@@ -18,42 +13,6 @@ import numba
 # Sums may be reordered (that is what lets them use vector registers) and multiplications fused;
 # NaN and infinity keep their meaning, which the detection of divergence relies on.
 _FASTMATH = {"reassoc", "contract", "nsz"}
-#: The newest version of numba that all tests were run with.
-_KNOWN = (0, 68)
-
-
-def private(name):
-    """Return a module of this folder that relies on private parts of numba, None if they lack.
-
-    Parameters
-    ----------
-    name : str
-        Its function ``attempt`` raises if it does not do its work.
-    """
-    try:
-        module = import_module(f"linrep.kernels.{name}")
-        if tuple(int(part) for part in numba.__version__.split(".")[:2]) > _KNOWN:
-            module.attempt()
-    except Exception as error:  # whatever another version makes of it
-        _stands_in(error)
-        return None
-    return module
-
-
-_lacking: list[Exception] = []
-
-
-def _stands_in(error):
-    """Warn, in one process and once, that kernels are not what they could be."""
-    _lacking.append(error)
-    if parent_process() is None and len(_lacking) == 1:
-        warnings.warn(
-            f"numba {numba.__version__} lacks what kernels are made of ({error}): they are "
-            f"compiled with its public parts alone, and slower; numba {_KNOWN[0]}.{_KNOWN[1]} "
-            "has all of them",
-            RuntimeWarning,
-            stacklevel=1,
-        )
 
 
 def _not_kept(reason):
@@ -65,9 +24,6 @@ def _not_kept(reason):
             RuntimeWarning,
             stacklevel=1,
         )
-
-
-_whole = None if numba.config.DISABLE_JIT else private("_whole")
 
 
 def kernel(function=None, *, counted=False):
@@ -85,18 +41,14 @@ def kernel(function=None, *, counted=False):
         return partial(kernel, counted=counted)
     if numba.config.DISABLE_JIT:
         return function
+    from linrep.kernels._numba import compiled
+
     options = {
         "nopython": True,
         "boundscheck": None,
         "nogil": True,
         "error_model": "numpy",
         "fastmath": _FASTMATH,
+        "_nrt": counted,
     }
-    if _whole is not None:
-        return _whole.compiled(function, {**options, "_nrt": counted}, _not_kept)
-    compiled = numba.jit(**options)(function)
-    try:
-        compiled.enable_caching()
-    except RuntimeError:  # what numba raises if it finds no folder
-        _not_kept("no folder for them")
-    return compiled
+    return compiled(function, options, _not_kept)

@@ -1,23 +1,25 @@
 """FedRep's formulas as calls on arrays; see the package."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep._lib import validation as check
-from linrep.kernels import _border as border
 from linrep.kernels import moments
 from linrep.kernels._border import (
     FINE,
     LOST,
     OFFSETS,
     OVERLAP,
+    Call,
     Workspace,
     finite_matrix,
     flaw_of_round_on_samples,
     good_offsets,
     overlap,
+    positive,
+    rank,
+    steps,
     transpose,
 )
 from linrep.kernels.jit import kernel
@@ -61,7 +63,7 @@ class Gradient(NamedTuple):
 
 
 @kernel
-def _round(X, y, offsets, clients, B, W, step_size, steps, head_step_size, numbers, new_B, new_W):
+def _round(X, y, offsets, B, W, step_size, head_steps, clients, numbers, new_B, new_W):
     """Return how the round ended, and its loss."""
     flaw = flaw_of_round_on_samples(X, y, offsets, clients, B, W, new_B, new_W)
     if flaw != FINE:
@@ -85,7 +87,7 @@ def _round(X, y, offsets, clients, B, W, step_size, steps, head_step_size, numbe
         Xi, yi, w = X[offsets[i] : offsets[i + 1]], y[offsets[i] : offsets[i + 1]], heads[place]
         Z = rest[: k * Xi.shape[0]].reshape((k, Xi.shape[0]))
         copy(W[i], w)
-        fit_head(Xi, yi, BT, w, steps, head_step_size, Z, G, v)
+        fit_head(Xi, yi, BT, w, head_steps[0], head_steps[1], Z, G, v)
         loss += add_gradient(Xi, yi, w, 1.0 / count, Z, residual, g, gradientT) / count
     if not (finite(loss) and move_representation(BT, gradientT, step_size, True, candidateT)):
         return LOST, loss
@@ -97,7 +99,26 @@ def _round(X, y, offsets, clients, B, W, step_size, steps, head_step_size, numbe
     return FINE, loss
 
 
-@border.any_layout
+_SAMPLES: dict[str, Any] = {"X": "N d", "y": "N", "offsets": "n+1: int"}
+_ROUND = Call(
+    _round,
+    {
+        **_SAMPLES,
+        "B": "d k",
+        "W": "n k",
+        "step_size": positive,
+        "head_steps": steps,
+        "participants": "r: int | None",
+    },
+    (("d k", "B"), ("n k", "W")),
+    scratch=lambda N, d, n, k, r=0: (3 * d + (r or n) + k + 2 + N) * k + d + N,
+    result=FedRepRound,
+    tall="B",
+    below=("participants", "n"),
+    lost="the result of step_size {step_size:g} is not finite, or B has dependent columns",
+)
+
+
 def fedrep_round(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -174,26 +195,7 @@ def fedrep_round(
     >>> lr.kernels.distance(B, truth.B) < 1e-8
     True
     """
-    clients, new_B, new_W = border.round_on_samples(X, y, offsets, B, W, participants, out)
-    N, n, (d, k) = y.size, offsets.size - 1, B.shape
-    if k > d:
-        raise ValueError(f"B must have at most as many columns as rows, got shape {B.shape}")
-    step_size = border.positive("step_size", step_size)
-    steps, size = (EXACT, 0.0) if head_steps is None else border.steps_of(head_steps)
-    count = clients.size or n
-    numbers = border.scratch(work, (3 * d + count + k + 2 + N) * k + d + N)
-    status, loss = _round(
-        X, y, offsets, clients, B, W, step_size, steps, size, numbers, new_B, new_W
-    )
-    if status != FINE:
-        arguments = {"X": X, "y": y, "offsets": offsets, "participants": clients, "B": B, "W": W}
-        if status == LOST and steps == EXACT:
-            del arguments["W"]  # which is not read
-        raise border.refusal(
-            status, arguments, {"out[0]": (new_B, "B"), "out[1]": (new_W, "W")}, below=n,
-            lost=f"the result of step_size {step_size:g} is not finite, or B has dependent columns",
-        )  # fmt: skip
-    return FedRepRound(new_B, new_W, loss)
+    return _ROUND(locals(), unread="W" if head_steps is None else "")
 
 
 @kernel
@@ -219,7 +221,15 @@ def _heads(X, y, offsets, B, numbers, W):
     return FINE
 
 
-@border.any_layout
+_HEADS = Call(
+    _heads,
+    {**_SAMPLES, "B": "d k"},
+    (("n k", ""),),
+    scratch=lambda N, d, n, k: (d + n + k + 2 + N) * k,
+    lost="a head is not finite",
+)
+
+
 def fit_heads(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -262,14 +272,7 @@ def fit_heads(
     -----
     FedRep, equation (8) at fixed B.
     """
-    N, d, n = border.samples(X, y, offsets)
-    k = border.columns("B", B, d, ", a row per column of X")
-    W = border.target(out, (n, k), ", a row per client of offsets and a column per column of B")
-    status = _heads(X, y, offsets, B, border.scratch(work, (d + n + k + 2 + N) * k), W)
-    if status != FINE:
-        arguments = {"X": X, "y": y, "offsets": offsets, "B": B}
-        raise border.refusal(status, arguments, {"out": (W, "")}, lost="a head is not finite")
-    return W
+    return _HEADS(locals())
 
 
 @kernel
@@ -300,7 +303,16 @@ def _gradient(X, y, offsets, B, W, numbers, out):
     return FINE, loss
 
 
-@border.any_layout
+_GRADIENT = Call(
+    _gradient,
+    {**_SAMPLES, "B": "d k", "W": "n k"},
+    (("d k", ""),),
+    scratch=lambda N, d, n, k: (2 * d + N) * k + d + N,
+    result=Gradient,
+    lost="the gradient is not finite",
+)
+
+
 def gradient(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -346,30 +358,30 @@ def gradient(
     -----
     FedRep, the step of Algorithm 2 in B, equation (15), for all clients.
     """
-    N, d, _, k = border.problem(X, y, offsets, B, W)
-    in_B = border.target(out, (d, k), ", that of B")
-    numbers = border.scratch(work, (2 * d + N) * k + d + N)
-    status, loss = _gradient(X, y, offsets, B, W, numbers, in_B)
-    if status != FINE:
-        arguments = {"X": X, "y": y, "offsets": offsets, "B": B, "W": W}
-        raise border.refusal(
-            status, arguments, {"out": (in_B, "")}, lost="the gradient is not finite"
-        )
-    return Gradient(in_B, loss)
+    return _GRADIENT(locals())
 
 
 @kernel
 def _distance(B1, B2, numbers):
-    """Return the sine of the largest angle, and how independent the columns are."""
+    """Return how it ended, the sine of the largest angle, and how independent the columns are."""
     d, k = B1.shape
     BT1, rest = numbers[: k * d].reshape((k, d)), numbers[k * d :]
     BT2, rest = rest[: k * d].reshape((k, d)), rest[k * d :]
     transpose(B1, BT1)
     transpose(B2, BT2)
-    return distance_between(BT1, BT2, rest[: k * k].reshape((k, k)))
+    sine, first, second = distance_between(BT1, BT2, rest[: k * k].reshape((k, k)))
+    return FINE, sine, first, second
 
 
-@border.any_layout
+_DISTANCE = Call(
+    _distance,
+    {"B1": "d k", "B2": "d k"},
+    scratch=lambda d, k: (2 * d + k) * k,
+    result=lambda *told: told,
+    tall="B1",
+)
+
+
 def distance(
     B1: NDArray[np.float64], B2: NDArray[np.float64], *, work: Workspace | None = None
 ) -> float:
@@ -401,13 +413,9 @@ def distance(
     FedRep, Definition 1, equation (10). :func:`linrep.problems.subspace.distance` takes any
     array_like.
     """
-    d, k = border.matrix("B1", B1)
-    if k > d:
-        raise ValueError(f"B1 must have at most as many columns as rows, got shape {B1.shape}")
-    border.floats("B2", B2, (d, k), ", that of B1")
-    sine, first, second = _distance(B1, B2, border.scratch(work, (2 * d + k) * k))
-    for name, B, independence in (("B1", B1, first), ("B2", B2, second)):
-        if not independence > d * _EPS:
+    sine, *independence = _DISTANCE(locals())
+    for name, B, independent in (("B1", B1, independence[0]), ("B2", B2, independence[1])):
+        if not independent > len(B) * _EPS:
             if not np.isfinite(B).all():
                 raise ValueError(f"{name} must be finite, it holds NaN or infinity")
             raise ValueError(f"{name} must have full column rank, its columns are dependent")
@@ -424,7 +432,29 @@ def _samples_of(X, y, offsets, out):
     return FINE
 
 
-@border.any_layout
+def _moments(X, y, offsets, k, numbers, B):
+    """Return how it ended."""
+    status = _samples_of(X, y, offsets, B)
+    if status != FINE:
+        return status
+    sizes = np.diff(offsets)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = y**2 / np.repeat(sizes * len(sizes), sizes)
+    try:
+        B[:] = moments.leading_eigenvectors(X, weights, k)
+    except FloatingPointError:
+        return LOST
+    return FINE
+
+
+_MOMENTS = Call(
+    _moments,
+    {**_SAMPLES, "k": rank},
+    (("d k", ""),),
+    lost="the second moment is not finite",
+)
+
+
 def moments_start(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -463,20 +493,4 @@ def moments_start(
     -----
     FedRep, Algorithm 2 (initialization) and Theorem 2.
     """
-    _, d, n = border.samples(X, y, offsets)
-    k = check.integer("k", k, minimum=1, maximum=d)
-    B = border.target(out, (d, k), ", a row per column of X and k columns")
-    status = _samples_of(X, y, offsets, B)
-    if status == FINE:
-        sizes = np.diff(offsets)
-        with np.errstate(over="ignore", invalid="ignore"):
-            weights = y**2 / np.repeat(sizes * n, sizes)
-        try:
-            B[:] = moments.leading_eigenvectors(X, weights, k)
-            return B
-        except FloatingPointError:
-            status = LOST
-    arguments = {"X": X, "y": y, "offsets": offsets}
-    raise border.refusal(
-        status, arguments, {"out": (B, "")}, lost="the second moment is not finite"
-    )
+    return _MOMENTS(locals())

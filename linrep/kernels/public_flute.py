@@ -1,21 +1,22 @@
 """FLUTE's symmetric dynamics as calls on arrays; see the package."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels import _border as border
 from linrep.kernels._border import (
     FINE,
-    INDICES,
     LOST,
     OVERLAP,
+    UNORDERED,
+    Call,
     Workspace,
     finite_matrix,
     finite_vector,
     overlap,
     overlap_partly,
+    positive,
     transpose,
 )
 from linrep.kernels.flute import run_theta
@@ -24,7 +25,6 @@ from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 
 _ENDS = {COMPLETED: "completed", CONVERGED: "converged", DIVERGED: "diverged"}
 _NEXT = np.array([1])
-_NO_R = np.empty((0, 0))
 
 
 class Orbit(NamedTuple):
@@ -89,14 +89,14 @@ def _walk(Theta, eigenvalues, step_size, R, record, numbers):
 
 
 @kernel
-def _step(Theta, eigenvalues, step_size, R, record, numbers, out):
+def _step(Theta, eigenvalues, step_size, R, numbers, out):
     """Return how it ended."""
     flaw = _flaw(Theta, eigenvalues, R, out)
     if flaw != FINE:
         return flaw
     if overlap_partly(out, Theta):
         return OVERLAP
-    _, end = _walk(Theta, eigenvalues, step_size, R, record, numbers)
+    _, end = _walk(Theta, eigenvalues, step_size, R, _NEXT, numbers)
     if end == DIVERGED:
         return LOST
     rows, k = Theta.shape
@@ -105,10 +105,10 @@ def _step(Theta, eigenvalues, step_size, R, record, numbers, out):
 
 
 @kernel
-def _orbit(Theta, eigenvalues, step_size, R, record, numbers, out):
+def _orbit(Theta, eigenvalues, record, step_size, R, numbers, out):
     """Return how the call ended, how many steps were taken, and how the orbit ended."""
     if not _increasing(record):
-        return INDICES, 0, 0
+        return UNORDERED, 0, 0
     flaw = _flaw(Theta, eigenvalues, R, out)
     if flaw != FINE:
         return flaw, 0, 0
@@ -121,18 +121,24 @@ def _orbit(Theta, eigenvalues, step_size, R, record, numbers, out):
     return FINE, steps, end
 
 
-def _checked(Theta, eigenvalues, step_size, R):
-    """Check what both calls below take; return sizes, the step size and R."""
-    rows, k = border.matrix("Theta", Theta)
-    border.floats("eigenvalues", eigenvalues, (rows,), ", one per row of Theta")
-    if R is None:
-        R = _NO_R
-    else:
-        border.floats("R", R, (rows, k), ", that of Theta")
-    return rows, k, border.positive("step_size", step_size), R
+_THETA: dict[str, Any] = {"Theta": "rows k", "eigenvalues": "rows"}
+_MOVED: dict[str, Any] = {"step_size": positive, "R": "rows k | None"}
+_STEP = Call(
+    _step,
+    {**_THETA, **_MOVED},
+    (("rows k", "Theta"),),
+    scratch=lambda rows, k: (4 * rows + k) * k + 1,
+    lost="the result of step_size {step_size:g} is not finite",
+)
+_ORBIT = Call(
+    _orbit,
+    {**_THETA, "record": "records: int", **_MOVED},
+    (("records rows k", ""),),
+    scratch=lambda rows, k, records: ((3 + records) * rows + k) * k + 1,
+    result=lambda Theta, steps, end: Orbit(Theta, steps, _ENDS[end]),
+)
 
 
-@border.any_layout
 def theta_step(
     Theta: NDArray[np.float64],
     eigenvalues: NDArray[np.float64],
@@ -180,19 +186,9 @@ def theta_step(
     -----
     FLUTE, equation (13).
     """
-    rows, k, step_size, R = _checked(Theta, eigenvalues, step_size, R)
-    after = border.target(out, (rows, k), ", that of Theta")
-    numbers = border.scratch(work, (4 * rows + k) * k + 1)
-    status = _step(Theta, eigenvalues, step_size, R, _NEXT, numbers, after)
-    if status != FINE:
-        raise border.refusal(
-            status, {"Theta": Theta, "eigenvalues": eigenvalues, "R": R},
-            {"out": (after, "Theta")}, lost=f"the result of step_size {step_size:g} is not finite",
-        )  # fmt: skip
-    return after
+    return _STEP(locals())
 
 
-@border.any_layout
 def theta_orbit(
     Theta: NDArray[np.float64],
     eigenvalues: NDArray[np.float64],
@@ -241,14 +237,4 @@ def theta_orbit(
     FLUTE, equation (13). The orbit ends early where it has settled, never at a saddle that some
     direction still leaves.
     """
-    rows, k, step_size, R = _checked(Theta, eigenvalues, step_size, R)
-    records = border.integers("record", record)
-    found = border.target(out, (records, rows, k), ", that of Theta for each of record")
-    numbers = border.scratch(work, ((3 + records) * rows + k) * k + 1)
-    status, steps, end = _orbit(Theta, eigenvalues, step_size, R, record, numbers, found)
-    if status == INDICES:
-        raise ValueError("record must be numbers of steps that increase, from 0 or more")
-    if status != FINE:
-        arguments = {"Theta": Theta, "eigenvalues": eigenvalues, "R": R, "record": record}
-        raise border.refusal(status, arguments, {"out": (found, "")})
-    return Orbit(found, int(steps), _ENDS[end])
+    return _ORBIT(locals())

@@ -1,24 +1,27 @@
 """Federated inductive matrix completion (PerFedSI) as calls on arrays; see the package."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels import _border as border
 from linrep.kernels._border import (
     FINE,
     INDICES,
     LOST,
     OFFSETS,
     OVERLAP,
+    Call,
     Workspace,
     all_below,
     finite_matrix,
     finite_vector,
     good_offsets,
+    index,
+    mixed_up,
     overlap,
-    overlap_partly,
+    positive,
+    real,
 )
 from linrep.kernels.completion import Side, read_head, step_on_entry
 from linrep.kernels.jit import kernel
@@ -54,9 +57,7 @@ def _epoch(items, values, offsets, Z, U, V, step_size, numbers, new_U, new_V):
         return OFFSETS, 0.0
     if not all_below(items, d):
         return INDICES, 0.0
-    if overlap(new_U, new_V) or overlap_partly(new_U, U) or overlap_partly(new_V, V):
-        return OVERLAP, 0.0
-    if overlap(new_U, V) or overlap(new_V, U):
+    if mixed_up(U, V, new_U, new_V):
         return OVERLAP, 0.0
     for out in (new_U, new_V):
         if overlap(out, items) or overlap(out, values) or overlap(out, offsets) or overlap(out, Z):
@@ -93,7 +94,20 @@ def _epoch(items, values, offsets, Z, U, V, step_size, numbers, new_U, new_V):
     return FINE, loss
 
 
-@border.any_layout
+_FACTORS: dict[str, Any] = {"U": "d k", "V": "p k", "step_size": positive}
+_WRITES = ("d k", "U"), ("p k", "V")
+_LOST = "the result of step_size {step_size:g} is not finite"
+_EPOCH = Call(
+    _epoch,
+    {"items": "N: int", "values": "N", "offsets": "n+1: int", "Z": "n p", **_FACTORS},
+    _WRITES,
+    scratch=lambda N, n, p, d, k: (2 * d + p + 2) * k,
+    result=PerFedSIRound,
+    below=("items", "d"),
+    lost=_LOST,
+)
+
+
 def perfedsi_epoch(
     items: NDArray[np.int64],
     values: NDArray[np.float64],
@@ -151,27 +165,14 @@ def perfedsi_epoch(
     PerFedSI, equations (11) and (12), and the server's mean. For participants only, hand in their
     entries and rows of Z; for clients without side information, rows of the identity.
     """
-    d, p, k = border.entries(items, values, offsets, Z, U, V)
-    step_size = border.positive("step_size", step_size)
-    new_U, new_V = border.targets(out, (d, k), (p, k))
-    numbers = border.scratch(work, (2 * d + p + 2) * k)
-    status, loss = _epoch(items, values, offsets, Z, U, V, step_size, numbers, new_U, new_V)
-    if status != FINE:
-        arguments = {"items": items, "values": values, "offsets": offsets, "Z": Z, "U": U, "V": V}
-        raise border.refusal(
-            status, arguments, {"out[0]": (new_U, "U"), "out[1]": (new_V, "V")}, indices="items",
-            below=d, lost=f"the result of step_size {step_size:g} is not finite",
-        )  # fmt: skip
-    return PerFedSIRound(new_U, new_V, loss)
+    return _EPOCH(locals())
 
 
 @kernel
 def _step(item, value, z, U, V, step_size, numbers, new_U, new_V):
     """Return how it ended, and the loss."""
     (p, k), u = V.shape, U[item]
-    if overlap(new_U, new_V) or overlap_partly(new_U, U) or overlap_partly(new_V, V):
-        return OVERLAP, 0.0
-    if overlap(new_U, V) or overlap(new_V, U) or overlap(new_U, z) or overlap(new_V, z):
+    if mixed_up(U, V, new_U, new_V) or overlap(new_U, z) or overlap(new_V, z):
         return OVERLAP, 0.0
     moved, rest = numbers[: p * k].reshape((p, k)), numbers[p * k :]
     v, after = rest[:k], rest[k : 2 * k]
@@ -192,7 +193,16 @@ def _step(item, value, z, U, V, step_size, numbers, new_U, new_V):
     return FINE, loss
 
 
-@border.any_layout
+_STEP = Call(
+    _step,
+    {"item": index("d"), "value": real, "z": "p", **_FACTORS},
+    _WRITES,
+    scratch=lambda p, d, k: (p + 2) * k,
+    result=PerFedSIRound,
+    lost=_LOST,
+)
+
+
 def perfedsi_step(
     item: int,
     value: float,
@@ -245,18 +255,4 @@ def perfedsi_step(
     -----
     PerFedSI, equations (11) and (12), both at the old factors.
     """
-    d, k = border.matrix("U", U)
-    item = border.index("item", item, d)
-    value = border.real("value", value)
-    p = border.vector("z", z)
-    border.floats("V", V, (p, k), ", a row per entry of z and a column per column of U")
-    step_size = border.positive("step_size", step_size)
-    new_U, new_V = border.targets(out, (d, k), (p, k))
-    numbers = border.scratch(work, (p + 2) * k)
-    status, loss = _step(item, value, z, U, V, step_size, numbers, new_U, new_V)
-    if status != FINE:
-        raise border.refusal(
-            status, {"z": z, "U": U, "V": V}, {"out[0]": (new_U, "U"), "out[1]": (new_V, "V")},
-            lost=f"the result of step_size {step_size:g} is not finite",
-        )  # fmt: skip
-    return PerFedSIRound(new_U, new_V, loss)
+    return _STEP(locals())

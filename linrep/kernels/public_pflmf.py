@@ -1,30 +1,31 @@
 """pFL^MF's rounds as calls on arrays; see the package."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.kernels import _border as border
 from linrep.kernels._border import (
     ASYMMETRIC,
     FINE,
     INDICES,
     LOST,
     OVERLAP,
+    Call,
     Workspace,
     all_below,
     finite_matrix,
     flaw_of_round_on_samples,
     mixed_up,
     overlap,
+    positive,
+    steps,
     transpose,
 )
 from linrep.kernels.jit import kernel
 from linrep.kernels.linalg import copy, copy_rows, dot, finite
 from linrep.kernels.rounds import add_gradient, project, step_head
 
-_IDENTITY = np.empty((0, 0))  # stands for matrices H = I
 _SYMMETRIC = 1e-12
 
 
@@ -62,15 +63,14 @@ def _finish(clients, loss, UT, V, gradientT, step_size, heads, new_U, new_V):
 
 
 @kernel
-def _samples_round(
-    X, y, offsets, clients, U, V, step_size, steps, head_step, numbers, new_U, new_V
-):
+def _samples_round(X, y, offsets, U, V, step_size, head_steps, clients, numbers, new_U, new_V):
     """Return how the round ended, and its loss."""
     flaw = flaw_of_round_on_samples(X, y, offsets, clients, U, V, new_U, new_V)
     if flaw != FINE:
         return flaw, 0.0
     (N, d), (n, k) = X.shape, V.shape
     count = clients.shape[0] if clients.shape[0] > 0 else n
+    steps, head_step = head_steps if head_steps[0] > 0 else (1, step_size)
     UT, rest = numbers[: k * d].reshape((k, d)), numbers[k * d :]
     gradientT, rest = rest[: k * d].reshape((k, d)), rest[k * d :]
     heads, rest = rest[: count * k].reshape((count, k)), rest[count * k :]
@@ -93,7 +93,23 @@ def _samples_round(
     return _finish(clients, loss, UT, V, gradientT, step_size, heads, new_U, new_V), loss
 
 
-@border.any_layout
+_FACTORS: dict[str, Any] = {"U": "d k", "V": "n k", "step_size": positive}
+_STEPS: dict[str, Any] = {"head_steps": steps, "participants": "r: int | None"}
+_WRITES = ("d k", "U"), ("n k", "V")
+_ENDS: dict[str, Any] = {
+    "result": PFLMFRound,
+    "below": ("participants", "n"),
+    "lost": "the result of step_size {step_size:g} is not finite",
+}
+_ON_SAMPLES = Call(
+    _samples_round,
+    {"X": "N d", "y": "N", "offsets": "n+1: int", **_FACTORS, **_STEPS},
+    _WRITES,
+    scratch=lambda N, d, n, k, r=0: (2 * d + (r or n) + k + 2 + N) * k + d + N,
+    **_ENDS,
+)
+
+
 def pflmf_round(
     X: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -150,19 +166,7 @@ def pflmf_round(
     -----
     pFL^MF, Algorithm 1, with the gradients of equation (7).
     """
-    clients, new_U, new_V = border.round_on_samples(X, y, offsets, U, V, participants, out, "UV")
-    N, n, (d, k) = y.size, offsets.size - 1, U.shape
-    step_size = border.positive("step_size", step_size)
-    steps, size = (1, step_size) if head_steps is None else border.steps_of(head_steps)
-    count = clients.size or n
-    numbers = border.scratch(work, (2 * d + count + k + 2 + N) * k + d + N)
-    status, loss = _samples_round(
-        X, y, offsets, clients, U, V, step_size, steps, size, numbers, new_U, new_V
-    )
-    if status != FINE:
-        arguments = {"X": X, "y": y, "offsets": offsets, "participants": clients, "U": U, "V": V}
-        raise _refusal(status, arguments, new_U, new_V, n, step_size)
-    return PFLMFRound(new_U, new_V, loss)
+    return _ON_SAMPLES(locals())
 
 
 @kernel
@@ -188,7 +192,7 @@ def _curvature(H, UT, HU, G):
 
 
 @kernel
-def _quadratic_round(A, H, clients, U, V, step_size, steps, head_step, numbers, new_U, new_V):
+def _quadratic_round(A, U, V, step_size, H, head_steps, clients, numbers, new_U, new_V):
     """Return how the round ended, and its loss; matrices stand below each other in H.
 
     Heads' gradients z = U' H (U v - a) follow z <- z - (head_step / n) U'HU z, see docs/pflmf.md.
@@ -202,6 +206,7 @@ def _quadratic_round(A, H, clients, U, V, step_size, steps, head_step, numbers, 
         if overlap(out, A) or overlap(out, H) or overlap(out, clients):
             return OVERLAP, 0.0
     count = clients.shape[0] if clients.shape[0] > 0 else n
+    steps, head_step = head_steps if head_steps[0] > 0 else (1, step_size)
     UT, rest = numbers[: k * d].reshape((k, d)), numbers[k * d :]
     gradientT, rest = rest[: k * d].reshape((k, d)), rest[k * d :]
     heads, rest = rest[: count * k].reshape((count, k)), rest[count * k :]
@@ -244,7 +249,22 @@ def _quadratic_round(A, H, clients, U, V, step_size, steps, head_step, numbers, 
     return _finish(clients, loss, UT, V, gradientT, step_size, heads, new_U, new_V), loss
 
 
-@border.any_layout
+def _own_round(A, U, V, step_size, H, *others):
+    return _quadratic_round(A, U, V, step_size, H.reshape(-1, A.shape[1]), *others)
+
+
+_SHARED, _OWN = (
+    Call(
+        run,
+        {"A": "n d", **_FACTORS, "H": H, **_STEPS},
+        _WRITES,
+        scratch=lambda n, d, k, r=0: (2 * d + (r or n) + k + 2) * k + 2 * d,
+        **_ENDS,
+    )
+    for run, H in ((_quadratic_round, "d d | None"), (_own_round, "n d d"))
+)
+
+
 def pflmf_quadratic_round(
     A: NDArray[np.float64],
     U: NDArray[np.float64],
@@ -303,33 +323,4 @@ def pflmf_quadratic_round(
     pFL^MF, Algorithm 1, with the gradients of equation (7). Where n = 1, both shapes of H mean the
     same.
     """
-    clients, new_U, new_V = border.round_on_centres(A, U, V, participants, out)
-    (n, d), k = A.shape, U.shape[1]
-    step_size = border.positive("step_size", step_size)
-    if H is None:
-        matrices = _IDENTITY
-    elif type(H) is np.ndarray and H.ndim == 3:
-        border.floats(
-            "H", H, (n, d, d), ", a matrix in the dimension of A per client, or one for all"
-        )
-        matrices = H.reshape(n * d, d)
-    else:
-        border.floats("H", H, (d, d), ", the dimension of A, or one such matrix per client")
-        matrices = H
-    steps, size = (1, step_size) if head_steps is None else border.steps_of(head_steps)
-    count = clients.size or n
-    numbers = border.scratch(work, (2 * d + count + k + 2) * k + 2 * d)
-    status, loss = _quadratic_round(
-        A, matrices, clients, U, V, step_size, steps, size, numbers, new_U, new_V
-    )
-    if status != FINE:
-        arguments = {"A": A, "H": matrices, "participants": clients, "U": U, "V": V}
-        raise _refusal(status, arguments, new_U, new_V, n, step_size)
-    return PFLMFRound(new_U, new_V, loss)
-
-
-def _refusal(status, arguments, new_U, new_V, n, step_size):
-    return border.refusal(
-        status, arguments, {"out[0]": (new_U, "U"), "out[1]": (new_V, "V")}, below=n,
-        lost=f"the result of step_size {step_size:g} is not finite",
-    )  # fmt: skip
+    return (_OWN if getattr(H, "ndim", 2) == 3 else _SHARED)(locals())

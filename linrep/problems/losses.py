@@ -54,13 +54,7 @@ class SampleObjectives(Objectives):
         self._know(truth, clusters)
 
     def values(self, theta: Values) -> Values:
-        """Return f_i at each client's model, shape (n,).
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return f_i at each client's model, shape (n,)."""
         theta = check.table("theta", theta, (self.n, self.d))
         return self._values(theta, self._scores(theta))
 
@@ -70,13 +64,7 @@ class SampleObjectives(Objectives):
         return mean + 0.5 * self.ridge * np.einsum("ij,ij->i", theta, theta)
 
     def gradients(self, theta: Values) -> Values:
-        """Return the gradient of f_i at each client's model, shape (n, d).
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return the gradient of f_i at each client's model, shape (n, d)."""
         theta = check.table("theta", theta, (self.n, self.d))
         return self._gradients(theta, self._scores(theta))
 
@@ -87,26 +75,13 @@ class SampleObjectives(Objectives):
         return sums + self.ridge * theta
 
     def values_and_gradients(self, theta: Values) -> tuple[Values, Values]:
-        """Return both, each sample's scores computed once.
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return both, each sample's scores computed once."""
         theta = check.table("theta", theta, (self.n, self.d))
         scores = self._scores(theta)
         return self._values(theta, scores), self._gradients(theta, scores)
 
     def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
-        """Return the value and the gradient of one client's function.
-
-        Parameters
-        ----------
-        i : int
-            The client, from 0 to n - 1.
-        model : ndarray, shape (d,)
-        """
+        """Return the value and the gradient of one client's function."""
         X, y = self.data.client(i)
         model = check.table("model", model, (self.d,))
         scores = X @ model.reshape(-1, self.data.d).T

@@ -6,9 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
-from numba.extending import is_jitted
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
@@ -239,24 +237,12 @@ class QuadraticObjectives(Objectives):
         self._know(truth, clusters)
 
     def values(self, theta: Values) -> Values:
-        """Return f_i at each client's model, shape (n,).
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return f_i at each client's model, shape (n,)."""
         theta = check.table("theta", theta, self.A.shape)
         return 0.5 * np.einsum("ij,ij->i", theta - self.A, self.gradients(theta))
 
     def gradients(self, theta: Values) -> Values:
-        """Return the gradient of f_i at each client's model, shape (n, d).
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return the gradient of f_i at each client's model, shape (n, d)."""
         difference = check.table("theta", theta, self.A.shape) - self.A
         if self.weights is not None:
             return self.weights * difference
@@ -294,11 +280,6 @@ class QuadraticObjectives(Objectives):
         """Return the optimum of rank at most k, if the clients share H and it exists.
 
         The singular value decomposition of A H^(1/2) cut off at rank k, back from there.
-
-        Parameters
-        ----------
-        k : int
-            At least 1.
         """
         k = check.integer("k", k, minimum=1)
         shared = self.weights is None and (self.H is None or self.H.ndim == 2)
@@ -326,8 +307,7 @@ class CustomObjectives(Objectives):
     ----------
     value_and_grad : callable, or sequence of callables
         ``value_and_grad(i, model) -> (value, gradient)`` for client i, or one such callable of the
-        model alone per client. The former may be compiled by Numba, and is then called from
-        compiled code.
+        model alone per client.
     n, d : int
         Clients, and the dimension of a model; n is the length of a sequence.
     smoothness : array_like, shape (n,), optional
@@ -371,50 +351,23 @@ class CustomObjectives(Objectives):
         self._know(truth, clusters)
 
     def values(self, theta: Values) -> Values:
-        """Return f_i at each client's model, shape (n,).
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return f_i at each client's model, shape (n,)."""
         return self.values_and_gradients(theta)[0]
 
     def gradients(self, theta: Values) -> Values:
-        """Return the gradient of f_i at each client's model, shape (n, d).
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return the gradient of f_i at each client's model, shape (n, d)."""
         return self.values_and_gradients(theta)[1]
 
     def values_and_gradients(self, theta: Values) -> tuple[Values, Values]:
-        """Return both, each client's function called once.
-
-        Parameters
-        ----------
-        theta : ndarray, shape (n, d)
-            A model per client.
-        """
+        """Return both, each client's function called once."""
         theta = check.table("theta", theta, (self.n, self.d))
         values, gradients = np.empty(self.n), np.empty((self.n, self.d))
-        if is_jitted(self._function):
-            _evaluate_all(self._function, theta, values, gradients)
-            return values, gradients
         for i in range(self.n):
             values[i], gradients[i] = self.evaluate(i, theta[i])
         return values, gradients
 
     def evaluate(self, i: int, model: Values) -> tuple[float, Values]:
         """Return the value and the gradient of one client's function.
-
-        Parameters
-        ----------
-        i : int
-            The client, from 0 to n - 1.
-        model : ndarray, shape (d,)
 
         Raises
         ------
@@ -431,13 +384,3 @@ class CustomObjectives(Objectives):
     def smoothness(self) -> Values:
         """Lipschitz constants of the clients' gradients, as they were given."""
         return super().smoothness if self._smoothness is None else self._smoothness
-
-
-def _loop(function, theta, values, gradients):
-    """Write the value and the gradient of function(i, theta[i]) into row i, for all i."""
-    for i in range(theta.shape[0]):
-        values[i], gradients[i] = function(i, theta[i])
-
-
-# Not in the cache on disk, which would keep an entry for every function that ever was.
-_evaluate_all = numba.njit(nogil=True)(_loop)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from linrep.simulation.parameters import (
     plain_name,
 )
 from linrep.sweeps import Grid, Sweep, label, load
+from linrep.sweeps.columns import whole
 from linrep.trace import Trace
 
 _PERSONALIZED = "linrep.algorithms.personalized:"
@@ -279,12 +279,7 @@ def sweep(
             continue
         axis = axes.get(name, ())
         for value in (axis,) if isinstance(axis, str) or not isinstance(axis, Iterable) else axis:
-            if not isinstance(value, Integral) and not (
-                isinstance(value, float) and value.is_integer()
-            ):
-                if isinstance(value, float) and not np.isfinite(value):
-                    raise ValueError(f"{name} must be finite, got {value}")
-                raise ValueError(f"{name} must be an integer, got {value!r}")
+            check.integer(name, whole(value), minimum=0)
     if not isinstance(constraints, Mapping):
         constraints = (constraints,) if isinstance(constraints, str) else constraints
         constraints = {rule: rule for rule in constraints}

@@ -12,17 +12,13 @@ need("sweeps", "linrep.sweeps")
 from linrep._lib.formulas import Expression
 from linrep.sweeps.checkpoints import note, scratch
 from linrep.sweeps.codes import MixedCode, OtherCode
-from linrep.sweeps.comparison import Deviation
-from linrep.sweeps.completeness import Completeness, Incomplete
-from linrep.sweeps.directories import create_run
+from linrep.sweeps.directories import create_run, open_run
 from linrep.sweeps.grid import Grid, canonical, cell_name
-from linrep.sweeps.laws import PowerLaw, power_laws
-from linrep.sweeps.merging import Overlapping, merge
-from linrep.sweeps.runner import Stopped, run
+from linrep.sweeps.merging import Deviation, Overlapping, merge
+from linrep.sweeps.runner import Stopped, Sweep, run
 from linrep.sweeps.specification import Specification, generator, stream_key
-from linrep.sweeps.store import Run, open_run
-from linrep.sweeps.summary import summarize, thresholds
-from linrep.sweeps.sweep import Sweep
+from linrep.sweeps.store import Completeness, Incomplete, Run
+from linrep.sweeps.summary import PowerLaw, power_laws, summarize, thresholds
 from linrep.sweeps.targets import label, load
 
 __all__ = [

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
-from linrep.sweeps.coverage import Segment
+from linrep.sweeps.parts import Segment
 
 #: Name of the folder of all of them in a run directory.
 FOLDER = ".scratch"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,13 +24,12 @@ from linrep._lib.fingerprint import is_installed
 from linrep._lib.threads import one_thread
 from linrep._lib.warning import collected
 from linrep.sweeps import checkpoints
-from linrep.sweeps.columns import parameter_column, result_column, together
-from linrep.sweeps.coverage import Segment, in_order
+from linrep.sweeps.columns import parameter_column, plain, result_column, together
 from linrep.sweeps.grid import Cell
 from linrep.sweeps.machines import this_machine
-from linrep.sweeps.plain import plain
-from linrep.sweeps.sealing import seal, unseal
+from linrep.sweeps.parts import Segment, in_order
 from linrep.sweeps.specification import RESERVED, generator
+from linrep.sweeps.targets import seal, unseal
 
 #: What a function may raise without ending the sweep.
 FAILURES = (Exception, SystemExit)
@@ -116,7 +115,7 @@ def _run_chunk(job, stopped, notes):
                     result = call(job.function, cell, keys, replicate, job.settings)
                 rows, error = read_rows(result, job.types), None
             except FAILURES as exception:
-                rows, error = [{}], str(describe(exception))
+                rows, error = [{}], describe(exception)
             after = time.perf_counter()
             if job.timeout is not None and after - before > job.timeout:
                 rows, error = [{}], too_long(job)
@@ -200,26 +199,8 @@ def read_rows(result: Any, parameters: Container[str]) -> list[dict[str, Any]]:
     )
 
 
-class Failure(NamedTuple):
-    """What is stored of an exception: its kind and message, and where it comes from."""
-
-    message: str
-    file: str
-    line: int | None
-
-    def __str__(self):
-        return f"{self._start()}{self.line})"
-
-    def is_same(self, stored: str) -> bool:
-        """Tell whether a stored one differs at most in the line, which an edit elsewhere moves."""
-        return stored.startswith(self._start())
-
-    def _start(self):
-        return f"{self.message} ({self.file}:"
-
-
-def describe(exception: BaseException) -> Failure:
-    """Return what is stored of an exception that was caught, in one line.
+def describe(exception: BaseException) -> str:
+    """Return what is stored of an exception that was caught: kind, message and place, in one line.
 
     Its place is the last one in a user's file, where there is one: what linrep and other packages
     refuse has to be changed there.
@@ -230,8 +211,8 @@ def describe(exception: BaseException) -> Failure:
         message = "(no message)"
     frames = traceback.extract_tb(exception.__traceback__)
     last = ([frame for frame in frames if not is_installed(frame.filename)] or frames)[-1]
-    name = f"{type(exception).__name__}: {message}"
-    return Failure(name, os.path.basename(last.filename), last.lineno)
+    place = f"{os.path.basename(last.filename)}:{last.lineno}"
+    return f"{type(exception).__name__}: {message} ({place})"
 
 
 class _Records:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from linrep._lib.fingerprint import fingerprint
-from linrep.sweeps.coverage import Segment
 from linrep.sweeps.grid import Cell
+from linrep.sweeps.parts import Segment
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.targets import Untrusted, load
 
@@ -60,7 +60,7 @@ class Codes:
         self._things: dict[tuple[int, ...], tuple[tuple[Any, ...], str]] = {}
         self._of: dict[str, str] = {}
         for name, cell in zip(sweep.names, sweep.grid, strict=True):
-            things = used(sweep.function, cell, sweep.settings, find)
+            things = _used(sweep.function, cell, sweep.settings, find)
             key = tuple(map(id, things))
             if key not in self._things:
                 self._things[key] = things, code_of(*things)
@@ -88,16 +88,25 @@ class Codes:
         retry_failed : bool, default False
             Leave out those that are computed again.
         """
-        found: dict[str, list[Segment]] = {}
-        for code, segment, _ in _stored(run, failed=not retry_failed):
-            if how := difference(code, self._of.get(segment.cell, code)):
-                found.setdefault(how, []).append(segment)
-        return _say(run, found)
+        return _said(run, lambda cell, named, code: self._of.get(cell, code), not retry_failed)
+
+    def check(self, run: Any, *, retry_failed: bool = False, same_code: bool = False) -> str:
+        """Say the same; an OtherCode is raised instead unless all is taken to be of the same code.
+
+        Parameters
+        ----------
+        run : Run
+        retry_failed, same_code : bool
+            As for :func:`linrep.sweeps.run`.
+        """
+        others = self.others(run, retry_failed=retry_failed)
+        if others and not same_code:
+            retry = ", and retry_failed=True (--retry-failed) to compute failed ones again"
+            raise OtherCode(others, retry if not retry_failed and run.failed() else "")
+        return others
 
 
-def used(
-    function: Any, cell: Cell, settings: Mapping[str, Any], find: Callable[[str], Any] = load
-) -> tuple[Any, ...]:
+def _used(function, cell: Cell, settings: Mapping[str, Any], find) -> tuple[Any, ...]:
     """Return a sweep's function and what of a user's own a cell names, as far as it is found."""
     uses = getattr(function, "uses", None)
     try:
@@ -116,29 +125,18 @@ def code_of(*things: Any) -> str:
     return _before.get(text, text)
 
 
-def difference(code: str, other: str) -> str:
-    """Say of what code something is beside another one; an empty text if of the same.
-
-    Parameters
-    ----------
-    code, other : str
-        As parts have them.
-    """
-    what, how = _difference(code, other)
-    return what and f"{what} ({how})"
-
-
 @cache
 def _difference(code, other):
+    """Say how a code differs from another one; an empty text if in nothing."""
     (python, names), (other_python, other_names) = map(_read, (code, other))
     if names == other_names:
-        return "", ""
+        return ""
     if python and other_python and python != other_python:
-        return f"Python {python}", f"not {other_python}: code cannot be compared"
+        return f"Python {python}, not {other_python}: code cannot be compared"
     changed = [name for name in (*other_names, *names) if names.get(name) != other_names.get(name)]
     changed = list(dict.fromkeys(map(_short, changed)))
     shown, more = ", ".join(changed[:_MOST_NAMES]), len(changed[_MOST_NAMES:])
-    return "other code", f"changed: {shown}{f' and {more} more' if more else ''}"
+    return f"changed: {shown}{f' and {more} more' if more else ''}"
 
 
 def _short(name):
@@ -161,9 +159,9 @@ def mixture(run: Any) -> str:
     mixed = {cell: [*codes] for cell, codes in of_cell.items() if len(codes) > 1}
     for cell, (one, other, *_) in mixed.items():
         more = _more(len(mixed) - 1)
-        return f"{cell}{more}: replicates are of several codes ({_difference(one, other)[1]})"
+        return f"{cell}{more}: replicates are of several codes ({_difference(one, other)})"
     for (one, cell), (other, another), *_ in (k.items() for k in of_kind.values() if len(k) > 1):
-        return f"{cell} and {another} are of several codes ({_difference(one, other)[1]})"
+        return f"{cell} and {another} are of several codes ({_difference(one, other)})"
     return ""
 
 
@@ -176,14 +174,8 @@ def conflict(runs: Iterable[Any]) -> str:
         Of one sweep.
     """
     first: dict[tuple[str, ...], str] = {}
-    for run in runs:
-        found: dict[str, list[Segment]] = {}
-        for code, segment, named in _stored(run):
-            if how := difference(code, first.setdefault(named, code)):
-                found.setdefault(how, []).append(segment)
-        if found:
-            return _say(run, found)
-    return ""
+    each = (_said(run, lambda cell, named, code: first.setdefault(named, code)) for run in runs)
+    return next(filter(None, each), "")
 
 
 def _stored(run, *, failed=True) -> Iterator[tuple[str, Segment, tuple[str, ...]]]:
@@ -197,15 +189,19 @@ def _stored(run, *, failed=True) -> Iterator[tuple[str, Segment, tuple[str, ...]
             yield code, segment, named[segment.cell]
 
 
-def _say(run, found):
-    """Say which replicates of a run are of which code."""
+def _said(run, known, failed=True):
+    """Say which replicates of a run are of another code than is known of their cell."""
+    found: dict[str, list[Segment]] = {}
+    for code, segment, named in _stored(run, failed=failed):
+        if how := _difference(code, known(segment.cell, named, code)):
+            found.setdefault(how, []).append(segment)
     each = []
     for how, segments in found.items():
         first = segments[0]
         last = f" to {first.stop - 1}" if len(first) > 1 else ""
         more = _more(len({segment.cell for segment in segments}) - 1)
         count = f"{sum(map(len, segments))} of {run.count()} replicates"
-        each.append(f"{count} ({first.cell}: {first.start}{last}{more}) are of {how}")
+        each.append(f"{count} ({first.cell}: {first.start}{last}{more}) are of other code ({how})")
     return f"{run.path}: {'; '.join(each)}" if each else ""
 
 

@@ -3,24 +3,54 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Container, Iterable, Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from linrep.sweeps.plain import LARGEST_IN_FLOATS, whole
+_LARGEST = 2**63 - 1
+_EXACT = 2**53  # up to here every whole number is a float
+
+
+def plain(what: str, value: Any) -> Any:
+    """Return None, a boolean, a string, an integer or a float as Python has it.
+
+    A TypeError or ValueError says of a value that is none of these what it is the value of; an
+    integer must be one that a float can hold, as gaps make floats of a column.
+    """
+    if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
+        value = value.item()
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        value.encode()  # which half a surrogate pair does not survive, nor would it a file
+        return str.__str__(value)  # of a subclass, such as an enumeration's
+    if isinstance(value, Integral):
+        number = int(value)
+        if abs(number) > _LARGEST or int(float(number)) != number:
+            raise ValueError(f"{what} must be an integer that a float can hold, got {value}")
+        return number
+    if isinstance(value, Real):
+        return float(value)
+    raise TypeError(
+        f"{what} must be a number, a string, a boolean or None, got {type(value).__name__}"
+    )
+
+
+def whole(value: Any) -> Any:
+    """Return whole floats as integers: 10.0 and 10 are the same parameter."""
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST:
+        return int(value)
+    return value
 
 
 def parameter_type(values: Iterable[Any]) -> str:
     """Return the Arrow type of the column that a parameter makes, given its value in every cell."""
-    values = list(values)
     kinds = {type(value) for value in values if value is not None}
-    if kinds <= {int} and kinds:
-        return "string" if None in values and _beyond_floats(values) else "int64"
-    if kinds <= {int, float} and kinds and not _beyond_floats(values):
-        return "double"
+    if kinds and kinds <= {int, float}:
+        return "int64" if kinds == {int} else "double"
     return "bool" if kinds == {bool} else "string"
 
 
@@ -30,16 +60,11 @@ def parameter_column(values: Iterable[Any], kind: str) -> pa.Array:
 
 
 def result_column(values: Sequence[Any]) -> pa.Array:
-    """Return the column of plain values: all text if some are, else floats if kinds are mixed.
-
-    Text, too, where integers that a float cannot hold stand beside floats.
-    """
+    """Return the column of plain values: all text if some are, else floats if kinds are mixed."""
     kinds = {type(value) for value in values if value is not None}
-    mixed = len(kinds) > 1
-    if mixed and (str in kinds or _beyond_floats(values)):
-        return pa.array([as_text(value) for value in values], pa.string())
-    if mixed:
-        values = [None if value is None else float(value) for value in values]
+    if len(kinds) > 1:
+        convert = as_text if str in kinds else float
+        values = [None if value is None else convert(value) for value in values]
     return pa.array(values)
 
 
@@ -47,7 +72,7 @@ def as_text(value: Any) -> str | None:
     """Return a value as it stands in a column that also holds text."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, float) and not (value.is_integer() and abs(value) <= LARGEST_IN_FLOATS):
+    if isinstance(value, float) and not (value.is_integer() and abs(value) <= _EXACT):
         return str(value)
     return str(int(value))
 
@@ -62,33 +87,22 @@ def kinds_of(schema: pa.Schema) -> dict[str, str]:
 
 
 def common_kinds(
-    schemas: Iterable[Mapping[str, str]], is_large: Callable[[str], bool]
+    schemas: Iterable[Mapping[str, str]], parameters: Container[str] = ()
 ) -> dict[str, str]:
-    """Return one type for each column, as if all tables were one chunk.
-
-    Schemas have the types of each table's columns; `is_large` is asked of a column, if need be,
-    whether it holds integers that a float cannot hold.
-    """
-    kinds: dict[str, dict[str, None]] = {}
+    """Return one type for each column of several tables, as if all were one chunk."""
+    kinds: dict[str, set[str]] = {}
     for columns in schemas:
         for name, kind in columns.items():
-            kinds.setdefault(name, {})[kind] = None
-    return {name: _common_kind(some, partial(is_large, name)) for name, some in kinds.items()}
+            kinds.setdefault(name, set()).add(kind)
+    return {name: _common_kind(some, name in parameters) for name, some in kinds.items()}
 
 
-def _common_kind(kinds, is_large):
-    kinds = [kind for kind in kinds if kind != "null"]
+def _common_kind(kinds, is_parameter):
+    kinds = kinds - {"null"}
     if len(kinds) < 2:
         return next(iter(kinds), "null")
-    return "string" if "string" in kinds or is_large() else "double"
-
-
-def common_parameter_kind(kinds: Iterable[str]) -> str:
-    """Return the type that a parameter's column has where it had several: a sweep may grow."""
-    kinds = set(kinds)
-    if len(kinds) == 1:
-        return kinds.pop()
-    return "double" if kinds == {"int64", "double"} else "string"
+    # Whether a parameter is true is not whether it is 1.
+    return "string" if "string" in kinds or (is_parameter and "bool" in kinds) else "double"
 
 
 def with_kinds(
@@ -104,40 +118,15 @@ def with_kinds(
     return table
 
 
-def together(tables: Sequence[pa.Table]) -> pa.Table:
+def together(tables: Sequence[pa.Table], parameters: Container[str] = ()) -> pa.Table:
     """Return tables as one, with the columns and types that one chunk of all rows would have."""
     each = [kinds_of(table.schema) for table in tables]
-    kinds = common_kinds(each, lambda name: has_large(tables, name))
+    kinds = common_kinds(each, parameters)
     cast = [
-        with_kinds(table, {name: kinds[name] for name in own})
+        with_kinds(table, {name: kinds[name] for name in own}, parameters)
         for table, own in zip(tables, each, strict=True)
     ]
     return pa.concat_tables(cast, promote_options="permissive")
-
-
-def _beyond_floats(values):
-    """Tell whether there are integers that a float cannot hold."""
-    return any(type(value) is int and abs(value) > LARGEST_IN_FLOATS for value in values)
-
-
-def has_large(tables: Iterable[pa.Table], name: str) -> bool:
-    """Tell whether a column of some tables holds integers that a float cannot hold."""
-    columns = [table[name] for table in tables if name in table.column_names]
-    extremes = [pc.min_max(each).as_py() for each in columns if each.type == pa.int64()]
-    return any(
-        value is not None and abs(value) > LARGEST_IN_FLOATS
-        for bounds in extremes
-        for value in bounds.values()
-    )
-
-
-def with_large_integers(table: pa.Table) -> pa.Table:
-    """Make text of columns with gaps and integers that a float cannot hold, as gaps take floats."""
-    for index, name in enumerate(table.column_names):
-        column = table[name]
-        if column.type == pa.int64() and column.null_count and has_large([table], name):
-            table = table.set_column(index, name, column.cast(pa.string()))
-    return table
 
 
 def _parameter_value(value, kind):

@@ -1,22 +1,57 @@
-"""Making run directories: never over something else, by however many processes at a time."""
+"""Run directories: ``sweep.json`` read, checked and written, never over something else.
+
+However many processes make, extend or open one at a time.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from linrep._lib import atomic as files
+from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.sweeps.codes import Codes, OtherCode
-from linrep.sweeps.description import PARTS, SPECIFICATION, advice
-from linrep.sweeps.specification import Specification, differences, extends
-from linrep.sweeps.store import Run, open_run
+from linrep.sweeps.grid import Grid
+from linrep.sweeps.parts import PARTS
+from linrep.sweeps.specification import (
+    FORMAT,
+    MOST_REPLICATES,
+    RESERVED,
+    Specification,
+    differences,
+    extends,
+)
+from linrep.sweeps.store import Run
 
-_LOCK = ".extending"
+SPECIFICATION = "sweep.json"
+_KEY = re.compile("[0-9a-f]{32}")
+_KINDS = {
+    "name": str, "settings": dict, "replicates": int, "seed": int, "cells": list, "streams": list,
+    "target": str | None,
+}  # fmt: skip
+_LONGEST = 200  # letters of what is said to be wrong
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+def open_run(path: str | Path) -> Run:
+    """Open a run directory for reading.
+
+    Parameters
+    ----------
+    path : path
+
+    Raises
+    ------
+    ValueError
+        If it is not one.
+    """
+    path = Path(path)
+    return Run(path, _read_description(path))
 
 
 def create_run(path: str | Path, sweep: Specification, *, extend: bool = False) -> Run:
@@ -40,37 +75,26 @@ def create_run(path: str | Path, sweep: Specification, *, extend: bool = False) 
     """
     path = Path(path)
     described = {**sweep.describe(), "target": sweep.target}
-    if (path / SPECIFICATION).exists() or not make_directory(path, described):
-        return _reopen(path, sweep.describe(), described, extend)
-    return Run(path, described)
+    if not (path / SPECIFICATION).exists() and make_directory(path, described):
+        return Run(path, described)
+    run = open_run(path)
+    if not _is_extension(run, described, extend):
+        return run
+    with _locked(path / ".extending", wait=True):
+        if _is_extension(open_run(path), described, extend):  # another may have extended it, too
+            files.write(path / SPECIFICATION, _text(described))
+    return open_run(path)
 
 
-def check_directory(path: str | Path, sweep: Specification, *, extend: bool = False) -> None:
-    """Raise what `create_run` would raise, writing nothing."""
-    path = Path(path)
-    if (path / SPECIFICATION).exists():
-        _compare(open_run(path), sweep.describe(), extend)
-    else:
-        _check_free(path)
-
-
-def check_code(
-    path: str | Path, codes: Codes, *, retry_failed: bool = False, same_code: bool = False
-) -> str:
-    """Return which replicates of a run directory other code made, in words.
-
-    If there are any, an OtherCode is raised, unless they are taken to be of the same code.
-    """
+def check_directory(path: str | Path, sweep: Specification, *, extend: bool = False) -> Run | None:
+    """Raise what `create_run` would raise, writing nothing; return what run is there, if any."""
     path = Path(path)
     if not (path / SPECIFICATION).exists():
-        return ""
+        _check_free(path)
+        return None
     run = open_run(path)
-    others = codes.others(run, retry_failed=retry_failed)
-    if others and not same_code:
-        failed = not retry_failed and run.failed()
-        retry = ", and retry_failed=True (--retry-failed) to compute failed ones again"
-        raise OtherCode(others, retry if failed else "")
-    return others
+    _is_extension(run, sweep.describe(), extend)
+    return run
 
 
 def make_directory(path: Path, description: Mapping[str, Any]) -> bool:
@@ -96,22 +120,28 @@ def presence(path: Path) -> Iterator[bool]:
     """
     with contextlib.ExitStack() as held:
         try:
-            file = held.enter_context(open(path / ".lock", "a"))
+            alone = held.enter_context(_locked(path / ".lock", wait=False))
         except OSError as error:
-            if error.errno not in (errno.EACCES, errno.EPERM, errno.EROFS):
+            if error.errno not in _UNWRITABLE:
                 raise
-            yield False
-            return
+            alone = False
+        yield alone
+
+
+@contextlib.contextmanager
+def _locked(path, *, wait):
+    """Hold a lock where the file system has some; yield whether nobody else holds it."""
+    alone = True
+    with open(path, "a") as file:
         try:
             import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
-            yield False
+            alone = False
         except (ImportError, OSError):
-            yield True  # no locks here
-        else:
-            yield True
+            pass  # no locks here
+        yield alone
 
 
 def _check_free(path):
@@ -122,34 +152,13 @@ def _check_free(path):
         empty = entry.name == PARTS and entry.is_dir() and not any(entry.iterdir())
         others = not empty and not files.is_attempt(entry)
         if others and not (path / SPECIFICATION).exists():  # another process may have made one
-            lack = f": it has no {SPECIFICATION}{todo}" if (todo := advice(path)) else ""
+            lack = f": it has no {SPECIFICATION}{todo}" if (todo := _advice(path)) else ""
             raise ValueError(f"{path} is not empty and is not a run directory{lack}")
 
 
-def _reopen(path, sought, described, extend):
-    run = open_run(path)
-    if not _compare(run, sought, extend):
-        return run
-    with _lock(path):
-        if _compare(open_run(path), sought, extend):  # another process may have extended it, too
-            files.write(path / SPECIFICATION, _text(described))
-    return open_run(path)
-
-
-@contextlib.contextmanager
-def _lock(path):
-    """Let one process at a time change what a directory holds, where the file system can."""
-    with open(path / _LOCK, "a") as file:
-        with contextlib.suppress(ImportError, OSError):  # no locks here
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def _compare(run, sought, extend) -> bool:
+def _is_extension(run, description, extend) -> bool:
     """Tell whether a sweep differs from a run's as an extension; raise if in any other way."""
-    stored = identity(run.description)
+    stored, sought = identity(run.description), identity(description)
     lines = differences(stored, sought)
     if not lines:
         return False
@@ -167,6 +176,71 @@ def _compare(run, sought, extend) -> bool:
 def _text(description):
     text = json.dumps(description, indent=1, ensure_ascii=False, allow_nan=False)
     return text.encode() + b"\n"
+
+
+def _read_description(path):
+    """Return what the ``sweep.json`` of a run directory says.
+
+    A ValueError says that there is none, or that it is not the specification of a sweep.
+    """
+    file = path / SPECIFICATION
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except (FileNotFoundError, NotADirectoryError):
+        lack = f"it has no {SPECIFICATION}{_advice(path)}"
+        raise ValueError(f"{path} is not a run directory: {lack}") from None
+    except OSError as error:
+        raise ValueError(f"{file} cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError):
+        raise ValueError(f"{file} is damaged: it is no JSON{_advice(path)}") from None
+    written = content.get("format") if isinstance(content, dict) else None
+    if type(written) is int and written != FORMAT:
+        raise ValueError(
+            f"{file} has format {written}, and this version of linrep knows format {FORMAT} only: "
+            "read the run by the version that made it, or compute it anew in another folder"
+        )
+    try:
+        if written != FORMAT:
+            raise ValueError(f"it has no format {FORMAT}")
+        _check(content)
+    except (TypeError, ValueError, RecursionError) as error:
+        reason = str(error)
+        reason = reason if len(reason) <= _LONGEST else f"{reason[:_LONGEST]}…"
+        words = f"is not the specification of a sweep: {reason}{_advice(path)}"
+        raise ValueError(f"{file} {words}") from None
+    return content
+
+
+def _advice(path):
+    """Return what may be done where a run directory has parts, but no specification."""
+    if not any((path / PARTS).glob("*.parquet")):
+        return ""
+    return (
+        "; its parts are left as they are: start the command that made them in another folder, "
+        f"stop it, and copy its {SPECIFICATION} here"
+    )
+
+
+def _check(content):
+    for name, kind in _KINDS.items():
+        if not isinstance(content.get(name), kind):
+            raise TypeError(f"its {name} is missing or of another kind")
+    check.count("replicates", content["replicates"], most=MOST_REPLICATES)
+    check.integer("seed", content["seed"], minimum=0)
+    grid, streams = Grid.of(content["cells"]), content["streams"]
+    for name in {name for cell in grid for name in cell} & set(RESERVED):
+        raise ValueError(f"{name!r} cannot be a parameter")
+    if len(streams) != len(grid) or not all(map(_is_stream, streams)):
+        raise ValueError("its streams are no tables of 32 hexadecimal digits for every cell")
+    json.dumps(content, ensure_ascii=False).encode()  # half a surrogate pair is no text
+
+
+def _is_stream(keys):
+    return isinstance(keys, dict) and keys and all(_KEY.fullmatch(str(k)) for k in keys.values())
+
+
+def _refuse(constant):
+    raise ValueError(f"{constant} is no number")
 
 
 checked(globals())

@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from itertools import product
 from typing import Any
 
@@ -15,7 +14,7 @@ import pandas as pd
 from linrep._lib.arguments import checked
 from linrep._lib.formulas import Expression
 from linrep._lib.suggest import unknown
-from linrep.sweeps.plain import plain, whole
+from linrep.sweeps.columns import plain, whole
 
 Cell = dict[str, Any]
 Rule = str | Callable[[Cell], Any]
@@ -77,7 +76,7 @@ class Grid:
         >>> grid.left_out
         {'rank': 1}
         """
-        values = {check_name(name): _read_axis(name, axis) for name, axis in axes.items()}
+        values = {_check_name(name): _read_axis(name, axis) for name, axis in axes.items()}
         if not values:
             raise ValueError("axes must hold at least one parameter")
         cells = []
@@ -85,7 +84,7 @@ class Grid:
             chosen = {name: value for bundle in combination for name, value in bundle}
             cells.append({name: chosen[name] for name in values})
         for name, rule in (derived or {}).items():
-            if check_name(name) in values:
+            if _check_name(name) in values:
                 raise ValueError(f"derived parameter {name!r} is an axis already")
             for cell, value in zip(cells, _evaluate(rule, cells), strict=True):
                 cell[name] = _read_value(name, value)
@@ -118,10 +117,7 @@ class Grid:
         ValueError, TypeError
             If there is no cell, two are the same, or a name or a value cannot be one.
         """
-        read = [
-            {check_name(name): _read_value(name, value) for name, value in cell.items()}
-            for cell in map(_mapping, cells)
-        ]
+        read = list(map(_read_cell, cells))
         if not read:
             raise ValueError("cells of a grid must be at least one")
         return cls(_distinct(read), {})
@@ -143,9 +139,9 @@ class Grid:
             name, wanted = selection, set(map(str.strip, selection.split(",")))
         else:
             (cell,) = Grid.of([selection])
-            name, wanted = cell_name(cell), set(_texts(cell))
+            name, wanted = cell_name(cell), _texts(cell)
         matches = [cell for cell in self.cells if cell_name(cell) == name]
-        matches = matches or [cell for cell in self.cells if wanted <= set(_texts(cell))]
+        matches = matches or [cell for cell in self.cells if wanted <= _texts(cell)]
         if len(matches) == 1:
             return matches[0]
         examples = " and ".join(map(cell_name, (matches or self.cells)[:2]))
@@ -201,9 +197,6 @@ class Grid:
         rules = "; ".join(f"{count} left out: {rule}" for rule, count in self.left_out.items())
         return f"Grid({len(self)} cells of {names}{f'; {rules}' if rules else ''})"
 
-    def _repr_html_(self):
-        return f"<p>{escape(repr(self))}</p>{pd.DataFrame(self.cells)._repr_html_()}"
-
 
 def canonical(cell: Mapping[str, Any]) -> str:
     """Return the one JSON text that stands for a cell: sorted names, whole floats as integers.
@@ -221,11 +214,6 @@ def canonical(cell: Mapping[str, Any]) -> str:
     )
 
 
-def _texts(cell: Cell) -> list[str]:
-    """Return the parameters of a cell, each as in its name."""
-    return [cell_name({name: value}) for name, value in cell.items()]
-
-
 def cell_name(cell: Mapping[str, Any]) -> str:
     """Return a cell's name, one for one with its parameters: ``d=10,heads=qr,k=2``.
 
@@ -236,8 +224,7 @@ def cell_name(cell: Mapping[str, Any]) -> str:
     return ",".join(f"{name}={_show(whole(cell[name]))}" for name in sorted(cell))
 
 
-def check_name(name: Any) -> str:
-    """Return name if it can be a parameter's."""
+def _check_name(name):
     if not isinstance(name, str) or not name.isidentifier():
         raise ValueError(f"a parameter's name must be an identifier, got {name!r}")
     return name
@@ -271,10 +258,15 @@ def _read_axis(name, axis):
     return values
 
 
-def _mapping(cell):
+def _read_cell(cell):
     if not isinstance(cell, Mapping):
         raise TypeError(f"cells of a grid must be mappings, got {cell!r:.60}")
-    return cell
+    return {_check_name(name): _read_value(name, value) for name, value in cell.items()}
+
+
+def _texts(cell):
+    """Return the parameters of a cell, each as in its name."""
+    return {cell_name({name: value}) for name, value in cell.items()}
 
 
 def _read_value(name, value):

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
 from linrep._lib.provenance import surroundings
 
 _UNKNOWN = "unknown"
-#: What `describe` says of every machine, beside linear algebra.
-_ALWAYS = ("processor", "instructions", "mode")
+#: What is said of every machine.
+_ALWAYS = ("processor", "instructions", "BLAS", "mode")
 
 
 def machine_now() -> str:
@@ -27,19 +26,13 @@ this_machine = cache(machine_now)
 def describe(machine: str, among: Iterable[str] = ()) -> str:
     """Return a machine, as `this_machine` returns it, in a few words.
 
-    Versions are part of the words if they differ among the machines beside it. A machine that was
-    not stored is an empty text.
+    Versions are part of the words if they differ among the machines beside it.
     """
-    values = _read(machine)
-    kernels = dict.fromkeys(
-        f"{each.get('name')} {each.get('kernel')} with {each.get('threads')} thread(s)"
-        for each in values.get("BLAS", ())
-    )
-    words = [values.get("processor"), values.get("instructions"), *kernels, values.get("mode")]
-    settings = dict(_items(values))
-    others = [name for name in _find_differing(among) if name in settings and name not in _ALWAYS]
-    words += [f"{name} {settings[name]}" for name in others]
-    return ", ".join(str(word) for word in words if word) or "a machine that was not recorded"
+    settings = _read(machine)
+    words = [settings[name] for name in _ALWAYS if name in settings]
+    others = [name for name in _find_differing(among) if name not in _ALWAYS]
+    words += [f"{name} {settings[name]}" for name in others if name in settings]
+    return ", ".join(words) or "a machine that was not recorded"
 
 
 def mixture(machines: Iterable[str]) -> str:
@@ -49,14 +42,9 @@ def mixture(machines: Iterable[str]) -> str:
     )
 
 
-def is_portable(machine: str) -> bool:
-    """Tell whether a machine, as `this_machine` returns it, was in the portable mode."""
-    return _read(machine).get("mode") == "portable"
-
-
 def differences(machine: str, other: str) -> list[str]:
     """Return what tells two machines apart, as "name: of the one, of the other"."""
-    one, two = (dict(_items(_read(text))) for text in (machine, other))
+    one, two = _read(machine), _read(other)
     return [
         f"{name}: {one.get(name, _UNKNOWN)}, {two.get(name, _UNKNOWN)}"
         for name in dict.fromkeys((*one, *two))
@@ -66,7 +54,7 @@ def differences(machine: str, other: str) -> list[str]:
 
 def _find_differing(machines) -> dict[str, list[str]]:
     """Return the values of what is not the same on all machines, by name."""
-    settings = [dict(_items(_read(each))) for each in machines]
+    settings = list(map(_read, machines))
     values = {
         name: list(dict.fromkeys(each.get(name, _UNKNOWN) for each in settings))
         for name in dict.fromkeys(name for each in settings for name in each)
@@ -74,20 +62,16 @@ def _find_differing(machines) -> dict[str, list[str]]:
     return {name: several for name, several in values.items() if len(several) > 1}
 
 
-def _read(machine) -> dict[str, Any]:
+def _read(machine) -> dict[str, str]:
+    """Return what is known of a machine as texts by name; nothing of what linrep has not made."""
     try:
         values = json.loads(machine)
-    except ValueError:
+        values |= values.pop("versions", {})
+        libraries = [
+            "{name} {version} {kernel} with {threads} thread(s)".format(**each)
+            for each in values.pop("BLAS", ())
+        ]
+    except (ValueError, TypeError, AttributeError, KeyError):
         return {}
-    return values if isinstance(values, dict) else {}
-
-
-def _items(values) -> Iterator[tuple[str, str]]:
-    """Yield the entries of nested dictionaries by the names of the innermost."""
-    for name, value in values.items():
-        if isinstance(value, dict):
-            yield from _items(value)
-        elif isinstance(value, list):
-            yield name, "; ".join(" ".join(map(str, each.values())) for each in value)
-        else:
-            yield name, str(value)
+    blas = {"BLAS": "; ".join(libraries)} if libraries else {}
+    return {name: str(value) for name, value in values.items()} | blas

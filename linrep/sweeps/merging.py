@@ -1,25 +1,86 @@
-"""Putting together what was computed apart: run directories of one sweep, and small parts."""
+"""Putting together what was computed apart: run directories of one sweep, and small parts.
+
+Replicates that were computed twice are compared.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_string_dtype
+
+from linrep._lib import atomic as files
 from linrep._lib.arguments import checked
 from linrep._lib.warning import warn
 from linrep.sweeps.codes import OtherCode, conflict
-from linrep.sweeps.columns import together
-from linrep.sweeps.comparison import Deviation, deviation
-from linrep.sweeps.coverage import Coverage
-from linrep.sweeps.description import SPECIFICATION
-from linrep.sweeps.directories import identity, make_directory
-from linrep.sweeps.parts import Damaged, Part, rank, rows_within, shared_out
+from linrep.sweeps.columns import as_text, together
+from linrep.sweeps.directories import SPECIFICATION, identity, make_directory, open_run
+from linrep.sweeps.parts import PARTS, Coverage, Damaged, Part, rank, rows_within, shared_out
 from linrep.sweeps.specification import differences
-from linrep.sweeps.store import LAST, Run, open_run
+from linrep.sweeps.store import LAST, Run
 
 _LARGE = 2**23  # values in a part, rows times columns, that is not put together with others
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """The largest difference between two tables of the same rows.
+
+    Attributes
+    ----------
+    rows, different : int
+        Rows that were compared; those that differ in some column.
+    largest : float
+        The largest relative difference of two numbers, that is their distance over the larger of
+        their sizes; infinite where a number stands against none.
+    column : str or None
+        Where it is; None if there is no difference.
+    """
+
+    rows: int
+    different: int
+    largest: float
+    column: str | None
+
+    def __str__(self):
+        if not self.different:
+            return f"all of {self.rows} row(s) the same"
+        of = f"{self.different} of {self.rows} row(s) differ"
+        if np.isinf(self.largest):
+            return f"{of}, column {self.column} in more than digits"
+        return f"{of}, by at most {self.largest:.2g} relative (column {self.column})"
+
+
+def deviation(rows: pd.DataFrame, others: pd.DataFrame, columns: Iterable[str]) -> Deviation:
+    """Compare some columns of two tables of the same length, row by row.
+
+    A table without one of the columns has gaps there.
+    """
+    different = np.zeros(len(rows), dtype=bool)
+    largest, column = 0.0, None
+    for name in columns:
+        one, other = (
+            frame[name] if name in frame else pd.Series(np.nan, frame.index)
+            for frame in (rows, others)
+        )
+        if is_string_dtype(one) != is_string_dtype(other):
+            # Numbers are text where other replicates have text.
+            one, other = (frame.map(as_text, na_action="ignore") for frame in (one, other))
+        gaps = one.isna().to_numpy() & other.isna().to_numpy()
+        unequal = ~gaps & ~(one.to_numpy(object) == other.to_numpy(object)).astype(bool)
+        if not unequal.any():
+            continue
+        different |= unequal
+        difference = _relative(one[unequal], other[unequal])
+        if column is None or difference > largest:
+            largest, column = difference, name
+    return Deviation(len(rows), int(different.sum()), largest, column)
 
 
 class Overlapping(UserWarning):
@@ -83,7 +144,7 @@ def merge(path: str | Path, sources: Iterable[str | Path], *, same_code: bool = 
     merged = open_run(path)
     merged.tidy()  # a damaged part is in the way of a good one
     for run in runs:
-        run.again(partial(_adopt_all, merged, run))
+        run.again(partial(_adopt, merged, run))
     twice = overlap(merged)
     if twice is not None and twice.different:
         warn(Overlapping(merged.path, twice))
@@ -91,9 +152,12 @@ def merge(path: str | Path, sources: Iterable[str | Path], *, same_code: bool = 
     return merged
 
 
-def _adopt_all(merged, run):
+def _adopt(merged, run):
+    """Take over the parts of a run that are not here."""
     for part in run.parts():
-        merged.adopt(part)
+        copy = merged.path / PARTS / part.path.name
+        if not copy.exists():
+            files.write(copy, part.path.read_bytes(), drafts=merged.path)
 
 
 def overlap(run: Run) -> Deviation | None:
@@ -144,11 +208,12 @@ def _put_together(run, group):
     taken = Coverage()
     owned = [pair for pair in shared_out(sorted(group, key=rank), taken) if pair[1]]
     owned.sort(key=lambda pair: run.position(pair[1][0]))
-    table = run.joined([rows_within(part, segments) for part, segments in owned])
+    rows = [rows_within(part, segments) for part, segments in owned]
     # In one order, whoever came first: the same rows make the same file.
     segments = sorted(taken.segments(), key=run.position)
     returned = list(dict.fromkeys(name for part, _ in owned for name in part.returned))
     first = group[0]
+    table = together(rows, run.parameters)
     written = run.write(table, segments, first.generation, first.machine, first.code, returned)
     names = {part.path.name for part in written}
     for part in group:
@@ -172,6 +237,13 @@ def _groups(parts):
 
 def _size(part):
     return part.rows * len(part.columns)
+
+
+def _relative(one, other):
+    a, b = (pd.to_numeric(values, errors="coerce").to_numpy(float) for values in (one, other))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        relative = np.abs(a - b) / np.maximum(np.abs(a), np.abs(b))
+    return float(np.where(np.isnan(relative), np.inf, relative).max())
 
 
 checked(globals())

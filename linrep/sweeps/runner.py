@@ -1,4 +1,4 @@
-"""Running a sweep: chunks of about a second through any executor, stored as they finish."""
+"""Sweeps, and running them: chunks of a second or so, through any executor, stored as they end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -20,7 +20,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+
+import pandas as pd
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
@@ -28,20 +30,18 @@ from linrep._lib.progress import progress_bar, say_stopped
 from linrep._lib.threads import one_thread
 from linrep._lib.warning import RunWarning, warn
 from linrep.sweeps import checkpoints
-from linrep.sweeps.chunks import Chunk, Job
-from linrep.sweeps.clusters import Cluster, is_dask
+from linrep.sweeps.chunks import Chunk, Job, call, read_rows
 from linrep.sweeps.codes import Codes
 from linrep.sweeps.columns import parameter_type
-from linrep.sweeps.coverage import Segment
-from linrep.sweeps.crews import Crew, ExternalExecutor, Processes, Seen, Threads
-from linrep.sweeps.directories import check_code, check_directory, create_run, presence
-from linrep.sweeps.grid import Cell
+from linrep.sweeps.crews import Seen, crew_of, is_dask
+from linrep.sweeps.directories import check_directory, create_run, presence
+from linrep.sweeps.grid import Grid
 from linrep.sweeps.machines import differences, machine_now
 from linrep.sweeps.merging import compact
-from linrep.sweeps.parts import Part, select_rows
-from linrep.sweeps.sealing import check_portable, is_portable
+from linrep.sweeps.parts import Part, Segment, select_rows
 from linrep.sweeps.specification import Specification
 from linrep.sweeps.store import Run
+from linrep.sweeps.targets import check_portable, is_portable
 from linrep.sweeps.todo import Todo
 from linrep.sweeps.workers import ATTEMPT
 
@@ -95,9 +95,7 @@ def run(
     same_code: bool = False,
     progress: bool | None = None,
     chunk_seconds: float = 1.0,
-    order: Callable[[Cell, int], Any] | None = None,
     grace: float | None = None,
-    budget: float | None = None,
 ) -> Run:
     """Compute the replicates that a run directory lacks.
 
@@ -135,14 +133,9 @@ def run(
         notebook, and elsewhere a line every minute.
     chunk_seconds : float, default 1
         Length of a chunk; a replicate is never cut.
-    order : callable, optional
-        ``order(cell, replicate)``: what comes first has the smaller value; what has None is left
-        out. By default cell by cell.
     grace : float, optional
         Seconds that chunks have after an interrupt; then they are left, and processes ended. For
         replicates that take long and keep checkpoints in :func:`linrep.sweeps.scratch`.
-    budget : float, optional
-        Seconds after which the sweep is interrupted.
 
     Returns
     -------
@@ -167,16 +160,14 @@ def run(
         timeout = check.real("timeout", timeout, above=0.0)
     if grace is not None:
         grace = check.real("grace", grace, minimum=0.0)
-    if budget is not None:
-        budget = check.real("budget", budget, above=0.0)
-    index, shards = read_shard(shard)
+    index, shards = _read_shard(shard)
     guarded = bool(processes) or timeout is not None
     shared = isinstance(executor, ThreadPoolExecutor) and timeout is None
     if (guarded or executor is not None) and not shared:
         check_portable(sweep.function)
     codes = Codes(sweep)
-    check_directory(directory, sweep, extend=extend)
-    others = check_code(directory, codes, retry_failed=retry_failed, same_code=same_code)
+    there = check_directory(directory, sweep, extend=extend)
+    others = there and codes.check(there, retry_failed=retry_failed, same_code=same_code)
     stored = create_run(directory, sweep, extend=extend)
     with _stopped_by_interrupts(stored) as known, presence(stored.path) as alone:
         if alone:
@@ -185,7 +176,7 @@ def run(
                 leftover.unlink(missing_ok=True)
         todo = Todo(
             sweep, stored, index, shards, chunk_seconds,
-            reverse=not alone, retry_failed=retry_failed, order=order,
+            reverse=not alone, retry_failed=retry_failed,
         )  # fmt: skip
         known.append(todo)
         bar = progress_bar(
@@ -210,14 +201,14 @@ def run(
             if executor is None or shared:
                 with one_thread():
                     _tell_others(stored, todo, bar, machine_now)
-            crew = _crew(executor, workers, guarded or was_killed, shared)
+            crew = crew_of(executor, workers, guarded=guarded or was_killed, shared=shared)
             with one_thread():
                 job = _job_factory(sweep, chunk_seconds, stored.path, timeout)
                 try:
-                    noted = _drive(stored, todo, job, codes, crew, bar, grace, budget)
+                    noted = _drive(stored, todo, job, codes, crew, bar, grace)
                 finally:
                     crew.end()
-                    if isinstance(crew, Threads):  # which share what they compute with
+                    if crew.shares_memory:
                         codes.settle()
         if noted:
             of = f"of {stored.count()}"
@@ -236,8 +227,7 @@ def _stopped_by_interrupts(stored):
         raise Stopped(stored, *(todo.counts for todo in known), at_once=True) from None
 
 
-def read_shard(shard: Sequence[int] | None) -> tuple[int, int]:
-    """Return (i, N), checked; (1, 1) for None."""
+def _read_shard(shard):
     if shard is None:
         return 1, 1
     if not isinstance(shard, tuple | list) or len(shard) != 2:
@@ -254,7 +244,7 @@ class _Flight:
     guarded: bool = False
 
 
-def _drive(stored, todo, job, codes, crew, bar, grace, budget):
+def _drive(stored, todo, job, codes, crew, bar, grace):
     """Keep chunks in flight and store what they return, until nothing is left.
 
     What is returned says whether there are notes on runs.
@@ -264,8 +254,7 @@ def _drive(stored, todo, job, codes, crew, bar, grace, budget):
     failed = 0
     noted = interrupted = False
     seen, looked = Seen(0), 0.0
-    # When to interrupt, and, after an interrupt, when to wait no longer.
-    limit = None if budget is None else time.monotonic() + budget
+    limit = None  # when to wait no longer after an interrupt
 
     def under_way():
         return [each for flight in dict.fromkeys(flying.values()) for each in flight.segments]
@@ -419,19 +408,6 @@ def _job_factory(sweep, seconds, directory, timeout=None) -> Callable[[list[Segm
     return job
 
 
-def _crew(executor, workers, guarded, shared) -> Crew:
-    """Return who computes chunks."""
-    if shared:
-        return Threads(executor, workers, owned=False)
-    if is_dask(executor):
-        return Cluster(executor, workers)
-    if executor is not None:
-        return ExternalExecutor(executor, workers)
-    if guarded:
-        return Processes(workers)
-    return Threads(ThreadPoolExecutor(workers()), workers, owned=True)
-
-
 def _tell_others(stored, todo, bar, machine):
     """Say once what tells the machine that goes on apart from those of what is stored."""
     machines, todo.machines = todo.machines, ()
@@ -463,6 +439,85 @@ def _mark(path, working):
         yield was_killed
     finally:
         mark.unlink(missing_ok=True)
+
+
+class Sweep(Specification):
+    """A function of a cell's parameters and a random stream, over a grid, with replicates.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(cell, rng, **settings)`` returns one row (a mapping of names to numbers, strings,
+        booleans or None; a bare number counts as the column ``value``), several (a sequence of such
+        mappings) or a DataFrame. `rng` is a `numpy.random.Generator`, or, with `streams`, a dict of
+        Generators by purpose.
+    grid : Grid or iterable of mappings
+        The cells.
+    replicates : int
+        Independent repetitions of every cell, at least 1.
+    seed : int, default 0
+        Root of all streams, at least 0.
+    paired : iterable of str
+        Parameters that change no stream: cells that differ only in these share their random
+        numbers within a replicate. Algorithms and step sizes, typically.
+    streams : mapping of str to iterable of str, optional
+        One stream per purpose, with the parameters that change it; all others do not. Instead of
+        `paired`.
+    settings : mapping, optional
+        Further keyword arguments of the function, the same for all cells and without influence on
+        the streams. Plain values.
+    name : str, optional
+        What is computed; the function's name by default, required for what has none (a lambda, a
+        partial). Two sweeps of different names do not share a directory.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is not of this kind, or a parameter has the name of a stored column.
+
+    Notes
+    -----
+    A stream is ``default_rng(SeedSequence(key, spawn_key=(replicate,)))`` with `key` the first 128
+    bits of the SHA-256 of seed, purpose and those parameters; rows store it in hexadecimal. It
+    depends on nothing else: not on the order, the chunks, the workers, or the other cells.
+    """
+
+    def run(self, directory: str | Path, **options: Any) -> Run:
+        """Compute what is missing in a run directory.
+
+        Parameters
+        ----------
+        directory : path
+        **options
+            As in :func:`linrep.sweeps.run`.
+        """
+        return run(self, directory, **options)
+
+    def only(self, selection: Mapping[str, Any] | str, replicate: int) -> pd.DataFrame:
+        """Compute one replicate alone, with its own random stream, and store nothing.
+
+        Parameters
+        ----------
+        selection : mapping of str to plain values, or str
+            Parameters that single out a cell, or as in its name: ``"n=10,m=5"``.
+        replicate : int
+            Its number, from 0.
+
+        Returns
+        -------
+        DataFrame
+            What the function returned; what it raises is raised here.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If there is no such cell or replicate.
+        """
+        number = check.integer("replicate", replicate, minimum=0, maximum=self.replicates - 1)
+        cell = cast(Grid, self.grid).find(selection)
+        with one_thread():  # as in a run
+            result = call(self.function, cell, self.keys(cell), number, self.settings)
+        return pd.DataFrame(read_rows(result, self.parameters))
 
 
 checked(globals())

@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -80,11 +79,6 @@ class Specification:
 
     def __repr__(self):
         return f"Sweep({self.name}, {self.grid}, replicates={self.replicates}, seed={self.seed})"
-
-    def _repr_html_(self):
-        assert isinstance(self.grid, Grid)
-        title = f"<strong>Sweep</strong> {escape(self.name)}: {self.replicates} replicates, "
-        return f"<p>{title}seed {self.seed}</p>{self.grid._repr_html_()}"
 
     @cached_property
     def names(self) -> tuple[str, ...]:

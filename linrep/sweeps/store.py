@@ -11,8 +11,8 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from html import escape
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,32 +21,31 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
+from pandas.api.types import is_string_dtype
 
 from linrep._lib import atomic as files
-from linrep._lib import display as show
 from linrep._lib.arguments import checked
+from linrep._lib.extras import need
+from linrep._lib.labelled import attributes, described
 from linrep._lib.suggest import unknown
 from linrep._lib.warning import warn
 from linrep.sweeps.chunks import BETWEEN_NOTES
 from linrep.sweeps.codes import MixedCode, mixture
 from linrep.sweeps.columns import (
     common_kinds,
-    common_parameter_kind,
-    has_large,
     kinds_of,
     parameter_column,
     parameter_type,
     together,
     with_kinds,
-    with_large_integers,
 )
-from linrep.sweeps.completeness import Completeness, Incomplete
-from linrep.sweeps.coverage import Coverage, Segment
-from linrep.sweeps.description import PARTS, read_description
 from linrep.sweeps.grid import Cell, cell_name
 from linrep.sweeps.parts import (
+    PARTS,
+    Coverage,
     Damaged,
     Part,
+    Segment,
     by_outcome,
     rank,
     read_part,
@@ -60,15 +59,66 @@ from linrep.sweeps.specification import RESERVED
 if TYPE_CHECKING:
     import xarray as xr
 
-_MOST_SHOWN = 12  # values of a parameter, where a run shows itself
 _MOST_TRIES = 100
 _SET_ASIDE = ".damaged"  # where damaged parts go
 #: The columns after those that a function returned.
 LAST = ("status", "exception", "notes", "seconds", "stream", "versions", "cell")
 
 
+@dataclass(frozen=True)
+class Completeness:
+    """How complete a run directory is.
+
+    Attributes
+    ----------
+    path : Path
+    expected, stored, failed : int
+        Replicates of all cells; those of them that are stored; those of these that failed.
+    damaged : mapping of Path to str
+        Files of parts that do not count, as they are damaged or foreign, and why.
+    """
+
+    path: Path
+    expected: int
+    stored: int
+    failed: int
+    damaged: Mapping[Path, str]
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is missing, has failed or is damaged."""
+        return self.stored == self.expected and not self.failed and not self.damaged
+
+    def counts(self) -> str:
+        """Say how many replicates and damaged parts there are, without naming these."""
+        parts = [f"{self.stored} of {self.expected} replicates"]
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        if self.damaged:
+            parts.append(f"{len(self.damaged)} damaged part(s)")
+        return "; ".join(parts)
+
+    def __str__(self):
+        each = ", ".join(f"{path.name} ({why})" for path, why in self.damaged.items())
+        return ": ".join(filter(None, [self.counts(), each]))
+
+
+class Incomplete(UserWarning):
+    """The rows that were read are not all of the sweep's rows.
+
+    Parameters
+    ----------
+    completeness : Completeness
+        Of the run directory.
+    """
+
+    def __init__(self, completeness: Completeness):
+        self.completeness = completeness
+        super().__init__(f"{completeness.path} is incomplete: {completeness}")
+
+
 class Run:
-    """A run directory, open for reading; see :func:`open_run` and :func:`create_run`.
+    """A run directory, open for reading; see :func:`open_run`.
 
     Parameters
     ----------
@@ -213,7 +263,16 @@ class Run:
             warn(Incomplete(self.completeness()))
         if not partial and (mixed := mixture(self)):
             warn(MixedCode(f"{self.path}: {mixed}"))
-        return self._frame(self._owned, columns)
+        return self._frame(columns)
+
+    def parameter_table(self) -> pd.DataFrame:
+        """Return the parameters of the cells, of the types that they have in rows."""
+        values = {name: [cell.get(name) for cell in self.cells] for name in self.parameters}
+        columns = {
+            name: parameter_column(some, parameter_type(some)).to_pandas()
+            for name, some in values.items()
+        }
+        return pd.DataFrame(columns, index=range(len(self.cells)))
 
     def to_xarray(self, columns: Iterable[str] | None = None) -> xr.Dataset:
         """Return all stored rows as a dataset of xarray, which can be written to NetCDF.
@@ -238,39 +297,44 @@ class Run:
         ValueError
             If there is no such column.
         """
-        from linrep.sweeps.labelled import dataset
-
-        return dataset(self, columns)
-
-    def rows_of(self, cell: str, replicate: int) -> pd.DataFrame:
-        """Return the rows of one replicate, none if it is not stored.
-
-        As `read` does, but that a column of numbers is no text because other replicates have text.
-
-        Parameters
-        ----------
-        cell : str
-            The cell's name.
-        replicate : int
-        """
-        one = Segment(cell, replicate, replicate + 1)
-
-        def owned():
-            for part, segments in self._owned():
-                if not any(Coverage(segments).missing(one)):
-                    yield part, [one]
-
-        return self._frame(owned)
+        need("xarray", "to_xarray")
+        left_out = {*self.parameters, *RESERVED} - {"seconds", "status"}
+        wanted = [name for name in self.columns if name not in left_out]
+        if columns is not None:
+            wanted = list(columns)
+            for name in {"cell", "replicate", "row"} & set(wanted):
+                raise ValueError(f"{name} is no column of the dataset")
+        table, places = self.parameter_table(), {"replicate": range(self.replicates)}
+        axes = {name: column.unique() for name, column in table.items()}
+        is_full = not table.isna().any(axis=None)
+        is_full &= np.prod([len(axis) for axis in axes.values()]) == len(table)
+        if not is_full:
+            axes = {"cell": self.names}
+        names = [*axes, "replicate", "row"]
+        rows = self.read(list(dict.fromkeys([*names, *wanted])))
+        rows = rows.astype({name: object for name in rows if is_string_dtype(rows[name])})
+        data = rows.set_index(names)[wanted].to_xarray().reindex(axes | places)
+        for name in data:
+            if data[name].dtype == object:
+                data[name] = data[name].fillna("")
+            data[name].attrs |= described(name)
+        if not is_full:
+            data = data.assign_coords({name: ("cell", table[name]) for name in table})
+        of_run = {name: self.description[name] for name in ("name", "seed", "replicates")}
+        settings = self.description["settings"]
+        data.attrs |= attributes({**settings, **of_run, "target": self.target})
+        single = [name for name, axis in axes.items() if len(axis) == 1 and name != "cell"]
+        return data.squeeze([*single, *(["row"] if data.sizes["row"] == 1 else [])])
 
     def failures(self) -> pd.DataFrame:
         """Return the rows of the replicates that raised an exception."""
-        rows = self._frame(lambda: (pair for pair in self._owned() if pair[0].failed))
+        rows = self._frame(only_failures=True)
         return rows[rows["status"] == "failed"]
 
     def notes(self) -> dict[str, int]:
         """Return how many of the stored replicates have which note on their runs, most first."""
         columns = ["cell", "replicate", "notes"]
-        rows = self._frame(self._owned, columns).dropna(subset="notes").drop_duplicates(columns[:2])
+        rows = self._frame(columns).dropna(subset="notes").drop_duplicates(columns[:2])
         each = rows["notes"].astype(str).str.split(BETWEEN_NOTES).explode()
         return {note: int(count) for note, count in each.value_counts().items()}
 
@@ -325,19 +389,6 @@ class Run:
             for rows, pieces in by_outcome(table, list(segments))
         ]
 
-    def joined(self, tables: Sequence[pa.Table]) -> pa.Table:
-        """Return rows of several parts as one table.
-
-        Parameters
-        ----------
-        tables : sequence of pyarrow.Table
-        """
-        kinds = self._kinds(*tables)
-        return pa.concat_tables(
-            [with_kinds(table, kinds, self.parameters) for table in tables],
-            promote_options="permissive",
-        )
-
     def unify(self, kinds: Mapping[str, str] | None = None) -> None:
         """Give all parts the same columns, of the same types.
 
@@ -359,17 +410,6 @@ class Run:
                     )  # fmt: skip
                     self.remove(part)
         self._known = dict(kinds)
-
-    def adopt(self, part: Part) -> None:
-        """Take over a part of another directory, unless it is here.
-
-        Parameters
-        ----------
-        part : Part
-        """
-        copy = self.path / PARTS / part.path.name
-        if not copy.exists():
-            files.write(copy, part.path.read_bytes(), drafts=self.path)
 
     def remove(self, part: Part) -> None:
         """Remove a part whose rows are in another one.
@@ -412,31 +452,18 @@ class Run:
 
     def _kinds(self, *tables):
         """Return the types that columns have in common in all parts that are known, and tables."""
-        parts = [part for part in self._parts.values() if not part.damage]
         if self._known is None:
-            self._known = self._common([part.columns for part in parts], parts, ())
+            whole = (part for part in self._parts.values() if not part.damage)
+            self._known = self._common(part.columns for part in whole)
         if not tables:
             return self._known
-        return self._common(
-            [self._known, *(kinds_of(table.schema) for table in tables)], parts, tables
-        )
+        return self._common([self._known, *(kinds_of(table.schema) for table in tables)])
 
-    def _common(self, schemas, parts, tables):
-        def is_large(name):
-            stored = (
-                read_rows(part, [name]) for part in parts if part.columns.get(name) == "int64"
-            )
-            return has_large(tables, name) or has_large(stored, name)
-
-        results = [
-            {name: kind for name, kind in each.items() if name not in self.parameters}
-            for each in schemas
-        ]
-        kinds = common_kinds(results, is_large)
-        for name in self.parameters:
-            stated = parameter_type(cell.get(name) for cell in self.cells)
-            kinds[name] = common_parameter_kind([stated, *(e[name] for e in schemas if name in e)])
-        return kinds
+    def _common(self, schemas):
+        stated = {
+            name: parameter_type(cell.get(name) for cell in self.cells) for name in self.parameters
+        }
+        return common_kinds([*schemas, stated], self.parameters)
 
     def _write(self, table, kinds, segments, generation, machine, code, returned):
         """Write a part with columns of these types, and return it."""
@@ -470,19 +497,18 @@ class Run:
         rows = rows_within(part, owned, ("status", "cell", "replicate"))
         return pc.sum(pc.equal(rows["status"], "failed")).as_py() or 0
 
-    def _frame(self, owned, columns=None):
-        """Return columns of the rows that some parts have of some segments, in order."""
+    def _frame(self, columns=None, *, only_failures=False):
+        """Return columns of the rows of all parts, or of those with failures, in order."""
         wanted = None if columns is None else list(columns)
         known = self.columns
         absent = [name for name in wanted or () if name not in known]
         if absent and self.parts():
             raise ValueError(unknown("no column", absent[0], known, of=f"in {self.path}"))
         needed = None if wanted is None else [*wanted, "cell", "replicate", "row"]
-        tables = self.again(lambda: self._tables(owned(), needed))
+        tables = self.again(lambda: self._tables(needed, only_failures))
         if not tables:
             return pd.DataFrame(columns=list(known) if wanted is None else wanted)
-        table = together(tables)
-        frame = with_large_integers(table).to_pandas(use_threads=False)
+        frame = together(tables).to_pandas(use_threads=False)
         positions = frame["cell"].map(self._places).to_numpy(np.int64)
         if not _sorted_by(positions, frame["replicate"], frame["row"]):
             order = np.lexsort((frame["row"], frame["replicate"], positions))
@@ -492,18 +518,16 @@ class Run:
         for name in {"stream", "versions"} & set(frame):
             column = frame[name].astype("category").cat.remove_unused_categories()
             frame[name] = column.cat.reorder_categories(sorted(column.cat.categories))
-        for name in self.parameters:
+        for name, column in self.parameter_table().items():
             if wanted is None or name in wanted:
-                values = [cell.get(name) for cell in self.cells]
-                column = parameter_column(values, parameter_type(values)).to_pandas()
                 frame[name] = column.take(positions).array  # of the same type for any rows
         return frame.reindex(columns=self.columns if wanted is None else wanted)
 
-    def _tables(self, owned, columns):
+    def _tables(self, columns, only_failures):
         tables = [
             (segments[0], rows_within(part, segments, columns, self.parameters))
-            for part, segments in owned
-            if segments
+            for part, segments in self._owned()
+            if segments and (part.failed or not only_failures)
         ]
         tables.sort(key=lambda pair: self.position(pair[0]))
         return [table for _, table in tables if table.num_rows]
@@ -512,37 +536,6 @@ class Run:
         return (
             f"Run({str(self.path)!r}: {self.description['name']}, {self.count()} of {self.total})"
         )
-
-    def _repr_html_(self):
-        values = {
-            name: list(dict.fromkeys(cell[name] for cell in self.cells if name in cell))
-            for name in self.parameters
-        }
-        shown = show.table(
-            (
-                name,
-                ", ".join(map(str, several[:_MOST_SHOWN])) + ", …" * (len(several) > _MOST_SHOWN),
-            )
-            for name, several in values.items()
-        )
-        failed = self.failed()
-        return f"<p>{escape(repr(self))}{f', {failed} failed' if failed else ''}</p>{shown}"
-
-
-def open_run(path: str | Path) -> Run:
-    """Open a run directory for reading.
-
-    Parameters
-    ----------
-    path : path
-
-    Raises
-    ------
-    ValueError
-        If it is not one.
-    """
-    path = Path(path)
-    return Run(path, read_description(path))
 
 
 def _sorted_by(*keys):

@@ -1,8 +1,9 @@
-"""Functions named by a text: ``module:name`` or ``file.py:name``."""
+"""Functions named by a text, ``module:name`` or ``file.py:name``, or sent to another process."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import runpy
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +17,8 @@ from importlib.util import find_spec, spec_from_loader
 from pathlib import Path
 from types import MethodType, ModuleType
 from typing import Any
+
+import cloudpickle
 
 from linrep._lib.arguments import checked
 from linrep._lib.fingerprint import is_installed
@@ -127,8 +130,7 @@ def label(reference: str) -> str:
     return f"{Path(home).stem}:{name}" if home.endswith(".py") else reference
 
 
-def add_folder(folder: str) -> None:
-    """Let modules be imported from a folder, in this process and in those it starts."""
+def _add_folder(folder):
     if folder not in sys.path:
         sys.path.insert(0, folder)
 
@@ -138,7 +140,7 @@ def load_file(path: str | Path) -> dict[str, Any]:
     path = Path(path)
     if not path.is_file():
         raise ValueError(f"no such file: {path}")
-    add_folder(str(path.resolve().parent))  # as for a script that is run
+    _add_folder(str(path.resolve().parent))  # as for a script that is run
     _loaded.add(str(path.resolve().parent))
     with _explain_failure(str(path)):
         return _run_file(path)
@@ -168,7 +170,7 @@ def own_sources() -> list[Source]:
     return sources
 
 
-def install(source: Source) -> None:
+def _install(source):
     """Make a module of a source, unless there is one of this name."""
     if source.name in sys.modules:
         return
@@ -229,7 +231,7 @@ def _find(module, name):
     first, here = module.partition(".")[0], os.getcwd()
     # For a module that is there and not loaded: what else the folder has replaces nothing.
     if "" not in sys.path and first not in sys.modules and PathFinder.find_spec(first, [here]):
-        add_folder(here)
+        _add_folder(here)
     item: Any = import_module(module)
     home = getattr(item, "__file__", None)
     if home and not is_installed(home):
@@ -237,6 +239,58 @@ def _find(module, name):
     for part in name.split("."):
         item = getattr(item, part, None)
     return item
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A function, and what a process needs to open it.
+
+    Attributes
+    ----------
+    content : bytes
+        The function: of a module by name, of a notebook or a script by value.
+    folders : tuple of str
+        Where modules are imported from.
+    sources : tuple of Source
+        The files that functions have been loaded from, for machines that do not have them.
+    """
+
+    content: bytes
+    folders: tuple[str, ...]
+    sources: tuple[Source, ...]
+
+
+def seal(function: Callable[..., Any]) -> Sealed:
+    """Return a function for other processes."""
+    return Sealed(cloudpickle.dumps(function), tuple(own_folders()), tuple(own_sources()))
+
+
+def unseal(sealed: Sealed) -> Callable[..., Any]:
+    """Return the function; makes the modules that it needs."""
+    for folder in reversed(sealed.folders):
+        _add_folder(folder)
+    for source in sealed.sources:
+        _install(source)
+    return pickle.loads(sealed.content)
+
+
+def is_portable(function: Callable[..., Any]) -> bool:
+    """Tell whether other processes can be handed a function."""
+    try:
+        check_portable(function)
+    except ValueError:
+        return False
+    return True
+
+
+def check_portable(function: Callable[..., Any]) -> None:
+    """Raise a ValueError unless other processes can be handed a function."""
+    try:
+        cloudpickle.dumps(function)
+    except Exception as error:
+        raise ValueError(
+            f"function cannot be handed to other processes, use threads ({error})"
+        ) from None
 
 
 checked(globals())

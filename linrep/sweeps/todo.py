@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 
 from linrep.sweeps.chunks import Chunk
-from linrep.sweeps.coverage import Coverage, Segment
+from linrep.sweeps.parts import Coverage, Segment
 
 _FIRST = 1  # replicates in a chunk before anything is known of their length
 _MOST_SEGMENTS = 2_000  # cells in a chunk
@@ -16,22 +16,19 @@ _MOST_SEGMENTS = 2_000  # cells in a chunk
 class Todo:
     """What is to be computed, cut into chunks of about the right length."""
 
-    def __init__(self, sweep, stored, index, shards, seconds, *, reverse, retry_failed, order):
+    def __init__(self, sweep, stored, index, shards, seconds, *, reverse, retry_failed):
         self._stored = stored
         self._seconds = seconds
-        asked = shares = list(_shares(sweep, index, shards, reverse))
-        if order is not None:
-            cells = dict(zip(sweep.names, sweep.grid, strict=True))
-            asked = _sort_replicates(shares, lambda cell, replicate: order(cells[cell], replicate))
-        self.total = sum(map(len, asked))
+        shares = list(_shares(sweep, index, shards, reverse))
+        self.total = sum(map(len, shares))
         self.generation = 0
         self._done = stored.done()
         if retry_failed:
             self._done = _without_failures(stored, shares)
             self.generation = 1 + max((part.generation for part in stored.parts()), default=0)
         self._retrying = retry_failed
-        missing = [piece for each in asked for piece in self._done.missing(each)]
-        self._queue = deque(_from_the_middle(missing) if reverse and order is None else missing)
+        missing = [piece for each in shares for piece in self._done.missing(each)]
+        self._queue = deque(_from_the_middle(missing) if reverse else missing)
         self.left = sum(map(len, self._queue))
         self.machines = tuple(filter(None, stored.machines())) if self.left else ()
         self._seen = {part.path.name for part in stored.parts()}
@@ -96,17 +93,6 @@ def _shares(sweep, index, shards, reverse) -> Iterator[Segment]:
         start, stop = (sweep.replicates * edge // shards for edge in (block, block + 1))
         if stop > start:
             yield Segment(name, start, stop)
-
-
-def _sort_replicates(segments, key):
-    """Return the replicates of segments one by one, those with the smallest key first."""
-    single = [
-        Segment(segment.cell, replicate, replicate + 1)
-        for segment in segments
-        for replicate in range(segment.start, segment.stop)
-    ]
-    keys = {segment: key(segment.cell, segment.start) for segment in single}
-    return sorted((each for each in single if keys[each] is not None), key=keys.__getitem__)
 
 
 def _from_the_middle(segments):

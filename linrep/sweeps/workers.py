@@ -27,7 +27,7 @@ from typing import Any
 
 from linrep._lib import disregard
 from linrep.sweeps.chunks import Chunk, Job, failed_chunk, joined, opened, run_chunk, too_long
-from linrep.sweeps.sealing import Sealed, seal, unseal
+from linrep.sweeps.targets import Sealed, seal, unseal
 
 _BESIDE = 1.0  # seconds that a job may take beside its replicates, to make a table of their rows
 _ENDED = "the worker processes have been ended"
@@ -176,14 +176,14 @@ class WorkerProcess:
         return process.wait()
 
 
-class WorkerPool(Executor):
+class WorkerPool(ThreadPoolExecutor):
     """Worker processes, each with a thread that hears what it says.
 
     A job that ends its process raises `WorkerEnded`, and the others go on.
     """
 
     def __init__(self, workers: int):
-        self._threads = ThreadPoolExecutor(workers)
+        super().__init__(workers)
         self._processes = [WorkerProcess() for _ in range(workers)]
         self._idle: queue.LifoQueue[WorkerProcess] = queue.LifoQueue()
         for process in self._processes:
@@ -192,11 +192,11 @@ class WorkerPool(Executor):
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Have a function called."""
         sealed = seal(partial(function, *args, **kwargs))
-        return self._threads.submit(self._in_idle, WorkerProcess.call, sealed)
+        return super().submit(self._in_idle, WorkerProcess.call, sealed)
 
     def submit_chunk(self, job: Job) -> Future[Chunk]:
         """Have the replicates of a job computed, which is sealed."""
-        return self._threads.submit(self._in_idle, WorkerProcess.run, job)
+        return super().submit(self._in_idle, WorkerProcess.run, job)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """End the processes once the jobs that are running have come to an end, or not to wait.
@@ -204,7 +204,7 @@ class WorkerPool(Executor):
         An interrupt meanwhile ends them at once.
         """
         try:
-            self._threads.shutdown(wait, cancel_futures=cancel_futures)
+            super().shutdown(wait, cancel_futures=cancel_futures)
         finally:
             self.end()
 
@@ -221,7 +221,7 @@ class WorkerPool(Executor):
         """End all processes, whatever they do."""
         for process in self._processes:
             process.end()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        super().shutdown(wait=False, cancel_futures=True)
 
     def _in_idle(self, run, item):
         """Run something in a process that has nothing to do."""

@@ -82,7 +82,6 @@ TOO_LARGE = {
     ),
     "record": (lambda: lr.flute(truth(), m=5, rounds=MANY, step_size=0.1), "record = 1"),
     "start": (lambda: lr.random_start(2**40, 3, 2), "n = "),
-    "trials": (lambda: lr.run_trials(lr.fedrep, truth(), trials=10**12, m=5), "trials = "),
 }
 
 

@@ -90,12 +90,6 @@ def test_the_same_in_expectation(fresh_rng):
         assert abs(np.mean(risks) - expected) < 4.0 * np.std(risks) / np.sqrt(4000)
 
 
-def test_what_is_too_fast_is_noticed():
-    trace = biases.fedavg(truth().draw(5, rng=0), step_size=1e3, rounds=500)
-    assert trace.stop_reason == "diverged"
-    assert np.isfinite(trace.state["theta"]).all()
-
-
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -108,16 +102,3 @@ def test_what_is_too_fast_is_noticed():
 def test_bad_truths_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         truth(**options)
-
-
-def test_bad_arguments_are_refused():
-    data = truth().draw(5, rng=0)
-    with pytest.raises(ValueError, match="side must be one of"):
-        biases.least_squares(data, side="two")
-    with pytest.raises(ValueError, match="participation must be at most 1"):
-        biases.fedavg(data, step_size=0.1, participation=1.1)
-    with pytest.raises(TypeError, match="data must be ClientData"):
-        biases.local_only(truth())
-    plain = lr.ClientData.from_arrays(data.X, data.y, np.repeat(np.arange(20), 5))
-    with pytest.raises(ValueError, match="for data without a truth"):
-        biases.fedavg(plain, step_size=0.1)

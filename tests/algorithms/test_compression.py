@@ -11,7 +11,6 @@ from linrep.algorithms import _compression as compression
 from linrep.algorithms.flute import rounds as flute_rounds
 from linrep.algorithms.personalized.methods import nuclear_norm
 from linrep.kernels import flute as kernel
-from tests.reference import fedrep as reference
 from tests.strategies import seeds
 from tests.tools import close
 
@@ -148,16 +147,6 @@ def test_halves_have_the_same_numbers_on_factors(factored, m):
         np.testing.assert_allclose(on_factors[metric], on_samples[metric], rtol=0.0, atol=1e-10)
 
 
-def test_a_round_on_factors_is_the_papers(factored):
-    data = lr.SharedRepresentation.random(n=3, d=4, k=2, noise=0.1, rng=0).draw(30, rng=1)
-    start = lr.subspace.random_frame(4, 2, np.random.default_rng(2))
-    _, trace = factored(lambda: lr.fedrep(data, start=start, rounds=1, step_size=0.2))
-    clients = [data.client(i) for i in range(3)]
-    B, W, *_ = reference.round(clients, start, np.zeros((3, 2)), [0, 1, 2], 0.2)
-    close(trace.state["B"], B, 1e-12)
-    close(trace.state["W"], W, 1e-12)
-
-
 @pytest.mark.parametrize("method", [lr.fedrep, lr.flute, lr.pflmf, lr.fedavg])
 def test_a_run_that_goes_on_is_factored_as_one_long_run(method):
     data = lr.SharedRepresentation.random(n=5, d=4, k=2, noise=0.1, rng=0).draw(400, rng=1)
@@ -171,9 +160,3 @@ def test_a_run_that_goes_on_is_factored_as_one_long_run(method):
     ]
     for part, values in whole.state.items():
         np.testing.assert_array_equal(second.state[part], values)
-
-
-def test_stationary_models_of_one_client_are_those_of_the_samples(factored):
-    data = lr.SharedRepresentation.random(n=1, d=3, k=1, noise=0.0, rng=0).draw(9, rng=1)
-    on_samples, on_factors = factored(lambda: lr.fedrep(data, rounds=2_000))
-    assert max(on_samples["distance"][-1], on_factors["distance"][-1]) < 1e-14

@@ -84,6 +84,25 @@ ALGORITHMS = {
     ),
 }  # fmt: skip
 WILD = [name for name, (_, _, wild) in ALGORITHMS.items() if wild]
+# Those whose steps are found.
+ALGORITHMS |= {
+    f"{name}, found": (run, None, None)
+    for name, run in {
+        "flute": partial(lr.flute, DATA, k=2),
+        "flute of some": partial(lr.flute, DATA, k=2, participation=0.5),
+        "fedsgd": partial(lr.fedsgd, DATA, start="random"),
+        "fedavg": partial(lr.fedavg, DATA, start="random", local_steps=3),
+        "fedavg of some": partial(lr.fedavg, DATA, local_steps=3, participation=0.5),
+        "pflmf": partial(lr.pflmf, DATA, k=2),
+        "pflmf local steps": partial(lr.pflmf, DATA, k=2, local_steps=3),
+        "pflmf of some": partial(pflmf, DATA, local_steps=3, head_step_size="theorem"),
+        "pflmf batch": partial(lr.pflmf, DATA, k=2, batch=3),
+        "altgdmin": partial(lr.altgdmin, DATA, k=2),
+        "altmin_gd": partial(lr.altmin_gd, DATA, k=2),
+        "anil": partial(lr.anil, SHARED, m=9, participation=0.5),
+        "maml": partial(lr.maml, DATA, k=2),
+    }.items()
+}
 ROUNDS = 24
 RECORDS = (1, ROUNDS, 5, [3, 4, 17])
 
@@ -145,7 +164,7 @@ def test_the_same_seed_gives_the_same_bits_and_another_one_others(name):
         same(one.state, other.state)
     deterministic = name in (
         "fedrep fixed", "fedrep adaptive", "gd-gd adaptive", "gd-gd not orthonormal",
-        "fedrep on others' models",
+        "fedrep on others' models", "altgdmin, found", "altmin_gd, found",
     )  # fmt: skip
     alike = [np.array_equal(traces[3].state[part], traces[4].state[part]) for part in "BWUV"
              if part in traces[3].state]  # fmt: skip

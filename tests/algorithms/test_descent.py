@@ -3,8 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linrep.algorithms.curvature import EVERY, SHARE, WINDOW, Smoothness, largest_eigenvalue
-from linrep.algorithms.descent import LENGTHENED, Backtracking, Descent
+from linrep.algorithms.descent import (
+    EVERY,
+    LENGTHENED,
+    SHARE,
+    WINDOW,
+    Backtracking,
+    Descent,
+    Smoothness,
+    largest_eigenvalue,
+)
 from tests.reference import descent as reference
 from tests.strategies import seeds
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.algorithms import diagnosis
-from linrep.sweeps import Grid, Sweep, open_run
 from tests.strategies import seeds
 
 TRUTH = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.1, rng=0)
@@ -187,28 +186,6 @@ def test_a_run_has_the_same_notes_whichever_came_before_it():
     assert not any("rank" in line for line in (*alone.notes, *lines))
 
 
-def test_rows_of_a_sweep_have_the_same_notes_in_any_order_of_its_runs(tmp_path):
-    X = DRAWN.X.copy()
-    X[:, 5] = X[:, 4]
-    data = own(X)
-
-    def replicate(cell, rng):
-        trace = lr.fedrep(data, k=1, step_size=1e-9, rounds=cell["rounds"], rng=rng)
-        return {"notes of the trace": len(trace.notes)}
-
-    rows = []
-    for rounds in ([3, 30], [30, 3]):
-        sweep = Sweep(replicate, Grid.product({"rounds": rounds}), 2, name="own")
-        (_, lines) = warned(lambda sweep=sweep, n=rounds[0]: sweep.run(tmp_path / str(n)))
-        assert len(lines) == 1
-        rows.append(open_run(tmp_path / str(rounds[0])).read().set_index(["rounds", "replicate"]))
-    assert rows[0]["notes"].sort_index().equals(rows[1]["notes"].sort_index())
-    rank = "the covariates have less than full rank"
-    assert rows[0].loc[30, "notes"].eq(f"{rank}; the run hardly moves").all()
-    assert rows[0].loc[3, "notes"].isna().all()
-    assert (rows[0]["notes of the trace"] == 2 * (rows[0].index.get_level_values(0) == 30)).all()
-
-
 def test_clients_with_fewer_samples_than_their_head_are_counted():
     small = lr.ClientData.from_list([(X[:2], y[:2]) for X, y in map(DRAWN.client, range(DRAWN.n))])
     trace, lines = warned(lambda: lr.fedrep(small, k=3, rng=0))
@@ -303,13 +280,3 @@ def test_entries_that_diverge_return_what_was_best_and_say_so():
     assert "diverged" in lines[0]
     assert solver["residual"][-1] == solver["residual"].min()
     assert solver.notes[0] in lines[0]
-
-
-def test_the_summary_names_rounds_loss_and_step():
-    lines = lr.fedrep(own(), k=2, rounds=7, step_size=0.1, rng=0).summary().splitlines()
-    assert lines[0] == "FedRep ran all of its 7 rounds."
-    assert "loss" in lines[1]
-    assert "in round 7" in lines[1]
-    once = lr.fedrep(DRAWN, rounds=1, rng=0).summary()
-    assert "1 round." in once
-    assert "distance" in once

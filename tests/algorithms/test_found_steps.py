@@ -14,7 +14,6 @@ from tests.reference import descent as reference
 from tests.reference import flute as flute_reference
 from tests.reference import pflmf as pflmf_reference
 from tests.strategies import seeds
-from tests.tools import complaint
 
 TRUTH = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0)
 DATA = TRUTH.draw(m=9, rng=1)
@@ -74,20 +73,6 @@ def test_the_trace_says_which_step_was_taken(name):
     assert given_one.settings["step_size_rule"] == "given"
     assert "step_size" not in given_one
     assert trace["floats_up"][-1] > given_one["floats_up"][-1]
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_a_run_goes_on_as_one_long_run(name):
-    run = METHODS[name]
-    long, first = run(DATA, rounds=25, rng=3), run(DATA, rounds=11, rng=3)
-    second = run(DATA, rounds=14, start=first)
-    for key, matrix in long.state.items():
-        np.testing.assert_array_equal(second.state[key], matrix)
-    for metric in long:
-        np.testing.assert_array_equal(second[metric], long[metric][11:])
-    sparse = run(DATA, rounds=25, rng=3, record=7)
-    for metric in long:
-        np.testing.assert_array_equal(sparse[metric], long[metric][sparse.recorded])
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -204,17 +189,6 @@ def test_steps_that_are_found_are_as_fast_as_the_best_given_one(problem, method,
         assert rounds[1:][np.argmax(found[metric][1:] <= goal)] <= 1.5 * (best + 1) + 3
 
 
-@pytest.mark.parametrize("level", [0.1, 0.01, 0.001])
-def test_each_client_alone_is_as_fast_as_with_the_best_given_step(level):
-    limit = data_smoothness(DATA)
-    found = personalized.local(DATA, rounds=300)["objective"]
-    steps = np.array([0.5, 1.0, 1.5, 1.9]) / limit
-    others = [personalized.local(DATA, rounds=300, step_size=s)["objective"] for s in steps]
-    goal = found.min() + level * (found[0] - found.min())
-    best = min(np.argmax(each <= goal) if each.min() <= goal else 300 for each in others)
-    assert np.argmax(found <= goal) <= 1.5 * best + 1
-
-
 def data_smoothness(data):
     return max(np.linalg.norm(X, 2) ** 2 / len(X) for X, _ in clients_of(data))
 
@@ -234,18 +208,6 @@ def test_the_regularizer_can_be_left_out():
     assert trace.settings["regularizer_step_size"] == 0.0
     best = lr.empirical_risk_minimizer(DATA, 2).loss
     assert trace["loss"][-1] == pytest.approx(best, rel=1e-6)
-
-
-def test_what_cannot_be_found_is_an_error():
-    for batches in ("fresh", "gram"):
-        with complaint(ValueError, "step_size", repr(batches), "stored samples"):
-            lr.fedsgd(TRUTH, m=5, batches=batches)
-    with complaint(ValueError, "step_size", "'fresh'"):
-        lr.flute(TRUTH, m=5, batches="fresh")
-    with complaint(ValueError, "regularizer_step_size", "step_size"):
-        lr.flute(DATA, k=2, regularizer_step_size=0.1)
-    with complaint(ValueError, "head_step_size", "step_size"):
-        lr.pflmf(DATA, k=2, head_step_size=0.1)
 
 
 @pytest.mark.parametrize(
@@ -270,13 +232,3 @@ def test_relatives_find_their_step(name, options):
     assert penalized(found) <= penalized(constant)
     moving = personalized.distance_regularized(data, penalty=0.3, center="global", rounds=3)
     assert moving.settings["step_size_rule"] == "smoothness"
-
-
-def test_relatives_need_no_known_smoothness():
-    centres = np.arange(6.0).reshape(3, 2)
-    problem = lr.CustomObjectives(
-        lambda i, x: (0.5 * np.sum((x - centres[i]) ** 2), x - centres[i]), n=3, d=2
-    )
-    np.testing.assert_allclose(personalized.local(problem).state["theta"], centres, atol=1e-6)
-    mean = personalized.average(problem, start=centres).state["theta"]
-    np.testing.assert_allclose(mean, np.tile(centres.mean(axis=0), (3, 1)), atol=1e-6)

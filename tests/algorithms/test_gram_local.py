@@ -7,7 +7,7 @@ import linrep as lr
 from linrep.algorithms.fedrep.gram import coordinates
 from tests.algorithms.fedrep.test_gram import smallest_p
 from tests.algorithms.support import off_by
-from tests.tools import FALSE_ALARM, complaint, first_of
+from tests.tools import FALSE_ALARM, first_of
 
 RUNS = 2000
 
@@ -163,49 +163,11 @@ def test_heads_without_noise_on_the_right_frame_are_the_true_ones():
 
 TRUTH = lr.SharedRepresentation.random(n=5, d=4, k=2, rng=0)
 IMPLICIT = lr.ImplicitRepresentation(TRUTH.W, 4)
-UNIFORM = lr.SharedRepresentation(TRUTH.B, TRUTH.W, design="uniform")
 FULL, EMPTY = np.eye(2), np.zeros((0, 2))
-
-
-@pytest.mark.parametrize(
-    ("truth", "B", "m", "kind", "words"),
-    [
-        (UNIFORM, TRUTH.B, 3, ValueError, ("simulate_heads", "Gaussian", "'uniform'")),
-        (TRUTH.draw(3, rng=0), TRUTH.B, 3, TypeError, ("truth", "ClientData")),
-        (TRUTH, TRUTH.B, 0, ValueError, ("m ", "at least 1", "0")),
-        (TRUTH, 2.0 * TRUTH.B, 3, ValueError, ("B ", "orthonormal columns")),
-        (TRUTH, TRUTH.B.T, 3, ValueError, ("B ", "(4, any)", "(2, 4)")),
-        (TRUTH, (FULL,), 3, ValueError, ("B ", "pair (C, Phi)", "tuple of 1")),
-        (TRUTH, (FULL, np.ones((1, 2))), 3, ValueError, ("C and Phi", "= I")),
-        (TRUTH, (FULL, np.ones((1, 3))), 3, ValueError, ("Phi ", "(any, 2)", "(1, 3)")),
-        (TRUTH, (np.eye(3), EMPTY), 3, ValueError, ("C ", "(any, 2)", "(3, 3)")),
-        (IMPLICIT, TRUTH.B, 3, ValueError, ("B ", "pair (C, Phi)", "no B*")),
-    ],
-)
-def test_simulate_heads_names_what_is_wrong(truth, B, m, kind, words):
-    with complaint(kind, *words):
-        lr.simulate_heads(truth, B, m, rng=0)
 
 
 def test_a_pair_with_nothing_outside_is_accepted():
     assert lr.simulate_heads(IMPLICIT, (FULL, EMPTY), 3, rng=0).shape == (5, 2)
-
-
-@pytest.mark.parametrize(
-    ("problem", "m", "batches", "kind", "words"),
-    [
-        (UNIFORM, 3, "gram", ValueError, ("'gram'", "Gaussian", "'uniform'")),
-        (TRUTH, None, "gram", ValueError, ("m must be given",)),
-        (TRUTH, 0, "gram", ValueError, ("m ", "at least 1", "0")),
-        (TRUTH, [3] * 5, "gram", TypeError, ("m ", "integer")),
-        (TRUTH, 3, "other", ValueError, ("batches", "'fixed'", "'gram_split'", "'other'")),
-        (TRUTH.draw(3, rng=0), None, "gram", ValueError, ("'fixed'", "ClientData", "'gram'")),
-        (IMPLICIT, 3, "fixed", ValueError, ("no B*", "'gram'")),
-    ],
-)
-def test_local_only_names_what_it_cannot_simulate(problem, m, batches, kind, words):
-    with complaint(kind, *words):
-        lr.local_only(problem, m=m, batches=batches, rng=0)
 
 
 def test_a_client_alone_sees_one_batch_whatever_its_name():

@@ -140,18 +140,6 @@ def test_ridge_minimizers_have_no_gradient(seed, data):
     np.testing.assert_allclose(problem.gradients(theta), 0.0, atol=1e-11 * (1 + norm(samples.y)))
 
 
-@given(seeds, st.data())
-def test_the_best_centres_of_rank_k_are_the_truncated_decomposition(seed, data):
-    n, d, k, _ = sizes(data)
-    A = np.random.default_rng(seed).standard_normal((n, d))
-    left, s, right = np.linalg.svd(A, full_matrices=False)
-    problem = QuadraticObjectives(A)
-    np.testing.assert_array_equal(problem.smoothness, 1.0)
-    best = problem.best(k)
-    np.testing.assert_allclose(best.theta, (left[:, :k] * s[:k]) @ right[:k], atol=1e-12)
-    np.testing.assert_allclose(best.value, np.sum(s[k:] ** 2) / (2 * n), atol=1e-12)
-
-
 def regression():
     return lr.SharedRepresentation.random(n=N_CLIENTS, d=D, k=K, noise=0.1, rng=0)
 

@@ -7,8 +7,8 @@ from numpy.linalg import norm
 import linrep as lr
 from tests.algorithms.support import clients_of, streams, truths
 from tests.reference import fedrep as reference
-from tests.strategies import cases, frame, seeds
-from tests.tools import EPS, UNITS, close, complaint, exact_head_error, rank_is_clear
+from tests.strategies import cases, seeds
+from tests.tools import EPS, UNITS, close, exact_head_error, rank_is_clear
 
 
 @given(cases(k_within_n=False))
@@ -30,38 +30,6 @@ def test_fit_heads_takes_any_number_of_columns_and_dependent_ones(seed, d, more,
     assume(rank_is_clear(X))
     single, several = lr.fit_heads(data, np.eye(d))[0], lr.fit_heads(data, B)[0]
     close(several, np.tile(single / (1 + more), 1 + more), 2 * exact_head_error(X, y, single))
-
-
-@given(seeds, st.integers(1, 5), st.data())
-def test_a_new_client_of_the_truths_representation_is_recovered(seed, d, data):
-    k = data.draw(st.integers(1, d))
-    rng = np.random.default_rng(seed)
-    B, w = frame(rng, d, k), rng.standard_normal(k)
-    X = rng.standard_normal((k + 2, d))
-    y = X @ B @ w
-    assume(rank_is_clear(X @ B))
-    found = lr.fit_heads(lr.ClientData.from_list([(X, y)]), B.tolist())[0]
-    close(found, w, exact_head_error(X @ B, y, w))
-
-
-DATA = lr.ClientData.from_list([(np.ones((2, 3)), np.ones(2))])
-
-
-@pytest.mark.parametrize(
-    ("data", "B", "kind", "words"),
-    [
-        (DATA, np.ones((2, 3)), ValueError, ("B ", "(3, any)", "(2, 3)")),
-        (DATA, np.ones(3), ValueError, ("B ", "(3, any)", "(3,)")),
-        (DATA, np.ones((3, 0)), ValueError, ("B ", "empty")),
-        (DATA, np.full((3, 1), np.nan), ValueError, ("B ", "finite")),
-        (DATA, None, ValueError, ("B ", "shape")),
-        (None, np.ones((3, 1)), TypeError, ("data", "ClientData", "NoneType")),
-        ((np.ones((2, 3)), np.ones(2)), np.ones((3, 1)), TypeError, ("data", "tuple")),
-    ],
-)
-def test_fit_heads_names_what_is_wrong(data, B, kind, words):
-    with complaint(kind, *words):
-        lr.fit_heads(data, B)
 
 
 @given(truths(), seeds, st.integers(1, 8))
@@ -104,24 +72,6 @@ def test_local_only_on_own_data_needs_no_truth(case):
     for name in ("floats_up", "floats_down"):
         np.testing.assert_array_equal(trace[name], np.zeros(2))
     assert (trace.rounds, trace.stop_reason) == (1, "rounds")
-
-
-TRUTH = lr.SharedRepresentation.random(n=2, d=3, k=1, rng=0)
-
-
-@pytest.mark.parametrize(
-    ("problem", "m", "kind", "words"),
-    [
-        (TRUTH, None, ValueError, ("m must be given",)),
-        (TRUTH, 0, ValueError, ("m ", "at least 1", "0")),
-        (TRUTH, 1.5, TypeError, ("m ", "integer", "1.5")),
-        (DATA, 3, ValueError, ("m must not be given", "ClientData")),
-        (None, 3, TypeError, ("problem", "NoneType")),
-    ],
-)
-def test_local_only_names_what_is_wrong(problem, m, kind, words):
-    with complaint(kind, *words):
-        lr.local_only(problem, m=m)
 
 
 @pytest.mark.parametrize("m", [[3, 40], [3, 400]])

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.linalg import norm
@@ -8,7 +7,7 @@ import linrep as lr
 from linrep.problems.random import stream
 from tests.reference import fedrep as reference
 from tests.strategies import cases, seeds
-from tests.tools import EPS, UNITS, close, complaint
+from tests.tools import EPS, UNITS, close
 
 
 @given(cases())
@@ -21,19 +20,6 @@ def test_moments_start_spans_the_top_of_the_moments_matrix(case):
     close(V.T @ V, np.eye(case.k), UNITS * EPS)
     close(V.T @ M @ V, np.diag(values), error)
     close(M @ V, V * values, error)
-
-
-@given(cases(kinds=("normal",), heads=("normal",), m=(3, 9)))
-def test_moments_start_is_the_references_where_eigenvalues_are_apart(case):
-    M = reference.moments_matrix(case.clients)
-    values = np.linalg.eigvalsh(M)[::-1]
-    gaps = -np.diff(np.append(values, -np.inf))[: case.k]
-    gaps = np.minimum(gaps, np.append(np.inf, gaps[:-1]))
-    assume(gaps.min() > 1e-3 * values[0])
-    V = lr.moments_start(lr.ClientData(case.X, case.y, case.offsets), case.k)
-    expected = reference.moments_start(case.clients, case.k)
-    signs = np.sign(np.sum(V * expected, axis=0))
-    close(V * signs, expected, UNITS * EPS * norm(M) / gaps)
 
 
 @given(seeds, st.integers(1, 6), st.data())
@@ -100,22 +86,6 @@ def test_projected_gradient_never_increases_the_objective(case):
         last = value
 
 
-def test_projected_gradient_start_defaults_to_ten_rounds():
-    data = lr.SharedRepresentation.random(n=4, d=3, k=2, rng=0).draw(5, rng=0)
-    for default, ten in zip(
-        lr.projected_gradient_start(data, 2),
-        lr.projected_gradient_start(data, 2, rounds=10),
-        strict=True,
-    ):
-        np.testing.assert_array_equal(default, ten)
-
-
-def test_projected_gradient_start_says_when_it_diverges():
-    data = lr.SharedRepresentation.random(n=4, d=3, k=2, rng=0).draw(5, rng=0)
-    with complaint(ValueError, "step_size 1e+200", "diverge"), np.errstate(all="ignore"):
-        lr.projected_gradient_start(data, 2, rounds=20, step_size=1e200)
-
-
 def test_starts_of_zero_data_are_frames():
     data = lr.ClientData.from_list([(np.zeros((2, 3)), np.zeros(2))] * 2)
     B, W = lr.projected_gradient_start(data, 2)
@@ -123,40 +93,3 @@ def test_starts_of_zero_data_are_frames():
     np.testing.assert_array_equal(W, np.zeros((2, 2)))
     B = lr.moments_start(data, 2)
     close(B.T @ B, np.eye(2), UNITS * EPS)
-
-
-DATA = lr.SharedRepresentation.random(n=4, d=3, k=2, rng=0).draw(5, rng=0)
-
-
-@pytest.mark.parametrize("start", [lr.moments_start, lr.projected_gradient_start])
-@pytest.mark.parametrize(
-    ("k", "kind", "words"),
-    [
-        (0, ValueError, ("k ", "at least 1", "0")),
-        (4, ValueError, ("k ", "3 = min(n, d)", "4")),
-        (2.0, TypeError, ("k ", "integer", "2.0")),
-        (None, TypeError, ("k ", "integer", "None")),
-    ],
-)
-def test_bad_ranks_are_named(start, k, kind, words):
-    with complaint(kind, *words):
-        start(DATA, k)
-
-
-@pytest.mark.parametrize(
-    ("options", "kind", "words"),
-    [
-        ({"rounds": 0}, ValueError, ("rounds", "at least 1", "0")),
-        ({"rounds": 1.5}, TypeError, ("rounds", "integer", "1.5")),
-        ({"step_size": 0.0}, ValueError, ("step_size", "greater than 0")),
-        ({"step_size": "theorem"}, TypeError, ("step_size", "real number")),
-    ],
-)
-def test_bad_options_of_projected_gradient_are_named(options, kind, words):
-    with complaint(kind, *words):
-        lr.projected_gradient_start(DATA, 2, **options)
-
-
-def test_random_start_checks_its_dimensions():
-    with complaint(ValueError, "k ", "between 1 and 2", "3"):
-        lr.random_start(4, 2, 3)

@@ -10,7 +10,6 @@ import linrep as lr
 from linrep.problems.random import stream
 from tests.algorithms.support import same_numbers, truths
 from tests.strategies import seeds
-from tests.tools import complaint
 
 METHODS = {
     "FedRep": partial(lr.fedrep, m=3, rounds=3, participation=0.6),
@@ -92,19 +91,6 @@ def test_the_users_own_algorithm_is_run_like_any_other():
     assert len({trace["distance"][0] for trace in one}) == 3
 
 
-def test_whatever_an_algorithm_returns_comes_back_in_order():
-    found = lr.run_trials(
-        lambda problem, *, rng, scale: (problem, scale * rng.random()),
-        "anything",
-        trials=5,
-        workers=3,
-        rng=1,
-        scale=2.0,
-    )
-    generators = [generator.spawn(2)[1] for generator in stream(1, "trials").spawn(5)]
-    assert found == [("anything", 2.0 * generator.random()) for generator in generators]
-
-
 def test_workers_are_threads_at_the_same_time():
     barrier = threading.Barrier(2, timeout=30)
 
@@ -113,26 +99,3 @@ def test_workers_are_threads_at_the_same_time():
         return threading.get_ident()
 
     assert len(set(lr.run_trials(meet, None, trials=2, workers=2))) == 2
-
-
-def test_an_error_in_a_trial_comes_through():
-    def fail(problem, *, rng):
-        raise RuntimeError("no")
-
-    for workers in (1, 2):
-        with pytest.raises(RuntimeError, match="no"):
-            lr.run_trials(fail, None, trials=2, workers=workers)
-
-
-@pytest.mark.parametrize(
-    ("options", "kind", "words"),
-    [
-        ({"trials": 0}, ValueError, ("trials", "at least 1", "0")),
-        ({"trials": 2.0}, TypeError, ("trials", "integer", "2.0")),
-        ({"trials": 1, "workers": 0}, ValueError, ("workers", "at least 1", "0")),
-        ({"trials": 1, "workers": None}, TypeError, ("workers", "integer", "None")),
-    ],
-)
-def test_bad_arguments_are_named(options, kind, words):
-    with complaint(kind, *words):
-        lr.run_trials(mine, None, **options)

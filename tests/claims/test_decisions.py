@@ -142,7 +142,7 @@ def test_advice_is_no_more_than_it_takes(fresh_rng):
 
 
 def test_expectation_is_seldom_wrong(fresh_rng):
-    trials, level = draws(5000), 0.05
+    trials, level = draws(500), 0.05
     wrong = sum(
         about(fresh_rng.normal(3.0, 2.0, 30), 3.0, level=level).verdict == "fails"
         for _ in range(trials)

@@ -64,7 +64,7 @@ def call(*arguments, code=0):
 
 def recorded(path):
     """Return the ids in a ledger and those that have a picture beside it."""
-    pictures = path.with_suffix(".parquet")
+    pictures = atomic.current(path.with_suffix(".parquet"))  # a kill may have come between the two
     return (
         [entry["id"] for entry in content(path)],
         sorted(set(pd.read_parquet(pictures)["claim"])) if pictures.exists() else [],

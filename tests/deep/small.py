@@ -27,10 +27,10 @@ def split(sizes=SIZES, tested=TESTED):
     return tuple(parts[: len(sizes)]), tuple(parts[len(sizes) :])
 
 
-def data(kind="vectors", sizes=SIZES, tested=TESTED, seed=0, **others):
+def data(kind="vectors", sizes=SIZES, tested=TESTED, seed=0, reverse=False, **others):
     """Return clients with samples of a kind: vectors, images, tokens, or vectors to regress."""
     rng = np.random.default_rng(seed)
-    train, test = split(sizes, tested)
+    train, test = (parts[::-1] if reverse else parts for parts in split(sizes, tested))
     count = sum(sizes) + sum(tested)
     x = {
         "vectors": lambda: rng.normal(size=(count, 5)).astype(np.float32),

@@ -53,11 +53,9 @@ def test_heads_start_anew_and_alike_whatever_was_trained():
     np.testing.assert_array_equal(heads[0], np.broadcast_to(heads[0][0], heads[0].shape))
 
 
-def test_other_blocks_and_parts_of_clients():
-    before = trained("fedavg")
-    settings = {"model": "mlp", "epochs": 2, "blocks": ("head", "representation.fc2"), "rng": 1}
+def test_new_clients_are_trained_together_or_one_by_one():
+    before, settings = trained("fedavg"), {"model": "mlp", "epochs": 2, "rng": 1}
     trace = deep.fine_tune(clients(2, 5), before, **settings)
-    assert "personal.representation.fc2.bias" in trace.state
     with small.stepping("loop"):
         apart = deep.fine_tune(clients(2, 5), before, chunk=2, **settings)
     for name, value in trace.state.items():
@@ -74,16 +72,5 @@ def test_what_does_not_fit_is_said():
             participation=1.0,
         )
         deep.fine_tune(clients(2), other, model="mlp")
-    with complaint(ValueError, "no block 'heads'"):
-        deep.fine_tune(clients(2), trained("fedavg"), model="mlp", blocks=("heads",))
     with complaint(ValueError, "epochs"):
         deep.fine_tune(clients(2), trained("fedavg"), model="mlp", epochs=-1)
-
-
-def test_a_block_may_be_a_word_and_there_is_one():
-    before = trained("fedavg")
-    one = deep.fine_tune(clients(2), before, model="mlp", blocks="head", epochs=1, rng=0)
-    other = deep.fine_tune(clients(2), before, model="mlp", blocks=("head",), epochs=1, rng=0)
-    assert one["test_loss"][-1] == other["test_loss"][-1]
-    with complaint(ValueError, "blocks"):
-        deep.fine_tune(clients(2), before, model="mlp", blocks=(), epochs=1)

@@ -4,6 +4,7 @@ import pytest
 
 from tests.cli.test_new_paper import call, installed
 from tests.test_import import ROOT
+from tests.tools import sampled
 
 EXAMPLES = ROOT / "docs" / "examples"
 QUICK = {
@@ -12,7 +13,7 @@ QUICK = {
 }
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", sampled(QUICK, 1))
 def test_files_are_those_of_the_sources(name, tmp_path):
     repository = EXAMPLES / name
     tests = str(repository / "tests" / "test_paper.py")

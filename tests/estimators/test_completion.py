@@ -1,6 +1,5 @@
 """Matrix completion as scikit-learn's users call it, and what its numbers are."""
 
-import datetime
 import doctest
 import pickle
 
@@ -224,14 +223,6 @@ def test_a_feature_that_does_not_vary_among_the_rated_says_nothing():
         np.testing.assert_allclose(again.predict(X), found, atol=1e-8)
 
 
-def test_ids_in_a_column_of_features_are_no_feature():
-    X, y, _, of_films = table()
-    listed = of_films.add_prefix("z").rename_axis("film").reset_index()
-    with pytest.raises(ValueError, match=r"indexed by item: take .set_index\('film'\)"):
-        MatrixCompletion(**QUICK, item_features=listed).fit(X, y)
-    MatrixCompletion(**QUICK, item_features=listed.set_index("film")).fit(X, y)
-
-
 def test_other_columns_and_rows_in_another_order():
     X, y, _, _ = table()
     found = MatrixCompletion(**QUICK).fit(X, y).predict(X)
@@ -241,8 +232,6 @@ def test_other_columns_and_rows_in_another_order():
     model = MatrixCompletion(**QUICK, client=-2, item=-1).fit(numbered, y)
     with pytest.raises(ValueError, match="in their order: column 0 is 2, not 1"):
         model.predict(numbered[[2, 1]])
-    with pytest.raises(TypeError, match="y must be numbers, got dates"):
-        model.fit(numbered, pd.Series(pd.Timestamp("2020"), index=X.index))
 
 
 def test_columns_have_names_or_places():
@@ -256,37 +245,6 @@ def test_columns_have_names_or_places():
     for values in (X.to_numpy(), X.to_numpy(dtype=float), X.to_numpy().tolist()):
         model = MatrixCompletion(**QUICK).fit(values, y)
         np.testing.assert_array_equal(model.predict(values), found)
-    with pytest.raises(ValueError, match="feature names"):
-        MatrixCompletion().fit(X, y).predict(X[["film", "user"]])
-    for settings, named in (
-        ({"client": "users"}, "client='users'"), ({"item": 2}, "place 2"),
-        ({"item": "user"}, "same column"),
-    ):  # fmt: skip
-        with pytest.raises(ValueError, match=named):
-            MatrixCompletion(**settings).fit(X, y)
-
-
-DATES = [datetime.date(2020, 1, 1) + datetime.timedelta(day) for day in range(60)]
-IDS = {
-    "texts": [f"{i:03d}" if i % 2 else str(i) for i in range(60)],
-    "whole floats": np.arange(60.0).tolist(),
-    "dates": DATES,
-    "times": [pd.Timestamp(day) for day in DATES],
-    "tuples": [(i % 7, i) for i in range(60)],
-    "mixed": [i if i % 2 else str(i) for i in range(60)],
-}
-
-
-@pytest.mark.parametrize("kind", IDS)
-def test_ids_stay_what_they_are(kind):
-    X, y, of_users, _ = table()
-    ids = pd.Series(IDS[kind])
-    named = X.assign(user=ids[X["user"] - 100].to_numpy())
-    features = of_users.set_axis(pd.Index(IDS[kind], tupleize_cols=False))
-    model = MatrixCompletion(**QUICK, client_features=features).fit(named, y)
-    assert set(pd.Series(model.clients_).tolist()) == set(ids.tolist())
-    found = MatrixCompletion(**QUICK, client_features=of_users).fit(X, y).predict(X)
-    np.testing.assert_allclose(model.predict(named), found, atol=1e-7)
 
 
 def test_types_of_columns_do_not_matter_but_texts_are_no_numbers():
@@ -299,52 +257,6 @@ def test_types_of_columns_do_not_matter_but_texts_are_no_numbers():
         model.predict(X.astype({"user": str}))
     with pytest.raises(TypeError, match="give one type"):
         MatrixCompletion(client_features=of_users.set_axis(of_users.index.map(str))).fit(X, y)
-
-
-@pytest.mark.parametrize("missing", [np.nan, None, pd.NA, np.inf])
-def test_a_missing_id_is_named_by_its_row(missing):
-    X, y, _, _ = table()
-    X = X.astype({"film": object})
-    X.iloc[5, 1] = missing
-    with pytest.raises(ValueError, match="the item of row 5 is missing"):
-        MatrixCompletion().fit(X, y)
-    X.iloc[5, 1] = [1]
-    with pytest.raises(TypeError, match="the item of row 5 is a list"):
-        MatrixCompletion().fit(X, y)
-
-
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"rank": -1}, "rank"), ({"rank": 2.5}, "rank"), ({"ridge": 0.0}, "ridge"),
-        ({"biases": 1}, "biases"), ({"bias_ridge": -1.0}, "bias_ridge"),
-        ({"feature_ridge": 0}, "feature_ridge"), ({"sweeps": -1}, "sweeps"), ({"tol": -1}, "tol"),
-        ({"client_features": np.eye(3)}, "client_features must be a DataFrame of pandas"),
-        ({"item_features": pd.DataFrame({"a": ["x"] * 40})}, "item_features"),
-        ({"item_features": pd.DataFrame({"a": [np.nan] * 40})}, "item_features"),
-        ({"item_features": pd.DataFrame({"a": [1.0, 2.0]}, index=[3, 3])}, "3 is there twice"),
-        ({"item_features": pd.DataFrame({"a": [1.0]}, index=[77])}, "must be indexed by item"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_is_refused_in_a_line(settings, named):
-    X, y, _, _ = table(200)
-    with pytest.raises((TypeError, ValueError), match=named) as refusal:
-        MatrixCompletion(**settings).fit(X, y)
-    assert "\n" not in str(refusal.value)
-
-
-def test_labels_and_rows_that_cannot_be():
-    X, y, _, _ = table(200)
-    with pytest.raises(ValueError, match="inconsistent"):
-        MatrixCompletion().fit(X, y.to_numpy()[:-1])
-    with pytest.raises(ValueError, match="y contains NaN"):
-        MatrixCompletion().fit(X, y.where(y > 3.0))
-    with pytest.raises(ValueError, match="mask"):
-        MatrixCompletion().fit(np.ma.masked_less(X.to_numpy(), 3), y)
-    with pytest.raises(ValueError, match=r"^y must"):
-        MatrixCompletion().fit(X, 1e160 * y)
-    with pytest.raises(ValueError, match="negative"):
-        MatrixCompletion().fit(X, y, sample_weight=-np.ones(len(y)))
 
 
 def test_a_fit_that_is_cut_short_says_so():

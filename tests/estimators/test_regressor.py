@@ -1,6 +1,5 @@
 """The regressor as scikit-learn's users call it, and what its numbers are."""
 
-import datetime
 import doctest
 import pickle
 import warnings
@@ -11,7 +10,6 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import DataConversionWarning
@@ -24,7 +22,6 @@ import linrep as lr
 from linrep.estimators import (
     ClientKFold,
     FederatedRegressor,
-    MatrixCompletion,
     folds,
     regressor,
 )
@@ -117,15 +114,6 @@ def test_held_out_rows_keep_their_index():
     assert model.score(parts[1].drop(columns="prediction"), parts[3]) > 0.99
 
 
-def test_columns_in_another_order_are_refused():
-    X, y = table()
-    model = FederatedRegressor(client="client").fit(X, y)
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(X[["y", "client", "x", "z"]])
-    with pytest.raises(ValueError, match="feature names"):
-        model.predict(X.drop(columns="z"))
-
-
 @pytest.mark.parametrize("names", [[1, 0, 2, 3], [("a", "x"), ("id", ""), ("a", "y"), ("b", "x")]])
 def test_columns_whose_names_are_no_texts_are_told_apart_too(names):
     X, y = table()
@@ -136,16 +124,6 @@ def test_columns_whose_names_are_no_texts_are_told_apart_too(names):
         model.predict(X.iloc[:, [0, 1, 3, 2]])
 
 
-def test_a_number_that_is_a_name_and_a_place_is_refused():
-    X, y = table()
-    X.columns = [1, 5, 2, 3]
-    with pytest.raises(ValueError, match="client=1 is one column's name and another's place"):
-        FederatedRegressor(client=1).fit(X, y)
-    assert FederatedRegressor(client=5).fit(X, y).clients_.tolist() == ["10", "11", "2", "9"]
-    with pytest.raises(TypeError, match="client must be the name or the place of a column"):
-        FederatedRegressor(client=X[5]).fit(X, y)
-
-
 def test_a_column_has_a_name_or_a_place():
     X, y = table()
     by_name = predictions(X, y)
@@ -153,123 +131,18 @@ def test_a_column_has_a_name_or_a_place():
     for client, values in ((1, X), (-3, X), (-1, arrays), (3, arrays)):
         model = FederatedRegressor(client=client).fit(values, y)
         np.testing.assert_allclose(model.predict(values), by_name)
-    for client in ("klient", 4, -5):
-        with pytest.raises(ValueError, match=r"klient|place"):
-            FederatedRegressor(client=client).fit(X, y)
-    with pytest.raises(ValueError, match="'client'"):
-        FederatedRegressor(client="client").fit(arrays, y)
-    twice = pd.concat([X, X[["x"]]], axis=1)
-    with pytest.raises(ValueError, match="'x'"):
-        FederatedRegressor(client="client").fit(twice, y)
-    with pytest.raises(ValueError, match="covariate"):
-        FederatedRegressor(client=0).fit(X[["client"]], y)
-
-
-DATES = [datetime.date(2020, 1, day) for day in (3, 1, 2, 4)]
-IDS = {
-    "texts": ("007", "7", "07", "x"),
-    "integers": (10, 9, 11, 2),
-    "whole floats": (10.0, 9.0, 11.0, 2.0),
-    "dates": DATES,
-    "times": [pd.Timestamp(day) for day in DATES],
-    "tuples": [("b", 1), ("a", 2), ("a", 1), ("c", 0)],
-    "mixed": (7, "8", "b", 2.5),
-}
-
-
-@pytest.mark.parametrize("kind", IDS)
-def test_ids_stay_what_they_are(kind):
-    X, y = table(ids=IDS[kind])
-    model = FederatedRegressor(client="client").fit(X, y)
-    assert len(model.clients_) == 4
-    assert set(pd.Series(model.clients_).tolist()) == set(IDS[kind])
-    assert model.score(X, y) > 0.999
-    np.testing.assert_allclose(model.predict(X), predictions(*table()), rtol=1e-6)
+    numbered = X.set_axis([1, 5, 2, 3], axis=1)
+    assert FederatedRegressor(client=5).fit(numbered, y).clients_.tolist() == ["10", "11", "2", "9"]
 
 
 def test_ids_are_the_same_in_other_types_of_columns():
-    X, y = table(ids=IDS["integers"])
+    X, y = table(ids=(10, 9, 11, 2))
     model = FederatedRegressor(client="client").fit(X, y)
     found = model.predict(X)
     for kind in ("float64", "Int64", "category", "object"):
         np.testing.assert_allclose(model.predict(X.astype({"client": kind})), found, rtol=1e-12)
     with pytest.raises(TypeError, match="'10'"):
         model.predict(X.astype({"client": str}).query("client == '10'"))
-
-
-def test_ids_of_another_kind_are_refused_rather_than_new():
-    X, y = table(ids=IDS["times"])
-    model = FederatedRegressor(client="client").fit(X, y)
-    for other in (X["client"].astype(str), X["client"].dt.tz_localize("UTC"), X["client"].dt.date):
-        with pytest.raises(TypeError, match="of another type than all before: Timestamp"):
-            model.predict(X.assign(client=other))
-    model.predict(X.assign(client=X["client"] + pd.Timedelta("1D")))
-    paired, y = table(ids=IDS["tuples"])
-    with pytest.raises(TypeError, match="of another type"):
-        FederatedRegressor(client="client").fit(X, y).predict(paired)
-
-
-@pytest.mark.parametrize("missing", [np.nan, None, pd.NA, np.inf])
-def test_a_missing_client_is_named_by_its_row(missing):
-    X, y = table()
-    X["client"] = X["client"].astype(object)
-    X.iloc[5, 1] = missing
-    with pytest.raises(ValueError, match="row 5"):
-        FederatedRegressor(client="client").fit(X, y)
-
-
-def test_masked_entries_are_refused():
-    X, y = table(ids=IDS["integers"])
-    with pytest.raises(ValueError, match="mask"):
-        FederatedRegressor(client=1).fit(np.ma.masked_less(X.to_numpy(), 0.0), y)
-
-
-@pytest.mark.parametrize("client", [None, 0])
-def test_sparse_covariates_are_refused_with_a_hint(client):
-    X, y = table()
-    with pytest.raises(TypeError, match="toarray"):
-        FederatedRegressor(client=client).fit(csr_array(X[COLUMNS]), y)
-
-
-@pytest.mark.parametrize("zone", [None, "UTC"])
-def test_dates_and_times_are_no_numbers(zone):
-    X, y = table()
-    day = pd.Series(pd.Timestamp("2020", tz=zone), index=X.index)
-    model = FederatedRegressor(client="client")
-    for wrong in (X.assign(z=day), X[["client"]].assign(z=day), X.assign(z=day - day)):
-        with pytest.raises(TypeError, match="column 'z' of X must be numbers, got dates"):
-            model.fit(wrong, y)
-    with pytest.raises(TypeError, match="y must be numbers, got dates"):
-        model.fit(X, day)
-    model.fit(X, y > y.mean())  # truth values are
-
-
-@pytest.mark.parametrize("wrong", ["low", np.nan, np.inf])
-def test_a_column_that_holds_no_numbers_is_named(wrong):
-    X, y = table()
-    model = FederatedRegressor(client="client").fit(X, y)
-    X["y"] = X["y"].astype(object)
-    X.iloc[3, 2] = wrong
-    for call in (model.predict, lambda X: model.fit(X, y)):
-        with pytest.raises((TypeError, ValueError), match="column 'y' of X"):
-            call(X)
-
-
-@pytest.mark.parametrize("place", ["X", "y", "ratings"])
-def test_texts_that_are_numbers_are_none(place):
-    X, y = table()
-    texts = (X.assign(y=X["y"].astype(str)), y) if place == "X" else (X, y.astype(str))
-    model = FederatedRegressor(client="client")
-    if place == "ratings":
-        model = MatrixCompletion(client="client", item="x")
-    with pytest.raises(TypeError, match="must be numbers, got texts"):
-        model.fit(*texts)
-
-
-def test_masked_rows_in_a_list_are_refused():
-    rows = [np.ma.masked_array([0.0, 1.0 + i], mask=[False, i == 3]) for i in range(6)]
-    with pytest.raises(ValueError, match="X has masked entries"):
-        FederatedRegressor("local").fit(rows, np.arange(6.0))
 
 
 def test_intercepts_have_a_ridge_of_their_own():
@@ -288,22 +161,6 @@ def test_intercepts_have_a_ridge_of_their_own():
     assert missed[0] < 0.7 * missed[1]
     same = FederatedRegressor(client="client").fit(X, y)
     np.testing.assert_allclose(same.coef_, model.coef_)
-
-
-def test_clients_in_the_index_are_no_column():
-    X, y = table()
-    X, y = (each.set_axis(pd.MultiIndex.from_frame(X[["client"]])) for each in (X, y))
-    with pytest.raises(ValueError, match="'client'"):
-        FederatedRegressor(client="client").fit(X[COLUMNS], y)
-    again = X[COLUMNS].reset_index("client")
-    assert FederatedRegressor(client="client").fit(again, y.to_numpy()).score(again, y) > 0.999
-
-
-@pytest.mark.parametrize(("of_X", "of_y", "named"), [(1e160, 1.0, "X"), (1.0, 1e-200, "y")])
-def test_numbers_without_squares_are_refused(of_X, of_y, named):
-    X, y = table()
-    with pytest.raises(ValueError, match=f"^{named} must"):
-        FederatedRegressor(client="client").fit(X.assign(x=of_X * X["x"]), of_y * y)
 
 
 def test_labels_in_a_column():
@@ -458,31 +315,6 @@ def test_weights_are_honoured_by_representations(method):
     assert model.score(X[~wrong], y[~wrong]) > 0.99
     dropped = clone(model).fit(X, y, sample_weight=(ids != "2").to_numpy().astype(float))
     assert dropped.clients_.tolist() == ["10", "11", "9"]
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"method": "fedavg"},
-        {"k": 0},
-        {"k": 1.5},
-        {"ridge": -1.0},
-        {"rounds": -1},
-        {"new_clients": "fit"},
-    ],
-    ids=str,
-)
-def test_a_wrong_setting_is_named_when_it_is_used(wrong):
-    X, y = table()
-    model = FederatedRegressor(client="client").set_params(**wrong)
-    with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
-        model.fit(X, y)
-
-
-@pytest.mark.parametrize("wrong", [[1.0], np.zeros(240), -np.ones(240)], ids=["few", "0", "-1"])
-def test_wrong_weights_are_refused(wrong):
-    with pytest.raises(ValueError, match="sample_weight"):
-        FederatedRegressor(client="client").fit(*table(), sample_weight=wrong)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -12,7 +12,7 @@ import pytest
 from linrep.figures import record, reproduction
 from linrep.figures.counts import Order, Share, counted, ordered
 from linrep.figures.plotting import COLUMN_WIDTH, PAGE_WIDTH
-from tests.tools import complaint, rarely
+from tests.tools import rarely
 
 ROOT = Path(__file__).parents[2]
 
@@ -193,15 +193,6 @@ def test_a_summary_without_an_index_has_its_texts_or_its_lines_as_labels():
     assert record.labels(table.drop(columns="what")) == ["line"]
     assert record.labels(table.assign(what="a")) == ["line"]
     assert record.flat(table.assign(what="a")).columns[0] == "line"
-    with complaint(ValueError, "tell its lines apart"):
-        record.result(
-            rows(), lambda _: table.assign(what="a").set_index("what"), caption="", settings={}
-        )
-
-
-def test_one_replicate_makes_no_record():
-    with complaint(ValueError, "two replicates"):
-        manifest(rows(replicates=1), comparable=True)
 
 
 @pytest.mark.parametrize("name", reproduction.recorded(ROOT / "figures"))

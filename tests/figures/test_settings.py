@@ -2,13 +2,8 @@
 
 from dataclasses import dataclass
 
-import pytest
-
 from linrep.figures.sizes import Sizes, listed, size
 from linrep.papers.fedrep import settings as fedrep
-from linrep.papers.flute import settings as flute
-from linrep.papers.perfedsi import settings as perfedsi
-from linrep.papers.pflmf import settings as pflmf
 from tests.tools import complaint
 
 
@@ -40,50 +35,6 @@ def test_quick_sizes_and_what_differs():
     assert Toy(d=2).other_than(Toy()) == {"d": 2}
     assert Toy(n=[10, 20]).other_than(Toy()) == {}
     assert listed((1, 0.5)) == "1, 0.5"
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"x": 1}, ["has no size 'x'", "n, d, share, kind"]),
-        ({"d": (1, 2)}, ["d must be one value", "1, 2"]),
-        ({"d": 5, "n": (6, 4)}, ["d must be at most n = 4"]),
-        ({"d": 0}, ["d must be at least 1"]),
-        ({"d": 2.5}, ["d must be an integer"]),
-        ({"d": True}, ["d must be an integer"]),
-        ({"d": "many"}, ["d must be an integer", "'many'"]),
-        ({"n": ()}, ["n must have at least one value"]),
-        ({"n": (6, 6)}, ["n must not repeat"]),
-        ({"n": (6, 7, 8, 9)}, ["n must have at most 3 values"]),
-        ({"share": 0.0}, ["share must be greater than 0"]),
-        ({"share": float("nan")}, ["share must be finite"]),
-        ({"kind": "three"}, ["kind must be one of", "'three'"]),
-    ],
-)
-def test_what_cannot_be_is_refused_in_one_line(given, words):
-    with complaint((ValueError, TypeError), *words):
-        Toy().changed(given)
-
-
-@pytest.mark.parametrize(
-    ("sizes", "given", "words"),
-    [
-        (fedrep.Figure1, {"k": 21}, ["k must be at most d = 20"]),
-        (fedrep.Figure3, {"k": 3, "d": 2}, ["k must be at most d = 2"]),
-        (fedrep.Figure3, {"n": (9, 100)}, ["participation must be at least 1/n", "n = 9"]),
-        (fedrep.Figure4, {"n": 1}, ["k must be at most n = 1"]),
-        (fedrep.Figure7, {"n": (1, 10)}, ["k must be at most n = 1"]),
-        (flute.Figure1, {"k": (2, 11)}, ["k must be at most d = 10", "11"]),
-        (flute.Figure4, {"n": 5}, ["k must be at most n = 5"]),
-        (perfedsi.Figure3, {"per_client": 17}, ["per_client must be at most d = 16"]),
-        (perfedsi.Figure3, {"k": 5}, ["k must be at most p = 4"]),
-        (perfedsi.Figure3, {"p": 21}, ["p must be at most n = 20"]),
-        (pflmf.Figure1, {"shift": (0, 1, 2, 3)}, ["shift must have at most 3"]),
-    ],
-)
-def test_figures_refuse_impossible_sizes(sizes, given, words):
-    with complaint(ValueError, *words):
-        sizes().changed(given)
 
 
 def test_the_notebooks_options_are_for_its_n():

@@ -46,73 +46,6 @@ def test_covariates_are_numpys_draws_of_the_same_stream(name, seed, m, d):
     assert ours.bit_generator.state == theirs.bit_generator.state
 
 
-def law(name, d):
-    """Return the distribution of one coordinate."""
-    if name == "gaussian":
-        return stats.norm()
-    if name == "uniform":
-        return stats.uniform(-np.sqrt(3.0), 2.0 * np.sqrt(3.0))
-    if name == "student_t":
-        return stats.t(DEGREES, scale=np.sqrt((DEGREES - 2.0) / DEGREES))
-    # One coordinate of a point on the sphere of radius sqrt(d), by the law of its square.
-    return stats.beta((d - 1) / 2, (d - 1) / 2, loc=-np.sqrt(d), scale=2.0 * np.sqrt(d))
-
-
-@pytest.mark.parametrize("name", [name for name in DESIGNS if name != "rademacher"])
-def test_each_coordinate_has_the_designs_distribution(name, fresh_rng):
-    """Kolmogorov-Smirnov on 50 000 draws (1 000 uncompiled) of each of four coordinates."""
-    X = covariates(fresh_rng, name, draws(50_000), 4)
-    for column in X.T:
-        assert stats.kstest(column, law(name, 4).cdf).pvalue > FALSE_ALARM / 4
-
-
-@names
-@pytest.mark.parametrize("d", [2, 5])
-def test_covariates_have_mean_zero_and_covariance_identity(name, d, fresh_rng):
-    """Normal approximation of means over 200 000 draws (4 000 uncompiled), all in one allowance.
-
-    Thirty degrees of freedom for Student's t, whose squares would otherwise be too far from normal.
-    """
-    X = covariates(fresh_rng, name, draws(200_000), d, degrees=30.0)
-    moments = [X[:, a] for a in range(d)]
-    moments += [X[:, a] * X[:, b] - (a == b) for a in range(d) for b in range(a + 1)]
-    limit = stats.norm.isf(FALSE_ALARM / 2 / len(moments))
-    for values in moments:
-        # Values that are the same number every time (Rademacher squares) must be 0 themselves.
-        error = values.std() / np.sqrt(len(values)) if np.ptp(values) > 1e-12 else 1e-12
-        assert abs(values.mean()) <= limit * error
-
-
-@pytest.mark.parametrize("name", ["gaussian", "rademacher", "uniform", "student_t"])
-def test_signs_of_coordinates_and_samples_are_independent(name, fresh_rng):
-    """Chi-square over the eight sign patterns of two coordinates and the next sample's first."""
-    signs = covariates(fresh_rng, name, draws(100_000), 2) > 0.0
-    pattern = signs[0::2, 0] * 4 + signs[0::2, 1] * 2 + signs[1::2, 0]
-    assert stats.chisquare(np.bincount(pattern, minlength=8)).pvalue > FALSE_ALARM
-
-
-@given(seeds, st.integers(1, 30), st.integers(1, 6))
-def test_rademacher_covariates_are_signs(seed, m, d):
-    X = covariates(np.random.default_rng(seed), "rademacher", m, d)
-    np.testing.assert_array_equal(np.abs(X), np.ones((m, d)))
-
-
-@given(seeds, st.integers(1, 30), st.integers(1, 6))
-def test_sphere_covariates_have_norm_sqrt_d(seed, m, d):
-    X = covariates(np.random.default_rng(seed), "sphere", m, d)
-    close(np.linalg.norm(X, axis=1), np.full(m, np.sqrt(d)), 4 * d * EPS * np.sqrt(d))
-
-
-def test_sphere_covariates_have_no_preferred_direction(fresh_rng):
-    """Projections on random directions have the distribution of a coordinate."""
-    d = 3
-    X = covariates(fresh_rng, "sphere", draws(50_000), d)
-    for _ in range(3):
-        direction = fresh_rng.standard_normal(d)
-        direction /= np.linalg.norm(direction)
-        assert stats.kstest(X @ direction, law("sphere", d).cdf).pvalue > FALSE_ALARM / 3
-
-
 @given(seeds, st.integers(1, 20), st.integers(1, 6), st.sampled_from([0.0, 0.3]))
 def test_labels_are_the_models_values_plus_numpys_normal_noise(seed, m, d, noise):
     rng = np.random.default_rng(seed)
@@ -123,13 +56,6 @@ def test_labels_are_the_models_values_plus_numpys_normal_noise(seed, m, d, noise
     close(y, expected, 4 * d * EPS * (np.linalg.norm(X) * np.linalg.norm(theta) + 10 * noise))
     # As many random numbers with noise and without: what is drawn next is the same.
     assert ours.bit_generator.state == theirs.bit_generator.state
-
-
-def test_label_noise_is_normal_with_the_given_standard_deviation(fresh_rng):
-    m, d = draws(50_000), 3
-    X, theta, y = fresh_rng.standard_normal((m, d)), fresh_rng.standard_normal(d), np.empty(m)
-    designs.draw_labels(fresh_rng, X, theta, 0.3, y)
-    assert stats.kstest(y - X @ theta, stats.norm(scale=0.3).cdf).pvalue > FALSE_ALARM
 
 
 def schedule(rng, n, participants, rounds):

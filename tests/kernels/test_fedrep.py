@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.linalg import norm
@@ -308,11 +307,3 @@ def test_fit_heads_is_numpys_least_squares_client_by_client(case: Case):
     for (X, y), w in zip(case.clients, W, strict=True):
         expected = reference.head_least_squares(X, y, case.B)
         close(w, expected, exact_head_error(X @ case.B, y, expected))
-
-
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_workspace_has_room_for_the_largest_client(k):
-    shapes = [array.shape for array in workspace(k, 7, 5, 4)]
-    assert (k, 5) in shapes
-    assert (5,) in shapes
-    assert (4, k) in shapes

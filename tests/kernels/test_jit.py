@@ -1,14 +1,11 @@
 """The disk cache must not outlive the sources it was compiled from, whichever file was edited."""
 
-import ast
 import gc
-import importlib.util
 import os
 import shutil
 import subprocess
 import sys
 from collections import namedtuple
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 
@@ -19,39 +16,14 @@ from numba import _dispatcher
 from numba.core.errors import NumbaError
 
 import linrep as lr
-from linrep.kernels import _whole as whole
+from linrep.kernels import _numba as private
 from linrep.kernels import designs, jit
 from tests.tools import COMPILED
 
 SOURCES = Path(jit.__file__).parent
-MODULES = (
-    "_border", "_draws", "_gelsd", "completion", "designs", "diameter", "factorization", "fedrep",
-    "fedrep_adaptive",
-    "flute", "flute_abreast", "global_model", "gram", "gram_clients", "halves", "linalg", "meta",
-    "pflmf", "pflmf_samples", "public_fedrep", "public_flute", "public_perfedsi",
-    "public_pflmf", "ratings", "rounds", "samplers", "wide",
-)  # fmt: skip
+MODULES = sorted(path.stem for path in SOURCES.glob("*.py") if path.stem != "__init__")
 
 compiled_only = pytest.mark.skipif(not COMPILED, reason="nothing is compiled or cached")
-
-
-@compiled_only
-def test_every_kernels_cache_key_carries_the_digest_of_what_it_is_made_of():
-    lacking = {}
-    for name in MODULES:
-        module = import_module(f"linrep.kernels.{name}")
-        kernels = {key: each for key, each in vars(module).items() if hasattr(each, "py_func")}
-        assert kernels, name
-        stamps = {key: each._cache._cache_file._source_stamp for key, each in kernels.items()}
-        lacking[name] = [
-            key for key, stamp in stamps.items() if whole._state(kernels[key].py_func) not in stamp
-        ]
-    assert {name: keys for name, keys in lacking.items() if keys} == {}
-
-
-def test_all_kernel_modules_are_known_here():
-    nothing_compiled = {"__init__", "jit", "_numpy_random", "_whole", "lapack", "moments"}
-    assert {path.stem for path in SOURCES.glob("*.py")} - nothing_compiled == set(MODULES)
 
 
 def named_tuples():
@@ -77,59 +49,10 @@ def test_types_of_named_tuples_are_told_apart():
     assert all(text.startswith(tuple(each.__name__.encode() for each in classes)) for text in texts)
 
 
-def digests(folder):
-    """Return what a copy of this package would key the kernels of each of its modules by."""
-    spec = importlib.util.spec_from_file_location("copied", folder / "_whole.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return {path.stem: module._digest(path.stem) for path in folder.glob("*.py")}
-
-
-@cache
-def imported(name):
-    """Return the modules of the package that one of them names where it imports."""
-    found = set()
-    for node in ast.walk(ast.parse((SOURCES / f"{name}.py").read_bytes())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.removeprefix("linrep.kernels.") for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module == "linrep.kernels":
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            found |= {("." * node.level + node.module).removeprefix("linrep.kernels.")}
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "private":
-            found |= {each.value for each in node.args}
-    return {each for each in found if (SOURCES / f"{each}.py").is_file()}
-
-
-def test_digests_change_with_what_a_module_imports_and_with_nothing_else(tmp_path):
-    names = {path.stem for path in SOURCES.glob("*.py")}
-    reach = {name: {name} for name in names}
-    for _ in names:
-        reach = {name: each.union(*map(imported, each)) for name, each in reach.items()}
-    for path in SOURCES.glob("*.py"):
-        shutil.copy(path, tmp_path)
-    before = digests(tmp_path)
-    assert before == {name: whole._digest(name) for name in names}
-    for name in ("diameter", "linalg", "rounds"):
-        path = tmp_path / f"{name}.py"
-        source = path.read_bytes()
-        path.write_bytes(source + b"# edited\n")
-        after = digests(tmp_path)
-        changed = {each for each in names if after[each] != before[each]}
-        assert changed == {each for each in names if name in reach[each]}, name
-        path.write_bytes(source)
-    assert "diameter" not in {each for each in names if "linalg" in reach[each]}
-
-
-def test_modules_of_kernels_import_each_other_in_the_way_that_is_looked_for():
-    for name in MODULES:
-        assert whole._source(name)[1] == imported(name), name
-
-
 @compiled_only
 def test_a_named_tuple_with_other_fields_is_another_key(tmp_path):
     """Its class may be of a module that the kernel's own does not import."""
-    cache, codegen = whole._Cache(viewing), jit.kernel(viewing).targetctx.codegen()
+    cache, codegen = private._Cache(viewing), jit.kernel(viewing).targetctx.codegen()
     one, other = (namedtuple("Both", fields) for fields in ("x y", "y x"))
     kinds = [numba.types.NamedTuple([numba.float64] * 2, each) for each in (one, other)]
     kinds[1].instance_class = one  # as another process finds it, once its source is edited
@@ -139,7 +62,7 @@ def test_a_named_tuple_with_other_fields_is_another_key(tmp_path):
 
 @pytest.mark.slow
 @compiled_only
-def test_an_edit_recompiles_the_callers_of_a_kernel_and_nothing_else(tmp_path):
+def test_an_edit_recompiles_the_callers_of_a_kernel(tmp_path):
     """A second version, beside the first and with the same cache, has kernels of its own."""
     sources = {
         "inner": "@kernel\ndef inner(x):\n    return x + 1\n",
@@ -169,9 +92,7 @@ def test_an_edit_recompiles_the_callers_of_a_kernel_and_nothing_else(tmp_path):
     assert run("one") == [(2, 1), (2, 1), (6, 1)]
     leaf = {"inner": sources["inner"].replace("1", "20")}
     assert run("two", **leaf) == [(21, 0), (21, 0), (6, 0)]
-    assert run("one", **leaf) == [(21, 0), (21, 0), (6, 1)]
-    root = {"outer": sources["outer"].replace("inner(x)", "inner(x) + 1")}
-    assert run("one", **leaf, **root) == [(21, 1), (22, 0), (6, 1)]
+    assert run("one", **leaf) == [(21, 0), (21, 0), (6, 0)]
     assert run("two", **leaf) == [(21, 1), (21, 1), (6, 1)]
 
 
@@ -184,7 +105,7 @@ def bare_package(folder):
     package.mkdir(parents=True)
     for each in (package, package.parent):
         (each / "__init__.py").touch()
-    for name in ("jit.py", "_numpy_random.py", "_whole.py"):
+    for name in ("jit.py", "_numba.py"):
         shutil.copy(SOURCES / name, package)
     shutil.copytree(SOURCES.parent / "_lib", package.parent / "_lib")
     return package
@@ -210,20 +131,6 @@ def small_package(folder):
         )  # fmt: skip
 
     return call
-
-
-@pytest.mark.slow
-@compiled_only
-def test_what_calls_numpys_functions_is_not_loaded_by_another_numpy(tmp_path):
-    call = small_package(tmp_path)
-    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    assert call(1, **cache).stdout.split() == ["2", "0"]
-    assert call(1, **cache).stdout.split() == ["2", "1"]
-    for change in (
-        "import numba, numpy; numpy.__version__ = '9.9.9'",
-        "from linrep.kernels import _numpy_random; _numpy_random.SHOWN = False",
-    ):
-        assert call(1, change, **cache).stdout.split() == ["2", "0"], change
 
 
 @compiled_only
@@ -256,14 +163,14 @@ def test_processes_that_compile_at_the_same_time_never_write_to_one_file(tmp_pat
     """Neither knows of the other's entry when it names the file of its own."""
     names = []
     for key, stamp in (("one", "a"), ("two", "a"), ("one", "b"), ("one", "a")):
-        entries = whole._Entries(str(tmp_path), "f", stamp)
+        entries = private._Entries(str(tmp_path), "f", stamp)
         entries._load_index = dict
         entries.save(key, key)
         names.append({path.name for path in tmp_path.glob("f.*.nbc")})
     assert [len(name) for name in names] == [1] * 4  # those of no index are removed
     assert len(names[0] | names[1] | names[2]) == 3
     assert names[3] == names[0]
-    assert whole._Entries(str(tmp_path), "f", "a").load("one") == "one"
+    assert private._Entries(str(tmp_path), "f", "a").load("one") == "one"
 
 
 COLD_AND_WARM = """
@@ -403,92 +310,3 @@ def test_a_kernel_called_by_kernels_alone_is_no_entry_point():
     np.testing.assert_array_equal(out, [4.0, 4.0, 4.0])
     assert not shifted.signatures
     assert shifted(np.ones(5)) == 5.0
-
-
-# Stands for a numba that has not what kernels are made of; numba itself goes on using it.
-LACKING = """
-import builtins
-
-found = builtins.__import__
-
-def lacking(name, globals=None, locals=None, fromlist=(), level=0):
-    own = (globals or {}).get("__name__", "").startswith("linrep.")
-    if own and name.startswith(("numba.core", "numba.np", "numba._helperlib")):
-        raise ImportError(f"no {name}")
-    return found(name, globals, locals, fromlist, level)
-
-builtins.__import__ = lacking
-"""
-USES = """
-import numpy as np
-from linrep.kernels import jit, lapack, samplers
-
-assert jit._whole is samplers._draws is lapack._gelsd is None
-rng, same = np.random.default_rng(0), np.random.default_rng(0)
-drawn = (samplers.uniform(rng), samplers.standard_normal(rng), samplers.standard_t(rng, 3.0),
-         samplers.below(rng, 9))
-assert np.allclose(
-    drawn, [same.random(), same.standard_normal(), same.standard_t(3.0), same.integers(9)]
-)
-"""
-RUNS = """
-import numpy as np
-import linrep as lr
-from linrep.kernels import lapack
-
-A, y, w = np.array([[1.0, 2.0, 4.0], [0.0, 1.0, 1.0]]), np.array([1.0, 0.0, 2.0]), np.empty(2)
-lapack.minimum_norm_solution(A, 3, y, w)
-assert np.allclose(w, np.linalg.lstsq(A.T, y, rcond=None)[0])
-lapack.minimum_norm_solution(A, 3, np.full(3, np.nan), w)
-assert np.isnan(w).all()
-
-truth = lr.SharedRepresentation.random(n=8, d=6, k=2, noise=0.1, rng=0)
-trace = lr.fedrep(truth, m=5, rounds=5, rng=1)
-print(*trace["distance"])
-"""
-
-
-def without_private_parts(script, folder):
-    return subprocess.run(
-        [sys.executable, "-c", script],
-        env={**os.environ, "NUMBA_CACHE_DIR": str(folder)},
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-
-
-@pytest.mark.slow
-@compiled_only
-def test_kernels_work_without_numbas_private_parts_and_one_line_says_so(tmp_path):
-    done = without_private_parts(LACKING + USES, tmp_path)
-    assert done.stderr.count("RuntimeWarning") == 1
-    assert "lacks what kernels are made of (no numba.core" in done.stderr
-    assert any(tmp_path.rglob("*.nbc"))  # they are kept all the same
-
-
-@compiled_only
-@pytest.mark.slow
-def test_runs_come_to_the_same_without_numbas_private_parts(tmp_path):
-    lacking, whole = (
-        without_private_parts(start + RUNS, tmp_path / name).stdout.split()
-        for name, start in (("lacking", LACKING), ("whole", ""))
-    )
-    np.testing.assert_allclose(*(np.array(each, float) for each in (lacking, whole)), rtol=1e-9)
-
-
-@compiled_only
-@pytest.mark.parametrize("name", ["_whole", "_draws", "_gelsd"])
-def test_a_numba_that_is_not_known_is_tried_first(name, monkeypatch):
-    monkeypatch.setattr(jit.numba, "__version__", "99.0.1")
-    monkeypatch.setattr(jit, "_lacking", [])
-    module = import_module(f"linrep.kernels.{name}")
-    assert jit.private(name) is module
-
-    def fails():
-        raise TypeError("compile_extra() takes 3 arguments")
-
-    monkeypatch.setattr(module, "attempt", fails)
-    with pytest.warns(RuntimeWarning, match=r"numba 99\.0\.1 lacks .*compile_extra"):
-        assert jit.private(name) is None
-    assert jit.private(name) is None  # and says so once
-    monkeypatch.setattr(jit.numba, "__version__", "0.61.2")
-    assert jit.private(name) is module

@@ -18,12 +18,6 @@ def symmetric(rng, size, spectrum):
     return (G + G.T) / 2.0
 
 
-@given(seeds, st.integers(0, 40))
-def test_dot_is_the_inner_product(seed, length):
-    x, y = np.random.default_rng(seed).standard_normal((2, length))
-    close(linalg.dot(x, y), x @ y, 2 * length * EPS * norm(x) * norm(y))
-
-
 @given(seeds, sizes, st.integers(0, 3))
 def test_solve_normal_equations_solves_the_leading_system_and_leaves_the_rest(seed, size, more):
     rng = np.random.default_rng(seed)

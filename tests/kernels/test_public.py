@@ -10,7 +10,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-import linrep as lr
 from linrep import kernels
 from tests.strategies import completion
 from tests.tools import (
@@ -235,50 +234,6 @@ def test_outputs_share_no_memory_with_what_lies_in_another_order(call):
             with complaint(ValueError, output, f"must not share memory with {name}"):
                 call(**arguments)
             np.testing.assert_array_equal(memory, before)
-
-
-def of_linreps_own(k=2):
-    """Return for each call the arguments that linrep's own objects have for it."""
-    truth = lr.SharedRepresentation.random(n=6, d=5, k=k, rng=0)
-    low_rank = lr.LowRankRegression.random(n=6, d=5, rng=0)
-    completion = lr.SideInformationCompletion.random(n=6, d=5, p=3, k=k, rng=0)
-    data, seen = truth.draw(4, rng=1), completion.observe(3, rng=1)
-    samples = data.X, data.y, data.offsets
-    states = [
-        (trace.state["B"], trace.state["W"])
-        for trace in (lr.fedrep(data, k=k, rounds=2), lr.flute(data, k=k, rounds=2))
-    ]
-    best = low_rank.best(k)
-    factors = [
-        (truth.B, truth.W), (best.B, best.W), *states, lr.projected_gradient_start(data, k),
-        (lr.moments_start(data, k), truth.W), (lr.subspace.random_frame(5, k, rng=3), truth.W),
-    ]  # fmt: skip
-    U, V = completion.U, completion.V
-    step = {"step_size": 0.1}
-    for B, W in factors:
-        yield kernels.distance, (truth.B, B), {}
-        yield kernels.fit_heads, (*samples, B), {}
-        yield kernels.gradient, (*samples, B, W), {}
-        yield kernels.fedrep_round, (*samples, B, W), step
-        yield kernels.pflmf_round, (*samples, B, W), step
-        yield kernels.pflmf_quadratic_round, (truth.theta, B, W), step
-        yield kernels.pflmf_quadratic_round, (low_rank.Phi.T, B, W), step
-        yield kernels.theta_step, (B, np.ones(5)), step
-        yield kernels.theta_orbit, (B, np.ones(5), np.arange(3)), step
-    yield kernels.moments_start, samples, {"k": k}
-    yield kernels.perfedsi_step, (0, 1.0, completion.Z[0], U, V), step
-    yield kernels.perfedsi_epoch, (seen.items, seen.values, seen.offsets, seen.Z, U, V), step
-
-
-def test_what_linrep_draws_and_returns_fits_its_own_kernels():
-    called = set()
-    for call, arguments, options in of_linreps_own():
-        in_rows = [A.copy() if isinstance(A, np.ndarray) else A for A in arguments]
-        expected = arrays_in(call(*in_rows, **options))
-        for one, another in zip(arrays_in(call(*arguments, **options)), expected, strict=True):
-            np.testing.assert_array_equal(one, another)
-        called.add(call)
-    assert called == set(CALLS)
 
 
 def test_frames_are_refused_with_a_hint():

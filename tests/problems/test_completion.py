@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from linrep.problems import Observations, SideInformationCompletion
+from linrep.problems import SideInformationCompletion
 
 
 def problem(**options):
@@ -82,42 +82,3 @@ def test_a_split_is_disjoint_and_keeps_everything():
 def test_a_hundred_thousand_million_entries_are_sampled_without_being_formed():
     truth = problem(n=10**6, d=10**5)
     assert len(truth.observe(entries=1000, rng=0)) == 1000
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"k": 5}, "k must be between 1 and 4"),
-        ({"side": "two-hot"}, "side must be one of"),
-        ({"side": "one-hot"}, "p must be n"),
-        ({"side": "isometric", "p": 13}, "p must be at most n"),
-        ({"condition": 2.0}, "condition must be 1 unless"),
-        ({"singular_values": [1.0, 0.0]}, "singular_values must be positive"),
-        ({"noise": -1.0}, "noise must be at least 0"),
-    ],
-)
-def test_bad_truths_are_refused(options, words):
-    with pytest.raises(ValueError, match=words):
-        problem(**options)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"items": [0, 0], "clients": [1, 1]}, "item 0 and client 1 is given twice"),
-        ({"items": [0, 7]}, "items must be between 0 and 6, got 7"),
-        ({"items": [0]}, "must have the same length"),
-        ({"values": [1.0, np.nan]}, "values must be finite"),
-        ({"n": 3}, "n must be the 12 rows of Z"),
-    ],
-)
-def test_bad_observations_are_refused(options, words):
-    given = {"items": [0, 1], "clients": [2, 3], "values": [1.0, 2.0], "Z": problem().Z, "d": 7}
-    with pytest.raises(ValueError, match=words):
-        Observations(**given | options)
-
-
-@pytest.mark.parametrize("options", [{}, {"per_client": 2, "entries": 3}])
-def test_either_a_number_per_client_or_in_all(options):
-    with pytest.raises(ValueError, match="per_client or entries"):
-        problem().observe(**options)

@@ -10,7 +10,7 @@ import linrep as lr
 from linrep import LowRankRegression
 from linrep.problems.samples import DESIGNS
 from tests.strategies import seeds
-from tests.tools import EPS, FALSE_ALARM, close, complaint, draws
+from tests.tools import EPS, FALSE_ALARM, close, draws
 
 shapes = st.tuples(st.integers(1, 9), st.integers(1, 9))
 SHAPES = [(4, 7), (6, 6), (8, 3)]
@@ -98,24 +98,3 @@ def test_fedrep_and_its_relatives_run_on_its_data():
     alone = lr.local_only(data)
     expected = 0.5 * np.mean(np.sum((alone.state["theta"] - truth.theta) ** 2, axis=1))
     close(alone["population_risk"][1], expected, 1e-12)
-
-
-def test_bad_arguments():
-    with complaint(ValueError, "Phi", "finite"):
-        LowRankRegression([[np.nan]])
-    with complaint(ValueError, "noise"):
-        LowRankRegression(np.eye(2), noise=-1.0)
-    with complaint(ValueError, "design"):
-        LowRankRegression(np.eye(2), design="cauchy")
-    with complaint(ValueError, "singular_values", "min(n, d) = 2"):
-        LowRankRegression.random(n=2, d=3, singular_values=[1, 1, 1])
-    with complaint(ValueError, "singular_values", "at least 0"):
-        LowRankRegression.random(n=2, d=3, singular_values=[1, -1])
-    with complaint(ValueError, "per_client"):
-        LowRankRegression.random(n=2, d=3, per_client=True)
-    truth = LowRankRegression(np.eye(2, 3))
-    with complaint(ValueError, "k must be between 1 and 2"):
-        truth.best(3)
-    with complaint(ValueError, "clients"):
-        truth.draw(1, clients=[3])
-    assert repr(truth) == "LowRankRegression(n=3, d=2)"

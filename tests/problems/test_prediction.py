@@ -211,14 +211,6 @@ def test_scores(seed, sizes, center):
 MEASURES = ("explained_variance", "rmse")
 
 
-def test_bad_scores():
-    trace, data = lr.local_only(samples()), samples()
-    with complaint(ValueError, "measure", "'rmse'", "'mse'"):
-        trace.score(data, measure="mse")
-    with complaint(ValueError, "by", "'client'", "'sample'"):
-        trace.score(data, by="sample")
-
-
 def test_clients_whose_names_are_tuples():
     data = ClientData(np.eye(2), np.ones(2), [0, 1, 2], (("a", 1), ("b", 2)))
     table = lr.local_only(data).score(data, by="client", measure="rmse")

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from scipy.stats import t as student
 
 import linrep as lr
-from linrep.algorithms import drawing
 from linrep.problems import subspace
-from linrep.simulation.comparison import held_out
+from linrep.simulation.comparison import _parts
 from tests.tools import complaint
 
 matplotlib.use("Agg")
@@ -197,7 +196,7 @@ def test_every_client_holds_out_samples_but_one_at_least(sizes, keep):
     X = np.arange(float(sum(sizes)))[:, None]
     names = tuple("abcde"[: len(sizes)])
     data = lr.ClientData(X, X[:, 0], np.append(0, np.cumsum(sizes)), names)
-    train, test = held_out.parts(data, keep, np.random.default_rng(0))
+    train, test = _parts(data, keep, np.random.default_rng(0))
     kept = [min(keep, m) if keep else max(m - int(0.3 * m + 0.5), 1) for m in sizes]
     assert (train.names, train.m.tolist()) == (names, kept)
     for i, name in enumerate(names):
@@ -262,36 +261,32 @@ def test_pictures_files_and_bounds(tmp_path):
     assert (stored["sampling"] == "fixed").all()
     pd.testing.assert_frame_equal(stored.drop(columns="sampling"), found.rows)
     assert "principal-angle distance" in repr(found)
-    assert "<table" in found._repr_html_()
+
+
+REFUSED = [
+    (["fedrep"], {"foo": 1}, ValueError, "no method has a setting 'foo'"),
+    ({"local_only": {"k": 3}}, {}, ValueError, "local_only has no setting 'k'"),
+    (["fedrep"], {"m": None}, ValueError, "m must be given"),
+    (["fedrep"], {"m": []}, ValueError, "m must hold at least one"),
+    (["fedrep", "fedrep"], {}, ValueError, "'fedrep' twice"),
+    ([], {}, ValueError, "at least one method"),
+    (["nothing"], {}, ValueError, "algorithms must be methods of"),
+    ({"x": ("fedrep", 3)}, {}, TypeError, "a method and a mapping"),
+    (["local_only"], {"metric": "unexplained"}, ValueError, "(distance, population_risk)"),
+    (["fedrep"], {"simulate": True}, ValueError, "sampling='fresh'"),
+    ({"own": drawer(3)}, {"k": 2, "sampling": "fresh", "simulate": True}, ValueError, "batches"),
+    (
+        ["fedrep"], {"batches": "split", "sampling": "fresh", "simulate": True}, ValueError,
+        "fedrep: batches must be 'gram'",
+    ),
+    ({"own": lambda problem: 3}, {}, TypeError, "own: a linrep.Trace must be returned"),
+]  # fmt: skip
 
 
 def test_what_is_wrong_is_said_in_a_line():
-    with complaint(ValueError, "no method has a setting 'foo'"):
-        lr.compare(TRUTH, ["fedrep"], m=4, foo=1)
-    with complaint(ValueError, "local_only has no setting 'k'"):
-        lr.compare(TRUTH, {"local_only": {"k": 3}}, m=4)
-    with complaint(ValueError, "m must be given"):
-        lr.compare(TRUTH, ["fedrep"])
-    with complaint(ValueError, "'fedrep' twice"):
-        lr.compare(TRUTH, ["fedrep", "fedrep"], m=4)
-    with complaint(ValueError, "at least one method"):
-        lr.compare(TRUTH, [], m=4)
-    with complaint(ValueError, "algorithms must be methods", "'nothing'"):
-        lr.compare(TRUTH, ["nothing"], m=4)
-    with complaint(TypeError, "a method and a mapping"):
-        lr.compare(TRUTH, {"x": ("fedrep", 3)}, m=4)
-    with complaint(ValueError, "metric", "distance, population_risk"):
-        lr.compare(TRUTH, ["local_only"], m=4, metric="unexplained", trials=1)
-    with complaint(ValueError, "simulate", "fresh"):
-        lr.compare(TRUTH, ["fedrep"], m=4, simulate=True)
-    with complaint(ValueError, "own: has no parameter batches"):
-        lr.compare(TRUTH, {"own": drawer(3)}, m=4, k=2, sampling="fresh", simulate=True, trials=1)
-    with complaint(ValueError, "fedrep: batches must be 'gram'"):
-        lr.compare(TRUTH, ["fedrep"], m=4, batches="split", sampling="fresh", simulate=True)
-    with complaint(ValueError, "m must hold at least one"):
-        lr.compare(TRUTH, ["fedrep"], m=[])
-    with complaint(TypeError, "own: a linrep.Trace must be returned"):
-        lr.compare(TRUTH, {"own": lambda problem: 3}, m=4, trials=1)
+    for methods, options, kind, words in REFUSED:
+        with complaint(kind, words):
+            lr.compare(TRUTH, methods, **{"m": 4, "trials": 1, **options})
 
 
 def test_the_distance_of_models_is_that_of_their_leading_directions():
@@ -395,11 +390,3 @@ def test_simulated_samples_have_the_law_of_drawn_ones():
         logs.append(np.log(found.rows.query("rounds == 3")["distance"].to_numpy()))
     errors = [np.std(each, ddof=1) / np.sqrt(len(each)) for each in logs]
     assert abs(logs[0].mean() - logs[1].mean()) < 5.0 * np.hypot(*errors)
-
-
-def test_watched_truths_are_what_they_watch():
-    drawn = []
-    truth = drawing.watched(TRUTH, drawn)
-    assert isinstance(truth, lr.SharedRepresentation)
-    np.testing.assert_array_equal(truth.draw(3, rng=1).X, TRUTH.draw(3, rng=1).X)
-    assert drawn == [45]

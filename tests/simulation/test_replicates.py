@@ -7,15 +7,9 @@ import pytest
 
 import linrep
 from linrep import simulation
-from linrep.simulation import (
-    KEEP,
-    family_of,
-    find_algorithm,
-    replicates,
-    simulate,
-)
+from linrep.simulation import family_of, find_algorithm, replicates, simulate
 from linrep.simulation.parameters import known_parameters, of_samples
-from linrep.sweeps import Grid, generator, run
+from linrep.sweeps import Grid, Sweep, generator, run
 from tests.tools import complaint
 
 SMALL = {"n": 6, "d": 4, "k": 2, "m": 8}
@@ -133,24 +127,6 @@ def test_pflmf_and_what_it_stands_beside_meet_the_same_clusters():
     axes = {**cell, "k": 1, "step_size": [0.1, 0.2]}
     several = simulation.sweep(["pflmf", path], axes, problem="clustered", replicates=1)
     assert len(several.grid) == 4
-    with complaint(ValueError, "not run on the same problems", "give problem"):
-        simulation.sweep(["pflmf", path], axes, replicates=1)
-    with complaint(ValueError, "unknown parameter 'clusters'"):
-        simulation.sweep("pflmf", axes, replicates=1)
-    with complaint(ValueError, "problem", "'squares'", "regression"):
-        simulation.sweep("pflmf", axes, problem="squares", replicates=1)
-    with complaint(ValueError, "unknown parameter", "'clusters'"):
-        simulation.sweep("perfedsi", {**cell, "p": 2, "k": 1, "step_size": 0.1}, replicates=1)
-
-
-def test_a_problem_of_the_other_kind_is_refused():
-    cell = {**SMALL, "algorithm": "flute", "step_size": 0.05, "models": "normal"}
-    with complaint(ValueError, "condition", "'normal'"):
-        simulate({**cell, "condition": 2.0}, generator(7, 0))
-    with complaint(ValueError, "models", "'nothing'"):
-        simulate({**cell, "models": "nothing"}, generator(7, 0))
-    with complaint(ValueError, "m must be given"):
-        simulate({name: value for name, value in cell.items() if name != "m"}, generator(7, 0))
 
 
 def test_the_package_meets_the_data_that_an_algorithm_of_ones_own_does(own):
@@ -231,10 +207,6 @@ def test_estimators_of_samples_meet_those_of_fedrep_and_have_errors():
         row = simulate({"algorithm": name, **cell}, generator(1, 0))
         assert row["population_risk"] > 0.0
         assert ("distance" in row) == (name != "pooled")
-    with complaint(ValueError, "batches", "fixed"):
-        simulate({"algorithm": "altgdmin", **cell, "batches": "fresh"}, generator(1, 0))
-    with complaint(ValueError, "m must be given"):
-        simulate({"algorithm": "ridge", "n": 6, "d": 4, "k": 2}, generator(1, 0))
 
 
 def test_how_algorithms_of_ones_own_sample_is_seen(own):
@@ -260,19 +232,6 @@ def test_a_trace_is_thinned_to_about_200_rounds(rounds, step):
     final = simulate(one_cell(rounds=rounds), generator(1, 0))
     assert rows[-1]["distance"] == final["distance"]
     assert set(rows[0]) == {*final, "round"} - {"rounds_done"}
-
-
-def test_a_trace_of_some_rounds_keeps_their_numbers():
-    cell = {"n": 6, "d": 4, "k": 2, "m": 8, "rounds": 25, "step_size": 0.1, "record": 10}
-    rows = simulate(cell | {"algorithm": "linrep:flute"}, generator(1, 0), keep="trace")
-    assert [row["round"] for row in rows] == [0, 10, 20, 25]
-
-
-def test_a_run_that_converged_says_so():
-    row = simulate(one_cell(rounds=2000, tolerance=0.5), generator(1, 0))
-    assert row["stop_reason"] == "converged"
-    assert row["rounds_done"] < 2000
-    assert row["distance"] <= 0.5
 
 
 def test_an_algorithm_of_ones_own_returns_arrays_or_numbers(own):
@@ -322,14 +281,6 @@ def test_zipped_derived_and_constraints_reach_the_grid():
     assert sweep.grid.left_out["too few"] == 1
 
 
-def test_a_constraint_may_be_one_text():
-    grid = simulation.sweep(
-        "fedrep", {**SMALL, "n": [5, 6]}, constraints="n > 5", replicates=1
-    ).grid
-    assert [cell["n"] for cell in grid] == [6]
-    assert grid.left_out == {"n > 5": 1}
-
-
 def test_an_axis_that_only_one_algorithm_has_is_zipped_for_that_one():
     sweep = simulation.sweep(
         ["fedrep", "local_only"],
@@ -343,64 +294,68 @@ def test_an_axis_that_only_one_algorithm_has_is_zipped_for_that_one():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("algorithms", "change", "options", "words"),
-    [
-        ("fedprox", {}, {}, ["unknown algorithm 'fedprox'", "fedrep", "module:function"]),
-        ("nowhere:f", {}, {}, ["no module 'nowhere'"]),
-        ("fedrep", {"q": 1}, {}, ["unknown parameter 'q'", "fedrep", "step_size"]),
-        ("fedsgd", {"local_steps": 2}, {}, ["unknown parameter 'local_steps'"]),
-        ("fedrep", {"rng": 2}, {}, ["unknown parameter 'rng'"]),
-        ("fedrep", {}, {"derived": {"q": "n"}}, ["unknown parameter 'q'"]),
-        ("fedrep", {"k": None}, {}, ["k must be given"]),
-        ("fedrep", {"k": None, "m": None, "n": None}, {}, ["n, k, m must be given"]),
-        ("fedrep", {"m": []}, {}, ["'m'", "empty"]),
-        ("fedrep", {"k": 7}, {}, ["no cell is left", "k > d"]),
-        ("fedrep", {}, {"keep": "all"}, ["keep", "'final'", "'all'"]),
-        ("fedrep", {}, {"zipped": [("n", "mm")]}, ["zipped", "'mm'", "did you mean m?"]),
-        (["fedrep", "fedsgd"], {}, {"zipped": ["nm"]}, ["zipped", "at least two"]),
-        ("fedrep", {}, {"replicates": 0}, ["replicates", "at least 1"]),
-    ],
-)
-def test_what_makes_no_sweep_is_refused_in_one_line(algorithms, change, options, words):
-    axes = {**SMALL, "n": [6, 5], **change}
-    axes = {name: axis for name, axis in axes.items() if axis is not None}
-    with complaint(ValueError, *words):
-        simulation.sweep(algorithms, axes, **{"replicates": 1, **options})
+COMPLETION = {"n": 20, "d": 12, "p": 4, "k": 2}
+_CLUSTERS = {"n": 9, "d": 3, "clusters": 2, "m": 4, "k": 1, "step_size": 0.1}
+_SOLVER = {**COMPLETION, "algorithm": "gauss_newton"}
+_FLUTE = {**SMALL, "algorithm": "flute", "step_size": 0.05, "models": "normal"}
 
 
-def test_simulate_refuses_what_it_does_not_keep():
-    assert KEEP == ("final", "rate", "trace")
-    with complaint(ValueError, "keep", "'all'"):
-        simulate(one_cell(), generator(0, 0), keep="all")
+def swept(algorithms, axes=SMALL, **options):
+    return lambda: simulation.sweep(algorithms, axes, **{"replicates": 1, **options})
 
 
-def test_a_sweep_runs_on_threads_as_on_one(tmp_path):
-    sweep = simulation.sweep(
-        ["fedrep", "fedavg", "local_only"],
-        {**SMALL, "rounds": 20, "step_size": 0.1, "noise": [0.0, 0.1]},
-        replicates=5,
-        keep="trace",
-    )
-    tables = [
-        run(sweep, tmp_path / str(workers), workers=workers, chunk_seconds=0.01).read()
-        for workers in (1, 2)
-    ]
-    assert set(tables[0]["status"]) == {"ok"}
-    for name in ("distance", "loss", "population_risk", "round"):
-        np.testing.assert_array_equal(tables[0][name], tables[1][name])
+def simulated(cell, **options):
+    return lambda: simulate(cell, generator(0, 0), **options)
+
+
+#: A call, and words of what it raises.
+REFUSED = [
+    (swept("fedprox"), "unknown algorithm 'fedprox'"),
+    (swept("nowhere:f"), "no module 'nowhere'"),
+    (swept("fedrep", {**SMALL, "q": 1}), "unknown parameter 'q'"),
+    (swept("fedsgd", {**SMALL, "local_steps": 2}), "unknown parameter 'local_steps'"),
+    (swept("fedrep", {**SMALL, "rng": 2}), "unknown parameter 'rng'"),
+    (swept("fedrep", derived={"q": "n"}), "unknown parameter 'q'"),
+    (swept("fedrep", {"d": 4}), "n, k, m must be given"),
+    (swept("fedrep", {**SMALL, "m": []}), "'m' is empty"),
+    (swept("fedrep", {**SMALL, "n": 2.5}), "n must be an integer"),
+    (swept("fedrep", {**SMALL, "k": 7}), "no cell is left: k > d"),
+    (swept("fedrep", keep="all"), "keep must be"),
+    (swept("fedrep", zipped=[("n", "mm")]), "'mm' did you mean m?"),
+    (swept(["fedrep", "fedsgd"], zipped=["nm"]), "zipped at least two"),
+    (swept("fedrep", replicates=0), "replicates at least 1"),
+    (swept([]), "algorithms at least one"),
+    (swept("fedrep", {}), "axes at least one"),
+    (swept(["fedrep", "perfedsi"], COMPLETION), "not run on the same problems give problem"),
+    (swept("perfedsi", {"n": 5, "d": 5, "k": 1}), "p must be given"),
+    (swept("pflmf", _CLUSTERS), "unknown parameter 'clusters'"),
+    (swept("pflmf", _CLUSTERS, problem="squares"), "problem 'squares' regression"),
+    (simulated(SMALL), "cell must name an algorithm"),
+    (simulated(one_cell(), keep="all"), "keep 'all'"),
+    (simulated({**_FLUTE, "condition": 2.0}), "condition 'normal'"),
+    (simulated({**_FLUTE, "models": "nothing"}), "models 'nothing'"),
+    (simulated({name: value for name, value in _FLUTE.items() if name != "m"}), "m must be given"),
+    (simulated({**SMALL, "algorithm": "altgdmin", "batches": "fresh"}), "batches fixed"),
+    (simulated({"algorithm": "ridge", "n": 6, "d": 4, "k": 2}), "m must be given"),
+    (simulated(_SOLVER), "per_client, entries or oversampling must be given"),
+    (simulated({**_SOLVER, "per_client": 2, "entries": 9}), "only one of per_client, entries"),
+    (simulated({**_SOLVER, "oversampling": 100.0}), "oversampling at most n d = 240"),
+    (simulated({**_SOLVER, "entries": 20, "with_side": 1}), "with_side true or false"),
+    (simulated({**_SOLVER, "entries": 20, "kappa": 0.5}), "kappa at least 1"),
+]
+
+
+def test_what_cannot_be_swept_is_refused_in_one_line():
+    for call, words in REFUSED:
+        with complaint((ValueError, TypeError), *words.split()):
+            call()
 
 
 def test_a_grid_of_ones_own_can_be_simulated(tmp_path):
-    from linrep.sweeps import Sweep
-
     sweep = Sweep(simulate, Grid.of([one_cell(), one_cell(k=9)]), 2)
     rows = run(sweep, tmp_path / "run").read()
     assert rows["status"].tolist() == ["ok", "ok", "failed", "failed"]
     assert rows["exception"][2].startswith("ValueError: k must be between 1 and 4")
-
-
-COMPLETION = {"n": 20, "d": 12, "p": 4, "k": 2}
 
 
 def test_completion_is_fresh_or_seen_with_or_without_side_information():
@@ -416,8 +371,6 @@ def test_completion_is_fresh_or_seen_with_or_without_side_information():
 
 
 def test_solvers_of_a_cell_meet_the_same_entries(tmp_path):
-    from linrep.sweeps import run
-
     sweep = simulation.sweep(
         ["gauss_newton", "alternating", "least_squares"],
         {**COMPLETION, "oversampling": [1.5, 7.0], "kappa": 10.0},
@@ -429,22 +382,6 @@ def test_solvers_of_a_cell_meet_the_same_entries(tmp_path):
     assert (final["error"] < 1e-6).all()
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({}, "per_client, entries or oversampling must be given"),
-        ({"per_client": 2, "entries": 9}, "only one of per_client, entries"),
-        ({"oversampling": 100.0}, "oversampling must leave at most n d = 240"),
-        ({"entries": 20, "with_side": 1}, "with_side must be true or false"),
-        ({"entries": 20, "kappa": 0.5}, "kappa must be at least 1"),
-    ],
-)
-def test_bad_completion_is_refused(change, words):
-    cell = {**COMPLETION, "algorithm": "gauss_newton", **change}
-    with pytest.raises((ValueError, TypeError), match=words):
-        simulate(cell, np.random.default_rng(0))
-
-
 def test_names_of_parameters_do_not_choose_the_problem(own, tmp_path):
     axes = {"n": 6, "d": 4, "k": 2, "p": [1, 3]}
     sweep = simulation.sweep("own_algorithms:power", axes, replicates=1)
@@ -454,10 +391,3 @@ def test_names_of_parameters_do_not_choose_the_problem(own, tmp_path):
     cell = {"algorithm": "own_algorithms:power", "n": 6, "d": 4, "k": 2, "p": 3}
     with pytest.raises(TypeError, match="'p'"):  # there it is the problem's
         simulate({**cell, "entries": 9}, generator(0, 0), problem="completion")
-
-
-def test_problems_of_two_kinds_are_not_mixed():
-    with pytest.raises(ValueError, match="not run on the same problems"):
-        simulation.sweep(["fedrep", "perfedsi"], COMPLETION, replicates=1)
-    with pytest.raises(ValueError, match="p must be given"):
-        simulation.sweep("perfedsi", {"n": 5, "d": 5, "k": 1}, replicates=1)

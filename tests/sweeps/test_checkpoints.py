@@ -1,55 +1,10 @@
-"""Replicates that take long: what comes first, when a sweep ends, and where it goes on."""
-
-import time
-from types import SimpleNamespace
+"""Replicates that take long: how a sweep ends, and where it goes on."""
 
 import pytest
 
 from linrep.sweeps import Stopped, checkpoints, note, open_run, run, runner, scratch
 from tests.sweeps import functions
-from tests.sweeps.support import same_rows, toy
-from tests.tools import complaint, sampled
-
-
-def started(run):
-    """Return cells and replicates in the order in which they were stored, one worker's."""
-    parts = sorted(run.parts(), key=lambda part: part.path.stat().st_mtime_ns)
-    return [(each.cell, each.start) for part in parts for each in part.segments]
-
-
-def test_what_is_worth_most_is_computed_first_and_what_is_worth_nothing_not_at_all(tmp_path):
-    def order(cell, replicate):
-        return None if cell["a"] == 3 else (replicate, -cell["a"])
-
-    sweep = toy(functions.counted_down, [{"a": a, "tenths": 0} for a in (1, 2, 3)])
-    done = run(sweep, tmp_path / "run", order=order, chunk_seconds=1e-9)
-    assert done.count() == 6
-    assert not done.completeness().whole
-    again = run(sweep, tmp_path / "run")
-    same_rows(again, run(sweep, tmp_path / "other"))
-
-
-def test_order_is_followed(tmp_path, monkeypatch):
-    seen = []
-    sweep = toy(lambda cell, rng: seen.append(cell["a"]) or 0.0)
-    run(sweep, tmp_path / "run", order=lambda cell, replicate: (replicate, -cell["a"]))
-    assert seen == [2, 1, 2, 1, 2, 1]
-
-
-@pytest.mark.parametrize("processes", [False, True])
-def test_a_budget_interrupts_and_the_same_sweep_goes_on(tmp_path, monkeypatch, processes):
-    def monotonic():
-        """Tell the time by a clock on which an hour passes as the first replicate is stored."""
-        return 3600.0 * bool(list(tmp_path.glob("run/parts/*.parquet")))
-
-    sweep = toy(functions.counted_down, [{"tenths": 1}], replicates=8)
-    with monkeypatch.context() as patch:
-        patch.setattr(runner, "time", SimpleNamespace(monotonic=monotonic, sleep=time.sleep))
-        with pytest.raises(Stopped) as stopped:
-            run(sweep, tmp_path / "run", budget=60.0, chunk_seconds=1e-9, processes=processes)
-    assert 0 < stopped.value.run.count() < 8
-    done = run(sweep, tmp_path / "run", processes=processes)
-    assert done.count() == 8
+from tests.sweeps.support import toy
 
 
 @pytest.fixture
@@ -67,26 +22,17 @@ def interrupted_in_a_replicate(monkeypatch, tmp_path):
     monkeypatch.setattr(runner, "wait", interrupt)
 
 
-@pytest.mark.parametrize("stored", sampled([True, False], 1))
 def test_an_interrupt_counts_what_was_asked_for_and_says_what_is_begun(
-    tmp_path, stored, interrupted_in_a_replicate
+    tmp_path, interrupted_in_a_replicate
 ):
-    sweep = toy(functions.counted_down, [{"a": 1, "tenths": 0}, {"a": 2, "tenths": 80}])
-    if stored:  # what is not asked for does not count, whether it is there or begun
-        run(
-            sweep,
-            tmp_path / "run",
-            order=lambda cell, replicate: 0 if cell["a"] == 1 < replicate else None,
-        )
-        name = next(name for name in sweep.names if "a=2" in name)
-        with checkpoints.of(str(tmp_path / "run" / checkpoints.FOLDER), name, 1):
-            note("of a process that was killed")
-
-    def order(cell, replicate):
-        return None if replicate else cell["a"]
-
+    """What is not asked for does not count, whether it is there or begun."""
+    cells = [{"a": 1, "tenths": 0}, {"a": 2, "tenths": 80}]
+    run(toy(functions.counted_down, cells[:1], 2), tmp_path / "run")
+    sweep = toy(functions.counted_down, cells, 2)
+    with checkpoints.of(str(tmp_path / "run" / checkpoints.FOLDER), sweep.names[1], 0):
+        note("of a process that was killed")
     with pytest.raises(Stopped, match=r"stopped at 1 of 2 replicates, begun: step \d+$"):
-        run(sweep, tmp_path / "run", order=order, chunk_seconds=1e-9, grace=0.1, processes=True)
+        run(sweep, tmp_path / "run", shard=(1, 2), extend=True, grace=0.1, processes=True)
 
 
 def test_failures_that_are_to_be_tried_again_do_not_count_as_done(tmp_path, monkeypatch):
@@ -143,12 +89,6 @@ def test_files_of_a_replicate_are_removed_when_it_is_stored_and_no_others(tmp_pa
     assert done.failed() == 1
     assert not list((tmp_path / "run" / checkpoints.FOLDER).iterdir())
     assert open_run(tmp_path / "run").read()["files"].dropna().tolist() == [1]
-
-
-@pytest.mark.parametrize("setting", ["grace", "budget"])
-def test_what_is_no_number_of_seconds_is_refused(tmp_path, setting):
-    with complaint(ValueError, setting):
-        run(toy(), tmp_path / "run", **{setting: -1.0})
 
 
 def test_processes_have_one_thread_each(tmp_path):

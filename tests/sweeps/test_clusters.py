@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from linrep.sweeps import Stopped, clusters, open_run, run
+from linrep.sweeps import Stopped, crews, open_run, run
 from tests.sweeps import functions
 from tests.sweeps.support import same_rows, toy
 
@@ -24,7 +24,7 @@ def slow(replicates=400):
 @pytest.fixture
 def cluster(monkeypatch):
     """A cluster of two processes, which are silent after five seconds."""
-    monkeypatch.setattr(clusters, "PATIENCE", 5.0)
+    monkeypatch.setattr(crews, "PATIENCE", 5.0)
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
@@ -66,7 +66,7 @@ def once_there_are_parts(directory, do):
 def test_what_a_frozen_worker_has_is_computed_by_others(tmp_path, cluster, frozen, capfd):
     (address, process), _ = cluster.run(os.getpid).items()
     thread = once_there_are_parts(tmp_path / "run", lambda: frozen(process))
-    options = {"executor": cluster.get_executor(), "chunk_seconds": 0.05, "budget": PATIENCE}
+    options = {"executor": cluster.get_executor(), "chunk_seconds": 0.05}
     stored = run(slow(), tmp_path / "run", **options)
     thread.join()
     assert stored.count() == stored.total

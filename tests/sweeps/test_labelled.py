@@ -5,7 +5,6 @@ import pytest
 
 from linrep.sweeps import Incomplete, Sweep, open_run
 from linrep.sweeps.grid import Grid
-from tests.tools import complaint
 
 xarray = pytest.importorskip("xarray")
 
@@ -77,15 +76,3 @@ def test_a_dataset_can_be_written_and_read(tmp_path):
     with xarray.open_dataset(tmp_path / "run.nc", engine="scipy") as read:
         assert read.equals(data)
         assert read.attrs["name"] == "numbers"
-
-
-def test_a_column_that_is_not_there_is_named(tmp_path):
-    run = stored(numbers, [{"a": 1}], tmp_path)
-    for name in ("valeu", "replicate"):
-        with complaint(ValueError, "no column", name):
-            run.to_xarray([name])
-
-
-def test_a_cell_without_parameters_is_a_full_grid(tmp_path):
-    data = stored(lambda cell, rng: {"value": 1.0}, [{}], tmp_path).to_xarray()
-    assert data["value"].dims == ("replicate",)

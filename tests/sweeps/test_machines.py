@@ -5,11 +5,9 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 
 import pytest
 
-from linrep.sweeps import Overlapping, merge, open_run, run
 from linrep.sweeps import chunks as chunks_module
+from linrep.sweeps import run
 from linrep.sweeps.machines import describe, differences, mixture, this_machine
-from linrep.sweeps.merging import overlap
-from tests.sweeps import functions
 from tests.sweeps.support import toy
 
 
@@ -114,25 +112,3 @@ def test_going_on_says_what_has_changed_before_it_does(tmp_path, capsys, monkeyp
 def test_a_part_without_a_machine_is_of_an_unknown_one():
     assert describe("") == "a machine that was not recorded"
     assert differences("", json.dumps({"mode": "native"})) == ["mode: unknown, native"]
-
-
-def shifted(cell, rng):
-    return functions.uniform(cell, rng) * (1.0 + 1e-6)
-
-
-def test_merging_compares_what_is_there_twice(tmp_path, elsewhere):
-    one = run(toy(functions.uniform, name="toy"), tmp_path / "one").path
-    chunks_module.this_machine = this_machine
-    two = run(toy(shifted, name="toy"), tmp_path / "two").path
-    with pytest.warns(Overlapping, match="6 of 6 row.s. differ, by at most 1e-06 relative") as seen:
-        merged = merge(tmp_path / "all", [one, two], same_code=True)
-    assert seen[0].message.found.column == "value"
-    assert merged.count() == 6
-    rows = merged.read()["value"].tolist()  # those of one of the two, whole
-    assert rows in [open_run(each).read()["value"].tolist() for each in (one, two)]
-
-
-def test_merging_equal_rows_says_nothing(tmp_path, recwarn):
-    sources = [run(toy(), tmp_path / str(i)).path for i in (1, 2)]
-    assert overlap(merge(tmp_path / "all", sources)) is None  # put together
-    assert not [each for each in recwarn if each.category is Overlapping]

@@ -1,6 +1,7 @@
 """Files of parts: one schema for all of a run, and damage that is noticed."""
 
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -8,12 +9,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from linrep._lib import atomic
 from linrep.sweeps import Incomplete, Run, create_run, merge, open_run, run
-from linrep.sweeps.coverage import Segment
 from linrep.sweeps.merging import compact
-from linrep.sweeps.parts import Damaged, digest, read_part, read_rows
+from linrep.sweeps.parts import Coverage, Damaged, Segment, digest, read_part, read_rows
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy
 from tests.tools import complaint, sampled
@@ -63,11 +65,7 @@ def of_many_types(cell, rng):
     return {"v": (None, 2, 2.5, "text", True, 2**60, -1)[cell["a"]]}
 
 
-def grows_large(cell, rng):
-    return {"v": (1, 2.5, 2**60)[cell["a"]]}
-
-
-FUNCTIONS = [fails_at_odd, of_the_cell, of_many_types, grows_large]
+FUNCTIONS = [fails_at_odd, of_the_cell, of_many_types]
 
 
 def schemas(path):
@@ -120,13 +118,10 @@ def check_readers(path, reader=with_pandas):
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_other_readers_find_what_linrep_finds_at_all_times(tmp_path, function, order, reader):
     """Cells one by one, each by a process of its own: whatever is there when it begins."""
-    count = 3 if function is grows_large else 7
-    cells = [{"a": a} for a in range(count)]
-    for first in order:
-        if first < count:
-            run(toy(function, cells, 2), tmp_path / "run",
-                order=lambda cell, _, first=first: 0 if cell["a"] == first else None)  # fmt: skip
-            check_readers(tmp_path / "run", reader)
+    cells = [{"a": a} for a in order]
+    for count in range(1, 8):
+        run(toy(function, cells[:count], 2), tmp_path / "run", extend=True)
+        check_readers(tmp_path / "run", reader)
     together = run(toy(function, cells, 2), tmp_path / "whole")
     same_rows(numbers(open_run(tmp_path / "run"))[list(numbers(together))], numbers(together))
 
@@ -172,13 +167,13 @@ def test_what_a_killed_process_left_of_several_schemas_is_made_one(tmp_path, mon
 
 @pytest.mark.parametrize("more", [{"a": 0.5}, {"a": "text"}, {"a": True}, {"a": None}, {"b": 1}])
 def test_an_extension_gives_all_parts_its_parameters(tmp_path, more):
+    function = fails_at_odd if "b" in more else functions.uniform
     cells = [{"a": 1}, {"a": 2}]
-    run(toy(fails_at_odd if "b" in more else functions.uniform, cells), tmp_path / "run")
-    grown = toy(lambda cell, rng: rng.random(), [*cells, more], name="uniform")
-    if "b" in more:
-        grown = toy(fails_at_odd, [*cells, {"a": 4, **more}])
-    run(grown, tmp_path / "run", extend=True, same_code=True)
+    run(toy(function, cells), tmp_path / "run")
+    grown = toy(function, [*cells, {"a": 4, **more}])
+    run(grown, tmp_path / "run", extend=True)
     check_readers(tmp_path / "run")
+    same_rows(open_run(tmp_path / "run"), run(grown, tmp_path / "whole"))
 
 
 def test_two_processes_that_do_not_know_each_others_columns_end_with_one_schema(tmp_path):
@@ -299,3 +294,34 @@ def test_the_same_rows_make_the_same_file(tmp_path):
     other = create_run(tmp_path / "other", toy(functions.normal, replicates=50))
     other.write(read_rows(part), part.segments, 0, part.machine, part.code)
     assert content(other.path / "parts") == content(stored.path / "parts")
+
+
+# --- sets of replicates ---
+
+segments = st.builds(
+    lambda cell, start, length: Segment(cell, start, start + length),
+    st.sampled_from("ab"),
+    st.integers(0, 20),
+    st.integers(1, 8),
+)
+
+
+def members(pieces):
+    return [(piece.cell, i) for piece in pieces for i in range(piece.start, piece.stop)]
+
+
+@given(st.lists(segments, max_size=8), segments, st.integers(1, 25))
+def test_coverage_is_a_set_of_replicates(added, asked, replicates):
+    covered, model = Coverage(), set()
+    for segment in added:
+        covered.add(segment)
+        model |= set(members([segment]))
+    missing = list(covered.missing(asked))
+    assert members(missing) == [pair for pair in members([asked]) if pair not in model]
+    within = list(covered.within(asked.cell, replicates))
+    assert members(within) == sorted(
+        pair for pair in model if pair[0] == asked.cell and pair[1] < replicates
+    )
+    for pieces in (missing, within):  # as few pieces as possible, none of them empty
+        assert all(len(piece) > 0 for piece in pieces)
+        assert all(one.stop < other.start for one, other in pairwise(pieces))

@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.sweeps import Grid, Stopped, Sweep, open_run, run
-from linrep.sweeps.runner import read_shard
 from linrep.sweeps.store import Run
 from linrep.sweeps.todo import _shares
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy
-from tests.tools import complaint, interrupted
+from tests.tools import interrupted
 
 
 def large(function=functions.normal, **options):
@@ -65,20 +64,6 @@ def test_the_order_of_cells_makes_no_difference_to_what_is_in_them(tmp_path, alo
             for rows in (alone, backward)
         )
     )
-
-
-def test_a_cell_has_the_same_rows_in_any_company(tmp_path, alone):
-    for name in alone["cell"].unique()[::5]:
-        mine = alone[alone["cell"] == name]
-        cell = {"a": mine["a"].iloc[0], "b": {"0.5": 0.5, "x": "x"}[mine["b"].iloc[0]]}
-        rows = numbers(run(Sweep(functions.normal, [cell], 4, seed=9), tmp_path / name))
-        for column in ("first", "second", "count", "kind", "positive", "product", "stream"):
-            assert rows[column].tolist() == mine[column].tolist()
-
-
-def test_another_seed_makes_a_difference(tmp_path, alone):
-    other = numbers(run(large(seed=10), tmp_path / "run"))
-    assert not set(other["first"]) & set(alone["first"])
 
 
 # --- only what is missing ---
@@ -233,24 +218,7 @@ def test_extending_computes_only_what_is_new_and_changes_nothing(tmp_path):
     assert run(grown, tmp_path / "run").count() == 15  # no need to say extend again
 
 
-def test_extend_where_there_is_nothing_to_extend_is_fine(tmp_path):
-    assert run(toy(), tmp_path / "run", extend=True).count() == 6
-    assert run(toy(), tmp_path / "run", extend=True).count() == 6
-
-
 # --- failures ---
-
-
-def test_failures_do_not_stop_the_others(tmp_path):
-    sweep = large(functions.fragile, replicates=10)
-    stored = run(sweep, tmp_path / "run", workers=2)
-    assert stored.count() == 120
-    rows = stored.read()
-    ok, failed = rows[rows["status"] == "ok"], rows[rows["status"] == "failed"]
-    assert len(ok) == 2 * (120 - len(failed))
-    assert 0 < len(failed) < 120
-    assert (failed["row"] == 0).all()
-    assert failed["exception"].str.startswith("RuntimeError: too small (functions.py:").all()
 
 
 def test_failed_replicates_are_computed_again_only_when_asked(tmp_path):
@@ -290,16 +258,6 @@ def test_failed_replicates_are_computed_again_only_when_asked(tmp_path):
                           tmp_path / "whole"))  # fmt: skip
 
 
-def test_retrying_computes_what_is_missing_too(tmp_path):
-    function = Counting(functions.fragile)
-    run(toy(function, replicates=10), tmp_path / "run", shard=(1, 2))
-    failed = open_run(tmp_path / "run").failed()
-    function.calls.clear()
-    stored = run(toy(function, replicates=10), tmp_path / "run", retry_failed=True)
-    assert stored.count() == 20
-    assert function.total == 10 + failed
-
-
 # --- shards ---
 
 
@@ -325,40 +283,11 @@ def test_shards_are_disjoint_and_together_everything(cells, replicates, shards, 
     assert set(found) == {(f"a={a}", r) for a in range(cells) for r in range(replicates)}
 
 
-def test_shards_have_similar_sizes():
-    sweep = large(replicates=5)
-    sizes = [sum(map(len, _shares(sweep, index, 4, False))) for index in range(1, 5)]
-    assert sum(sizes) == 60
-    assert max(sizes) - min(sizes) <= 3
-
-
 def test_shards_may_share_a_directory(tmp_path, alone):
     for index in (1, 2, 3):
         stored = run(large(), tmp_path / "run", shard=(index, 3))
     assert stored.count() == 48
     same_rows(numbers(stored), alone)
-
-
-@pytest.mark.parametrize(
-    ("shard", "kind", "words"),
-    [
-        ((0, 2), ValueError, ["i", "between 1 and 2", "0"]),
-        ((3, 2), ValueError, ["i", "between 1 and 2", "3"]),
-        ((1, 0), ValueError, ["N", "at least 1", "0"]),
-        ((1.0, 2), TypeError, ["i", "1.0"]),
-        ((1,), ValueError, ["pair"]),
-        (3, TypeError, ["shard", "tuple", "int"]),
-        ("12", TypeError, ["shard", "tuple", "str"]),
-    ],
-)
-def test_what_is_no_shard_is_refused(tmp_path, shard, kind, words):
-    with complaint(kind, "shard", *words):
-        run(toy(), tmp_path / "run", shard=shard)
-    assert not (tmp_path / "run").exists()
-
-
-def test_no_shard_is_everything():
-    assert read_shard(None) == (1, 1)
 
 
 # --- what makes no difference ---
@@ -383,22 +312,7 @@ def test_editing_or_moving_the_function_computes_nothing_again(tmp_path, monkeyp
     assert content(tmp_path / "elsewhere") == before
 
 
-# --- arguments ---
-
-
-@pytest.mark.parametrize(
-    ("options", "kind", "words"),
-    [
-        ({"workers": 0}, ValueError, ["workers", "at least 1"]),
-        ({"workers": 1.5}, TypeError, ["workers", "1.5"]),
-        ({"chunk_seconds": 0}, ValueError, ["chunk_seconds", "greater than 0"]),
-        ({"chunk_seconds": float("nan")}, ValueError, ["chunk_seconds", "finite"]),
-    ],
-)
-def test_arguments_are_checked_before_anything_is_written(tmp_path, options, kind, words):
-    with complaint(kind, *words):
-        run(toy(), tmp_path / "run", **options)
-    assert not (tmp_path / "run").exists()
+# --- what functions may be ---
 
 
 def test_processes_take_functions_without_a_module(tmp_path):

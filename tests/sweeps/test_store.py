@@ -1,7 +1,6 @@
 """The run directory: parts, what is foreign, merging."""
 
 import errno
-import json
 import os
 import shutil
 import subprocess
@@ -16,13 +15,12 @@ import pytest
 from linrep._lib import atomic
 from linrep._lib.atomic import _host
 from linrep.sweeps import Run, create_run, directories, merge, open_run, run
-from linrep.sweeps.coverage import Segment
 from linrep.sweeps.directories import check_directory
 from linrep.sweeps.merging import compact
-from linrep.sweeps.parts import read_rows, select_rows
+from linrep.sweeps.parts import Segment, read_rows, select_rows
 from tests.sweeps import functions
-from tests.sweeps.support import Counting, content, numbers, same_rows, toy, write_again
-from tests.tools import complaint, well_formed
+from tests.sweeps.support import Counting, content, numbers, same_rows, toy
+from tests.tools import complaint
 
 
 def files(path):
@@ -67,31 +65,6 @@ def test_a_run_tells_what_it_holds(tmp_path):
     assert stored.count() == stored.total == 40
     assert stored.cells == ({"a": 1}, {"a": 2})
     assert "40 of 40" in repr(stored)
-    shown = well_formed(stored._repr_html_())
-    assert shown[0] == f"{stored!r}, {len(failed)} failed"
-    assert shown[1:] == ["a", "1, 2"]
-
-
-def test_parts_can_be_read_without_linrep(tmp_path):
-    stored = toy().run(tmp_path / "run")
-    for table in (
-        pd.read_parquet(tmp_path / "run" / "parts"),
-        pq.read_table(tmp_path / "run" / "parts").to_pandas(),
-    ):
-        rows = stored.read()
-        table = table.sort_values(["a", "replicate", "row"], ignore_index=True)
-        assert table.columns.tolist() == rows.columns.tolist()
-        for name in table:
-            assert table[name].astype(str).tolist() == rows[name].astype(str).tolist()
-    description = json.loads((tmp_path / "run" / "sweep.json").read_text())
-    assert description["cells"] == [{"a": 1}, {"a": 2}]
-
-
-def test_nothing_temporary_is_left(tmp_path):
-    toy().run(tmp_path / "run")
-    names = {path.name for path in (tmp_path / "run").rglob("*")}
-    assert not [name for name in names if name.startswith(".writing")]
-    assert {"sweep.json", "parts"} <= names
 
 
 # --- what is not a part ---
@@ -147,14 +120,6 @@ def test_a_finished_run_may_lie_where_nothing_can_be_written(tmp_path, monkeypat
 # --- parts that overlap ---
 
 
-def test_replicates_of_two_parts_count_once(tmp_path):
-    one = run(toy(), tmp_path / "one")
-    write_again(files(one.path)[0])
-    assert len(one.parts()) == len(open_run(one.path).parts())
-    assert one.count() == 6
-    same_rows(one, run(toy(), tmp_path / "other"))
-
-
 def test_partly_overlapping_parts_count_once(tmp_path):
     """Chunks of different runs of the same sweep, thrown together."""
     few = run(toy(replicates=3), tmp_path / "few")
@@ -188,16 +153,6 @@ def test_rows_outside_the_specification_are_not_shown(tmp_path):
     assert opened.count() == 4
 
 
-def test_extending_an_axis_by_another_kind_of_value_is_as_if_it_had_been_there(tmp_path):
-    cells = [{"a": 1}, {"a": 2}]
-    for more in ({"a": 0.5}, {"a": "text"}, {"a": True}, {"a": None}, {"b": 1}):
-        name = str(more)
-        grown = toy(functions.uniform, [*cells, more])
-        run(toy(functions.uniform, cells), tmp_path / "grown" / name)
-        run(grown, tmp_path / "grown" / name, extend=True)
-        same_rows(open_run(tmp_path / "grown" / name), run(grown, tmp_path / "whole" / name))
-
-
 # --- what a directory holds ---
 
 
@@ -205,10 +160,7 @@ def test_extending_an_axis_by_another_kind_of_value_is_as_if_it_had_been_there(t
     ("change", "words"),
     [
         ({"seed": 1}, ["another sweep", "seed: 0 there, 1 here"]),
-        ({"settings": {"q": 1}}, ["another sweep", "settings"]),
-        ({"replicates": 2}, ["another sweep", "replicates: 3 there, 2 here"]),
         ({"cells": [{"a": 1}]}, ["another sweep", "a=2"]),
-        ({"paired": "a"}, ["another sweep", "other streams"]),
         ({"replicates": 4}, ["smaller sweep", "replicates: 3 there, 4 here", "extend"]),
         ({"cells": [{"a": 1}, {"a": 2}, {"a": 3}]}, ["smaller sweep", "a=3", "extend"]),
     ],
@@ -332,23 +284,6 @@ def test_merging_again_or_into_one_of_the_sources_changes_nothing(tmp_path):
     same_rows(numbers(merge(shards[0], shards)), merged)
 
 
-def test_parts_put_together_hold_rows_and_segments_in_the_order_of_the_cells(tmp_path):
-    shards = [run(toy(), tmp_path / str(i), shard=(i, 2)).path for i in (1, 2)]
-    merged = merge(tmp_path / "all", shards)
-    (part,) = merged.parts()
-    stored = read_rows(part).to_pandas()[["cell", "replicate", "row"]].astype({"cell": str})
-    expected = merged.read()[["cell", "replicate", "row"]].astype({"cell": str})
-    pd.testing.assert_frame_equal(stored, expected)
-    assert list(part.segments) == sorted(part.segments, key=merged.position)
-
-
-def test_overlapping_sources_count_once(tmp_path):
-    sources = [run(toy(), tmp_path / str(i)).path for i in (1, 2)]
-    merged = merge(tmp_path / "all", sources)
-    assert merged.count() == 6
-    same_rows(merged, open_run(sources[0]))
-
-
 def test_only_runs_of_the_same_sweep_can_be_merged(tmp_path):
     one = run(toy(), tmp_path / "one").path
     other = run(toy(seed=1), tmp_path / "other").path
@@ -383,12 +318,6 @@ def many_parts(tmp_path, function=functions.normal, replicates=40):
                 piece = Segment(segment.cell, start, min(start + 7, segment.stop))
                 stored.write(select_rows(rows, [piece]), [piece], 0, part.machine)
     return stored, whole
-
-
-def test_a_finished_run_is_few_parts(tmp_path):
-    stored = run(toy(functions.normal, replicates=80), tmp_path / "run", chunk_seconds=1e-9)
-    assert len(stored.parts()) == 1
-    same_rows(stored, run(toy(functions.normal, replicates=80), tmp_path / "other"))
 
 
 def test_putting_parts_together_changes_no_row(tmp_path):
@@ -455,13 +384,3 @@ def test_a_damaged_part_is_not_put_together(tmp_path):
     compact(stored)  # it was whole when it was met
     assert broken.exists()
     assert list(open_run(stored.path).damaged()) == [broken]
-
-
-def test_failures_are_counted_once_and_not_after_a_retry(tmp_path):
-    sweep = toy(functions.fragile, replicates=40)
-    stored = run(sweep, tmp_path / "run")
-    expected = int((stored.read()["status"] == "failed").sum())
-    assert 0 < expected == stored.failed() == open_run(stored.path).failed()
-    healed = run(toy(functions.healthy, replicates=40, name="fragile"), tmp_path / "run",
-                 retry_failed=True, same_code=True)  # fmt: skip
-    assert healed.failed() == 0

@@ -83,25 +83,17 @@ def test_killed_at_random_moments_nothing_is_lost_or_counted_twice(
 
 
 @pytest.mark.slow
-def test_two_processes_race_on_one_directory(tmp_path, undisturbed):
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_two_processes_race_on_one_directory(tmp_path, undisturbed, is_killed):
     directory = tmp_path / "run"
-    racers = [start("threads", directory), start("threads", directory)]
-    for racer in racers:
-        finish(racer)
+    first, second = start("threads", directory), start("threads", directory)
+    while is_killed and count_parts(directory) < 3 and first.poll() is None:
+        time.sleep(0.001)
+    kill(first) if is_killed else finish(first)
+    finish(second)
     result = open_run(directory)
     assert result.count() == result.total
     same_rows(result, undisturbed)
-
-
-@pytest.mark.slow
-def test_one_of_two_racing_processes_is_killed(tmp_path, undisturbed):
-    directory = tmp_path / "run"
-    first, second = start("threads", directory), start("threads", directory)
-    while count_parts(directory) < 3 and first.poll() is None:
-        time.sleep(0.001)
-    kill(first)
-    finish(second)
-    same_rows(open_run(directory), undisturbed)
 
 
 @pytest.fixture
@@ -186,14 +178,15 @@ def test_a_poisonous_replicate_costs_dask_one_worker(tmp_path, capfd):
         threading.Timer(2.0, cluster.scale, [1]).start()
         result = run(
             toy(functions.ends_any_worker, cells, 2), tmp_path / "run",
-            executor=client.get_executor(), budget=PATIENCE, grace=1.0,
+            executor=client.get_executor(),
         )  # fmt: skip
         assert result.failed() == 2
         assert "there is no worker: waiting for one" in capfd.readouterr().err
         assert (tmp_path / "log").read_text() == "lost\n"
         cluster.scale(0)
+        threading.Timer(3.0, os.kill, [os.getpid(), signal.SIGINT]).start()
         with pytest.raises(Stopped):
-            run(toy(), tmp_path / "nobody", executor=client.get_executor(), budget=3.0)
+            run(toy(), tmp_path / "nobody", executor=client.get_executor())
 
 
 PATIENCE = 90
@@ -295,8 +288,8 @@ def test_the_end_of_a_scheduler_is_a_line_and_nothing_is_lost(tmp_path, cluster)
 IMPATIENT = """
 import sys
 from linrep.cli import main
-from linrep.sweeps import clusters
-clusters.PATIENCE = 5.0
+from linrep.sweeps import crews
+crews.PATIENCE = 5.0
 main(sys.argv[1:])
 """
 
@@ -360,12 +353,5 @@ def test_a_second_signal_ends_at_once_whatever_hangs(tmp_path, number, options):
     assert len(errors.splitlines()) == 1
     assert "the same command continues" in errors
     assert open_run(directory).count() >= 3
-    finished = run_again(directory)
+    finished = run(toy(functions.blocks, replicates=10), directory, timeout=1.0)
     assert (finished.count(), finished.failed()) == (20, 1)
-
-
-def run_again(directory):
-    from linrep.sweeps import Grid, Sweep
-    from tests.sweeps import functions
-
-    return run(Sweep(functions.blocks, Grid.product({"a": [1, 2]}), 10), directory, timeout=1.0)

@@ -11,7 +11,6 @@ import pytest
 from linrep.sweeps import load
 from linrep.sweeps.targets import own_folders, reference
 from tests.sweeps import functions
-from tests.tools import complaint
 
 
 class Method:
@@ -74,34 +73,3 @@ def test_folders_of_installed_packages_are_not_ones_own(folder):
     installed = [f"{sys.prefix}/lib", os.path.dirname(os.__file__), "/home/u/lib/site-packages"]
     sys.path[:] = ["", *installed, "/x", str(folder)]
     assert own_folders() == [str(folder), "/x"]
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", ["module:name", "''"]),
-        ("functions", ["module:name", "'functions'"]),
-        (":f", ["module:name"]),
-        ("module:", ["module:name"]),
-        ("nowhere.py:f", ["no such file", "nowhere.py"]),
-        ("nowhere:f", ["no module", "'nowhere'"]),
-        ("tests.nowhere:f", ["no module", "'tests.nowhere'"]),
-        ("math.nowhere:f", ["no module", "'math.nowhere'"]),
-        ("math:nothing", ["math", "no function", "nothing"]),
-        ("math:pi", ["math", "no function", "pi"]),
-        ("needy:f", ["needy", "needs the module", "q_missing"]),
-        ("needy.py:f", ["needy.py", "needs the module", "q_missing"]),
-        ("broken:f", ["broken", "cannot be loaded", "SyntaxError"]),
-        ("broken.py:f", ["broken.py", "cannot be loaded", "SyntaxError"]),
-        ("raising:f", ["raising", "cannot be loaded", "RuntimeError: two lines"]),
-        ("leaving.py:f", ["leaving.py", "cannot be loaded", "SystemExit"]),
-        (".relative:f", ["relative"]),
-    ],
-)
-def test_what_is_not_there_is_told_in_one_line(folder, text, words):
-    (folder / "needy.py").write_text("import q_missing\n")
-    (folder / "broken.py").write_text("def f(:\n")
-    (folder / "raising.py").write_text("raise RuntimeError('two\\nlines')\n")
-    (folder / "leaving.py").write_text("raise SystemExit(0)\n")
-    with complaint(ValueError, *words):
-        load(text)

@@ -1,13 +1,16 @@
 """Several processes in one run directory, and parts of several makes: what is read stays right."""
 
+import math
 import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from linrep._lib import atomic
 from linrep.sweeps import (
     Overlapping,
     Run,
@@ -21,9 +24,8 @@ from linrep.sweeps import (
     summarize,
 )
 from linrep.sweeps.chunks import run_chunk
-from linrep.sweeps.comparison import deviation
-from linrep.sweeps.coverage import Segment
-from linrep.sweeps.merging import compact
+from linrep.sweeps.merging import compact, deviation, overlap
+from linrep.sweeps.parts import Segment
 from tests.sweeps import functions
 from tests.sweeps.support import same_rows, toy
 from tests.tools import complaint
@@ -63,14 +65,15 @@ def test_parts_that_go_while_footers_are_read_are_looked_for_again(
 
 def test_a_shard_that_puts_its_parts_together_meanwhile_is_merged(tmp_path, apart, monkeypatch):
     apart(toy(), tmp_path / "shard")
-    adopt = Run.adopt
+    write = atomic.write
 
-    def another(self, part):
-        monkeypatch.setattr(Run, "adopt", adopt)
-        adopt(self, part)
-        compact(open_run(tmp_path / "shard"))
+    def another(path, *content, **options):
+        write(path, *content, **options)
+        if path.parents[1] == tmp_path / "all":
+            monkeypatch.setattr(atomic, "write", write)
+            compact(open_run(tmp_path / "shard"))
 
-    monkeypatch.setattr(Run, "adopt", another)
+    monkeypatch.setattr(atomic, "write", another)
     assert merge(tmp_path / "all", [tmp_path / "shard"]).completeness().whole
     same_rows(open_run(tmp_path / "all"), open_run(tmp_path / "shard"))
 
@@ -92,15 +95,15 @@ def test_what_is_of_an_extension_does_not_count_before(tmp_path):
 
 def test_of_two_extensions_at_a_time_one_is_refused(tmp_path, monkeypatch):
     run(toy(cells=[{"a": 1}]), tmp_path / "run")
-    compare = directories._compare
+    compare = directories._is_extension
 
     def another(*arguments):
-        monkeypatch.setattr(directories, "_compare", compare)
+        monkeypatch.setattr(directories, "_is_extension", compare)
         differ = compare(*arguments)
         run(toy(cells=[{"a": 1}, {"a": 3}]), tmp_path / "run", extend=True)
         return differ
 
-    monkeypatch.setattr(directories, "_compare", another)
+    monkeypatch.setattr(directories, "_is_extension", another)
     with complaint(ValueError, "holds another sweep"):
         run(toy(), tmp_path / "run", extend=True)
     assert set(open_run(tmp_path / "run").read()["a"]) == {1, 3}
@@ -188,7 +191,8 @@ def test_a_number_that_is_text_elsewhere_is_the_same(tmp_path, apart):
             with warnings.catch_warnings():
                 warnings.simplefilter("error", Overlapping)
                 merge(tmp_path / f"all{i}", [tmp_path / "one", two.path])
-    stored = open_run(tmp_path / "one").rows_of("a=1", 0)
+    stored = open_run(tmp_path / "one").read()
+    stored = stored[stored["a"] == 1].reset_index(drop=True)
     assert not deviation(sweep.only({"a": 1}, 0), stored, ["value"]).different
 
 
@@ -197,12 +201,10 @@ def test_columns_are_named_in_the_order_in_which_they_are_read(tmp_path, apart):
     stored = apart(sweep, tmp_path / "run")
     assert tuple(stored.read()) == stored.columns
     assert [name for name in stored.columns if name[0] == "c"][:-1] == [f"c{a}" for a in range(9)]
-    assert tuple(stored.rows_of("a=3", 0)) == tuple(stored.failures()) == stored.columns
+    assert tuple(stored.failures()) == stored.columns
 
 
-@pytest.mark.parametrize(
-    "values", [(True, False), (1, 2), ("x", "y"), (2**60 + 1, 3), (0.5, 1), ("x", 2)]
-)
+@pytest.mark.parametrize("values", [(True, False), (1, 2), ("x", "y"), (0.5, 1), ("x", 2)])
 def test_unstored_groups_of_a_parameter_that_some_cells_lack(tmp_path, values):
     cells = [{"a": values[0]}, {"a": values[1]}, {"b": 1}]
     for i in (1, 2, 3):
@@ -234,3 +236,61 @@ def test_reading_while_parts_are_put_together_again_and_again(tmp_path, apart):
     assert seen
     assert set(seen) == {(True, 12)}
     same_rows(open_run(stored.path), whole)
+
+
+# --- what two machines have computed ---
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "different", "largest"),
+    [
+        ([1.0, 2.0], [1.0, 2.0], 0, 0.0),
+        ([1.0, 2.0], [1.0, 2.5], 1, 0.2),
+        ([1.0, None], [1.0, None], 0, 0.0),
+        ([1.0, None], [1.0, 3.0], 1, math.inf),
+        ([-1.0, 1.0], [1.0, 1.0], 1, 2.0),
+        ([0.0], [1e-300], 1, 1.0),
+        ([math.inf], [math.inf], 0, 0.0),
+        ([math.inf], [1.0], 1, math.inf),
+        (["a", "b"], ["a", "c"], 1, math.inf),
+        (["1", "2.0"], ["1", "4.0"], 1, 0.5),
+        ([True, False], [True, True], 1, 1.0),
+    ],
+)
+def test_what_differs_and_by_how_much(one, other, different, largest):
+    found = deviation(pd.DataFrame({"x": one}), pd.DataFrame({"x": other}), ["x"])
+    assert (found.rows, found.different) == (len(one), different)
+    assert found.largest == pytest.approx(largest, rel=1e-15)
+    assert found.column == ("x" if different else None)
+
+
+def test_the_column_that_differs_most_is_named():
+    one = pd.DataFrame({"x": [1.0, 1.0], "y": [1.0, 1.0]})
+    other = pd.DataFrame({"x": [1.0, 1.1], "y": [2.0, 1.0]})
+    found = deviation(one, other, ["x", "y"])
+    assert (found.different, found.largest, found.column) == (2, 0.5, "y")
+    assert str(found) == "2 of 2 row(s) differ, by at most 0.5 relative (column y)"
+    missing = deviation(one, other[["x"]], ["x", "y"])
+    assert (missing.largest, missing.column) == (math.inf, "y")
+    assert str(deviation(one, one, ["x"])) == "all of 2 row(s) the same"
+
+
+def shifted(cell, rng):
+    return functions.uniform(cell, rng) * (1.0 + 1e-6)
+
+
+def test_merging_compares_what_is_there_twice(tmp_path):
+    one = run(toy(functions.uniform, name="toy"), tmp_path / "one").path
+    two = run(toy(shifted, name="toy"), tmp_path / "two").path
+    with pytest.warns(Overlapping, match="6 of 6 row.s. differ, by at most 1e-06 relative") as seen:
+        merged = merge(tmp_path / "all", [one, two], same_code=True)
+    assert seen[0].message.found.column == "value"
+    assert merged.count() == 6
+    rows = merged.read()["value"].tolist()  # those of one of the two, whole
+    assert rows in [open_run(each).read()["value"].tolist() for each in (one, two)]
+
+
+def test_merging_equal_rows_says_nothing(tmp_path, recwarn):
+    sources = [run(toy(), tmp_path / str(i)).path for i in (1, 2)]
+    assert overlap(merge(tmp_path / "all", sources)) is None  # put together
+    assert not [each for each in recwarn if each.category is Overlapping]

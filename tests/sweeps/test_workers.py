@@ -3,6 +3,8 @@
 import os
 import pickle
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -14,12 +16,12 @@ from pathlib import Path
 import pytest
 
 from linrep.sweeps import load, open_run, run, workers
-from linrep.sweeps.chunks import opened, sealed
+from linrep.sweeps.chunks import sealed
 from linrep.sweeps.targets import own_sources
-from linrep.sweeps.workers import run_sealed
+from linrep.sweeps.workers import WorkerEnded, WorkerPool, run_jobs, run_sealed
 from tests.sweeps import functions
 from tests.sweeps.support import same_rows, toy
-from tests.tools import complaint, sampled
+from tests.tools import sampled
 
 CELLS = [{"a": 1}, {"a": 2}, {"a": 3}]
 
@@ -82,18 +84,6 @@ def test_what_functions_print_disturbs_nothing(tmp_path):
     same_rows(stored, run(toy(functions.prints), tmp_path / "threads"))
 
 
-def test_a_timeout_of_replicates_that_keep_it_changes_nothing(tmp_path):
-    stored = run(toy(functions.normal), tmp_path / "run", timeout=60.0)
-    same_rows(stored, run(toy(functions.normal), tmp_path / "threads"))
-
-
-@pytest.mark.parametrize("timeout", [0.0, -1.0, float("nan"), "soon"])
-def test_what_is_no_timeout_is_refused(tmp_path, timeout):
-    with complaint((ValueError, TypeError), "timeout"):
-        run(toy(), tmp_path / "run", timeout=timeout)
-    assert not (tmp_path / "run").exists()
-
-
 def test_an_executor_of_processes_survives_what_a_guarded_replicate_does(tmp_path):
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         stored = run(poisoned(functions.blocks), tmp_path / "run", executor=pool, timeout=1.0)
@@ -130,11 +120,6 @@ def test_a_function_reaches_a_machine_that_has_not_its_file(tmp_path, monkeypatc
     assert 10.0 <= value < 11.0
 
 
-def test_sealing_keeps_the_job(tmp_path):
-    job = _job(toy(functions.normal))
-    assert opened(sealed(job)) == job
-
-
 def test_a_poison_in_a_notebooks_function_is_found_too(tmp_path):
     def local(cell, rng):
         if cell["a"] == 2:
@@ -156,7 +141,7 @@ def worker_ends():
 
 SHORT_LIVED = """
 import pickle, sys
-from linrep.sweeps.workers import run_sealed
+from linrep.sweeps.workers import WorkerEnded, WorkerPool, run_jobs, run_sealed
 run_sealed(pickle.load(open(sys.argv[1], "rb")), "sweep", 0)
 """
 
@@ -192,7 +177,122 @@ def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reach
 
 
 def _job(sweep, start=0, stop=2):
-    from linrep.sweeps.coverage import Segment
+    from linrep.sweeps.parts import Segment
     from linrep.sweeps.runner import _job_factory
 
     return _job_factory(sweep, 1.0, Path("run"))([Segment(sweep.names[0], start, stop)])
+
+
+# --- jobs of any kind ---
+
+
+def square(x):
+    time.sleep(0.01)
+    return x * x
+
+
+def end(status):
+    os._exit(status)
+
+
+def kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuse():
+    raise ValueError("no")
+
+
+class Stubborn(Exception):
+    """One that cannot be read again."""
+
+    def __init__(self, message, further):
+        super().__init__(message)
+
+
+def refuse_stubbornly():
+    raise Stubborn("no", "further")
+
+
+@pytest.mark.parametrize("workers", sampled([2, 1], 1))
+def test_jobs_that_end_their_process_are_named_and_the_others_computed(workers):
+    jobs = {f"square {x}": (square, x) for x in range(6)}
+    poison = {"exit": (end, 0), "killed": (kill,)}
+    mixed = dict(sorted((jobs | poison).items(), key=lambda item: item[0][-1]))
+    with WorkerPool(workers) as pool:
+        results = dict(run_jobs(pool, mixed))
+    assert results.keys() == mixed.keys()
+    for name in poison:
+        assert isinstance(results[name], WorkerEnded)
+    assert [results[f"square {x}"] for x in range(6)] == [x * x for x in range(6)]
+
+
+def test_what_a_job_raises_is_raised():
+    """What cannot be sent arrives as a line."""
+    with WorkerPool(1) as pool:
+        with pytest.raises(ValueError, match="no"):
+            list(run_jobs(pool, {"one": (refuse,)}))
+        with pytest.raises(ValueError, match="Stubborn: no"):
+            pool.submit(refuse_stubbornly).result()
+
+
+SCRIPT = """
+import os, time
+from linrep.sweeps.workers import WorkerPool, run_jobs
+
+def end():
+    os._exit(1)
+
+def nap():
+    time.sleep(600)
+
+if __name__ == "__main__":
+    with WorkerPool(1) as pool:
+        try:
+            for name, result in run_jobs(pool, {"end": (end,), "nap": (nap,), "more": (nap,)}):
+                print(name, type(result).__name__, flush=True)
+        except KeyboardInterrupt:
+            try:
+                pool.shutdown(cancel_futures=True)
+            except KeyboardInterrupt:
+                raise SystemExit(3)
+"""
+
+
+@pytest.mark.slow
+def test_a_second_interrupt_ends_jobs_also_after_a_process_was_lost(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    root = str(Path(__file__).parents[2])
+    process = subprocess.Popen(
+        [sys.executable, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, text=True,
+        env=os.environ | {"PYTHONPATH": root},
+    )  # fmt: skip
+    try:
+        assert process.stdout.readline() == "end WorkerEnded\n"
+        for _ in range(10):  # two, unless a busy machine takes two that follow for one
+            time.sleep(2.0)
+            if process.poll() is not None:
+                break
+            process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 3
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_where_no_process_can_begin_no_job_is_blamed(monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with (
+        WorkerPool(1) as pool,
+        pytest.raises(ChildProcessError, match="outside of any job"),
+    ):
+        list(run_jobs(pool, {"square": (square, 2)}))
+
+
+def test_a_process_that_ends_between_two_jobs_is_no_fault_of_the_next():
+    with WorkerPool(1) as pool:
+        first = pool.submit(os.getpid).result()
+        os.kill(first, signal.SIGKILL)
+        assert dict(run_jobs(pool, {"square": (square, 2)})) == {"square": 4}
+        assert pool.submit(os.getpid).result() != first

@@ -8,7 +8,7 @@ import linrep as lr
 from linrep.theory import expectations
 from tests.strategies import frame, seeds
 from tests.theory.support import check_mean, fit
-from tests.tools import EPS, close, complaint, draws
+from tests.tools import EPS, close, draws
 
 COUNT = 20_000
 
@@ -117,23 +117,3 @@ def test_the_moments_start_misses_the_representation_in_other_designs():
     assert expectations.moments_distance(truth) > 0.1
     aligned = lr.SharedRepresentation(np.eye(3)[:, :1], np.ones((4, 1)), design="uniform")
     assert expectations.moments_distance(aligned) < 1e-13
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: expectations.least_squares_error(2.5, 3), ("dimension", "whole", "2.5")),
-        (lambda: expectations.least_squares_error(2, 0), ("m must be at least 1",)),
-        (lambda: expectations.least_squares_error(2, 5, noise=-1), ("noise",)),
-        (lambda: expectations.head_error(2, 5, outside=-1), ("outside",)),
-        (lambda: expectations.fourth_moment("cauchy"), ("design", "cauchy")),
-        (lambda: expectations.moments_matrix([1.0]), ("theta", "shape")),
-        (
-            lambda: expectations.moments_matrix([[1.0]], design="student_t", degrees_of_freedom=4),
-            ("degrees_of_freedom", "greater than 4"),
-        ),
-    ],
-)
-def test_bad_input_is_named_in_one_line(call, words):
-    with complaint(ValueError, *words):
-        call()

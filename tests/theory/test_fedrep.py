@@ -10,7 +10,7 @@ import linrep as lr
 from linrep.theory import fedrep as theory
 from linrep.theory import fedrep_lemmas as lemmas
 from tests.strategies import seeds
-from tests.tools import EPS, close, complaint
+from tests.tools import EPS, close
 
 whole = st.integers(1, 500)
 conditions = st.floats(1.0, 50.0)
@@ -268,44 +268,3 @@ def test_the_witness_is_the_first_sample():
         relative(value, ratio(X, M))
         assert norm(X[i, 0]) ** 2 / 5 <= value <= theory.one_row_ratios(X[i])[1] * (1 + 10 * EPS)
     relative(theory.witness_ratio(X[2]), theory.witness_ratio(X)[2])
-
-
-# Bad input.
-
-
-@pytest.mark.parametrize(
-    ("call", "kind", "words"),
-    [
-        (lambda: theory.step_size_limit(0.0), ValueError, ("sigma_max", "greater than 0")),
-        (lambda: theory.contraction(-1, step_size=1), ValueError, ("sigma_min", "at least 0")),
-        (lambda: theory.contraction(1, step_size=3), ValueError, ("step_size", "limit")),
-        (lambda: theory.contraction("x", step_size=1), TypeError, ("sigma_min", "real")),
-        (
-            lambda: theory.contraction(1, step_size=1, initial_distance=1.5),
-            ValueError,
-            ("initial_distance", "at most 1"),
-        ),
-        (lambda: theory.rounds(0.0, 0.5), ValueError, ("tolerance", "greater than 0")),
-        (lambda: theory.rounds(0.1, 1.1), ValueError, ("contraction", "at most 1")),
-        (lambda: theory.sample_size(0, 1, 1), ValueError, ("d must be at least 1",)),
-        (lambda: theory.sample_size(2, 1, np.nan), ValueError, ("participants", "finite")),
-        (lambda: theory.sample_size(2, 1, 1, constant=0), ValueError, ("constant",)),
-        (lambda: theory.gaussian_sample_size(2, 1, 1, failure=0), ValueError, ("failure",)),
-        (lambda: theory.total_samples(2.0, 1, 1, 1), ValueError, ("tolerance", "at most 1")),
-        (
-            lambda: theory.total_samples_of_theorem1(0.1, 1, 1, 1, participation=0),
-            ValueError,
-            ("participation",),
-        ),
-        (lambda: theory.failure_probability(-1, 1, 1, 1), ValueError, ("rounds",)),
-        (lambda: theory.initial_sample_size(1, 1, 1, sigma_min=0), ValueError, ("sigma_min",)),
-        (lambda: theory.best_single_model([1.0]), ValueError, ("theta", "shape")),
-        (lambda: theory.one_row_ratios([1.0]), ValueError, ("X", "shape")),
-        (lambda: theory.witness_ratio([1.0]), ValueError, ("X", "shape")),
-        (lambda: theory.witness_ratio(np.zeros((2, 2))), ValueError, ("X", "zero")),
-        (lambda: theory.condition(random(), 7), ValueError, ("participants", "between 1 and 6")),
-    ],
-)
-def test_bad_input_is_named_in_one_line(call, kind, words):
-    with complaint(kind, *words):
-        call()

@@ -9,7 +9,7 @@ from linrep.theory import fedrep_limits as limits
 from tests.reference import subspace as reference
 from tests.strategies import seeds
 from tests.theory.support import check_mean, fit
-from tests.tools import EPS, close, complaint
+from tests.tools import EPS, close
 
 COUNT = 20_000
 
@@ -193,40 +193,3 @@ def test_runs_with_many_clients_follow_the_limit(batches, m):
     expected = limits.limit_distances(truth, B, batches=kind, **settings)
     assert expected[-1] < 0.6
     close(trace["distance"], expected, 0.05 * expected)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: limits.coordinates(random(0, d=3), 0.5), ("equal angles", "d >= 2k = 4")),
-        (lambda: limits.coordinates(random(0), 1.5), ("distance", "at most 1")),
-        (lambda: limits.coordinates(random(0), np.eye(3)), ("B", "shape")),
-        (lambda: limits.population_round(np.eye(2), np.eye(3), np.eye(2), 0.1), ("Phi", "shape")),
-        (
-            lambda: limits.mean_gradient(np.ones((3, 2)), np.eye(2), np.eye(2), batches="both"),
-            ("batches", "both"),
-        ),
-        (
-            lambda: limits.gradient_bias(np.ones((3, 2)), np.eye(2), np.eye(2), m=3),
-            ("m must be at least k + 2 = 4",),
-        ),
-        (
-            lambda: limits.effective_step_size(0.5, k=1, m=9, batches="split", variance=2.0),
-            ("step_size", "lose B"),
-        ),
-        (lambda: limits.limit_distances(random(0), 0.5, step_size=0.1, rounds=-1), ("rounds",)),
-        (
-            lambda: limits.limit_distances(
-                random(0, design="uniform"), 0.5, step_size=0.1, rounds=1, m=5
-            ),
-            ("m must be None", "uniform"),
-        ),
-        (
-            lambda: limits.population_bound(0.5, sigma_min=-1.0, step_size=0.1),
-            ("sigma_min",),
-        ),
-    ],
-)
-def test_bad_input_is_named_in_one_line(call, words):
-    with complaint(ValueError, *words):
-        call()

@@ -36,14 +36,6 @@ def test_flute_runs_end_at_the_floor():
     assert abs(np.mean(ends) - predicted) <= spread + predicted * truth.d / m
 
 
-def test_flute_refuses_equal_singular_values():
-    with pytest.raises(ValueError, match="above the next one"):
-        flute.floor(low_rank(6, 5, [1.0, 1.0, 0.5]), 1, 50)
-    truth = lr.LowRankRegression(np.diag([2.0, 1.0]), design="rademacher")
-    with pytest.raises(ValueError, match="normal covariates"):
-        flute.floor(truth, 1, 50)
-
-
 RATES = [  # n, d, k, step over 1/lambda_1, regularizer's step over it
     (5, 4, 2, 0.2, 1.1), (4, 6, 2, 0.98, 0.9), (6, 5, 3, 0.2, 0.01), (5, 6, 1, 0.3, 3.2),
     (5, 3, 3, 0.2, 0.5), (3, 3, 3, 0.1, 2.0),
@@ -81,13 +73,6 @@ def test_flute_runs_near_the_best_models(n, d, k, step, share):
         half = rounds // 2
         found = np.log(run[name][-1] / run[name][half]) / (rounds - half)
         close(found, np.log(factor), 0.02)
-
-
-def test_flute_local_rate_refuses_equal_singular_values():
-    with pytest.raises(ValueError, match="k = 1 above the next one"):
-        flute.local_rate(low_rank(6, 5, [1.0, 1.0, 0.5]), 1, step_size=0.1)
-    with pytest.raises(ValueError, match="regularizer_step_size"):
-        flute.local_rate(low_rank(6, 5, [1.0]), 1, step_size=0.1, regularizer_step_size=0.0)
 
 
 def completion(**sizes):

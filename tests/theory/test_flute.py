@@ -9,7 +9,7 @@ from linrep.theory import flute as theory
 from linrep.theory import flute_samples as samples
 from linrep.theory.flute import Spectrum
 from tests.strategies import seeds
-from tests.tools import close, complaint
+from tests.tools import close
 
 SPECTRA = [(1, 0.9, 0.7, 0.1), (1, 0.9, 0.3, 0.1), (1, 0.9, 0.85, 0.8), (4, 3, 2, 0.2, 0.1)]
 SCALES = [1e-3, 1.0, 10.0, 1e6]
@@ -251,23 +251,3 @@ def test_with_as_many_directions_as_there_are_the_claim_says_nothing():
     assert not theory.claim_A3(Theta, spectrum, 0.1).holds
     theory.balance_needed(Theta, spectrum, 0.1)
     assert theory.entry_time(0.1, spectrum, 0.1) == np.inf
-
-
-def test_bad_arguments():
-    with complaint(ValueError, "singular_values", "min(n, d) = 2"):
-        Spectrum([1, 1, 1], n=2, d=3, k=1)
-    with complaint(ValueError, "singular_values", "none negative"):
-        Spectrum([-1], n=2, d=3, k=1)
-    with complaint(ValueError, "k must be between 1 and 2"):
-        Spectrum([1, 1], n=2, d=3, k=3)
-    spectrum = Spectrum([1, 0.5], n=3, d=3, k=1)
-    with complaint(ValueError, "Theta"):
-        theory.sizes(np.ones((2, 2)))
-    with complaint(ValueError, "leading"):
-        theory.entry_time(0.0, spectrum, 0.1)
-    with complaint(ValueError, "step_size"):
-        theory.decay(spectrum, 0.0, 1)
-    with complaint(ValueError, "tolerance"):
-        samples.theorem_5_1(spectrum, 1.0, step_size=0.1)
-    with complaint(ValueError, "failure"):
-        samples.deviation(spectrum, 2.0)

@@ -11,7 +11,7 @@ from linrep.theory.flute import Spectrum
 from tests.algorithms.support import clients_of
 from tests.reference import flute as reference
 from tests.strategies import seeds
-from tests.tools import close, complaint
+from tests.tools import close
 
 sides = st.integers(1, 7)
 
@@ -206,21 +206,3 @@ def test_small_deviations_die_at_the_local_factors():
         Theta[:2] @ Theta[:2].T - np.diag(spectrum.eigenvalues[:2]) for Theta in (before, after)
     ]
     close(squares[1], factors.leading * squares[0], 1e-13)
-
-
-def test_bad_arguments():
-    truth = LowRankRegression(np.eye(3, 4))
-    with complaint(ValueError, "B must have shape"):
-        lift.lift(truth, np.eye(4, 2), np.eye(4, 2))
-    with complaint(ValueError, "Theta must have shape (8, any)"):
-        lift.lower(truth, np.eye(6, 2))
-    with complaint(ValueError, "record"):
-        lift.iterate(np.eye(4, 2), np.ones(4), 0.1, [2, 1])
-    with complaint(ValueError, "record"):
-        lift.iterate(np.eye(4, 2), np.ones(4), 0.1, [])
-    with complaint(ValueError, "step_size"):
-        lift.iterate(np.eye(4, 2), np.ones(4), -0.1, [1])
-    with complaint(ValueError, "Theta"):
-        lift.iterate(np.ones(4), np.ones(4), 0.1, [1])
-    with complaint(ValueError, "Phi"):
-        lift.discrepancy(truth.draw(1, rng=0), np.eye(3), np.eye(3, 1), np.eye(4, 1), 0.1)

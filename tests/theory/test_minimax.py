@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 import linrep as lr
 from linrep.theory import bounds, minimax
 from tests.strategies import seeds
-from tests.theory.support import FLAT, problem
-from tests.tools import close, complaint
+from tests.theory.support import problem
+from tests.tools import close
 
 
 def test_prediction_errors_by_hand():
@@ -85,18 +85,3 @@ def test_many_samples_lead_to_the_cramer_rao_bound(seed, k, extra):
 def test_nothing_to_be_learned():
     assert minimax.squared_chordal(problem(0, d=2, k=2), 5) == 0.0
     assert minimax.squared_chordal(problem(0, noise=0.0), 5) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: minimax.prediction_error(2, 3, 4, 5, noise=1.0), ("k must be at most",)),
-        (lambda: minimax.prediction_error(4, 3, 4, 5, noise=-1.0), ("noise",)),
-        (lambda: minimax.prediction_error(4, 3, 4, 0.5, noise=1.0), ("whole",)),
-        (lambda: minimax.squared_chordal(FLAT, 5), ("rank k = 2",)),
-        (lambda: minimax.squared_chordal(problem(0), 5, radius=0.5), ("radius", "below 0.5")),
-    ],
-)
-def test_bad_input_is_named_in_one_line(call, words):
-    with complaint(ValueError, *words):
-        call()

@@ -7,8 +7,8 @@ import linrep as lr
 from linrep.theory import bounds, noise_floors
 from tests.reference import bounds as reference
 from tests.strategies import seeds
-from tests.theory.support import FLAT, SIGNS, check_mean, problem
-from tests.tools import close, complaint
+from tests.theory.support import check_mean, problem
+from tests.tools import close
 
 
 def test_the_twin_by_hand():
@@ -108,29 +108,3 @@ def test_what_does_not_settle_is_infinite():
     assert noise_floors.fresh_batches(problem(0, d=2, k=2), 5, step_size=0.1) == 0.0
     single = problem(0, n=1, d=3, k=1)
     assert 0.0 < noise_floors.fresh_batches(single, 50, step_size=0.1) < np.inf
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: noise_floors.fixed_batches(SIGNS, 5), ("design", "gaussian")),
-        (lambda: noise_floors.fresh_batches(SIGNS, 5, step_size=0.1), ("design", "gaussian")),
-        (lambda: noise_floors.fresh_batches(FLAT, 5, step_size=0.1), ("rank k = 2",)),
-        (lambda: noise_floors.fresh_batches(problem(0), 5, step_size=0.0), ("step_size",)),
-        (
-            lambda: noise_floors.fresh_batches(problem(0), 3, step_size=0.1, batches="split"),
-            ("at least k + 2 = 4",),
-        ),
-        (
-            lambda: noise_floors.fresh_batches(problem(0), 9, step_size=0.1, participants=6),
-            ("participants", "between 1 and 5"),
-        ),
-        (
-            lambda: noise_floors.fresh_batches(problem(0), 9, step_size=0.1, batches="new"),
-            ("batches", "'split'"),
-        ),
-    ],
-)
-def test_bad_input_is_named_in_one_line(call, words):
-    with complaint(ValueError, *words):
-        call()

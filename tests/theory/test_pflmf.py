@@ -216,13 +216,6 @@ def test_noise_moves_U_by_its_variance():
     assert np.mean(moved) == pytest.approx(0.02 * gradient, abs=error)
 
 
-def test_with_noise_functions_must_be_quadratic():
-    problem = draw("logistic", np.random.default_rng(0))
-    U, V = start(np.random.default_rng(0), problem)
-    with pytest.raises(ValueError, match="exact for quadratic functions only"):
-        pflmf_rounds.expected_round(setting(noise=0.1), problem, U, V)
-
-
 def rigorous(rng, kind, p, K, eta_L, noise=0.0):
     """Return a problem, a state and a setting whose L holds on a ball that the round stays in."""
     problem = draw(kind, rng, n=3, d=2)

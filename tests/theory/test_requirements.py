@@ -12,7 +12,7 @@ import linrep as lr
 from linrep.theory import asked, fedrep, flute_samples, perfedsi, pflmf, requirements
 from linrep.theory.flute import Spectrum, step_size_limits
 from tests.reference import requirements as naive
-from tests.tools import close, complaint
+from tests.tools import close
 
 WHOLE = lr.SharedRepresentation.random(n=12, d=9, k=2, rng=0)
 SPECTRUM = Spectrum([3.0, 2.0, 0.5], 6, 4, 2, 0.3)
@@ -162,21 +162,3 @@ def test_rows_make_a_table():
     table = pd.DataFrame(asked(SPECTRUM))
     assert set(table["paper"]) == {"FLUTE"}
     assert table["function"].str.startswith(("flute.", "flute_samples.")).all()
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: asked(SPECTRUM, participants=3), ("participants", "Spectrum")),
-        (lambda: asked(WHOLE, gap=1.0), ("gap", "SharedRepresentation")),
-        (lambda: asked(WHOLE, tolerance=1.0), ("tolerance",)),
-        (lambda: asked(WHOLE, participants=13), ("participants",)),
-        (lambda: asked(SPECTRUM, constant=0.0), ("constant",)),
-        (lambda: asked(pflmf.Setting(0.5, 2, 0.1, 1.0, 1.0), gap=0.0), ("gap",)),
-        (lambda: requirements.standing(0.0, 1.0), ("asked",)),
-        (lambda: requirements.standing(1.0, -1.0), ("needed",)),
-    ],
-)
-def test_complaints(call, words):
-    with complaint(ValueError, *words):
-        call()

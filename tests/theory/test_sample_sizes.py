@@ -1,14 +1,13 @@
 import numpy as np
 import pandas as pd
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.theory import bound_lines, bounds, fedrep, flute, flute_samples, minimax, sample_sizes
 from tests.strategies import seeds
-from tests.theory.support import FLAT, SIGNS, problem
-from tests.tools import EPS, close, complaint
+from tests.theory.support import SIGNS, problem
+from tests.tools import EPS, close
 
 
 def test_altgdmin_by_hand():
@@ -127,26 +126,3 @@ def test_lines_for_other_covariates_are_those_that_hold_for_them():
     assert set(bound_lines.lines(SIGNS)) == {"heads known", "Cramér-Rao"}
     names = {"heads known", "Cramér-Rao", "minimax"}
     assert set(bound_lines.lines(SIGNS, metric="squared_chordal")) == names
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: sample_sizes.sample_size_thresholds(FLAT), ("rank k = 2",)),
-        (lambda: sample_sizes.sample_size_thresholds(SIGNS, tolerance=1.0), ("tolerance",)),
-        (
-            lambda: sample_sizes.sample_size_thresholds(SIGNS, initial_distance=1.0),
-            ("initial_distance",),
-        ),
-        (lambda: sample_sizes.sample_size_thresholds(SIGNS, participants=5), ("participants",)),
-        (lambda: sample_sizes.sample_size_thresholds(SIGNS, constant=0.0), ("constant",)),
-        (lambda: sample_sizes.altgdmin(2, 1, 3, tolerance=0.0), ("tolerance",)),
-        (lambda: sample_sizes.incoherence(FLAT), ("rank k = 2",)),
-        (lambda: bound_lines.lines(SIGNS, metric="distance"), ("metric", "squared_chordal")),
-        (lambda: bound_lines.lines(FLAT), ("rank k = 2",)),
-        (lambda: bound_lines.lines(SIGNS)["heads known"](0), ("total must be at least 1",)),
-    ],
-)
-def test_bad_input_is_named_in_one_line(call, words):
-    with complaint(ValueError, *words):
-        call()

@@ -54,9 +54,7 @@ def alternating_least_squares(
 
     Parameters
     ----------
-    data : ClientData
-    k : int
-        Rank, at most min(n, d).
+    data, k
     ridge : float or array_like, shape (n,), default 0
         mu of all clients, or of each, as in :func:`fit_heads`: B has orthonormal columns.
     rounds : int, default 100
@@ -65,10 +63,7 @@ def alternating_least_squares(
         Stop as ``converged`` once a round takes no more than this share off the objective.
     start : {"moments", "random"} or array_like, shape (d, k)
         Representation, whose columns need not be orthonormal; see :func:`moments_start`.
-    record : int or array_like of int, default 1
-        Record every so many rounds, or these; the start and the last always.
-    rng : optional
-        Anything `numpy.random.default_rng` takes; for a random start only.
+    record, rng
 
     Returns
     -------
@@ -76,11 +71,6 @@ def alternating_least_squares(
         State ``B`` (d, k) with orthonormal columns and ``W`` (n, k), the heads fitted on it.
         Metrics ``loss``, without the penalty, and ``objective``, with it, which never increases;
         with a truth of rank k also ``distance`` and ``population_risk``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range.
 
     Notes
     -----

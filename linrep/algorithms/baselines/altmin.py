@@ -7,6 +7,7 @@ a round uses.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -56,11 +57,7 @@ def altgdmin(
 
     Parameters
     ----------
-    data : ClientData
-    k : int
-        Rank, at most min(n, d).
-    rounds : int, default 100
-        Communication rounds.
+    data, k, rounds
     multiplier : float, optional
         c, positive; 0.5 by default. Not with a `step_size`.
     step_size : float, optional
@@ -71,8 +68,9 @@ def altgdmin(
         found, and with others refused.
     start : {"moments", "models", "random", "projected_gradient", "truncated"}, array or Trace
         Starting representation, see :func:`fedrep`; by default "truncated".
-    record, tolerance, rng
-        As in :func:`fedrep`. Nothing is random except a random start.
+    record, rng
+    tolerance
+        As in :func:`fedrep`.
 
     Returns
     -------
@@ -131,10 +129,7 @@ def altmin_gd(
     ----------
     data : ClientData
         At least two samples per client; the first half, rounded up, is used for the head.
-    k : int
-        Rank, at most min(n, d).
-    rounds : int, default 100
-        Communication rounds.
+    k, rounds
     disjoint : bool, default False
         Use different clients in every round, floor(n / rounds) of them, as the analysis does;
         otherwise all clients take part in all rounds.
@@ -145,11 +140,10 @@ def altmin_gd(
         Step size :math:`\eta` itself, instead of the multiplier.
     start : {"moments", "models", "random", "projected_gradient", "truncated"}, array or Trace
         Starting representation, see :func:`fedrep`; by default "moments".
-    record, tolerance
+    record
+    tolerance
         As in :func:`fedrep`.
-    rng : optional
-        Anything `numpy.random.default_rng` takes; for a random start and for the clients of each
-        round.
+    rng
 
     Returns
     -------
@@ -176,9 +170,9 @@ def altmin_gd(
     >>> bool(trace["distance"][-1] < 1e-8)
     True
     """
-    options = _Options(
+    options = _InHalves(
         read_rounds(rounds, record), multiplier=multiplier, step_size=step_size,
-        tolerance=tolerance, in_halves=True, disjoint=disjoint,
+        tolerance=tolerance, disjoint=disjoint,
     )  # fmt: skip
     return _run(data, options, k=k, start=start, record=record, rng=rng)
 
@@ -233,6 +227,13 @@ class _Options(Options):
                 f"rounds must be at most n = {n} with disjoint=True, got {self.rounds}"
             )
         return (n // self.rounds) / n
+
+
+@dataclass(frozen=True)
+class _InHalves(_Options):
+    """The same for heads that see one half of a client's samples, the gradient the other."""
+
+    in_halves: ClassVar[bool] = True
 
 
 def _run(data, options: _Options, *, k, start, record, rng) -> Trace:

@@ -47,9 +47,7 @@ def linear_factorization(
 
     Parameters
     ----------
-    data : ClientData
-    k : int
-        Rank, at most min(n, d).
+    data, k
     rounds : int, default 500
         At most so many iterations.
     tolerance : float, default 1e-6
@@ -58,8 +56,7 @@ def linear_factorization(
     start : "random" or pair (B, W), default "random"
         Of (d, k) and (n, k). Random entries are normal, of variance s/d and s/k, where s is the
         root mean square of the labels.
-    rng : optional
-        Anything `numpy.random.default_rng` takes; for a random start.
+    rng
 
     Returns
     -------

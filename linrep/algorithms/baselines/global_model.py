@@ -12,8 +12,7 @@ from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read, step_count
 from linrep.algorithms._setup import Setup, choose_batches, prepare
-from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
-from linrep.algorithms.descent import Backtracking, Descent
+from linrep.algorithms.descent import FIRST, ROUGH, Backtracking, Descent, Smoothness
 from linrep.algorithms.driver import Method, drive
 from linrep.algorithms.fedrep.gram import coordinates, embed, require_gaussian
 from linrep.algorithms.registry import algorithm
@@ -65,7 +64,6 @@ def fedavg(
     Parameters
     ----------
     problem, m, k, rounds, participation, record, rng
-        As in :func:`fedrep`.
     batches : {"fresh", "fixed", "gram"}, optional
         As in :func:`fedrep`; a fresh batch serves all local steps of a round, and ``"gram"`` takes
         one local step only.
@@ -93,11 +91,6 @@ def fedavg(
         ``D`` = B*' B (k, k), and ``E`` (p, k) outside of B*, so that E' E = B' B - D' D. Where the
         step size is found there is the metric ``step_size``, that of the round, NaN for the start;
         and floats count what was tried or measured to find it, too.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or does not fit the others.
 
     Notes
     -----
@@ -134,12 +127,10 @@ def fedavg(
             "problem": repr(problem),
             "m": m,
             "k": setup.k,
-            "rounds": options.rounds,
-            "batches": batches,
+            **vars(options),
             "start": setup.start,
             "participation": participation,
             "participants": setup.participants,
-            "local_steps": options.local_steps,
             "step_size": rule if step_size is None else options.step_size,
             "step_size_rule": rule,
             "factored": setup.data is not given,
@@ -218,7 +209,7 @@ def _rounds_of(setup: Setup, options: _Options, B, truth, update, state_of):
     def state(B, w):
         return state_of(B) | {"w": w, "W": np.tile(w, (setup.n, 1))}
 
-    draws = setup.schedule(min(options.rounds, 100)), setup.data_rng
+    draws = setup.schedule(), setup.data_rng
     return draws, B, setup.W.mean(axis=0), update, _metrics(truth, setup.n), state
 
 
@@ -384,7 +375,8 @@ def fedsgd(
 
     Parameters
     ----------
-    problem, m, k, rounds, batches, start, participation, step_size, record, rng
+    problem, m, k, rounds, participation, record, rng
+    batches, start, step_size
         As in :func:`fedavg`.
 
     Returns

@@ -69,10 +69,7 @@ def anil(
         A ground truth to draw from, or samples, at least two of every client.
     m : int, optional
         Samples per client and batch; with a SharedRepresentation only.
-    k : int, optional
-        Width of the representation; the truth's rank by default, required where there is none.
-    rounds : int, default 100
-        Outer steps.
+    k, rounds
     first_order : bool, default False
         Take the outer gradient at (B, w_i), and not through the inner step (FO-ANIL).
     batches : {"split", "fresh", "fixed"}, optional
@@ -92,12 +89,7 @@ def anil(
     start : "random", pair (B, w) or Trace
         By default B = Q (alpha s^2)^(-1/2), with Q uniform over orthonormal frames, and w = 0: then
         one inner step is exact where a client's covariates have the second moment s^2 I.
-    participation : float, default 1
-        Fraction of clients per round, drawn without replacement.
-    record : int or array_like of int, default 1
-        Record every so many rounds, or these; the start and the last always.
-    rng : optional
-        Anything `numpy.random.default_rng` takes.
+    participation, record, rng
 
     Returns
     -------
@@ -166,7 +158,8 @@ def maml(
 
     Parameters
     ----------
-    problem, m, k, rounds, batches, inner_step_size, step_size, start, participation, record, rng
+    k, rounds, participation, record, rng
+    problem, m, batches, inner_step_size, step_size, start
         As in :func:`anil`.
     first_order : bool, default False
         Take the outer gradient at (B_i, w_i), and not through the inner step (FO-MAML).
@@ -296,7 +289,7 @@ def _run(problem, options: _Options, *, m, k, start, participation, record, rng)
         w = np.zeros((k, 1))
     else:
         B, w = read_pair(_columns(start), "'random'", B=(d, k), w=(k, 1))
-    schedule = Schedule(participation_rng, n, participants, min(options.rounds, 100))
+    schedule = Schedule(participation_rng, n, participants)
     rounds = _rounds(options, steps, samples, B.shape)
     method = _Meta((schedule, data_rng), B, w.ravel(), *rounds)
 

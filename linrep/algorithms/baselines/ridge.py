@@ -36,18 +36,13 @@ def pooled(data: ClientData) -> Trace:
 
     Parameters
     ----------
-    data : ClientData
+    data
 
     Returns
     -------
     Trace
         State ``theta`` (n, d), all rows the same: of minimum norm where it is not unique. Every
         sample counts the same, and so a client with more of them counts more.
-
-    Raises
-    ------
-    TypeError
-        If `data` is none.
     """
     watch = Stopwatch()
     every = ClientData(data.X, data.y, np.array([0, len(data.y)]))
@@ -62,7 +57,7 @@ def ridge(data: ClientData, *, penalty: ArrayLike | None = None, per_client: boo
 
     Parameters
     ----------
-    data : ClientData
+    data
     penalty : float or array_like, shape (n,), optional
         mu of all clients, or of each. By default that of :func:`ridge_penalty`.
     per_client : bool, default False
@@ -143,7 +138,7 @@ def ridge_penalty(
 
     Parameters
     ----------
-    data : ClientData
+    data
     B : array_like, shape (d, k), optional
         Representation, if it is heads that are penalized, as :func:`fit_heads` does. What is left
         out has taken part in finding B, so that the penalty errs on the small side.

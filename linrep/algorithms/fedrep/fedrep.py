@@ -53,15 +53,7 @@ def fedrep(
 
     Parameters
     ----------
-    problem : SharedRepresentation or ClientData
-        A ground truth to draw from, or samples (your own, or drawn with ``truth.draw``).
-    m : int
-        Samples per client and batch; with a SharedRepresentation only. For ``batches="fixed"``
-        also one number per client.
-    k : int, optional
-        Rank of the representation; the truth's by default, required where there is none.
-    rounds : int, default 100
-        Communication rounds.
+    problem, m, k, rounds
     batches : {"fresh", "fixed", "split", "gram", "gram_split"}, optional
         New samples every round (default with a SharedRepresentation); the same ones every round
         (default, and the only choice, with ClientData); new ones every round, one batch of m for
@@ -77,9 +69,7 @@ def fedrep(
         but "random" draw a batch of their own. With the trace of another run, that run is
         continued: with the same settings, the rounds are those of one long run (to rounding, if
         that run has another ``factored``).
-    participation : float, default 1
-        Fraction r of clients per round, drawn without replacement, in (0, 1]; rn is rounded to
-        the nearest whole number.
+    participation
     local_steps : int, optional
         Gradient steps on the head per round, from where the client left it: 1 is GD-GD, 10 is
         10GD-GD. By default the head is the exact least-squares solution, of minimum norm where it
@@ -103,15 +93,10 @@ def fedrep(
         notebook does, so that the same :math:`\eta` means a step rn times as long.
     orthonormal : bool, default True
         Take the QR factorization after each step; the published notebook does not.
-    record : int or array_like of int, default 1
-        Record every so many rounds, or these rounds, counted from the start of this run; the start
-        and the last round always.
+    record
     tolerance : float, optional
         Stop as ``converged`` once the distance is at most this; needs a truth.
-    rng : optional
-        Anything `numpy.random.default_rng` takes. Data, participation and start have separate
-        streams, so that methods given the same seed see the same data and participants. Must not be
-        given with a trace as the start, which continues with its own streams.
+    rng
 
     Returns
     -------
@@ -127,11 +112,6 @@ def fedrep(
         ``prescribed_step_size`` what the theorem allows, if a truth is known. On data of a
         :class:`LowRankRegression`, which has no B*, the metrics are the loss and ``truth_error``,
         the mean over clients of :math:`\|Bw_i-\phi_i\|`, as :func:`flute` records it.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or does not fit the others.
 
     Notes
     -----
@@ -182,19 +162,13 @@ def fedrep(
             "problem": repr(problem),
             "m": m,
             "k": setup.k,
-            "rounds": options.rounds,
-            "batches": batches,
+            **vars(options),
             "start": setup.start,
             "participation": participation,
             "participants": setup.participants,
-            "local_steps": options.local_steps,
             "step_size": step.rule if step.adaptive else step.size,
             "step_size_rule": step.rule,
             "prescribed_step_size": step.prescribed,
-            "head_step_size": options.head_step_size,
-            "normalization": normalization,
-            "orthonormal": orthonormal,
-            "tolerance": tolerance,
             "coordinates": "whitened" if step.whitened else "given",
             "factored": isinstance(method, Sampled) and method.factored,
         },

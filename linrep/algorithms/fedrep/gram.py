@@ -89,7 +89,7 @@ class Simulated(Method):
         self._heads = kernel.heads_workspace(k, setup.participants)
         self._work = client_workspace(k, d), kernel.server_workspace(k, d)
         self.most = max(1, int(WORK_PER_CALL / (setup.participants * k * k * 10)))
-        self._schedules = setup.schedule(min(self.most, options.rounds))
+        self._schedules = setup.schedule()
 
     @property
     def state(self):
@@ -109,7 +109,7 @@ class Simulated(Method):
             self._state, rows, self._heads, self._work,
         )  # fmt: skip
         self._done += completed
-        self._schedules.give_back(len(schedule) - completed)
+        self._schedules.give_back(schedule, completed)
         return completed, status
 
     def _measure(self):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.frozen import one_of, positive, read, step_count
 from linrep.algorithms._setup import BATCHES, Setup
@@ -24,18 +24,16 @@ class Options:
     normalization: str = "theorem"
     orthonormal: bool = True
     tolerance: float | None = None
-    in_halves: bool = False  # heads see one half of a client's samples, the gradient the other
+    #: Whether heads see one half of a client's samples, the gradient the other.
+    in_halves: ClassVar[bool] = False
 
     def __post_init__(self):
-        memory.require("a table of all rounds", 4 * (self.rounds + 1), rounds=self.rounds)
         read(
             self,
             batches=one_of(BATCHES),
             normalization=one_of(NORMALIZATIONS),
             local_steps=step_count,
         )
-        if self.in_halves and self.batches != "fixed":
-            raise ValueError(f"in_halves needs batches='fixed', got {self.batches!r}")
         if self.simulated and not self.orthonormal:
             raise ValueError(f"batches={self.batches!r} needs orthonormal=True")
         if self.head_step_size is not None and self.local_steps is None:

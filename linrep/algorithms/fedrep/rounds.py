@@ -54,9 +54,7 @@ class Sampled(Method):
         self._measure()
         self._run = self._rounds(options)
         self.most = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
-        if schedule is None:
-            schedule = setup.schedule(min(self.most, options.rounds))
-        self._schedules = schedule
+        self._schedules = setup.schedule() if schedule is None else schedule
         models = None if setup.data is None else setup.data.truth
         # The kernels do not measure true models: they are to return where these are recorded.
         self._models = models.theta if isinstance(models, LowRankRegression) else None
@@ -115,7 +113,7 @@ class Sampled(Method):
             schedule, self._BT, self._W, self._settings, self._truth, rows, self._work
         )
         self._done += completed
-        self._schedules.give_back(len(schedule) - completed)
+        self._schedules.give_back(schedule, completed)
         return completed, status
 
     def measure(self):

@@ -15,7 +15,7 @@ from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import read_pair, read_problem, read_rank, start_name
 from linrep.algorithms.driver import begin, drive, each_way
 from linrep.algorithms.flute.options import Options, prescribe
-from linrep.algorithms.flute.rounds import ROUNDS_PER_CALL, Draws, make_rounds, source
+from linrep.algorithms.flute.rounds import Draws, make_rounds, source
 from linrep.algorithms.registry import algorithm
 from linrep.algorithms.step_sizes import units_of
 from linrep.kernels import linalg
@@ -77,11 +77,7 @@ def flute(
     m : int
         Samples per client and batch; only with a ground truth, and not for the population. For
         ``batches="fixed"`` also one number per client.
-    k : int, optional
-        Rank of the representation, at most min(n, d); by default that of a SharedRepresentation,
-        required for others.
-    rounds : int, default 100
-        Communication rounds.
+    k, rounds
     batches : {"fixed", "fresh", "population"}
         The same samples every round (FLUTE's Algorithm 1); new ones every round; infinitely many
         samples of covariance I, where every gradient is its expectation.
@@ -109,8 +105,7 @@ def flute(
     aggregate : {"sum", "mean"}
         ``"mean"`` divides the gradients of :math:`L_i`, in B and in w_i, by the number of clients:
         gradient descent on (4). ``"sum"`` is (5).
-    record : int or array_like of int, default 1
-        Record every so many rounds, or these rounds; the start and the last round always.
+    record
     spectrum : bool, default False
         Record singular values of the lifted iterate, too; needs a truth.
     measure : callable, optional
@@ -120,9 +115,7 @@ def flute(
         Stop as ``converged`` after a round that changed (B, W) by at most this, in Frobenius norm
         relative to (B, W). By default a run stops early only after a round that changes nothing at
         all.
-    rng : optional
-        Anything `numpy.random.default_rng` takes. Data, participation and start have separate
-        streams, so that methods given the same seed see the same data.
+    rng
 
     Returns
     -------
@@ -142,11 +135,6 @@ def flute(
         - ``step_size``, if it is found in every round: that of the round, NaN for the start;
         - ``floats_up``, ``floats_down``: numbers sent so far, k(d + 1) each way per client,
           including what is tried or measured to find a step.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or does not fit the others.
 
     Notes
     -----
@@ -199,8 +187,7 @@ def flute(
     draws, factored = None, False
     if batches != "population":
         largest = size if data is None else int(data.m.max())
-        ahead = min(options.rounds, ROUNDS_PER_CALL)
-        schedule = Schedule(participation_rng, n, participants, ahead)
+        schedule = Schedule(participation_rng, n, participants)
         read = begun.in_all(options.rounds) * participants / n
         draws = Draws(source(truth, data, largest, read), schedule, data_rng, largest)
         factored = data is not None and draws.source.X is not data.X
@@ -246,8 +233,7 @@ def gaussian_start(
         Clients, ambient dimension, rank.
     scale : float
         Standard deviation, alpha in FLUTE's Algorithm 1.
-    rng : optional
-        Anything `numpy.random.default_rng` takes.
+    rng
 
     Returns
     -------

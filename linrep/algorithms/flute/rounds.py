@@ -8,8 +8,7 @@ from linrep._lib import memory
 from linrep.algorithms._compression import compressed
 from linrep.algorithms._schedule import Schedule
 from linrep.algorithms._setup import MEASURED_AT_ONCE
-from linrep.algorithms.curvature import Smoothness
-from linrep.algorithms.descent import Descent
+from linrep.algorithms.descent import Descent, Smoothness
 from linrep.algorithms.driver import WORK_PER_CALL, Method
 from linrep.algorithms.flute.options import Options, Weights
 from linrep.kernels import flute as kernel
@@ -85,7 +84,7 @@ class Sampled(Rounds):
         self._BT, self._W = B.T.copy(), W.copy()
         (d, k), participants = B.shape, self._schedule.participants
         a_round = participants * (m * (2 * d + 4 * k) + 4 * d * k)
-        self.most = max(1, min(self._schedule.ahead, int(WORK_PER_CALL / a_round)))
+        self.most = max(1, min(ROUNDS_PER_CALL, int(WORK_PER_CALL / a_round)))
         self._losses = np.empty(self.most)
         self._work = kernel.workspace(k, d, m, participants)
 
@@ -96,14 +95,16 @@ class Sampled(Rounds):
 
     def run(self, rounds):
         """Run at most so many rounds; return how many were completed, and how they ended."""
-        schedule = self._schedule.next(rounds)
-        completed, status = self._play(schedule)
-        self._schedule.give_back(len(schedule) - completed)
+        return self._play(self._schedule.next(rounds))
+
+    def _play(self, schedule):
+        completed, status = self._compute(schedule)
+        self._schedule.give_back(schedule, completed)
         if completed:
             self.loss = self._losses[completed - 1]
         return completed, status
 
-    def _play(self, schedule):
+    def _compute(self, schedule):
         return kernel.run(
             self._data_rng, self._source, schedule, self._BT, self._W, self._steps, self._losses,
             self._work,
@@ -119,11 +120,9 @@ class Abreast(Sampled):
         self._moments = abreast.moments(source.S, source.centres, source.rests)
         self._scratch = abreast.workspace(B.shape[1], self._moments)
 
-    def _play(self, schedule):
+    def _compute(self, schedule):
         losses = self._losses[: len(schedule)]
-        return abreast.run(
-            self._moments, self._BT, self._W, self._steps, losses, self._scratch
-        )  # fmt: skip
+        return abreast.run(self._moments, self._BT, self._W, self._steps, losses, self._scratch)
 
 
 class Population(Rounds):
@@ -290,15 +289,14 @@ class BySmoothness(Sampled):
     def run(self, rounds):
         """Run at most so many rounds; return how many were completed, and how they ended."""
         for done in range(rounds):
-            participants = self._schedule.next(1)
-            self._schedule.give_back(1)
-            self.step = self._find_step(participants[0])
+            schedule = self._schedule.next(1)
+            self.step = self._find_step(schedule[0])
             data_step = self.step * self._weights.data
             self._steps = kernel.Steps(
                 data_step, data_step * self._share, self.step * self._weights.first,
                 self.step * self._weights.second, self._weights.tolerance,
             )  # fmt: skip
-            completed, status = super().run(1)
+            completed, status = self._play(schedule)
             self._rounds += completed
             if status != COMPLETED:
                 return done + completed, status

@@ -33,14 +33,7 @@ class _Point(NamedTuple):
 
 
 class Core:
-    """Entries between orthonormal bases of both sides, and the linear algebra of fitting them.
-
-    Parameters
-    ----------
-    observations : Observations
-    k : int or None
-        Rank, where it is given.
-    """
+    """Entries between orthonormal bases of both sides, and the linear algebra of fitting them."""
 
     def __init__(self, observations: Observations, k: int | None):
         self.watch = Stopwatch()  # of the run
@@ -65,13 +58,7 @@ class Core:
             raise ValueError("observations must not be 0 everywhere")
 
     def predict(self, U: Values, V: Values) -> Values:
-        """Return the entries of U V'.
-
-        Parameters
-        ----------
-        U, V : ndarray, shape (a, k), (p, k)
-            Factors of a core between the bases.
-        """
+        """Return the entries of U V', factors (a, k), (p, k) of a core between the bases."""
         return np.einsum("ec,ec->e", self.left.seen(U), self.right.seen(V))
 
     def _at(self, U, V) -> _Point:
@@ -89,20 +76,12 @@ class Core:
     def objective(self, U: Values, V: Values) -> float:
         """Return half the squared residual; what belongs to the last factors is kept.
 
-        Parameters
-        ----------
-        U, V : ndarray, shape (a, k), (p, k)
-            Not to be changed in place afterwards.
+        They must not be changed in place afterwards.
         """
         return 0.5 * self._at(U, V).square
 
     def predict_core(self, M: Values) -> Values:
-        """Return the entries of a whole core.
-
-        Parameters
-        ----------
-        M : ndarray, shape (a, p)
-        """
+        """Return the entries of a whole core (a, p)."""
         return self.right.along(self.left.seen(M))
 
     @cached_property
@@ -120,28 +99,15 @@ class Core:
         return by_item, by_client, order
 
     def sparse(self, values: Values) -> csr_array:
-        """Return the matrix (d, n) with values at the entries; the next call overwrites it.
-
-        Parameters
-        ----------
-        values : ndarray, shape (entries,)
-        """
+        """Return the matrix (d, n) with values at the entries; the next call overwrites it."""
         by_item, _, order = self._patterns
         np.take(values, order, out=by_item.data)
         return by_item
 
     def adjoint(self, values: Values) -> Values | csr_array:
-        """Return the core whose inner product with any M is that of values with M's entries.
+        """Return the core (a, p) whose inner product with any M is that of values with M's entries.
 
         It is sparse where nothing is known of either side, and then overwritten by the next call.
-
-        Parameters
-        ----------
-        values : ndarray, shape (entries,)
-
-        Returns
-        -------
-        ndarray or sparse array, shape (a, p)
         """
         S = self.sparse(values)
         return self.left.fold(S if self.right.basis is None else S @ self.right.basis)
@@ -163,18 +129,7 @@ class Core:
         return 1.001 * largest**2  # found to less than that
 
     def pull(self, values: Values, U: Values, V: Values) -> tuple[Values, Values]:
-        """Return the adjoint of the entries' linear dependence on U and on V, applied to values.
-
-        Parameters
-        ----------
-        values : ndarray, shape (entries,)
-        U, V
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        in_U, in_V : ndarray, shape (a, k), (p, k)
-        """
+        """Return the adjoint of the entries' linear dependence on U and on V, applied to values."""
         by_item, by_client, _ = self._patterns
         self.sparse(values)
         by_client.data[:] = values
@@ -184,17 +139,7 @@ class Core:
         )
 
     def gradients(self, U: Values, V: Values) -> tuple[Values, Values]:
-        """Return those of half the squared residual over the share of entries seen.
-
-        Parameters
-        ----------
-        U, V
-            As in :meth:`objective`.
-
-        Returns
-        -------
-        in_U, in_V : ndarray, shape (a, k), (p, k)
-        """
+        """Return those of half the squared residual over the share of entries seen, in U and V."""
         point = self._at(U, V)
         if point.weighted is None:
             return self.pull(point.residuals / self.share, U, V)
@@ -212,15 +157,7 @@ class Core:
     def leading(self, values: Values, count: int) -> tuple[Values, Values, Values]:
         """Return the largest singular values of the adjoint of values, and their vectors.
 
-        Parameters
-        ----------
-        values : ndarray, shape (entries,)
-        count : int
-            At most so many.
-
-        Returns
-        -------
-        U, size, V : ndarray, shape (a, count), (count,), (p, count)
+        At most so many, as U (a, count), size (count,) and V (p, count).
         """
         M = self.adjoint(values)
         if issparse(M) and count < min(self.shape):
@@ -251,18 +188,7 @@ class Core:
         return core.reshape(self.shape[::-1]).T
 
     def measure(self, U: Values, V: Values) -> dict[str, float]:
-        """Return a row of metrics.
-
-        Parameters
-        ----------
-        U, V
-            As in :meth:`predict`.
-
-        Returns
-        -------
-        dict of str to float
-            ``residual``, and ``error`` where the truth is known; see :func:`gauss_newton`.
-        """
+        """Return a row of metrics: ``residual``, and ``error`` where the truth is known."""
         row = {"residual": math.sqrt(self._at(U, V).square) / self.size}
         truth = self.observations.truth
         if truth is not None:

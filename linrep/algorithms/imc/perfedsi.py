@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
@@ -64,8 +63,7 @@ def perfedsi(
         must be given.
     k : int, optional
         Rank; by default the truth's.
-    rounds : int, default 1000
-        Communication rounds.
+    rounds
     local_steps : int, default 5
         Local steps :math:`\tau` of a participant in a round.
     participants : int, default 1
@@ -82,10 +80,7 @@ def perfedsi(
     privacy : float, default 0
         Standard deviation of the noise that each participant adds to the entries of its V before it
         sends it (Remark C.2).
-    record : int or array_like of int, default 1
-        Record every so many rounds, or these rounds; the start and the last round always.
-    rng : optional
-        Anything `numpy.random.default_rng` takes.
+    record, rng
 
     Returns
     -------
@@ -100,11 +95,6 @@ def perfedsi(
           the start;
         - ``step_size``: mean step of the round, NaN for the start, if no step size is given;
         - ``floats_up``, ``floats_down``: numbers sent so far, (d + p) k each way per participant.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or does not fit the others.
 
     Notes
     -----
@@ -192,11 +182,6 @@ class _Options:
             participants=partial(check.integer, minimum=1, maximum=most),
             privacy=moderate,
         )
-        numbers = (self.k + 1) * self.participants * self.local_steps + self.participants * self.k
-        memory.require(
-            "the participants' steps", numbers, participants=self.participants,
-            local_steps=self.local_steps,
-        )  # fmt: skip
 
     @property
     def adaptive(self) -> bool:

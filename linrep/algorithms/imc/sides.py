@@ -22,15 +22,8 @@ _RIDGE = 1e-14  # of the largest diagonal entry: entries may leave directions fr
 class Side:
     """Items or clients, in an orthonormal basis of the columns of their side information.
 
-    Parameters
-    ----------
-    name : str
-        Of the table, for error messages.
-    table : ndarray, shape (count, size), or None
-        Side information; None is the identity, of size count.
-    places : ndarray of int, shape (N,)
-        The item or client of every entry.
-    count : int
+    The table (count, size) is None for the identity, of size count; its name is for error messages.
+    Places are the item or client of every entry.
     """
 
     def __init__(self, name, table, places, count):

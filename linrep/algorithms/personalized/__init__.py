@@ -31,6 +31,7 @@ there is a rank or a truth; ``step_size`` where it is found, that of the round (
 """
 
 from linrep.algorithms.personalized.methods import (
+    CENTERS,
     DiameterProjection,
     average,
     constrained,
@@ -43,6 +44,7 @@ from linrep.algorithms.personalized.methods import (
 )
 
 __all__ = [
+    "CENTERS",
     "DiameterProjection",
     "average",
     "constrained",

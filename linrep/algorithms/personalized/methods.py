@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
-from linrep.algorithms.curvature import SHARE
+from linrep.algorithms.descent import SHARE
 from linrep.algorithms.personalized.rounds import Options, Relation, no_penalty, run
 from linrep.kernels.diameter import project_differences
 from linrep.problems.clients import ClientData
@@ -202,8 +201,7 @@ def hard_thresholding(
     ----------
     problem, step_size, rounds, tolerance, start
         See :mod:`linrep.algorithms.personalized`.
-    k : int
-        Rank, at most min(n, d).
+    k
 
     Notes
     -----
@@ -294,7 +292,6 @@ class DiameterProjection:
     def __call__(self, X: Values) -> Values:
         """Return the projection of models (n, d)."""
         n, mean = len(X), X.mean(axis=0)
-        memory.require("the differences of all models", 4 * n * X.size, n=n, d=X.shape[1])
         if self._delta == 0.0:
             return np.tile(mean, (n, 1))
         if _diameter(X) <= self._delta:

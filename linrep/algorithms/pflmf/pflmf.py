@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
@@ -84,12 +83,10 @@ def pflmf(
         step is lengthened while F falls, and halved when it rises. If clients are drawn, or
         gradients are noisy, it is 1.5/L, where L is the largest curvature of the participants'
         function at (U, V). When only rounding is left to gain, the run ends as ``converged``.
-    k : int, optional
-        Rank, at most min(n, d); by default that of a SharedRepresentation.
+    k
     m : int or array_like of int, shape (n,), optional
         Samples per client, with a truth only.
-    rounds : int, default 1000
-        Communication rounds.
+    rounds
     local_steps : int, default 1
         K steps on a head per round.
     head_step_size : float or "theorem", optional
@@ -127,14 +124,11 @@ def pflmf(
         start that is far too large, steps that suit it are too short to learn the models.
     stationarity : bool, default True
         Measure in every round what Theorem 1 bounds; this requires the gradients of all clients.
-    record : int or array_like of int, default 1
-        Record every so many rounds, or these rounds; the start and the last round always.
+    record
     tolerance : float, optional
         Stop as ``converged`` after the first round where the gradient's norm is at most this, which
         is measured in every round then.
-    rng : optional
-        Anything `numpy.random.default_rng` takes. Data, participation, start and gradient noise
-        have separate streams.
+    rng
 
     Returns
     -------
@@ -158,11 +152,6 @@ def pflmf(
           including what was tried or measured to find a step.
 
         Averages and reaches are recorded with ``stationarity=True``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range or does not fit the others.
 
     Notes
     -----
@@ -192,9 +181,6 @@ def pflmf(
     described = repr(problem)
     objectives, k = _read_problem(problem, k, m, data_rng)
     n, d, share = objectives.n, objectives.d, options.share(objectives.n)
-    memory.require(
-        "the local steps", options.local_steps * n * k, local_steps=options.local_steps, n=n, k=k
-    )
     finds_step = step_size is None
     usual, size = _sizes(problem, k) if finds_step else (_SCALE, 1.0)
     scale = usual if scale is None else scale

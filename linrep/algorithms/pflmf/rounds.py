@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from linrep._lib import memory
-from linrep.algorithms.curvature import FIRST, ROUGH, Smoothness
-from linrep.algorithms.descent import Backtracking, Descent
+from linrep.algorithms.descent import FIRST, ROUGH, Backtracking, Descent, Smoothness
 from linrep.algorithms.pflmf.options import Options
 from linrep.algorithms.resumable import Resumable
 from linrep.kernels import pflmf as kernel
@@ -281,7 +279,6 @@ class MiniBatches:
     def __init__(self, problem, size, rng):
         if not isinstance(problem, SampleObjectives):
             raise ValueError("batch needs losses of samples")
-        memory.require("a batch", 2 * size * problem.n * problem.d, batch=size, n=problem.n)
         self._problem, self._size, self._rng = problem, size, rng
 
     def draw(self):

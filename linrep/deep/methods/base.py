@@ -32,6 +32,12 @@ class FedAvg:
         What each client fine-tunes after the last round: FedRep's paper, Section 5.2, the head.
     ft_epochs : int
         For how long.
+
+    Notes
+    -----
+    What methods replace takes the `federation`, a :class:`linrep.deep.Federation`; the `state` of
+    its runs, a :class:`linrep.deep.State`, at the round's start; and clients, an integer array
+    (S, c): a `part` of those of a round, which are trained at once, or all `clients` of it.
     """
 
     epochs: int = setting(1, check.integer, minimum=1)
@@ -55,7 +61,6 @@ class FedAvg:
         Parameters
         ----------
         make : callable
-            ``make() -> Module``.
         """
         return make
 
@@ -64,7 +69,7 @@ class FedAvg:
 
         Parameters
         ----------
-        federation : Federation
+        federation
         """
         return federation.start(self.personal)
 
@@ -77,11 +82,7 @@ class FedAvg:
 
         Parameters
         ----------
-        federation : Federation
-        state : State
-            At the round's start.
-        part : ndarray of int, shape (S, c)
-            Clients.
+        federation, state, part
         """
         apart = {name: value for name, value in state.personal.items() if name not in state.shared}
         return gather(apart, part)
@@ -92,19 +93,15 @@ class FedAvg:
         Parameters
         ----------
         federation, state, part
-            As in :meth:`begin`.
         """
         return {}
 
     def end(self, federation: Federation, state: State, part: Clients, new: Parameters) -> None:
-        """Keep what stays with the clients.
+        """Keep what stays with the clients; ``state.shared`` still is what they started from.
 
         Parameters
         ----------
-        federation, part
-            As in :meth:`begin`.
-        state : State
-            Changed; ``state.shared`` still is what they started from.
+        federation, state, part
         new : dict of str to Tensor, shapes (S, c, ...)
             The clients' parameters after training.
         """
@@ -125,11 +122,7 @@ class FedAvg:
 
         Parameters
         ----------
-        federation : Federation
-        state : State
-            Changed.
-        clients : ndarray of int, shape (S, c)
-            All of the round.
+        federation, state, clients
         """
 
     def weights(self, federation: Federation, clients: Clients) -> Tensor:
@@ -137,8 +130,7 @@ class FedAvg:
 
         Parameters
         ----------
-        federation : Federation
-        clients : ndarray of int, shape (S, c)
+        federation, clients
         """
         sizes = federation.counts("train", clients) if self.weighted else np.ones(clients.shape)
         shares = sizes / sizes.sum(1, keepdims=True)
@@ -149,10 +141,7 @@ class FedAvg:
 
         Parameters
         ----------
-        federation, part
-            As in :meth:`begin`.
-        state : State
-            Changed where things stay with the clients.
+        federation, state, part
         """
         new = self._train(federation, state, part, self.phases())
         self.end(federation, state, part, new)
@@ -166,15 +155,11 @@ class FedAvg:
         )  # fmt: skip
 
     def round(self, federation: Federation, state: State, clients: Clients) -> None:
-        """Run one round.
+        """Run one round, which changes the state.
 
         Parameters
         ----------
-        federation : Federation
-        state : State
-            Changed.
-        clients : ndarray of int, shape (S, c)
-            All of the round.
+        federation, state, clients
         """
         sums: Parameters = {}
         parts = list(federation.parts(clients))
@@ -200,7 +185,6 @@ class FedAvg:
         Parameters
         ----------
         federation, state, part
-            As in :meth:`begin`.
         """
         shared = {name: value for name, value in state.shared.items() if name not in state.personal}
         return shared, state.own(part)
@@ -213,7 +197,6 @@ class FedAvg:
         Parameters
         ----------
         federation, state, part
-            As in :meth:`begin`.
         """
         shared, own = self.models(federation, state, part)
         phase = Phase(HEAD if self.ft == "head" else (), epochs=self.ft_epochs)
@@ -241,11 +224,14 @@ class FedAvg:
         if federation.y.is_floating_point():
             raise ValueError(f"data must have classes for {type(self).__name__}, not real labels")
 
-    def _need_features(self, federation):
-        """Raise an error if the network has no representation."""
-        if not hasattr(federation.model, "representation"):
-            name = type(self).__name__
-            raise ValueError(f"model must have the children representation and head for {name}")
+    def _need_parts(self, federation, side=False):
+        """Raise an error if the network is no head on a representation of samples."""
+        model = federation.model
+        if not (federation.in_parts or (side and hasattr(model, "representation"))):
+            raise ValueError(
+                f"model must be a linrep.deep.models.Model for {type(self).__name__}, a head on a "
+                f"representation{'' if side else ', without side information'}"
+            )
 
 
 def anchored(federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:

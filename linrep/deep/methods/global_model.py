@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -14,6 +13,9 @@ from linrep._lib import validation as check
 from linrep.deep.methods.base import FedAvg, anchored, count, penalized
 from linrep.deep.state import expand, gather, scatter
 from linrep.deep.training import SGD, Phase, beside, loss, setting
+
+#: By so many gradients PerFedAvg goes to both sides for the difference of two gradients.
+_AWAY = 1e-3
 
 
 @dataclass(frozen=True)
@@ -112,8 +114,8 @@ class PerFedAvg(FedAvg):
 
     The samples of a batch are cut into support and target, one at least in each; a single one is
     both. With w' = w - α ∇f(w; support), the step is along
-    ∇f(w'; target), less α times the Hessian at w times it in the Hessian-free variant, where the
-    product is a difference of two gradients at the support, where the paper draws other samples.
+    ∇f(w'; target), less α times the Hessian at w times it: Hessian-free, where the product is a
+    difference of two gradients at the support, where the paper draws other samples.
 
     Attributes
     ----------
@@ -121,18 +123,13 @@ class PerFedAvg(FedAvg):
         α; 1e-4 in FedRep's Appendix A.2.
     support : float
         Share of a batch, 8 of 10 there.
-    variant : {"hf", "fo"}
-        Hessian-free, or first order.
     adapt_epochs : int
         Of steps with inner_lr on a client's samples before it is judged.
     """
 
     inner_lr: float = setting(1e-4, above=0.0)
     support: float = setting(0.8, above=0.0, below=1.0)
-    variant: str = setting("hf", check.choice, allowed=("hf", "fo"))
     adapt_epochs: int = setting(1, check.integer, minimum=0)
-
-    _DIFFERENCE: ClassVar[float] = 1e-3
 
     def context(self, federation, state, part):
         """Return α."""
@@ -159,13 +156,9 @@ class PerFedAvg(FedAvg):
         start = {name: fixed[name] for name, value in params.items() if value.requires_grad}
         inner = moved(gradient(start, support), -context["rate"])
         direction = gradient(inner, target)
-        if self.variant == "hf":
-            ahead, behind = (
-                gradient(moved(direction, by), support)
-                for by in (self._DIFFERENCE, -self._DIFFERENCE)
-            )
-            rate = context["rate"] / (2.0 * self._DIFFERENCE)
-            direction = {k: v - rate * (ahead[k] - behind[k]) for k, v in direction.items()}
+        ahead, behind = (gradient(moved(direction, by), support) for by in (_AWAY, -_AWAY))
+        rate = context["rate"] / (2.0 * _AWAY)
+        direction = {k: v - rate * (ahead[k] - behind[k]) for k, v in direction.items()}
         loss(network, fixed, batch)  # for what layers note of the batch
         terms = [(params[name] * value.detach()).sum() for name, value in direction.items()]
         return torch.stack(terms).sum()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar
 
-import torch
 from torch import nn
 from torch.func import grad, vmap
 
@@ -16,7 +15,7 @@ from linrep.deep.collapse import neural_collapse
 from linrep.deep.methods.base import HEAD, FedAvg, count
 from linrep.deep.models.factored import Factored
 from linrep.deep.state import gather, scatter
-from linrep.deep.training import Phase, belongs, setting, where
+from linrep.deep.training import Phase, belongs, setting
 
 
 @dataclass(frozen=True)
@@ -47,52 +46,24 @@ class LGFedAvg(FedPer):
 class FedRep(FedPer):
     """FedRep: heads first, on a frozen representation, then the representation.
 
+    A client that takes part for the first time begins with its own head, which is sent to nobody.
+
     Attributes
     ----------
     head_epochs : int
         Ten in the paper, Section 5.2; `epochs` are those of the representation.
     head_lr : float, optional
         Step size of the heads; by default the run's.
-    first_head : {"own", "mean"}
-        What a client that takes part for the first time begins with: its own head, or the mean of
-        the heads of the round before.
     """
 
     head_epochs: int = setting(10, check.integer, minimum=0)
-    first_head: str = setting("own", check.choice, allowed=("own", "mean"))
     head_lr: float | None = setting(None, above=0.0)
 
     def phases(self):
         """Return the heads' epochs and the representation's."""
         heads = Phase(self.personal, epochs=self.head_epochs, lr=self.head_lr)
-        return (
-            *([heads] if self.personal else []),
-            Phase(frozen=self.personal, epochs=self.epochs),
-        )
-
-    def start(self, federation):
-        """Return a state that knows who has taken part."""
-        state = super().start(federation)
-        if self.first_head == "mean":
-            never = torch.zeros(federation.all_clients.shape, dtype=torch.bool)
-            state.extra["met"] = never.to(federation.device)
-        return state
-
-    def server(self, federation, state, clients):
-        """Hand the mean of the round's heads to all that never took part, if asked to."""
-        if self.first_head == "own":
-            return
-        met = state.extra["met"]
-        present = torch.ones(clients.shape, dtype=torch.bool, device=met.device)
-        scatter({"met": met}, clients, {"met": present})
-        means = {k: v.mean(1, keepdim=True) for k, v in gather(state.personal, clients).items()}
-        for name, value in state.personal.items():
-            state.personal[name] = where(met, value, means[name])
-
-    def floats(self, state):
-        """Return the numbers of what is shared, and of the heads if the server averages them."""
-        heads = 0 if self.first_head == "own" else count(state.personal, axes=2)
-        return super().floats(state) + heads
+        rest = Phase(frozen=self.personal, epochs=self.epochs)
+        return (heads, rest) if self.personal else (rest,)
 
 
 @dataclass(frozen=True)
@@ -139,9 +110,7 @@ class FLUTE(FedPer):
     server_lr : float
         η_r; zero leaves out the server's step.
     head_epochs : int
-        Ten for FLUTE*.
-    flute_order : {"joint_first", "head_first"}
-        Whether those epochs come after the joint ones, as in the paper, or before.
+        Ten for FLUTE*, after the joint ones; in the authors' code they come before.
     """
 
     #: Those of the authors' public code, for batches of 10 (whose features it adds) and 10
@@ -155,14 +124,13 @@ class FLUTE(FedPer):
     lambda3: float = setting(0.1, minimum=0.0)
     server_lr: float = setting(0.1, minimum=0.0)
     head_epochs: int = setting(0, check.integer, minimum=0)
-    flute_order: str = setting("joint_first", check.choice, allowed=("joint_first", "head_first"))
 
     def phases(self):
         """Return the joint epochs and the heads' own."""
-        joint = (Phase(epochs=self.epochs),)
-        wanted = self.head_epochs and self.personal
-        heads = (Phase(self.personal, epochs=self.head_epochs),) if wanted else ()
-        return joint + heads if self.flute_order == "joint_first" else heads + joint
+        joint = Phase(epochs=self.epochs)
+        if not (self.head_epochs and self.personal):
+            return (joint,)
+        return joint, Phase(self.personal, epochs=self.head_epochs)
 
     def start(self, federation):
         """Return the state; classes are separated by linear heads, which are personal."""
@@ -170,7 +138,7 @@ class FLUTE(FedPer):
         state = super().start(federation)
         if "head.weight" not in federation.parameters:
             raise ValueError("model must have a linear head for FLUTE, a parameter head.weight")
-        self._need_features(federation)
+        self._need_parts(federation, side=True)
         if self.server_lr and "head.weight" not in state.personal:
             raise ValueError("personal must hold the heads, on which FLUTE's server takes a step")
         return state

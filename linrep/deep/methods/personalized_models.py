@@ -10,10 +10,9 @@ import torch
 from scipy.cluster.hierarchy import linkage, to_tree
 from scipy.spatial.distance import squareform
 
-from linrep._lib import validation as check
 from linrep.deep.methods.base import FedAvg, anchored, count, penalized, weighted
 from linrep.deep.state import gather, scatter
-from linrep.deep.training import Phase, loss, setting, where
+from linrep.deep.training import loss, setting, where
 from linrep.problems.random import keyed
 
 #: Differences of cosines of updates in single precision that are rounding.
@@ -48,12 +47,14 @@ class _Near(FedAvg):
         """Return a state with a shared model and one for each client."""
         return self._start_with_models(federation)
 
-    def _train_near(self, federation, state, part, epochs):
+    def local(self, federation, state, part):
+        """Train the clients' models near the shared one; nothing is sent."""
         new = federation.train(
-            {}, state.own(part), part, (Phase(epochs=epochs),), round=state.round,
+            {}, state.own(part), part, self.phases(), round=state.round,
             objective=partial(penalized, self.penalty), context=anchored(federation, state, part),
         )  # fmt: skip
         scatter(state.personal, part, new)
+        return {}
 
 
 @dataclass(frozen=True)
@@ -72,11 +73,6 @@ class FedMTL(_Near):
 
     penalty: float = 0.1
 
-    def local(self, federation, state, part):
-        """Train the clients' models near the mean."""
-        self._train_near(federation, state, part, self.epochs)
-        return {}
-
     def server(self, federation, state, clients):
         """Take the mean of all clients' models."""
         state.shared = {name: value.mean(1) for name, value in state.personal.items()}
@@ -86,22 +82,20 @@ class FedMTL(_Near):
 class Ditto(_Near):
     """A model of one's own near the averaged one: (λ/2)||v - w_t||² (Li et al., 2021).
 
+    Both are trained for as many epochs, on the same batches.
+
     Attributes
     ----------
     penalty : float
         λ; 0.75 in FedRep's Table 1.
-    personal_epochs : int, optional
-        Of the personalized model; by default as many as of the global one.
     """
 
     penalty: float = 0.75
-    personal_epochs: int | None = setting(None, check.integer, minimum=0)
 
     def local(self, federation, state, part):
-        """Train the personalized models beside the global one, on the same batches."""
-        epochs = self.epochs if self.personal_epochs is None else self.personal_epochs
-        self._train_near(federation, state, part, epochs)
-        return super().local(federation, state, part)
+        """Train the personalized models beside the global one."""
+        super().local(federation, state, part)
+        return FedAvg.local(self, federation, state, part)
 
 
 @dataclass(frozen=True)

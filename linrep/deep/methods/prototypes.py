@@ -27,21 +27,7 @@ Gaussians = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
-class _Prototypes(FedAvg):
-    """Classes are known by features of samples."""
-
-    def _need_class_features(self, federation):
-        self._need_classes(federation)
-        self._need_features(federation)
-        if not federation.traits.in_parts:
-            name = type(self).__name__
-            raise ValueError(
-                f"model must compute head(representation(x)) for {name}, without side information"
-            )
-
-
-@dataclass(frozen=True)
-class FedAS(_Prototypes):
+class FedAS(FedAvg):
     """FedAS (Yang, Huang, Ye, CVPR 2024): aligned representations, weights by Fisher information.
 
     A participant first moves the server's representation so that features come near to their class
@@ -65,7 +51,8 @@ class FedAS(_Prototypes):
 
     def start(self, federation):
         """Return a state in which clients have whole models, and the server a representation."""
-        self._need_class_features(federation)
+        self._need_classes(federation)
+        self._need_parts(federation)
         return self._start_with_models(federation, HEAD)
 
     def _align(self, network, params, batch, context):
@@ -102,7 +89,7 @@ class FedAS(_Prototypes):
         for k, count in enumerate(picked.counts):
             s, client = divmod(k, clients.shape[1])
             mine = {name: value[s, client] for name, value in models.items()}
-            x = federation.see(picked.places[k, :count], picked.runs[k])
+            x = federation.see(picked.places[k, :count])
             weights[s, client] = _information(federation, mine, x, picked.y[k, :count])
         none = weights.sum(1, keepdim=True) == 0.0
         weights = torch.where(none, torch.ones_like(weights), weights)
@@ -116,7 +103,7 @@ class FedAS(_Prototypes):
 
 
 @dataclass(frozen=True)
-class PFedFDA(_Prototypes):
+class PFedFDA(FedAvg):
     """pFedFDA (McLaughlin, Su, NeurIPS 2024): Gaussian features, and heads that follow from them.
 
     Representations are trained below the head of linear discriminant analysis with the server's
@@ -141,7 +128,8 @@ class PFedFDA(_Prototypes):
 
     def start(self, federation):
         """Return a state with a representation, class means and covariance, all shared."""
-        self._need_class_features(federation)
+        self._need_classes(federation)
+        self._need_parts(federation)
         state = federation.start(HEAD)
         weight = state.personal.get("head.weight")
         if weight is None or "head.bias" not in state.personal:

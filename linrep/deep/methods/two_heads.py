@@ -155,7 +155,7 @@ class FedCP(FedAvg):
 def _with(model, kind):
     """Return a model with another kind of head on the same representation."""
     if not hasattr(model, "representation"):
-        raise ValueError("model must have the children representation and head for two heads")
+        raise ValueError("model must be a linrep.deep.models.Model for two heads")
     side = getattr(model, "side_information", False)
     made = SideInformationModel if side else Model
     return made(model.representation, kind(model.head))

@@ -2,8 +2,8 @@
 
 Every function returns a :class:`Model`: ``model.representation`` and ``model.head`` are its
 parts, and parameters are named by them: "representation.conv1.weight", "head.bias". Weights start
-as torch starts them, from torch's generator; :func:`build` draws them from a seed. Where a paper
-does not say how its network looks, the functions say so and what was chosen.
+as torch starts them, from torch's generator. Where a paper does not say how its network looks, the
+functions say so and what was chosen.
 """
 
 import inspect
@@ -13,7 +13,7 @@ from typing import Any
 
 from linrep._lib.validation import choice, integer
 from linrep.deep.data import FederatedData
-from linrep.deep.models.base import Model, SideInformationModel, drawing_from, split
+from linrep.deep.models.base import Model, SideInformationModel, split
 from linrep.deep.models.images import blocks, cnn, cnn4, cnn100, linear, mlp
 from linrep.deep.models.side import concatenated, multiplied
 from linrep.deep.models.text import lstm
@@ -46,9 +46,7 @@ _NEEDS = {
 }
 
 
-def build(
-    name: str, data_shape: Sequence[int], classes: int, *, rng: Any = None, **settings: Any
-) -> Model:
+def build(name: str, data_shape: Sequence[int], classes: int, **settings: Any) -> Model:
     """Return a network by its name, of the size that data need.
 
     Parameters
@@ -61,18 +59,9 @@ def build(
         linear network, any for the MLP.
     classes : int
         Number of outputs.
-    rng : None, int, Generator, ...
-        Where the start comes from; by default torch's own generator, which otherwise stays as it
-        was.
     **settings
         Handed on to the function; ``side`` and ``embedding``, ``k`` must be given where the
         function asks for them.
-
-    Raises
-    ------
-    ValueError
-        If there is no such network, the shape is not one it takes, or a setting is unknown or
-        missing.
     """
     function = _MODELS[choice("model", name, _MODELS)]
     shape = tuple(integer("data_shape", size, minimum=1) for size in data_shape)
@@ -84,16 +73,15 @@ def build(
         inspect.signature(function).bind(**arguments, **settings)
     except TypeError as error:
         raise ValueError(f"model {name}: {error}") from None
-    with drawing_from(rng, "start"):
-        return function(**arguments, **settings)
+    return function(**arguments, **settings)
 
 
-def fitting(name: str, data: FederatedData, *, rng: Any = None, **settings: Any) -> Model:
+def fitting(name: str, data: FederatedData, **settings: Any) -> Model:
     """Return a network by its name, of the size that clients' data need.
 
     Parameters
     ----------
-    name, rng, **settings
+    name, **settings
         As for :func:`build`.
     data : FederatedData
     """
@@ -105,7 +93,7 @@ def fitting(name: str, data: FederatedData, *, rng: Any = None, **settings: Any)
         if value is None:
             raise ValueError(f"model {name} needs data with {words}")
         settings[field] = value.shape[1] if field == "side" else value
-    return build(name, data.x.shape[1:], data.classes, rng=rng, **settings)
+    return build(name, data.x.shape[1:], data.classes, **settings)
 
 
 def _sizes(name: str, shape: tuple[int, ...], classes: int) -> dict[str, int]:

@@ -1,19 +1,19 @@
 """What all networks are: a representation and a head; and the parts they share."""
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor, nn
 
 from linrep._lib.validation import integer
-from linrep.deep.layers import seeded
-from linrep.problems.random import stream
 
 
 class Model(nn.Module):
     """A head on a representation: ``head(representation(*inputs))``.
+
+    A network of one's own that derives from it, with this forward, is taken apart where that saves
+    time: while only heads move, features are computed once.
 
     Parameters
     ----------
@@ -94,13 +94,3 @@ def with_head(layers: OrderedDict[str, nn.Module], features: int, classes: int) 
     """Return a model with the given layers and a linear head."""
     head = nn.Linear(features, integer("classes", classes, minimum=1))
     return Model(nn.Sequential(layers), head)
-
-
-@contextmanager
-def drawing_from(rng: Any, purpose: str) -> Iterator[None]:
-    """Let torch draw, on the CPU, from a stream of numpy's, or as it would if rng is None."""
-    if rng is None:
-        yield
-        return
-    with seeded(int(stream(rng, purpose).integers(2**63))):
-        yield

@@ -2,14 +2,12 @@
 
 import copy
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
 from linrep._lib.validation import integer
-from linrep.deep.models.base import drawing_from
 
 
 class Factored(nn.Module):
@@ -25,16 +23,14 @@ class Factored(nn.Module):
     start at the same θ.
     """
 
-    def __init__(self, base: nn.Module, rank: int, *, rng: Any = None):
+    def __init__(self, base: nn.Module, rank: int):
         super().__init__()
         rank = integer("rank", rank, minimum=1)
         if not all(value.requires_grad for value in base.parameters()):
             raise ValueError("model must have no frozen parameters: all of θ = U v move with v")
         self.side_information = getattr(base, "side_information", False)
         self.U = copy.deepcopy(base)
-        starts = [dict(base.named_parameters())]
-        with drawing_from(rng, "columns"):
-            starts += [_start_anew(base) for _ in range(rank - 1)]
+        starts = [dict(base.named_parameters()), *(_start_anew(base) for _ in range(rank - 1))]
         for path in starts[0]:
             owner, _, name = path.rpartition(".")
             columns = nn.Parameter(_columns([start[path] for start in starts]))

@@ -5,7 +5,7 @@ from collections import OrderedDict
 import torch
 from torch import Tensor, nn
 
-from linrep._lib.validation import choice, integer
+from linrep._lib.validation import integer
 from linrep.deep.models.base import SideInformationModel
 from linrep.deep.models.images import block, block_layers
 
@@ -16,13 +16,13 @@ def concatenated(
     channels: int = 1,
     size: int = 28,
     *,
-    embedding: str = "block",
     width: int = 64,
     depth: int = 4,
 ) -> SideInformationModel:
     """Return PerFedSI's model 1: :func:`blocks` whose head also reads an embedding of z.
 
-    Where the embedding is zero this is :func:`blocks`, with ``representation.features`` for its
+    That is a linear layer to width · 3 · 3 numbers, then a block as in :func:`blocks`. Where the
+    embedding is zero this is :func:`blocks`, with ``representation.features`` for its
     representation and the head's first columns for its head.
 
     Parameters
@@ -31,24 +31,16 @@ def concatenated(
         As in :func:`blocks`.
     side : int
         Number of entries of the side information.
-    embedding : {"block", "linear"}
-        The second layer of z's map, after a linear layer to width · 3 · 3 numbers: a block as in
-        :func:`blocks`, or ReLU and another linear layer to ``width`` numbers.
 
     Notes
     -----
-    PerFedSI, equation (3), section 4 and appendix D (Omniglot), with the default embedding. The
-    paper does not say how the 576 numbers become an image: here 64 channels of 3×3 pixels. In
-    training the block normalizes the embedding of one client alone, in evaluation by averages over
-    clients; "linear" does neither.
+    PerFedSI, equation (3), section 4 and appendix D (Omniglot). The paper does not say how the 576
+    numbers become an image: here 64 channels of 3×3 pixels. In training the block normalizes the
+    embedding of one client alone, in evaluation by averages over clients.
     """
-    choice("embedding", embedding, ("block", "linear"))
     layers, features = block_layers(channels, size, width, depth)
     first = nn.Linear(integer("side", side, minimum=1), width * 9)
-    if embedding == "block":
-        further = [nn.Unflatten(1, (width, 3, 3)), block(width, width), nn.Flatten()]
-    else:
-        further = [nn.ReLU(), nn.Linear(width * 9, width)]
+    further = [nn.Unflatten(1, (width, 3, 3)), block(width, width), nn.Flatten()]
     representation = Concatenated(nn.Sequential(layers), nn.Sequential(first, *further))
     head = nn.Linear(features + width, integer("classes", classes, minimum=1))
     return SideInformationModel(representation, head)

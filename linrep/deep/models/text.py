@@ -15,30 +15,18 @@ from linrep.deep.models.base import Model, fully_connected, with_head
 
 
 class LSTM(nn.LSTM):
-    """Torch's long short-term memory out of operations that vmap knows; samples come first."""
+    """Torch's layer of long short-term memory out of operations that vmap knows; samples first."""
 
-    def __init__(self, inputs: int, hidden: int, layers: int = 1):
-        sizes = {"inputs": inputs, "hidden": hidden, "layers": layers}
-        checked = [integer(name, size, minimum=1) for name, size in sizes.items()]
-        super().__init__(*checked, batch_first=True)
+    def __init__(self, inputs: int, hidden: int):
+        super().__init__(inputs, integer("hidden", hidden, minimum=1), batch_first=True)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the last layer's states, (b, length, hidden)."""
-        for layer in range(self.num_layers):
-            x = self._layer(x, layer)
-        return x
-
-    def _layer(self, x: Tensor, layer: int) -> Tensor:
-        """Run one layer over all tokens, from zero states."""
-        weight_ih, weight_hh, bias_ih, bias_hh = (
-            getattr(self, f"{kind}_l{layer}")
-            for kind in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
-        )
-        inputs = F.linear(x, weight_ih, bias_ih + bias_hh)
+        """Return the states from zero states on, (b, length, hidden)."""
+        inputs = F.linear(x, self.weight_ih_l0, self.bias_ih_l0 + self.bias_hh_l0)
         state = memory = x.new_zeros(x.shape[0], self.hidden_size)
         states = []
         for token in range(x.shape[1]):
-            gates = inputs[:, token] + F.linear(state, weight_hh)
+            gates = inputs[:, token] + F.linear(state, self.weight_hh_l0)
             enter, forget, new, leave = gates.chunk(4, dim=-1)
             memory = forget.sigmoid() * memory + enter.sigmoid() * new.tanh()
             state = leave.sigmoid() * memory.tanh()
@@ -79,13 +67,11 @@ class Last(nn.Module):
         return states[:, -1]
 
 
-def lstm(
-    embedding: Any, classes: int = 2, *, hidden: int = 128, layers: int = 1, width: int = 10
-) -> Model:
+def lstm(embedding: Any, classes: int = 2, *, hidden: int = 128, width: int = 10) -> Model:
     """Return an LSTM on frozen vectors of words, with two fully connected layers on its last state.
 
-    The representation's layers are "embedding", "lstm", "last" and "fc1" with ReLU; the head is the
-    second of the fully connected layers.
+    It takes tokens, (b, length), int64. The representation's layers are "embedding", "lstm", "last"
+    and "fc1" with ReLU; the head is the second of the fully connected layers.
 
     Parameters
     ----------
@@ -93,20 +79,10 @@ def lstm(
         Row i is the vector of token i; a buffer, never trained.
     classes : int
         Number of outputs.
-    hidden, layers : int
-        Size and number of the LSTM's layers.
+    hidden : int
+        Size of the LSTM.
     width : int
         Size of the first fully connected layer.
-
-    Returns
-    -------
-    Model
-        Takes tokens, (b, length), int64.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If embedding is not a matrix, or a size is not a positive integer.
 
     Notes
     -----
@@ -115,6 +91,6 @@ def lstm(
     implementations, the rest is chosen here.
     """
     vectors = Embedding(embedding)
-    memory = LSTM(vectors.matrix.shape[1], hidden, layers)
+    memory = LSTM(vectors.matrix.shape[1], hidden)
     parts: OrderedDict[str, nn.Module] = OrderedDict(embedding=vectors, lstm=memory, last=Last())
     return with_head(parts, fully_connected(parts, hidden, (width,)), classes)

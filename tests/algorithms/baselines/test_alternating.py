@@ -7,7 +7,6 @@ import linrep as lr
 from linrep.algorithms.baselines import alternating
 from tests.reference import baselines as reference
 from tests.strategies import cases, seeds
-from tests.tools import complaint
 
 
 def data_of(case):
@@ -86,33 +85,3 @@ def test_heads_without_signal_leave_directions_open():
     trace = lr.alternating_least_squares(data, k=2, start="random", rng=0)
     assert (trace["loss"] == 0).all()
     np.testing.assert_array_equal(trace.state["W"], np.zeros((3, 2)))
-
-
-def test_a_random_start_follows_from_the_seed():
-    data = lr.SharedRepresentation.random(n=5, d=4, k=2, noise=0.1, rng=0).draw(6, rng=1)
-    one, two, other = (
-        lr.alternating_least_squares(data, k=2, start="random", rounds=2, rng=seed)
-        for seed in (1, 1, 2)
-    )
-    np.testing.assert_array_equal(one.state["B"], two.state["B"])
-    assert not np.array_equal(one["loss"], other["loss"])
-
-
-DATA = lr.ClientData.from_list([(np.ones((2, 3)), np.ones(2))] * 2)
-
-
-@pytest.mark.parametrize(
-    ("settings", "kind", "words"),
-    [
-        ({"k": 3}, ValueError, ("k ", "between 1 and 2", "3")),
-        ({"k": 1, "ridge": -1.0}, ValueError, ("ridge", "at least 0")),
-        ({"k": 1, "start": "zero"}, ValueError, ("start", "'moments', 'random'")),
-        ({"k": 1, "start": np.ones((2, 1))}, ValueError, ("start", "(3, 1)", "(2, 1)")),
-        ({"k": 1, "tolerance": -1.0}, ValueError, ("tolerance", "at least 0")),
-    ],
-)
-def test_bad_input_is_named(settings, kind, words):
-    with complaint(kind, *words):
-        lr.alternating_least_squares(DATA, **settings)
-    with complaint(TypeError, "data", "ClientData"):
-        lr.alternating_least_squares(None, k=1)

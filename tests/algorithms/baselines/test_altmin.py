@@ -118,36 +118,3 @@ def test_disjoint_rounds_have_clients_of_their_own():
     np.testing.assert_array_equal(trace["distance"], again["distance"])
     with complaint(ValueError, "rounds", "30"):
         lr.altmin_gd(data, k=2, rounds=31, disjoint=True)
-
-
-@pytest.mark.parametrize("method", [lr.altgdmin, lr.altmin_gd])
-def test_runs_go_on_where_they_ended(method):
-    data = TRUTH.draw(10, rng=1)
-    half = method(data, k=2, rounds=4, rng=0)
-    whole = method(data, k=2, rounds=9, rng=0)
-    rest = method(data, k=2, rounds=5, start=half)
-    np.testing.assert_array_equal(rest.state["B"], whole.state["B"])
-    np.testing.assert_array_equal(rest["distance"], whole["distance"][4:])
-
-
-@pytest.mark.parametrize("method", [lr.altgdmin, lr.altmin_gd])
-def test_what_is_wrong_is_said(method):
-    data = TRUTH.draw(4, rng=1)
-    zero = lr.ClientData(data.X, 0.0 * data.y, data.offsets)
-    for settings, words in (
-        ({"k": 9}, ("k", "8")),
-        ({"k": 2, "multiplier": 0.0}, ("multiplier",)),
-        ({"k": 2, "step_size": -1.0}, ("step_size",)),
-        ({"k": 2, "start": "near"}, ("start", "truncated")),
-    ):
-        with complaint(ValueError, *words):
-            method(data, **settings)
-    with complaint(ValueError, "data", "all zero"):
-        method(zero, k=2)
-    with complaint(TypeError, "data must be ClientData"):
-        method(TRUTH, k=2)
-
-
-def test_altmin_gd_needs_two_samples_of_a_client():
-    with complaint(ValueError, "data", "two samples"):
-        lr.altmin_gd(TRUTH.draw(1, rng=0), k=2)

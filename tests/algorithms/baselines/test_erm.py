@@ -9,7 +9,6 @@ from linrep import ClientData, LowRankRegression, empirical_risk_minimizer
 from tests.algorithms.support import clients_of
 from tests.reference import fedrep as reference
 from tests.strategies import seeds
-from tests.tools import complaint
 
 
 def loss(data, B, W):
@@ -54,30 +53,7 @@ def test_it_is_a_stationary_point_that_no_method_undercuts(m, k):
     assert fit.loss <= fedrep["loss"][-1] * (1 + 1e-9)
 
 
-@pytest.mark.compiled
-def test_at_twice_gamma_two_flute_ends_in_a_balanced_minimum_of_the_training_loss():
-    truth = LowRankRegression.random(n=8, d=6, singular_values=[4, 3, 1, 0.5], noise=0.1, rng=5)
-    data = truth.draw(30, rng=6)
-    fit = empirical_risk_minimizer(data, 2, rng=7)
-    trace = lr.flute(data, k=2, step_size=0.02, rounds=100_000, record=100_000, rng=0)
-    B, W = trace.state["B"], trace.state["W"]
-    np.testing.assert_allclose(B @ W.T, fit.B @ fit.W.T, atol=1e-8)
-    np.testing.assert_allclose(B.T @ B, W.T @ W, atol=1e-8)
-
-
 def test_few_samples_are_interpolated():
     truth = LowRankRegression.random(n=4, d=5, noise=1.0, rng=0)
     fit = empirical_risk_minimizer(truth.draw(2, rng=1), 3, restarts=1, rng=2)
     assert fit.loss < 1e-20
-
-
-def test_bad_arguments():
-    data = LowRankRegression(np.eye(3)).draw(2, rng=0)
-    with complaint(TypeError, "ClientData"):
-        empirical_risk_minimizer(np.eye(3), 1)
-    with complaint(ValueError, "k must be between 1 and 3"):
-        empirical_risk_minimizer(data, 4)
-    with complaint(ValueError, "starts must have shape (3, 1)"):
-        empirical_risk_minimizer(data, 1, starts=[np.eye(3)])
-    with complaint(ValueError, "restarts"):
-        empirical_risk_minimizer(data, 1, restarts=-1)

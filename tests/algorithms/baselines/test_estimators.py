@@ -51,18 +51,6 @@ def test_clients_of_one_sample_do_not_count_among_pairs():
     assert lr.subspace.distance(*both) < 1e-10
 
 
-def test_metrics_compare_with_a_truth_of_the_same_rank_alone():
-    truth = lr.SharedRepresentation.random(n=30, d=6, k=2, noise=0.1, rng=0)
-    data = truth.draw(8, rng=1)
-    for estimator in (lr.method_of_moments, lr.cross_moments):
-        trace = estimator(data, k=2)
-        B, W = trace.state["B"], trace.state["W"]
-        assert trace["distance"][-1] == pytest.approx(lr.subspace.distance(B, truth.B))
-        errors = np.sum((W @ B.T - truth.theta) ** 2, axis=1)
-        assert trace["population_risk"][-1] == pytest.approx(errors.mean() / 2)
-        assert list(estimator(data, k=3)) == ["loss", "samples"]
-
-
 def gradient(clients, B, W):
     """Central differences of the naive objective."""
     entries, step = np.concatenate([B.ravel(), W.ravel()]), 1e-5
@@ -182,29 +170,3 @@ def test_published_errors_of_the_method_of_moments_and_the_factorization(n, publ
     means = np.mean(found, axis=0)
     np.testing.assert_allclose(means, here, atol=6e-4)  # rounded to three digits
     np.testing.assert_allclose(means, published, atol=0.03)
-
-
-@pytest.mark.parametrize(
-    "method", [lr.method_of_moments, lr.cross_moments, lr.linear_factorization]
-)
-def test_estimators_name_what_is_wrong(method):
-    data = lr.SharedRepresentation.random(n=4, d=3, k=2, rng=0).draw(4, rng=0)
-    with complaint(ValueError, "k", "4"):
-        method(data, k=4)
-    with complaint(TypeError, "data must be ClientData"):
-        method(None, k=1)
-
-
-@pytest.mark.parametrize(
-    ("settings", "words"),
-    [
-        ({"start": "moments"}, "start"),
-        ({"start": (np.eye(3), np.eye(4))}, "shape"),
-        ({"tolerance": -1.0}, "tolerance"),
-        ({"rounds": 0}, "rounds"),
-    ],
-)
-def test_the_factorization_names_what_is_wrong(settings, words):
-    data = lr.SharedRepresentation.random(n=4, d=3, k=2, rng=0).draw(4, rng=0)
-    with complaint(ValueError, words):
-        lr.linear_factorization(data, k=2, **settings)

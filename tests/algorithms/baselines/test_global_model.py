@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.linalg import cond as condition
@@ -11,7 +10,7 @@ from tests.algorithms.support import clients_of, same_numbers, schedule, streams
 from tests.compare import check_metrics, global_model_error, global_model_loss_error
 from tests.reference import fedrep as reference
 from tests.strategies import cases, seeds
-from tests.tools import EPS, close, complaint
+from tests.tools import EPS, close
 
 ROUNDS = 3
 step_sizes = st.floats(1e-3, 0.05)
@@ -93,14 +92,6 @@ def test_fedsgd_is_fedavg_with_one_local_step(truth, seed, step_size, batches):
     assert lr.fedavg(truth, local_steps=2, **run).algorithm == "FedAvg"
 
 
-@given(truths(), seeds, step_sizes, local, st.sampled_from(["fixed", "fresh"]))
-def test_a_shorter_run_is_the_beginning_of_a_longer_one(truth, seed, step_size, steps, batches):
-    run = {"m": 3, "batches": batches, "participation": 0.6, "step_size": step_size, "rng": seed}
-    long = lr.fedavg(truth, rounds=5, local_steps=steps, **run)
-    for rounds in range(5):
-        same_numbers(lr.fedavg(truth, rounds=rounds, local_steps=steps, **run), long, rounds)
-
-
 @given(truths(), seeds, st.sampled_from(["random", "moments", "projected_gradient"]))
 def test_fedavg_starts_where_fedrep_starts(truth, seed, start):
     run = {"m": 3, "batches": "fixed", "rounds": 0, "start": start, "rng": seed}
@@ -166,53 +157,3 @@ def test_a_head_that_overflows_before_the_loss_does_is_not_kept():
     assert (trace.stop_reason, trace.rounds) == ("diverged", 0)
     np.testing.assert_array_equal(trace.state["w"], [0.0])
     np.testing.assert_array_equal(trace.state["B"], start)
-
-
-def test_a_single_client_learns_its_own_model():
-    """One client, one model: FedSGD is gradient descent on a noiseless problem it can solve."""
-    truth = lr.SharedRepresentation.random(n=1, d=3, k=1, rng=0)
-    trace = lr.fedsgd(truth, m=50, batches="fixed", rounds=2000, step_size=0.1, rng=1)
-    assert trace["population_risk"][-1] < 1e-20
-
-
-TRUTH = lr.SharedRepresentation.random(n=6, d=5, k=2, rng=0)
-DATA = TRUTH.draw(4, rng=0)
-OWN = lr.ClientData(DATA.X, DATA.y, DATA.offsets)
-
-
-@pytest.mark.parametrize(
-    ("problem", "options", "kind", "words"),
-    [
-        ("data", {}, TypeError, ("problem", "str")),
-        (TRUTH, {"m": None}, ValueError, ("m must be given",)),
-        (TRUTH, {"m": 0}, ValueError, ("m ", "at least 1", "0")),
-        (DATA, {"m": 3}, ValueError, ("m must not be given",)),
-        (OWN, {}, ValueError, ("k must be given",)),
-        (OWN, {"k": 7}, ValueError, ("k ", "5 = min(n, d)", "7")),
-        (TRUTH, {"batches": "split"}, ValueError, ("batches", "'fixed', 'fresh'", "'split'")),
-        (DATA, {"batches": "fresh"}, ValueError, ("batches", "'fixed'", "'fresh'")),
-        (TRUTH, {"rounds": -1}, ValueError, ("rounds", "at least 0", "-1")),
-        (TRUTH, {"local_steps": 0}, ValueError, ("local_steps", "at least 1", "0")),
-        (TRUTH, {"local_steps": None}, TypeError, ("local_steps", "integer", "None")),
-        (TRUTH, {"step_size": 0}, ValueError, ("step_size", "greater than 0")),
-        (TRUTH, {"step_size": "theorem"}, TypeError, ("step_size", "real number")),
-        (TRUTH, {"step_size": None}, ValueError, ("step_size", "'fresh'", "stored samples")),
-        (TRUTH, {"participation": 0}, ValueError, ("participation", "greater than 0")),
-        (TRUTH, {"participation": 2}, ValueError, ("participation", "at most 1")),
-        (TRUTH, {"participation": 0.01}, ValueError, ("participation", "none of 6")),
-        (TRUTH, {"start": "zeros"}, ValueError, ("start", "'random'", "'zeros'")),
-        (TRUTH, {"start": TRUTH.W}, ValueError, ("start", "(5, 2)", "(6, 2)")),
-    ],
-)
-def test_bad_arguments_are_named(problem, options, kind, words):
-    defaults = {"m": 4} if isinstance(problem, lr.SharedRepresentation) else {}
-    defaults |= {"rounds": 2, "step_size": 0.1, "rng": 0}
-    with complaint(kind, *words):
-        lr.fedavg(problem, **(defaults | options))
-
-
-def test_fedsgd_takes_no_local_steps_and_needs_a_step_size_for_fresh_samples():
-    with complaint(TypeError, "local_steps"):
-        lr.fedsgd(TRUTH, m=3, step_size=0.1, local_steps=1)
-    with pytest.raises(ValueError, match="step_size"):
-        lr.fedsgd(TRUTH, m=3)

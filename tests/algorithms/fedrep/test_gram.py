@@ -1,7 +1,5 @@
 """Batches simulated through their sufficient statistics: the law of the sampled ones."""
 
-from functools import partial
-
 import numpy as np
 import pytest
 from scipy.stats import ks_2samp
@@ -9,7 +7,7 @@ from scipy.stats import ks_2samp
 import linrep as lr
 from linrep.algorithms.fedrep.gram import coordinates, lift
 from linrep.problems.subspace import frame_at_distance, principal_angles
-from tests.tools import FALSE_ALARM, complaint, first_of
+from tests.tools import FALSE_ALARM, first_of
 
 ROUNDS = (1, 2, 4)
 RUNS = 1000
@@ -166,30 +164,3 @@ def test_a_stored_and_an_implicit_truth_of_equal_heads_have_one_law(fresh_rng):
         for truth in (stored, implicit)
     ]
     assert smallest_p(*samples) > FALSE_ALARM
-
-
-@pytest.mark.parametrize(
-    ("problem", "options", "words"),
-    [
-        ({"design": "uniform"}, {}, ("'gram'", "Gaussian", "'uniform'")),
-        ({}, {"orthonormal": False}, ("'gram'", "orthonormal=True")),
-        ({"store": False}, {"start": "moments"}, ("start", "'random'", "'moments'")),
-        ({"store": False}, {"start": "random", "batches": "fresh"}, ("no B*", "'gram'")),
-        ({"store": False, "design": "sphere"}, {}, ("store", "'sphere'")),
-    ],
-)
-def test_what_cannot_be_simulated_is_refused(problem, options, words):
-    options = {"batches": "gram", "start": 0.5} | options
-    with complaint(ValueError, *words):
-        truth = lr.SharedRepresentation.random(n=5, d=9, k=2, rng=0, **problem)
-        lr.fedrep(truth, m=5, rounds=2, rng=0, **options)
-
-
-def test_runs_end_where_they_are_near_enough_or_not_finite():
-    truth = lr.SharedRepresentation.random(n=10, d=9, k=2, noise=0.3, rng=0)
-    run = partial(lr.fedrep, truth, m=6, rounds=8, batches="gram", start=0.5, rng=1)
-    assert run(tolerance=0.9).stop_reason == "converged"
-    wild = run(step_size=1e200, local_steps=1, head_step_size=1e200)
-    assert wild.stop_reason == "diverged"
-    assert all(np.isfinite(wild[name][1:]).all() for name in wild)
-    assert np.isfinite(wild.state["W"]).all()

@@ -13,10 +13,7 @@ from linrep.problems.subspace import distance
 from tests.algorithms.support import clients_of, same_numbers, schedule, streams
 from tests.reference import flute as reference
 from tests.strategies import seeds
-from tests.tools import close, complaint
-
-SPECTRA = ([3.0, 2.0, 1.0, 0.5], [1.0, 1.0, 1.0], [2.0, 2.0, 0.5, 0.5])
-SHAPES = [(4, 9), (7, 7), (9, 4)]
+from tests.tools import close
 
 
 @st.composite
@@ -117,50 +114,6 @@ def test_population_rounds_are_those_of_orthogonal_covariates(problem, seed, opt
     close(population.state["B"], sampled.state["B"], 1e-10 * (1 + norm(sampled.state["B"])))
 
 
-@pytest.mark.compiled
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("spectrum", SPECTRA[::2])
-def test_small_random_starts_reach_the_best_model(shape, spectrum):
-    n, d = shape
-    truth = LowRankRegression.random(n=n, d=d, singular_values=spectrum, rng=4)
-    best = truth.best(2)
-    for seed in range(5):
-        trace = lr.flute(
-            truth, k=2, step_size=0.1, rounds=4_000, batches="population", rng=seed, record=4_000
-        )
-        B, W = trace.state["B"], trace.state["W"]
-        assert trace["error"][-1] < 1e-12
-        assert trace["distance"][-1] < 1e-12
-        close(B.T @ B, W.T @ W, 1e-11)  # balanced
-        close(B @ W.T, best.Phi, 1e-11)
-
-
-def test_with_rank_to_spare_the_truth_itself_is_reached():
-    truth = LowRankRegression.random(n=6, d=8, singular_values=[2.0, 1.0], rng=1)
-    trace = lr.flute(truth, k=2, step_size=0.1, rounds=2_000, batches="population", rng=0)
-    assert trace["truth_error"][-1] < 1e-13
-
-
-@pytest.mark.parametrize("batches", ["fixed", "population"])
-def test_thinned_runs_are_the_rows_of_full_ones(batches):
-    truth = LowRankRegression.random(n=5, d=4, noise=0.1, rng=0)
-    m = 9 if batches == "fixed" else None
-    run = {"k": 2, "m": m, "step_size": 0.01, "rounds": 23, "batches": batches, "rng": 1}
-    full = lr.flute(truth, **run, spectrum=True)
-    for record, rows in ((10, [0, 10, 20, 23]), ([3, 7], [0, 3, 7, 23]), ([], [0, 23])):
-        thin = lr.flute(truth, **run, record=record, spectrum=True)
-        np.testing.assert_array_equal(thin.recorded, rows)
-        assert thin.rounds == 23
-        for name in full:
-            np.testing.assert_array_equal(thin[name], full[name][rows])
-        assert list(thin.to_frame().index) == rows
-        with complaint(ValueError, "every round"):
-            thin.rate("error")
-        line = thin.plot("error").lines[-1]
-        np.testing.assert_array_equal(line.get_xdata(), rows)
-    assert full.rate("truth_error").rate < 1.0
-
-
 def test_metrics_of_ones_own():
     """Along a run, with a truth and without."""
     truth = LowRankRegression.random(n=5, d=4, noise=0.1, rng=0)
@@ -223,56 +176,6 @@ def test_given_starts_and_step_sizes():
     start = lr.gaussian_start(4, 5, 1, 0.25, rng=3)
     drawn = lr.flute(truth, k=1, step_size=0.1, rounds=0, batches="population", scale=0.25, rng=3)
     np.testing.assert_allclose(drawn.state["B"] @ drawn.state["W"].T, start[0] @ start[1].T)
-
-
-def test_divergence_and_convergence_end_a_run():
-    truth = LowRankRegression.random(n=4, d=5, singular_values=[2, 1], rng=0)
-    for batches, m in (("fixed", 3), ("fixed", 9), ("fresh", 3), ("population", None)):
-        run = {"k": 1, "m": m, "batches": batches, "rng": 0}
-        wild = lr.flute(truth, **run, step_size=50.0, scale=1.0, rounds=500)
-        assert wild.stop_reason == "diverged"
-        assert wild.rounds < 500
-        assert np.isfinite(wild.state["B"]).all()
-        shorter = lr.flute(truth, **run, step_size=50.0, scale=1.0, rounds=wild.rounds)
-        np.testing.assert_array_equal(shorter.state["B"], wild.state["B"])
-        easy = lr.flute(truth, **run, step_size=0.1, rounds=500, tolerance=1e3)
-        assert (easy.stop_reason, easy.rounds) == ("converged", 1)
-        np.testing.assert_array_equal(easy.recorded, [0, 1])
-
-
-def test_bad_arguments():
-    truth = LowRankRegression(np.eye(3))
-    data = truth.draw(2, rng=0)
-    good = {"k": 1, "step_size": 0.1, "rounds": 1}
-    for words, options in (
-        (("k must be between 1 and 3",), {"k": 4, "m": 2}),
-        (("m must be given",), {}),
-        (("population", "m"), {"m": 2, "batches": "population"}),
-        (("participation",), {"batches": "population", "participation": 0.5}),
-        (("batches",), {"m": 2, "batches": "gram"}),
-        (("loss",), {"m": 2, "loss": "third"}),
-        (("aggregate",), {"m": 2, "aggregate": "median"}),
-        (("start",), {"m": 2, "start": "moments"}),
-        (("scale",), {"m": 2, "scale": 1.0, "start": (np.eye(3, 1), np.eye(3, 1))}),
-        (("start",), {"m": 2, "start": np.eye(3, 1)}),
-        (("start's W",), {"m": 2, "start": (np.eye(3, 1), np.eye(2, 1))}),
-        (("step_size", "gap"), {"m": 2, "step_size": "theorem"}),
-        (("step_size", "greater than 0"), {"m": 2, "step_size": 0.0}),
-        (("record", "between 0 and 1"), {"m": 2, "record": [2]}),
-        (("record",), {"m": 2, "record": [0.5]}),
-        (("record", "at least 1"), {"m": 2, "record": 0}),
-        (("gamma1",), {"m": 2, "gamma1": -1.0}),
-    ):
-        with complaint(ValueError, *words):
-            lr.flute(truth, **good | options)
-    with complaint(ValueError, "k must be given"):
-        lr.flute(truth, m=2, step_size=0.1)
-    with complaint(ValueError, "m must not be given"):
-        lr.flute(data, m=2, **good)
-    with complaint(ValueError, "fixed"):
-        lr.flute(data, batches="fresh", **good)
-    with complaint(TypeError, "LowRankRegression"):
-        lr.flute(np.eye(3), m=2, **good)
 
 
 def test_clients_side_by_side_are_as_good_as_one_by_one(monkeypatch):

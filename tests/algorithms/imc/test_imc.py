@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from linrep.algorithms import imc
+from linrep.algorithms.imc.core import Core
 from linrep.algorithms.imc.sides import fit_both
 from linrep.problems import Observations, SideInformationCompletion
 
@@ -37,12 +38,12 @@ def test_the_curvature_is_the_operators_norm_and_repeats(without, fresh_rng):
     """
     seen = two_sided(fresh_rng, 8, 9, 4, 3, 2, 30)
     seen = replace(seen, **dict.fromkeys(without), d=8, n=9)
-    core = imc.Core(seen, 2)
+    core = Core(seen, 2)
     units = np.eye(core.shape[0] * core.shape[1]).reshape(-1, *core.shape)
     operator = np.array([core.predict_core(unit) for unit in units])
     norm = np.linalg.norm(operator, 2) ** 2
     assert norm * (1.0 - 1e-12) <= core.curvature() <= 1.002 * norm
-    assert imc.Core(seen, 2).curvature() == core.curvature()
+    assert Core(seen, 2).curvature() == core.curvature()
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -69,7 +70,7 @@ def test_a_gauss_newton_step_is_the_least_squares_solution_of_least_norm(
 ):
     seen = two_sided(fresh_rng, 15, 20, 5, 4, 2, entries)
     seen = replace(seen, **dict.fromkeys(without), d=15, n=20)
-    core = imc.Core(seen, 2)
+    core = Core(seen, 2)
     U = np.linalg.qr(fresh_rng.standard_normal((core.shape[0], 2)))[0]
     frame = np.linalg.qr(fresh_rng.standard_normal((core.shape[1], 2)))[0]
     values = fresh_rng.standard_normal(entries)
@@ -93,7 +94,7 @@ def test_a_gauss_newton_step_is_the_least_squares_solution_of_least_norm(
 def test_least_squares_on_the_core(without, fresh_rng):
     seen = two_sided(fresh_rng, 15, 12, 3, 4, 2, 100)
     seen = replace(seen, **dict.fromkeys(without), d=15, n=12)
-    core = imc.Core(seen, None)
+    core = Core(seen, None)
     J = np.array(
         [np.outer(x, z).ravel() for x, z in zip(core.left.rows, core.right.rows, strict=True)]
     )
@@ -103,7 +104,7 @@ def test_least_squares_on_the_core(without, fresh_rng):
 
 def test_gradients_are_finite_differences(fresh_rng):
     seen = two_sided(fresh_rng, 8, 9, 3, 4, 2, 30)
-    core = imc.Core(seen, 2)
+    core = Core(seen, 2)
     U, V = fresh_rng.standard_normal((3, 2)), fresh_rng.standard_normal((4, 2))
 
     def objective(U, V):
@@ -121,7 +122,7 @@ def test_gradients_are_finite_differences(fresh_rng):
 
 def test_the_adjoint_is_one(fresh_rng):
     seen = two_sided(fresh_rng, 8, 9, 3, 4, 2, 30)
-    core = imc.Core(seen, None)
+    core = Core(seen, None)
     M, values = fresh_rng.standard_normal((3, 4)), fresh_rng.standard_normal(30)
     np.testing.assert_allclose(
         np.vdot(core.adjoint(values), M), values @ core.predict_core(M), rtol=1e-12
@@ -135,16 +136,9 @@ def test_singular_values_close_to_each_other_are_found(seed):
     M = left * np.minimum(size, np.median(size)) @ right[:40]
     clients, items = np.divmod(np.arange(60 * 40), 40)
     seen = Observations(items, clients, M[items, clients], d=40, n=60)
-    left, size, right = imc.Core(seen, None).leading(seen.values, 10)
+    left, size, right = Core(seen, None).leading(seen.values, 10)
     np.testing.assert_allclose(size, np.linalg.svd(M, compute_uv=False)[:10], rtol=1e-10)
     np.testing.assert_allclose(M @ right, left * size, atol=1e-10 * size[0])
-
-
-@pytest.mark.parametrize("name", ["gauss_newton", "alternating"])
-def test_noise_free_data_without_side_information(name, fresh_rng):
-    truth = SideInformationCompletion.random(n=30, d=25, p=5, k=1, rng=fresh_rng)
-    seen = truth.observe(entries=500, rng=fresh_rng).without_side_information()
-    assert SOLVERS[name](seen, 1)["error"][-1] < 1e-8
 
 
 def noisy(rng, d, n, entries):
@@ -176,29 +170,6 @@ def test_a_run_that_goes_uphill_ends_with_its_best(fresh_rng):
 def test_few_entries_are_no_error(name):
     seen = Observations([0, 1], [0, 1], [1.0, 2.0])
     assert np.isfinite(SOLVERS[name](seen, 1).predict(seen)).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"Z": np.ones((5, 2))}, "Z must have independent columns"),
-        ({"A": np.ones((4, 3))}, "A must have independent columns"),
-    ],
-)
-def test_dependent_columns_are_refused(change, words):
-    given = {"items": [0, 1], "clients": [0, 4], "values": [1.0, 2.0], "d": 4, "n": 5}
-    with pytest.raises(ValueError, match=words):
-        imc.gauss_newton(Observations(**given | change), 1)
-
-
-def test_bad_arguments_are_refused():
-    seen = Observations([0, 1], [0, 1], [1.0, 2.0])
-    with pytest.raises(ValueError, match="k must be between 1 and 2"):
-        imc.alternating(seen, 3)
-    with pytest.raises(ValueError, match="start must be"):
-        imc.alternating(seen, 1, start="warm")
-    with pytest.raises(TypeError, match="observations must be Observations"):
-        imc.least_squares(np.eye(2))
 
 
 @pytest.mark.parametrize(("record", "recorded"), [(1, [0, 1, 2, 3]), (2, [0, 2, 3]), (9, [0, 3])])

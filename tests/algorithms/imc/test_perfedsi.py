@@ -48,15 +48,6 @@ def test_without_side_information_the_factor_has_a_row_per_client():
     np.testing.assert_allclose(plain.state["V"], explicit.state["V"], atol=1e-12)
 
 
-def test_recording_changes_nothing():
-    ends = [
-        lr.perfedsi(problem(), step_size=0.3, rounds=40, record=record, rng=1).state["U"]
-        for record in (1, 40, [7, 13])
-    ]
-    np.testing.assert_array_equal(ends[0], ends[1])
-    np.testing.assert_array_equal(ends[0], ends[2])
-
-
 def test_without_replacement_all_clients_take_part_once():
     seen = problem().observe(4, rng=0)
     one = lr.perfedsi(
@@ -65,43 +56,6 @@ def test_without_replacement_all_clients_take_part_once():
     assert np.abs(one.state["V"]).min() > 0.0
     with pytest.raises(ValueError, match="participants must be between 1 and 20"):
         lr.perfedsi(seen, step_size=0.1, participants=21, replacement=False)
-
-
-def test_the_same_seed_sees_the_same_start_and_entries():
-    first, second = (
-        lr.perfedsi(problem(), step_size=0.3, rounds=5, rng=7).state["U"] for _ in range(2)
-    )
-    np.testing.assert_array_equal(first, second)
-
-
-def test_a_step_size_that_is_too_large_is_noticed():
-    trace = lr.perfedsi(problem(), step_size=50.0, rounds=200, rng=0)
-    assert trace.stop_reason == "diverged"
-    assert np.isfinite(trace["population_risk"]).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "words"),
-    [
-        ({"step_size": 0.0}, ValueError, "step_size must be greater than 0"),
-        ({"local_steps": 0}, ValueError, "local_steps must be at least 1"),
-        ({"k": 5}, ValueError, "k must be between 1 and 4"),
-        ({"start": "spectral"}, ValueError, "start must be 'random' or a pair"),
-        ({"start": (np.ones((3, 2)), np.ones((4, 2)))}, ValueError, "U must have shape"),
-        ({"privacy": -1.0}, ValueError, "privacy must be at least 0"),
-        ({"record": 0}, ValueError, "record must be at least 1"),
-    ],
-)
-def test_bad_arguments_are_refused(options, error, words):
-    with pytest.raises(error, match=words):
-        lr.perfedsi(problem(), **({"step_size": 0.1} | options))
-
-
-def test_problems_of_another_kind_are_refused():
-    with pytest.raises(TypeError, match="problem must be SideInformationCompletion"):
-        lr.perfedsi(np.eye(3), step_size=0.1)
-    with pytest.raises(ValueError, match="k must be given"):
-        lr.perfedsi(lr.Observations([0, 1], [0, 1], [1.0, 2.0]), step_size=0.1)
 
 
 def test_without_a_step_size_every_entry_has_its_own():

@@ -115,17 +115,3 @@ def test_local_steps_of_averaging_move_its_fixed_point():
     in_common = np.linalg.solve(problem.H.sum(axis=0), np.einsum("nij,nj->i", problem.H, problem.A))
     np.testing.assert_allclose(one[0], in_common, atol=1e-6)
     assert np.abs(many - one).max() > 1e-3
-
-
-def test_bad_arguments_are_refused():
-    problem = lr.QuadraticObjectives(centres())
-    with pytest.raises(TypeError, match="problem must be Objectives or ClientData"):
-        personalized.local(np.eye(2))
-    unknown = lr.CustomObjectives(lambda i, x: (0.5 * x @ x, x), n=2, d=2)
-    with pytest.raises(ValueError, match="step_size must be given"):
-        personalized.nuclear_norm(unknown, penalty=0.1)
-    with pytest.raises(ValueError, match="k must be between 1 and 3"):
-        personalized.hard_thresholding(problem, k=4)
-    with pytest.raises(ValueError, match="penalty must be at least 0"):
-        personalized.nuclear_norm(problem, penalty=-1.0)
-    assert personalized.local(problem, step_size=3.0).stop_reason == "diverged"

@@ -23,7 +23,7 @@ class Hand:
 
     def __init__(self, network="mlp", method=None):
         self.fed = small.federation(network, sgd=FULL, method=method)
-        self.data = self.fed.data[0]
+        self.data = self.fed.data
 
     def start(self):
         return {name: value[0].clone() for name, value in self.fed.start().shared.items()}

@@ -14,15 +14,12 @@ from linrep import deep  # noqa: E402
 from linrep.deep import (  # noqa: E402
     CFL,
     L2GD,
-    SGD,
-    FedAlt,
     FedAS,
     FedAvg,
     FedBABU,
     FedCP,
     Federation,
     FedMTL,
-    FedRep,
     FedRoD,
     Local,
     PFedFDA,
@@ -87,13 +84,6 @@ def test_fedmtl_pulls_to_the_mean_of_all():
             assert_close(run(run(state.personal), i), model)
         assert state.round == round + 1
     assert_close(run(state.shared), mean(models))
-
-
-def test_fedalt_is_fedrep_with_one_epoch_of_heads():
-    one, other = (
-        small.rounds(method, small.federation()) for method in (FedAlt(), FedRep(head_epochs=1))
-    )
-    assert_equal(small.tensors(one), small.tensors(other))
 
 
 def test_fedbabu_keeps_the_head():
@@ -361,20 +351,6 @@ def test_pfedfdas_clients_are_judged_by_heads_of_the_shared_representation():
         head = discriminant(*mixture(features, y.numpy(), server), frequencies(y.numpy()))
         assert np.allclose(own["head.weight"][0, i], head[0], rtol=1e-9)
         assert np.allclose(own["head.bias"][0, i], head[1], rtol=1e-9)
-
-
-@pytest.mark.parametrize("kind", [FedCP, FedRoD, FedAS, PFedFDA, CFL, FedMTL, FedBABU, FedAlt])
-@pytest.mark.parametrize("network", ["mlp", "cnn"])
-def test_clients_together_or_not_and_chunks_agree(kind, network):
-    fast = SGD(lr=0.05, momentum=0.5, batch_size=4)
-
-    def after(chunk=64):
-        return small.rounds(kind(), small.federation(network, sgd=fast, method=kind(), chunk=chunk))
-
-    states = [*small.each_way(after), *small.each_way(lambda: after(1))]
-    finite = [{k: v.nan_to_num() for k, v in small.tensors(each).items()} for each in states]
-    for other in finite[1:]:
-        assert_close(finite[0], other, 1e-9)
 
 
 @pytest.mark.parametrize("method", [FedCP(), FedRoD()])

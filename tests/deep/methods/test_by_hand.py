@@ -49,7 +49,7 @@ def test_penalties_pull_to_the_averaged_model(name, penalty):
     if name == "fedprox":
         method = FedProx(mu=penalty, epochs=3)
     else:
-        method = Ditto(penalty=penalty, personal_epochs=3)
+        method = Ditto(penalty=penalty, epochs=3)
     state = method.start(hand.fed)
     method.round(hand.fed, state, np.array([[client]]))
     found = run(state.shared) if name == "fedprox" else run(state.personal)
@@ -158,15 +158,14 @@ def test_l2gd_trains_in_its_share_of_the_rounds():
     assert abs(trained / 160 - 0.3) < math.sqrt(math.log(2e4) / 320)
 
 
-@pytest.mark.parametrize("variant", ["fo", "hf"])
 @pytest.mark.parametrize("client", [0, 1])
-def test_perfedavg_by_hand_on_a_quadratic(variant, client):
+def test_perfedavg_by_hand_on_a_quadratic(client):
     data = small.data("real")
     network = models.Model(torch.nn.Flatten(), torch.nn.Linear(5, 1, bias=False))
     sgd = SGD(lr=0.1, batch_size=5)
     fed = Federation(data, network, sgd=sgd, dtype="float64")
     inner, share = 0.3, 0.45
-    method = PerFedAvg(inner_lr=inner, support=share, variant=variant)
+    method = PerFedAvg(inner_lr=inner, support=share)
     state = method.start(fed)
     w = state.shared["head.weight"][0, 0].numpy().copy()
     method.round(fed, state, np.array([[client]]))
@@ -180,8 +179,7 @@ def test_perfedavg_by_hand_on_a_quadratic(variant, client):
         slopes = [x.T @ y / len(x) for x, y in parts]
         adapted = w - inner * (hessians[0] @ w - slopes[0])
         direction = hessians[1] @ adapted - slopes[1]
-        if variant == "hf":
-            direction = direction - inner * hessians[0] @ direction
+        direction = direction - inner * hessians[0] @ direction
         w = w - sgd.lr * direction
     np.testing.assert_allclose(state.shared["head.weight"][0, 0].numpy(), w, rtol=1e-9)
     shared, own = method.models(fed, state, np.array([[client]]))
@@ -215,24 +213,6 @@ def test_fedrep_by_hand():
     assert_close({name: found[name] for name in params}, params)
 
 
-def test_new_clients_begin_with_the_mean_head_of_the_round_before_if_asked_to():
-    fed = small.federation()
-    method, own = FedRep(first_head="mean"), FedRep()
-    state, other = method.start(fed), own.start(fed)
-    clients = np.array([[0, 2]])
-    method.round(fed, state, clients)
-    own.round(fed, other, clients)
-    for name, value in state.personal.items():
-        mean_head = value[0, [0, 2]].mean(0)
-        assert torch.equal(value[0, [0, 2]], other.personal[name][0, [0, 2]])
-        for newcomer in (1, 3):
-            torch.testing.assert_close(value[0, newcomer], mean_head)
-    before = small.copied(state)
-    method.round(fed, state, np.array([[1, 3]]))
-    for name, value in state.personal.items():  # those who have taken part keep their own
-        assert torch.equal(value[0, [0, 2]], before[f"personal.{name}"][0, [0, 2]])
-
-
 def test_pflmfs_gradients_are_those_through_u_v():
     method = PFLMF(rank=3)
     fed, base = small.federation(sgd=FULL, method=method), Hand()
@@ -263,8 +243,8 @@ def test_a_round_of_pflmf_by_hand(order):
     method.round(fed, state, np.array([clients]))
     gradients = []
     for client in clients:
-        index = fed.data[0].train[client]
-        x, y = fed.data[0].x[index].astype(float), fed.data[0].y[index]
+        index = fed.data.train[client]
+        x, y = fed.data.x[index].astype(float), fed.data.y[index]
 
         def slope(v, x=x, y=y):
             own_B, own_w = np.tensordot(v, B, 1), np.tensordot(v, w, 1)

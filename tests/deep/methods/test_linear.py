@@ -51,7 +51,7 @@ def assert_moved(found, start):
     assert np.abs(found - start).max() > 1e-3
 
 
-@pytest.mark.parametrize("cache", ["auto", False])
+@pytest.mark.parametrize("cache", [True, False])
 @pytest.mark.parametrize(("head_epochs", "head_lr"), [(1, None), (10, None), (3, 0.3)])
 def test_fedrep(head_epochs, head_lr, cache, engine):
     data, problem = clients()

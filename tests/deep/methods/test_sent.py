@@ -5,7 +5,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from linrep.deep import FLUTE, METHODS, FedAlt, FedRep  # noqa: E402
+from linrep.deep import FLUTE, METHODS  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.small import CLASSES  # noqa: E402
 
@@ -73,15 +73,7 @@ def test_clients_of_lg_and_perfedsi_send_what_they_share():
     assert perfedsi.floats(state) == sizes("concatenated")["model"]
 
 
-@pytest.mark.parametrize(
-    ("with_heads", "without"),
-    [
-        (FedRep(first_head="mean"), FedRep()),
-        (FedAlt(first_head="mean"), FedAlt()),
-        (FLUTE(), FLUTE(server_lr=0.0)),
-    ],
-)
-def test_heads_are_sent_where_the_server_reads_them(with_heads, without):
+def test_heads_are_sent_where_flutes_server_reads_them():
     fed = small.federation()
-    found = [method.floats(method.start(fed)) for method in (with_heads, without)]
+    found = [method.floats(method.start(fed)) for method in (FLUTE(), FLUTE(server_lr=0.0))]
     assert found[0] - found[1] == sizes("mlp")["head"]

@@ -1,4 +1,4 @@
-"""Running algorithms on the same truths and samples."""
+"""Algorithms side by side on the same truths, samples and participants."""
 
 from __future__ import annotations
 
@@ -19,19 +19,22 @@ from linrep._lib.progress import progress_bar
 from linrep._lib.threads import one_thread
 from linrep.algorithms.diagnosis import RunWarning
 from linrep.algorithms.drawing import needs_truth, watched
+from linrep.algorithms.errors import errors
 from linrep.problems.clients import ClientData
 from linrep.problems.random import RNGLike, stream
 from linrep.problems.regression import ImplicitRepresentation
-from linrep.simulation.comparison import held_out
-from linrep.simulation.comparison.measured import measured
-from linrep.simulation.comparison.result import AXES, COLUMNS, METRICS, Comparison
 from linrep.simulation.families import takes
+from linrep.simulation.result import AXES, COLUMNS, METRICS, Comparison
 from linrep.trace import Trace
 
+__all__ = ["Comparison", "compare"]
+
 SAMPLINGS = ("fixed", "fresh", "own")
+_HELD_OUT = 0.3  # of a client's samples, where none is given
+_OF_TRUTH = ("distance", "population_risk")
 
 
-class Entrant(NamedTuple):
+class _Entrant(NamedTuple):
     """A method with its settings, under the name that tables give it."""
 
     label: str
@@ -195,7 +198,7 @@ def compare(
     )  # fmt: skip
 
 
-def _read(algorithms, settings) -> list[Entrant]:
+def _read(algorithms, settings) -> list[_Entrant]:
     """Return the methods with the settings that they take."""
     if isinstance(algorithms, str) or callable(algorithms):
         algorithms = [algorithms]
@@ -214,7 +217,7 @@ def _read(algorithms, settings) -> list[Entrant]:
         for key in own:
             if not takes(algorithm, key):
                 raise ValueError(f"{label} has no setting {key!r}")
-        entrants.append(Entrant(label, algorithm, shared | own))
+        entrants.append(_Entrant(label, algorithm, shared | own))
     for key in settings:
         if not any(takes(each.algorithm, key) for each in entrants):
             raise ValueError(f"no method has a setting {key!r}")
@@ -283,7 +286,7 @@ def _run(problem, entrant, size, sampling, seeds, along, simulate):
     test: ClientData | None = None
     given: Any
     if isinstance(problem, ClientData):
-        given, test = held_out.parts(problem, size, data_rng)
+        given, test = _parts(problem, size, data_rng)
     else:
         truth = _truth(problem, problem_seed)
         if size is None:
@@ -303,7 +306,7 @@ def _run(problem, entrant, size, sampling, seeds, along, simulate):
         raise TypeError(f"a linrep.Trace must be returned, got {type(trace).__name__}")
     if sampling == "fresh" and "batches" not in trace.settings and len(drawn) < trace.rounds:
         raise ValueError(f"drew samples {len(drawn)} times in {trace.rounds} rounds, not in each")
-    return measured(trace, truth=truth, given=given, drawn=drawn, test=test, m=size, along=along)
+    return _measured(trace, truth, given, drawn, test, along), trace.settings
 
 
 def _batches(entrant, simulated):
@@ -316,6 +319,86 @@ def _batches(entrant, simulated):
     if simulated and not given.startswith("gram"):
         raise ValueError(f"batches must be 'gram' or 'gram_split' with simulate, got {given!r}")
     return {"batches": given}
+
+
+def _parts(data: ClientData, keep: int | None, rng: Generator) -> tuple[ClientData, ClientData]:
+    """Split every client's samples at random into those to learn from and those held out.
+
+    Learned from are so many of each client's, or all it has; without a number seven tenths, one at
+    least. Each client's samples keep their order.
+    """
+    m = data.m
+    count = np.floor(_HELD_OUT * m + 0.5).astype(np.int64) if keep is None else m - keep
+    count = np.clip(count, 0, m - 1)
+    if not count.any():
+        raise ValueError(f"no sample is held out of clients with {m.min()} to {m.max()} samples")
+    client = np.repeat(np.arange(data.n), m)
+    order = np.lexsort((rng.random(client.size), client))
+    held = np.zeros(client.size, dtype=bool)
+    held[order] = np.arange(client.size) - data.offsets[client] < count[client]
+    return _part(data, ~held, data.truth), _part(data, held, None)
+
+
+def _part(data, mask, truth):
+    """Return the samples of a mask, of the clients that have any."""
+    m = np.add.reduceat(mask, data.offsets[:-1], dtype=np.int64)
+    there = np.flatnonzero(m)
+    names = tuple(data.names[i] for i in there)
+    return ClientData._keeping(
+        X=data.X[mask],
+        y=data.y[mask],
+        offsets=np.append(0, np.cumsum(m[there])),
+        names=names,
+        truth=truth,
+        rows=None if data.rows is None else data.rows[mask],
+        index=None if data.index is None else data.index[mask],
+        columns=data.columns,
+    )
+
+
+def _measured(trace, truth, given, drawn, test, along) -> list[dict[str, Any]]:
+    """Return rows of a run: its last state, or that of every recorded round.
+
+    Its models are compared with a truth, or, where there is none, on held-out samples. What it was
+    given are samples, or a truth to draw from, of which it has drawn these numbers.
+    """
+    there = [name for name in _OF_TRUTH if name in trace]
+    once = isinstance(given, ClientData) or _draws_once(trace.settings, drawn)
+
+    def spent(place):
+        done = int(trace.recorded[place])
+        sent = [trace[name][place] for name in ("floats_up", "floats_down") if name in trace]
+        return {
+            "rounds": done,
+            "samples": _samples(trace, place, given, drawn),
+            "floats": float(sum(sent)) if sent else float("nan"),
+            "seconds": trace.wall_time * done / trace.rounds if trace.rounds else trace.wall_time,
+        }
+
+    if test is not None or not there or (along == "samples" and once):
+        last = errors(trace, truth) if test is None else {"unexplained": 1.0 - trace.score(test)}
+        last = last or {name: float(trace[name][-1]) for name in there}
+        return [spent(-1) | {"stop_reason": trace.stop_reason} | last]
+    rows = []
+    for place in range(len(trace.recorded)):
+        row = {name: float(trace[name][place]) for name in there}
+        rows.append(spent(place) | row | {"stop_reason": trace.stop_reason})
+    return rows
+
+
+def _draws_once(settings, drawn):
+    """Tell whether all rounds saw the same samples; a start may draw some of its own."""
+    return settings["batches"] == "fixed" if "batches" in settings else len(drawn) == 1
+
+
+def _samples(trace, place, given, drawn):
+    """Return how many samples were seen: as the trace says, or what a user's own method drew."""
+    if isinstance(given, ClientData):
+        return len(given.y)
+    if "samples" in trace:
+        return int(trace["samples"][place])
+    done = 1.0 if len(drawn) == 1 or not trace.rounds else trace.recorded[place] / trace.rounds
+    return round(done * sum(drawn))
 
 
 checked(globals())

@@ -1,13 +1,19 @@
-"""The best model of rank k for given samples, found by a solver instead of a federated method."""
+r"""Estimators of a representation that are computed in one place, from all samples at once.
+
+Each returns a Trace of one row, with the metric ``loss`` and, where there is a truth of rank k,
+``distance`` and ``population_risk``. Its state is ``B`` (d, k) of orthonormal columns and ``W``
+(n, k), the heads fitted on it by least squares.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import eigh
 from scipy.optimize import minimize
 
 from linrep._lib import display as show
@@ -15,18 +21,147 @@ from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
-from linrep.algorithms.baselines._estimate import estimate
-from linrep.algorithms.local import fit_heads, fit_models
+from linrep.algorithms.diagnosis import diagnose_estimate, own_data
+from linrep.algorithms.errors import representation_errors
+from linrep.algorithms.local import fit_heads, fit_models, heads_loss
+from linrep.algorithms.registry import algorithm
+from linrep.algorithms.starts import moments_start
 from linrep.problems.clients import ClientData
+from linrep.problems.prediction import origin
 from linrep.problems.random import RNGLike, stream
+from linrep.problems.regression import SharedRepresentation
 from linrep.problems.subspace import orthonormalize, random_frame
 from linrep.trace import Trace
 
-__all__ = ["empirical_risk_minimizer", "erm"]
+__all__ = ["cross_moments", "empirical_risk_minimizer", "erm", "method_of_moments"]
 
 _DENSE = 600  # entries of B up to which Newton's method follows
 _NEWTON_STEPS = 30
 _NULL = 1e-9  # curvature, relative to the largest, below which a direction is left alone
+
+
+@algorithm("regression")
+def method_of_moments(data: ClientData, *, k: int) -> Trace:
+    r"""Estimate the representation by the method of moments, and fit every client's head on it.
+
+    .. math:: \hat B = \text{top-}k \text{ eigenvectors of }
+              \frac1n \sum_i \frac1{m_i} \sum_j (y_i^j)^2\, x_i^j (x_i^j)^\top
+
+    Parameters
+    ----------
+    data : ClientData
+        Gaussian covariates of identity covariance are what the estimator is made for.
+    k
+
+    Returns
+    -------
+    Trace
+        Of one row: ``loss``, with a truth of rank k also ``distance`` and ``population_risk``.
+
+    Notes
+    -----
+    Tripuraneni, Jin and Jordan, *Provable meta-learning of linear representations*, 2021, of
+    clients with equally many samples: theirs is the mean over samples, this one the mean over
+    clients, as the start of FedRep. The mean of the moment is
+    :math:`2 B^* \Gamma B^{*\top}` plus a multiple of the identity, where :math:`\Gamma` is the
+    heads' second moment.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=200, d=10, k=2, rng=0)
+    >>> bool(lr.method_of_moments(truth.draw(50, rng=1), k=2)["distance"][-1] < 0.2)
+    True
+    """
+    watch = Stopwatch()
+    k = check.rank(k, data.n, data.d)
+    return _estimate("method of moments", data, moments_start(data, k), watch)
+
+
+@algorithm("regression")
+def cross_moments(data: ClientData, *, k: int) -> Trace:
+    r"""Estimate the representation from products of different samples of a client.
+
+    .. math:: \hat B = \text{top-}k \text{ eigenvectors of }
+              \frac1n \sum_i \frac1{m_i (m_i - 1)} \sum_{j \neq l} y_i^j y_i^l\, x_i^j (x_i^l)^\top
+
+    Unlike the method of moments it is not biased by noise that depends on the covariates, or by
+    their fourth moments: with covariates of identity covariance the moment's mean is
+    :math:`B^* \Gamma B^{*\top}`, whatever else their law is.
+
+    Parameters
+    ----------
+    data : ClientData
+        Clients of one sample have no pair, and do not count.
+    k
+
+    Returns
+    -------
+    Trace
+        Of one row: ``loss``, with a truth of rank k also ``distance`` and ``population_risk``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is out of range, or no client has two samples.
+
+    Notes
+    -----
+    Duchi, Feldman, Hu and Talwar, *Subspace recovery from heterogeneous data with non-isotropic
+    noise*, 2022, with all clients of the same weight. Cost O(N d^2) for N samples.
+
+    Examples
+    --------
+    >>> import linrep as lr
+    >>> truth = lr.SharedRepresentation.random(n=200, d=10, k=2, rng=0)
+    >>> bool(lr.cross_moments(truth.draw(50, rng=1), k=2)["distance"][-1] < 0.1)
+    True
+    """
+    watch = Stopwatch()
+    k = check.rank(k, data.n, data.d)
+    with_pairs = data.m > 1
+    if not with_pairs.any():
+        raise ValueError("data must have a client with at least two samples")
+    d = data.d
+    # The sum over pairs is that over all products without those of a sample with itself. Scaled
+    # by its root, so that one copy of the samples is enough.
+    pairs = np.where(with_pairs, data.m * (data.m - 1.0), np.inf) * with_pairs.sum()
+    labelled = data.X * (data.y / np.sqrt(np.repeat(pairs, data.m)))[:, None]
+    sums = np.add.reduceat(labelled, data.offsets[:-1], axis=0)
+    moment = sums.T @ sums - labelled.T @ labelled
+    vectors = eigh(moment, subset_by_index=[d - k, d - 1])[1]
+    return _estimate("cross moments", data, np.ascontiguousarray(vectors[:, ::-1]), watch)
+
+
+def _estimate(
+    algorithm: str,
+    data: ClientData,
+    B: NDArray[np.float64],
+    watch: Stopwatch,
+    settings: Mapping[str, Any] | None = None,
+) -> Trace:
+    """Return the trace of a representation (d, k) with the heads fitted on it, of one row.
+
+    B has orthonormal columns, the watch runs since the estimator was called, and settings are those
+    besides the problem and k.
+    """
+    W = fit_heads(data, B)
+    metrics = {"loss": np.array([heads_loss(data, B, W)])}
+    truth = data.truth
+    if isinstance(truth, SharedRepresentation) and truth.k == B.shape[1]:
+        errors = representation_errors(B, W, truth)
+        metrics |= {name: np.array([value]) for name, value in errors.items()}
+    metrics["samples"] = np.array([float(len(data.y))])
+    state = {"B": B, "W": W}
+    return Trace(
+        algorithm=algorithm,
+        metrics=metrics,
+        state=state,
+        settings={"problem": repr(data), "k": B.shape[1], **(settings or {})},
+        wall_time=watch.seconds(),
+        notes=diagnose_estimate(data, state) if own_data(data) is not None else (),
+        **origin(data),
+    )
 
 
 class Fit(NamedTuple):
@@ -68,17 +203,13 @@ def empirical_risk_minimizer(
 
     Parameters
     ----------
-    data : ClientData
-        Samples of n clients.
-    k : int
-        Rank, 1 <= k <= min(n, d).
+    data, k
     restarts : int, default 10
         Descents from random frames, besides the one from the truncated decomposition of the
         clients' own least-squares models.
     starts : iterable of array_like, shape (d, k), optional
         More representations to descend from, such as where a method ended.
-    rng : optional
-        Anything `numpy.random.default_rng` takes.
+    rng
 
     Returns
     -------
@@ -187,24 +318,16 @@ def erm(
 
     Parameters
     ----------
-    data : ClientData
-    k : int
-        Rank, at most min(n, d).
+    data, k
     restarts : int, default 10
         As in :func:`empirical_risk_minimizer`, whose minimum this is as a trace.
-    rng : optional
-        Anything `numpy.random.default_rng` takes.
+    rng
 
     Returns
     -------
     Trace
         Of one row: ``loss``, with a truth of rank k also ``distance`` and ``population_risk``.
         State ``B`` (d, k) with orthonormal columns and ``W`` (n, k).
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an argument is out of range.
 
     Notes
     -----
@@ -222,7 +345,7 @@ def erm(
     """
     watch = Stopwatch()
     fit = empirical_risk_minimizer(data, k, restarts=restarts, rng=rng)
-    return estimate("empirical risk minimizer", data, fit.B, watch, {"restarts": restarts})
+    return _estimate("empirical risk minimizer", data, fit.B, watch, {"restarts": restarts})
 
 
 checked(globals(), units=False)

@@ -1,9 +1,8 @@
-"""The result of a comparison."""
+"""The result of a comparison, and bounds and limits beside which it is drawn."""
 
 from __future__ import annotations
 
-from functools import cached_property
-from html import escape
+from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ import pandas as pd
 
 from linrep._lib import validation as check
 from linrep._lib.extras import need
+from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.stats import mean_interval
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from matplotlib.axes import Axes
+
+    _Line = Callable[[float], float]
 
 #: What methods are compared along, with the axis label.
 AXES = {
@@ -42,6 +44,11 @@ SAMPLING = {
     "fresh": "all methods drew new samples in every round",
     "simulated": "all methods drew new samples in every round, simulated with the same law",
     "own": "methods sampled as they do by default, which differs",
+}
+#: By metric: the name in :mod:`linrep.theory.bound_lines`, and those of its lines that are drawn.
+_DRAWN = {
+    "population_risk": ("population_risk", ("Cramér-Rao", "representation known")),
+    "distance": ("squared_chordal", ("Cramér-Rao",)),
 }
 _FLOOR = np.finfo(np.float64).eps  # below which values are rounding, and count as equal to it
 
@@ -108,9 +115,7 @@ class Comparison:
         Of :mod:`linrep.theory.bound_lines`, the mean over the trials' truths; there where all
         methods had the same samples of Gaussian noise.
         """
-        from linrep.simulation.comparison.bounds import of_truths
-
-        return of_truths(self._truths, self.metric) if self.axis == "samples" else {}
+        return _of_truths(self._truths, self.metric) if self.axis == "samples" else {}
 
     @property
     def limits(self) -> dict[str, Callable[[float], float]]:
@@ -120,10 +125,8 @@ class Comparison:
         trials; there for FedRep along rounds or samples, where samples are fresh and m is one
         number.
         """
-        from linrep.simulation.comparison.bounds import of_runs
-
         drawn = self.metric == "distance" and self.axis in ("rounds", "samples")
-        return of_runs(self._runs, self.rows, self.axis) if drawn else {}
+        return _of_runs(self._runs, self.rows, self.axis) if drawn else {}
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -231,6 +234,83 @@ class Comparison:
         shown = self.table.to_string(float_format="{:.4g}".format)
         return f"{METRICS[self.metric]}\n{shown}\n{self.summary()}"
 
-    def _repr_html_(self):
-        title = f"<strong>{escape(METRICS[self.metric])}</strong>"
-        return f"{title}{self.table.to_html()}<p>{escape(self.summary())}</p>"
+
+def _of_truths(truths: Sequence[Any], metric: str) -> dict[str, _Line]:
+    """Return bounds on a metric as functions of the samples in total, each the mean over truths.
+
+    Of the ``distance`` it is the root of the bound on the sum of squared sines over k: the largest
+    of k squares is at least their mean.
+
+    Empty where none is known: without noise, of heads that span less than their space, of other
+    problems, or of other metrics.
+    """
+    from linrep.theory import bound_lines
+
+    known = all(
+        isinstance(each, SharedRepresentation)
+        and not isinstance(each, ImplicitRepresentation)
+        and each.noise > 0.0
+        for each in truths
+    )
+    if metric not in _DRAWN or not truths or not known:
+        return {}
+    of, names = _DRAWN[metric]
+    try:
+        every = [bound_lines.lines(truth, metric=of) for truth in truths]
+    except ValueError:  # heads that do not span their space
+        return {}
+
+    def line(name):
+        def at(samples):
+            values = [
+                np.sqrt(lines[name](samples) / truth.k) if metric == "distance"
+                else lines[name](samples)
+                for truth, lines in zip(truths, every, strict=True)
+            ]  # fmt: skip
+            return float(np.mean(values))
+
+        def mean(samples):
+            # Between whole numbers of samples per client it is straight on logarithmic axes.
+            n = truths[0].n
+            low = np.floor(samples / n)
+            share = samples / n - low
+            if share == 0.0 or low == 0.0 or not np.isfinite(at(low * n)):
+                return at(samples)
+            return float(at(low * n) ** (1.0 - share) * at((low + 1.0) * n) ** share)
+
+        return mean
+
+    return {name: line(name) for name in names if all(name in lines for lines in every)}
+
+
+def _of_runs(
+    runs: Mapping[str, Sequence[tuple[Any, Mapping[str, Any]]]], rows: pd.DataFrame, axis: str
+) -> dict[str, _Line]:
+    """Return the distance of each method in the limit of large n and d, along an axis.
+
+    By method, there are the truth and the settings of every trial. Distances are geometric means
+    over trials; of methods without a known limit there is none, see
+    :func:`linrep.theory.asymptotics.learning_curves.of_run`.
+    """
+    from linrep.theory import asymptotics
+
+    lines: dict[str, _Line] = {}
+    for method, trials in runs.items():
+        own = rows[rows["method"] == method]
+        own = own[own["trial"] == own["trial"].iloc[0]]
+        recorded = own["rounds"].to_numpy()
+        try:
+            curves = [
+                asymptotics.of_run(truth, settings, rounds=int(recorded[-1]), rng=0).distance
+                for truth, settings in trials
+            ]
+        except (ValueError, TypeError):  # not FedRep, or outside of what the limit is for
+            continue
+        logs = np.log(np.maximum(curves, np.finfo(np.float64).tiny)).mean(axis=0)
+        at = partial(np.interp, xp=own[axis].to_numpy(), fp=logs[recorded])
+        lines[f"limit, {method}"] = partial(_exponential, at)
+    return lines
+
+
+def _exponential(at, place):
+    return float(np.exp(at(place)))

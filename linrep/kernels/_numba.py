@@ -1,76 +1,43 @@
-"""Kernels compiled whole, by private parts of numba.
+"""What kernels take from private parts of numba, and what that saves.
 
-A kernel that Python calls is compiled whole: those it calls are simplified by themselves, and
-inlined and optimized there. Compiled as numba does it, each of them would be fully optimized by
-itself, again in every caller, and made an entry point of its own, in twice the time.
+- Kernels are compiled whole. Those that a kernel calls are simplified by themselves, and inlined
+  and optimized there. Compiled as numba does it, each of them would be fully optimized by itself,
+  again in every caller, and made an entry point of its own: the first runs of FedRep on three kinds
+  of batches, of FLUTE and of some public functions wait 56 s for them instead of 31 s. Numba would
+  also keep none on disk that take others as arguments, which costs every process 10 s.
+- Their cache on disk is keyed by all sources of this package. Numba's is keyed by the file that
+  defines a function: an edit would leave stale machine code of its callers in other files.
+- Least squares call LAPACK's routine. ``np.linalg.lstsq`` compiles some sixty functions, for
+  shapes, types and results that heads do not have: 45 s instead of 31 s.
 
-Numba's disk cache is keyed by the file that defines a function, so an edit in one kernel module
-would leave stale machine code of its callers in others. The key here holds a digest of the modules
-of this package that the file imports, directly or not, too: an edit recompiles what may depend on
-it, and nothing else. So does another version of NumPy, whose C functions draw random numbers where
-they can be called.
+pyproject.toml has the newest version of numba that all tests were run with.
 """
 
 import gc
-import re
 import sys
 import threading
 from contextlib import contextmanager
 from functools import cache
 from hashlib import blake2b
-from inspect import getfile
 from multiprocessing import parent_process
 from pathlib import Path
 
-import numpy as np
+import numba
 from numba.core import compiler, types, typing
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
+from numba.np.linalg import F_INT_nbtype, F_INT_nptype, ensure_lapack
 
 from linrep._lib import clock
-from linrep.kernels._numpy_random import SHOWN
-
-_FOLDER = Path(__file__).parent
-_IMPORTS = re.compile(
-    rb'^ *from linrep\.kernels(?:\.(\w+) import| import (\w+))|\bprivate\("(\w+)"\)', re.MULTILINE
-)
 
 
 @cache
-def _source(name):
-    """Return the source of a module of this folder, and which others it imports.
-
-    A pattern finds them in a fraction of the time of a parser.
-    """
-    try:
-        source = (_FOLDER / f"{name}.py").read_bytes()
-    except OSError:  # in an archive, which numba's own key is of
-        source = b""
-    return source, {
-        other.decode() for found in _IMPORTS.findall(source) for other in found if other
-    }
-
-
-@cache
-def _digest(name):
-    """Digest the sources of a module of this folder and of those it imports, directly or not."""
-    found, left = set(), {name}
-    while left:
-        found |= left
-        left = {other for each in left for other in _source(each)[1]} - found
-    return blake2b(b"".join(_source(each)[0] for each in sorted(found)), digest_size=8).hexdigest()
-
-
-def _state(function):
-    """Return what a compiled function is of, beside what numba notes.
-
-    A function that is defined elsewhere may have come by kernels in any way: it is of all sources.
-    """
-    path = Path(getfile(function))
-    names = [path.stem] if path.parent == _FOLDER else [each.stem for each in _FOLDER.glob("*.py")]
-    return sorted(map(_digest, names)), np.__version__, SHOWN
+def _sources():
+    """Digest what all kernels are made of."""
+    paths = sorted(Path(__file__).parent.glob("*.py"))
+    return blake2b(b"".join(path.read_bytes() for path in paths), digest_size=8).hexdigest()
 
 
 class _Entries(IndexDataCacheFile):
@@ -107,7 +74,7 @@ class _Entries(IndexDataCacheFile):
 class _Cache(FunctionCache):
     def __init__(self, function):
         super().__init__(function)
-        stamp = (self._impl.locator.get_source_stamp(), _state(function))
+        stamp = (self._impl.locator.get_source_stamp(), _sources())
         self._cache_file = _Entries(self._cache_path, self._impl.filename_base, stamp)
 
     def _index_key(self, signature, codegen):
@@ -255,18 +222,24 @@ def compiled(function, options, not_kept):
     return made
 
 
-def attempt():
-    """Raise if a kernel that calls another one is not compiled as it should be."""
-    options = {"nopython": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-    inner = Kernel(_plus_one, options)
-
-    def outer(x):
-        rest = x[1:]
-        return inner(rest[0])
-
-    if Kernel(outer, options)(np.zeros(2)) != 1.0:
-        raise ArithmeticError("a compiled sum is wrong")
-
-
-def _plus_one(x):
-    return x + 1.0
+def least_squares():
+    """Return LAPACK's DGELSD, as numba itself calls it, and NumPy's type of the rank it writes."""
+    ensure_lapack()  # raises where SciPy's LAPACK has integers of another width than numba's calls
+    pointer, size = numba.types.CPointer(numba.float64), numba.intp
+    routine = numba.types.ExternalFunction(
+        "numba_ez_gelsd",
+        numba.intc(
+            numba.types.char,
+            size,  # rows
+            size,  # columns
+            size,  # right-hand sides
+            pointer,  # the matrix, column after column, which is destroyed
+            size,  # its leading dimension
+            pointer,  # the right-hand side, then the solution
+            size,  # its leading dimension
+            pointer,  # singular values
+            numba.float64,  # share of the largest one from which on others count as 0
+            numba.types.CPointer(F_INT_nbtype),  # rank
+        ),
+    )
+    return routine, F_INT_nptype
