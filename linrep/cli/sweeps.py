@@ -279,7 +279,8 @@ def _run_only(specification, out, text, replicate):
             raise BadInput(f"--only: there are {specification.replicates} replicates, from 0")
         stored = pd.DataFrame()
         if (out / "sweep.json").exists():
-            stored = check_directory(out, specification, extend=True).read(partial=True)
+            check_directory(out, specification, extend=True)
+            stored = open_run(out).read(partial=True)
             mine = (stored["cell"] == cell_name(cell)) & (stored["replicate"] == replicate)
             stored = stored[mine].reset_index(drop=True)
     echo(f"{cell_name(cell)}, replicate {replicate}")
