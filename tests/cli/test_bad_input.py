@@ -355,7 +355,7 @@ TOML = {
     'keep = "all"\nalgorithm = "fedrep"\n[axes]\nn = 3\nd = 3\nk = 2\nm = 3': "keep",
     'algorithm = "fedrep"\nfunction = "a:b"': "not both",
     'algorithm = "fedrep"\n[axes]\nn = "5:1"': "--n",
-    'algorithm = "fedrep"\n[axes]\nn = inf\nd = 3\nk = 2\nm = 3': "finite",
+    'algorithm = "fedrep"\n[axes]\nn = inf\nd = 3\nk = 2\nm = 3': "n must be",
     'algorithm = "fedrep"\n[axes]\nn = {a = 1}\nd = 3\nk = 2\nm = 3': "n must be",
     **dict.fromkeys(NESTED, ""),
 }
