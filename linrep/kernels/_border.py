@@ -92,34 +92,27 @@ class Call:
         self._shapes = [tuple(shape.split()) for shape, _ in writes]
         self._replaced = [replaced for _, replaced in writes]
         self._tall, self._below, self._lost = tall, below, lost
+        self._last: tuple[list[tuple[int, ...]], dict[str, int]] = ([], {})  # shapes and sizes
 
     def __call__(self, given: dict[str, Any], unread: str = "") -> Any:
         """Check arguments by name and call; of what is not read the content does not matter."""
-        sizes: dict[str, int] = {}
-        copied = {}
+        copied, shapes = {}, []
         for name, letters, dtype, optional in self._arrays:
             A = given[name]
             if A is None and optional:
-                given[name] = _ABSENT[dtype]
-                continue
-            if not (type(A) is _ARRAY and A.dtype is dtype and A.ndim == len(letters)):
+                A = given[name] = _ABSENT[dtype]
+            elif not (type(A) is _ARRAY and A.dtype is dtype and A.ndim == len(letters)):
                 self._check_kind(name, A, letters, dtype)
             if not A.flags.carray:
                 # Compiled code takes rows in the order of memory. What is read-only, as columns of
                 # a data frame are, would be compiled for once more.
                 copied[name] = A
                 A = given[name] = A.copy()
-            for letter, size in zip(letters, A.shape, strict=True):
-                if letter == "n+1":
-                    letter, size = "n", size - 1
-                if size < 1 or sizes.setdefault(letter, size) != size:
-                    positive = ", of positive sizes" if size < 1 else ""
-                    raise self._wrong_shape(name, A, letters, sizes, positive)
-        if self._tall and sizes["k"] > sizes["d"]:
-            raise ValueError(
-                f"{self._tall} must have at most as many columns as rows, "
-                f"got shape {given[self._tall].shape}"
-            )
+            shapes.append(A.shape)
+        last = self._last
+        if shapes != last[0]:  # as in a loop they seldom are
+            last = self._last = shapes, self._sizes(given)
+        sizes = dict(last[1])
         for name, read in self._others:
             given[name] = read(name, given[name], sizes)
         outputs = self._targets(given.get("out"), sizes) if self._outputs else ()
@@ -134,17 +127,38 @@ class Call:
             return self._result(*outputs, *told)
         raise self._refusal(status, given, outputs, sizes, unread)
 
+    def _sizes(self, given):
+        """Return what letters stand for; arrays that are absent say nothing."""
+        sizes: dict[str, int] = {}
+        for name, letters, dtype, _ in self._arrays:
+            A = given[name]
+            if A is _ABSENT[dtype]:
+                continue
+            for letter, size in zip(letters, A.shape, strict=True):
+                if letter == "n+1":
+                    letter, size = "n", size - 1
+                if size < 1 or sizes.setdefault(letter, size) != size:
+                    positive = ", of positive sizes" if size < 1 else ""
+                    raise self._wrong_shape(name, A, letters, sizes, positive)
+        if self._tall and sizes["k"] > sizes["d"]:
+            raise ValueError(
+                f"{self._tall} must have at most as many columns as rows, "
+                f"got shape {given[self._tall].shape}"
+            )
+        return sizes
+
     def _targets(self, out, sizes):
         """Return what results are written to: `out`, or new arrays."""
-        shapes = [tuple(sizes[letter] for letter in letters) for letters in self._shapes]
+        shapes = [tuple([sizes[letter] for letter in letters]) for letters in self._shapes]
         if out is None:
             return [np.empty(shape) for shape in shapes]
         outputs = (out,) if len(shapes) == 1 else out
         if not (type(outputs) is tuple and len(outputs) == len(shapes)):
             raise TypeError("out must be a pair of arrays, or None")
-        for name, A, shape, letters in zip(
-            self._outputs, outputs, shapes, self._shapes, strict=True
-        ):
+        for place, (A, shape) in enumerate(zip(outputs, shapes, strict=True)):
+            if type(A) is _ARRAY and A.dtype is _FLOAT and A.shape == shape and A.flags.carray:
+                continue
+            name, letters = self._outputs[place], self._shapes[place]
             self._check_kind(name, A, letters, _FLOAT)
             if A.shape != shape:
                 raise self._wrong_shape(name, A, letters, sizes)
