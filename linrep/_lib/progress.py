@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import StringIO
 from statistics import median
 from typing import Any
 
@@ -83,7 +84,7 @@ def _lines(**settings):
     form = "{desc}: {n_fmt}/{total_fmt} {unit}s [{elapsed}<{remaining}{postfix}]"
     return Lines(
         **settings, bar_format=form, miniters=0, mininterval=_LINE_EVERY, delay=_LINE_EVERY,
-        leave=False, smoothing=0.0,
+        leave=False, smoothing=0.0, file=StringIO(),  # not what tqdm writes itself
     )  # fmt: skip
 
 
