@@ -7,6 +7,7 @@ from tests.test_layers import SOURCES
 #: Modules that take texts apart, and whose texts these are.
 READERS = {
     "linrep._lib.arguments": "annotations in sources",
+    "linrep._lib.described": "docstrings",
     "linrep._lib.display": "any text, whose marks are escaped",
     "linrep._lib.provenance": "the system's description of the processor",
     "linrep._lib.validation": "names that people give",

@@ -1,6 +1,5 @@
 """How claims and evidence show themselves."""
 
-
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest

@@ -14,7 +14,6 @@ from linrep.claims import ledger as book
 from linrep.claims.verify import verify
 from linrep.figures.record import KIND
 from linrep.report import gather
-from tests.tools import rewrite
 
 
 def entries(report):
@@ -117,7 +116,6 @@ def test_of_a_figure_whose_name_is_none_no_command_is_shown(tmp_path, figures, n
     [
         (lambda path: path.write_text("{"), "is damaged"),
         (lambda path: path.with_suffix(".svg").write_text("[]"), "svg, of mine.figure.json"),
-        (lambda path: rewrite(path, lambda found: found.pop("title")), "lacks 'title'"),
         (lambda path: KIND.write(path, content(path)), "has no SVG"),
     ],
 )
