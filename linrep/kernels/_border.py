@@ -105,16 +105,16 @@ class Call:
         out = given.get("out")
         outputs = out if type(out) is tuple else (out,)
         layout = _layout(self._reads(given) + outputs)
-        known, sizes, shapes, needed = self._before
-        copied = {}
-        if layout != known:
+        before, sizes, shapes, needed = self._before
+        known, copied = layout == before, {}
+        if not known:
             sizes, copied = self._sizes(given)
         for name, absent in self._absent:
             if given[name] is None:
                 given[name] = absent
         for name, read in self._others:
             given[name] = read(name, given[name], sizes)
-        if layout != known:
+        if not known:
             outputs = self._targets(out, sizes)
             for name, A in copied.items():
                 for output, written in zip(self._outputs, outputs, strict=True):
