@@ -106,7 +106,8 @@ class Call:
         outputs = out if type(out) is tuple else (out,)
         layout = _layout(self._reads(given) + outputs)
         before, sizes, shapes, needed = self._before
-        known, copied = layout == before, {}
+        known = layout == before
+        copied: dict[str, Any] = {}
         if not known:
             sizes, copied = self._sizes(given)
         for name, absent in self._absent:
@@ -134,7 +135,8 @@ class Call:
 
     def _sizes(self, given):
         """Return what letters mean, and arrays of which copies are handed on."""
-        sizes, copied = {}, {}
+        sizes: dict[str, int] = {}
+        copied: dict[str, Any] = {}
         for name, letters, dtype, optional in self._arrays:
             A = given[name]
             if A is None and optional:
