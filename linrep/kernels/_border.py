@@ -103,7 +103,7 @@ class Call:
     def __call__(self, given: dict[str, Any], unread: str = "") -> Any:
         """Check arguments by name and call; of what is not read the content does not matter."""
         out = given.get("out")
-        outputs = out if type(out) is tuple else (out,)
+        outputs: Any = out if type(out) is tuple else (out,)
         layout = _layout(self._reads(given) + outputs)
         before, sizes, shapes, needed = self._before
         known = layout == before
