@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
 
-from linrep.deep.data import Dataset
+from linrep.deep.data import Dataset, FederatedData
 from linrep.deep.partitions import (
     affine_shifts,
     alphabets,
     dirichlet,
+    hold_out,
     log_normal,
     natural,
     partition,
@@ -327,6 +328,7 @@ def test_owners_are_clients():
         (lambda: affine_shifts(dataset([9]), 3), "must hold square uint8 images"),
         (lambda: affine_shifts(pictures(), 25), "n must be between 1 and 24"),
         (lambda: log_normal(dataset([60] * 5), 3, smallest=200), "lower n, location or smallest"),
+        (lambda: hold_out(shards(dataset([9]), 1, 1), -0.1), "share must be at least 0"),
         (lambda: natural(dataset([9])), "must have an owner for each sample"),
         (lambda: natural(written([4, 4]), min_samples=5), "min_samples = 5 leaves no client"),
         (lambda: natural(written([4, 4]), 3), "n must be between 1 and 2, got 3"),
@@ -336,3 +338,20 @@ def test_what_cannot_be_split_is_refused_in_one_line(call, said):
     with pytest.raises(ValueError, match=said) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_held_out_samples_are_training_samples():
+    data = shards(dataset([24] * 4), 4, 2, rng=0)
+    kept = hold_out(data, 0.25, rng=1)
+    for before, train, test in zip(data.train, kept.train, kept.test, strict=True):
+        assert sorted([*train, *test]) == sorted(before)
+        assert len(test) == 6
+        assert set(data.y[train]) == set(data.y[before])
+
+
+@pytest.mark.parametrize("labels", [np.arange(12.0), np.arange(24.0).reshape(12, 2)])
+def test_real_labels_are_held_out(labels):
+    clients = [(np.ones((12, 3)), labels, np.ones((0, 3)), labels[:0])] * 2
+    data = FederatedData.from_lists(clients, classes=1)
+    kept = hold_out(data, 0.25, rng=0)
+    assert [part.size for part in kept.test] == [3, 3]
