@@ -349,9 +349,7 @@ def test_held_out_samples_are_training_samples():
         assert set(data.y[train]) == set(data.y[before])
 
 
-@pytest.mark.parametrize("labels", [np.arange(12.0), np.arange(24.0).reshape(12, 2)])
-def test_real_labels_are_held_out(labels):
-    clients = [(np.ones((12, 3)), labels, np.ones((0, 3)), labels[:0])] * 2
-    data = FederatedData.from_lists(clients, classes=1)
-    kept = hold_out(data, 0.25, rng=0)
+def test_real_labels_are_held_out():
+    clients = [(np.ones((12, 3)), np.arange(12.0), [], [])] * 2
+    kept = hold_out(FederatedData.from_lists(clients, classes=1), 0.25, rng=0)
     assert [part.size for part in kept.test] == [3, 3]
