@@ -73,6 +73,10 @@ def _lines(**settings):
             if msg is None:  # or it is closed
                 print(self, file=sys.stderr, flush=True)
 
+        @staticmethod
+        def write(s, file=None, end="\n", nolock=False):
+            print(s, file=file, end=end)  # there is no bar to be drawn anew below it
+
         def set_postfix_str(self, s="", refresh=True):
             super().set_postfix_str(s, refresh=False)
             self.update(0)

@@ -7,6 +7,7 @@ one of the results below, of which an exception is made here.
 """
 
 from collections.abc import Callable, Mapping
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -84,56 +85,66 @@ class Call:
         below: tuple[str, str] = ("", ""),
         lost: str = "",
     ) -> None:
-        self._run, self._names, self._scratch, self._result = run, [*takes], scratch, result
+        self._run, self._scratch, self._result = run, scratch, result
         texts = {name: each for name, each in takes.items() if isinstance(each, str)}
         self._arrays = [(name, *_read(each)) for name, each in texts.items()]
+        self._reads, self._takes = itemgetter(*texts), itemgetter(*takes)
         self._others = [(name, each) for name, each in takes.items() if not isinstance(each, str)]
         self._outputs = ["out"] if len(writes) == 1 else [f"out[{i}]" for i in range(len(writes))]
         self._shapes = [tuple(shape.split()) for shape, _ in writes]
         self._replaced = [replaced for _, replaced in writes]
         self._tall, self._below, self._lost = tall, below, lost
-        self._last: tuple[list[tuple[int, ...]], dict[str, int]] = ([], {})  # shapes and sizes
+        self._absent = [(name, _ABSENT[dtype]) for name, _, dtype, may_be in self._arrays if may_be]
+        self._sized = all(read is not rank for _, read in self._others)
+        # Of the last call: how arrays lay, sizes, shapes of outputs, scratch memory. In a loop they
+        # are the same again and again, and need no second look.
+        self._before: tuple[Any, dict[str, int], list[Any], int] = ((), {}, [], 0)
 
     def __call__(self, given: dict[str, Any], unread: str = "") -> Any:
         """Check arguments by name and call; of what is not read the content does not matter."""
-        copied, shapes = {}, []
-        for name, letters, dtype, optional in self._arrays:
-            A = given[name]
-            if A is None and optional:
-                A = given[name] = _ABSENT[dtype]
-            elif not (type(A) is _ARRAY and A.dtype is dtype and A.ndim == len(letters)):
-                self._check_kind(name, A, letters, dtype)
-            if not A.flags.carray:
-                # Compiled code takes rows in the order of memory. What is read-only, as columns of
-                # a data frame are, would be compiled for once more.
-                copied[name] = A
-                A = given[name] = A.copy()
-            shapes.append(A.shape)
-        last = self._last
-        if shapes != last[0]:  # as in a loop they seldom are
-            last = self._last = shapes, self._sizes(given)
-        sizes = dict(last[1])
+        out = given.get("out")
+        outputs = out if type(out) is tuple else (out,)
+        layout = _layout(self._reads(given) + outputs)
+        known, sizes, shapes, needed = self._before
+        copied = {}
+        if layout != known:
+            sizes, copied = self._sizes(given)
+        for name, absent in self._absent:
+            if given[name] is None:
+                given[name] = absent
         for name, read in self._others:
             given[name] = read(name, given[name], sizes)
-        outputs = self._targets(given.get("out"), sizes) if self._outputs else ()
-        for name, A in copied.items():
-            for output, out in zip(self._outputs, outputs, strict=True):
-                if np.may_share_memory(out, A):
-                    raise ValueError(f"{output} must not share memory with {name}")
-        numbers = _scratch(given.get("work"), self._scratch(**sizes))
-        ended = self._run(*[given[name] for name in self._names], numbers, *outputs)
+        if layout != known:
+            outputs = self._targets(out, sizes)
+            for name, A in copied.items():
+                for output, written in zip(self._outputs, outputs, strict=True):
+                    if np.may_share_memory(written, A):
+                        raise ValueError(f"{output} must not share memory with {name}")
+            needed = self._scratch(**sizes)
+            if not copied and self._sized:
+                self._before = layout, sizes, [A.shape for A in outputs], needed
+        elif out is None:
+            outputs = [np.empty(shape) for shape in shapes]
+        numbers = _scratch(given.get("work"), needed)
+        ended = self._run(*self._takes(given), numbers, *outputs)
         status, *told = ended if type(ended) is tuple else (ended,)
         if status == FINE:
             return self._result(*outputs, *told)
         raise self._refusal(status, given, outputs, sizes, unread)
 
     def _sizes(self, given):
-        """Return what letters stand for; arrays that are absent say nothing."""
-        sizes: dict[str, int] = {}
-        for name, letters, dtype, _ in self._arrays:
+        """Return what letters mean, and arrays of which copies are handed on."""
+        sizes, copied = {}, {}
+        for name, letters, dtype, optional in self._arrays:
             A = given[name]
-            if A is _ABSENT[dtype]:
+            if A is None and optional:
                 continue
+            self._check_kind(name, A, letters, dtype)
+            if not A.flags.carray:
+                # Compiled code takes rows in the order of memory. What is read-only, as columns of
+                # a data frame are, would be compiled for once more.
+                copied[name] = A
+                given[name] = A.copy()
             for letter, size in zip(letters, A.shape, strict=True):
                 if letter == "n+1":
                     letter, size = "n", size - 1
@@ -145,20 +156,19 @@ class Call:
                 f"{self._tall} must have at most as many columns as rows, "
                 f"got shape {given[self._tall].shape}"
             )
-        return sizes
+        return sizes, copied
 
     def _targets(self, out, sizes):
         """Return what results are written to: `out`, or new arrays."""
-        shapes = [tuple([sizes[letter] for letter in letters]) for letters in self._shapes]
+        shapes = [tuple(sizes[letter] for letter in letters) for letters in self._shapes]
         if out is None:
             return [np.empty(shape) for shape in shapes]
         outputs = (out,) if len(shapes) == 1 else out
         if not (type(outputs) is tuple and len(outputs) == len(shapes)):
             raise TypeError("out must be a pair of arrays, or None")
-        for place, (A, shape) in enumerate(zip(outputs, shapes, strict=True)):
-            if type(A) is _ARRAY and A.dtype is _FLOAT and A.shape == shape and A.flags.carray:
-                continue
-            name, letters = self._outputs[place], self._shapes[place]
+        for name, A, shape, letters in zip(
+            self._outputs, outputs, shapes, self._shapes, strict=True
+        ):
             self._check_kind(name, A, letters, _FLOAT)
             if A.shape != shape:
                 raise self._wrong_shape(name, A, letters, sizes)
@@ -215,6 +225,14 @@ class Call:
                     unless = ", unless it is that array" if other == replaced else ""
                     return ValueError(f"{name} must not share memory with {other}{unless}")
         raise AssertionError("no arrays share memory")
+
+
+def _layout(arrays):
+    """Return how arrays lie in memory, None if one of them is no array."""
+    try:
+        return [A if A is None else (A.shape, A.dtype, A.flags.carray, type(A)) for A in arrays]
+    except AttributeError:
+        return None
 
 
 def _read(text):

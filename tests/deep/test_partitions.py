@@ -18,7 +18,6 @@ from linrep.deep.partitions import (
     permuted_labels,
     shards,
     super_groups,
-    table,
 )
 
 
@@ -160,19 +159,6 @@ def test_a_partition_is_called_by_its_name():
     )
     with pytest.raises(ValueError, match="partition must be one of 'shards', 'dirichlet'"):
         partition(whole, "halves", 3)
-
-
-def test_a_table_counts_the_samples_of_each_client():
-    data = super_groups(dataset([40] * 5), 6, 2, rng=0)
-    rows = table(data)
-    assert rows.index.tolist() == list(range(6))
-    np.testing.assert_array_equal(rows["train"], data.sizes)
-    np.testing.assert_array_equal(rows["train"] + rows["test"], client_sizes(data))
-    np.testing.assert_array_equal(rows["group"], data.groups)
-    counts = rows[[f"class {label}" for label in range(5)]]
-    np.testing.assert_array_equal(counts.sum(axis=1), data.sizes)
-    np.testing.assert_array_equal((counts > 0).sum(axis=1), rows["classes"])
-    assert "group" not in table(CASES["shards"](0))
 
 
 @given(

@@ -45,6 +45,7 @@ def comparison(
     linear = axis in ("rounds", "seconds")
     if not linear:  # of a start that took nothing
         rows = rows[rows[axis] > 0]
+    rows = rows.rename(columns={"trial": "replicate"})
     rows = rows.assign(**{metric: rows[metric].clip(lower=np.finfo(np.float64).eps)})
     with style():
         if ax is None:
@@ -53,13 +54,13 @@ def comparison(
         if axis == "seconds":  # no two runs take the same: one line per run
             for number, (name, part) in enumerate(rows.groupby("method", sort=False)):
                 color = to_hex(f"C{number}")
-                for place, (_, run) in enumerate(part.groupby(["trial", "m"], dropna=False)):
+                for place, (_, run) in enumerate(part.groupby(["replicate", "m"], dropna=False)):
                     ax.plot(run[axis], run[metric], color=color, alpha=0.6,
                             marker="o" if len(run) == 1 else None,
                             label=name if place == 0 else "_nolegend_")  # fmt: skip
         else:
             curves(
-                ax, rows, x=axis, y=metric, by="method", replicate="trial", geometric=True,
+                ax, rows, x=axis, y=metric, by="method", geometric=True,
                 markers=bool(few), whole=False,
             )  # fmt: skip
         low, high = rows[axis].min(), rows[axis].max()
