@@ -38,9 +38,8 @@ def certify(ids, seconds, record):
     The exit status is 1 if an inequality is refuted or not proved by any solver, if its hypotheses
     are not shown to be satisfiable, or if a counterexample does not violate its statement.
     """
-    with bad_input(ValueError):
-        ids = names.match_spelling(ids, names.claims())
-        names.check_claims(ids)
+    ids = names.match_spelling(ids, names.claims())
+    names.check_claims(ids)
     stated, _ = choose(ids, texts=True)
     from linrep._lib.progress import JobsBar
     from linrep.claims import certificates, counterexamples, solvers
@@ -50,8 +49,7 @@ def certify(ids, seconds, record):
     if not chosen and not examples:
         raise BadInput("ID: no inequality and no counterexample is stored for these claims")
     if record:
-        with bad_input(OSError, Damaged):
-            certificates.check({paper_of(item.claim) for item in chosen.values()})
+        certificates.check({paper_of(item.claim) for item in chosen.values()})
     versions = solvers.versions()
     for name, item in chosen.items():
         if not record and not item.is_stored():

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from linrep._lib.records import Damaged
 from linrep._lib.scripts import available, scripts, sizes_of, title
 from linrep._lib.suggest import unknown
 from linrep.cli import completion, names
@@ -126,17 +125,16 @@ def figures(arguments, list_only, **options):
     --d 20. A figure with other sizes than the default is written to a folder of its own, and is not
     compared with the record.
     """
-    with bad_input(ValueError):
-        wanted, given = split_arguments(arguments)
-        wanted = names.match_spelling(wanted, available())
-        names.check_experiments(wanted)
-        for figure in wanted:
-            if known := sizes_of(figure):
-                for name in (each for each in given if each not in known):
-                    raise ValueError(f"{figure}: {unknown('no size', name, known, prefix='--')}")
-        check_cells({name: read_axis(name, text) for name, text in given.items()})
+    wanted, given = split_arguments(arguments)
+    wanted = names.match_spelling(wanted, available())
+    names.check_experiments(wanted)
+    for figure in wanted:
+        if known := sizes_of(figure):
+            for name in (each for each in given if each not in known):
+                raise ValueError(f"{figure}: {unknown('no size', name, known, prefix='--')}")
+    check_cells({name: read_axis(name, text) for name, text in given.items()})
     _start(**options)
-    with loading("the figures"), bad_input(ValueError, OSError):
+    with loading("the figures"):
         from linrep.figures import experiment, reproduction
 
         there = reproduction.recorded() if options["check"] else experiment.available()
@@ -182,10 +180,9 @@ def run_script(experiment):
     @click.argument("arguments", metavar="[--SIZE VALUES]...", nargs=-1, type=click.UNPROCESSED)
     @_with_options
     def command(arguments, **options):
-        with bad_input(ValueError):
-            words, given = split_arguments(arguments)
-            if words:
-                raise ValueError(f"unexpected argument {words[0]!r}")
+        words, given = split_arguments(arguments)
+        if words:
+            raise ValueError(f"unexpected argument {words[0]!r}")
         _start(**options)
         _make([experiment], given, **options)
 
@@ -266,15 +263,14 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, c
             raise BadInput(f"{option}: records of tables of networks stay as they are: {item.id}")
         if record and item.replicates < 2:
             raise BadInput(f"--record: {item.id} has one replicate, which shows no spread")
-        with bad_input(OSError, ValueError):
-            if check:
-                read_record(RECORD, item.id)
-            else:
-                KIND.check((out or RECORD) / f"{item.id}.json")
+        if check:
+            read_record(RECORD, item.id)
+        else:
+            KIND.check((out or RECORD) / f"{item.id}.json")
     began = time.perf_counter()
     reproduction = None
     try:
-        with bad_input(OSError, Damaged), interruptible(Stopped):
+        with interruptible(Stopped):
             if check:
                 asked = click.get_current_context().get_parameter_source("seed")
                 default = asked is click.core.ParameterSource.DEFAULT

@@ -135,7 +135,7 @@ def loading(what):
 
 @contextmanager
 def bad_input(*errors):
-    """Turn errors that are the caller's to correct into one line and exit status 2."""
+    """Turn errors into a line where they are the caller's to correct, as ValueError always is."""
     try:
         yield
     except BrokenPipeError:  # who reads the output has seen enough
@@ -204,10 +204,10 @@ class OneLine:
             except MemoryError as error:
                 echo_error(error or "there is not enough memory")
                 code = 2
-            except OSError as error:  # that no command has foreseen: standard output's disk is full
-                echo_error(error)
+            except (ValueError, OSError) as error:  # which the library refuses, or the system
+                echo_error(_first_line(str(error)) or type(error).__name__)
                 code = 2
-                _discard_output()
+                _flush_output()
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -225,10 +225,13 @@ def _options_of(error):
     return f" {error.ctx.command_path} --help lists the options" if wrong and error.ctx else ""
 
 
-def _discard_output():
-    """Send nowhere what standard output still holds: Python writes it when it ends, or fails to."""
-    with suppress(OSError, ValueError):  # it is no file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _flush_output():
+    """Write what standard output still holds, or drop it where its disk is full."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):  # it is no file
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -125,15 +125,14 @@ def read_ledger(file, path, made=False):
         raise BadInput("--ledger is for claims of your own: name their file, too")
     from linrep.claims import ledger as book
 
-    with bad_input(OSError, ValueError):
-        if path is not None and not made and not path.is_file():
-            raise ValueError(
-                f"--ledger: no such file: {path}; linrep verify {file} --ledger {path} --record "
-                "makes it"
-            )
-        if file:
-            return book.recorded(path) if path else {}
-        return book.recorded()
+    if path is not None and not made and not path.is_file():
+        raise ValueError(
+            f"--ledger: no such file: {path}; linrep verify {file} --ledger {path} --record "
+            "makes it"
+        )
+    if file:
+        return book.recorded(path) if path else {}
+    return book.recorded()
 
 
 def read_patterns(names):
@@ -143,15 +142,14 @@ def read_patterns(names):
     """
     patterns = [name for name in names if not name.endswith(".py")]
     files = [name for name in names if name.endswith(".py")]
-    with bad_input(ValueError):
-        if len(files) > 1:
-            raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
-        for name in files:
-            if not Path(name).is_file():
-                raise ValueError(f"no such file: {name}")
-        if not files:
-            patterns = match_spelling(patterns, claims())
-            check_claims(patterns)
+    if len(files) > 1:
+        raise ValueError(f"give one file of claims at a time, got {' and '.join(files)}")
+    for name in files:
+        if not Path(name).is_file():
+            raise ValueError(f"no such file: {name}")
+    if not files:
+        patterns = match_spelling(patterns, claims())
+        check_claims(patterns)
     return files[0] if files else None, patterns
 
 

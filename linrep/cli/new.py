@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from linrep._lib.papers import papers
-from linrep.cli.group import BadInput, bad_input, main
+from linrep.cli.group import BadInput, main
 from linrep.cli.output import check_output, write_file
 from linrep.cli.text import echo, say_count
 
@@ -60,8 +60,7 @@ def _claim(file):
     if file.exists():
         raise BadInput(f"{file} exists already, and is not overwritten")
     check_output("FILE", file)
-    with bad_input(OSError):
-        write_file(file, CLAIM.encode())
+    write_file(file, CLAIM.encode())
     echo(f"{file}: check it with: linrep verify {file}")
 
 
@@ -78,8 +77,7 @@ def _paper(name, title):
     if folder.exists():
         raise BadInput(f"{folder} exists already, and is not overwritten")
     words = {"name": name, "title": title, "distribution": folder.name, "package": f"linrep_{name}"}
-    with bad_input(OSError):
-        count = _fill(folder, words)
+    count = _fill(folder, words)
     echo(f"{folder}: {say_count(count, 'file')}; install it and check it with:")
     echo(f"  cd {folder}")
     echo('  pip install -e ".[test]"')

@@ -9,7 +9,7 @@ import click
 
 from linrep._lib import scripts
 from linrep.cli import completion
-from linrep.cli.group import FILE, SEED_OPTION, bad_input, main
+from linrep.cli.group import FILE, SEED_OPTION, main
 from linrep.cli.names import (
     LEDGER_OPTION,
     RUNS_OPTION,
@@ -55,9 +55,8 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
     is computed.
     """
     check_store(store)
-    with bad_input(OSError):
-        check_output("--out", out)
-        check_output("--json", data)
+    check_output("--out", out)
+    check_output("--json", data)
     file, _ = read_patterns(ids)
     entries = read_ledger(file, book_path)
     chosen, file = choose(ids)
@@ -68,26 +67,25 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
         figures = Path("figures")
     elif figures is None:
         figures = scripts.record()
-    with bad_input(OSError, ValueError):
-        gathered = gather(
-            chosen,
-            ledger=entries,
-            store=store,
-            budget=budget,
-            seed=seed,
-            figures=figures,
-            papers={item.paper for item in chosen} if ids else None,
-            file=file,
-            # A folder of this machine says nothing to who reads the page elsewhere.
-            options=() if store == STORE or store.is_absolute() else ("--store", str(store)),
-            book=book_path,
-        )
-        page = render(gathered).encode()
-        write_file(out, page)
-        if data is not None:
-            items = [(entry.claim, entry.result) for entry in gathered.entries]
-            beside = hosting.text(items, lambda id: f"{out.name}#{id}")  # in the page's folder
-            write_file(data, beside.encode())
+    gathered = gather(
+        chosen,
+        ledger=entries,
+        store=store,
+        budget=budget,
+        seed=seed,
+        figures=figures,
+        papers={item.paper for item in chosen} if ids else None,
+        file=file,
+        # A folder of this machine says nothing to who reads the page elsewhere.
+        options=() if store == STORE or store.is_absolute() else ("--store", str(store)),
+        book=book_path,
+    )
+    page = render(gathered).encode()
+    write_file(out, page)
+    if data is not None:
+        items = [(entry.claim, entry.result) for entry in gathered.entries]
+        beside = hosting.text(items, lambda id: f"{out.name}#{id}")  # in the page's folder
+        write_file(data, beside.encode())
     runs = sum(entry.stored for entry in gathered.entries)
     if not any(entry.stored or entry.stale or entry.damaged for entry in gathered.entries):
         echo(f"{store} has no finished check of these claims; linrep verify runs them", err=True)

@@ -14,7 +14,6 @@ from linrep._lib.progress import say_stopped
 from linrep.cli.group import (
     FOLDER,
     Unfinished,
-    bad_input,
     interruptible,
     loading,
     main,
@@ -69,16 +68,15 @@ def reproduce(wanted, portable, workers, out):
         from linrep.figures import reproduction
 
         known = claims(papers.own())
-    with bad_input(ValueError, OSError):
-        figures = {
-            name: reproduction.read_record(reproduction.RECORD, name)[0]["provenance"]["seconds"]
-            for name in reproduction.papers()
-        }
-        out.mkdir(parents=True, exist_ok=True)
-        entries = ledger.recorded(ledger.PATH)
+    figures = {
+        name: reproduction.read_record(reproduction.RECORD, name)[0]["provenance"]["seconds"]
+        for name in reproduction.papers()
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    entries = ledger.recorded(ledger.PATH)
     chosen = [item for item in known.values() if wanted == "all" or _is_numbered(item, known)]
     store, drawn = out / "verify", out / "figures"
-    with bad_input(ValueError, OSError), interruptible(Interrupted):
+    with interruptible(Interrupted):
         compared = _draw(figures, drawn, workers)
         # A quick check takes about a tenth of the recorded one.
         expected = {name: entry.seconds / 10.0 for name, entry in entries.items()}

@@ -77,9 +77,8 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
         refuse_others(("run",), "needs VALUE")
         _list_runs(run)
         return
-    with bad_input(ValueError, OSError):
-        _check_run(run)
-        check_output("--csv", csv)
+    _check_run(run)
+    check_output("--csv", csv)
     from linrep.sweeps import open_run, power_laws
     from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
 
@@ -166,15 +165,14 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     if out is None:  # "." has a name once it is resolved
         named = run if run.name else run.resolve()
         out = named.parent / f"{named.name}.png"
-    with bad_input(ValueError, OSError):
-        _check_run(run)
-        check_output("--out", out)
-        if not set(log) <= {"x", "y"}:
-            raise ValueError(f"--log must be x, y or xy, got {log!r}")
-        if boundary is not None and y is None:
-            raise ValueError("--boundary needs a heat map: give --y")
-        if y is not None and by is not None:
-            raise ValueError("--by is for lines, which a heat map does not have: give --facet")
+    _check_run(run)
+    check_output("--out", out)
+    if not set(log) <= {"x", "y"}:
+        raise ValueError(f"--log must be x, y or xy, got {log!r}")
+    if boundary is not None and y is None:
+        raise ValueError("--boundary needs a heat map: give --y")
+    if y is not None and by is not None:
+        raise ValueError("--by is for lines, which a heat map does not have: give --facet")
     import pandas as pd
 
     from linrep.figures import plotting
@@ -239,13 +237,12 @@ def merge(out, directories, partial, same_code):
 
     They are put together in OUT, and are not changed.
     """
-    with bad_input(ValueError):
-        for directory in directories:
-            _check_run(directory)
+    for directory in directories:
+        _check_run(directory)
     from linrep.sweeps import Overlapping, open_run
     from linrep.sweeps import merge as merge_runs
 
-    with bad_input(ValueError, OSError), _warnings_as_lines(Overlapping):
+    with _warnings_as_lines(Overlapping):
         merged = merge_runs(out, directories, same_code=same_code)
         damaged = {
             path: lost

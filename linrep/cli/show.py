@@ -11,7 +11,7 @@ from linrep._lib.scripts import available
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, without_markup
 from linrep.cli.figures import size_lines
-from linrep.cli.group import SEED_OPTION, BadInput, bad_input, main, refuse_others
+from linrep.cli.group import SEED_OPTION, BadInput, main, refuse_others
 from linrep.cli.names import (
     LEDGER_OPTION,
     RUNS_OPTION,
@@ -89,10 +89,9 @@ def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
     # What is a claim and a figure of it is both.
     claims = [name for name in ids if _kind(name) is None or (not of_file and names.is_claim(name))]
     if claims and not of_file:
-        with bad_input(ValueError):
-            others = [*names.papers(), *available(), *outlines()]
-            lists = "linrep verify --list and linrep figures --list list them"
-            names.check_claims(claims, "no claim, paper, figure or algorithm", others, lists)
+        others = [*names.papers(), *available(), *outlines()]
+        lists = "linrep verify --list and linrep figures --list list them"
+        names.check_claims(claims, "no claim, paper, figure or algorithm", others, lists)
     if not claims:
         refuse_others(("ids", "verbose"), "is for claims")
     shows = [partial(_kind(name), name) for name in ids if name not in claims]
@@ -120,14 +119,13 @@ def _notes(chosen):
     from linrep.claims.findings import finding
     from linrep.claims.notes import note
 
-    with bad_input(ValueError):
-        known = dict.fromkeys(filter(None, (finding(item.id) for item in chosen)))
-        if not known:
-            raise ValueError(
-                "--note is for claims that do not hold: linrep verify --list shows the verdicts"
-            )
-        for each in known:
-            echo(note(each))
+    known = dict.fromkeys(filter(None, (finding(item.id) for item in chosen)))
+    if not known:
+        raise ValueError(
+            "--note is for claims that do not hold: linrep verify --list shows the verdicts"
+        )
+    for each in known:
+        echo(note(each))
 
 
 def _cite(what):
@@ -135,20 +133,18 @@ def _cite(what):
     papers = names.papers()
     what = names.match_spelling(what, [*papers, *names.claims()])
     patterns = [name for name in what if name not in papers]
-    with bad_input(ValueError):
-        names.check_claims(patterns, "no paper or claim")
+    names.check_claims(patterns, "no paper or claim")
     from linrep._lib.papers import named
     from linrep.claims import citing, select
     from linrep.claims.stated import stated
 
     notes: dict[str, list[str]] = {name: [] for name in (what or papers) if name in papers}
-    with bad_input(ValueError, OSError):
-        for item in select(stated(named(patterns)), patterns) if patterns else ():
-            notes.setdefault(item.paper, []).append(citing.note(item))
-        entries = [
-            citing.noted(citing.paper(name), "; ".join(own)) if own else citing.paper(name)
-            for name, own in notes.items()
-        ]
+    for item in select(stated(named(patterns)), patterns) if patterns else ():
+        notes.setdefault(item.paper, []).append(citing.note(item))
+    entries = [
+        citing.noted(citing.paper(name), "; ".join(own)) if own else citing.paper(name)
+        for name, own in notes.items()
+    ]
     around = [] if what else [citing.software(), citing.tools()]
     echo("\n".join([*around[:1], *entries, *around[1:]]).rstrip())
 
@@ -156,26 +152,24 @@ def _cite(what):
 def _constants(ids, store, budget, seed):
     """Print the constants of bounds, from the smallest size to the largest, of finished checks."""
     ids = names.match_spelling(ids, names.papers())
-    with bad_input(ValueError):
-        names.check_papers(ids)
+    names.check_papers(ids)
     from linrep.claims import ledger
     from linrep.claims.current import current
     from linrep.claims.stated import stated
 
     lines = []
-    with bad_input(ValueError, OSError):
-        entries = ledger.recorded()
-        for name, item in stated(ids).items():
-            if name not in entries or "probability bound" not in entries[name].kinds:
-                continue
-            run = current(item, None, store=store, budget=budget, seed=seed).run
-            points = None if run is None else run.result.points
-            if points is None or "along" not in points:
-                continue
-            groups = points.dropna(subset=["along"]).groupby(["part", "along"], sort=False)
-            for (part, axis), line in groups:
-                ends = (line["x"].min(), line["x"].max(), line["y"].min(), line["y"].max())
-                lines.append((name, part, axis, *(f"{number:.4g}" for number in ends)))
+    entries = ledger.recorded()
+    for name, item in stated(ids).items():
+        if name not in entries or "probability bound" not in entries[name].kinds:
+            continue
+        run = current(item, None, store=store, budget=budget, seed=seed).run
+        points = None if run is None else run.result.points
+        if points is None or "along" not in points:
+            continue
+        groups = points.dropna(subset=["along"]).groupby(["part", "along"], sort=False)
+        for (part, axis), line in groups:
+            ends = (line["x"].min(), line["x"].max(), line["y"].min(), line["y"].max())
+            lines.append((name, part, axis, *(f"{number:.4g}" for number in ends)))
     if lines:
         head = ("claim", "constant", "along", "from", "to", "smallest", "largest")
         table(head, lines, left_columns=3)
@@ -209,10 +203,9 @@ def _claim(item, recorded, stored, book, file, verbose):
     from linrep.claims.ledger import measured_and_claimed
 
     store = stored["store"]
-    with bad_input(OSError, ValueError):
-        state = current(item, recorded, **stored)
-        known = {} if state.result is None else {item.id: state.result}
-        shown = entry(item, known, book, file)
+    state = current(item, recorded, **stored)
+    known = {} if state.result is None else {item.id: state.result}
+    shown = entry(item, known, book, file)
     echo_text(shown.text(latex=verbose, derivation=verbose))
     if state.run and recorded:
         numbers = [recorded.strength, *measured_and_claimed(recorded), f"{recorded.budget} budget"]
@@ -269,8 +262,7 @@ def _figure(name):
     from linrep.figures import experiment
     from linrep.figures.reproduction import RECORD, read_record, recorded
 
-    with bad_input(ValueError, OSError):
-        item = experiment.load(name)
+    item = experiment.load(name)
     known, state = item.id in recorded(), f"none in {RECORD}"
     if known:
         try:
@@ -314,6 +306,5 @@ def _contents(paper):
     """Print what a paper states, in its order: verdicts, or why there is no claim."""
     from linrep.claims import contents
 
-    with bad_input(ValueError):
-        if own := contents.known().get(paper):
-            echo_text(str(own))
+    if own := contents.known().get(paper):
+        echo_text(str(own))

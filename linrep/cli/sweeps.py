@@ -53,8 +53,7 @@ class _Sweep(CommandWithAxes):
         for word in arguments:
             named = word.split(",")
             if all(name in outlines() or _names_one(name) for name in named):
-                with bad_input(ValueError):
-                    return [axis_section(named, problem)]
+                return [axis_section(named, problem)]
         return [("Axes", [("linrep sweep ALGORITHM --help", "The axes of an algorithm.")])]
 
 
@@ -207,11 +206,10 @@ def _estimate(specification, out, flags):
     from linrep.sweeps.codes import Codes
     from linrep.sweeps.directories import check_directory
 
-    with bad_input(ValueError, OSError):
-        there = check_directory(out, specification, extend=flags["extend"])
-        same = {name: flags[name] for name in ("retry_failed", "same_code")}
-        if there is not None:
-            Codes(specification).check(there, **same)
+    there = check_directory(out, specification, extend=flags["extend"])
+    same = {name: flags[name] for name in ("retry_failed", "same_code")}
+    if there is not None:
+        Codes(specification).check(there, **same)
     cells, workers = list(specification.grid), flags["workers"]
     total = len(cells) * specification.replicates
     stored = there.count() if there is not None else 0

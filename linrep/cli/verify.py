@@ -9,7 +9,6 @@ from math import inf
 
 import click
 
-from linrep._lib.records import Damaged
 from linrep.cli import completion
 from linrep.cli import names as known_names
 from linrep.cli.group import (
@@ -142,16 +141,14 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
     book_path, path, figures = (options[name] for name in ("book_path", "path", "figures"))
     papers = known_names.match_spelling(papers, known_names.papers())
     file, _ = read_patterns(ids)
-    with bad_input(ValueError):
-        if file is None:
-            known_names.check_papers(papers)
+    if file is None:
+        known_names.check_papers(papers)
     if record:
         _check_record(file, **options)
     limit = _read_limit(options["at_most"], options["until_decided"])
     if path is not None and figures is not None and path.resolve() == figures.resolve():
         raise BadInput(f"--json and --figures must differ, both are {str(path)!r}")
-    with bad_input(OSError):
-        check_output("--json", path)
+    check_output("--json", path)
     if record if portable is None else portable:
         start_portable()
     entries = read_ledger(file, book_path, record)
@@ -166,12 +163,11 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
     from linrep.claims import beside, claims, load_file
     from linrep.claims.entry import entry
 
-    with bad_input(OSError, ValueError):
-        for paper in {item.paper for item in chosen} if file is None else ():
-            beside.check(paper, claims([paper]))
-        if figures is not None:
-            figures.mkdir(parents=True, exist_ok=True)
-        there = load_file(file).keys() if file else _ids_beside(chosen)
+    for paper in {item.paper for item in chosen} if file is None else ():
+        beside.check(paper, claims([paper]))
+    if figures is not None:
+        figures.mkdir(parents=True, exist_ok=True)
+    there = load_file(file).keys() if file else _ids_beside(chosen)
     with _recording(there, entries, chosen, options["budget"], book_path, record) as each:
         results = _run(chosen, entries, file, limit, each, options)
     by_id = {item.id: item for item in chosen}
@@ -180,13 +176,12 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
         return entry(by_id[result.id], {result.id: result}, book_path, file).text(derivation=False)
 
     print_verdicts(results, entries, options["verbose"], options["budget"], texts)
-    with bad_input(OSError, ValueError):
-        if path is not None:
-            text = json.dumps([result.as_json() for result in results], indent=1)
-            write_file(path, f"{text}\n".encode())
-        for item, result in zip(chosen, results, strict=True) if figures is not None else ():
-            if result.points is not None:
-                _draw(item, result, figures / f"{item.id}.png", options["caption"])
+    if path is not None:
+        text = json.dumps([result.as_json() for result in results], indent=1)
+        write_file(path, f"{text}\n".encode())
+    for item, result in zip(chosen, results, strict=True) if figures is not None else ():
+        if result.points is not None:
+            _draw(item, result, figures / f"{item.id}.png", options["caption"])
     agree = _say_recorded(results) if record else compare(results, there, entries)
     if not agree:
         raise click.exceptions.Exit(1)
@@ -202,8 +197,7 @@ def _find_sensitivity(ids, budget, seed, record):
     from linrep.claims import sensitivity as known
     from linrep.claims.evidence import HOLDS, MISPRINT
 
-    with bad_input(ValueError, OSError):
-        entries = ledger.recorded()
+    entries = ledger.recorded()
     chosen = [
         item
         for item in claims
@@ -212,8 +206,7 @@ def _find_sensitivity(ids, budget, seed, record):
     if not chosen:
         raise BadInput("ID: none of these claims holds and has constants that can be moved")
     if record:
-        with bad_input(OSError, Damaged):
-            known.check({item.paper for item in chosen})
+        known.check({item.paper for item in chosen})
     noticed: list[bool] = []
 
     def rows():
@@ -236,10 +229,7 @@ def _find_sensitivity(ids, budget, seed, record):
     ]
     widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     seconds = {each: entries[item.id].seconds for item in chosen for each in mutants.mutants(item)}
-    with (
-        bad_input(OSError, Damaged),
-        recording("sensitivity", [item.id for item in chosen], known.record, record) as batches,
-    ):
+    with recording("sensitivity", [item.id for item in chosen], known.record, record) as batches:
         table(head, rows(), left_columns=len(head), widths=widths)
     echo(
         f"{say_count(len(noticed), 'constant')} of {say_count(len(chosen), 'claim')}; "
@@ -262,19 +252,18 @@ def _recording(known, entries, chosen, budget, path, record):
         with inputs.unwatched():
             ledger.record(results.values(), known, path)
 
-    with bad_input(OSError, ValueError):
-        ledger.check_budget(chosen, entries, budget)
-        for home in filter(None, {path or ledger.place(item.id) for item in chosen}):
-            ledger.check(home)
-        if path is None:
-            texts.record({item.paper for item in chosen})
-        with Batches(write) as found:
+    ledger.check_budget(chosen, entries, budget)
+    for home in filter(None, {path or ledger.place(item.id) for item in chosen}):
+        ledger.check(home)
+    if path is None:
+        texts.record({item.paper for item in chosen})
+    with Batches(write) as found:
 
-            def add(result):
-                if result.verdict != "error":
-                    found.add(result.id, result)
+        def add(result):
+            if result.verdict != "error":
+                found.add(result.id, result)
 
-            yield add
+        yield add
     for name in entries.keys() - known if found.written else ():
         echo(f"{name}: no longer a claim; it is removed from the ledger", err=True)
 
@@ -311,8 +300,7 @@ def _check_record(file, *, book_path, level, until_decided, **_):
         raise BadInput("--record uses the error level of the ledger: leave --level out")
     if until_decided:
         raise BadInput("--record uses the draws of one seed: leave --until-decided out")
-    with bad_input(OSError):
-        check_output("--ledger", book_path)
+    check_output("--ledger", book_path)
 
 
 def _ids_beside(chosen):
@@ -328,12 +316,11 @@ def _add_stored(chosen, entries, store, seed):
     """Return the ledger's entries, and of claims that have none what a store holds of them."""
     from linrep.claims.current import current
 
-    with bad_input(OSError, ValueError):
-        results = {
-            item.id: current(item, None, store=store, seed=seed).result
-            for item in chosen
-            if item.id not in entries
-        }
+    results = {
+        item.id: current(item, None, store=store, seed=seed).result
+        for item in chosen
+        if item.id not in entries
+    }
     return {**entries, **{name: result for name, result in results.items() if result}}
 
 
