@@ -122,7 +122,7 @@ OWN = {
     "sweeps.Sweep.run": {"directory": "run"},
     "sweeps.generator": {"key": 3, "replicate": 0},
     "sweeps.merge": {"sources": ["run"], "path": "merged"},
-    "sweeps.power_laws": {"table": ROWS, "x": ["x"], "value": "y"},
+    "sweeps.power_laws": {"table": ROWS.rename(columns={"y": "estimate"}), "x": ["x"]},
     "sweeps.run": {"directory": "run"},
     "sweeps.stream_key": {"purpose": "", "parameters": {"a": 1}},
     "simulation.simulate": {

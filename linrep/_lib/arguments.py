@@ -79,13 +79,15 @@ def checked(
     """Have a module's public functions, classes and their methods look at what they are given.
 
     The names are the module's globals, when all of them are there; annotations are texts. `Limits`
-    has `nan`, `large` and `units`; what is NaN by default always may be.
+    has `nan`, `large` and `units`; what is NaN by default always may be. Parameters that docstrings
+    only name are described as everywhere, or as the module's `DESCRIBED` says.
     """
     limits = Limits(nan, large, units)
     for name, item in list(names.items()):
         if name.startswith("_") or getattr(item, "__module__", "") != names["__name__"]:
             continue
         if isinstance(item, FunctionType):
+            complete(item, names.get("DESCRIBED"))
             names[name] = _with_checks(item, limits)
         elif isinstance(item, type) and not issubclass(item, tuple | Exception):
             for method, member in list(vars(item).items()):
@@ -97,7 +99,6 @@ def checked(
 
 
 def _with_checks(function, limits, owner=None):
-    complete(function)
     taken = inspect.signature(function).parameters.values()
     order = [each.name for each in taken if each.kind <= each.POSITIONAL_OR_KEYWORD]
     looks = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from textwrap import indent
 from typing import Any
 
@@ -47,33 +47,37 @@ SHARED = {
 _SECTION = re.compile(r"^( *)Parameters\n\1----------\n(?:\1.+\n)+", re.MULTILINE)
 
 
-def complete(function: Callable[..., Any]) -> None:
+def complete(
+    function: Callable[..., Any], own: Mapping[str, tuple[str, str]] | None = None
+) -> None:
     """Describe the parameters of which a function's docstring has the names alone.
 
     Parameters
     ----------
     function : callable
+    own : mapping, optional
+        What is said of some of them in place of what is `SHARED`.
     """
     section = _SECTION.search(f"{function.__doc__ or ''}\n")
     if section is None:
         return
-    parameters = inspect.signature(function).parameters
+    parameters, known = inspect.signature(function).parameters, {**SHARED, **(own or {})}
 
     def entries(match):
         margin, names = match[1], match[2].split(", ")
-        if not all(name in SHARED and name in parameters for name in names):
+        if not all(name in known and name in parameters for name in names):
             return match[0]
-        return "\n".join(_entry(parameters[name], margin) for name in names)
+        return "\n".join(_entry(parameters[name], known, margin) for name in names)
 
     names = re.compile(rf"^({section[1]})(\w+(?:, \w+)*)$(?!\n\1 +\S)", re.MULTILINE)
     described = names.sub(entries, section[0])
     function.__doc__ = f"{function.__doc__}\n".replace(section[0], described)[:-1]
 
 
-def _entry(parameter, margin):
+def _entry(parameter, known, margin):
     """Return the lines on a parameter, behind this margin."""
     name, default = parameter.name, parameter.default
-    kind, text = SHARED[f"{name}?" if default is None and f"{name}?" in SHARED else name]
+    kind, text = known[f"{name}?" if default is None and f"{name}?" in known else name]
     words = [kind] if kind else []
     if default is None:
         words.append("optional")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from html import escape
@@ -122,16 +122,6 @@ def number(value: float | None, toward: int = 0, digits: int = 4) -> str:
     return f"{value:.{digits}g}"
 
 
-def table(rows: Iterable[Iterable[Any]], header: Iterable[Any] = ()) -> str:
-    """Return rows as HTML, their first cells as names; what they hold is escaped."""
-    top = "".join(_cell("th", text) for text in header)
-    lines = "".join(
-        f"<tr>{_cell('th', first)}{''.join(_cell('td', cell) for cell in others)}</tr>"
-        for first, *others in rows
-    )
-    return f"<table>{f'<tr>{top}</tr>' if top else ''}{lines}</table>"
-
-
 def spread(values: Any) -> str:
     """Return the least, the middle and the largest value of an array, or the one they all are."""
     text = number if values.dtype.kind == "f" else str
@@ -150,11 +140,6 @@ def badge(verdict: str) -> str:
         "white-space:nowrap"
     )
     return f'<span style="{style}">{sign}{escape(verdict)}</span>'
-
-
-def _cell(tag, text):
-    style = "text-align:left;padding:0.1em 0.8em 0.1em 0"
-    return f"<{tag} style='{style}'>{escape(str(text))}</{tag}>"
 
 
 def _pairs(items):

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import StringIO
 from statistics import median
 from typing import Any
 
@@ -72,6 +73,10 @@ def _lines(**settings):
             if msg is None:  # or it is closed
                 print(self, file=sys.stderr, flush=True)
 
+        @staticmethod
+        def write(s, file=None, end="\n", nolock=False):
+            print(s, file=file, end=end)  # there is no bar to be drawn anew below it
+
         def set_postfix_str(self, s="", refresh=True):
             super().set_postfix_str(s, refresh=False)
             self.update(0)
@@ -79,7 +84,7 @@ def _lines(**settings):
     form = "{desc}: {n_fmt}/{total_fmt} {unit}s [{elapsed}<{remaining}{postfix}]"
     return Lines(
         **settings, bar_format=form, miniters=0, mininterval=_LINE_EVERY, delay=_LINE_EVERY,
-        leave=False, smoothing=0.0,
+        leave=False, smoothing=0.0, file=StringIO(),  # not what tqdm writes itself
     )  # fmt: skip
 
 

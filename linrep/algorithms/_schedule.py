@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from linrep.algorithms.resumable import Resumable
 from linrep.kernels import designs
 
-AHEAD = 100  # rounds drawn at a time, since a call costs more than one
+AHEAD = 256  # rounds drawn at a time, since a call costs more than one
 AT_MOST = 2**20  # participants drawn at a time
 
 

@@ -194,7 +194,8 @@ class Backtracking(Resumable):
     """Rounds of any kind, with a step that is lengthened while the value falls.
 
     A round after which the value has risen is taken back, and played with half the step; the next
-    round after one that was good at once tries a step longer by a quarter.
+    round after one that was good at once tries a step longer by a quarter. What is known of them is
+    as of :class:`Descent`.
 
     Parameters
     ----------
@@ -207,14 +208,6 @@ class Backtracking(Resumable):
         At the start.
     first : float
         Step to try first.
-
-    Attributes
-    ----------
-    value : float
-    step : float
-        Taken in the last round: 0 where no step led down, NaN before the first.
-    trials : int
-        Rounds played, with those that were taken back.
     """
 
     kept = ("value", "step", "trials", "_next")

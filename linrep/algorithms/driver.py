@@ -133,21 +133,8 @@ class Checkpoint:
 def begin(problem: Any, start: Any, rng: RNGLike, *purposes: str) -> Beginning:
     """Return where a run begins: with new random streams, or those of the trace that it continues.
 
-    Parameters
-    ----------
-    problem : object
-        What the algorithm is given.
-    start : object
-        Of the run; a Trace to go on from.
-    rng : optional
-        Anything `numpy.random.default_rng` takes; None with a Trace.
-    *purposes : str
-        As for :func:`linrep.streams`.
-
-    Raises
-    ------
-    ValueError
-        If the trace cannot be continued, or comes with an `rng`.
+    The problem is what the algorithm is given, the purposes are as for :func:`linrep.streams`, and
+    `rng` is None where the start is a Trace to go on from.
     """
     if not isinstance(start, Trace):
         return Beginning(problem, tuple(streams(rng, *purposes)))
@@ -206,16 +193,18 @@ def drive(
 ) -> Trace:
     """Run an algorithm and return its trace.
 
+    Its state is that of its last row; for a run that diverged on data without a truth, that of the
+    recorded round with the least training loss.
+
     Parameters
     ----------
     method : Method
         At its start.
-    algorithm : str
-    rounds : int
+    algorithm, rounds, settings
+        As the trace has them.
     record : int or array_like of int
         As :func:`linrep.trace.read_record` takes it. Nothing but what is kept depends on it: where
         a state between two records was the last one that is finite, the run goes back there.
-    settings : mapping
     watch : Stopwatch
         Running since the algorithm was called.
     begun : Beginning
@@ -226,12 +215,6 @@ def drive(
         called with what the method asked for until then, if it says so.
     judged : bool
         Ask `converged` after every round, and not of the start alone.
-
-    Returns
-    -------
-    Trace
-        The state is that of its last row; for a run that diverged on data without a truth, that of
-        the recorded round with the least training loss.
 
     Raises
     ------

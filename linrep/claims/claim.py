@@ -172,7 +172,10 @@ class Claim:
             raise ValueError(f"id must read paper.statement, got {self.id!r}")
         for item in self.hypotheses:
             if not isinstance(item, Hypothesis):
-                raise TypeError(f"{self.id}: hypotheses must be of Hypothesis, got {item!r}")
+                raise TypeError(
+                    f"{self.id}: hypotheses must be a list of Hypothesis, "
+                    f"got {item!r} in a {type(self.hypotheses).__name__}"
+                )
         known = list(inspect.signature(self.check).parameters)[2:]
         if not self.control:
             raise ValueError(f"{self.id}: negative_control must name a version that is false")

@@ -37,11 +37,6 @@ def shown(context, parameter, incomplete):
     return _ids([*names.claims(), *available(), *outlines()], incomplete)
 
 
-def algorithms(context, parameter, incomplete):
-    """Offer algorithms, also after others and a comma."""
-    return _after_comma(outlines(), incomplete)
-
-
 def algorithms_and_words(context, parameter, incomplete):
     """Offer algorithms where none is named yet, and behind an axis the words that it may be."""
     words, named = _words(context), _named(context)
@@ -49,7 +44,7 @@ def algorithms_and_words(context, parameter, incomplete):
         known = axes_of(named, context.params.get("problem")).known if named else {}
         _, offered = known.get(words[-1].removeprefix("--").replace("-", "_"), (None, ()))
         return _after_comma(offered, incomplete)
-    return [] if named else algorithms(context, parameter, incomplete)
+    return [] if named else _after_comma(outlines(), incomplete)
 
 
 def axes(context):
@@ -128,7 +123,7 @@ def _named(context):
     begun = given[-1:] if given and given[-1].startswith("--") else []  # it waits for its value
     with suppress(ValueError):
         words, _ = split_arguments(given[: len(given) - len(begun)])
-        found = (context.params.get("algorithm") or next(iter(words), "")).split(",")
+        found = next(iter(words), "").split(",")
         if all(name in outlines() for name in found):
             return found
     return []

@@ -37,7 +37,6 @@ _SHORT = {"rounds": 2, "iterations": 1}
 def read_options(
     source: Path | None,
     arguments: Sequence[str],
-    algorithm: str | None,
     function: str | None,
     flags: Mapping[str, Any],
     own_options: Collection[str] = (),
@@ -56,9 +55,9 @@ def read_options(
         raise ValueError(f"{words[0]} is a file: --from {words[0]}")
     axes = {name: read_axis(name, text) for name, text in texts.items()}
     options["axes"] = {**options.get("axes", {}), **axes}
-    given = [each for each in (*words, algorithm, function) if each]
+    given = [each for each in (*words, function) if each]
     if len(given) > 1:
-        raise ValueError("give one of ALGORITHM, --algorithm and --function")
+        raise ValueError("give one of ALGORITHM and --function")
     # What the command line names may be imported: data, networks and functions for them, too.
     options["named"] = [name for each in given for name in read_names(each)]
     values = [value for axis in axes.values() for value in axis]

@@ -51,7 +51,7 @@ class _Sweep(CommandWithAxes):
             if option == "--problem":
                 problem = value or following
         for word in arguments:
-            named = word.removeprefix("--algorithm=").split(",")
+            named = word.split(",")
             if all(name in outlines() or _names_one(name) for name in named):
                 with bad_input(ValueError):
                     return [axis_section(named, problem)]
@@ -70,11 +70,6 @@ def _names_one(name):
     nargs=-1,
     type=click.UNPROCESSED,
     shell_complete=completion.algorithms_and_words,
-)
-@click.option(
-    "--algorithm",
-    shell_complete=completion.algorithms,
-    help="The algorithms, as an option: names, or module:function.",
 )
 @click.option("--function", help="Sweep any function(cell, rng): module:name or file.py:name.")
 @click.option("--from", "source", type=FILE, help="Read a TOML file.")
@@ -139,7 +134,7 @@ def _names_one(name):
 @click.option(
     "--dry-run", is_flag=True, help="Estimate the time and the size of the sweep, and run nothing."
 )
-def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run, **flags):
+def sweep(arguments, function, source, allow, portable, only, dry_run, **flags):
     """Run algorithms over a grid of parameters.
 
     Each point of the grid has independent replicates. Every other option is an axis of the grid:
@@ -149,7 +144,7 @@ def sweep(arguments, algorithm, function, source, allow, portable, only, dry_run
     """
     own = [option.name for option in click.get_current_context().command.params[1:]]
     with bad_input(ValueError, TypeError):
-        options = read_options(source, arguments, algorithm, function, flags, own)
+        options = read_options(source, arguments, function, flags, own)
         shard = read_shard(options["shard"]) if "shard" in options else None
     if options.get("address") is not None:
         need("cluster", "--dask")
@@ -284,7 +279,8 @@ def _run_only(specification, out, text, replicate):
             raise BadInput(f"--only: there are {specification.replicates} replicates, from 0")
         stored = pd.DataFrame()
         if (out / "sweep.json").exists():
-            stored = check_directory(out, specification, extend=True).read(partial=True)
+            check_directory(out, specification, extend=True)
+            stored = open_run(out).read(partial=True)
             mine = (stored["cell"] == cell_name(cell)) & (stored["replicate"] == replicate)
             stored = stored[mine].reset_index(drop=True)
     echo(f"{cell_name(cell)}, replicate {replicate}")

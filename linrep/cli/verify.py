@@ -80,24 +80,6 @@ from linrep.cli.verdicts import compare, name_accepting, print_list, print_verdi
     flag_value="own",
     help="Only other statements that no paper prints: questions and theorems of linrep's own.",
 )
-@click.option(
-    "--severity",
-    "severities",
-    multiple=True,
-    type=click.Choice(["slip", "constant", "proof step", "statement", "conclusion"]),
-    help="Only claims whose failure affects this: nothing but the wording (slip), a constant, a "
-    "step of the proof, the statement, or a conclusion that readers take away.",
-)
-@click.option(
-    "--strength",
-    "strengths",
-    multiple=True,
-    type=click.Choice(
-        ["certified", "exact", "derived", "enumerated exactly", "statistical", "searched"]
-    ),
-    help="Only claims whose verdict rests on this: a program that is not the check, an exact "
-    "counterexample, a derivation, an enumeration of all cases, statistics, or a search.",
-)
 @click.option("--fresh", is_flag=True, help="Run finished checks again.")
 @click.option(
     "--until-decided",
@@ -175,7 +157,7 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
     entries = read_ledger(file, book_path, record)
     chosen, file = choose(ids, texts=list_only, papers=papers)
     known = entries
-    if list_only or options["verdicts"] or options["strengths"]:
+    if list_only or options["verdicts"]:
         known = _add_stored(chosen, entries, options["store"], options["seed"])
     chosen = _filter(chosen, known, papers, **options)
     if list_only:
@@ -355,24 +337,14 @@ def _add_stored(chosen, entries, store, seed):
     return {**entries, **{name: result for name, result in results.items() if result}}
 
 
-def _filter(chosen, entries, papers, *, verdicts, strengths, severities, form, **_):
+def _filter(chosen, entries, papers, *, verdicts, form, **_):
     """Return the claims that have one of the verdicts, and so on, of those asked for."""
-    from linrep.claims.findings import finding
-
-    with bad_input(ValueError):
-        grave = {
-            item.id
-            for item in chosen
-            if severities and (found := finding(item.id)) and found.severity in severities
-        }
     remaining = [
         item
         for item in chosen
         if (not verdicts or (item.id in entries and entries[item.id].verdict in verdicts))
-        and (not strengths or (item.id in entries and entries[item.id].strength in strengths))
         and (not papers or item.paper in papers)
         and form in (None, item.form)
-        and (not severities or item.id in grave)
     ]
     if not remaining:
         raise BadInput(

@@ -48,7 +48,6 @@ from .readers import load as load
 from .runs import choose_lr as choose_lr
 from .runs import fine_tune as fine_tune
 from .runs import run as run
-from .runs import run_seeds as run_seeds
 from .state import State as State
 from .training import SGD as SGD
 from .training import Phase as Phase

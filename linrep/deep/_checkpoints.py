@@ -46,7 +46,7 @@ class Checkpoint:
         self.due = now + (max(self.every, 20.0 * (now - began)) if self.every else 0.0)
 
     def resume(self, course):
-        """Let runs go on from the file, which is read as data only, if it is there."""
+        """Let a run go on from the file, which is read as data only, if it is there."""
         if not self.path.exists():
             return
         device = course.federation.device
@@ -89,7 +89,7 @@ def identity(federation, method, settings):
     return {
         **settings,
         **functions,
-        "seeds": [[seed.entropy, list(seed.spawn_key)] for seed in federation.seeds],
+        "seed": [federation.seed.entropy, list(federation.seed.spawn_key)],
         "code of linrep.deep": source(),
         "code of the method": fingerprint(type(method)),
         "model": [str(federation.model), federation.frozen, fingerprint(layers)],

@@ -1,4 +1,4 @@
-"""Runs under way: evaluation of all clients by the models that a method gives them, and traces."""
+"""A run under way: evaluation of all clients by the models that a method gives them, its trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linrep.trace import Trace
 
 
 class Course:
-    """S runs under way: where they stand, what is recorded of them, and how fast they train."""
+    """A run under way: where it stands, what is recorded of it, and how fast it trains."""
 
     def __init__(self, federation, method, participants, began):
         self.federation, self.method, self.participants = federation, method, participants
@@ -24,15 +24,14 @@ class Course:
 
     @property
     def seconds(self):
-        """The time so far, with that before the runs were interrupted."""
+        """The time so far, with that before the run was interrupted."""
         return time.perf_counter() - self.began
 
     def record(self):
-        """Evaluate all clients, and return the metrics, arrays of shape (S,)."""
+        """Evaluate all clients, and return the metrics."""
         self.outcome = by_client(self.federation, self.method.models, self.state)
         sent = float(self.method.floats(self.state) * self.participants * self.state.round)
-        floats = np.full(len(self.federation.seeds), sent)
-        metrics = judge(self.outcome) | {"floats_up": floats, "floats_down": floats}
+        metrics = judge(self.outcome) | {"floats_up": sent, "floats_down": sent}
         self.rounds.append(self.state.round)
         for name, value in metrics.items():
             self.metrics.setdefault(name, []).append(value)
@@ -49,13 +48,15 @@ class Course:
         self._seconds += time.perf_counter() - began
         self._samples += federation.samples_trained - samples  # evaluation may train, too
 
-    def traces(self, settings):
-        """Return the traces of the runs."""
+    def trace(self, settings):
+        """Return the trace of the run."""
         if self.outcome is None:  # the checkpoint was of the last round
             self.outcome = by_client(self.federation, self.method.models, self.state)
-        tuned = None
+        metrics = {name: np.array(values) for name, values in self.metrics.items()}
         if self.method.ft is not None:
             tuned = by_client(self.federation, self.method.fine_tuned, self.state)
+            metrics["fine_tuned"] = np.full(len(self.rounds), np.nan)
+            metrics["fine_tuned"][-1] = judge(tuned)["accuracy"]
         device = self.federation.device
         engine = "vmap" if self.federation.together else "loop"  # as records call them
         settings = settings | {"device": describe(device), "engine": engine}
@@ -65,37 +66,28 @@ class Course:
             kinds = {"products": torch.backends.cuda.matmul, "convolutions": torch.backends.cudnn}
             rounded = [name for name, kind in kinds.items() if kind.allow_tf32]
             settings["tf32"] = ", ".join(rounded) or "nothing"
-        seconds, runs = self.seconds, range(len(self.federation.seeds))
-        return [self._trace(run, settings, tuned, seconds) for run in runs]
-
-    def _trace(self, run, settings, tuned, seconds):
-        """Return the trace of one of the runs; `tuned` is what fine-tuned models come to."""
-        metrics = {name: np.array(values)[:, run] for name, values in self.metrics.items()}
-        if tuned is not None:
-            metrics["fine_tuned"] = np.full(len(self.rounds), np.nan)
-            metrics["fine_tuned"][-1] = _mean(_accuracies(tuned), tuned["size"] > 0)[run]
         arrays = {
-            f"{kind}.{name}": value[run].cpu().numpy()
+            f"{kind}.{name}": value.cpu().numpy()
             for kind in ("shared", "personal")
             for name, value in getattr(self.state, kind).items()
         }
         finite = all(np.isfinite(value).all() for value in arrays.values())
-        arrays["accuracies"] = _accuracies(self.outcome)[run]
+        arrays["accuracies"] = _share(self.outcome["correct"], self.outcome["size"])
         return Trace(
             algorithm=type(self.method).__name__,
             metrics=metrics,
             state=arrays,
-            settings=dict(settings),
+            settings=settings,
             stop_reason="rounds" if finite else "diverged",
-            wall_time=seconds,
+            wall_time=self.seconds,
             recorded=np.array(self.rounds),
         )
 
 
 def by_client(federation, models_of, state):
-    """Return what all clients' models come to, arrays (S, n)."""
+    """Return what all clients' models come to, arrays (n,)."""
     pieces = []
-    for part in federation.everyone():
+    for part in federation.parts(federation.all_clients):
         shared, personal = models_of(federation, state, part)
         piece = federation.evaluate(shared, personal, part)
         heads = (expand(shared, part) | personal).get("head.weight")
@@ -105,28 +97,20 @@ def by_client(federation, models_of, state):
                 value = neural_collapse(heads, present, local)
                 piece[name] = value.cpu().double().numpy()
         pieces.append(piece)
-    return {name: np.concatenate([piece[name] for piece in pieces], 1) for name in pieces[0]}
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
 def judge(outcome):
-    """Return metrics of what clients' models come to, arrays of shape (S,)."""
+    """Return metrics of what clients' models come to; clients without test samples have none."""
+    right, sizes = outcome["correct"], outcome["size"]
+    tested = sizes > 0
     collapses = [name for name in ("nc2_global", "nc2_local") if name in outcome]
     return {
-        "accuracy": _mean(_accuracies(outcome), outcome["size"] > 0),
-        "weighted_accuracy": _share(outcome["correct"].sum(1), outcome["size"].sum(1)),
-        "test_loss": _mean(outcome["loss"], outcome["size"] > 0),
-        **{name: outcome[name].mean(1) for name in collapses},
+        "accuracy": _share(np.where(tested, _share(right, sizes), 0.0).sum(), tested.sum()),
+        "weighted_accuracy": _share(right.sum(), sizes.sum()),
+        "test_loss": _share(np.where(tested, outcome["loss"], 0.0).sum(), tested.sum()),
+        **{name: outcome[name].mean() for name in collapses},
     }
-
-
-def _accuracies(outcome):
-    """Return the accuracy of each client (S, n), NaN without test samples."""
-    return _share(outcome["correct"], outcome["size"])
-
-
-def _mean(values, tested):
-    """Return means over the clients (S, n) that have test samples."""
-    return _share(np.where(tested, values, 0.0).sum(1), tested.sum(1))
 
 
 def _share(part, total):

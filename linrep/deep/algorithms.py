@@ -10,12 +10,12 @@ from typing import Any
 from linrep._lib import validation as check
 from linrep.deep.data import FederatedData
 from linrep.deep.methods import METHODS, FedAvg
-from linrep.deep.runs import run, run_seeds
+from linrep.deep.runs import run
 from linrep.trace import Trace
 
 #: Settings that do not say what is computed.
 _OF_ONE_RUN = (
-    "data", "method", "seeds", "checkpoint", "checkpoint_every", "callback", "progress",
+    "data", "method", "rng", "checkpoint", "checkpoint_every", "callback", "progress",
 )  # fmt: skip
 
 
@@ -29,7 +29,7 @@ def algorithm(method: str | type[FedAvg]) -> Callable[..., Trace]:
     of_method = {field.name: field.default for field in fields(kind)}
     of_run = {
         each.name: each.default
-        for each in inspect.signature(run_seeds).parameters.values()
+        for each in inspect.signature(run).parameters.values()
         if each.name not in _OF_ONE_RUN
     }
 

@@ -6,7 +6,7 @@ Axes are those of :mod:`linrep.deep.state`.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -40,12 +40,12 @@ class Federation(Samples):
     data : FederatedData
         Samples of the clients.
     model : callable or Module
-        ``model() -> Module`` makes the network with new weights for each seed; a Module is copied,
-        weights included.
+        ``model() -> Module`` makes the network with new weights; a Module is copied, weights
+        included.
     sgd : SGD
         Of all local training that does not say otherwise.
-    seeds : sequence of int or SeedSequence
-        One for each run.
+    seed : int or SeedSequence
+        Root of the streams of weights, participants, batches and dropout.
     device : str
         "auto" takes that of the environment variable LINREP_DEVICE, else CUDA if there is one.
     dtype : {"float32", "float64"}
@@ -74,30 +74,25 @@ class Federation(Samples):
         model: Callable[[], nn.Module] | nn.Module,
         *,
         sgd: SGD | None = None,
-        seeds: Sequence[int | SeedSequence] = (0,),
+        seed: int | SeedSequence = 0,
         device: str = "auto",
         dtype: str = "float32",
         chunk: int = 64,
         cache: bool = True,
     ):
         self.sgd = SGD() if sgd is None else sgd
-        self.seeds = [s if isinstance(s, SeedSequence) else SeedSequence(s) for s in seeds]
-        if not self.seeds:
-            raise ValueError("seeds must hold one at least")
+        self.seed = seed if isinstance(seed, SeedSequence) else SeedSequence(seed)
         dtype = check.choice("dtype", dtype, DTYPES)
         super().__init__(data, read_device(device), DTYPES[dtype])
         self.chunk = check.integer("chunk", chunk, minimum=1)
         self.cache = check.instance("cache", cache, bool)
         self.samples_trained = 0  # passes of a sample through a step, for throughput
-        starts = []
-        for seed in self.seeds:
-            make = partial(copy.deepcopy, model) if isinstance(model, nn.Module) else model
-            with layers.seeded(int(keyed(seed, "start").integers(2**63))):
-                made = layers.converted(make())
-            self.model = made.to(self.device, self.dtype).train()
-            values = dict(self.model.named_parameters()) | layers.statistics(self.model)
-            starts.append({name: value.detach().clone() for name, value in values.items()})
-        self._starts = {name: torch.stack([s[name] for s in starts]) for name in starts[0]}
+        make = partial(copy.deepcopy, model) if isinstance(model, nn.Module) else model
+        with layers.seeded(int(keyed(self.seed, "start").integers(2**63))):
+            made = layers.converted(make())
+        self.model = made.to(self.device, self.dtype).train()
+        values = dict(self.model.named_parameters()) | layers.statistics(self.model)
+        self._starts = {name: value.detach().clone() for name, value in values.items()}
         named = dict(self.model.named_parameters())
         self.buffers = tuple(name for name in self._starts if name not in named)
         self.frozen = tuple(name for name, value in named.items() if not value.requires_grad)
@@ -110,8 +105,8 @@ class Federation(Samples):
     def __repr__(self):
         count = sum(value.numel() for value in self.model.parameters())
         return (
-            f"Federation({self.n} clients, {len(self.seeds)} runs of a {type(self.model).__name__} "
-            f"of {count} parameters on {self.device.type})"
+            f"Federation({self.n} clients, a {type(self.model).__name__} of {count} parameters on "
+            f"{self.device.type})"
         )
 
     def start(self, personal: Sequence[str] = (), *, all_personal: bool = False) -> State:
@@ -131,15 +126,10 @@ class Federation(Samples):
                 shared[name] = mine.pop(name).clone()
         return State(shared, {k: v.clone() for k, v in expand(mine, self.all_clients).items()})
 
-    @property
-    def moving(self) -> Parameters:
-        """The parameters that may move as runs start with them, (S, ...)."""
-        return {name: self._starts[name] for name in self.parameters}
-
     # Clients of a round
 
     def sample(self, purpose: str, round: int, count: int) -> Clients:
-        """Return clients of a round, (S, count), without replacement and in increasing order.
+        """Return clients of a round, (count,), without replacement and in increasing order.
 
         Parameters
         ----------
@@ -152,28 +142,22 @@ class Federation(Samples):
         """
         if count == self.n:
             return self.all_clients
-        draws = (keyed(s, purpose, round).choice(self.n, count, replace=False) for s in self.seeds)
-        return np.sort(np.stack(list(draws)), axis=1)
+        return np.sort(keyed(self.seed, purpose, round).choice(self.n, count, replace=False))
 
     @property
     def all_clients(self) -> Clients:
-        """Every client of every run, (S, n)."""
-        return np.tile(np.arange(self.n), (len(self.seeds), 1))
-
-    def everyone(self) -> Iterator[Clients]:
-        """Yield all clients, a part at a time."""
-        yield from self.parts(self.all_clients)
+        """Every client, (n,)."""
+        return np.arange(self.n)
 
     def parts(self, clients: Clients) -> Iterator[Clients]:
-        """Yield clients in parts of at most `chunk` workers.
+        """Yield clients in parts of at most `chunk`.
 
         Parameters
         ----------
-        clients : ndarray of int, shape (S, c)
+        clients : ndarray of int, shape (c,)
         """
-        width = max(1, self.chunk // len(self.seeds))
-        for begin in range(0, clients.shape[1], width):
-            yield clients[:, begin : begin + width]
+        for begin in range(0, len(clients), self.chunk):
+            yield clients[begin : begin + self.chunk]
 
     def features(
         self, shared: Parameters, own: Parameters, part: Clients
@@ -182,9 +166,9 @@ class Federation(Samples):
 
         Parameters
         ----------
-        shared, own : dict of str to Tensor, shapes (S, ...) and (S, c, ...)
+        shared, own : dict of str to Tensor, shapes (...) and (c, ...)
             The representation's parameters, together.
-        part : ndarray of int, shape (S, c)
+        part : ndarray of int, shape (c,)
             Clients.
         """
         self.model.eval()
@@ -207,20 +191,20 @@ class Federation(Samples):
         context: Any = None,
         purpose: str = "batches",
     ) -> Parameters:
-        """Return the clients' own values, (S, c, ...), after the phases of a round.
+        """Return the clients' own values, (c, ...), after the phases of a round.
 
         Parameters
         ----------
-        shared, own : dict of str to Tensor, shapes (S, ...) and (S, c, ...)
+        shared, own : dict of str to Tensor, shapes (...) and (c, ...)
             Where the clients start: together, all that the objective needs. What moves is among
             the results whatever it was before.
-        part : ndarray, shape (S, c)
+        part : ndarray of int, shape (c,)
             The clients.
         phases : sequence of Phase
             Done in order.
         round : int
             With the seed, the client and the place of the phase, key of the batches.
-        objective, context : callable, mapping of Tensors (S, c, ...)
+        objective, context : callable, mapping of Tensors (c, ...)
             See :data:`linrep.deep.training.Objective`.
         purpose : str
             Of the batches, for a method that trains twice in a round.
@@ -232,13 +216,9 @@ class Federation(Samples):
             if not trained:
                 continue
             sgd = self.sgd if phase.lr is None else replace(self.sgd, lr=phase.lr)
-            streams = [
-                keyed(seed, purpose, round, number, int(client))
-                for seed, row in zip(self.seeds, part, strict=True)
-                for client in row
-            ]
+            streams = [keyed(self.seed, purpose, round, number, int(client)) for client in part]
             batches = training.schedule(
-                self.counts("train", part).ravel(), streams,
+                self.counts("train", part), streams,
                 batch_size=sgd.batch_size, epochs=phase.epochs, steps=phase.steps,
             )  # fmt: skip
             new = self._run(shared, own, part, trained, batches, sgd, objective, context or {})
@@ -248,7 +228,7 @@ class Federation(Samples):
         return own
 
     def _run(self, shared, own, part, trained, batches, sgd, objective, context):
-        """Return what moves in a phase, (S, c, ...), with the running statistics of its blocks."""
+        """Return what moves in a phase, (c, ...), with the running statistics of its blocks."""
         self.model.train()
         picked = self.pick("train", part)
         moving = tuple(name for name in trained if name not in self.buffers)
@@ -264,7 +244,7 @@ class Federation(Samples):
                 gradient = features.head_gradient
         buffers = {name: everything.pop(name) for name in self.buffers if name in everything}
         position = torch.as_tensor(batches.position, device=self.device)
-        row_of = torch.arange(part.size, device=self.device).unsqueeze(1)
+        row_of = torch.arange(len(part), device=self.device).unsqueeze(1)
 
         def fetch(t, rows):
             at = row_of[rows], position[rows, t]
@@ -279,14 +259,14 @@ class Federation(Samples):
         self.samples_trained += int(batches.weight.sum())
         work = training.Work(
             model=self.model,
-            start=_flat(everything),  # of several runs a copy, hence only of what is used
-            buffers=_flat(buffers),
+            start=everything,
+            buffers=buffers,
             trained=moving,
             batches=batches,
             fetch=fetch,
             z=picked.z,
             objective=objective,
-            context=_flat(context),
+            context=context,
             sgd=sgd,
             from_features=seen is not None,
             gradient=gradient,
@@ -295,9 +275,8 @@ class Federation(Samples):
         # Heads on features are small, and have a closed form: together is faster everywhere.
         together = self.together or gradient is not None
         step = training.train_together if together else training.train_one_by_one
-        new = step(work)
         # Running statistics move with their block: those of a frozen one stay as they were.
-        return {n: value.unflatten(0, part.shape) for n, value in new.items() if n in trained}
+        return {name: value for name, value in step(work).items() if name in trained}
 
     def _augmented(self, augment, index, sizes, keys):
         """Return samples (K, b, ...) as `augment` changes them, each worker's by its own draws."""
@@ -318,15 +297,15 @@ class Federation(Samples):
 
     def _features(self, shared, own, part, picked):
         """Return features (K, m, ...) of the workers' samples, each of which is passed once."""
-        module, width, result = self.model.representation, part.shape[1], None
+        module, result = self.model.representation, None
         places, real = picked.places, picked.real
         params = training.block(expand(shared, part) | own, "representation")
-        # As many workers have the same representation: those of a run, or each its own.
-        alike = 1 if training.block(own, "representation") else width
-        for k in range(0, part.size, alike):
-            rows, (s, client) = slice(k, k + alike), divmod(k, width)
+        # As many workers have the same representation: all of them, or each its own.
+        alike = 1 if training.block(own, "representation") else len(part)
+        for k in range(0, len(part), alike):
+            rows = slice(k, k + alike)
             x = self.see(places[rows][real[rows]])
-            mine = {name: value[s, client] for name, value in params.items()}
+            mine = {name: value[k] for name, value in params.items()}
             passed = features.in_pieces(module, mine, x)
             if result is None:
                 result = passed.new_zeros((*places.shape, *passed.shape[1:]), dtype=self.dtype)
@@ -340,14 +319,14 @@ class Federation(Samples):
 
         Parameters
         ----------
-        shared, own : dict of str to Tensor, shapes (S, ...) and (S, c, ...)
+        shared, own : dict of str to Tensor, shapes (...) and (c, ...)
             The models, together.
-        part : ndarray, shape (S, c)
+        part : ndarray of int, shape (c,)
             The clients.
 
         Returns
         -------
-        dict of str to ndarray, shape (S, c)
+        dict of str to ndarray, shape (c,)
             ``correct``, ``loss`` and ``size``; the loss of a client without samples is NaN.
         """
         self.model.eval()
@@ -361,11 +340,11 @@ class Federation(Samples):
             correct = ((outputs.argmax(-1) == y) & tested).sum(1)
         loss = torch.where(tested, losses, 0.0).sum(1) / size
         results = {"correct": correct, "loss": loss, "size": size}
-        return {k: v.cpu().double().numpy().reshape(part.shape) for k, v in results.items()}
+        return {k: v.cpu().double().numpy() for k, v in results.items()}
 
     def _outputs(self, shared, own, part, picked):
         """Return outputs (K, m, classes) of the workers' samples, without gradients."""
-        params = _flat(expand(shared, part) | own)
+        params = expand(shared, part) | own
         # With a representation that clients share, one pass over all their samples.
         once = self.in_parts and not training.block(own, "representation")
         if once:
@@ -384,7 +363,7 @@ class Federation(Samples):
 
         with torch.no_grad():
             if self.together or (once and features.linear_head(self.model)):
-                width, every = max(1, features.SAMPLES_AT_ONCE // part.size), slice(None)
+                width, every = max(1, features.SAMPLES_AT_ONCE // len(part)), slice(None)
                 begins = range(0, picked.places.shape[1], width)
                 pieces = (inputs(every, slice(begin, begin + width)) for begin in begins)
                 return torch.cat([vmap(call)(params, piece, picked.z) for piece in pieces], 1)
@@ -393,10 +372,3 @@ class Federation(Samples):
                 mine = {name: value[k] for name, value in params.items()}
                 rows.append(call(mine, inputs(k, slice(max(1, count))), picked.z[k]))
             return pad_sequence(rows, batch_first=True)
-
-
-def _flat(values):
-    """Return tensors (S, c, ...) of a nested mapping as (K, ...)."""
-    if isinstance(values, Mapping):  # of any kind, of which torch's trees know some
-        return {name: _flat(value) for name, value in values.items()}
-    return values.flatten(0, 1)

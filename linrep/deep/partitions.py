@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -12,9 +12,6 @@ from scipy.special import ndtr, ndtri
 from linrep._lib import validation as check
 from linrep.deep.data import Dataset, FederatedData
 from linrep.problems.random import stream
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "affine_shifts",
@@ -27,7 +24,6 @@ __all__ = [
     "permuted_labels",
     "shards",
     "super_groups",
-    "table",
 ]
 
 _FIXED = 5  # samples of a client beside those of the log-normal law
@@ -458,31 +454,6 @@ def hold_out(data: FederatedData, share: float = 0.25, *, rng: Any = None) -> Fe
     classes = np.zeros(len(data.y), dtype=np.int64) if real else data.y
     train, test = _split_each(data.train, classes, train_share, rng)
     return replace(data, train=tuple(train), test=tuple(test))
-
-
-def table(data: FederatedData) -> pd.DataFrame:
-    """Return what each client has, a row for each.
-
-    That is its numbers of training samples (train), of test samples (test) and of classes among the
-    former (classes), its group where there are groups, and its numbers of training samples of each
-    class (class 0, class 1, ...).
-
-    Parameters
-    ----------
-    data : FederatedData
-    """
-    import pandas as pd
-
-    counts = np.array([np.bincount(data.y[part], minlength=data.classes) for part in data.train])
-    columns = {
-        "train": data.sizes,
-        "test": [part.size for part in data.test],
-        "classes": np.count_nonzero(counts, axis=1),
-    }
-    if data.groups is not None:
-        columns["group"] = data.groups
-    of_classes = {f"class {label}": counts[:, label] for label in range(data.classes)}
-    return pd.DataFrame({**columns, **of_classes}).rename_axis(index="client")
 
 
 def _clients(n, dataset, least=1):

@@ -1,4 +1,4 @@
-"""Runs of a method on a federation: rounds, evaluations, step sizes, new clients."""
+"""Runs of a method on clients: rounds, evaluations, step sizes, new clients."""
 
 from __future__ import annotations
 
@@ -29,28 +29,11 @@ from linrep.deep.training import SGD, Phase, belongs, check_blocks
 from linrep.trace import MOST_ROUNDS, Trace, last_rounds, read_record
 
 
-def run(data: FederatedData, method: FedAvg | str, *, rng: Any = None, **settings: Any) -> Trace:
-    """Train with a method; the same as :func:`run_seeds` with one seed.
-
-    Parameters
-    ----------
-    data : FederatedData
-        Samples of the clients.
-    method : FedAvg or str
-        An object of :mod:`linrep.deep.methods`, or derived from one; or its name.
-    rng : None, int, SeedSequence, Generator
-        Root of the streams of weights, participants, batches and dropout.
-    **settings
-        See :func:`run_seeds`.
-    """
-    return run_seeds(data, method, seeds=[_root(rng)], **settings)[0]
-
-
-def run_seeds(
+def run(
     data: FederatedData,
     method: FedAvg | str,
     *,
-    seeds: Sequence[int | SeedSequence],
+    rng: Any = None,
     model: str | Callable[[], nn.Module] | nn.Module = "cnn",
     rounds: int = 100,
     participation: float = 0.1,
@@ -69,10 +52,8 @@ def run_seeds(
     dtype: str = "float32",
     chunk: int = 64,
     cache: bool = True,
-) -> list[Trace]:
-    """Train with a method from several seeds at once.
-
-    A run has the numbers that it would have alone, up to rounding.
+) -> Trace:
+    """Train with a method.
 
     Parameters
     ----------
@@ -80,11 +61,11 @@ def run_seeds(
         Samples of the clients.
     method : FedAvg or str
         An object of :mod:`linrep.deep.methods`, or derived from one; or its name.
-    seeds : sequence of int or SeedSequence
-        Roots of the streams of weights, participants, batches and dropout.
+    rng : None, int, SeedSequence, Generator
+        Root of the streams of weights, participants, batches and dropout.
     model : str, callable or Module
         A name of :func:`linrep.deep.models.build`; a function without arguments that makes the
-        network, with new weights for each seed; or a network, whose weights all runs start from.
+        network, with new weights; or a network, from whose weights the run starts.
         Torch's batch normalization and dropout are replaced by those of
         :mod:`linrep.deep.layers`, see :func:`linrep.deep.layers.converted`.
     rounds : int
@@ -106,7 +87,7 @@ def run_seeds(
         every round.
     callback : callable, optional
         ``callback(round, metrics)``, called at the start and after each round: with the metrics
-        where the round is recorded, numbers of one seed and arrays of several, and else with none.
+        where the round is recorded, and else with none.
     progress : bool, optional
         Show rounds, accuracy so far and time left; by default on a terminal and in a notebook.
     device, dtype, chunk, cache
@@ -114,8 +95,8 @@ def run_seeds(
 
     Returns
     -------
-    list of Trace
-        One for each seed. Metrics, each after evaluation of *all* clients on their own test
+    Trace
+        Metrics, each after evaluation of *all* clients on their own test
         samples by the models that the method gives them:
 
         - ``accuracy``: mean over clients of the share of right answers; ``weighted_accuracy``:
@@ -139,7 +120,7 @@ def run_seeds(
     recorded = read_record(record, rounds)
     federation = Federation(
         data, method.network(_maker(model, data, head)),
-        sgd=SGD(lr, momentum, weight_decay, batch_size, augment), seeds=seeds, device=device,
+        sgd=SGD(lr, momentum, weight_decay, batch_size, augment), seed=_root(rng), device=device,
         dtype=dtype, chunk=chunk, cache=cache,
     )  # fmt: skip
     count = check.count_participants(federation.n, 1.0 if method.everyone else participation)
@@ -164,17 +145,16 @@ def run_seeds(
             metrics: dict[str, Any] = {}
             if state.round in recorded and state.round not in course.rounds:
                 metrics = course.record()
-                bar.set_postfix_str(f"accuracy {metrics['accuracy'].mean():.3f}")
+                bar.set_postfix_str(f"accuracy {metrics['accuracy']:.3f}")
             if callback is not None:
-                one = len(federation.seeds) == 1
-                callback(state.round, {k: v.item() if one else v for k, v in metrics.items()})
+                callback(state.round, {name: float(value) for name, value in metrics.items()})
             if file is not None:
                 file.save(course, last=state.round == rounds)
             if state.round >= rounds:
                 break
             course.step()
             bar.update()
-    return course.traces(settings)
+    return course.trace(settings)
 
 
 def choose_lr(
@@ -187,7 +167,7 @@ def choose_lr(
     rounds: int = 100,
     **settings: Any,
 ) -> float:
-    """Return the step size whose models are best on training samples that are held out.
+    """Return the step size, the first of the best on training samples that are held out.
 
     By accuracy, if that of some step size exceeds by two standard errors the accuracy of always
     answering the one best class; else, and for real labels, by loss.
@@ -207,14 +187,9 @@ def choose_lr(
     rounds : int
         Of each run.
     **settings
-        See :func:`run_seeds`; the accuracy that is compared is the mean over those of the last ten
+        See :func:`run`; the accuracy that is compared is the mean over those of the last ten
         rounds that are in `record`, by default all of them. To the name of a `checkpoint` each run
         adds its step size.
-
-    Returns
-    -------
-    float
-        The first of the best.
     """
     if not len(lrs):
         raise ValueError("lrs must hold one step size at least")
@@ -283,18 +258,13 @@ def fine_tune(
     rng : None, int, SeedSequence, Generator
         Root of the streams of weights and batches.
     model, head : str, callable or Module, and str
-        The run's network, see :func:`run_seeds`. The head starts anew, the same for all clients;
+        The run's network, see :func:`run`. The head starts anew, the same for all clients;
         everything else is frozen as the run has left it: what its clients shared, and the mean over
         them of what each had of its own.
     epochs : int
-        Passes over each client's samples, the rounds of the trace; momentum restarts in each.
+        Passes over each client's samples, against which the trace is; momentum restarts in each.
     **settings
-        See :func:`run_seeds`.
-
-    Returns
-    -------
-    Trace
-        Of :func:`run_seeds`, against epochs.
+        See :func:`run`.
     """
     make = _maker(model, data, head)
     left: dict[str, Tensor] = {}

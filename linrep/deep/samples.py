@@ -48,29 +48,29 @@ class Samples:
         self.side = torch.as_tensor(side).to(device, dtype)
 
     def counts(self, split: str, part: Clients) -> NDArray[np.int64]:
-        """Return how many samples clients have, (S, c)."""
+        """Return how many samples clients have, (c,)."""
         return self.sizes[split][part]
 
     def class_counts(self, part: Clients) -> Tensor:
-        """Return how many of each client's training samples are of each class, (S, c, classes)."""
+        """Return how many of each client's training samples are of each class, (c, classes)."""
         picked = self.pick("train", part)
         ones = F.one_hot(picked.y.long(), self.classes) * picked.real.unsqueeze(2)
-        return ones.sum(1).to(self.dtype).unflatten(0, part.shape)
+        return ones.sum(1).to(self.dtype)
 
     def present(self, part: Clients) -> Tensor:
-        """Return 1 for the classes among each client's training samples, (S, c, classes)."""
+        """Return 1 for the classes among each client's training samples, (c, classes)."""
         return (self.class_counts(part) > 0).to(self.dtype)
 
     def pick(self, split: str, part: Clients) -> Picked:
         """Return the samples of the workers of a part."""
-        clients, counts = part.ravel(), self.counts(split, part).ravel()
-        index = np.zeros((part.size, counts.max(initial=1)), dtype=np.int64)
-        for row, count, client in zip(index, counts, clients, strict=True):
+        counts = self.counts(split, part)
+        index = np.zeros((len(part), counts.max(initial=1)), dtype=np.int64)
+        for row, count, client in zip(index, counts, part, strict=True):
             row[:count] = getattr(self.data, split)[client]
         places = torch.as_tensor(index, device=self.device)
         position = torch.arange(places.shape[1], device=self.device)
         real = position < torch.as_tensor(counts, device=self.device).unsqueeze(1)
-        return Picked(places, counts, real, self.y[places], self.side[clients])
+        return Picked(places, counts, real, self.y[places], self.side[part])
 
     def see(self, places: Tensor, x: Tensor | None = None) -> Tensor:
         """Return what the network sees of samples (..., b)."""

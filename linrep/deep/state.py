@@ -1,8 +1,7 @@
-"""Where runs stand, and the rows of it that belong to clients.
+"""Where a run stands, and the rows of it that belong to clients.
 
-Several runs with seeds of their own, S of them, are held at once: tensors of shared parameters
-have a first axis of length S, those of n clients first axes (S, n), and a *part* is an integer
-array (S, c) of clients.
+Tensors of shared parameters have shapes of their own, those of n clients a first axis of length n,
+and a *part* is an integer array (c,) of clients.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ Clients = NDArray[np.int64]
 
 @dataclass
 class State:
-    """Where S runs stand.
+    """Where a run stands.
 
     Attributes
     ----------
-    shared : dict of str to Tensor, shapes (S, ...)
+    shared : dict of str to Tensor
         Parameters and running statistics that the server has.
-    personal : dict of str to Tensor, shapes (S, n, ...)
+    personal : dict of str to Tensor, shapes (n, ...)
         Those that stay with the clients.
-    extra : dict of str to Tensor, shapes (S, ...)
+    extra : dict of str to Tensor
         What else a method keeps.
     round : int
         Rounds completed.
@@ -46,24 +45,24 @@ class State:
         return show.line(self)
 
     def own(self, part: Clients) -> Parameters:
-        """Return the personal parameters of a part's clients, (S, c, ...).
+        """Return the personal parameters of a part's clients, (c, ...).
 
         Parameters
         ----------
-        part : ndarray of int, shape (S, c)
+        part : ndarray of int, shape (c,)
         """
         return gather(self.personal, part)
 
 
 def gather(values: Parameters, part: Clients) -> Parameters:
-    """Return the clients' rows of tensors, (S, c, ...).
+    """Return the clients' rows of tensors, (c, ...).
 
     Parameters
     ----------
-    values : dict of str to Tensor, shapes (S, n, ...)
-    part : ndarray of int, shape (S, c)
+    values : dict of str to Tensor, shapes (n, ...)
+    part : ndarray of int, shape (c,)
     """
-    return {name: value[_rows(part), torch.as_tensor(part)] for name, value in values.items()}
+    return {name: value[torch.as_tensor(part)] for name, value in values.items()}
 
 
 def scatter(values: Parameters, part: Clients, new: Mapping[str, Tensor]) -> None:
@@ -71,29 +70,22 @@ def scatter(values: Parameters, part: Clients, new: Mapping[str, Tensor]) -> Non
 
     Parameters
     ----------
-    values : dict of str to Tensor, shapes (S, n, ...)
+    values : dict of str to Tensor, shapes (n, ...)
         Changed.
-    part : ndarray of int, shape (S, c)
-    new : mapping of str to Tensor, shapes (S, c, ...)
+    part : ndarray of int, shape (c,)
+    new : mapping of str to Tensor, shapes (c, ...)
         The new rows, of all names in `values` at least.
     """
     for name, value in values.items():
-        value[_rows(part), torch.as_tensor(part)] = new[name]
+        value[torch.as_tensor(part)] = new[name]
 
 
 def expand(shared: Parameters, part: Clients) -> Parameters:
-    """Return shared tensors as views with an axis of clients, (S, c, ...).
+    """Return shared tensors as views with a first axis of clients, (c, ...).
 
     Parameters
     ----------
-    shared : dict of str to Tensor, shapes (S, ...)
-    part : ndarray of int, shape (S, c)
+    shared : dict of str to Tensor
+    part : ndarray of int, shape (c,)
     """
-    return {
-        name: value.unsqueeze(1).expand(-1, part.shape[1], *value.shape[1:])
-        for name, value in shared.items()
-    }
-
-
-def _rows(part):
-    return torch.arange(part.shape[0]).unsqueeze(1)
+    return {name: value.expand(len(part), *value.shape) for name, value in shared.items()}

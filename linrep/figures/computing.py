@@ -7,7 +7,6 @@ import json
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pandas as pd
 
@@ -50,48 +49,6 @@ class Failed(RuntimeError):
         )
 
 
-def run_rows(
-    experiment: Experiment,
-    *,
-    quick: bool = False,
-    workers: int = 1,
-    seed: int = 0,
-    runs: Path | None = None,
-) -> pd.DataFrame:
-    """Run all replicates of all cells, with a progress bar on a terminal, or lines in a log.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        What to run.
-    quick : bool
-        The small grid and few replicates.
-    workers : int
-        Threads. The rows do not depend on it.
-    seed : int
-        Root of all streams.
-    runs : Path, optional
-        Folder in which the sweep has its run directory, see :func:`run_directory`: an interrupted
-        run goes on from there. By default nothing is kept.
-
-    Returns
-    -------
-    DataFrame
-        The replicates' rows with the cell's parameters, ``replicate`` and ``stream``.
-
-    Raises
-    ------
-    Failed
-        If a replicate did.
-    """
-    with TemporaryDirectory() as scratch:
-        done = compute(
-            experiment, Path(scratch) if runs is None else runs,
-            quick=quick, workers=workers, seed=seed,
-        )  # fmt: skip
-        return measured_rows(done.read())
-
-
 def compute(
     experiment: Experiment,
     runs: Path,
@@ -106,10 +63,15 @@ def compute(
 
     Parameters
     ----------
-    experiment, quick, workers, seed
-        As for :func:`run_rows`.
+    experiment : Experiment
     runs : Path
-        The folder of all runs.
+        The folder of all runs, see :func:`run_directory`: an interrupted one goes on from there.
+    quick : bool
+        The small grid and few replicates.
+    workers : int
+        Threads. The rows do not depend on it.
+    seed : int
+        Root of all streams.
 
     Returns
     -------

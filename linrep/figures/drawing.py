@@ -72,7 +72,7 @@ def make_figure(
         Folder, made if missing. Files are written under temporary names and renamed, the manifest
         last: a figure whose manifest is there is complete.
     quick, workers, seed
-        As in :func:`run_rows`.
+        As for :func:`linrep.figures.computing.compute`.
     recorded : bool, default False
         Write a record, which other runs are compared with: the picture as SVG only (else as PNG,
         too), of the rows those that the experiment keeps, and in the manifest with each number of

@@ -106,12 +106,7 @@ class Reproduction:
 
 
 def recorded(folder: Path = RECORD) -> list[str]:
-    """Return the ids of the figures that have a record.
-
-    Parameters
-    ----------
-    folder : Path
-    """
+    """Return the ids of the figures that have a record."""
     return sorted({path.stem for place in _places(folder) for path in place.glob("*.json")})
 
 
@@ -202,10 +197,6 @@ def check_figures(
 def papers(folder: Path = RECORD) -> list[str]:
     """Return the ids of the figures of linrep's own papers, those with networks left out.
 
-    Parameters
-    ----------
-    folder : Path
-
     Raises
     ------
     ValueError
@@ -287,12 +278,7 @@ def compare(item: Experiment, drawn: drawing.Drawn, folder: Path) -> tuple[pd.Da
 
 
 def together(compared: Iterable[tuple[pd.DataFrame, list[str]]]) -> Reproduction:
-    """Return how figures compare, from what :func:`compare` says of each.
-
-    Parameters
-    ----------
-    compared : iterable of (DataFrame, list of str)
-    """
+    """Return how figures compare, from what :func:`compare` says of each."""
     tables, reasons = zip(*compared, strict=True)
     names = [table["figure"].iloc[0] for table in tables]
     return Reproduction(

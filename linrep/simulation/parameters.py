@@ -103,12 +103,7 @@ def required(
 
 
 def check_algorithm(name: str) -> None:
-    """Raise ValueError for a name that is no algorithm's, and does not say where to find one.
-
-    Parameters
-    ----------
-    name : str
-    """
+    """Raise ValueError for a name that is no algorithm's, and does not say where to find one."""
     if name not in outlines() and ":" not in name and not name.startswith(DEEP):
         every = (
             f"there are {', '.join(outlines())}, {DEEP}fedrep and so on for networks, and "
@@ -154,13 +149,7 @@ def check_axes(
 
 
 def described(algorithm: Callable[..., Any], family: Family) -> dict[str, tuple[Any, list[str]]]:
-    """Return the default value of each parameter, and the words that its docstring has for it.
-
-    Parameters
-    ----------
-    algorithm : callable
-    family : Family
-    """
+    """Return the default value of each parameter, and the words that its docstring has for it."""
     own, of_problem = _read(algorithm, *family.documented), _read(*family.documented)
     axes = known_parameters(algorithm, family) or (*family.parameters, *family.data)
     found = {}
@@ -191,35 +180,18 @@ def _read(*functions: Callable[..., Any]) -> dict[str, tuple[Any, list[str]]]:
 
 
 def of_samples(algorithm: Callable[..., Any]) -> bool:
-    """Tell whether an algorithm takes samples, which its first parameter, data, says.
-
-    Parameters
-    ----------
-    algorithm : callable
-    """
+    """Tell whether an algorithm takes samples, which its first parameter, data, says."""
     first = next(iter(inspect.signature(algorithm).parameters), None)
     return first == "data" and not getattr(algorithm, "trains_networks", False)
 
 
 def plain_name(name: str, family: Family) -> str:
-    """Return the name of an axis without the prefix that tells whose it is.
-
-    Parameters
-    ----------
-    name : str
-    family : Family
-    """
+    """Return the name of an axis without the prefix that tells whose it is."""
     return owner(name, family)[1]
 
 
 def owner(name: str, family: Family) -> tuple[bool, str]:
-    """Return whether a name is of a parameter of the problem, and the name without prefix.
-
-    Parameters
-    ----------
-    name : str
-    family : Family
-    """
+    """Return whether a name is of a parameter of the problem, and the name without prefix."""
     for prefix in (family.prefix, OF_METHOD) if family.prefix else ():
         if name.startswith(prefix) and (plain := name.removeprefix(prefix)) in family.parameters:
             return prefix == family.prefix, plain

@@ -145,12 +145,7 @@ def _short(name):
 
 
 def mixture(run: Any) -> str:
-    """Say which cells of a run are of several codes; an empty text if none.
-
-    Parameters
-    ----------
-    run : Run
-    """
+    """Say which cells of a run are of several codes; an empty text if none."""
     of_cell: dict[str, dict[str, None]] = {}
     of_kind: dict[tuple[str, ...], dict[str, str]] = {}  # a cell for each code
     for code, segment, named in _stored(run):

@@ -80,7 +80,7 @@ def create_run(path: str | Path, sweep: Specification, *, extend: bool = False) 
     run = open_run(path)
     if not _is_extension(run, described, extend):
         return run
-    with _locked(path / ".extending", wait=True):
+    with files.alone(path):
         if _is_extension(open_run(path), described, extend):  # another may have extended it, too
             files.write(path / SPECIFICATION, _text(described))
     return open_run(path)
@@ -104,7 +104,8 @@ def make_directory(path: Path, description: Mapping[str, Any]) -> bool:
     """
     _check_free(path)
     (path / PARTS).mkdir(parents=True, exist_ok=True)
-    return files.create(path / SPECIFICATION, _text(description))
+    with files.alone(path):  # where two at a time could not be told apart otherwise
+        return files.create(path / SPECIFICATION, _text(description))
 
 
 def identity(description: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,25 +119,19 @@ def presence(path: Path) -> Iterator[bool]:
 
     In a directory that cannot be written it is taken not to be: a finished run needs no writing.
     """
+    alone = True
     with contextlib.ExitStack() as held:
         try:
-            alone = held.enter_context(_locked(path / ".lock", wait=False))
+            file = held.enter_context(open(path / ".lock", "a"))
         except OSError as error:
             if error.errno not in _UNWRITABLE:
                 raise
-            alone = False
-        yield alone
-
-
-@contextlib.contextmanager
-def _locked(path, *, wait):
-    """Hold a lock where the file system has some; yield whether nobody else holds it."""
-    alone = True
-    with open(path, "a") as file:
+            yield False
+            return
         try:
             import fcntl
 
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             alone = False
         except (ImportError, OSError):

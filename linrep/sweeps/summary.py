@@ -32,8 +32,6 @@ def summarize(
     by: str | Iterable[str],
     *,
     statistic: str = "mean",
-    quantiles: tuple[float, float] = (0.1, 0.9),
-    confidence: float = 0.95,
     run: Run | None = None,
 ) -> pd.DataFrame:
     """Summarize one column over replicates, for each combination of some parameters.
@@ -47,13 +45,9 @@ def summarize(
     by : iterable of str
         Columns to group by.
     statistic : {"mean", "geometric", "median", "success"}
-        Arithmetic or geometric mean with Student interval; median with the given quantiles; or the
-        share of replicates for which the expression holds, with its exact (Clopper-Pearson)
-        interval.
-    quantiles : pair of float
-        Lower and upper, for the median.
-    confidence : float, default 0.95
-        Level of the intervals.
+        Arithmetic or geometric mean with its 95 % Student interval; median with the quantiles of
+        10 and 90 %; or the share of replicates for which the expression holds, with its exact 95 %
+        interval (Clopper-Pearson).
     run : Run, optional
         Where the rows were read, all of them: replicates that are not stored then count as missing,
         and groups of which nothing is stored have a line. Only with parameters in `by`.
@@ -90,7 +84,7 @@ def summarize(
     )
     numbers = {"replicates": counts, "missing": total - failures - counts, "failed": failures}
     values, codes = values.to_numpy()[is_value], codes[is_value]
-    parts = _estimates(values, codes, counts, statistic, quantiles, confidence)
+    parts = _estimates(values, codes, counts, statistic)
     estimates = pd.DataFrame(parts, columns=["estimate", "low", "high"])
     result = pd.concat([keys, pd.DataFrame(numbers), estimates], axis=1)
     return result if run is None else _with_unstored(result, run, by)
@@ -115,15 +109,9 @@ def _with_unstored(summary, run, by):
 
 
 def thresholds(
-    rows: pd.DataFrame,
-    success: str,
-    x: str,
-    by: str | Iterable[str] = (),
-    *,
-    level: float = 0.5,
-    confidence: float = 0.95,
+    rows: pd.DataFrame, success: str, x: str, by: str | Iterable[str] = ()
 ) -> pd.DataFrame:
-    """Find where along one parameter the probability of success crosses a level.
+    """Find where along one parameter the probability of success crosses one half.
 
     Parameters
     ----------
@@ -135,10 +123,6 @@ def thresholds(
         The parameter along which success changes; positive.
     by : iterable of str
         Columns to group by.
-    level : float, default 0.5
-        The probability that is crossed.
-    confidence : float, default 0.95
-        Level of the intervals.
 
     Returns
     -------
@@ -162,9 +146,7 @@ def thresholds(
             lines.append((*key, np.nan, 0.0, np.inf))
             continue
         successes = (group["estimate"] * group["replicates"]).round()
-        point = transition_point(
-            group[x], successes, group["replicates"], level=level, confidence=confidence
-        )
+        point = transition_point(group[x], successes, group["replicates"])
         lines.append((*key, point.x, point.low, point.high))
     return pd.DataFrame(lines, columns=[*by, "estimate", "low", "high"])
 
@@ -201,9 +183,7 @@ class PowerLaw:
         return text
 
 
-def power_laws(
-    table: pd.DataFrame, x: Sequence[str], by: Sequence[str] = (), *, value: str = "estimate"
-) -> list[PowerLaw]:
+def power_laws(table: pd.DataFrame, x: Sequence[str], by: Sequence[str] = ()) -> list[PowerLaw]:
     """Fit a power law to the estimates of every group.
 
     Parameters
@@ -214,8 +194,6 @@ def power_laws(
         Columns whose exponents are fitted.
     by : sequence of str
         Columns of the groups, as the algorithm.
-    value : str
-        Column of the estimates.
 
     Returns
     -------
@@ -227,18 +205,18 @@ def power_laws(
     ValueError
         If a column is missing.
     """
-    for name in (*x, *by, value):
+    for name in (*x, *by, "estimate"):
         if name not in table:
             raise ValueError(unknown("no column", name, table))
     groups = table.groupby(list(by), sort=False, dropna=False) if by else [((), table)]
     laws = []
     for key, group in groups:
-        there = np.isfinite(group[value]) & (group[value] > 0.0)
+        there = np.isfinite(group["estimate"]) & (group["estimate"] > 0.0)
         used, fit, reason = group[there], None, ""
         try:
             if len(used) < len(x) + 2:
                 raise ValueError(f"{len(used)} points are too few")
-            fit = scaling_exponents(used[value], {name: used[name] for name in x})
+            fit = scaling_exponents(used["estimate"], {name: used[name] for name in x})
         except ValueError as error:
             reason = str(error)
         lacking = group.loc[~there, list(x)]
@@ -295,16 +273,14 @@ def _groups(rows, by):
     return groups.ngroup().to_numpy(), pd.DataFrame(list(groups.size().index), columns=by)
 
 
-def _estimates(values, codes, counts, statistic, quantiles, confidence):
+def _estimates(values, codes, counts, statistic):
     """Return estimate, low and high of each group, of which counts values are given."""
     result = np.full((len(counts), 3), np.nan)
     if statistic == "success":
         some = counts > 0
         if some.any():
             successes = np.bincount(codes, values, minlength=len(counts))[some]
-            result[some] = np.transpose(
-                proportion_interval(successes, counts[some], confidence=confidence)
-            )
+            result[some] = np.transpose(proportion_interval(successes, counts[some]))
         return result
     # Groups of one size make a matrix; there are at most as many sizes as sum to all values.
     groups = np.argsort(counts, kind="stable")
@@ -318,11 +294,9 @@ def _estimates(values, codes, counts, statistic, quantiles, confidence):
             continue
         matrix = matrix.reshape(several, size)
         if statistic == "median":
-            parts = np.quantile(matrix, (0.5, *quantiles), axis=1)
+            parts = np.quantile(matrix, (0.5, 0.1, 0.9), axis=1)
         else:
-            parts = mean_interval(
-                matrix, axis=1, geometric=statistic == "geometric", confidence=confidence
-            )
+            parts = mean_interval(matrix, axis=1, geometric=statistic == "geometric")
         result[same] = np.transpose(parts)
     return result
 

@@ -11,14 +11,6 @@ from linrep.problems.random import stream
 from tests.algorithms.support import same_numbers, truths
 from tests.strategies import seeds
 
-METHODS = {
-    "FedRep": partial(lr.fedrep, m=3, rounds=3, participation=0.6),
-    "fixed": partial(lr.fedrep, m=3, rounds=3, batches="fixed", start="random"),
-    "GD-GD": partial(lr.fedrep, m=3, rounds=3, local_steps=1, step_size=0.05, start="random"),
-    "FedSGD": partial(lr.fedsgd, m=3, rounds=3, step_size=0.01),
-    "local": partial(lr.local_only, m=3),
-}
-
 
 def mine(problem, *, rng, rounds):
     """Stand in for a user's algorithm: a random walk on the sphere."""
@@ -30,6 +22,16 @@ def mine(problem, *, rng, rounds):
         measure=lambda state: {"distance": lr.subspace.distance(state["B"], problem.B)},
         algorithm="walk",
     )
+
+
+METHODS = {
+    "FedRep": partial(lr.fedrep, m=3, rounds=3, participation=0.6),
+    "fixed": partial(lr.fedrep, m=3, rounds=3, batches="fixed", start="random"),
+    "GD-GD": partial(lr.fedrep, m=3, rounds=3, local_steps=1, step_size=0.05, start="random"),
+    "FedSGD": partial(lr.fedsgd, m=3, rounds=3, step_size=0.01),
+    "local": partial(lr.local_only, m=3),
+    "of a user": partial(mine, rounds=4),
+}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -77,18 +79,6 @@ def test_a_problem_may_be_drawn_anew_for_every_trial(seed):
         expected = 0.5 * np.sum(problem.W**2) / 4
         assert trace["population_risk"][0] == pytest.approx(expected, rel=1e-12)
         same_numbers(alone, lr.local_only(problem, m=3, rng=run_rng))
-
-
-def test_the_users_own_algorithm_is_run_like_any_other():
-    truth = lr.SharedRepresentation.random(n=3, d=4, k=2, rng=0)
-    one, two = (
-        lr.run_trials(mine, truth, trials=3, workers=workers, rng=5, rounds=4) for workers in (1, 2)
-    )
-    for first, second in zip(one, two, strict=True):
-        same_numbers(first, second)
-        assert first.algorithm == "walk"
-        assert first.rounds == 4
-    assert len({trace["distance"][0] for trace in one}) == 3
 
 
 def test_workers_are_threads_at_the_same_time():

@@ -332,7 +332,7 @@ REFUSED = {
     "verify claims.py --ledger book.json": "book.json",
     "verify syntax.py": "SyntaxError",
     "verify fedrep.eq85 --json x --figures ./x": "--figures",
-    "verify --list --paper pflmf --verdict holds --severity conclusion": "no claim meets",
+    "verify fedrep.lemma1 --list --verdict fails": "no claim meets",
     "show pflmf.lemma1 --store missing": "missing",
     "show fedrep --ledger mine.json": "--ledger",
     "report claims.py --store nowhere": "nowhere",
@@ -355,7 +355,7 @@ TOML = {
     'keep = "all"\nalgorithm = "fedrep"\n[axes]\nn = 3\nd = 3\nk = 2\nm = 3': "keep",
     'algorithm = "fedrep"\nfunction = "a:b"': "not both",
     'algorithm = "fedrep"\n[axes]\nn = "5:1"': "--n",
-    'algorithm = "fedrep"\n[axes]\nn = inf\nd = 3\nk = 2\nm = 3': "finite",
+    'algorithm = "fedrep"\n[axes]\nn = inf\nd = 3\nk = 2\nm = 3': "n must be",
     'algorithm = "fedrep"\n[axes]\nn = {a = 1}\nd = 3\nk = 2\nm = 3': "n must be",
     **dict.fromkeys(NESTED, ""),
 }

@@ -49,7 +49,6 @@ def test_algorithms_are_those_there_are():
     assert offered("sweep", "") == list(ALGORITHMS)
     assert offered("sweep", "fed") == ["fedavg", "fedrep", "fedsgd"]
     assert offered("sweep", "fedrep,fl") == ["fedrep,flute"]
-    assert offered("sweep", "--algorithm", "pf") == ["pflmf"]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,6 @@ def test_algorithms_are_those_there_are():
         (("sweep", "fedrep", "--ba"), ["--batches"]),
         (("sweep", "fedrep", "--replicates", "3", "--n", "5", "--orth"), ["--orthonormal"]),
         (("sweep", "--n", "5", "fedrep", "--ba"), ["--batches"]),
-        (("sweep", "--algorithm", "flute", "--agg"), ["--aggregate"]),
         (("sweep", "fedrep,flute", "--agg"), ["--aggregate"]),
         (("sweep", "fedrep", "--batches", "gram", "--ba"), []),  # which is given
         (("sweep", "fedrep", "--problem", "completion", "--kap"), ["--kappa"]),

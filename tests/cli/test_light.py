@@ -7,7 +7,7 @@ SHOWN = (
     "show fedrep.lemma5 -v",
     "show flute.theorem5.1* --note",
     "show pflmf",
-    "verify --list --paper flute --verdict fails --severity statement",
+    "verify --list --paper flute --verdict fails",
 )
 IN_PYTHON = ("lr.statement('fedrep.lemma5')", "lr.statements", "lr.contents('flute')")
 

@@ -104,6 +104,7 @@ def test_what_is_recorded_is_shown_without_importing_the_package(linrep, tmp_pat
     assert "[]" in said.splitlines()
 
 
+@pytest.mark.slow
 def test_its_own_tests_pass(linrep):
     said = linrep("-q", "-p", "no:cacheprovider", program=("-m", "pytest"))
     assert "15 passed" in said

@@ -65,7 +65,7 @@ NETWORKS = {
     "factored": ("vectors", lambda: Factored(NETWORKS["mlp"][1](), 3)),
 }
 
-EVERYONE = np.arange(len(SIZES))[None]
+EVERYONE = np.arange(len(SIZES))
 #: One step a round, with all samples, and nothing but the gradient.
 FULL = SGD(lr=0.2, momentum=0.0, weight_decay=0.0, batch_size=100)
 FAST = SGD(lr=0.1, momentum=0.5, weight_decay=0.01, batch_size=4)

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 
-from tests.tools import FALSE_ALARM, complaint
+from tests.tools import complaint
 
 torch = pytest.importorskip("torch")
 
@@ -86,20 +85,6 @@ def test_cuda_keeps_what_the_cpu_keeps():
     assert at_once(numbers.cuda()).cpu().equal(at_once(numbers))
 
 
-@pytest.mark.parametrize("p", [0.1, 0.5, 0.6])
-def test_dropout_drops_the_stated_share_independently_by_element_key_and_salt(p):
-    first = undropped(key(1), 0, (100_000,), p)
-    pairs = [
-        (first, undropped(key(2), 0, (100_000,), p)),
-        (first, undropped(key(1), 1, (100_000,), p)),
-        (first[::2], first[1::2]),
-    ]
-    for one, other in pairs:
-        for found, share in ((one, 1 - p), (other, 1 - p), (one & other, (1 - p) ** 2)):
-            low, high = binom.interval(1 - FALSE_ALARM / (3 * len(pairs)), len(found), share)
-            assert low <= int(found.sum()) <= high
-
-
 def test_dropout_keeps_the_mean_and_scales_what_it_keeps():
     layer = Dropout(0.75)
     x = torch.ones(4, 10, dtype=torch.float64)
@@ -158,29 +143,34 @@ def test_dropouts_of_one_network_do_not_share_a_mask():
 @given(
     seed=seeds,
     b=st.integers(2, 5),
-    channels=st.integers(1, 4),
-    height=st.integers(1, 4),
-    width=st.integers(1, 4),
+    axes=st.integers(0, 3),
     momentum=st.sampled_from([0.0, 0.1, 0.4]),
+    masked=st.booleans(),
 )
-def test_batch_normalization_is_torchs(seed, b, channels, height, width, momentum):
-    ours = BatchNorm(channels, momentum=momentum).double()
-    theirs = nn.BatchNorm2d(channels, momentum=momentum).double()
-    for step in range(3):
-        x = 3.0 + 2.0 * normal([seed, step], b, channels, height, width)
-        direction = normal([seed, step, 1], b, channels, height, width)
+def test_batch_normalization_is_torchs(seed, b, axes, momentum, masked):
+    kind = (nn.BatchNorm1d, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)[axes]
+    theirs = nn.Sequential(kind(2, eps=1e-3, momentum=momentum)).double()
+    with torch.no_grad():
+        theirs[0].weight.copy_(normal([seed, 0], 2))
+        theirs[0].running_var.copy_(normal([seed, 1], 2).exp())
+    ours = converted(copy.deepcopy(theirs))
+    assert isinstance(ours[0], BatchNorm)
+    if masked:  # by a mask of all samples
+        ours[0].mask = torch.ones(b).double()
+    for step in range(2):
+        x, direction = (3.0 + 2.0 * normal([seed, step, i], b, 2, *[2] * axes) for i in (2, 3))
         gradients = []
         for layer in (ours, theirs):
             leaf = x.clone().requires_grad_()
             (layer(leaf) * direction).sum().backward()
             gradients.append(leaf.grad)
         assert_near(*gradients)
-        assert_near(ours.weight.grad, theirs.weight.grad)
-        assert_near(ours.bias.grad, theirs.bias.grad)
+        assert_near(ours[0].weight.grad, theirs[0].weight.grad)
+        assert_near(ours[0].bias.grad, theirs[0].bias.grad)
         assert_near(ours(x), theirs(x))
-        for name in statistics(ours):
-            assert_near(getattr(ours, name), getattr(theirs, name))
-            assert not getattr(ours, name).requires_grad
+        for name, value in statistics(ours).items():
+            assert_near(value, theirs.get_buffer(name))
+            assert not value.requires_grad
     assert_near(ours.eval()(x), theirs.eval()(x))
 
 
@@ -279,28 +269,6 @@ def test_embedding_looks_vectors_up():
 
 
 # Torch's own
-
-
-@settings(max_examples=20)
-@given(seed=seeds, b=st.integers(2, 5), axes=st.integers(0, 3))
-def test_converted_normalizations_are_torchs(seed, b, axes):
-    kind = (nn.BatchNorm1d, nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d)[axes]
-    theirs = nn.Sequential(kind(2, eps=1e-3, momentum=0.3)).double()
-    with torch.no_grad():
-        theirs[0].weight.copy_(normal([seed, 0], 2))
-        theirs[0].running_var.copy_(normal([seed, 1], 2).exp())
-    ours = converted(copy.deepcopy(theirs))
-    assert isinstance(ours[0], BatchNorm)
-    for step in range(2):
-        x = normal([seed, step, 2], b, 2, *[2] * axes)
-        assert_near(ours(x), theirs(x))
-        ours[0].mask = torch.ones(b).double()  # the same with a mask of all samples
-        assert_near(ours(x), theirs(x))
-        ours[0].mask = torch.ones(1).double()
-    for name, value in ours.state_dict().items():
-        if not name.endswith("num_batches_tracked"):  # which ours does without
-            assert_near(value, theirs.state_dict()[name])
-    assert_near(ours.eval()(x), theirs.eval()(x))
 
 
 def test_a_network_is_converted_with_its_mode_and_its_sharing():

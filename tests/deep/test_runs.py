@@ -21,7 +21,6 @@ from linrep.deep import (  # noqa: E402
     Scaffold,
     neural_collapse,
     run,
-    run_seeds,
 )
 from linrep.deep.data import Dataset, FederatedData  # noqa: E402
 from tests.deep import small  # noqa: E402
@@ -76,14 +75,6 @@ def test_a_run_leaves_torchs_generator_alone():
     torch.manual_seed(3)
     start()
     assert torch.equal(torch.rand(1), expected)
-
-
-@pytest.mark.parametrize("method", [FedRep(head_epochs=2), Scaffold(weighted=True)])
-def test_runs_side_by_side_are_those_alone(method, engine):
-    settings = QUICK | {"dtype": "float64", "rounds": 3}
-    together = run_seeds(small.data(), method, seeds=[4, 7], **settings)
-    for trace, seed in zip(together, (4, 7), strict=True):
-        assert_same(trace, run(small.data(), method, rng=seed, **settings), 1e-11)
 
 
 @pytest.mark.parametrize("method", [FedRep(head_epochs=2), Scaffold(), FedAS(), FLUTE()])
@@ -182,15 +173,15 @@ def test_fine_tuning_happens_after_the_last_round(ft):
     assert_same(trace, plain)  # the state is that of the last round
     assert np.isnan(tuned[:-1]).all()
     fed = Federation(
-        small.data(), QUICK["model"], seeds=[1], dtype="float64",
+        small.data(), QUICK["model"], seed=1, dtype="float64",
         sgd=small.SGD(0.1, 0.5, 0.0, 4),
     )  # fmt: skip
     state = fed.start()
     state.round = 6
     for name in state.shared:
-        value = torch.tensor(trace.state[f"shared.{name}"])[None]
+        value = torch.tensor(trace.state[f"shared.{name}"])
         state.shared[name] = value.to(fed.device)
-    part = np.arange(4)[None]
+    part = np.arange(4)
     found = fed.evaluate(*method.fine_tuned(fed, state, part), part)
     assert tuned[-1] == pytest.approx((found["correct"] / found["size"]).mean())
 
@@ -247,7 +238,7 @@ def test_a_finished_run_goes_on_for_more_rounds(tmp_path):
     [
         ({"lr": 0.2}, "differs in lr: 0.1 there, 0.2 here"),
         ({"data": small.data(seed=8)}, "differs in data$"),
-        ({"rng": 2}, "differs in seeds"),
+        ({"rng": 2}, "differs in seed: "),
         ({"method": FedAvg()}, "differs in method: 'FedPer' there, 'FedAvg' here"),
         ({"method": FedPer(epochs=2)}, "differs in epochs: 1 there, 2 here"),
         ({"model": small.NETWORKS["linear"][1]}, "differs in model"),
@@ -412,8 +403,9 @@ def test_a_method_and_a_network_of_ones_own_plug_in(engine, tmp_path):
 def test_a_network_that_is_handed_over_stays_as_it_was():
     model = small.NETWORKS["blocks"][1]().eval()
     before = {name: value.clone() for name, value in model.state_dict().items()}
-    first, second = run_seeds(
-        small.data("images"), "fedavg", seeds=[1, 2], **(QUICK | {"model": model, "rounds": 0})
+    first, second = (
+        run(small.data("images"), "fedavg", rng=seed, **QUICK | {"model": model, "rounds": 0})
+        for seed in (1, 2)
     )
     assert_same(first, second)  # all runs start from its weights
     run(small.data("images"), "fedavg", **(QUICK | {"model": model, "dtype": "float64"}))
@@ -466,8 +458,6 @@ def test_bad_input_is_one_clear_line(settings, error, said):
     with pytest.raises(error, match=said) as caught:
         start(**settings)
     assert "\n" not in str(caught.value)
-    with pytest.raises(ValueError, match="seeds must hold one at least"):
-        run_seeds(small.data(), "fedavg", seeds=[], **QUICK)
 
 
 # Size

@@ -39,7 +39,7 @@ def judged_by_hand(fed, values):
     found = []
     for client, test in enumerate(fed.data.test):
         network = copy.deepcopy(fed.model).eval()
-        network.load_state_dict({n: v[0, client] for n, v in values.items()}, strict=False)
+        network.load_state_dict({n: v[client] for n, v in values.items()}, strict=False)
         x = torch.as_tensor(fed.data.x[test]).double().to(small.DEVICE)
         found.append((network(x).argmax(1).cpu().numpy() == fed.data.y[test]).sum())
     return found
@@ -55,13 +55,13 @@ def test_networks_that_are_not_their_parts_are_trained_and_judged_whole(network,
             samples, network, sgd=SGD(lr=0.5), dtype="float64", device=small.DEVICE
         )
         assert not fed.in_parts
-        part = np.array([[0, 1]])
+        part = np.array([0, 1])
         shared = {name: value + 0.3 for name, value in fed.start().shared.items()}
         own = fed.train(shared, {}, part, (Phase(blocks, epochs=3),), round=0)
         rest = {name: value for name, value in shared.items() if name not in own}
         found = fed.evaluate(rest, own, part)
-        everything = own | {n: v[:, None].expand(-1, 2, *v.shape[1:]) for n, v in rest.items()}
-        np.testing.assert_array_equal(found["correct"][0], judged_by_hand(fed, everything))
+        everything = own | {n: v.expand(2, *v.shape) for n, v in rest.items()}
+        np.testing.assert_array_equal(found["correct"], judged_by_hand(fed, everything))
         return own
 
     assert small.distance(*small.each_way(trained)) < 1e-10
@@ -172,11 +172,11 @@ def test_other_networks_are_trained_one_by_one_by_seed_and_client_alone(network,
     again = deep.run(small.data(), method, rng=1, **settings)
     assert np.abs(again["test_loss"] - found[0]["test_loss"]).max() > 1e-4
     fed = deep.Federation(small.data(), make, dtype="float64", device=small.DEVICE)
-    shared, one = fed.start().shared, np.array([[2]])
+    shared, one = fed.start().shared, np.array([2])
     together, alone = (
         fed.train(shared, {}, part, (Phase(epochs=2),), round=0) for part in (small.EVERYONE, one)
     )
-    small.assert_close({name: value[:, [2]] for name, value in together.items()}, alone)
+    small.assert_close({name: value[[2]] for name, value in together.items()}, alone)
     torch.set_rng_state(torch_state)
 
 

@@ -12,9 +12,9 @@ from matplotlib.ticker import FixedLocator
 
 from linrep._lib import scripts
 from linrep.figures import drawing, experiment, plotting, record, reproduction
-from linrep.figures.computing import run_rows
 from linrep.figures.drawing import make_figure
 from tests.experiments.tiny import TINY
+from tests.figures.support import run_rows
 from tests.tools import complaint
 
 

@@ -12,11 +12,11 @@ from linrep._lib import atomic as files
 from linrep._lib import portable, scripts
 from linrep._lib.records import content
 from linrep.figures import computing, experiment, record
-from linrep.figures.computing import run_rows
 from linrep.figures.drawing import make_figure
 from linrep.figures.experiment import Experiment
 from linrep.figures.sizes import Sizes, size
 from linrep.sweeps import Grid, Stopped, open_run
+from tests.figures.support import run_rows
 
 
 def replicate(cell, rng):

@@ -16,6 +16,7 @@ from linrep._lib.provenance import commit  # noqa: E402
 from linrep.cli import main  # noqa: E402
 from linrep.figures import computing, experiment, networks  # noqa: E402
 from linrep.sweeps import open_run  # noqa: E402
+from tests.figures.support import run_rows  # noqa: E402
 
 SCRIPT = Path(__file__).parents[1].joinpath("networks_figure.py").read_text("utf-8")
 #: How a sweep is run in this process: to start others, which load torch, takes long.
@@ -78,6 +79,6 @@ def test_a_signal_ends_a_run_before_its_end_and_nothing_is_lost(folder):
     (checkpoint,) = under_way.glob(".scratch/*/run-*.pt")
     assert torch.load(checkpoint, weights_only=True)["round"] > 1
     resumed = drawn(folder)
-    whole = computing.run_rows(experiment.load("mine.py"))
+    whole = run_rows(experiment.load("mine.py"))
     same = ["method", "replicate", "accuracy", "weighted", "seed", "stream"]
     pd.testing.assert_frame_equal(resumed[same], whole[same])

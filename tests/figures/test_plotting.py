@@ -390,28 +390,6 @@ def test_evidence_draws_a_panel_each():
     plt.close(figure)
 
 
-def partition_table(**others):
-    return pd.DataFrame({"train": [5, 4], "class 0": [4, 0], "class 1": [1, 4], **others})
-
-
-def test_a_partition_has_a_dot_for_each_client_and_class_with_samples():
-    ax = Figure().subplots()
-    dots = plotting.partition(ax, partition_table())
-    assert dots.get_offsets().tolist() == [[0, 0], [0, 1], [1, 1]]
-    FigureCanvasAgg(ax.figure).draw()
-    areas = np.linalg.det(dots.get_transforms()[:, :2, :2])
-    np.testing.assert_allclose(areas, areas[0] * np.array([1.0, 0.25, 1.0]))
-    assert len(np.unique(dots.get_facecolors(), axis=0)) == 1
-    assert (ax.get_xlim(), ax.get_ylim()) == ((-0.5, 1.5), (-0.5, 1.5))
-
-
-def test_a_partition_is_coloured_by_groups():
-    dots = plotting.partition(Figure().subplots(), partition_table(group=[0, 13]))
-    colors = dots.get_facecolors()
-    np.testing.assert_array_equal(colors[0], colors[1])
-    assert (colors[1] != colors[2]).any()
-
-
 def test_maps_of_nothing_have_no_limits():
     cells = [(c, a, b) for c in (1, 2) for a in (1, 2) for b in (1, 2)]
     table = pd.DataFrame(cells, columns=["c", "a", "b"]).assign(value=np.nan, replicate=0)

@@ -87,8 +87,6 @@ CALLS = [
     (scaling(D, D, None, D), ValueError, "low and high together"),
     (scaling(D, D, None, D, D[:2]), ValueError, "high (4,) (2,)"),
     (scaling(D, D, LAW), ValueError, "fit one exponent d, k"),
-    (on_axes(plotting.partition, TWICE), ValueError, "column 'class 0'"),
-    (on_axes(plotting.partition, pd.DataFrame({"class 0": [0]})), ValueError, "hold samples"),
     (lambda: plotting.evidence(TWICE), ValueError, "'panel'"),
     (
         lambda: plotting.panels(MANY, x="a", value="v", label="v", facet="c"),

@@ -164,7 +164,7 @@ def test_filters_narrow_and_the_address_keeps_them(browse):
 def test_words_are_searched_for(browse):
     page = browse()
     search = find(page, "#filters [name=q]")
-    search.send_keys("alternating lemma 5")
+    search.send_keys("lemma 5")
     found = shown(page)
     assert "fedrep.lemma5" in found
     assert len(found) < len(claims()) / 2

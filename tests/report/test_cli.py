@@ -114,7 +114,7 @@ def test_claims_are_written_for_programs_with_their_addresses(own):
     call("report", "own_claims.py", "--out", "mine.html", "--json", "mine.json")
     page = (own / "mine.html").read_text(encoding="utf-8")
     found = json.loads((own / "mine.json").read_text(encoding="utf-8"))["statements"]
-    assert list(found) == ["mine.bound", "mine.wrong", "mine.wrong.corrected", "mine.crash"]
+    assert set(found) == {"mine.bound", "mine.wrong", "mine.wrong.corrected", "mine.crash"}
     for name, item in found.items():
         assert item["address"] == f"mine.html#{name}"
         assert f'id="{name}"' in page

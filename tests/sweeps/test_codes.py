@@ -153,13 +153,6 @@ def check(way, edit, folder, out, actions=ACTIONS):
         before = content(out)
 
 
-def nameable(edit):
-    """Tell whether the function has a name, without which no command takes it."""
-    return not any(
-        f"\ng = {start}" in edit.files["m.py"] for start in ("partial", "Scaled", "Model")
-    )
-
-
 def by_name(table, count, **options):
     each = [pytest.param(edit, id=edit.what.replace(" ", "_")) for edit in table]
     step = max(1, len(each) // count)
@@ -177,11 +170,6 @@ def test_what_changed_is_said_and_refused(edit, folder, tmp_path):
 @pytest.mark.parametrize("edit", by_name(UNCHANGING, 4))
 def test_what_changes_nothing_is_not_said(edit, folder, tmp_path):
     check(Python(folder(edit.files)), edit, folder, tmp_path / "run")
-
-
-@pytest.mark.parametrize("edit", by_name(filter(nameable, [*CHANGING, *UNCHANGING]), 6))
-def test_commands_say_the_same(edit, folder, tmp_path):
-    check(Shell(folder(edit.files)), edit, folder, tmp_path / "run")
 
 
 @pytest.mark.parametrize("kind", [Script, Notebook])
@@ -330,13 +318,6 @@ def test_cells_that_mix_codes_are_named_wherever_they_are_read(folder, tmp_path,
         assert mixed in CliRunner().invoke(main, list(map(str, words))).output, words
     with complaint(OtherCode, f"{out}: 5 of 9 replicates", "(changed: g)"):
         merge(tmp_path / "again", [out])
-
-
-def test_a_dry_run_says_it_too(folder, tmp_path):
-    shell, out = Shell(folder({"m.py": FAILING})), tmp_path / "run"
-    assert shell.run(out) == ""
-    folder({"m.py": FAILING.replace("bad", "worse")})
-    assert "are of other code (changed: g)" in shell.run(out, dry_run=True)
 
 
 def test_parts_that_are_put_together_keep_their_code(tmp_path):

@@ -38,17 +38,6 @@ def test_processes_say_what_computed_their_rows(tmp_path):
     assert all(each["threads"] == 1 for each in json.loads(other)["BLAS"])
 
 
-def test_rows_of_two_machines_are_told_apart(tmp_path, elsewhere):
-    stored = run(toy(), tmp_path / "run", shard=(1, 2))
-    here = json.dumps(json.loads(elsewhere) | {"processor": "First"}, sort_keys=True)
-    chunks_module.this_machine = lambda: here
-    stored = run(toy(), tmp_path / "run")
-    assert set(stored.machines()) == {elsewhere, here}
-    assert sum(stored.machines().values()) == 6
-    assert "Other 9000" in describe(elsewhere)
-    assert differences(elsewhere, here) == ["processor: Other 9000, First"]
-
-
 def with_versions(machine, **versions):
     found = json.loads(machine)
     return json.dumps({**found, "versions": found["versions"] | versions}, sort_keys=True)
@@ -107,8 +96,3 @@ def test_going_on_says_what_has_changed_before_it_does(tmp_path, capsys, monkeyp
     run(toy(replicates=5), tmp_path / "run", extend=True, **options)  # like some of the rows
     run(toy(replicates=5), tmp_path / "run", **options)
     assert capsys.readouterr().err == ""
-
-
-def test_a_part_without_a_machine_is_of_an_unknown_one():
-    assert describe("") == "a machine that was not recorded"
-    assert differences("", json.dumps({"mode": "native"})) == ["mode: unknown, native"]

@@ -288,14 +288,6 @@ def test_a_run_of_another_format_is_refused_and_left_as_it_is(tmp_path):
     assert content(stored.path) == before
 
 
-def test_the_same_rows_make_the_same_file(tmp_path):
-    stored = run(toy(functions.normal, replicates=50), tmp_path / "run")
-    (part,) = stored.parts()
-    other = create_run(tmp_path / "other", toy(functions.normal, replicates=50))
-    other.write(read_rows(part), part.segments, 0, part.machine, part.code)
-    assert content(other.path / "parts") == content(stored.path / "parts")
-
-
 # --- sets of replicates ---
 
 segments = st.builds(

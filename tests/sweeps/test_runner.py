@@ -35,14 +35,16 @@ def alone(tmp_path_factory):
 # --- the same rows ---
 
 
-@pytest.mark.parametrize("options", [{"workers": 2}, {"workers": 2, "chunk_seconds": 1e-9}, {}])
-def test_threads_and_chunks_make_no_difference(tmp_path, alone, options):
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"chunk_seconds": 1e-9},
+        {"workers": 2},
+        {"workers": 2, "processes": True, "chunk_seconds": 0.05},
+    ],
+)
+def test_threads_processes_and_chunks_make_no_difference(tmp_path, alone, options):
     same_rows(numbers(run(large(), tmp_path / "run", **options)), alone)
-
-
-def test_processes_make_no_difference(tmp_path, alone):
-    stored = run(large(), tmp_path / "run", workers=2, processes=True, chunk_seconds=0.05)
-    same_rows(numbers(stored), alone)
 
 
 def test_an_executor_of_ones_own_makes_no_difference_and_stays_open(tmp_path, alone):
@@ -313,11 +315,6 @@ def test_editing_or_moving_the_function_computes_nothing_again(tmp_path, monkeyp
 
 
 # --- what functions may be ---
-
-
-def test_processes_take_functions_without_a_module(tmp_path):
-    stored = run(toy(lambda cell, rng: rng.random()), tmp_path / "run", processes=True)
-    same_rows(stored, run(toy(lambda cell, rng: rng.random()), tmp_path / "threads"))
 
 
 def test_a_function_that_cannot_be_handed_to_processes_is_refused(tmp_path):

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -28,16 +27,6 @@ def files(path):
 
 
 # --- writing and reading ---
-
-
-def test_rows_come_by_cell_replicate_and_row(tmp_path):
-    sweep = toy(functions.fragile, [{"a": 2}, {"a": 10}, {"a": 1}], 8)
-    rows = run(sweep, tmp_path / "run").read()
-    order = {2: 0, 10: 1, 1: 2}
-    keys = [(order[row.a], row.replicate, row.row) for row in rows.itertuples()]
-    assert keys == sorted(keys)
-    assert len({key[:2] for key in keys}) == 24
-    assert set(rows["status"]) == {"ok", "failed"}
 
 
 def test_some_columns_can_be_read_in_the_order_asked_for(tmp_path):
@@ -118,18 +107,6 @@ def test_a_finished_run_may_lie_where_nothing_can_be_written(tmp_path, monkeypat
 
 
 # --- parts that overlap ---
-
-
-def test_partly_overlapping_parts_count_once(tmp_path):
-    """Chunks of different runs of the same sweep, thrown together."""
-    few = run(toy(replicates=3), tmp_path / "few")
-    many = run(toy(replicates=5), tmp_path / "many")
-    run(toy(replicates=5), few.path, extend=True)
-    for path in files(many.path):
-        shutil.copy(path, few.path / "parts" / path.name)
-    thrown = open_run(few.path)
-    assert thrown.count() == 10
-    same_rows(thrown, many)
 
 
 def test_a_later_generation_replaces_earlier_rows(tmp_path):

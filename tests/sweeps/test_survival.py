@@ -132,40 +132,6 @@ def test_a_full_disk_loses_nothing(small_disk, tmp_path):
 
 
 @pytest.mark.slow
-def test_dask_gives_the_same_rows_though_a_worker_dies(tmp_path, undisturbed):
-    distributed = pytest.importorskip("distributed", reason="Dask is not installed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
-        ) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        pids = client.run(os.getpid)
-        directory = tmp_path / "run"
-        killer = subprocess.Popen(
-            [
-                sys.executable,
-                "-c",
-                "import glob, os, signal, sys, time\n"
-                "while not glob.glob(sys.argv[1] + '/parts/*.parquet'): time.sleep(0.001)\n"
-                "os.kill(int(sys.argv[2]), signal.SIGKILL)",
-                str(directory),
-                str(next(iter(pids.values()))),
-            ]
-        )
-        result = run(
-            survivor.sweep(),
-            directory,
-            executor=client.get_executor(),
-            workers=2,
-            chunk_seconds=0.05,
-        )
-        assert killer.wait(timeout=60) == 0
-        assert result.count() == result.total
-        same_rows(result, undisturbed)
-
-
-@pytest.mark.slow
 def test_a_poisonous_replicate_costs_dask_one_worker(tmp_path, capfd):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
     cells = [{"a": a, "log": str(tmp_path / "log")} for a in (1, 2, 3)]

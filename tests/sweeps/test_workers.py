@@ -79,11 +79,6 @@ def test_after_a_kill_the_poison_is_found_in_processes(tmp_path, capsys):
     assert (again.count(), again.failed()) == (30, 1)
 
 
-def test_what_functions_print_disturbs_nothing(tmp_path):
-    stored = run(toy(functions.prints), tmp_path / "run", processes=True)
-    same_rows(stored, run(toy(functions.prints), tmp_path / "threads"))
-
-
 def test_an_executor_of_processes_survives_what_a_guarded_replicate_does(tmp_path):
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         stored = run(poisoned(functions.blocks), tmp_path / "run", executor=pool, timeout=1.0)
@@ -234,51 +229,6 @@ def test_what_a_job_raises_is_raised():
             list(run_jobs(pool, {"one": (refuse,)}))
         with pytest.raises(ValueError, match="Stubborn: no"):
             pool.submit(refuse_stubbornly).result()
-
-
-SCRIPT = """
-import os, time
-from linrep.sweeps.workers import WorkerPool, run_jobs
-
-def end():
-    os._exit(1)
-
-def nap():
-    time.sleep(600)
-
-if __name__ == "__main__":
-    with WorkerPool(1) as pool:
-        try:
-            for name, result in run_jobs(pool, {"end": (end,), "nap": (nap,), "more": (nap,)}):
-                print(name, type(result).__name__, flush=True)
-        except KeyboardInterrupt:
-            try:
-                pool.shutdown(cancel_futures=True)
-            except KeyboardInterrupt:
-                raise SystemExit(3)
-"""
-
-
-@pytest.mark.slow
-def test_a_second_interrupt_ends_jobs_also_after_a_process_was_lost(tmp_path):
-    (tmp_path / "script.py").write_text(SCRIPT)
-    root = str(Path(__file__).parents[2])
-    process = subprocess.Popen(
-        [sys.executable, "script.py"], cwd=tmp_path, stdout=subprocess.PIPE, text=True,
-        env=os.environ | {"PYTHONPATH": root},
-    )  # fmt: skip
-    try:
-        assert process.stdout.readline() == "end WorkerEnded\n"
-        for _ in range(10):  # two, unless a busy machine takes two that follow for one
-            time.sleep(2.0)
-            if process.poll() is not None:
-                break
-            process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=60) == 3
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 def test_where_no_process_can_begin_no_job_is_blamed(monkeypatch):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from linrep.algorithms._setup import METRICS, Setup
-from linrep.algorithms.driver import WORK_PER_CALL, Method
+from linrep.algorithms._setup import Setup
+from linrep.algorithms.driver import WORK_PER_CALL
 from linrep.algorithms.fedrep.options import Options, Step
+from linrep.algorithms.fedrep.rounds import Tabled
 from linrep.kernels import gram as kernel
 from linrep.kernels.gram_clients import BLOCK, Batch, client_workspace
-from linrep.kernels.rounds import DISTANCE
 from linrep.problems.regression import ImplicitRepresentation, SharedRepresentation
 from linrep.problems.subspace import orthonormalize
 
@@ -65,31 +65,25 @@ def require_gaussian(what: str, truth: SharedRepresentation) -> None:
         )
 
 
-class Simulated(Method):
-    """Rounds on simulated batches; see :class:`linrep.algorithms.driver.Method`."""
+class Simulated(Tabled):
+    """Rounds on simulated batches."""
 
     buffers = ("_state",)
-    kept = ("_schedules", "_rng")
-
-    every_round = True
 
     def __init__(self, setup: Setup, options: Options, step: Step):
         source, n, d, k = setup.source, setup.n, setup.d, setup.k
         require_gaussian(f"batches={options.batches!r}", source)
-        self._setup, self._settings = setup, options.numbers(setup, step)
-        self._rng, self._done = setup.data_rng, 0
+        super().__init__(setup, options, step, 4)
         self._batch = Batch(setup.largest, source.noise, options.split)
         self._implicit = isinstance(source, ImplicitRepresentation)
         C, Phi = coordinates(setup.B, np.eye(*setup.B.shape) if self._implicit else source.B)
         self._state = kernel.State(C, Phi, np.ascontiguousarray(setup.W.T))
         self._truth = kernel.Truth(np.ascontiguousarray(source.W.T), source.W.T @ source.W / n)
         self._others = float(d - k - len(Phi))
-        self._table = np.full((options.rounds + 1, 4), np.nan)
         self._measure()
         self._heads = kernel.heads_workspace(k, setup.participants)
         self._work = client_workspace(k, d), kernel.server_workspace(k, d)
         self.most = max(1, int(WORK_PER_CALL / (setup.participants * k * k * 10)))
-        self._schedules = setup.schedule()
 
     @property
     def state(self):
@@ -100,38 +94,14 @@ class Simulated(Method):
             state["B"] = lift(self._setup.source, C, Phi, self._setup.data_rng)
         return state
 
-    def run(self, rounds):
-        """Run at most so many rounds; return how many were completed, and how they ended."""
-        schedule = self._schedules.next(rounds)
-        rows = self._table[self._done : self._done + len(schedule) + 1]
-        completed, status = kernel.run_gram(
+    def _play(self, schedule, rows):
+        return kernel.run_gram(
             self._rng, self._others, self._batch, self._settings, self._truth, schedule,
             self._state, rows, self._heads, self._work,
         )  # fmt: skip
-        self._done += completed
-        self._schedules.give_back(schedule, completed)
-        return completed, status
 
     def _measure(self):
-        """Write the metrics of where the run begins into the table."""
         C, Phi, WT = self._state
         (k, _), n = C.shape, self._setup.n
         excess = kernel.deviation(C, self._truth.WT, WT, 0, n, np.empty(BLOCK)) / n
         kernel.measure(Phi, self._truth.moment, excess, np.empty((k, k)), self._table[0])
-
-    def measure(self):
-        """Return the number of the round, by which the table has its metrics."""
-        return self._done
-
-    def table(self, measured):
-        """Return the metrics of these rounds."""
-        return {name: self._table[measured, column] for name, column in METRICS.items()}
-
-    def converged(self, measured):
-        """Tell whether the distance is within the tolerance in a round."""
-        return self._table[measured, DISTANCE] <= self._settings.tolerance
-
-    def restore(self, saved):
-        """Go to where `save` was called, random streams included."""
-        super().restore(saved)
-        self._measure()

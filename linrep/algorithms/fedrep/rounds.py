@@ -18,18 +18,68 @@ from linrep.problems.low_rank import LowRankRegression
 from linrep.problems.regression import DESIGNS
 
 
-class Sampled(Method):
-    """Rounds on stored or drawn samples; see :class:`linrep.algorithms.driver.Method`.
+class Tabled(Method):
+    """Rounds that kernels note in a table, a row each; see the driver's :class:`Method`.
+
+    A `schedule` says who takes part; by default participants are drawn.
+    """
+
+    kept = ("_schedules", "_rng")
+
+    every_round = True
+
+    def __init__(self, setup: Setup, options: Options, step: Step, columns: int, schedule=None):
+        self._setup, self._settings = setup, options.numbers(setup, step)
+        self._rng, self._done = setup.data_rng, 0
+        self._table = np.full((options.rounds + 1, columns), np.nan)
+        self._schedules = setup.schedule() if schedule is None else schedule
+
+    def _play(self, schedule, rows):
+        """Play rounds and fill their rows; return how many were completed, and how they ended."""
+        raise NotImplementedError
+
+    def _measure(self):
+        """Write the metrics of where the run begins into the table."""
+        raise NotImplementedError
+
+    def run(self, rounds):
+        """Run at most so many rounds; return how many were completed, and how they ended."""
+        schedule = self._schedules.next(rounds)
+        rows = self._table[self._done : self._done + len(schedule) + 1]
+        completed, status = self._play(schedule, rows)
+        self._done += completed
+        self._schedules.give_back(schedule, completed)
+        return completed, status
+
+    def measure(self):
+        """Return the number of the round, by which the table has its metrics."""
+        return self._done
+
+    def table(self, measured):
+        """Return the metrics of these rounds."""
+        return {name: self._table[measured, column] for name, column in METRICS.items()}
+
+    def converged(self, measured):
+        """Tell whether the distance is within the tolerance in a round."""
+        return self._table[measured, kernel.DISTANCE] <= self._settings.tolerance
+
+    def restore(self, saved):
+        """Go to where `save` was called, from where the table's rows are counted then."""
+        super().restore(saved)
+        self._done = 0
+        self._measure()
+
+
+class Sampled(Tabled):
+    """Rounds on stored or drawn samples.
 
     Of whitened rounds the loss and, with all clients and exact heads, the state are the lowest so
-    far. A `schedule` says who takes part; by default participants are drawn.
+    far.
     """
 
     buffers = ("_BT", "_W", "_memory")
-    kept = ("_schedules", "_rng")
 
     def __init__(self, setup: Setup, options: Options, step: Step, *, schedule=None):
-        settings = options.numbers(setup, step)
         self._map = None  # back to the coordinates of the data
         if step.whitened:
             setup, self._map = setup.whitened()
@@ -42,10 +92,10 @@ class Sampled(Method):
         self._truth = kernel.no_truth(d, k) if known is None else kernel.truth_of(known.B, known.W)
         if setup.data is None:
             memory.require("a client's batch", setup.largest * (d + k), m=setup.largest, d=d)
-        self._setup, self._settings, self._rng, self._done = setup, settings, setup.data_rng, 0
+        super().__init__(setup, options, step, 5 if step.adaptive else 4, schedule)
+        settings = self._settings
         self.descends = not options.in_halves
         self._BT, self._W = np.ascontiguousarray(setup.B.T), np.ascontiguousarray(setup.W)
-        self._table = np.full((options.rounds + 1, 5 if step.adaptive else 4), np.nan)
         self._undoes = settings.local_steps == kernel.EXACT and setup.participants == n
         self._keeps_lowest = step.whitened and self._undoes
         self._lowest = np.inf  # loss before the rounds of the table
@@ -54,7 +104,6 @@ class Sampled(Method):
         self._measure()
         self._run = self._rounds(options)
         self.most = max(1, int(WORK_PER_CALL / (setup.participants * setup.largest * d * k)))
-        self._schedules = setup.schedule() if schedule is None else schedule
         models = None if setup.data is None else setup.data.truth
         # The kernels do not measure true models: they are to return where these are recorded.
         self._models = models.theta if isinstance(models, LowRankRegression) else None
@@ -100,30 +149,21 @@ class Sampled(Method):
         return self._BT, self._W
 
     def _measure(self):
-        """Write the metrics of where the run begins into the table."""
         if len(self._truth.BT):
             row, orthonormal = self._table[0], self._settings.orthonormal
             kernel.measure(*self._reported(), self._truth, orthonormal, self._work, row)
 
-    def run(self, rounds):
-        """Run at most so many rounds; return how many were completed, and how they ended."""
-        schedule = self._schedules.next(rounds)
-        rows = self._table[self._done : self._done + len(schedule) + 1]
-        completed, status = self._run(
-            schedule, self._BT, self._W, self._settings, self._truth, rows, self._work
-        )
-        self._done += completed
-        self._schedules.give_back(schedule, completed)
-        return completed, status
+    def _play(self, schedule, rows):
+        return self._run(schedule, self._BT, self._W, self._settings, self._truth, rows, self._work)
 
     def measure(self):
-        """Return the number of the round, by which the table has its metrics."""
+        """Return the number of the round, whose error against true models is noted, too."""
         if self._models is not None:  # in the column of the distance, which they have not
             BT, W = self._reported()
             with np.errstate(over="ignore", invalid="ignore"):
                 errors = np.linalg.norm(W @ BT - self._models, axis=1)
                 self._table[self._done, kernel.DISTANCE] = np.mean(errors)
-        return self._done
+        return super().measure()
 
     def table(self, measured):
         """Return the metrics of these rounds."""
@@ -140,14 +180,8 @@ class Sampled(Method):
             metrics["loss"] = np.where(np.array(measured) > 0, losses[measured], np.nan)
         return metrics
 
-    def converged(self, measured):
-        """Tell whether the distance is within the tolerance in a round."""
-        return self._table[measured, kernel.DISTANCE] <= self._settings.tolerance
-
     def restore(self, saved):
-        """Go to where `save` was called, random streams included."""
+        """Go to where `save` was called, with the lowest loss until then."""
         super().restore(saved)
         if self._memory is not None:
             self._lowest = self._memory.numbers[adapting.LOWEST]
-        self._done = 0  # the table's rows are counted from here
-        self._measure()

@@ -17,6 +17,29 @@ from linrep.trace import Trace
 
 Values = NDArray[np.float64]
 CENTERS = ("mean", "global")
+#: What all of them take.
+DESCRIBED = {
+    "problem": (
+        "Objectives or ClientData",
+        "Clients' functions, or samples, whose least squares they are.",
+    ),
+    "step_size": (
+        "float",
+        "Of a step on f_i. By default it is found in every round where there is one local step\n"
+        "and F or the penalty can tell what is better: spectral projected gradient descent after\n"
+        "Barzilai and Borwein. With several local steps, and with momentum (`constrained`,\n"
+        "`nuclear_norm`), it is 1 over the largest smoothness of any f_i; with\n"
+        '``center="global"``, 1.5 over it.',
+    ),
+    "rounds": ("int", "At most so many."),
+    "tolerance": (
+        "float",
+        "Stop as ``converged`` after a round with no larger ``change``; of least squares on\n"
+        "samples without a truth, times the covariates' root mean square and the labels' standard\n"
+        "deviation, so that units do not matter.",
+    ),
+    "start": ("array_like, shape (n, d)", "By default zeros."),
+}
 _ADMM_STEPS = 20_000
 _ADMM_ROUNDING = 1e-12
 
@@ -35,7 +58,6 @@ def local(
     Parameters
     ----------
     problem, step_size, rounds, tolerance, start
-        See :mod:`linrep.algorithms.personalized`.
     local_steps : int, default 1
         Gradient steps per round.
     """
@@ -58,7 +80,6 @@ def average(
     Parameters
     ----------
     problem, step_size, rounds, tolerance, start
-        See :mod:`linrep.algorithms.personalized`.
     local_steps : int, default 1
         With one, gradient descent on the mean of all functions.
     """
@@ -81,7 +102,6 @@ def oracle_clusters(
     Parameters
     ----------
     problem, step_size, rounds, tolerance, start
-        See :mod:`linrep.algorithms.personalized`.
     clusters : array_like of int, shape (n,), optional
         Which clients share a model; by default as the problem knows.
     local_steps : int, default 1
@@ -111,7 +131,6 @@ def distance_regularized(
     Parameters
     ----------
     problem, step_size, rounds, tolerance, start
-        See :mod:`linrep.algorithms.personalized`.
     penalty : float
         lambda, not negative.
     center : {"mean", "global"}
@@ -166,7 +185,6 @@ def constrained(
     Parameters
     ----------
     problem, step_size, rounds, tolerance, start
-        See :mod:`linrep.algorithms.personalized`.
     delta : float
         Not negative; 0 is a global model.
 
@@ -200,7 +218,6 @@ def hard_thresholding(
     Parameters
     ----------
     problem, step_size, rounds, tolerance, start
-        See :mod:`linrep.algorithms.personalized`.
     k
 
     Notes
@@ -233,7 +250,6 @@ def nuclear_norm(
     Parameters
     ----------
     problem, step_size, rounds, tolerance, start
-        See :mod:`linrep.algorithms.personalized`.
     penalty : float
         lambda, not negative.
 
@@ -257,7 +273,7 @@ def penalties(problem: Objectives | ClientData, count: int = 6) -> list[float]:
 
     Parameters
     ----------
-    problem : Objectives or ClientData
+    problem
     count : int, default 6
         How many, two in each power of ten.
 

@@ -34,10 +34,9 @@ def make_rounds(options: Options, problem: Objectives, U, V, batch_rng):
     if options.batch is None and simultaneous and is_compiled(problem):
         steps = Compiled(problem, U, V, settings, local_steps=options.local_steps)
     else:
-        batches = None if options.batch is None else MiniBatches(problem, options.batch, batch_rng)
         steps = General(
             problem, U, V, settings, local_steps=options.local_steps,
-            alternating=options.alternating, batches=batches,
+            alternating=options.alternating, batch=options.batch, rng=batch_rng,
         )  # fmt: skip
     if not finds_step:
         return steps, "given"
@@ -273,31 +272,22 @@ def _excess(problem, batch):
     return 1.0 + np.maximum(ratio - 1.0, 0.0) / batch
 
 
-class MiniBatches:
-    """Draws the samples of every stochastic gradient, so many of each client, with replacement."""
-
-    def __init__(self, problem, size, rng):
-        if not isinstance(problem, SampleObjectives):
-            raise ValueError("batch needs losses of samples")
-        self._problem, self._size, self._rng = problem, size, rng
-
-    def draw(self):
-        """Return the clients' functions on samples that are drawn anew."""
-        return self._problem.resample(self._size, self._rng)
-
-
 class General(Rounds):
-    """The same rounds for any functions, on mini-batches, or with U after V; in NumPy."""
+    """The same rounds for any functions, on mini-batches, or with U after V; in NumPy.
+
+    A batch is of so many samples of each client, with replacement, for each stochastic gradient.
+    """
 
     buffers = ("totals",)
     kept = ("_U", "_V", "_start")
 
     def __init__(
-        self, problem, U, V, settings, *, local_steps, alternating=False,
-        batches: MiniBatches | None = None,
-    ):  # fmt: skip
+        self, problem, U, V, settings, *, local_steps, alternating=False, batch=None, rng=None
+    ):
+        if batch is not None and not isinstance(problem, SampleObjectives):
+            raise ValueError("batch needs losses of samples")
         self._problem, self.settings, self._local_steps = problem, settings, local_steps
-        self._alternating, self._batches = alternating, batches
+        self._alternating, self._batch, self._rng = alternating, batch, rng
         self._U, self._V = U.copy(), V.copy()
         self._start = U.copy(), V.copy()
         self.totals = np.zeros(4)
@@ -334,7 +324,9 @@ class General(Rounds):
         return U - step_size * (self._gradients(V).T @ (weights[:, None] * V) + noise_U), path
 
     def _gradients(self, V):
-        problem = self._problem if self._batches is None else self._batches.draw()
+        problem = self._problem
+        if self._batch is not None:
+            problem = problem.resample(self._batch, self._rng)
         return problem.gradients(V @ self._U.T)
 
     def _add(self, U, path):

@@ -49,30 +49,14 @@ __all__ = [
     "Scaffold",
 ]
 
+#: By the names that sweeps and :func:`linrep.deep.run` take.
 METHODS: Mapping[str, type[FedAvg]] = {
-    "local": Local,
-    "fedavg": FedAvg,
-    "fedprox": FedProx,
-    "scaffold": Scaffold,
-    "fedper": FedPer,
-    "fedrep": FedRep,
-    "fedalt": FedAlt,
-    "fedbabu": FedBABU,
-    "fedrod": FedRoD,
-    "fedcp": FedCP,
-    "fedas": FedAS,
-    "pfedfda": PFedFDA,
-    "cfl": CFL,
-    "fedmtl": FedMTL,
-    "lg": LGFedAvg,
-    "ditto": Ditto,
-    "apfl": APFL,
-    "l2gd": L2GD,
-    "perfedavg": PerFedAvg,
-    "flute": FLUTE,
-    "perfedsi": PerFedSI,
-    "pflmf": PFLMF,
-}
+    "lg" if kind is LGFedAvg else kind.__name__.lower(): kind
+    for kind in (
+        Local, FedAvg, FedProx, Scaffold, FedPer, FedRep, FedAlt, FedBABU, FedRoD, FedCP, FedAS,
+        PFedFDA, CFL, FedMTL, LGFedAvg, Ditto, APFL, L2GD, PerFedAvg, FLUTE, PerFedSI, PFLMF,
+    )
+}  # fmt: skip
 
 
 def __dir__():

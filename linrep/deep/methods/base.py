@@ -35,9 +35,9 @@ class FedAvg:
 
     Notes
     -----
-    What methods replace takes the `federation`, a :class:`linrep.deep.Federation`; the `state` of
-    its runs, a :class:`linrep.deep.State`, at the round's start; and clients, an integer array
-    (S, c): a `part` of those of a round, which are trained at once, or all `clients` of it.
+    What methods replace takes the `federation`, a :class:`linrep.deep.federation.Federation`; the
+    `state` of a run, a :class:`linrep.deep.state.State`, at the round's start; and clients, an
+    integer array (c,): a `part` of those of a round, trained at once, or all `clients` of it.
     """
 
     epochs: int = setting(1, check.integer, minimum=1)
@@ -88,7 +88,7 @@ class FedAvg:
         return gather(apart, part)
 
     def context(self, federation: Federation, state: State, part: Clients) -> Mapping[str, Any]:
-        """Return what else the objective needs, tensors (S, c, ...).
+        """Return what else the objective needs, tensors (c, ...).
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class FedAvg:
         Parameters
         ----------
         federation, state, part
-        new : dict of str to Tensor, shapes (S, c, ...)
+        new : dict of str to Tensor, shapes (c, ...)
             The clients' parameters after training.
         """
         scatter({k: v for k, v in state.personal.items() if k not in state.shared}, part, new)
@@ -112,7 +112,7 @@ class FedAvg:
 
         Parameters
         ----------
-        old, mean : Tensor, shape (S, ...)
+        old, mean : Tensor
             The one before, and the clients' mean.
         """
         return mean
@@ -126,14 +126,14 @@ class FedAvg:
         """
 
     def weights(self, federation: Federation, clients: Clients) -> Tensor:
-        """Return the clients' weights in a mean, (S, c).
+        """Return the clients' weights in a mean, (c,).
 
         Parameters
         ----------
         federation, clients
         """
         sizes = federation.counts("train", clients) if self.weighted else np.ones(clients.shape)
-        shares = sizes / sizes.sum(1, keepdims=True)
+        shares = sizes / sizes.sum()
         return torch.as_tensor(shares, dtype=federation.dtype, device=federation.device)
 
     def local(self, federation: Federation, state: State, part: Clients) -> Parameters:
@@ -163,7 +163,7 @@ class FedAvg:
         """
         sums: Parameters = {}
         parts = list(federation.parts(clients))
-        weights = self.weights(federation, clients).split([part.shape[1] for part in parts], 1)
+        weights = self.weights(federation, clients).split([len(part) for part in parts])
         for part, weight in zip(parts, weights, strict=True):
             new = self.local(federation, state, part)
             for name in state.shared.keys() & new.keys():
@@ -246,11 +246,11 @@ def penalized(penalty, network, params, batch, context):
     return loss(network, params, batch) + 0.5 * penalty * torch.stack(squares).sum()
 
 
-def count(values: Parameters, axes: int = 1) -> int:
+def count(values: Parameters, axes: int = 0) -> int:
     """Return how many numbers tensors hold for each place of their first axes."""
     return sum(int(np.prod(value.shape[axes:])) for value in values.values())
 
 
 def weighted(weights: Tensor, values: Tensor) -> Tensor:
-    """Return weighted sums over clients, (S, ...)."""
-    return torch.einsum("sc,sc...->s...", weights.to(values.dtype), values)
+    """Return weighted sums over clients."""
+    return torch.einsum("c,c...->...", weights.to(values.dtype), values)

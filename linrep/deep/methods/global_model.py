@@ -9,7 +9,6 @@ import torch
 from numpy.typing import NDArray
 from torch.func import grad
 
-from linrep._lib import validation as check
 from linrep.deep.methods.base import FedAvg, anchored, count, penalized
 from linrep.deep.state import expand, gather, scatter
 from linrep.deep.training import SGD, Phase, beside, loss, setting
@@ -59,8 +58,7 @@ class Scaffold(FedAvg):
         state = federation.start()
         for name in federation.parameters:
             value = state.shared[name]
-            shape = (*federation.all_clients.shape, *value.shape[1:])
-            state.extra[f"control.{name}"] = value.new_zeros(shape)
+            state.extra[f"control.{name}"] = value.new_zeros((federation.n, *value.shape))
             state.extra[f"server.{name}"] = torch.zeros_like(value)
         return state
 
@@ -68,7 +66,7 @@ class Scaffold(FedAvg):
         """Return the server's control variates less the clients'."""
         names = federation.parameters
         clients = gather({name: state.extra[f"control.{name}"] for name in names}, part)
-        server = {name: state.extra[f"server.{name}"].unsqueeze(1) for name in names}
+        server = {name: state.extra[f"server.{name}"] for name in names}
         return {"control": {name: server[name] - clients[name] for name in names}}
 
     def objective(self, network, params, batch, context):
@@ -83,14 +81,14 @@ class Scaffold(FedAvg):
         way = federation.sgd.lr * travelled(steps, federation.sgd)
         scale = torch.as_tensor(1.0 / way)
         for name, value in correction.items():
-            moved = state.shared[name].unsqueeze(1) - new[name]
+            moved = state.shared[name] - new[name]
             moved = moved * beside(scale.to(moved), moved)
             scatter({name: state.extra[f"control.{name}"]}, part, {name: moved - value})
 
     def server(self, federation, state, clients):
         """Set the server's control variate to the mean of all clients'."""
         for name in federation.parameters:
-            state.extra[f"server.{name}"] = state.extra[f"control.{name}"].mean(1)
+            state.extra[f"server.{name}"] = state.extra[f"control.{name}"].mean(0)
 
     def aggregate(self, old, mean):
         """Return the server's step."""
@@ -123,13 +121,10 @@ class PerFedAvg(FedAvg):
         α; 1e-4 in FedRep's Appendix A.2.
     support : float
         Share of a batch, 8 of 10 there.
-    adapt_epochs : int
-        Of steps with inner_lr on a client's samples before it is judged.
     """
 
     inner_lr: float = setting(1e-4, above=0.0)
     support: float = setting(0.8, above=0.0, below=1.0)
-    adapt_epochs: int = setting(1, check.integer, minimum=0)
 
     def context(self, federation, state, part):
         """Return α."""
@@ -164,8 +159,8 @@ class PerFedAvg(FedAvg):
         return torch.stack(terms).sum()
 
     def models(self, federation, state, part):
-        """Return the model after each client's adaptation."""
-        phase = Phase(epochs=self.adapt_epochs, lr=self.inner_lr)
+        """Return the models after an epoch of each client's steps with inner_lr."""
+        phase = Phase(lr=self.inner_lr)
         adapted = federation.train(
             state.shared, {}, part, (phase,), round=state.round, purpose="adaptation"
         )

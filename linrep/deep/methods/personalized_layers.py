@@ -167,12 +167,12 @@ class FLUTE(FedPer):
             return
         heads = {"head.weight": state.personal["head.weight"]}
         new = gather(heads, clients)["head.weight"]
-        descent = vmap(vmap(grad(neural_collapse)))(new, federation.present(clients))
+        descent = vmap(grad(neural_collapse))(new, federation.present(clients))
         scatter(heads, clients, {"head.weight": new - self.server_lr * descent})
 
     def floats(self, state):
         """Return the numbers of representation and head, if the server takes its step."""
-        heads = count(state.personal, axes=2) if self.server_lr else 0
+        heads = count(state.personal, axes=1) if self.server_lr else 0
         return super().floats(state) + heads
 
 

@@ -12,7 +12,7 @@ from scipy.spatial.distance import squareform
 
 from linrep.deep.methods.base import FedAvg, anchored, count, penalized, weighted
 from linrep.deep.state import gather, scatter
-from linrep.deep.training import loss, setting, where
+from linrep.deep.training import loss, setting
 from linrep.problems.random import keyed
 
 #: Differences of cosines of updates in single precision that are rounding.
@@ -75,7 +75,7 @@ class FedMTL(_Near):
 
     def server(self, federation, state, clients):
         """Take the mean of all clients' models."""
-        state.shared = {name: value.mean(1) for name, value in state.personal.items()}
+        state.shared = {name: value.mean(0) for name, value in state.personal.items()}
 
 
 @dataclass(frozen=True)
@@ -141,7 +141,7 @@ class APFL(FedAvg):
     def models(self, federation, state, part):
         """Return the mixtures."""
         return {}, {
-            name: self.alpha * value + (1.0 - self.alpha) * state.shared[name].unsqueeze(1)
+            name: self.alpha * value + (1.0 - self.alpha) * state.shared[name]
             for name, value in state.own(part).items()
         }
 
@@ -179,28 +179,24 @@ class L2GD(FedAvg):
         return federation.start(all_personal=True)
 
     def round(self, federation, state, clients):
-        """Train, or pull to the mean, each run by a coin of its own."""
-        coins = [keyed(seed, "coin", state.round).random() for seed in federation.seeds]
-        trains = torch.as_tensor(np.array(coins) >= self.p, device=federation.device)
+        """Train, or pull to the mean, by a coin."""
+        trains = keyed(federation.seed, "coin", state.round).random() >= self.p
         pull = self.alpha * self.penalty / (federation.n * self.p)
         weights = self.weights(federation, clients)
-        means = {
-            name: weighted(weights, value).unsqueeze(1)
-            for name, value in gather(state.personal, clients).items()
-        }
+        drawn = gather(state.personal, clients)
+        means = {name: weighted(weights, value) for name, value in drawn.items()}
         for part in federation.parts(clients):
             old = state.own(part)
-            new = {name: value - pull * (value - means[name]) for name, value in old.items()}
-            if trains.any():
-                trained = federation.train({}, old, part, self.phases(), round=state.round)
-                for name, value in trained.items():
-                    new[name] = where(trains, value, new[name])
+            if trains:
+                new = federation.train({}, old, part, self.phases(), round=state.round)
+            else:
+                new = {name: value - pull * (value - means[name]) for name, value in old.items()}
             scatter(state.personal, part, new)
         state.round += 1
 
     def floats(self, state):
         """Return the numbers of a model, which is sent in a share p of the rounds: the mean."""
-        return round(self.p * count(state.personal, axes=2))
+        return round(self.p * count(state.personal, axes=1))
 
 
 @dataclass(frozen=True)
@@ -228,11 +224,10 @@ class CFL(FedAvg):
     def start(self, federation):
         """Return a state with one cluster, and no updates (NaN)."""
         state = federation.start(all_personal=True)
-        shape = federation.all_clients.shape
-        size = sum(state.personal[name][0, 0].numel() for name in federation.parameters)
-        device = federation.device
-        state.extra["cluster"] = torch.zeros(shape, dtype=torch.int64, device=device)
-        state.extra["update"] = torch.full((*shape, size), torch.nan, device=device)
+        n, device = federation.n, federation.device
+        size = sum(state.personal[name][0].numel() for name in federation.parameters)
+        state.extra["cluster"] = torch.zeros(n, dtype=torch.int64, device=device)
+        state.extra["update"] = torch.full((n, size), torch.nan, device=device)
         return state
 
     def round(self, federation, state, clients):
@@ -240,21 +235,19 @@ class CFL(FedAvg):
         for part in federation.parts(clients):
             old = state.own(part)
             new = federation.train({}, old, part, self.phases(), round=state.round)
-            moved = [(new[k] - old[k]).flatten(2) for k in federation.parameters]
-            update = torch.cat(moved, dim=2).to(state.extra["update"])
+            moved = [(new[k] - old[k]).flatten(1) for k in federation.parameters]
+            update = torch.cat(moved, dim=1).to(state.extra["update"])
             scatter({"update": state.extra["update"]}, part, {"update": update})
             scatter(state.personal, part, new)
         weights = self.weights(federation, clients)
-        for s, taking_part in enumerate(clients):
-            cluster, update = state.extra["cluster"][s], state.extra["update"][s]
-            chosen = torch.as_tensor(taking_part, device=federation.device)
-            for number in cluster[chosen].unique().tolist():
-                members, present = cluster == number, cluster[chosen] == number
-                share = weights[s][present] / weights[s][present].sum()
-                for value in state.personal.values():
-                    mean = torch.tensordot(share.to(value), value[s][chosen[present]], dims=1)
-                    value[s][members] = mean
-                self._cut(cluster, update, members)
+        cluster, update = state.extra["cluster"], state.extra["update"]
+        chosen = torch.as_tensor(clients, device=federation.device)
+        for number in cluster[chosen].unique().tolist():
+            members, present = cluster == number, cluster[chosen] == number
+            share = weights[present] / weights[present].sum()
+            for value in state.personal.values():
+                value[members] = torch.tensordot(share.to(value), value[chosen[present]], dims=1)
+            self._cut(cluster, update, members)
         state.round += 1
 
     def _cut(self, cluster, update, members):
@@ -272,7 +265,7 @@ class CFL(FedAvg):
 
     def floats(self, state):
         """Return the numbers of a model, that of the client's cluster."""
-        return count(state.personal, axes=2)
+        return count(state.personal, axes=1)
 
 
 def _second_part(updates):

@@ -74,7 +74,7 @@ class FedAS(FedAvg):
             state.shared, heads, part,
             (Phase(frozen=HEAD, epochs=self.align_epochs, lr=self.align_lr),), round=state.round,
             objective=self._align, purpose="alignment",
-            context={"means": torch.stack(means).unflatten(0, part.shape)},
+            context={"means": torch.stack(means)},
         )  # fmt: skip
         new = federation.train(state.shared, aligned, part, self.phases(), round=state.round)
         scatter(state.personal, part, old | new)
@@ -85,15 +85,13 @@ class FedAS(FedAvg):
         models = gather(state.personal, clients)
         federation.model.eval()
         picked = federation.pick("train", clients)
-        weights = torch.zeros(clients.shape, dtype=federation.dtype, device=federation.device)
+        weights = torch.zeros(len(clients), dtype=federation.dtype, device=federation.device)
         for k, count in enumerate(picked.counts):
-            s, client = divmod(k, clients.shape[1])
-            mine = {name: value[s, client] for name, value in models.items()}
+            mine = {name: value[k] for name, value in models.items()}
             x = federation.see(picked.places[k, :count])
-            weights[s, client] = _information(federation, mine, x, picked.y[k, :count])
-        none = weights.sum(1, keepdim=True) == 0.0
-        weights = torch.where(none, torch.ones_like(weights), weights)
-        weights = weights / weights.sum(1, keepdim=True)
+            weights[k] = _information(federation, mine, x, picked.y[k, :count])
+        weights = weights if weights.sum() else torch.ones_like(weights)
+        weights = weights / weights.sum()
         for name in state.shared.keys() - set(federation.frozen):
             state.shared[name] = weighted(weights, models[name])
 
@@ -134,10 +132,8 @@ class PFedFDA(FedAvg):
         weight = state.personal.get("head.weight")
         if weight is None or "head.bias" not in state.personal:
             raise ValueError("model must have a linear head with a bias for PFedFDA")
-        shape = weight.shape[2:]
-        means = [keyed(seed, "means").random(shape) for seed in federation.seeds]
-        covariance = torch.eye(shape[1]).to(weight).repeat(len(means), 1, 1)
-        gaussians = torch.stack([torch.as_tensor(each).to(weight) for each in means]), covariance
+        means = torch.as_tensor(keyed(federation.seed, "means").random(weight.shape[1:]))
+        gaussians = means.to(weight), torch.eye(weight.shape[2]).to(weight)
         return State(state.shared | dict(zip(_GAUSSIANS, gaussians, strict=True)), {})
 
     def phases(self):
@@ -146,7 +142,7 @@ class PFedFDA(FedAvg):
 
     def begin(self, federation, state, part):
         """Return the heads that follow from the server's means and covariance."""
-        server = [state.shared[name].unsqueeze(1) for name in _GAUSSIANS]
+        server = [state.shared[name][None] for name in _GAUSSIANS]
         return self._heads(server, self._priors(federation, part))
 
     def local(self, federation, state, part):
@@ -166,26 +162,25 @@ class PFedFDA(FedAvg):
         return shared, self._heads(gaussians, self._priors(federation, part))
 
     def _priors(self, federation, part):
-        """Return the clients' frequencies of classes, (S, c, classes)."""
+        """Return the clients' frequencies of classes, (c, classes)."""
         counts = federation.class_counts(part)
         priors = counts / counts.sum(-1, keepdim=True) + self.eps
         return priors / priors.sum(-1, keepdim=True)
 
     def _heads(self, gaussians, priors):
-        """Return the heads of Gaussians (S, c or 1, ...)."""
+        """Return the heads of Gaussians (c or 1, ...)."""
         weight, bias = _discriminant(gaussians, priors, self.eps)
         return {"head.weight": weight.expand(*bias.shape, -1), "head.bias": bias}
 
     def _mixed(self, federation, state, shared, own, part):
         """Return the mixtures that follow from the clients' features."""
-        server = list(zip(*(state.shared[name] for name in _GAUSSIANS), strict=True))
-        priors = self._priors(federation, part).flatten(0, 1)
-        mixtures = [
-            _mixed(x, y, server[k // part.shape[1]], priors[k], self.eps)
-            for k, (x, y) in enumerate(federation.features(shared, own, part))
-        ]
+        server = tuple(state.shared[name] for name in _GAUSSIANS)
+        clients = zip(
+            federation.features(shared, own, part), self._priors(federation, part), strict=True
+        )
+        mixtures = [_mixed(x, y, server, prior, self.eps) for (x, y), prior in clients]
         means, covariance = (torch.stack(each) for each in zip(*mixtures, strict=True))
-        return means.unflatten(0, part.shape), covariance.unflatten(0, part.shape)
+        return means, covariance
 
 
 def _representation(state):

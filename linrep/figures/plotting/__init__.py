@@ -1,7 +1,7 @@
 """Pictures: pure functions of stored rows, in one style for paper and screen."""
 
 from linrep.figures.plotting.lines import curves, dots, evidence, scaling
-from linrep.figures.plotting.maps import heat_map, partition
+from linrep.figures.plotting.maps import heat_map
 from linrep.figures.plotting.page import (
     COLUMN_WIDTH,
     PAGE_WIDTH,
@@ -24,7 +24,6 @@ __all__ = [
     "grid_of_curves",
     "heat_map",
     "panels",
-    "partition",
     "plain_log_ticks",
     "scaling",
     "style",

@@ -39,7 +39,6 @@ def curves(
     y: str,
     by: str | None = None,
     order: Sequence[str] | None = None,
-    replicate: str = "replicate",
     geometric: bool = False,
     quantiles: tuple[float, float] | None = None,
     markers: bool = False,
@@ -54,7 +53,7 @@ def curves(
     ax : Axes
         Where to draw.
     rows : DataFrame
-        Long format: columns `x`, `y`, `by` and `replicate`.
+        Long format: columns `x`, `y`, `by` and ``replicate``.
     x, y : str
         Columns.
     by : str, optional
@@ -62,8 +61,6 @@ def curves(
     order : sequence, optional
         Groups in the order of the legend; a group keeps its colour when others are missing. By
         default in the order of the rows.
-    replicate : str
-        Column that numbers the replicates.
     geometric : bool
         Geometric instead of arithmetic mean, with its interval.
     quantiles : pair of float, optional
@@ -94,7 +91,7 @@ def curves(
     if by is not None and order is not None:
         check.columns("rows", rows, by)
         rows = rows[rows[by].isin(order)]
-    middles, left_out = _middles(rows, x, y, by, replicate, band, whole)
+    middles, left_out = _middles(rows, x, y, by, band, whole)
     labels = ax.get_xlabel(), ax.get_ylabel()  # which seaborn would make the columns' names
     if by is None:
         color = _color(first_color)
@@ -145,16 +142,16 @@ def _band(geometric, quantiles, shares):
     return lambda values: np.quantile(values, [0.5, low, high], axis=0)
 
 
-def _middles(rows, x, y, by, replicate, band, whole):
+def _middles(rows, x, y, by, band, whole):
     """Return y with ``_low`` and ``_high`` for each group and x, and the number left out."""
-    check.columns("rows", rows, x, y, replicate, *([] if by is None else [by]))
+    check.columns("rows", rows, x, y, "replicate", *([] if by is None else [by]))
     columns = [x, y, "_low", "_high"]
     tables, left_out = [], 0
     for name, group in [(None, rows)] if by is None else rows.groupby(by, sort=False):
-        if group.duplicated([replicate, x]).any():
+        if group.duplicated(["replicate", x]).any():
             several = "" if by is None else f" of {by} {name}"
-            raise ValueError(f"rows must hold one {y} for each {replicate} and {x}{several}")
-        table = group.pivot(index=replicate, columns=x, values=y)
+            raise ValueError(f"rows must hold one {y} for each replicate and {x}{several}")
+        table = group.pivot(index="replicate", columns=x, values=y)
         if whole:
             everywhere = table.dropna()
             left_out += len(table) - len(everywhere)

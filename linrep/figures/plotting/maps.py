@@ -1,4 +1,4 @@
-"""Pictures of tables: heat maps, and which client has how many samples of a class."""
+"""Heat maps."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib import patheffects
 from matplotlib.axes import Axes
-from matplotlib.collections import EllipseCollection, QuadMesh
-from matplotlib.ticker import MaxNLocator
+from matplotlib.collections import QuadMesh
 from numpy.typing import ArrayLike
 from scipy.interpolate import make_interp_spline
 
@@ -160,52 +159,3 @@ def _is_geometric(values):
         return False
     steps, log_steps = np.diff(values), np.diff(np.log(values))
     return log_steps.std() / log_steps.mean() < steps.std() / steps.mean()
-
-
-def partition(ax: Axes, table: pd.DataFrame, *, label: str = "class") -> EllipseCollection:
-    """Draw how many samples of each class a client has, as dots whose areas are the counts.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where to draw; the largest dot fills its place, whatever the shape of the axes.
-    table : DataFrame
-        A row for each client and columns class 0, class 1, ..., as
-        :func:`linrep.deep.partitions.table` returns it. Clients are coloured by a column group, if
-        there is one.
-    label : str
-        What a class is.
-
-    Returns
-    -------
-    EllipseCollection
-        The dots.
-
-    Raises
-    ------
-    ValueError
-        If there are no such columns, or no samples.
-    """
-    check.columns("table", table, "class 0")
-    counts = table.filter(regex=r"^class \d+$").to_numpy()
-    clients, classes = counts.nonzero()
-    if clients.size == 0:
-        raise ValueError("table must hold samples")
-    group = table["group"].to_numpy()[clients] if "group" in table else np.zeros_like(clients)
-    size = np.sqrt(counts[clients, classes] / counts.max())
-    dots = EllipseCollection(
-        size,
-        size,
-        np.zeros_like(size),
-        units="xy",
-        offsets=np.column_stack([clients, classes]),
-        offset_transform=ax.transData,
-        facecolors=[f"C{number}" for number in group],
-    )
-    ax.add_collection(dots)
-    ax.set(xlim=(-0.5, counts.shape[0] - 0.5), ylim=(-0.5, counts.shape[1] - 0.5))
-    ax.set(xlabel="client", ylabel=label)
-    ax.set_axisbelow(True)
-    for axis in (ax.xaxis, ax.yaxis):
-        axis.set_major_locator(MaxNLocator(10, integer=True))
-    return dots

@@ -15,9 +15,11 @@
   }
 
   function filter() {
-    const words = plain(field("q").value).split(" ").filter(Boolean);
+    // The phrase, or else all its words.
+    const phrase = plain(field("q").value);
+    const words = items.some((item) => text(item).includes(phrase)) ? [phrase] : phrase.split(" ");
     const wanted = names.slice(1).filter((name) => field(name).value);
-    const active = words.length > 0 || wanted.length > 0;
+    const active = phrase !== "" || wanted.length > 0;
     for (const item of items) {
       const fits = wanted.every((name) => item.dataset[name] === field(name).value);
       item.hidden = !(fits && words.every((word) => text(item).includes(word)));

@@ -26,7 +26,7 @@ class Hand:
         self.data = self.fed.data
 
     def start(self):
-        return {name: value[0].clone() for name, value in self.fed.start().shared.items()}
+        return {name: value.clone() for name, value in self.fed.start().shared.items()}
 
     def gradient(self, params, client, rows=slice(None)):
         index = self.data.train[client][rows]
@@ -50,8 +50,8 @@ def mean(values, weights=None):
     return {k: sum(w * v[k] for w, v in zip(weights, values, strict=True)) for k in values[0]}
 
 
-def run(values, run=0):
-    return {name: value[run] for name, value in values.items()}
+def of(values, client):
+    return {name: value[client] for name, value in values.items()}
 
 
 def nc(head, present, m):

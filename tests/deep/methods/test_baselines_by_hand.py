@@ -27,7 +27,7 @@ from linrep.deep import (  # noqa: E402
 )
 from linrep.deep.data import FederatedData  # noqa: E402
 from tests.deep import small  # noqa: E402
-from tests.deep.methods.hand import Hand, mean, moved, on_the_processor, run  # noqa: E402, F401
+from tests.deep.methods.hand import Hand, mean, moved, of, on_the_processor  # noqa: E402, F401
 from tests.deep.small import CLASSES, EVERYONE, FULL, assert_close, assert_equal  # noqa: E402
 
 
@@ -74,16 +74,16 @@ def test_fedmtl_pulls_to_the_mean_of_all():
     models = [hand.start() for _ in small.SIZES]
     for round in range(2):
         middle = mean(models)
-        method.round(hand.fed, state, np.array([[0, 2]]))
+        method.round(hand.fed, state, np.array([0, 2]))
         for i in (0, 2):
             for _ in range(2):
                 pull = {k: penalty * (models[i][k] - middle[k]) for k in middle}
                 step = moved(models[i], hand.gradient(models[i], i), -FULL.lr)
                 models[i] = moved(step, pull, -FULL.lr)
         for i, model in enumerate(models):
-            assert_close(run(run(state.personal), i), model)
+            assert_close(of(state.personal, i), model)
         assert state.round == round + 1
-    assert_close(run(state.shared), mean(models))
+    assert_close(state.shared, mean(models))
 
 
 def test_fedbabu_keeps_the_head():
@@ -93,7 +93,7 @@ def test_fedbabu_keeps_the_head():
     body = [name for name in start if name.startswith("representation.")]
     clients = [moved(start, hand.gradient(start, i), -FULL.lr) for i in range(4)]
     expected = mean(clients) | {k: v for k, v in start.items() if k not in body}
-    assert_close(run(state.shared), expected)
+    assert_close(state.shared, expected)
 
 
 @pytest.mark.parametrize("client", range(4))
@@ -101,7 +101,7 @@ def test_fedrod_by_hand(client):
     method = FedRoD()
     hand = Hand(method=method)
     state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([[client]]))
+    method.round(hand.fed, state, np.array([client]))
     x, y = samples(hand, client)
     start = hand.start()
     counts = torch.bincount(y, minlength=CLASSES).double()
@@ -123,8 +123,8 @@ def test_fedrod_by_hand(client):
     own = ["head.own.weight", "head.own.bias"]
     expected = sgd_step(hand, balanced, start, [name for name in start if name not in own])
     expected |= {name: sgd_step(hand, empirical, start, own)[name] for name in own}
-    assert_close(run(state.shared), {k: v for k, v in expected.items() if k not in own})
-    assert_close(run(run(state.personal), client), {name: expected[name] for name in own})
+    assert_close(state.shared, {k: v for k, v in expected.items() if k not in own})
+    assert_close(of(state.personal, client), {name: expected[name] for name in own})
 
 
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
@@ -132,7 +132,7 @@ def test_fedcp_by_hand(penalty):
     method, client = FedCP(penalty=penalty, epochs=2), 0
     hand = Hand(method=method)
     state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([[client]]))
+    method.round(hand.fed, state, np.array([client]))
     x, y = samples(hand, client)
     start = params = hand.start()
     torch.testing.assert_close(start["head.context"], start["head.own.weight"].sum(0))
@@ -171,17 +171,17 @@ def test_fedcp_by_hand(penalty):
         params = sgd_step(hand, value, params, moving)
     own = {k: params.pop(k) for k in list(params) if k.startswith(("head.own", "head.context"))}
     own["head.context"] = own["head.own.weight"].sum(0)
-    assert_close(run(run(state.personal), client), own, 1e-10)
+    assert_close(of(state.personal, client), own, 1e-10)
     for name in ("weight", "bias"):  # the mean of the participants' heads, here of one
         params[f"head.shared.{name}"] = own[f"head.own.{name}"]
-    assert_close(run(state.shared), params, 1e-10)
+    assert_close(state.shared, params, 1e-10)
 
 
 def test_cfl_without_cuts_is_federated_averaging():
     one = small.rounds(CFL(eps1=0.0), small.federation())
     other = small.rounds(FedAvg(), small.federation())
     for i in range(4):
-        assert_close(run(run(one.personal), i), run(other.shared))
+        assert_close(of(one.personal, i), other.shared)
     assert not one.extra["cluster"].any()
 
 
@@ -189,15 +189,15 @@ def test_cfl_cuts_so_that_the_largest_cosine_between_the_parts_is_least():
     fed = small.federation(sgd=FULL)
     method = CFL(eps1=100.0, eps2=0.0)
     state = method.start(fed)
-    method.round(fed, state, np.array([[0, 1, 2]]))
+    method.round(fed, state, np.array([0, 1, 2]))
     assert not state.extra["cluster"].any()  # one has not taken part yet
-    update = state.extra["update"][0].clone()
+    update = state.extra["update"].clone()
     before = state.own(EVERYONE)
     own = fed.train({}, before, EVERYONE, method.phases(), round=1)
     names = fed.parameters
-    update = torch.cat([(own[k] - before[k])[0].flatten(1) for k in names], dim=1).numpy()
+    update = torch.cat([(own[k] - before[k]).flatten(1) for k in names], dim=1).numpy()
     method.round(fed, state, EVERYONE)
-    found = state.extra["cluster"][0].numpy().copy()
+    found = state.extra["cluster"].numpy().copy()
     unit = update / np.linalg.norm(update, axis=1, keepdims=True)
     cosine = unit @ unit.T
 
@@ -209,7 +209,7 @@ def test_cfl_cuts_so_that_the_largest_cosine_between_the_parts_is_least():
     assert across(found == 1) == pytest.approx(best, rel=1e-6)
     # The models were averaged before the cut, and go apart after it.
     method.round(fed, state, EVERYONE)
-    first = run(state.personal)["head.weight"]
+    first = state.personal["head.weight"]
     for i, j in itertools.combinations(range(4), 2):
         assert torch.equal(first[i], first[j]) == (found[i] == found[j])
 
@@ -218,10 +218,10 @@ def test_fedas_by_hand():
     hand = Hand()
     method = FedAS(align_lr=0.3, epochs=1)
     state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([[0, 2]]))
-    own = [run({k: v.clone() for k, v in run(state.personal).items()}, i) for i in range(4)]
-    server = run(state.shared)
-    method.round(hand.fed, state, np.array([[0, 1]]))
+    method.round(hand.fed, state, np.array([0, 2]))
+    own = [of({k: v.clone() for k, v in state.personal.items()}, i) for i in range(4)]
+    server = dict(state.shared)
+    method.round(hand.fed, state, np.array([0, 1]))
     body = [name for name in own[0] if name.startswith("representation.")]
     models, information = [], []
     for i in (0, 1):
@@ -243,11 +243,11 @@ def test_fedas_by_hand():
         }
         params = own[i] | aligned
         params = moved(params, hand.gradient(params, i), -FULL.lr)
-        assert_close(run(run(state.personal), i), params, 1e-10)
+        assert_close(of(state.personal, i), params, 1e-10)
         models.append({name: params[name] for name in body})
         gradient = hand.gradient(params, i)
         information.append(sum(float((value**2).sum()) for value in gradient.values()))
-    assert_close(run(state.shared), mean(models, np.array(information)), 1e-10)
+    assert_close(state.shared, mean(models, np.array(information)), 1e-10)
 
 
 def test_fedas_weighs_evenly_where_no_client_has_information():
@@ -258,9 +258,9 @@ def test_fedas_weighs_evenly_where_no_client_has_information():
     method = FedAS(align_lr=0.3)
     state = method.start(fed)
     for round in range(2):
-        method.round(fed, state, np.array([[0, 2]]) + round)
+        method.round(fed, state, np.array([0, 2]) + round)
     for name, value in state.shared.items():
-        torch.testing.assert_close(value[0], state.personal[name][0, [1, 3]].mean(0))
+        torch.testing.assert_close(value, state.personal[name][[1, 3]].mean(0))
 
 
 def gaussian(x, y, otherwise):
@@ -315,10 +315,10 @@ def test_pfedfda_by_hand():
     state = method.start(hand.fed)
     start = hand.start()
     names = [name for name in start if name.startswith("representation.")]
-    server = [state.shared[f"gaussians.{name}"][0].numpy() for name in ("means", "covariance")]
+    server = [state.shared[f"gaussians.{name}"].numpy() for name in ("means", "covariance")]
     assert ((server[0] >= 0) & (server[0] < 1)).all()
     np.testing.assert_array_equal(server[1], np.eye(6))
-    method.round(hand.fed, state, np.array([[0, 2]]))
+    method.round(hand.fed, state, np.array([0, 2]))
     bodies, mixtures = [], []
     for i in (0, 2):
         x, y = samples(hand, i)
@@ -331,7 +331,7 @@ def test_pfedfda_by_hand():
         bodies.append({name: after[name] for name in names})
         features = representation(hand, after, x).detach().numpy()
         mixtures.append(mixture(features, y.numpy(), server))
-    shared = run(state.shared)
+    shared = state.shared
     for name, values in zip(("means", "covariance"), zip(*mixtures, strict=True), strict=True):
         assert np.allclose(shared[f"gaussians.{name}"], np.mean(values, axis=0), rtol=1e-9)
     assert_close({name: shared[name] for name in names}, mean(bodies), 1e-10)
@@ -342,18 +342,18 @@ def test_pfedfdas_clients_are_judged_by_heads_of_the_shared_representation():
     method = PFedFDA()
     state = small.rounds(method, hand.fed, count=2)
     shared, own = method.models(hand.fed, state, EVERYONE)
-    after = run(state.shared)
+    after = state.shared
     server = [after[f"gaussians.{name}"].numpy() for name in ("means", "covariance")]
-    assert_equal(run(shared), {k: v for k, v in after.items() if k.startswith("representation.")})
+    assert_equal(shared, {k: v for k, v in after.items() if k.startswith("representation.")})
     for i in range(4):
         x, y = samples(hand, i)
         features = representation(hand, after, x).numpy()
         head = discriminant(*mixture(features, y.numpy(), server), frequencies(y.numpy()))
-        assert np.allclose(own["head.weight"][0, i], head[0], rtol=1e-9)
-        assert np.allclose(own["head.bias"][0, i], head[1], rtol=1e-9)
+        assert np.allclose(own["head.weight"][i], head[0], rtol=1e-9)
+        assert np.allclose(own["head.bias"][i], head[1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("method", [FedCP(), FedRoD()])
 def test_what_needs_a_linear_head_says_so(method):
-    with pytest.raises(ValueError, match=r"^model must have"):
+    with pytest.raises(ValueError, match=r"^model must be a linrep\.deep\.models\.Model"):
         small.federation("factored", method=method)

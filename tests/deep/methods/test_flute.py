@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from linrep.deep import FLUTE  # noqa: E402
 from tests.deep import small  # noqa: E402
-from tests.deep.methods.hand import Hand, nc, on_the_processor, run  # noqa: E402, F401
+from tests.deep.methods.hand import Hand, nc, of, on_the_processor  # noqa: E402, F401
 from tests.deep.small import FULL, assert_close  # noqa: E402
 
 
@@ -18,7 +18,7 @@ def test_flutes_objective_by_hand():
     lambdas = {"lambda1": 0.2, "lambda2": 0.3, "lambda3": 0.4}
     method = FLUTE(**lambdas, server_lr=0.0)
     state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([[client]]))
+    method.round(hand.fed, state, np.array([client]))
     index = hand.data.train[client]
     present = np.bincount(hand.data.y[index], minlength=small.CLASSES) > 0
     params = {name: value.requires_grad_() for name, value in hand.start().items()}
@@ -34,7 +34,7 @@ def test_flutes_objective_by_hand():
     frame = torch.outer(u, u) * (torch.eye(m, dtype=torch.float64) - 1 / m) / math.sqrt(m - 1)
     value = value + 0.4 * (gram / gram.norm() - frame).norm()
     value.backward()
-    found = run(state.shared) | run(run(state.personal), client)
+    found = state.shared | of(state.personal, client)
     expected = {name: p.detach() - FULL.lr * p.grad for name, p in params.items()}
     assert_close({name: found[name] for name in expected}, expected)
 
@@ -43,15 +43,15 @@ def test_flutes_server_step_by_hand():
     fed = small.federation()
     without = FLUTE(server_lr=0.0)
     state = without.start(fed)
-    without.round(fed, state, np.array([[0, 3]]))
+    without.round(fed, state, np.array([0, 3]))
     before = state.personal["head.weight"].clone()
-    FLUTE(server_lr=0.5).server(fed, state, np.array([[0, 3]]))
+    FLUTE(server_lr=0.5).server(fed, state, np.array([0, 3]))
     after = state.personal["head.weight"]
-    assert torch.equal(after[0, 1:3], before[0, 1:3])
+    assert torch.equal(after[1:3], before[1:3])
     for client in (0, 3):
         labels = fed.data.y[fed.data.train[client]]
         present = (np.bincount(labels, minlength=small.CLASSES) > 0).astype(float)
-        head = before[0, client].numpy()
+        head = before[client].numpy()
         slope = np.zeros_like(head)
         for place in np.ndindex(*head.shape):
             ends = []
@@ -61,7 +61,7 @@ def test_flutes_server_step_by_hand():
                 ends.append(nc(shifted, present, small.CLASSES))
             slope[place] = (ends[0] - ends[1]) / 2e-6
         expected = head - 0.5 * slope
-        np.testing.assert_allclose(after[0, client].numpy(), expected, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(after[client].numpy(), expected, rtol=1e-6, atol=1e-8)
 
 
 def test_flute_star_trains_heads_after_the_joint_epoch():

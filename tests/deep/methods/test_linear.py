@@ -139,9 +139,9 @@ def test_fedrep_of_the_theorem(participants):
     state = method.start(fed)
     for _ in range(10):
         part = fed.sample("participation", state.round, participants)
-        chosen = lr.ClientData.from_list([problem.client(i) for i in part[0]])
+        chosen = lr.ClientData.from_list([problem.client(i) for i in part])
         method.round(fed, state, part)
         B = lr.fedrep(chosen, k=K, rounds=1, start=B, step_size=0.2, rng=0).state["B"]
-        found = state.shared["representation.B.weight"][0].cpu().numpy().T
+        found = state.shared["representation.B.weight"].cpu().numpy().T
         assert_same(found @ found.T, B @ B.T)
     assert lr.problems.subspace.distance(B, start) > 0.1  # else there would be nothing to compare

@@ -13,7 +13,7 @@ from tests.deep.small import FULL, assert_close  # noqa: E402
 
 @pytest.mark.parametrize("method", [FedCP(), FedCP(penalty=0.0), FedRoD()])
 def test_running_averages_take_up_a_batch_once(method, engine):
-    client = np.array([[2]])
+    client = np.array([2])
     averages = []
     for each in (method, FedAvg()):
         fed = small.federation("blocks", method=each, sgd=FULL)
@@ -28,15 +28,15 @@ def test_fedcps_context_stands_still_in_training_and_is_the_heads_in_evaluation(
     method = FedCP()
     fed = small.federation(method=method)
     state = method.start(fed)
-    method.round(fed, state, np.array([[0, 1, 2]]))
+    method.round(fed, state, np.array([0, 1, 2]))
     before = {name: value.clone() for name, value in state.personal.items()}
-    part = np.array([[1]])
+    part = np.array([1])
     new = fed.train(
         state.shared, method.begin(fed, state, part), part, method.phases(), round=1,
         objective=method.objective, context=method.context(fed, state, part),
     )  # fmt: skip
-    assert torch.equal(new["head.context"], before["head.context"][:, [1]])
-    assert not torch.equal(new["head.own.weight"], before["head.own.weight"][:, [1]])
+    assert torch.equal(new["head.context"], before["head.context"][[1]])
+    assert not torch.equal(new["head.own.weight"], before["head.own.weight"][[1]])
     method.round(fed, state, part)
     _, own = method.models(fed, state, part)
     torch.testing.assert_close(own["head.context"], own["head.own.weight"].sum(-2))
