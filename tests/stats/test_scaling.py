@@ -218,6 +218,7 @@ def test_groups_are_compared_by_their_constants():
         ((d, np.ones(5)), ("predicted must vary",)),
         ((d[:2], d[:2]), ("y", "3 points", "got 2")),
         ((d, d, ["a", "b"]), ("groups", "(5,)", "(2,)")),
+        ((d, d, [1.0, 2.0, np.nan, 1.0, 2.0]), ("groups", "missing")),
     ],
 )
 def test_bad_predictions_are_named(arguments, words):
