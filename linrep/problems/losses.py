@@ -109,6 +109,7 @@ class SampleObjectives(Objectives):
         rng : numpy.random.Generator
         """
         check.integer("size", size, minimum=1)
+        memory.require("the samples", 2 * self.n * size * self.data.d, n=self.n, size=size)
         rng, m = generator(rng), self.data.m[:, None]
         rows = (self.data.offsets[:-1, None] + (rng.random((self.n, size)) * m).astype(int)).ravel()
         offsets = np.arange(self.n + 1) * size
