@@ -101,7 +101,7 @@ def try_mutant(mutant: Mutant, budget: str = "quick", seed: int = 0) -> str:
         Refuted by the check, or by solvers on a family of examples; true by enclosing intervals
         over the whole region; doubted where the check, which accepts the statement, is undecided.
     """
-    if _refuted_by_solvers(mutant):
+    if refuted_by_examples(mutant):
         return REFUTED
     claim = claims([paper_of(mutant.claim)])[mutant.claim]
     changed = {mutant.constant: mutant.value}
@@ -111,8 +111,13 @@ def try_mutant(mutant: Mutant, budget: str = "quick", seed: int = 0) -> str:
     return TRUE if found.verdict == HOLDS and found.strength == CERTIFIED else ACCEPTED
 
 
-def _refuted_by_solvers(mutant):
-    """Tell whether a family of examples, of which the statement says something, refutes it."""
+def refuted_by_examples(mutant: Mutant) -> bool:
+    """Tell whether solvers find a counterexample in a family that the statement speaks of.
+
+    Parameters
+    ----------
+    mutant : Mutant
+    """
     families = [
         item
         for item in certificates([paper_of(mutant.claim)]).values()

@@ -124,8 +124,7 @@ class FederatedData:
     ----------
     x, y : array_like, shapes (N, ...) and (N,)
         All samples and their classes, of the kinds that :class:`Dataset` takes; with ``classes=1``
-        floats may stand in place of classes, real labels, and so may vectors of them, (N, q):
-        `classes` is then q, the number of outputs.
+        floats may stand in place of classes, real labels.
     train, test : sequences of integer arrays, one for each client
         Places of a client's samples in x. Each client has at least one training sample.
     classes : int, optional
@@ -159,9 +158,8 @@ class FederatedData:
         x = _samples("x", self.x)
         classes = _classes(self.classes, self.y)
         given = check.read_array("y", self.y)
-        if given.dtype.kind == "f" and (self.classes == 1 or given.ndim == 2):
-            y = check.array("y", given, (len(x), *given.shape[1:]))
-            classes = math.prod(y.shape[1:])
+        if given.dtype.kind == "f" and self.classes == 1:
+            y = check.array("y", given, (len(x),))
         else:
             y = _labels("y", self.y, len(x), classes)
         train = tuple(_members("train", client, part) for client, part in enumerate(self.train))
@@ -271,8 +269,8 @@ class FederatedData:
                 )
             for x, y in (parts[:2], parts[2:]):
                 x = channels_first(check.read_array(f"x of client {client}", x))
-                y = check.read_array(f"y of client {client}", y)
-                if y.shape[:1] != (len(x),):
+                y = _without_column(check.read_array(f"y of client {client}", y))
+                if y.shape != (len(x),):
                     raise ValueError(
                         f"client {client} must have one label for each sample, got {len(x)} "
                         f"samples and labels of shape {y.shape}"
@@ -280,9 +278,8 @@ class FederatedData:
                 sizes.append(len(x))
                 if len(x):
                     xs.append(_samples(f"x of client {client}", x))
-                    ys.append(_without_column(y))
-        of_each = zip(xs, ys, strict=True)
-        kinds = {f"{_kind(x)} and labels of shape {y.shape[1:]}" for x, y in of_each}
+                    ys.append(y)
+        kinds = {_kind(x) for x in xs}
         if len(kinds) != 1:
             found = " and ".join(sorted(kinds)) or "none"
             raise ValueError(f"clients must have samples of one shape and type, got {found}")

@@ -326,7 +326,7 @@ class Federation(Samples):
 
         Returns
         -------
-        dict of str to ndarray of int, shape (c,)
+        dict of str to ndarray, shape (c,)
             ``correct``, ``loss`` and ``size``; the loss of a client without samples is NaN.
         """
         self.model.eval()

@@ -62,11 +62,6 @@ class Dropout(_DropoutNd):
         At least 0. :func:`converted` numbers them.
     channels : bool, optional
         Drop whole channels (axis 1), as torch's Dropout1d, 2d and 3d do.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If p or salt is not of the kind above.
     """
 
     key: Tensor
@@ -194,17 +189,12 @@ def _channels(values: Tensor, x: Tensor) -> Tensor:
 
 
 def converted(model: nn.Module) -> nn.Module:
-    """Replace torch's batch normalization and dropout by those of this module, in place.
+    """Return a network with torch's batch normalization and dropout replaced, in place.
 
     Parameters
     ----------
     model : nn.Module
         Its weights and running averages stay; its dropout layers are numbered by their salts.
-
-    Returns
-    -------
-    nn.Module
-        The network.
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must make a torch Module, got {type(model).__name__}")

@@ -167,7 +167,7 @@ def choose_lr(
     rounds: int = 100,
     **settings: Any,
 ) -> float:
-    """Return the step size whose models are best on training samples that are held out.
+    """Return the step size, the first of the best on training samples that are held out.
 
     By accuracy, if that of some step size exceeds by two standard errors the accuracy of always
     answering the one best class; else, and for real labels, by loss.
@@ -190,11 +190,6 @@ def choose_lr(
         See :func:`run`; the accuracy that is compared is the mean over those of the last ten
         rounds that are in `record`, by default all of them. To the name of a `checkpoint` each run
         adds its step size.
-
-    Returns
-    -------
-    float
-        The first of the best.
     """
     if not len(lrs):
         raise ValueError("lrs must hold one step size at least")
@@ -267,14 +262,9 @@ def fine_tune(
         everything else is frozen as the run has left it: what its clients shared, and the mean over
         them of what each had of its own.
     epochs : int
-        Passes over each client's samples, the rounds of the trace; momentum restarts in each.
+        Passes over each client's samples, against which the trace is; momentum restarts in each.
     **settings
         See :func:`run`.
-
-    Returns
-    -------
-    Trace
-        Of :func:`run`, against epochs.
     """
     make = _maker(model, data, head)
     left: dict[str, Tensor] = {}

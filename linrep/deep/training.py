@@ -288,13 +288,12 @@ def sample_loss(outputs: Tensor, y: Tensor) -> Tensor:
     Parameters
     ----------
     outputs : Tensor, shape (b, classes)
-        As many columns as real labels have entries.
-    y : Tensor, shape (b,) or (b, q)
-        Classes, or real labels, numbers or vectors.
+        One column for real labels.
+    y : Tensor, shape (b,)
+        Classes, or real labels.
     """
     if y.is_floating_point():
-        squares = 0.5 * (outputs.reshape(y.shape) - y) ** 2
-        return squares if y.ndim == 1 else squares.sum(1)
+        return 0.5 * (outputs.reshape(y.shape) - y) ** 2
     return F.cross_entropy(outputs, y, reduction="none")
 
 

@@ -84,12 +84,7 @@ def fit(
 
 
 def pooled(data: ClientData) -> Values:
-    """Return the model (d,) of all samples together.
-
-    Parameters
-    ----------
-    data : ClientData
-    """
+    """Return the model (d,) of all samples together."""
     return algorithms.pooled(data).state["theta"][0]
 
 

@@ -134,10 +134,6 @@ def take_pairs(
 def read_rows(X: Any, **others: Any) -> Any:
     """Return a table, of pandas if it was one of Arrow.
 
-    Parameters
-    ----------
-    X, **others : DataFrame, Series or array_like
-
     Raises
     ------
     ValueError, TypeError
@@ -153,13 +149,7 @@ def read_rows(X: Any, **others: Any) -> Any:
 
 
 def refuse_what_is_no_number(name: str, values: Any) -> None:
-    """Raise for dates or spans of time, which would become counts of a unit, and for texts.
-
-    Parameters
-    ----------
-    name : str
-    values : Series or array_like
-    """
+    """Raise for dates or spans of time, which would become counts of a unit, and for texts."""
     kind = getattr(getattr(values, "dtype", None), "kind", None) or np.asarray(values).dtype.kind
     if kind in "mM":
         raise TypeError(f"{name} must be numbers, got dates or times")
@@ -178,12 +168,7 @@ def _without_client(X, client):
 
 
 def columns_of(X: Any) -> list[Any]:
-    """Return the names of a table's columns, places for an array.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray
-    """
+    """Return the names of a table's columns, places for an array."""
     names = list(X.columns) if hasattr(X, "columns") else list(range(X.shape[1]))
     check.distinct("columns of X", names)
     return names
@@ -238,13 +223,7 @@ def take(X: Any, name: Any) -> Any:
 
 
 def coded(column: Any, what: str) -> tuple[Ids, NDArray[np.int64]]:
-    """Return the distinct ids of a column, and the place of each row's among them.
-
-    Parameters
-    ----------
-    column : array_like, shape (N,)
-    what : {"client", "item"}
-    """
+    """Return the distinct ids of a column, and the place of each row's among them."""
     if not isinstance(column, pd.Series):
         column = pd.Series(np.asarray(column))
     try:
@@ -257,13 +236,7 @@ def coded(column: Any, what: str) -> tuple[Ids, NDArray[np.int64]]:
 
 
 def check_weights(sample_weight: Any, count: int) -> Values:
-    """Return weights (count,) of rows, if some are positive and none is negative.
-
-    Parameters
-    ----------
-    sample_weight : array_like
-    count : int
-    """
+    """Return weights (count,) of rows, if some are positive and none is negative."""
     refuse_what_is_no_number("sample_weight", sample_weight)
     weights = check_array(
         sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
@@ -277,10 +250,5 @@ def check_weights(sample_weight: Any, count: int) -> Values:
 
 
 def column_of(names: Ids) -> NDArray[Any]:
-    """Return clients as an array (n,), of objects where they are not all numbers or dates.
-
-    Parameters
-    ----------
-    names : list
-    """
+    """Return clients as an array (n,), of objects where they are not all numbers or dates."""
     return pd.Series(names).to_numpy()

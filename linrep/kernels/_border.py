@@ -103,18 +103,19 @@ class Call:
     def __call__(self, given: dict[str, Any], unread: str = "") -> Any:
         """Check arguments by name and call; of what is not read the content does not matter."""
         out = given.get("out")
-        outputs = out if type(out) is tuple else (out,)
+        outputs: Any = out if type(out) is tuple else (out,)
         layout = _layout(self._reads(given) + outputs)
-        known, sizes, shapes, needed = self._before
-        copied = {}
-        if layout != known:
+        before, sizes, shapes, needed = self._before
+        known = layout == before
+        copied: dict[str, Any] = {}
+        if not known:
             sizes, copied = self._sizes(given)
         for name, absent in self._absent:
             if given[name] is None:
                 given[name] = absent
         for name, read in self._others:
             given[name] = read(name, given[name], sizes)
-        if layout != known:
+        if not known:
             outputs = self._targets(out, sizes)
             for name, A in copied.items():
                 for output, written in zip(self._outputs, outputs, strict=True):
@@ -134,7 +135,8 @@ class Call:
 
     def _sizes(self, given):
         """Return what letters mean, and arrays of which copies are handed on."""
-        sizes, copied = {}, {}
+        sizes: dict[str, int] = {}
+        copied: dict[str, Any] = {}
         for name, letters, dtype, optional in self._arrays:
             A = given[name]
             if A is None and optional:

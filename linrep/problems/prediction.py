@@ -51,13 +51,7 @@ def models(trace: Any) -> Values:
 
 
 def predict(trace: Any, data: Any) -> Values | pd.Series:
-    """Return predictions in the order of the rows; see :meth:`linrep.Trace.predict`.
-
-    Parameters
-    ----------
-    trace : Trace
-    data : ClientData or Observations
-    """
+    """Return predictions in the order of the rows; see :meth:`linrep.Trace.predict`."""
     values = predict_in_place(trace, data)
     if getattr(data, "rows", None) is None:
         return values
@@ -71,13 +65,7 @@ def predict(trace: Any, data: Any) -> Values | pd.Series:
 
 
 def predict_in_place(trace: Any, data: Any) -> Values:
-    """Return predictions of samples or entries, in the order in which the data have them.
-
-    Parameters
-    ----------
-    trace : Trace
-    data : ClientData or Observations
-    """
+    """Return predictions of samples or entries, in the order in which the data have them."""
     if hasattr(data, "per_item"):
         return _entries(trace.state, data)
     if not hasattr(data, "offsets"):
@@ -107,15 +95,7 @@ def _side(factor, table, size, what):
 
 
 def score(trace: Any, data: Any, *, by: str | None, measure: str) -> float | pd.Series:
-    """Return how well a trace predicts; see :meth:`linrep.Trace.score`.
-
-    Parameters
-    ----------
-    trace : Trace
-    data : ClientData or Observations
-    by : {None, "client"}
-    measure : {"explained_variance", "rmse"}
-    """
+    """Return how well a trace predicts; see :meth:`linrep.Trace.score`."""
     check.choice("measure", measure, MEASURES)
     if by is not None:
         check.choice("by", by, ("client",))

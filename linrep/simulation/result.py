@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -183,13 +184,53 @@ class Comparison:
         ax : Axes, optional
             Where to draw; a new figure's by default.
         """
-        from linrep.figures.plotting.comparison import comparison
+        import matplotlib.pyplot as plt
+        from matplotlib.colors import to_hex
 
-        return comparison(
-            self.rows, axis=self.axis, metric=self.metric, labels=(AXES, METRICS),
-            title=SAMPLING[self.sampling], ax=ax,
-            bounds=self.bounds | self.limits if bounds is None else bounds,
-        )  # fmt: skip
+        from linrep.figures.plotting import COLUMN_WIDTH, curves, plain_log_ticks, style
+
+        axis, metric = self.axis, self.metric
+        rows = self.rows[np.isfinite(self.rows[[metric, axis]]).all(axis=1)]
+        linear = axis in ("rounds", "seconds")
+        if not linear:  # of a start that took nothing
+            rows = rows[rows[axis] > 0]
+        rows = rows.rename(columns={"trial": "replicate"})
+        rows = rows.assign(**{metric: rows[metric].clip(lower=_FLOOR)})
+        with style():
+            if ax is None:
+                _, ax = plt.subplots(figsize=(COLUMN_WIDTH, 0.85 * COLUMN_WIDTH))
+            if axis == "seconds":  # no two runs take the same: one line per run
+                for number, (name, part) in enumerate(rows.groupby("method", sort=False)):
+                    for place, (_, run) in enumerate(
+                        part.groupby(["replicate", "m"], dropna=False)
+                    ):
+                        ax.plot(
+                            run[axis], run[metric], color=to_hex(f"C{number}"), alpha=0.6,
+                            marker="o" if len(run) == 1 else None,
+                            label=name if place == 0 else "_nolegend_",
+                        )  # fmt: skip
+            else:
+                few = rows.groupby("method")[axis].nunique().max() <= 20
+                curves(
+                    ax, rows, x=axis, y=metric, by="method", geometric=True, markers=bool(few),
+                    whole=False,
+                )  # fmt: skip
+            low, high = rows[axis].min(), rows[axis].max()
+            places = np.linspace(low, high, 100) if linear else np.geomspace(low, high, 100)
+            drawn = self.bounds | self.limits if bounds is None else bounds
+            for number, (name, bound) in enumerate(drawn.items()):
+                dashes = (0, (1, 1 + number))
+                values = [bound(each) for each in places]
+                ax.plot(places, values, color="0.3", linestyle=dashes, label=name)
+            ax.set(xlabel=AXES[axis], ylabel=METRICS[metric], yscale="log")
+            ax.set_xscale("linear" if linear else "log")
+            plain_log_ticks(ax.yaxis)
+            if not linear:
+                plain_log_ticks(ax.xaxis)
+            ax.set_title(fill(SAMPLING[self.sampling], 48))  # a column has room for no more
+            # Below the panel, as lines may be anywhere in it.
+            ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=2)
+        return ax
 
     def to_parquet(self, path: str | Path) -> None:
         """Write the rows to a file, with how they were sampled.

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
-from pandas.api.types import is_string_dtype
+from pandas.api.types import is_numeric_dtype
 
 from linrep._lib import atomic as files
 from linrep._lib.arguments import checked
@@ -302,8 +302,8 @@ class Run:
         wanted = [name for name in self.columns if name not in left_out]
         if columns is not None:
             wanted = list(columns)
-            for name in {"cell", "replicate", "row"} & set(wanted):
-                raise ValueError(f"{name} is no column of the dataset")
+            for name in {"cell", "replicate", "row", *self.parameters} & set(wanted):
+                raise ValueError(f"no column {name!r} of results")
         table, places = self.parameter_table(), {"replicate": range(self.replicates)}
         axes = {name: column.unique() for name, column in table.items()}
         is_full = not table.isna().any(axis=None)
@@ -312,11 +312,14 @@ class Run:
             axes = {"cell": self.names}
         names = [*axes, "replicate", "row"]
         rows = self.read(list(dict.fromkeys([*names, *wanted])))
-        rows = rows.astype({name: object for name in rows if is_string_dtype(rows[name])})
+        texts = [name for name in rows if not is_numeric_dtype(rows[name])]
+        rows = rows.astype(dict.fromkeys(texts, object))
         data = rows.set_index(names)[wanted].to_xarray().reindex(axes | places)
         for name in data:
-            if data[name].dtype == object:
+            if name in texts:
                 data[name] = data[name].fillna("")
+            elif data[name].dtype == object:  # truth values, with gaps
+                data[name] = data[name].astype(float)
             data[name].attrs |= described(name)
         if not is_full:
             data = data.assign_coords({name: ("cell", table[name]) for name in table})

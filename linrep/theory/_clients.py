@@ -76,12 +76,7 @@ def require_gaussian(truth: SharedRepresentation, what: str) -> None:
 
 
 def require_spanning(truth: SharedRepresentation) -> None:
-    """Raise ValueError unless the heads span R^k.
-
-    Parameters
-    ----------
-    truth : SharedRepresentation
-    """
+    """Raise ValueError unless the heads span R^k."""
     if not spans(truth.W):
         raise ValueError(
             f"W must have rank k = {truth.k}: heads that do not span R^k determine no "

@@ -15,6 +15,7 @@ from linrep.claims import (
     mutants,
     sensitivity,
 )  # fmt: skip
+from linrep.claims.certificates import certificates
 from linrep.claims.evidence import HOLDS, MISPRINT
 from linrep.claims.mutants import Mutant, measure, try_mutant, weaker
 from tests.tools import complaint
@@ -107,6 +108,16 @@ def test_what_is_recorded_is_of_the_constants_that_claims_name():
             if each["value"] != str(item.value_of(name)):
                 wrong.append(f"{item.id}: {name} is {item.value_of(name)}, not {each['value']}")
     assert not wrong, "linrep verify --sensitivity --record"
+
+
+def test_no_example_refutes_what_says_less():
+    """As one would of which an equality is asked, where the statement is an inequality."""
+    pytest.importorskip("z3")
+    pytest.importorskip("cvc5")
+    examples = {item.claim for item in certificates().values() if item.instance}
+    moved = [each for name in sorted(examples) for each in weaker(claims()[name])]
+    assert moved
+    assert [each for each in moved if mutants.refuted_by_examples(each)] == []
 
 
 @pytest.mark.slow

@@ -5,8 +5,13 @@ import dataclasses
 import numpy as np
 import pytest
 
-from linrep.deep import partitions
+pytest.importorskip("torch")
+
+from linrep import deep
+from linrep.deep import runs
 from linrep.deep.data import FederatedData
+from linrep.deep.runs import _chance
+from linrep.trace import Trace
 from tests.tools import complaint
 
 
@@ -23,19 +28,7 @@ def fedavg(lr):
     return "fedavg"
 
 
-def test_held_out_samples_are_training_samples():
-    data = two_blobs()
-    kept = partitions.hold_out(data, 0.25, rng=1)
-    for before, train, test in zip(data.train, kept.train, kept.test, strict=True):
-        assert sorted([*train, *test]) == sorted(before)
-        assert len(test) == 2
-        assert set(data.y[train]) == set(data.y[before])
-    with complaint(ValueError, "share", "-0.1"):
-        partitions.hold_out(data, -0.1)
-
-
 def test_chosen_step_size_is_the_one_that_learns():
-    deep = pytest.importorskip("torch") and pytest.importorskip("linrep.deep")
     data, settings = two_blobs(), {"model": "mlp", "rounds": 10, "participation": 1.0, "record": 10}
     assert deep.choose_lr(data, fedavg, (1e-9, 0.05), rng=3, **settings) == 0.05
     assert deep.choose_lr(data, fedavg, (0.05, 1e-9), rng=3, **settings) == 0.05
@@ -44,7 +37,6 @@ def test_chosen_step_size_is_the_one_that_learns():
 
 
 def test_chosen_step_size_does_not_depend_on_test_samples():
-    deep = pytest.importorskip("torch") and pytest.importorskip("linrep.deep")
     data, settings = two_blobs(), {"model": "mlp", "rounds": 3, "participation": 1.0, "record": 3}
     none = dataclasses.replace(data, test=[part[:0] for part in data.test])
     lrs = (0.003, 0.01, 0.03)
@@ -53,10 +45,6 @@ def test_chosen_step_size_does_not_depend_on_test_samples():
 
 
 def test_step_size_is_chosen_by_the_last_rounds(monkeypatch):
-    pytest.importorskip("torch")
-    from linrep.deep import runs
-    from linrep.trace import Trace
-
     def run(data, method, *, lr, **settings):
         late = np.arange(31) > 20
         return Trace("", {"accuracy": np.where(late, lr, 1.0 - lr)}, {})
@@ -67,10 +55,6 @@ def test_step_size_is_chosen_by_the_last_rounds(monkeypatch):
 
 @pytest.mark.parametrize(("accuracy", "chosen"), [(0.25, 0.1), (0.4, 0.001)])
 def test_accuracies_like_those_of_one_class_do_not_choose(monkeypatch, accuracy, chosen):
-    pytest.importorskip("torch")
-    from linrep.deep import runs
-    from linrep.trace import Trace
-
     def run(data, method, *, lr, **settings):  # the higher accuracy has the higher loss
         metrics = {"accuracy": [0.0, accuracy - lr], "test_loss": [9.0, 1.0 - lr]}
         return Trace("", {k: np.array(v) for k, v in metrics.items()}, {})
@@ -84,9 +68,6 @@ def test_accuracies_like_those_of_one_class_do_not_choose(monkeypatch, accuracy,
 
 def test_the_error_of_chance_is_that_of_a_guesser():
     """Where clients differ in size the mean over them has a larger error than pooled samples."""
-    pytest.importorskip("torch")
-    from linrep.deep.runs import _chance
-
     rng, sizes = np.random.default_rng(0), np.repeat([1, 45], 50)
     parts = np.split(np.arange(100 + sizes.sum()), np.cumsum(sizes + 1)[:-1])
     y = rng.integers(10, size=100 + sizes.sum())
@@ -102,9 +83,6 @@ def test_the_error_of_chance_is_that_of_a_guesser():
 
 @pytest.mark.parametrize("n", [1, 4])
 def test_chance_is_the_accuracy_of_the_best_constant_and_two_standard_errors(n):
-    pytest.importorskip("torch")
-    from linrep.deep.runs import _chance
-
     rng = np.random.default_rng(n)
     y = rng.integers(3, size=60)
     parts = np.split(rng.permutation(60), n)
@@ -116,7 +94,6 @@ def test_chance_is_the_accuracy_of_the_best_constant_and_two_standard_errors(n):
 
 
 def test_step_sizes_for_real_labels_are_compared_by_their_loss():
-    deep = pytest.importorskip("torch") and pytest.importorskip("linrep.deep")
     rng = np.random.default_rng(0)
     clients = []
     for _ in range(3):
@@ -131,16 +108,7 @@ def test_step_sizes_for_real_labels_are_compared_by_their_loss():
 
 
 def test_step_sizes_have_checkpoints_of_their_own(tmp_path):
-    deep = pytest.importorskip("torch") and pytest.importorskip("linrep.deep")
     settings = {"model": "mlp", "rounds": 1, "participation": 1.0, "rng": 0}
     lrs = (0.1, 0.1000001)
     deep.choose_lr(two_blobs(), fedavg, lrs, checkpoint=tmp_path / "try.pt", **settings)
     assert len(list(tmp_path.iterdir())) == 2
-
-
-@pytest.mark.parametrize("labels", [np.arange(12.0), np.arange(24.0).reshape(12, 2)])
-def test_real_labels_are_held_out(labels):
-    clients = [(np.ones((12, 3)), labels, np.ones((0, 3)), labels[:0])] * 2
-    data = FederatedData.from_lists(clients, classes=1)
-    kept = partitions.hold_out(data, 0.25, rng=0)
-    assert [part.size for part in kept.test] == [3, 3]

@@ -159,6 +159,7 @@ def test_lists_of_clients_are_put_together():
             [(IMAGES, LABELS[:2], [], [])],
             "one label for each sample, got 6 samples and labels of shape",
         ),
+        ([(IMAGES, np.ones((6, 2)), [], [])], r"one label for each sample, .* shape \(6, 2\)"),
         (
             [(IMAGES, LABELS, IMAGES[:, :1], LABELS)],
             "one shape and type, got uint8",

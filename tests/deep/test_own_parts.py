@@ -153,30 +153,3 @@ def test_tensors_are_taken_and_labels_in_a_column():
 def test_images_with_transparency_have_four_channels():
     images = np.zeros((2, 8, 8, 4), np.uint8)
     assert deep.FederatedData.from_lists([(images, [0, 1], [], [])]).x.shape == (2, 4, 8, 8)
-
-
-@pytest.mark.parametrize("cache", [True, False])
-def test_vectors_as_labels_by_hand(cache, engine):
-    rng = np.random.default_rng(0)
-    x, y = rng.normal(size=(9, 4)).astype(np.float32), rng.normal(size=(9, 2))
-    data = deep.FederatedData.from_lists([(x[:5], y[:5], x[5:], y[5:])])
-    assert data.classes == 2
-    model = deep.models.linear(4, 3, outputs=2)
-    start = copy.deepcopy(model).double()
-    trace = deep.run(
-        data, deep.FedRep(head_epochs=1), model=model, rounds=1, participation=1.0, lr=0.1,
-        momentum=0.0, batch_size=9, dtype="float64", cache=cache,
-    )  # fmt: skip
-    inputs, wanted = torch.as_tensor(x).double(), torch.as_tensor(y)
-    for part in (start.head, start.representation):
-        residual = ((start(inputs[:5]) - wanted[:5]) ** 2).sum(1).mean() / 2.0
-        gradients = torch.autograd.grad(residual, list(part.parameters()))
-        with torch.no_grad():
-            for value, gradient in zip(part.parameters(), gradients, strict=True):
-                value -= 0.1 * gradient
-    np.testing.assert_allclose(
-        trace.state["personal.head.weight"][0], start.head.weight.detach(), rtol=1e-12
-    )
-    after = ((start(inputs[5:]) - wanted[5:]) ** 2).sum(1).mean().item() / 2.0
-    assert trace["test_loss"][-1] == pytest.approx(after, rel=1e-12)
-    assert np.isnan(trace["accuracy"]).all()

@@ -5,6 +5,7 @@ import pytest
 
 from linrep.sweeps import Incomplete, Sweep, open_run
 from linrep.sweeps.grid import Grid
+from tests.tools import complaint
 
 xarray = pytest.importorskip("xarray")
 
@@ -66,7 +67,10 @@ def test_what_is_not_stored_is_nan(tmp_path):
     run.description["replicates"] = 2
     with pytest.warns(Incomplete):
         data = run.to_xarray()
-    assert np.isnan(data["value"].sel(replicate=1)).all()
+    for name in ("value", "odd"):
+        assert np.isnan(data[name].sel(replicate=1)).all()
+    with complaint(ValueError, "no column 'a'"):
+        run.to_xarray(["a"])
     assert data["text"].sel(a=2).values.tolist() == ["a2", ""]
 
 

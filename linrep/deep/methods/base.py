@@ -35,9 +35,9 @@ class FedAvg:
 
     Notes
     -----
-    What methods replace takes the `federation`, a :class:`linrep.deep.Federation`; the `state` of
-    a run, a :class:`linrep.deep.State`, at the round's start; and clients, an integer array
-    (c,): a `part` of those of a round, which are trained at once, or all `clients` of it.
+    What methods replace takes the `federation`, a :class:`linrep.deep.federation.Federation`; the
+    `state` of a run, a :class:`linrep.deep.state.State`, at the round's start; and clients, an
+    integer array (c,): a `part` of those of a round, trained at once, or all `clients` of it.
     """
 
     epochs: int = setting(1, check.integer, minimum=1)

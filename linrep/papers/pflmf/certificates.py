@@ -159,11 +159,25 @@ def best_step(x, s):
 @certificate(
     "pflmf.corollary2.sharp",
     "L (u + v)^2/2, p = K = 1, eta = 1/(2 L), no noise: the left side is equal to the right one",
+)
+def sharp_corollary_attained(L, e, T):
+    left, right = _sharp_corollary(L, e, T, 4)
+    return [L > 0, T >= 1], left == right
+
+
+@certificate(
+    "pflmf.corollary2.sharp",
+    "the same functions: the left side is at most the right one",
     instance=True,
 )
-def sharp_corollary_attained(L, e, T, *, start=4):
+def sharp_corollary_example(L, e, T, *, start=4):
+    left, right = _sharp_corollary(L, e, T, start)
+    return [L > 0, T >= 1], left <= right
+
+
+def _sharp_corollary(L, e, T, start):
     # The minimum is reached in the first of T rounds; before it both gradients are L e.
-    return [L > 0, T >= 1], 2 * (L * e) ** 2 / T == start * L * (L * e**2 / 2) / T
+    return 2 * (L * e) ** 2 / T, start * L * (L * e**2 / 2) / T
 
 
 def _sharp(x, p):
@@ -197,9 +211,23 @@ def sharp_noise_one(p, *, noise=Q(3, 2)):
 @certificate(
     "pflmf.theorem1.sharp",
     "L (u + v)^2/2, p = K = 1, no noise: the left side is equal to the right one",
+)
+def sharp_attained(L, x, e):
+    left, right = _sharp_sides(L, x, e, 1, 1)
+    return [L > 0, x > 0, x <= 1], left == right
+
+
+@certificate(
+    "pflmf.theorem1.sharp",
+    "the same functions: the left side is at most the right one",
     instance=True,
 )
-def sharp_attained(L, x, e, *, start=1, slack=1):
+def sharp_example(L, x, e, *, start=1, slack=1):
+    left, right = _sharp_sides(L, x, e, start, slack)
+    return [L > 0, x > 0, x <= 1], left <= right
+
+
+def _sharp_sides(L, x, e, start, slack):
     # e = u + v becomes (1 - 2 x) e; both gradients are L e, and eta = x/L.
     decrease = L / 2 * (e**2 - (1 - 2 * x) ** 2 * e**2) * L / x
-    return [L > 0, x > 0, x <= 1], (1 - slack * x) * 2 * (L * e) ** 2 == start * decrease
+    return (1 - slack * x) * 2 * (L * e) ** 2, start * decrease
