@@ -43,6 +43,10 @@ class Descent(Resumable):
     step is cut by quadratic interpolation, to between a tenth and a half. The first step, where
     none is given, is doubled as long as the value falls.
 
+    What is known of it are the point `x`, with the `value`, the `gradient` and the `note` there;
+    the `step` taken in the last round, 0 where no step led down, NaN before the first; and the
+    `trials`, points evaluated after the start.
+
     Parameters
     ----------
     evaluate : callable
@@ -57,20 +61,6 @@ class Descent(Resumable):
     first : float, optional
         Step of the first round, if it is good enough; by default it is searched for, from one on
         that moves `x` by its length.
-
-    Attributes
-    ----------
-    x : ndarray, shape (p,)
-    value : float
-        There.
-    gradient : ndarray, shape (p,)
-        There.
-    note : object
-        What `evaluate` said there.
-    step : float
-        Taken in the last round: 0 where no step led down, NaN before the first.
-    trials : int
-        Points evaluated after the start.
 
     Notes
     -----

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from linrep._lib.arguments import checked
 from linrep._lib.clock import Stopwatch
 from linrep._lib.frozen import one_of, positive, read, step_count
-from linrep.algorithms._setup import Setup, choose_batches, prepare
+from linrep.algorithms._setup import METRICS, Setup, choose_batches, prepare
 from linrep.algorithms.descent import FIRST, ROUGH, Backtracking, Descent, Smoothness
 from linrep.algorithms.driver import Method, drive
 from linrep.algorithms.fedrep.gram import coordinates, embed, require_gaussian
@@ -20,16 +20,7 @@ from linrep.algorithms.step_sizes import require_stored, units_of
 from linrep.kernels import global_model as kernel
 from linrep.kernels.fedrep import Samples
 from linrep.kernels.linalg import orthonormalize
-from linrep.kernels.rounds import (
-    COMPLETED,
-    CONVERGED,
-    DISTANCE,
-    HEAD_ERROR,
-    POPULATION_RISK,
-    measure,
-    truth_of,
-    workspace,
-)
+from linrep.kernels.rounds import COMPLETED, CONVERGED, measure, truth_of, workspace
 from linrep.problems.clients import ClientData
 from linrep.problems.losses import LeastSquaresObjectives
 from linrep.problems.random import RNGLike
@@ -456,7 +447,7 @@ def _simulated(setup: Setup, options: _Options):
 
 
 def _metrics(truth, n):
-    names = ("loss",) if truth is None else ("distance", "loss", "head_error", "population_risk")
+    names = ("loss",) if truth is None else tuple(METRICS)
     if truth is not None:
         d, k = truth.B.shape
         known, work, row = truth_of(truth.B, truth.W), workspace(k, d, 1, 1), np.empty(4)
@@ -467,12 +458,7 @@ def _metrics(truth, n):
         if truth is None:
             return {"loss": loss}
         measure(BT, np.tile(w, (n, 1)), known, False, work, row)
-        return {
-            "distance": row[DISTANCE],
-            "loss": loss,
-            "head_error": row[HEAD_ERROR],
-            "population_risk": row[POPULATION_RISK],
-        }
+        return {name: row[column] for name, column in METRICS.items()} | {"loss": loss}
 
     return metrics
 
