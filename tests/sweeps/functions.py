@@ -86,22 +86,11 @@ def blocks(cell, rng):
     return rng.random()
 
 
-def prints(cell, rng):
-    """A number, and something on standard output."""
-    print("x" * 100_000)
-    return rng.random()
-
-
 def first_value(job):
     """Return the first value of a sealed job's first replicate."""
     from linrep.sweeps.workers import run_guarded
 
     return run_guarded(job).table["value"].to_pylist()[0]
-
-
-def healthy(cell, rng):
-    """What `fragile` returns where it does not fail."""
-    return [{"step": step, "value": rng.random() + step} for step in range(2)]
 
 
 def counted_down(cell, rng):

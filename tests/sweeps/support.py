@@ -1,15 +1,12 @@
 """What the tests of sweeps share."""
 
-import io
 import threading
 from collections import Counter
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 
 from linrep.sweeps import Grid, Sweep
-from linrep.sweeps.parts import digest
 from tests.sweeps import functions
 
 
@@ -39,13 +36,6 @@ def same_rows(one, other):
     for name in one.select_dtypes("float64"):  # where 0.0 has passed for -0.0
         bits, others = (frame[name].to_numpy().view(np.int64) for frame in (one, other))
         np.testing.assert_array_equal(bits, others, name)
-
-
-def write_again(part):
-    """Put the rows of a part into another file beside it, as a second process may have."""
-    buffer = io.BytesIO()
-    pq.write_table(pq.read_table(part), buffer, compression="none")
-    part.with_name(f"{digest(buffer.getvalue())}.parquet").write_bytes(buffer.getvalue())
 
 
 def content(folder):
