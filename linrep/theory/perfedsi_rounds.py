@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linrep._lib import display as show
+from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep.problems.completion import SideInformationCompletion
@@ -125,6 +126,7 @@ def sequences(d: int, steps: int) -> Items:
         check.integer("d", d, minimum=1),
         check.integer("steps", steps, minimum=1, maximum=64),
     )
+    memory.require("the sequences", 2 * steps * d**steps, d=d, steps=steps)
     return np.indices((d,) * steps).reshape(steps, -1).T
 
 
