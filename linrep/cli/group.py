@@ -76,13 +76,15 @@ def interruptible(*interrupts):
 
 
 class Batches:
-    """Results by name that are written several at a time, and all whatever ends the work.
+    """Results by name that are written as they come, and all whatever ends the work.
 
-    Writing takes a tenth of the time at most; what is not written yet a killed process loses.
+    Several at a time where they are stored elsewhere, too: then writing takes a tenth of the time
+    at most, and a killed process finds again what it has not written.
     """
 
-    def __init__(self, write):
+    def __init__(self, write, stored=False):
         self._write, self._waiting, self._next = write, {}, 0.0
+        self._pause = 9.0 if stored else 0.0  # times what writing took
         self.written = set()
 
     def add(self, name, result):
@@ -92,13 +94,32 @@ class Batches:
             self.write()
 
     def write(self):
-        """Write what waits."""
+        """Write what waits, one by one where something is refused: it keeps nothing else back."""
         began = time.monotonic()
-        if self._waiting:
-            self._write(self._waiting)
-            self.written |= self._waiting.keys()
-            self._waiting = {}
-        self._next = time.monotonic() + 9.0 * (time.monotonic() - began)
+        try:
+            self._write_these(self._waiting)
+        except Exception:
+            if len(self._waiting) == 1:
+                raise
+            self._write_one_by_one()
+        finally:
+            self._next = time.monotonic() + self._pause * (time.monotonic() - began)
+
+    def _write_these(self, results):
+        if results:
+            self._write(results)
+            self.written |= results.keys()
+            self._waiting = {k: v for k, v in self._waiting.items() if k not in results}
+
+    def _write_one_by_one(self):
+        errors = []
+        for name, result in self._waiting.items():
+            try:
+                self._write_these({name: result})
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def __enter__(self):
         return self

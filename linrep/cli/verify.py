@@ -257,7 +257,7 @@ def _recording(known, entries, chosen, budget, path, record):
         ledger.check(home)
     if path is None:
         texts.record({item.paper for item in chosen})
-    with Batches(write) as found:
+    with Batches(write, stored=True) as found:
 
         def add(result):
             if result.verdict != "error":

@@ -22,7 +22,6 @@ from tests.tools import complaint
 PACKAGE = str(Path(lr.__file__).parent)
 #: Functions that a call may call before it is refused.
 MOST_WORK = 1_000_000
-HUGE = 10**12
 pytestmark = pytest.mark.compiled
 
 
@@ -59,8 +58,6 @@ def fault(mistake):
     if error is None:
         return "is taken" if mistake.certain else None
     message = str(error)
-    if isinstance(error, MemoryError) and mistake.value == HUGE:
-        return None  # in NumPy's words
     if not is_linreps(error):
         return f"raises {type(error).__name__} of others: {message:.90}"
     if not isinstance(error, ValueError | TypeError | KeyError | OSError | FloatingPointError):

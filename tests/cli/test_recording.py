@@ -18,6 +18,7 @@ from linrep._lib.records import content
 from linrep.claims import certificates, ledger, mutants, sensitivity, solvers
 from linrep.claims.evidence import Result
 from linrep.cli import main
+from linrep.cli.group import Batches
 from tests.tools import complaint, interrupted, rewrite, runner, sampled
 
 ROOT = Path(linrep.__file__).parents[1]
@@ -234,3 +235,43 @@ def test_of_papers_that_were_not_loaded_no_entry_is_dropped(tmp_path, monkeypatc
     assert recorded(path) == (["a.c", "c.d"], ["a.c", "c.d"])
     ledger.record([result("a.c", 1.0)], ["a.c"], path)  # of a file of claims it is the only ledger
     assert [*ledger.recorded(path)] == ["a.c"]
+
+
+def test_what_is_stored_nowhere_else_is_written_as_it_comes():
+    written = {}
+    with Batches(written.update) as found:
+        for name in "abc":
+            found.add(name, name)
+            assert name in written
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_whatever_ends_the_work_all_that_waited_is_written(error):
+    written = {}
+    found = Batches(written.update, stored=True)
+
+    def work():
+        with found:
+            for name in "abc":
+                found.add(name, name)
+            raise error
+
+    with pytest.raises(error):
+        work()
+    assert written == {"a": "a", "b": "b", "c": "c"}
+    assert found.written == set("abc")
+
+
+def test_one_that_is_refused_keeps_no_other_from_being_written():
+    written = {}
+
+    def write(results):
+        time.sleep(0.01)
+        if "b" in results:
+            raise ValueError("b is refused")
+        written.update(results)
+
+    with complaint(ValueError, "b is refused"), Batches(write, stored=True) as found:
+        for name in "abc":
+            found.add(name, name)
+    assert written == {"a": "a", "c": "c"}
