@@ -174,7 +174,7 @@ class Claim:
             if not isinstance(item, Hypothesis):
                 raise TypeError(
                     f"{self.id}: hypotheses must be a list of Hypothesis, "
-                    f"got {item!r} in a {type(self.hypotheses).__name__}"
+                    f"got {item!r} in it, a {type(item).__name__}"
                 )
         known = list(inspect.signature(self.check).parameters)[2:]
         if not self.control:
