@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 _LARGEST = 2**63 - 1
-_EXACT = 2**53  # up to here every whole number is a float
 
 
 def plain(what: str, value: Any) -> Any:
@@ -72,9 +71,8 @@ def as_text(value: Any) -> str | None:
     """Return a value as it stands in a column that also holds text."""
     if value is None or isinstance(value, str):
         return value
-    if isinstance(value, float) and not (value.is_integer() and abs(value) <= _EXACT):
-        return str(value)
-    return str(int(value))
+    value = whole(value)
+    return str(value if isinstance(value, float) else int(value))
 
 
 def kinds_of(schema: pa.Schema) -> dict[str, str]:
