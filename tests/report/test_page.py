@@ -61,9 +61,7 @@ def recorded(tmp_path_factory):
         made=datetime(2026, 1, 2, tzinfo=UTC),
         progress=False,
     )
-    text = render(report)
-    assert render(report) == text
-    return Page(text)
+    return Page(render(report))
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +73,9 @@ def page(tmp_path_factory):
         known = load_file(folder / "own_claims.py")
         store, figures = run_claims(known, folder), draw_figures(folder)
         report = gather(known.values(), ledger={}, store=store, figures=figures, progress=False)
-        return Page(render(report))
+        text = render(report)
+        assert render(report) == text
+        return Page(text)
 
 
 def test_every_claim_has_its_place(recorded):

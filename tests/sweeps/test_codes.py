@@ -15,7 +15,7 @@ from tests._lib import edits
 from tests._lib.test_fingerprint import forget, write
 from tests.sweeps import functions
 from tests.sweeps.support import content, toy
-from tests.tools import complaint
+from tests.tools import complaint, sampled
 
 CHANGING, UNCHANGING = edits.read(edits.CHANGING), edits.read(edits.UNCHANGING)
 ACTIONS = ("again", "retry", "merge", "extend")
@@ -172,7 +172,7 @@ def test_what_changes_nothing_is_not_said(edit, folder, tmp_path):
     check(Python(folder(edit.files)), edit, folder, tmp_path / "run")
 
 
-@pytest.mark.parametrize("kind", [Script, Notebook])
+@pytest.mark.parametrize("kind", sampled([Script, Notebook], 1))
 def test_a_main_module_is_known_in_another_process(kind, folder, tmp_path):
     (edit,) = (
         edit for edit in CHANGING if edit.what == "a number that a function of a module takes"
