@@ -1,12 +1,14 @@
-from math import log, sqrt
+from math import exp, log, sqrt
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.linalg import norm
 
 import linrep as lr
 from linrep.theory import fedrep_lemmas as lemmas
+from linrep.theory.fedrep import contraction, failure_probability
 from tests.strategies import frame, seeds
 from tests.tools import EPS, close
 
@@ -23,16 +25,56 @@ def test_deltas_are_as_defined(k, d, rn, m, c):
 
 
 @given(st.floats(0.0, 0.99), positive, shares)
-def test_the_bound_of_lemma_3(delta, heads_norm, distance):
+def test_bounds_of_lemmas_2_to_5(delta, heads_norm, distance):
+    close(lemmas.inverse_bound(delta), 1 / (1 - delta), 1e-13 / (1 - delta))
     cross = delta * heads_norm * distance
     close(lemmas.cross_bound(delta, heads_norm, distance), cross, 1e-13 * cross)
+    error = cross / (1 - delta)
+    close(lemmas.head_error_bound(delta, heads_norm, distance), error, 1e-12 * error)
+    assert lemmas.concentration_bound(delta, distance) == delta * distance
 
 
 def test_nothing_is_left_of_bounds_with_delta_1():
     for delta in (1.0, 2.0):
+        assert lemmas.inverse_bound(delta) == np.inf
+        assert lemmas.head_error_bound(delta, 1.0, 0.0) == np.inf
         assert lemmas.triangle_bound(delta, step_size=0.1, sigma_max=1.0) == np.inf
         sigmas = {"sigma_min": 1.0, "sigma_max": 1.0}
         assert lemmas.shrinking_bound(delta, step_size=0.1, distance=0.5, **sigmas) == np.inf
+        assert lemmas.descent_bound(delta, step_size=0.1, **sigmas) == np.inf
+    np.testing.assert_array_equal(lemmas.inverse_bound([0.0, 0.5, 1.0]), [1.0, 2.0, np.inf])
+
+
+def test_probabilities_of_failure_as_printed():
+    """rn = 1.02 stands for a logarithm so small that the bounds are numbers."""
+    d, k, rn = 0.5 + 0.5, 1.5, 1.02
+    at = {"d": d, "k": k, "participants": rn}
+    square, cube = k**2 * log(rn), k**3 * log(rn)
+    for lemma, proof, expected in (
+        (2, False, exp(-111 * cube)),
+        (2, True, exp(-110 * cube)),
+        (3, False, exp(-111 * square)),
+        (3, True, exp(-110 * square)),
+        (4, False, exp(-110 * square)),
+        (4, True, exp(-110 * cube) + exp(-110 * square)),
+        (5, False, exp(-110 * d) + exp(-110 * square)),
+        (5, True, exp(-110 * (d + k)) + exp(-110 * square)),
+        (6, False, exp(-100 * min(square, d))),
+        (6, True, exp(-110 * d) + exp(-110 * square)),
+    ):
+        assert 0.0 < expected < 1.0
+        close(lemmas.lemma_failure(lemma, proof=proof, **at), expected, 1e-12)
+    assert lemmas.lemma_failure(6, **at) == failure_probability(1, d, k, rn)
+    assert lemmas.lemma_failure(4, n=50, **at) < lemmas.lemma_failure(4, **at)
+    assert lemmas.lemma_failure(4, n=50, proof=True, **at) == lemmas.lemma_failure(
+        4, proof=True, **at
+    )
+
+
+@pytest.mark.parametrize("lemma", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("proof", [False, True])
+def test_a_single_participant_makes_every_probability_one(lemma, proof):
+    assert lemmas.lemma_failure(lemma, d=9, k=2, participants=1, proof=proof) == 1.0
 
 
 @given(seeds, shares, st.floats(0.0, 0.5), st.integers(1, 4))
@@ -43,7 +85,7 @@ def test_heads_with_errors_shrink_the_step_as_67_says(seed, share, delta, k):
     truth = lr.SharedRepresentation(frame(rng, d, k), rng.standard_normal((n, k)))
     B = lr.subspace.frame_at_distance(truth.B, share, rng=rng)
     distance = lr.subspace.distance(B, truth.B)
-    bound_F = lemmas.cross_bound(delta, norm(truth.W, 2), distance) / (1.0 - delta)
+    bound_F = lemmas.head_error_bound(delta, norm(truth.W, 2), distance)
     F = rng.standard_normal((n, k))
     F *= bound_F / norm(F, 2)
     exact = truth.W @ truth.B.T @ B
@@ -76,3 +118,25 @@ def test_the_terms_of_84_as_printed():
     )
     assert lemmas.triangle_bound(0.0, step_size=step, sigma_max=largest) == 1.0
     assert lemmas.triangle_bound(0.6, step_size=step, sigma_max=largest) == np.inf
+    close(lemmas.cross_term_bound(delta, step_size=step), 2 * step * delta, EPS)
+
+
+@given(st.floats(1.0, 20.0), st.floats(0.0, 0.99), shares, shares)
+def test_lemma_6_follows_from_its_last_bound(kappa, distance, step, fraction):
+    """With delta up to the limit that the proof sets."""
+    settings = {"step_size": 0.01 + 0.24 * step, "initial_distance": distance}
+    bound = lemmas.descent_bound(
+        fraction * lemmas.delta_limit(kappa, distance),
+        sigma_min=1.0 / kappa,
+        sigma_max=1.0,
+        **settings,
+    )
+    assert bound <= contraction(1.0 / kappa, **settings) + 10 * EPS
+
+
+def test_lemma_6_would_not_follow_from_what_the_proof_keeps_of_delta():
+    """It keeps delta/(1 - delta)^2 <= E0/(5 kappa^2), where the limit has room to spare."""
+    grid = np.linspace(0.0, 0.5, 100_001)
+    delta = grid[grid / (1 - grid) ** 2 <= 0.2][-1]
+    bound = lemmas.descent_bound(delta, step_size=0.25, sigma_min=1.0, sigma_max=1.0)
+    assert bound > contraction(1.0, step_size=0.25)
