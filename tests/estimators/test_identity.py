@@ -201,6 +201,16 @@ def test_a_text_of_a_fitted_number_is_refused_where_other_ids_are_texts():
         model.predict(table(["north", "7"])[["id", "x"]])
 
 
+def test_the_first_client_is_known_as_every_other_is():
+    X = table(["a", "a", "b", "b"])[["id", "x"]]
+    model = FederatedRegressor("local", client="id", new_clients="error").fit(X, X["x"])
+    assert np.isfinite(model.predict(X)).all()
+    with pytest.raises(ValueError, match="client 'c' was not there"):
+        model.predict(table(["a", "c"])[["id", "x"]])
+    with pytest.raises(ValueError, match="client 'a' is known already"):
+        model.fit_clients(table(["a", "a"])[["id", "x"]], np.ones(2))
+
+
 def test_known_ids_are_marked():
     X = table(["a", "a", "b", "b"], other=["u", "v", "u", "v"])
     model = MatrixCompletion(rank=0, client="id", item="other").fit(X, X["x"])
