@@ -55,7 +55,7 @@ class Call:
     ----------
     run : callable
         Takes the arguments of `takes`, scratch memory, and what is written. Returns how it ended
-        and, behind that, what is told beside the outputs.
+        and, behind that, what it returns beside the outputs.
     takes : dict
         For every argument its shape in letters, of which each means one size, or, if it is no
         array, a function of its name, its value, and the sizes, which returns it.
@@ -64,7 +64,7 @@ class Call:
     scratch : callable, optional
         How many numbers of scratch memory are needed, from the sizes.
     result : callable, optional
-        Makes the result of the outputs and what is told; by default the only output.
+        Makes the result of the outputs and what stands beside them; by default the only output.
     tall : str, optional
         The argument that must not have more columns than rows.
     below : pair of str, optional
@@ -128,9 +128,9 @@ class Call:
             outputs = [np.empty(shape) for shape in shapes]
         numbers = _scratch(given.get("work"), needed)
         ended = self._run(*self._takes(given), numbers, *outputs)
-        status, *told = ended if type(ended) is tuple else (ended,)
+        status, *beside = ended if type(ended) is tuple else (ended,)
         if status == FINE:
-            return self._result(*outputs, *told)
+            return self._result(*outputs, *beside)
         raise self._refusal(status, given, outputs, sizes, unread)
 
     def _sizes(self, given):

@@ -377,7 +377,7 @@ _DISTANCE = Call(
     _distance,
     {"B1": "d k", "B2": "d k"},
     scratch=lambda d, k: (2 * d + k) * k,
-    result=lambda *told: told,
+    result=lambda *beside: beside,
     tall="B1",
 )
 

@@ -104,7 +104,7 @@ def make_directory(path: Path, description: Mapping[str, Any]) -> bool:
     """
     _check_free(path)
     (path / PARTS).mkdir(parents=True, exist_ok=True)
-    with files.alone(path):  # where two at a time could not be told apart otherwise
+    with files.alone(path):  # where two at a time look the same otherwise
         return files.create(path / SPECIFICATION, _text(description))
 
 

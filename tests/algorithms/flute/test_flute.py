@@ -15,6 +15,9 @@ from tests.reference import flute as reference
 from tests.strategies import seeds
 from tests.tools import close
 
+SPECTRA = ([3.0, 2.0, 1.0, 0.5], [1.0, 1.0, 1.0], [2.0, 2.0, 0.5, 0.5])
+SHAPES = [(4, 9), (7, 7), (9, 4)]
+
 
 @st.composite
 def problems(draw, noise=(0.0, 0.2)):
@@ -205,3 +208,27 @@ def test_triangles_of_second_moments_are_as_good_as_the_whole(monkeypatch):
     np.testing.assert_allclose(packed["error"], whole["error"], rtol=1e-9)
     np.testing.assert_allclose(packed["loss"], whole["loss"], rtol=1e-9)
     assert not np.array_equal(packed["loss"], whole["loss"])
+
+
+@pytest.mark.compiled
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("spectrum", SPECTRA[::2])
+def test_small_random_starts_reach_the_best_model(shape, spectrum):
+    n, d = shape
+    truth = LowRankRegression.random(n=n, d=d, singular_values=spectrum, rng=4)
+    best = truth.best(2)
+    for seed in range(5):
+        trace = lr.flute(
+            truth, k=2, step_size=0.1, rounds=4_000, batches="population", rng=seed, record=4_000
+        )
+        B, W = trace.state["B"], trace.state["W"]
+        assert trace["error"][-1] < 1e-12
+        assert trace["distance"][-1] < 1e-12
+        close(B.T @ B, W.T @ W, 1e-11)  # balanced
+        close(B @ W.T, best.Phi, 1e-11)
+
+
+def test_with_rank_to_spare_the_truth_itself_is_reached():
+    truth = LowRankRegression.random(n=6, d=8, singular_values=[2.0, 1.0], rng=1)
+    trace = lr.flute(truth, k=2, step_size=0.1, rounds=2_000, batches="population", rng=0)
+    assert trace["truth_error"][-1] < 1e-13
