@@ -193,7 +193,8 @@ class _Cluster(_External):
     """The workers of a Dask cluster, which a thread asks for, so that nobody waits for an answer.
 
     A worker or the scheduler may be gone, or may not answer. What a worker has to compute that is
-    silent, another one may compute, too.
+    silent, another one may compute, too. Dask fetches several results at a time, and all of them
+    wait for the silent one among them: what is finished and does not arrive is lost as well.
     """
 
     def __init__(self, executor, workers):
@@ -205,7 +206,9 @@ class _Cluster(_External):
         # What the thread finds out.
         self._last_seen: dict[str, tuple[float, float]] = {}  # by address, and when that was new
         self._threads: dict[str, int] = {}  # of workers that answer
-        self._silent: dict[str, set[str]] = {}  # keys of the jobs of others
+        self._silent: list[str] = []  # the others
+        self._finished: dict[str, float] = {}  # since when jobs' results could have arrived
+        self._lost: set[str] = set()  # keys of jobs whose results do not arrive
         self._answer = 0, time.monotonic()
         self._asked, self._ended = threading.Event(), threading.Event()
         threading.Thread(target=self._ask, daemon=True).start()
@@ -230,25 +233,28 @@ class _Cluster(_External):
             is_new = address not in before or before[address][0] != seen
             self._last_seen[address] = (seen, now) if is_new else before[address]
         silent = [each for each, (_, at) in self._last_seen.items() if now - at > patience]
-        keys: dict[str, set[str]] = {address: set() for address in silent}
-        for find in (scheduler.processing, scheduler.has_what) if silent else ():
-            for address, found in (await find(workers=silent)).items():
-                keys[address].update(found)
-        self._silent = keys
-        self._threads = {a: each["nthreads"] for a, each in workers.items() if a not in keys}
+        lost: set[str] = set()
+        finished: dict[str, float] = {}
+        if silent:
+            processing = await scheduler.processing(workers=silent)
+            held = await scheduler.has_what(workers=list(workers))
+            finished = {k: self._finished.get(k, now) for keys in held.values() for k in keys}
+            late = (key for key, since in finished.items() if now - since > patience)
+            lost.update(late, *processing.values(), *(held[each] for each in silent))
+        self._silent, self._lost, self._finished = silent, lost, finished
+        self._threads = {a: each["nthreads"] for a, each in workers.items() if a not in silent}
 
     def look(self):
         self._asked.wait(max(0.0, self._answer[1] + PATIENCE - time.monotonic()))
         self.blame(None)
-        (count, heard), silent = self._answer, self._silent
+        (count, heard), silent, lost = self._answer, self._silent, self._lost
         if time.monotonic() - heard > PATIENCE:
             return self._seen(0, f"no answer from {self._scheduler} for {PATIENCE:g} s: {_GO_ON}")
         text = "" if count else "there is no worker: waiting for one"
         if silent:
             then = "others compute what it has" if count else _GO_ON
             text = f"no answer from {', '.join(silent)} for {PATIENCE:g} s: {then}"
-        keys = set().union(*silent.values())
-        jobs = frozenset(job for job, key in list(self._keys.items()) if key in keys)
+        jobs = frozenset(job for job, key in list(self._keys.items()) if key in lost)
         return self._seen(count, text, jobs)
 
     def blame(self, error):

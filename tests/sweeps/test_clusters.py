@@ -1,9 +1,13 @@
 """Dask clusters whose workers do not answer: that is said, and others compute what they have."""
 
+import asyncio
 import os
 import signal
 import threading
 import time
+from concurrent.futures import Future
+from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
 
@@ -45,7 +49,8 @@ def frozen():
 
     yield freeze
     for process in stopped:
-        os.kill(process, signal.SIGCONT)
+        with suppress(ProcessLookupError):  # Dask ends who has not answered for minutes
+            os.kill(process, signal.SIGCONT)
 
 
 def once_there_are_parts(directory, do):
@@ -118,3 +123,47 @@ def test_where_nobody_answers_it_is_said_how_to_go_on(tmp_path, cluster, frozen,
     assert 0 < count < 8000
     again = run(slow(400), tmp_path / "again", executor=cluster.get_executor())
     assert again.count() == again.total
+
+
+class Scheduler:
+    """Dask's, of two workers, of which B is heard of no more."""
+
+    address = "tcp://nowhere"
+
+    async def identity(self):
+        workers = {"A": {"last_seen": time.monotonic()}, "B": {"last_seen": 0.0}}
+        return {"workers": {each: {"nthreads": 1, **seen} for each, seen in workers.items()}}
+
+    async def processing(self, workers):
+        return {each: [] for each in workers}
+
+    async def has_what(self, workers):
+        return {each: list(self.held) if each == "A" else [] for each in workers}
+
+
+def test_a_result_that_does_not_arrive_is_lost_where_a_worker_is_silent(monkeypatch):
+    """Dask fetches several at a time, and all of them wait for a silent worker's."""
+    monkeypatch.setattr(crews, "PATIENCE", 0.3)
+    monkeypatch.setattr(crews, "_ASK_EVERY", 0.05)
+    monkeypatch.setattr("distributed.scheduler.heartbeat_interval", lambda count: 0.01)
+    scheduler = Scheduler()
+    scheduler.held = []
+    client = SimpleNamespace(
+        scheduler=scheduler, status="running", sync=lambda find: asyncio.run(find())
+    )
+    made = SimpleNamespace(_client=client, submit=lambda *_, key, **__: Future())
+    crew = crews._Cluster(made, None)
+    try:
+        job = crew._send(print)
+        held = crew._keys[job]
+        until = time.monotonic() + PATIENCE
+        while crew.look().workers != 1:  # B is silent
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert crew.look().silent == set()  # A computes it
+        scheduler.held = [held]
+        while crew.look().silent != {job}:
+            assert time.monotonic() < until
+            time.sleep(0.02)
+    finally:
+        crew.end()
