@@ -124,3 +124,29 @@ def test_a_verdict_that_there_is_not_is_refused(change):
     values = [json.loads(json.dumps(result().as_json())) | change]
     with pytest.raises(ValueError, match=next(iter(change.values()))):
         ledger._KIND.decode(values)
+
+
+def test_what_stands_beside_a_verdict():
+    known = {"strength": "searched", "missing": "no section", "measured": 2.0, "needed": "30 draws"}
+    parts = (part("first", 2.0), part("second", 3.0))
+    said = ["searched (no section)", "measured 2", "2 of 2 parts fail", "it would take 30 draws"]
+    assert ledger.numbers_of(result(**known, parts=parts)) == said
+    assert ledger.numbers_of(result(strength="exact", predicted=1.0)) == ["exact", "claimed 1"]
+    assert ledger.numbers_of(None) == []
+
+
+def test_readings_are_named_with_where_they_are_printed():
+    each = {
+        "a": Evidence("fails", "not so", name="a"),
+        "b": Evidence("holds", "so", name="b", printed_at="(7)"),
+    }
+    found = Evidence(
+        "fails", "not so", name="rate", reading="a", phrase="at least", parts=tuple(each.values())
+    )
+    said = (
+        "rate: “at least” read as “a” (otherwise b, printed in (7): holds); 1 of 2 readings holds"
+    )
+    several = result(readings=found.readings)
+    assert ledger.readings(several) == [said]
+    assert f"- {said}" in lines(several)
+    assert ledger.readings(result()) == []
