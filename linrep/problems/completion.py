@@ -326,7 +326,7 @@ class Observations:
             rows = check.places("rows", self.rows, check.WHOLE)
         if rows.size != order.size:
             raise ValueError(f"rows must have {order.size} entries, got {rows.size}")
-        items, clients, values, rows = (each[order] for each in (items, clients, values, rows))
+        items, clients, values, rows = items[order], clients[order], values[order], rows[order]
         twice = (np.diff(items) == 0) & (np.diff(clients) == 0)
         if twice.any():
             place = int(np.argmax(twice))
