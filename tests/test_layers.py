@@ -50,6 +50,12 @@ NAMES = {module.removesuffix(".__init__") for module in SOURCES}
 
 
 @cache
+def nodes(source):
+    """Return all nodes of a module's source, which several tests look at."""
+    return list(ast.walk(ast.parse(source)))
+
+
+@cache
 def imports(source, module):
     """Return what a module's source imports, wherever in it, as pairs: a module, and a name in it.
 
@@ -61,7 +67,7 @@ def imports(source, module):
 
 def _imports(source, module):
     package = module.split(".")
-    for node in ast.walk(ast.parse(source)):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
