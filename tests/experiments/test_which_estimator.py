@@ -1,6 +1,7 @@
 """Every sentence of docs/estimators.md that has a number or a comparison, on the recorded rows."""
 
 import re
+from functools import cache
 from itertools import combinations, permutations
 from pathlib import Path
 
@@ -14,7 +15,6 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "estimators.md").read_text()
 ROWS = pd.read_parquet(ROOT / "figures" / "literature.estimators.parquet")
 STUDY = load("literature.estimators").summary.__globals__
-means, times = STUDY["means"], STUDY["times"]
 MINIMIZERS = list(STUDY["KINDS"]["minimize the loss"][1])
 HEADS_ALONE = [
     name for kind, (_, names) in STUDY["KINDS"].items() for name in names
@@ -26,20 +26,30 @@ THREE = ("nuclear norm", "FedRep", "AltGDmin")
 FROM_SIX = (6, 9, 13, 20, 40, 80)
 
 
+@cache
+def risks(axis):
+    return STUDY["means"](ROWS, axis)
+
+
+@cache
+def compared(axis, one, other):
+    return STUDY["times"](ROWS, axis, one, other)
+
+
 def mean(axis, value, method, other=None):
     """Return a mean risk, or the mean ratio of two."""
     if other is None:
-        return means(ROWS, axis).loc[value, method]
-    return times(ROWS, axis, method, other).loc[value, "times"]
+        return risks(axis).loc[value, method]
+    return compared(axis, method, other).loc[value, "times"]
 
 
 def ahead(axis, values, one, other):
     """Tell whether a method is nearer to the truth than another beyond chance, at 95 %."""
-    return (times(ROWS, axis, one, other).loc[list(values), "high"] < 1.0).all()
+    return (compared(axis, one, other).loc[list(values), "high"] < 1.0).all()
 
 
 def level(axis, value, one, other):
-    found = times(ROWS, axis, one, other).loc[value]
+    found = compared(axis, one, other).loc[value]
     return found["low"] < 1.0 < found["high"]
 
 
@@ -81,7 +91,7 @@ def diverged(axis, value):
 
 def quotients(axis, places, one, other):
     """Return the quotients of two methods' mean risks."""
-    table = means(ROWS, axis).loc[places]
+    table = risks(axis).loc[places]
     return table[one] / table[other]
 
 
@@ -179,7 +189,7 @@ CHECKS = {
     ],
     "The bound does not depend on κ, but at κ = 16 LF has 1.44 times the bound given the "
     "covariates.": lambda: [
-        np.ptp(means(ROWS, "condition")[GIVEN]) < 1e-9 * means(ROWS, "condition")[GIVEN].min(),
+        np.ptp(risks("condition")[GIVEN]) < 1e-9 * risks("condition")[GIVEN].min(),
         rounds_to(mean("condition", 16.0, "LF", GIVEN), "1.44"),
     ],
     "At κ = 8, FedRep and AltGDmin have 1.5 and 1.4 times the risk of LF after their 300 "
