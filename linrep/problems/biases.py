@@ -96,7 +96,7 @@ class BiasedRegression:
             check.integer(name, value, minimum=1) for name, value in (("n", n), ("d", d), ("p", p))
         )
         spread = check.real("spread", spread, minimum=0.0, maximum=check.LARGEST)
-        explained = check.real("explained", explained, minimum=0.0, maximum=1.0)
+        explained = float(check.numbers("explained", explained, minimum=0.0, maximum=1.0))
         if explained < 1.0 and n <= p:
             raise ValueError(f"explained must be 1 unless n > p, got n = {n} and p = {p}")
         rng = stream(rng, "truth")
