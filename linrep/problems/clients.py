@@ -280,13 +280,11 @@ class ClientData:
         rows = slice(self.offsets[i], self.offsets[i + 1])
         return self.X[rows], self.y[rows]
 
-    def _sizes(self):
-        """Return the sizes as text."""
-        m = f"{self.m.min()}…{self.m.max()}" if np.ptp(self.m) else self.m[0]
-        return f"n={self.n}, d={self.d}, m={m}"
+    def _shown_m(self):
+        return f"m={self.m.min()}…{self.m.max()}" if np.ptp(self.m) else f"m={self.m[0]}"
 
     def __repr__(self):
-        return f"ClientData({self._sizes()}, truth={self.truth})"
+        return f"ClientData(n={self.n}, d={self.d}, {self._shown_m()}, truth={self.truth})"
 
 
 def _covariates(name, X, d=None):

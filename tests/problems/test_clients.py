@@ -1,4 +1,5 @@
 import numpy as np
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,16 @@ def test_from_arrays_groups_shuffled_samples_by_name(pairs, seed, kind):
     data = ClientData.from_arrays(X, y, names[client])
     check_clients(data, pairs)
     assert data.names == tuple(names.tolist())
+
+
+def test_from_arrays_takes_columns_of_a_data_frame():
+    table = pd.DataFrame(
+        {"who": ["ben", "ann", "ben"], "a": [1, 2, 3], "b": [0.5, 1.5, 2.5], "label": [7, 8, 9]}
+    )
+    data = ClientData.from_arrays(table[["a", "b"]], table["label"], table["who"])
+    assert data.names == ("ann", "ben")
+    np.testing.assert_array_equal(data.client(1)[0], [[1.0, 0.5], [3.0, 2.5]])
+    np.testing.assert_array_equal(data.client(1)[1], [7.0, 9.0])
 
 
 def test_repr_shows_the_sizes():
