@@ -11,7 +11,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
-from linrep.stats._arguments import counts, fraction
+from linrep.stats._arguments import counts, fraction, quantile
 
 _ALL = 8  # all halves of so many are taken,
 _SOME = 64  # and so many are drawn of more
@@ -163,12 +163,12 @@ def rerun_interval(
             variances.append((scale(value + error) - centre) ** 2)
         below = above = np.sqrt(max(variances))
         if interval is not None:
-            usual = scipy.stats.t.ppf(0.975, degrees)
+            usual = quantile(0.975, degrees)
             # Where all that is seen is positive, nothing below 0 is meant.
             ends = np.sort(scale(np.maximum(interval, 0.0 if positive else -np.inf)))
             below = max(below, (centre - ends[0]) / usual)
             above = max(above, (ends[1] - centre) / usual)
-        reach = np.sqrt(2.0) * scipy.stats.t.isf(level / 2.0, degrees)
+        reach = np.sqrt(2.0) * -quantile(level / 2.0, degrees)
         return float(back(centre - reach * below)), float(back(centre + reach * above))
 
 
