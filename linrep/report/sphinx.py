@@ -124,7 +124,7 @@ class Failures(Markdown):
 
     def lines(self, *names):
         """Return the lines on papers, by default on linrep's own."""
-        lines, asked = [], names or own()
+        lines, asked, recorded = [], names or own(), ledger.recorded()
         for severity in reversed(SEVERITIES):
             found = dict.fromkeys(
                 item
@@ -134,11 +134,11 @@ class Failures(Markdown):
             columns = ["verdict", "paper", "place", "what is wrong", "corrected form"]
             rows = [
                 [
-                    _verdict(finding),
+                    _verdict(finding, recorded),
                     contents.written(paper_of(finding.ids[0])),
                     _place(finding),
                     finding_link(table_cell(_capital(unescaped(finding.headline))), finding),
-                    " ".join(_corrections(finding)) or "–",
+                    " ".join(_corrections(finding, recorded)) or "–",
                 ]
                 for finding in found
             ]
@@ -156,10 +156,10 @@ class Findings(Markdown):
         found = dict.fromkeys(
             item for item in findings().values() if paper_of(item.ids[0]) == paper
         )
-        lines = []
+        lines, recorded = [], ledger.recorded()
         for finding in sorted(found, key=lambda item: -SEVERITIES.index(item.severity)):
             about = [
-                f"{ledger.badge(ledger.recorded()[item.id].verdict, ledger.anchor(item.id))} "
+                f"{ledger.badge(recorded[item.id].verdict, ledger.anchor(item.id))} "
                 f"{ledger.cell(item.place)} (`{item.id}`)"
                 for item in in_order(_known(finding))
             ]
@@ -188,10 +188,10 @@ class Derivations(Markdown):
         if not page.is_file():
             return ["No verdict rests on a derivation."]
         text = page.read_text("utf-8").partition("\n### ")[0].partition("\n")[2]
-        lines = text.splitlines()
+        lines, recorded = text.splitlines(), ledger.recorded()
         for ids, headline, text, _ in sections(page):
             linked = [
-                f"[`{name}`](#{ledger.anchor(name)})" if name in ledger.recorded() else f"`{name}`"
+                f"[`{name}`](#{ledger.anchor(name)})" if name in recorded else f"`{name}`"
                 for name in ids
                 if name in stated([paper])
             ]
@@ -247,9 +247,9 @@ def _place(finding):
     return table_cell(first) + f" and {len(others)} more" * bool(others)
 
 
-def _verdict(finding):
+def _verdict(finding, recorded):
     """Return the badges of a finding's verdicts, linked to the first, and their strengths."""
-    entries = [ledger.recorded()[name] for name in finding.ids]
+    entries = [recorded[name] for name in finding.ids]
     strengths = dict.fromkeys(entry.strength for entry in entries if entry.strength)
     badges = dict.fromkeys(
         ledger.badge(entry.verdict, ledger.anchor(finding.ids[0])) for entry in entries
@@ -257,11 +257,11 @@ def _verdict(finding):
     return " ".join([*badges, *(f"[{name}]{{.strength}}" for name in strengths)])
 
 
-def _corrections(finding):
+def _corrections(finding, recorded):
     """Return the badges of the corrected statements, each verdict linked to its first."""
     found: dict[str, str] = {}
     for item in (item for known in _known(finding) for item in corrected_by(known)):
-        found.setdefault(ledger.recorded()[item.id].verdict, item.id)
+        found.setdefault(recorded[item.id].verdict, item.id)
     return [ledger.badge(verdict, ledger.anchor(name)) for verdict, name in found.items()]
 
 
