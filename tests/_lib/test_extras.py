@@ -135,14 +135,6 @@ def test_the_command_without_its_extra_is_one_line_and_status_2():
     assert said == "Error: the command line needs click: pip install 'linrep[cli]'\n"
 
 
-def test_python_m_linrep_is_the_command():
-    done = subprocess.run(
-        [sys.executable, "-m", "linrep", "--version"],
-        env=os.environ | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    assert done.stdout == f"linrep, version {linrep.__version__}\n"
-
-
 #: Calls of commands that need what an extra brings, or do without it; in an empty folder.
 CALLS = {
     "sweeps": ["sweep fedrep --n 6 --d 4 --k 2 --m 5 --rounds 2"],
@@ -152,7 +144,6 @@ CALLS = {
     "cluster": ["sweep fedrep --n 6 --d 4 --k 2 --m 5 --rounds 2 --dask tcp://127.0.0.1:1"],
     "deep": [
         "figures deep.fedrep_table1",
-        "figures deep.digits --quick",
         "show deep.digits",
         "sweep deep.fedrep --n 6 --d 4 --k 2 --m 5 --rounds 2",
     ],
