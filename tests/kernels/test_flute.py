@@ -9,7 +9,7 @@ from numpy.linalg import norm
 
 from linrep.kernels import flute as kernel
 from linrep.kernels.designs import GAUSSIAN
-from linrep.kernels.rounds import COMPLETED, DIVERGED
+from linrep.kernels.rounds import COMPLETED, CONVERGED, DIVERGED
 from tests.reference import flute as reference
 from tests.strategies import cases, seeds
 from tests.tools import EPS, UNITS, close
@@ -151,6 +151,14 @@ def test_a_round_equals_the_reference(case, step, data):
         close(W, expected[1], error * longest)
         size = sum((norm(X) * norm(case.B) * norm(case.W) + norm(y)) ** 2 for X, y in case.clients)
         close(losses[0], expected[2], UNITS * EPS * size * longest**2)
+
+
+@given(cases(k_within_n=False))
+def test_a_round_that_changes_little_is_the_last(case):
+    step = Step(1e-3, 1e-3, 0.25, 0.125, "half", "sum")
+    schedule = np.tile(np.arange(case.n), (4, 1))
+    *_, completed, status = run(case, sources(case)[0], schedule, step, tolerance=1e6)
+    assert (completed, status) == (1, CONVERGED)
 
 
 shapes = st.tuples(st.integers(1, 7), st.integers(1, 7), st.integers(1, 4))
