@@ -61,6 +61,7 @@ _WORDS: dict[Any, tuple[Any, str]] = {
     np.ndarray: (np.ndarray, "an array of real numbers"),
 }
 _NUMBERS = (0, 0.0, np.float64(0.0))
+_SHOWN = (type(None), bool, int, float, complex, str, np.bool_)
 _LARGEST = 1e100  # whose squares and their products are finite
 _ANY_ARRAY = re.compile(r"\bNDArray(?!\[)")  # which may hold ids
 
@@ -107,7 +108,10 @@ def _with_checks(function, limits, owner=None):
     def call(*args, **kwargs):
         nonlocal looks
         if looks is None:  # before the first call annotations may name what comes later
-            known = _names_around(function, owner)
+            # Fields may be inherited from other modules.
+            bases = owner.__mro__ if owner is not None else ()
+            around = [vars(sys.modules[base.__module__]) for base in bases]
+            known = dict(ChainMap(inspect.unwrap(function).__globals__, *around))
             looks_of = {each.name: _look_of(each, known, limits) for each in taken}
             looks = {name: look for name, look in looks_of.items() if look}
         for name, value in (*zip(order, args), *kwargs.items()):  # noqa: B905 - Python counts them
@@ -137,13 +141,6 @@ def _plain(value):
     return int(value) if isinstance(value, np.integer) else value
 
 
-def _names_around(function, owner):
-    """Return the names that annotations may use, fields inherited from other modules included."""
-    bases = owner.__mro__ if owner is not None else ()
-    around = [vars(sys.modules[base.__module__]) for base in bases]
-    return dict(ChainMap(inspect.unwrap(function).__globals__, *around))
-
-
 def _look_of(parameter, known, limits):
     """Return what looks at a parameter, None if it may be anything."""
     annotation, default = parameter.annotation, parameter.default
@@ -171,14 +168,9 @@ def _look_of(parameter, known, limits):
         _look,
         kinds=kinds,
         numbers=frozenset(type(each) for each in _NUMBERS if isinstance(each, kinds)),
-        wanted=_join_words(", ".join(dict.fromkeys(word for _, word in pairs))),
+        wanted=" or ".join(", ".join(dict.fromkeys(word for _, word in pairs)).rsplit(", ", 1)),
         limits=limits._replace(nan=limits.nan or default != default),
     )
-
-
-def _join_words(words):
-    """Return words with "or" before the last."""
-    return " or ".join(words.rsplit(", ", 1))
 
 
 def _parts(annotation):
@@ -192,10 +184,6 @@ def _parts(annotation):
 def _look_at_seed(name, value):
     if value is not None and not isinstance(value, Generator | BitGenerator | SeedSequence):
         seed_sequence(value)
-
-
-def _is_plain(value):
-    return value is None or type(value) in (bool, int, float, complex, str, np.bool_)
 
 
 def _look(name, value, *, kinds, numbers, wanted, limits):
@@ -228,8 +216,8 @@ def _of_a_kind(name, value, kinds, wanted):
     if arrays and converted:
         value, fine = check.real_array(name, value), True
     if not fine:
-        plain = any(kind in kinds for kind in (Real, Integral, bool, str))
-        got = f"{value!r:.60}" if plain and _is_plain(value) else check.kind_of(value, wanted)
+        shown = type(value) in _SHOWN and any(kind in kinds for kind in (Real, Integral, bool, str))
+        got = f"{value!r:.60}" if shown else check.kind_of(value, wanted)
         raise TypeError(f"{name} must be {wanted}, got {got}")
     return value
 

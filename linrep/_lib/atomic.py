@@ -209,12 +209,11 @@ def _host():
 
 
 def _alive(process):
-    if os.name != "posix":
-        return True  # there a signal 0 is not harmless
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
+    if os.name == "posix":  # elsewhere a signal 0 is not harmless
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+        except OSError:
+            pass
     return True

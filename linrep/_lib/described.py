@@ -52,11 +52,7 @@ def complete(
 ) -> None:
     """Describe the parameters of which a function's docstring has the names alone.
 
-    Parameters
-    ----------
-    function : callable
-    own : mapping, optional
-        What is said of some of them in place of what is `SHARED`.
+    What is its own is said of some of them in place of what is `SHARED`.
     """
     section = _SECTION.search(f"{function.__doc__ or ''}\n")
     if section is None:

@@ -41,7 +41,6 @@ _OF_MODULES = {
 #: With these a function finds attributes, or variables, that its instructions do not name.
 _FIND = {"__dict__", "attrgetter", "getattr", "vars"}
 _FIND_HERE = {"eval", "exec", "globals"}
-_NOWHERE = ModuleType("nowhere")
 _NONE: Mapping[str, Any] = {}
 
 
@@ -52,7 +51,12 @@ def fingerprint(*things: Any) -> dict[str, str]:
     empty.
     """
     reader = _Reader()
-    return dict.fromkeys(map(reader.begin, things), "") | reader.read()
+    called = [getattr(each, "__qualname__", type(each).__qualname__) for each in things]
+    names = [
+        reader.of(each) or reader.name(id(each), name, each, "")
+        for name, each in zip(called, things, strict=True)
+    ]
+    return dict.fromkeys(names, "") | reader.read()
 
 
 def is_installed(path: str) -> bool:
@@ -71,11 +75,6 @@ class _Reader:
         self._names: dict[Any, str] = {}  # by identity
         self._taken: set[str] = set()
         self._ahead: list[tuple[str, Any, str]] = []  # what has a name, and the folder of its file
-
-    def begin(self, thing: Any) -> str:
-        """Have something looked into, and return its name."""
-        called = getattr(thing, "__qualname__", type(thing).__qualname__)
-        return self.of(thing) or self.name(id(thing), called, thing, "")
 
     def read(self) -> dict[str, str]:
         """Return the digests of all that has a name, which comes to be more meanwhile."""
@@ -264,7 +263,7 @@ def _content(cell):
 
 def _namespace(kind):
     """Return the variables of the module of a class."""
-    return vars(sys.modules.get(kind.__module__, _NOWHERE))
+    return getattr(sys.modules.get(kind.__module__), "__dict__", {})
 
 
 def _installed(function):
@@ -294,9 +293,8 @@ def _moved(text, home):
     """Return the name of a file or folder as seen from another folder, if it lies on its way."""
     if len(text) < 2 or not home or not os.path.isabs(text):
         return text
-    if f"{home}{os.sep}".startswith(f"{text.rstrip(os.sep)}{os.sep}"):
-        return os.path.relpath(text, home)
-    return os.path.relpath(text, home) if text.startswith(f"{home}{os.sep}") else text
+    above = f"{home}{os.sep}".startswith(f"{text.rstrip(os.sep)}{os.sep}")
+    return os.path.relpath(text, home) if above or text.startswith(f"{home}{os.sep}") else text
 
 
 def _defined(namespace) -> set[str]:

@@ -11,17 +11,8 @@ if TYPE_CHECKING:
 def read_table(name: str, table: Any) -> Any:
     """Return a table whose columns can be taken by name: of Arrow's, or of a relation, pandas'.
 
-    Parameters
-    ----------
-    name : str
-        What it was given as.
-    table : DataFrame or array_like
-        Anything else comes back as it is.
-
-    Raises
-    ------
-    TypeError
-        If it is not computed yet, or cannot be read.
+    Anything else comes back as it is. TypeError, with the name that it was given as, if a table is
+    not computed yet or cannot be read.
     """
     if any(callable(getattr(table, each, None)) for each in ("collect", "compute")):
         raise TypeError(
@@ -44,17 +35,7 @@ def read_table(name: str, table: Any) -> Any:
 
 
 def common_index(**given: Any) -> pd.Index | None:
-    """Return the index of what has one, None if nothing has.
-
-    Parameters
-    ----------
-    **given : DataFrame, Series or array_like
-
-    Raises
-    ------
-    ValueError
-        If two have not the same.
-    """
+    """Return the index of what has one, None if nothing has; raise ValueError if two differ."""
     first, index = "", None
     for name, value in given.items():
         own = getattr(value, "index", None)

@@ -27,21 +27,11 @@ _BITS = {"float16": 11, "halffloat[pyarrow]": 11, "float32": 24, "float[pyarrow]
 
 
 def read_ids(column: Any, what: str = "client") -> Ids:
-    """Return the ids of a column, in any container, none of them missing.
+    """Return the ids of a column (N,) or (N, 1) in any container, none of them missing.
 
-    Parameters
-    ----------
-    column : array_like, shape (N,) or (N, 1)
-        Strings, numbers, dates, tuples of them, or other hashable values, such as spans and periods
-        of time, bytes and UUIDs.
-    what : str
-        Whose they are.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If an id is missing, is none, stands there in two types, or may have been rounded; the rows
-        are named.
+    They are strings, numbers, dates, tuples of them, or other hashable values, such as spans and
+    periods of time, bytes and UUIDs; `what` says whose. Raises ValueError or TypeError, which names
+    the rows, if an id is missing, is none, stands there in two types, or may have been rounded.
     """
     ids = [_plain(value) for value in _listed(column, what)]
     bits = _bits(column)
@@ -67,13 +57,7 @@ def read_ids(column: Any, what: str = "client") -> Ids:
 
 
 def two_types(ids: Iterable[Hashable]) -> tuple[Hashable, Hashable] | None:
-    """Return two ids of which one is the other in another type, such as 5 and "5"; None if none is.
-
-    Parameters
-    ----------
-    ids : iterable
-        As `read_ids` returns them.
-    """
+    """Return two ids of which one is the other in another type, such as 5 and "5"; or None."""
     distinct = dict.fromkeys(ids)
     types = set(map(type, distinct))
     if (len(types) < 2 and tuple not in types) or len(set(map(_kind, distinct))) < 2:
@@ -87,13 +71,7 @@ def two_types(ids: Iterable[Hashable]) -> tuple[Hashable, Hashable] | None:
 
 
 def grouped(column: Any, what: str = "client") -> tuple[Ids, NDArray[np.int64]]:
-    """Return the distinct ids of a column, as `numbered` does, and the place of each row's.
-
-    Parameters
-    ----------
-    column, what
-        As for `read_ids`.
-    """
+    """Return the distinct ids of a column, as `numbered` does, and the place of each row's."""
     kind = getattr(column, "dtype", None)
     if isinstance(kind, np.dtype) and kind.kind in "biuU" and column.ndim == 1:
         distinct, place = np.unique(check.read_array(what, column), return_inverse=True)
@@ -102,13 +80,7 @@ def grouped(column: Any, what: str = "client") -> tuple[Ids, NDArray[np.int64]]:
 
 
 def numbered(ids: Ids) -> tuple[Ids, NDArray[np.int64]]:
-    """Return the distinct ids, in order where they have one, and the place of each row's.
-
-    Parameters
-    ----------
-    ids : list
-        As `read_ids` returns them.
-    """
+    """Return the distinct ids, in order where they have one, and the place of each row's."""
     distinct: Any = dict.fromkeys(ids)
     try:
         names = sorted(distinct)
@@ -118,12 +90,7 @@ def numbered(ids: Ids) -> tuple[Ids, NDArray[np.int64]]:
 
 
 def find(names: Ids, ids: Ids) -> NDArray[np.int64]:
-    """Return where in some names each row's id is, -1 where it is not.
-
-    Parameters
-    ----------
-    names, ids : list
-    """
+    """Return where in some names each row's id is, -1 where it is not."""
     known = {name: place for place, name in enumerate(names)}
     return np.array([known.get(name, -1) for name in ids], dtype=np.int64)
 
@@ -131,17 +98,8 @@ def find(names: Ids, ids: Ids) -> NDArray[np.int64]:
 def places(names: Ids, ids: Ids, what: str = "client") -> NDArray[np.int64]:
     """Return where in some names each row's id is, -1 where it is not but could be.
 
-    Parameters
-    ----------
-    names, ids : list
-    what : str
-        Whose they are.
-
-    Raises
-    ------
-    TypeError
-        If an id could not be found: none of the names is of its kind, as numbers, texts, times
-        with a zone and without are, or the same in another type is one of them.
+    Raises TypeError if an id could not be found: none of the names is of its kind, as numbers,
+    texts, times with a zone and without are, or the same in another type is one of them.
     """
     place = find(names, ids)
     new = dict.fromkeys(ids[row] for row in np.flatnonzero(place < 0))
@@ -149,7 +107,7 @@ def places(names: Ids, ids: Ids, what: str = "client") -> NDArray[np.int64]:
     for value in new if names else ():
         if _kind(value) not in kinds:
             raise TypeError(f"{what} {value!r} is of another type than all before: {names[0]!r}, …")
-    if new and (found := two_types([*names, *new])):
+    if found := two_types([*names, *new]) if new else None:
         first, second = found
         raise TypeError(f"{what} {second!r} is of another type than {first!r}, which was before")
     return place

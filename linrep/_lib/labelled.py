@@ -15,10 +15,6 @@ _RESERVED = {"coordinates": "coordinates_of"}
 def attributes(values: Mapping[str, Any]) -> dict[str, int | float | str]:
     """Return settings as attributes: numbers and texts, other values as JSON, without what is None.
 
-    Parameters
-    ----------
-    values : mapping
-
     Examples
     --------
     >>> attributes({"step_size": 0.5, "record": None, "fresh": True, "cuts": [1, 2]})
@@ -40,13 +36,6 @@ def _attribute(value):
 
 
 def described(name: str, label: str | None = None) -> dict[str, str]:
-    """Return the attributes of a variable: what it is, and its unit.
-
-    Parameters
-    ----------
-    name : str
-    label : str, optional
-        What it is, in words.
-    """
+    """Return the attributes of a variable: what it is, in words, and its unit."""
     unit = {"units": UNITS[name]} if name in UNITS else {}
     return ({"long_name": label} if label else {}) | unit

@@ -13,12 +13,8 @@ def attach(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package, whose names its stub lists.
 
-    A name that it does not have is answered with those that are near.
-
-    Parameters
-    ----------
-    package, file : str
-        Its ``__name__`` and ``__file__``.
+    The package is known by its ``__name__`` and ``__file__``. A name that it does not have is
+    answered with those that are near.
     """
     load, listed, names = lazy_loader.attach_stub(package, file)
 

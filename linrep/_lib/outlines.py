@@ -19,35 +19,20 @@ PACKAGE = Path(__file__).parents[1]
 
 @cache
 def tree(path: Path) -> ast.Module:
-    """Return a file of Python, parsed.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """Return a file of Python, parsed."""
     return ast.parse(path.read_bytes(), filename=str(path))
 
 
 def file_of(module: str) -> Path:
-    """Return the file of a module of linrep.
-
-    Parameters
-    ----------
-    module : str
-        Its full name.
-    """
+    """Return the file of a module of linrep, by its full name."""
     return PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
 
 
 def outline(place: str) -> Callable[..., Any]:
     """Return a function with the signature and the docstring of one of linrep, or of a class.
 
-    It does nothing. Annotations are left out, and each default value that is no literal is None.
-
-    Parameters
-    ----------
-    place : str
-        ``module:name`` or ``module:class.name``.
+    Its place is ``module:name`` or ``module:class.name``. It does nothing. Annotations are left
+    out, and each default value that is no literal is None.
 
     Examples
     --------
@@ -67,15 +52,9 @@ def outline(place: str) -> Callable[..., Any]:
 def outline_of(
     node: ast.FunctionDef | ast.ClassDef, module: str, *, is_method: bool = False
 ) -> Callable[..., Any]:
-    """Return what :func:`outline` does, of the parsed definition.
+    """Return what :func:`outline` does, of the parsed definition in a module.
 
-    Parameters
-    ----------
-    node : FunctionDef or ClassDef
-    module : str
-        Where it is.
-    is_method : bool
-        Whether its first parameter is the class or the instance.
+    The first parameter of a method, the class or the instance, is left out.
     """
 
     def function(*args, **settings):

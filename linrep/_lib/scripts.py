@@ -35,10 +35,7 @@ def scripts() -> dict[str, Path]:
 def sizes_of(name: str) -> dict[str, str]:
     """Return the sizes of an experiment of linrep with a line on each, as their class's source has.
 
-    Parameters
-    ----------
-    name : str
-        Its id; there are none of what is not linrep's.
+    Those of an id; there are none of what is not linrep's.
     """
     path = folder() / f"{name.replace('.', '_', 1)}.py"
     if not path.is_file():

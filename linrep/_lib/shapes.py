@@ -18,17 +18,11 @@ _WORDS = {
 
 
 def check(value: Any, shape: Any, name: str) -> None:
-    """Raise ValueError in a line where a value is not of a type.
+    """Raise ValueError, a line with the value's name, where a value is not of a type.
 
-    Parameters
-    ----------
-    value : object
-        With lists and tuples taken for the same.
-    shape : type
-        A text, a number and so on, or None; a list, a tuple of any length, a mapping of texts; a
-        union of them; a ``TypedDict`` or a dataclass, of which keys with a default may be missing.
-    name : str
-        What the value is called.
+    The type, its shape, is of a text, a number and so on, or None; a list, a tuple of any length,
+    which are taken for the same, a mapping of texts; a union of them; a ``TypedDict`` or a
+    dataclass, of which keys with a default may be missing.
     """
     if fault := _fault(value, shape):
         raise ValueError(f"{name}{fault}")

@@ -23,23 +23,13 @@ def unknown(
     Where nothing is near, the known names follow, if they are few, or what is said `otherwise`.
     Names that are proposed have a prefix, such as "--".
     """
-    words = " ".join(filter(None, [what, repr(name), of]))
-    return f"{words}; {hint(name, known, otherwise=otherwise, prefix=prefix)}"
-
-
-def hint(name: str, known: Iterable[str], *, otherwise: str | None = None, prefix: str = "") -> str:
-    """Return which names are near one that there is not, or else what there is.
-
-    The arguments are those of :func:`unknown`.
-    """
     known = [str(each) for each in known]
-    candidates = near(name, known)
-    if candidates:
-        return propose(prefix + each for each in candidates)
-    if otherwise is not None:
-        return otherwise
-    more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
-    return f"there are {', '.join(known[:_FEW]) or 'none'}{more}"
+    if candidates := near(name, known):
+        otherwise = propose(prefix + each for each in candidates)
+    elif otherwise is None:
+        more = f" and {len(known) - _FEW} more" if len(known) > _FEW else ""
+        otherwise = f"there are {', '.join(known[:_FEW]) or 'none'}{more}"
+    return f"{' '.join(filter(None, [what, repr(name), of]))}; {otherwise}"
 
 
 def propose(names: Iterable[str]) -> str:

@@ -14,10 +14,6 @@ CHANGING = r"""
 def g(cell, rng):
     return 1.0
 
-== a default | g | b=1.0 -> b=2.0
-def g(cell, rng, b=1.0):
-    return b
-
 == a list that is a default | g | [1.0] -> [2.0]
 def g(cell, rng, b=[1.0]):
     return b[0]
@@ -30,21 +26,6 @@ def g(cell, rng):
 def g(cell, rng):
     return f(1.0)
 
-def f(x):
-    return x + 1.0
-
-== a lambda | <lambda> | x + 1.0 -> x + 2.0
-def g(cell, rng):
-    return f(1.0)
-
-f = lambda x: x + 1.0
-
-== a helper that is imported | f | x + 1.0 -> x + 2.0
-from beside import f
-
-def g(cell, rng):
-    return f(1.0)
--- beside.py
 def f(x):
     return x + 1.0
 

@@ -20,7 +20,6 @@ if "enter" in sys.argv:
 import hashlib, json
 import numpy as np
 from linrep.kernels import linalg
-from linrep.sweeps.workers import WorkerPool
 
 if __name__ == "__main__":
     rng = np.random.default_rng(0)
@@ -28,6 +27,8 @@ if __name__ == "__main__":
     values = [linalg.dot(v, v), *(A @ A)[0], *np.exp(v), *np.log(abs(v)), v.sum()]
     worker = None
     if "worker" in sys.argv:
+        from linrep.sweeps.workers import WorkerPool
+
         with WorkerPool(1) as pool:
             worker = pool.submit(portable.mode).result()
     digest = hashlib.sha256(np.array(values).tobytes()).hexdigest()

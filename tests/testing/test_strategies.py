@@ -143,45 +143,30 @@ def test_labels_follow_the_truth_whatever_the_covariates(truth, seed, covariates
     np.testing.assert_allclose(data.y, np.sum(data.X * models, axis=1), atol=1e-12)
 
 
-def test_a_failure_prints_the_lines_that_make_it():
+@pytest.mark.parametrize(
+    ("strategy", "d", "made"),
+    [
+        (with_starts(client_data(m=2, ragged=False)), 3, ["truth", "data", "start"]),
+        (FAMILIES["completion"].map(lambda problem: (problem, None)), 2, ["truth"]),
+        (FAMILIES["objectives"].map(lambda problem: (problem, None)), 2, ["problem"]),
+    ],
+)
+def test_a_failure_prints_the_lines_that_make_it(strategy, d, made):
     @settings(database=None, phases=(Phase.generate, Phase.shrink), derandomize=True)
-    @given(case=with_starts(client_data(m=2, ragged=False)))
+    @given(case=strategy)
     def fails(case):
-        assert case[0].d < 3
+        assert case[0].d < d
 
     with pytest.raises(AssertionError) as caught:
         fails()
-    lines = [
-        line
-        for line in "\n".join(caught.value.__notes__).splitlines()
-        if line.startswith(("truth = ", "data = ", "start = "))
-    ]
+    notes = "\n".join(caught.value.__notes__).splitlines()
+    lines = [line for line in notes if line.partition(" = ")[0] in ("problem", *made)]
     names = {"lr": lr, "draw_client_data": draw_client_data, "draw_start": draw_start}
     exec("\n".join(lines), names)
-    assert len(lines) == 3
-    assert names["data"].d == 3
-    assert names["start"][0].shape == (3, 1)
-
-
-@pytest.mark.parametrize("name", ["completion", "objectives"])
-def test_lines_of_other_problems_make_them_too(name):
-    """They are read from what is noted, as they are in a failure."""
-
-    @settings(database=None, phases=(Phase.generate, Phase.shrink), derandomize=True)
-    @given(problem=FAMILIES[name])
-    def fails(problem):
-        assert problem.d < 2
-
-    with pytest.raises(AssertionError) as caught:
-        fails()
-    line = next(
-        line
-        for line in "\n".join(caught.value.__notes__).splitlines()
-        if line.startswith(("truth = ", "problem = "))
-    )
-    names = {"lr": lr}
-    exec(line, names)
-    assert (names.get("truth") or names["problem"]).d == 2
+    assert [line.partition(" = ")[0] for line in lines] == made
+    assert names[made[min(1, len(made) - 1)]].d == d
+    if "start" in made:
+        assert names["start"][0].shape == (d, 1)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,11 @@ def check_mean(samples, expected):
 
 
 def fit(Z, y):
-    """Return the least-squares solutions of least norm of many problems, Z (N, m, k), y (N, m)."""
-    return (np.linalg.pinv(Z) @ y[..., None])[..., 0]
+    """Return least squares of least norm of many problems of full rank, Z (N, m, k), y (N, m)."""
+    ZT, y = Z.swapaxes(1, 2), y[..., None]
+    if Z.shape[1] < Z.shape[2]:
+        return (ZT @ np.linalg.solve(Z @ ZT, y))[..., 0]
+    return np.linalg.solve(ZT @ Z, ZT @ y)[..., 0]
 
 
 def problem(rng, *, n=5, d=6, k=2, noise=0.3, equal=False):

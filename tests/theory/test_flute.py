@@ -174,40 +174,27 @@ def test_sample_sizes_are_the_printed_formulas(spectrum, failure):
         return (max(ell / np.sqrt(c1), factor * ell / np.sqrt(c1))) ** 2
 
     late = (1 - eta * gap / 16) ** (t + 1)
-    for actual, expected in (
-        (samples.lemma_A5(spectrum, 0.2, **given), root(3456 / (0.2 * gap))),
+    noisy, whole = np.sqrt(first) * S, first * S
+    least = min(3 * first, late * first**2 / (eta * gap**2))
+    for function, arguments, expected in (
+        (samples.lemma_A5, [0.2], root(3456 / (0.2 * gap))),
+        (samples.lemma_A5_proof, [0.2], root(3456 * noisy / (0.2 * gap))),
+        (samples.lemma_A6, [], (12 * np.sqrt(2 * k) * ell) ** 2 / c1),
+        (samples.lemma_A7, [], root(48 * noisy / (gap * np.sqrt(spectrum.last - gap / 2)))),
+        (samples.lemma_A8, [], root(6144 * noisy / gap)),
+        (samples.proposition_A9, [], (c1 * noisy * ell / gap**1.5) ** 2),
+        (samples.lemma_A10, [eta, t], root(max(192 * S / (late * gap), 6144 * whole / gap**2))),
+        (samples.lemma_A11, [eta, t], root(1152 * whole / (least * gap))),
         (
-            samples.lemma_A5_proof(spectrum, 0.2, **given),
-            root(3456 * np.sqrt(first) * S / (0.2 * gap)),
+            samples.proposition_A12,
+            [eta, t],
+            root(max(1152 * S / (late * gap), 6144 * whole / gap**2)),
         ),
-        (samples.lemma_A6(spectrum, **given), (12 * np.sqrt(2 * k) * ell) ** 2 / c1),
-        (
-            samples.lemma_A7(spectrum, **given),
-            root(48 * np.sqrt(first) * S / (gap * np.sqrt(spectrum.last - gap / 2))),
-        ),
-        (samples.lemma_A8(spectrum, **given), root(6144 * np.sqrt(first) * S / gap)),
-        (
-            samples.proposition_A9(spectrum, **given),
-            (c1 * np.sqrt(first) * S * ell / gap**1.5) ** 2,
-        ),
-        (
-            samples.lemma_A10(spectrum, eta, t, **given),
-            root(max(192 * S / (late * gap), 6144 * first * S / gap**2)),
-        ),
-        (
-            samples.lemma_A11(spectrum, eta, t, **given),
-            root(
-                1152 * first * S / (min(3 * first, late * first**2 / (eta * gap**2)) * gap),
-            ),
-        ),
-        (
-            samples.proposition_A12(spectrum, eta, t, **given),
-            root(max(1152 * S / (late * gap), 6144 * first * S / gap**2)),
-        ),
-        (samples.lemma_A13(spectrum, 0.1, **given), root(192 * np.sqrt(first) * S / (0.1 * gap))),
-        (samples.lemma_A13_second(spectrum, **given), root(6144 * first * S / gap**2)),
-        (samples.lemma_A17(spectrum, 0.1, **given), root(96 * np.sqrt(first) * S / (0.1 * gap))),
+        (samples.lemma_A13, [0.1], root(192 * noisy / (0.1 * gap))),
+        (samples.lemma_A13_second, [], root(6144 * whole / gap**2)),
+        (samples.lemma_A17, [0.1], root(96 * noisy / (0.1 * gap))),
     ):
+        actual = function(spectrum, *arguments, **given)
         assert actual == pytest.approx(expected)
     bound = samples.discrepancy_bound(spectrum, 50, step_size=eta, **given)
     expected = eta * np.sqrt(first) * S * 6 * np.sqrt(2) * ell / np.sqrt(50 * c1)

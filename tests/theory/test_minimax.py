@@ -40,11 +40,11 @@ def bayes_risk(information, radius):
     An observation is z plus a normal error of the given information. Of the posterior the best
     angle is half the argument of c = E exp(2 i phi), and its mean squared sine (1 - |c|)/2.
     """
-    z = np.linspace(-radius, radius, 2001)
+    z = np.linspace(-radius, radius, 1001)
     prior = np.cos(0.5 * np.pi * z / radius) ** 2
     prior /= prior.sum()
     spread = radius + 8.0 / np.sqrt(information)
-    y, step = np.linspace(-spread, spread, 4001, retstep=True)
+    y, step = np.linspace(-spread, spread, 1001, retstep=True)
     joint = prior * np.exp(-0.5 * information * (y[:, None] - z) ** 2)
     joint *= np.sqrt(information / (2.0 * np.pi)) * step
     mean = joint @ np.exp(2j * np.arctan(z))

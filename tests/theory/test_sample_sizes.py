@@ -1,6 +1,6 @@
 import numpy as np
 import pandas as pd
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import linrep as lr
@@ -35,8 +35,8 @@ def test_incoherence_is_within_its_limits(seed, k, extra):
 
 def test_thresholds_are_those_of_the_statements():
     truth = problem(0, n=12, d=9, k=2, noise=0.5)
-    settings = {"tolerance": 0.05, "initial_distance": 0.4, "participants": 6, "constant": 3.0}
-    rows = sample_sizes.sample_size_thresholds(truth, **settings)
+    asked = {"tolerance": 0.05, "initial_distance": 0.4, "participants": 6, "constant": 3.0}
+    rows = sample_sizes.sample_size_thresholds(truth, **asked)
     found = {row.source: row for row in rows}
     kappa = fedrep.condition(truth, 6)
     assert kappa > truth.condition
@@ -97,6 +97,7 @@ def test_subsets_that_do_not_span_need_infinitely_many_samples():
     assert far[4].total == 0.0  # the start is closer than what is wanted
 
 
+@settings(max_examples=20)
 @given(seeds, st.integers(1, 3), st.integers(0, 3))
 def test_lines_are_the_bounds(seed, k, extra):
     truth = problem(seed, n=4, k=k, d=k + extra)
