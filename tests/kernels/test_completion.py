@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linrep.kernels import completion
-from linrep.kernels.rounds import COMPLETED
+from linrep.kernels.rounds import COMPLETED, DIVERGED
 from tests.reference import perfedsi as naive
 from tests.strategies import seeds
 
@@ -76,6 +76,26 @@ def test_rounds_are_the_papers(seed, n, d, p, k, count, fresh, identity):
     np.testing.assert_allclose(U, expected_U, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(V, expected_V, rtol=1e-9, atol=1e-11)
     np.testing.assert_allclose(loss, expected, rtol=1e-9, atol=1e-11)
+
+
+def test_what_diverges_leaves_the_last_finite_factors():
+    rng = np.random.default_rng(0)
+    U, V, Z, starU, starV = draw(rng, 3, 4, 2, 1)
+    loss = np.empty(200)
+    done, status = completion.run_entrywise(
+        rng,
+        np.zeros((200, 1), dtype=np.int64),
+        fresh_entries(starU, Z @ starV),
+        completion.Settings(5, 50.0, 0.0),
+        completion.Side(Z, False),
+        U,
+        V,
+        loss,
+        completion.workspace(1, 4, 1, 5),
+    )
+    assert status == DIVERGED
+    assert done < 200
+    assert np.isfinite(loss[:done]).all()
 
 
 @pytest.mark.parametrize("participants", [1, 4])

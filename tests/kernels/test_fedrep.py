@@ -1,102 +1,309 @@
 """The trajectories against the reference, round by round: each from where the kernel stood."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from numpy.linalg import norm
 
 from linrep.kernels import fedrep as kernel
-from linrep.kernels.rounds import COMPLETED, EXACT, Settings, truth_of, workspace
+from linrep.kernels.rounds import (
+    COMPLETED,
+    CONVERGED,
+    DISTANCE,
+    DIVERGED,
+    EXACT,
+    LOSS,
+    Settings,
+    no_truth,
+    truth_of,
+    workspace,
+)
 from linrep.problems.regression import DESIGNS, SharedRepresentation
 from tests.compare import check_round, heads_are_clear, is_lost
 from tests.reference import fedrep as reference
-from tests.strategies import cases, seeds
+from tests.strategies import Case, cases, seeds
 from tests.tools import close, exact_head_error, rank_is_clear
 
-METRICS = ("distance", "loss", "head_error", "population_risk")
-#: A seed, samples per client, whether heads and gradients see different ones, and their design.
-BATCHES = seeds, st.integers(1, 8), st.booleans(), st.sampled_from(list(DESIGNS))
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings in the reference's words; `settings` has them in the kernels'."""
+
+    step_size: float
+    normalization: str = "theorem"
+    local_steps: int | None = None
+    head_step_size: float | None = None
+    orthonormal: bool = True
+    tolerance: float = -1.0
+
+    @property
+    def settings(self):
+        return Settings(
+            self.step_size,
+            self.normalization == "theorem",
+            EXACT if self.local_steps is None else self.local_steps,
+            0.0 if self.head_step_size is None else self.head_step_size,
+            self.orthonormal,
+            float(self.tolerance),
+        )
+
+    @property
+    def of_round(self):
+        return {name: value for name, value in vars(self).items() if name != "tolerance"}
 
 
 @st.composite
-def options(draw, orthonormal):
-    """Draw settings in the reference's words."""
+def options(draw, orthonormal=None):
     local_steps = draw(st.one_of(st.none(), st.integers(1, 10)), label="local_steps")
     sizes = st.one_of(st.none(), st.floats(0.01, 0.3))
-    return {
-        "step_size": draw(st.floats(1e-3, 0.5), label="step_size"),
-        "normalization": draw(st.sampled_from(["theorem", "published"]), label="normalization"),
-        "local_steps": local_steps,
-        "head_step_size": None if local_steps is None else draw(sizes, label="head_step_size"),
-        "orthonormal": orthonormal and draw(st.booleans()),
-    }
+    return Options(
+        step_size=draw(st.floats(1e-3, 0.5), label="step_size"),
+        normalization=draw(st.sampled_from(["theorem", "published"]), label="normalization"),
+        local_steps=local_steps,
+        head_step_size=None if local_steps is None else draw(sizes, label="head_step_size"),
+        orthonormal=draw(st.booleans()) if orthonormal is None else orthonormal,
+    )
 
 
-def scratch(case, m, participants):
-    """Return a workspace of which nothing may be read before it is written."""
-    work = workspace(case.k, case.d, m, participants)
+def draw_schedule(case, participants, rounds=ROUNDS):
+    rows = [case.rng.permutation(case.n)[:participants] for _ in range(rounds)]
+    return np.array(rows, dtype=np.int64).reshape(rounds, participants)
+
+
+def scratch(case, participants, fill=np.nan):
+    work = workspace(case.k, case.d, case.m, participants)
     for array in work:
-        array[:] = np.nan
+        array[:] = fill
     return work
 
 
-def run(function, source, case, schedule, options, m):
-    """Return B, W, metrics after the last round, rounds completed and status."""
-    size, averaged = options["step_size"], options["normalization"] == "theorem"
-    heads = options["local_steps"] or EXACT, options["head_step_size"] or 0.0
-    settings = Settings(size, averaged, *heads, options["orthonormal"], -1.0)
+def known(case):
+    return truth_of(case.B_star, case.W_star)
+
+
+def run_fixed(case, schedule, options, *, truth=known, fill=np.nan):
+    """Return B, W, metrics, rounds completed and status."""
     BT, W, metrics = case.B.T.copy(), case.W.copy(), np.full((len(schedule) + 1, 4), np.nan)
-    truth, work = truth_of(case.B_star, case.W_star), scratch(case, m, schedule.shape[1])
-    ended = function(*source, schedule, BT, W, settings, truth, metrics, work)
-    return BT.T, W, dict(zip(METRICS, metrics[-1], strict=True)), *ended
+    completed, status = kernel.run_fixed(
+        kernel.Samples(case.X, case.y, case.offsets), schedule, BT, W, options.settings,
+        truth(case), metrics, scratch(case, schedule.shape[1], fill),
+    )  # fmt: skip
+    return BT.T, W, metrics, completed, status
 
 
-@pytest.mark.parametrize("fixed", [True, False])
-@given(cases(k_within_n=False), *BATCHES, st.data())
-def test_rounds_equal_the_reference_one_by_one(fixed, case, seed, m, split, design, data):
-    """On stored data; or one participant after the other draws a batch, with split a second one."""
-    settings = data.draw(options(case.orthonormal))
+def named(row):
+    names = ("distance", "loss", "head_error", "population_risk")
+    return dict(zip(names, row, strict=True))
+
+
+@given(cases(k_within_n=False), st.data())
+def test_run_fixed_equals_the_reference_round_by_round(case, data):
+    settings = data.draw(options(orthonormal=None if case.orthonormal else False))
     participants = data.draw(st.integers(1, case.n), label="participants")
-    schedule = np.array([case.rng.permutation(case.n)[:participants] for _ in range(3)], np.int64)
-    if not fixed:
-        truth = SharedRepresentation(case.B_star, case.W_star, case.noise, design)
-        # The truth stores its frame with its own rounding; both sides are to see the same one.
-        case = replace(case, B_star=truth.B)
-    stream, before = np.random.default_rng(seed), (case.B, case.W)
-    clients, others = case.clients, None
+    schedule = draw_schedule(case, participants)
+    before = case.B, case.W
     for t, selected in enumerate(schedule):
-        rounds = schedule[: t + 1]
-        if fixed:
-            samples = kernel.Samples(case.X, case.y, case.offsets)
-            found = run(kernel.run_fixed, [samples], case, rounds, settings, case.m)
-        else:
-            clients, second = [None] * case.n, [None] * case.n
-            for i in selected:
-                for batch in (clients, second)[: 1 + split]:
-                    batch[i] = truth.draw(m, rng=stream, clients=[i]).client(0)
-            others = second if split else None
-            room = (np.full(shape, np.nan) for shape in ((m, case.d), m, case.d))
-            batch = kernel.Batch(DESIGNS[design], 5.0, case.noise, split, *room)
-            source = np.random.default_rng(seed), batch
-            found = run(kernel.run_fresh, source, case, rounds, settings, m)
-        *after, row, completed, status = found
-        assume(heads_are_clear(clients, selected, before[0], settings))
-        lost = is_lost(before, clients, selected, settings, others)
-        assert lost or (completed, status) == (t + 1, COMPLETED)
+        assume(heads_are_clear(case.clients, selected, before[0], settings.of_round))
+        *after, metrics, completed, status = run_fixed(case, schedule[: t + 1], settings)
+        lost = is_lost(before, case.clients, selected, settings.of_round)
+        assert lost or status == COMPLETED
         if lost:
             return
-        truths = case.B_star, case.W_star
-        check_round(before, after, row, clients, selected, settings, truths, others)
+        assert (completed, status) == (t + 1, COMPLETED)
+        check_round(
+            before, after, named(metrics[t + 1]), case.clients, selected, settings.of_round,
+            (case.B_star, case.W_star),
+        )  # fmt: skip
         before = after
 
 
+@given(cases(), options())
+def test_run_fixed_records_in_one_call_what_it_records_in_several(case, settings):
+    schedule = draw_schedule(case, case.n)
+    whole = run_fixed(case, schedule, settings)
+    B, W, rows, done, status = case.B, case.W, [], 0, COMPLETED
+    while done < len(schedule) and status == COMPLETED:
+        part = schedule[done : done + 1]
+        B, W, metrics, completed, status = run_fixed(replace(case, B=B, W=W), part, settings)
+        rows.append(metrics[1])
+        done += completed
+    np.testing.assert_array_equal(whole[0], B)
+    np.testing.assert_array_equal(whole[1], W)
+    np.testing.assert_array_equal(whole[2][1 : len(rows) + 1], rows)
+    assert whole[3:] == (done, status)
+
+
+@given(cases(), options(), st.data())
+def test_run_fixed_does_not_depend_on_what_the_workspace_held(case, settings, data):
+    schedule = draw_schedule(case, data.draw(st.integers(1, case.n)))
+    first, second, third = (
+        run_fixed(case, schedule, settings, fill=fill) for fill in (np.nan, 0.0, 1e300)
+    )
+    for other in (second, third):
+        for one, another in zip(first, other, strict=True):
+            np.testing.assert_array_equal(one, another)
+
+
+@given(cases(), options())
+def test_run_fixed_leaves_absent_clients_and_the_data_alone(case, settings):
+    assume(case.n > 1)
+    schedule = np.full((ROUNDS, 1), case.n - 1)
+    X, y, start = case.X.copy(), case.y.copy(), case.W.copy()
+    W = run_fixed(case, schedule, settings)[1]
+    np.testing.assert_array_equal(W[:-1], start[:-1])
+    np.testing.assert_array_equal(case.X, X)
+    np.testing.assert_array_equal(case.y, y)
+
+
+@given(cases(), options())
+def test_run_fixed_without_a_truth_takes_the_same_path_and_records_the_loss_only(case, settings):
+    schedule = draw_schedule(case, case.n)
+    with_truth = run_fixed(case, schedule, settings)
+    assume(with_truth[4] == COMPLETED)  # a risk that overflows ends only the run that measures it
+    without = run_fixed(case, schedule, settings, truth=lambda case: no_truth(case.d, case.k))
+    for place in (0, 1, 3, 4):
+        np.testing.assert_array_equal(with_truth[place], without[place])
+    np.testing.assert_array_equal(with_truth[2][:, LOSS], without[2][:, LOSS])
+    assert np.isnan(np.delete(without[2], LOSS, axis=1)).all()
+
+
+@given(cases(orthonormal=True), options(orthonormal=True), st.data())
+def test_run_fixed_stops_at_the_first_distance_within_tolerance(case, settings, data):
+    schedule = draw_schedule(case, case.n, 5)
+    free = run_fixed(case, schedule, settings)
+    stop = data.draw(st.integers(1, 5))
+    distances = free[2][1:, DISTANCE]
+    settings = replace(settings, tolerance=distances[stop - 1])
+    first = int(np.argmax(distances <= settings.tolerance)) + 1
+    B, W, metrics, completed, status = run_fixed(case, schedule, settings)
+    assert (completed, status) == (first, CONVERGED)
+    np.testing.assert_array_equal(metrics[: first + 1], free[2][: first + 1])
+    assert np.isnan(metrics[first + 1 :]).all()
+    expected = run_fixed(case, schedule[:first], replace(settings, tolerance=-1.0))
+    np.testing.assert_array_equal(B, expected[0])
+    np.testing.assert_array_equal(W, expected[1])
+
+
+@given(cases(heads=("normal",)), options(), st.sampled_from([1e20, 1e100, 1e160, 1e300]), st.data())
+def test_a_diverging_run_keeps_the_last_finite_round(case, settings, size, data):
+    """Also where only the measured risk, or the norm of a column, overflows."""
+    schedule = draw_schedule(case, data.draw(st.integers(1, case.n)), 8)
+    settings = replace(settings, step_size=size)
+    B, W, metrics, completed, status = run_fixed(case, schedule, settings)
+    assert status == (COMPLETED if completed == len(schedule) else DIVERGED)
+    assert np.isfinite(B).all()
+    assert np.isfinite(W).all()
+    assert np.isfinite(metrics[1 : completed + 1]).all()
+    assert (metrics[1 : completed + 1, DISTANCE] <= 1.0).all()
+    # The state is that of a run that was given no more rounds than it could complete.
+    expected = run_fixed(case, schedule[:completed], settings)
+    np.testing.assert_array_equal(B, expected[0])
+    np.testing.assert_array_equal(W, expected[1])
+    assert expected[4] == COMPLETED
+    assert np.linalg.matrix_rank(B / np.abs(B).max(axis=0), tol=0) == case.k
+
+
+@given(cases(heads=("normal",), m=(2, 9)), st.integers(1, 5))
+def test_run_fixed_diverges_with_far_too_long_head_steps(case, local_steps):
+    settings = Options(step_size=0.1, local_steps=local_steps, head_step_size=1e30)
+    assume(min(norm(X @ case.B) for X, _ in case.clients) > 1e-3)
+    *_, status = run_fixed(case, draw_schedule(case, case.n, 40), settings)
+    assert status == DIVERGED
+
+
+def run_fresh(case, schedule, options, *, rng, m, split, design="gaussian", fill=np.nan):
+    BT, W, metrics = case.B.T.copy(), case.W.copy(), np.full((len(schedule) + 1, 4), np.nan)
+    work = workspace(case.k, case.d, m, schedule.shape[1])
+    for array in work:
+        array[:] = fill
+    room = np.full((m, case.d), fill), np.full(m, fill), np.full(case.d, fill)
+    batch = kernel.Batch(DESIGNS[design], 5.0, case.noise, split, *room)
+    completed, status = kernel.run_fresh(
+        rng, batch, schedule, BT, W, options.settings, known(case), metrics, work
+    )
+    return BT.T, W, metrics, completed, status
+
+
+@given(
+    cases(k_within_n=False),
+    seeds,
+    st.integers(1, 8),
+    st.booleans(),
+    st.sampled_from(list(DESIGNS)),
+    st.data(),
+)
+def test_run_fresh_equals_the_reference_on_what_the_truth_draws(case, seed, m, split, design, data):
+    """One participant after the other draws a batch, and with split a second one."""
+    settings = data.draw(options(orthonormal=None if case.orthonormal else False))
+    schedule = draw_schedule(case, data.draw(st.integers(1, case.n), label="participants"))
+    truth = SharedRepresentation(case.B_star, case.W_star, case.noise, design)
+    # The truth stores its frame with its own rounding; both sides are to see the same one.
+    case = replace(case, B_star=truth.B)
+    stream = np.random.default_rng(seed)
+    before = case.B, case.W
+    for t, selected in enumerate(schedule):
+        batches = [[None] * case.n, [None] * case.n]
+        for i in selected:
+            for batch in batches[: 1 + split]:
+                batch[i] = truth.draw(m, rng=stream, clients=[i]).client(0)
+        assume(heads_are_clear(batches[0], selected, before[0], settings.of_round))
+        *after, metrics, completed, status = run_fresh(
+            case, schedule[: t + 1], settings, rng=np.random.default_rng(seed), m=m, split=split,
+            design=design,
+        )  # fmt: skip
+        gradient_clients = batches[1] if split else None
+        lost = is_lost(before, batches[0], selected, settings.of_round, gradient_clients)
+        assert lost or status == COMPLETED
+        if lost:
+            return
+        assert (completed, status) == (t + 1, COMPLETED)
+        check_round(
+            before, after, named(metrics[t + 1]), batches[0], selected, settings.of_round,
+            (case.B_star, case.W_star), gradient_clients,
+        )  # fmt: skip
+        before = after
+
+
+@given(cases(), options(), seeds, st.integers(1, 8), st.booleans(), st.data())
+def test_run_fresh_does_not_depend_on_what_its_arrays_held(case, settings, seed, m, split, data):
+    schedule = draw_schedule(case, data.draw(st.integers(1, case.n)))
+    one, other = (
+        run_fresh(
+            case, schedule, settings, rng=np.random.default_rng(seed), m=m, split=split, fill=fill
+        )
+        for fill in (np.nan, 1e300)
+    )
+    for first, second in zip(one, other, strict=True):
+        np.testing.assert_array_equal(first, second)
+
+
+@given(cases(heads=("normal",)), seeds, st.booleans())
+def test_run_fresh_stops_diverged_or_converged(case, seed, split):
+    schedule = draw_schedule(case, case.n, 40)
+    diverging = Options(step_size=0.1, local_steps=1, head_step_size=1e30)
+    rng = np.random.default_rng(seed)
+    B, W, metrics, completed, status = run_fresh(
+        case, schedule, diverging, rng=rng, m=4, split=split
+    )
+    assert status == DIVERGED
+    assert np.isfinite(B).all()
+    assert np.isfinite(W).all()
+    assert np.isfinite(metrics[1 : completed + 1]).all()
+    always = replace(diverging, head_step_size=None, tolerance=1.0)
+    _, _, metrics, completed, status = run_fresh(case, schedule, always, rng=rng, m=4, split=split)
+    assert (completed, status) == (1, CONVERGED)
+    assert np.isnan(metrics[2:]).all()
+
+
 @given(cases(k_within_n=False))
-def test_fit_heads_is_numpys_least_squares_client_by_client(case):
+def test_fit_heads_is_numpys_least_squares_client_by_client(case: Case):
     assume(all(rank_is_clear(X @ case.B) for X, _ in case.clients))
     W = np.full((case.n, case.k), np.nan)
-    kernel.fit_heads(case.X, case.y, case.offsets, case.B.T.copy(), W, scratch(case, case.m, 1))
+    kernel.fit_heads(case.X, case.y, case.offsets, case.B.T.copy(), W, scratch(case, 1))
     for (X, y), w in zip(case.clients, W, strict=True):
         expected = reference.head_least_squares(X, y, case.B)
         close(w, expected, exact_head_error(X @ case.B, y, expected))

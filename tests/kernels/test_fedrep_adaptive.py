@@ -83,6 +83,20 @@ def test_a_round_equals_the_reference(case, data):
         np.testing.assert_allclose(BT.T, B, rtol=1e-5, atol=1e-6)
 
 
+@given(cases(orthonormal=True), st.booleans())
+def test_rounds_in_one_call_are_those_of_several(case, everyone):
+    participants = case.n if everyone else max(1, case.n // 2)
+    rows = [case.rng.permutation(case.n)[:participants] for _ in range(ROUNDS)]
+    schedule = np.array(rows, dtype=np.int64)
+    whole, parts = memory_of(case), memory_of(case)
+    first, second = (case.B.T.copy(), case.W.copy()), (case.B.T.copy(), case.W.copy())
+    metrics = run(case, whole, schedule, *first)
+    pieces = [run(case, parts, schedule[t : t + 1], *second)[1] for t in range(ROUNDS)]
+    np.testing.assert_array_equal(metrics[1:], pieces)
+    for one, two in zip((*first, *whole), (*second, *parts), strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 @given(
     seeds, st.integers(1, 12), st.integers(1, 6), st.sampled_from([1e-6, 1.0, 1e6]), st.booleans()
 )
@@ -112,3 +126,23 @@ def test_no_data_make_it_diverge_or_leave_it_worse(seed, n, d, scale, repeated):
     undone = int(np.sum(metrics[1:, LOSS] > metrics[1, LOSS] * (1.0 + 1e-9) + 1e-12))
     assert memory.numbers[kernel.ACCEPTED] <= 30 - undone
     np.testing.assert_allclose(BT @ BT.T, np.eye(k), atol=1e-10)
+
+
+def test_it_comes_to_the_least_loss():
+    rng = np.random.default_rng(0)
+    n, d, k, m = 40, 12, 3, 15
+    X = rng.standard_normal((n * m, d))
+    B, W = frame(rng, d, k), rng.standard_normal((n, k))
+    y = np.sum(X * np.repeat(W @ B.T, m, axis=0), axis=1)
+    memory = kernel.memory(n, k, d)
+    offsets = np.arange(0, n * m + 1, m)
+    kernel.largest_curvatures(X, offsets, memory.largest, np.empty(m), np.empty(d))
+    BT, heads = np.ascontiguousarray(frame(rng, d, k).T), np.zeros((n, k))
+    metrics = np.full((81, 5), np.nan)
+    kernel.run_adaptive(
+        Samples(X, y, offsets), memory, np.tile(np.arange(n), (80, 1)), BT, heads,
+        Settings(1.0, True, EXACT, 0.0, True, -1.0), no_truth(d, k), metrics,
+        workspace(k, d, m, n),
+    )  # fmt: skip
+    assert metrics[-1, LOSS] < 1e-20
+    assert (metrics[1:, kernel.STEP] > 0.0).all()

@@ -173,6 +173,36 @@ def test_processes_that_compile_at_the_same_time_never_write_to_one_file(tmp_pat
     assert private._Entries(str(tmp_path), "f", "a").load("one") == "one"
 
 
+COLD_AND_WARM = """
+import hashlib
+import linrep as lr
+
+truth = lr.SharedRepresentation.random(n=8, d=12, k=3, rng=0)
+found = hashlib.sha256()
+for m in (2, 5, 13):
+    found.update(lr.local_only(truth.draw(m, rng=1)).state["theta"].tobytes())
+print(found.hexdigest())
+"""
+
+
+@compiled_only
+@pytest.mark.slow
+def test_a_process_that_compiles_finds_the_same_bits_as_one_that_loads_the_cache(tmp_path):
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", COLD_AND_WARM],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    ]
+    assert any(tmp_path.rglob("*.nbc"))
+    assert found[0] == found[1]
+
+
 def allocating(x):
     return np.zeros(x.shape[0]) + x
 
@@ -233,7 +263,6 @@ def test_generators_handed_to_kernels_are_released(batches):
 
 
 COMPILES = """
-import hashlib
 import time
 import linrep as lr
 
@@ -241,27 +270,21 @@ truth = lr.SharedRepresentation.random(n=8, d=12, k=3, rng=0)
 began = time.perf_counter()
 trace = lr.fedrep(truth, m=5, rounds=2, rng=1)
 print(time.perf_counter() - began, trace.wall_time)
-for m in (2, 5, 13):
-    print(hashlib.sha256(lr.local_only(truth.draw(m, rng=1)).state["theta"]).hexdigest())
 """
 
 
 @compiled_only
 @pytest.mark.slow
-def test_a_process_that_compiles_says_so_and_finds_the_bits_of_one_that_loads_the_cache(tmp_path):
-    """Compiling is announced once, and no part of a run's time."""
+def test_compiling_is_announced_once_and_is_no_part_of_a_runs_time(tmp_path):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     command = [sys.executable, "-c", COMPILES]
     cold, warm = (
         subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         for _ in range(2)
     )
-    assert any(tmp_path.rglob("*.nbc"))
     assert cold.stderr.count("compiling kernels") == 1
     assert "compiling" not in warm.stderr
-    (times, *bits), (_, *same) = cold.stdout.splitlines(), warm.stdout.splitlines()
-    assert bits == same
-    waited, counted = map(float, times.split())
+    waited, counted = map(float, cold.stdout.split())
     assert waited > 1.0
     assert counted < 0.5 * waited
 

@@ -165,6 +165,36 @@ def test_orthonormalize_reports_dependent_and_bad_rows(seed, d, data):
         assert not linalg.orthonormalize(bad) > 0.0
 
 
+@given(seeds, sizes, st.integers(1, 9))
+def test_gram_is_the_matrix_of_inner_products(seed, k, d):
+    ET = np.random.default_rng(seed).standard_normal((k, d))
+    G = np.full((k, k), np.nan)
+    linalg.gram(ET, G)
+    np.testing.assert_array_equal(G, G.T)
+    close(G, ET @ ET.T, 2 * d * EPS * norm(ET) ** 2)
+
+
+@given(seeds, st.integers(1, 7), st.integers(1, 9), st.integers(1, 20))
+def test_subtract_product_subtracts_a_product_of_any_shape(seed, rows, k, size):
+    rng = np.random.default_rng(seed)
+    F, ET = rng.standard_normal((rows, k)), rng.standard_normal((k, size))
+    outT = rng.standard_normal((rows, size))
+    expected = outT - F @ ET
+    linalg.subtract_product(F, ET, outT)
+    np.testing.assert_allclose(outT, expected, atol=1e-13)
+
+
+@given(seeds, st.integers(1, 10), st.data())
+def test_remove_span_subtracts_the_projection(seed, d, data):
+    k, rows = data.draw(st.integers(1, d)), data.draw(st.integers(1, 5))
+    rng = np.random.default_rng(seed)
+    Q, ET = frame(rng, d, k), rng.standard_normal((rows, d))
+    expected = ET - ET @ Q @ Q.T
+    size = norm(ET)
+    linalg.remove_span(np.ascontiguousarray(Q.T), ET)
+    close(ET, expected, 10 * d * k * EPS * size)
+
+
 @given(seeds, st.integers(1, 5), st.integers(0, 4), st.floats(0.0, 17.0))
 def test_outside_gram_leaves_only_what_lies_outside(seed, k, more, digits):
     """However small that is: 17 digits below the basis it is still orthogonal to the span."""
@@ -193,3 +223,15 @@ def test_orthonormalize_if_needed_keeps_a_frame_and_repairs_the_rest(seed, d, da
     assert linalg.orthonormalize_if_needed(B, np.empty((k, k))) == independence
     np.testing.assert_array_equal(B, expected)
     assert not linalg.orthonormalize_if_needed(np.full((k, d), np.nan), np.empty((k, k))) > 0.0
+
+
+@given(seeds, st.integers(1, 9), st.data())
+def test_distance_between_equals_the_reference(seed, d, data):
+    k = data.draw(st.integers(1, d))
+    rng = np.random.default_rng(seed)
+    B1, B2 = rng.standard_normal((2, d, k))
+    sine, first, second = linalg.distance_between(B1.T.copy(), B2.T.copy(), np.empty((k, k)))
+    close(sine, reference.distance(B1, B2), 20 * d * k * EPS * (cond(B1) + cond(B2)))
+    assert 0.0 <= sine <= 1.0
+    for B, independence in ((B1, first), (B2, second)):
+        assert independence == linalg.orthonormalize(B.T.copy())

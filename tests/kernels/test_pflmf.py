@@ -1,13 +1,14 @@
 """Block-coordinate rounds against their naive twin."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 
 from linrep.kernels import pflmf as kernel
 from linrep.kernels import pflmf_samples as samples
-from linrep.kernels.rounds import COMPLETED
+from linrep.kernels.rounds import COMPLETED, DIVERGED
 from tests.reference import pflmf as naive
 from tests.strategies import seeds
 from tests.tools import COMPILED
@@ -112,6 +113,31 @@ def test_rounds_are_the_papers(
     np.testing.assert_allclose(found[0], expected_U, rtol=1e-9, atol=1e-10 * size)
     np.testing.assert_allclose(found[1], expected_V, rtol=1e-9, atol=1e-10 * size)
     np.testing.assert_allclose(found[2], totals, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["identity", "logistic"])
+def test_how_a_run_is_cut_makes_no_difference(kind):
+    rng = np.random.default_rng(0)
+    function, functions, _, m = draw(kind, rng, 9, 4, 0.0)
+    U, V, masks = rng.standard_normal((4, 2)), rng.standard_normal((9, 2)), rng.random((6, 9)) < 0.5
+    whole = run(function, functions, masks, U, V, m)
+    half = run(function, functions, masks[:2], U, V, m)
+    rest = run(function, functions, masks[2:], half[0], half[1], m)
+    np.testing.assert_array_equal(whole[0], rest[0])
+    np.testing.assert_array_equal(whole[1], rest[1])
+
+
+@pytest.mark.parametrize("kind", ["identity", "least_squares"])
+def test_what_diverges_leaves_the_last_finite_factors(kind):
+    rng = np.random.default_rng(1)
+    function, functions, _, m = draw(kind, rng, 5, 3, 0.0)
+    U, V = rng.standard_normal((3, 2)), rng.standard_normal((5, 2))
+    masks = np.ones((60, 5), dtype=bool)
+    U, V, _, (done, status) = run(function, functions, masks, U, V, m, steps=(1e3, 1e3))
+    assert status == DIVERGED
+    assert done < 60
+    assert np.isfinite(U).all()
+    assert np.isfinite(V).all()
 
 
 def test_long_runs_end_at_rounding_without_residuals():

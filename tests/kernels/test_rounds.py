@@ -7,7 +7,7 @@ from numpy.linalg import cond, norm, svd
 from linrep.kernels import rounds
 from tests.reference import fedrep as reference
 from tests.reference.subspace import orthonormalize
-from tests.strategies import frame, seeds
+from tests.strategies import cases, frame, seeds
 from tests.tools import (
     EPS,
     UNITS,
@@ -15,6 +15,7 @@ from tests.tools import (
     complaint,
     exact_head_error,
     frame_error,
+    metric_errors,
     rank_is_clear,
     stepped_head_error,
 )
@@ -42,6 +43,15 @@ def test_project_is_the_transposed_product_and_leaves_other_columns(seed, m, d, 
     assert np.isnan(Z[:, m:]).all()
 
 
+@given(seeds, samples, st.integers(1, 9), st.integers(0, 3))
+def test_back_project_is_the_transposed_product(seed, m, d, more):
+    rng = np.random.default_rng(seed)
+    X, residual, g = rng.standard_normal((m, d)), garbage(m + more), garbage(d)
+    residual[:m] = rng.standard_normal(m)
+    rounds.back_project(X, residual, g)
+    close(g, X.T @ residual[:m], 2 * m * EPS * norm(X) * norm(residual[:m]))
+
+
 def exact_head(Z, y):
     """Call the kernel on Z (m, k), with scratch and the unused columns full of NaN."""
     m, k = Z.shape
@@ -52,19 +62,32 @@ def exact_head(Z, y):
     return w
 
 
-@given(seeds, samples, dimensions, st.sampled_from(["none", "row", "column", "both", "rank"]))
-def test_exact_head_is_numpys_least_squares_of_minimum_norm(seed, m, k, dependent):
+def check_exact_head(Z, y):
+    w = exact_head(Z, y)
+    expected = np.linalg.lstsq(Z, y, rcond=None)[0]
+    close(w, expected, exact_head_error(Z, y, expected))
+
+
+@given(seeds, samples, dimensions)
+def test_exact_head_is_numpys_least_squares_for_any_shape(seed, m, k):
     rng = np.random.default_rng(seed)
-    Z, y = rng.standard_normal((m, k)), rng.standard_normal(m)
-    if dependent in ("row", "both"):
+    check_exact_head(rng.standard_normal((m, k)), rng.standard_normal(m))
+
+
+@given(seeds, st.integers(2, 11), dimensions, st.sampled_from(["row", "column", "both", "rank"]))
+def test_exact_head_has_minimum_norm_where_the_samples_are_dependent(seed, m, k, kind):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((m, k))
+    if kind in ("row", "both"):
         Z[-1] = Z[0]
-    if dependent in ("column", "both"):
+    if kind in ("column", "both"):
         Z[:, rng.integers(k)] = 0.0
-    if dependent == "rank":
+    if kind == "rank":
         Z[:, -1] = Z[:, 0] * rng.standard_normal()
     assume(rank_is_clear(Z))
-    w, expected = exact_head(Z, y), np.linalg.lstsq(Z, y, rcond=None)[0]
-    close(w, expected, exact_head_error(Z, y, expected))
+    y = rng.standard_normal(m)
+    check_exact_head(Z, y)
+    w = exact_head(Z, y)
     null = svd(Z)[2][np.linalg.matrix_rank(Z) :]
     close(null @ w, np.zeros(len(null)), exact_head_error(Z, y, w))
 
@@ -147,28 +170,83 @@ def test_step_head_takes_the_reference_steps(seed, m, k, steps, step_size):
     close(w, expected, stepped_head_error(Z, y, start, steps, step_size))
 
 
-bad = st.none() | st.sampled_from([np.nan, np.inf, -np.inf])
+@given(cases(n=(1, 1)), st.integers(0, 3), st.booleans())
+def test_fit_head_solves_or_steps(case, local_steps, default):
+    (X, y), start, k = case.clients[0], case.W[0].copy(), case.k
+    assume(rank_is_clear(X @ case.B))
+    Z, w = garbage(k, case.m + 1), start.copy()
+    step_size = None if default else 0.1
+    rounds.fit_head(
+        X, y, case.B.T.copy(), w, local_steps, step_size or 0.0, Z, garbage(k, k), garbage(2 * k)
+    )
+    close(Z[:, : len(y)], (X @ case.B).T, 2 * case.d * EPS * norm(X) * norm(case.B))
+    if local_steps == rounds.EXACT:
+        expected = reference.head_least_squares(X, y, case.B)
+        error = exact_head_error(X @ case.B, y, expected)
+    else:
+        expected = reference.head_gradient_steps(X, y, case.B, start, local_steps, step_size)
+        error = stepped_head_error(X @ case.B, y, start, local_steps, step_size)
+    close(w, expected, error)
 
 
-@given(seeds, st.integers(1, 8), st.data(), st.booleans(), bad)
-def test_move_representation_refuses_what_is_not_finite_or_lost_rank(
-    seed, d, data, orthonormal, value
-):
-    """The rank by a step that makes one column a combination of those before, up to rounding."""
+@given(cases(n=(1, 1)), st.floats(0.01, 3.0))
+def test_add_gradient_adds_the_weighted_gradient_and_returns_the_loss(case, weight):
+    (X, y), w = case.clients[0], case.W[0]
+    m, d, k = len(y), case.d, case.k
+    before = case.rng.standard_normal((k, d))
+    gradientT, Z = before.copy(), garbage(k, m + 2)
+    Z[:, :m] = (X @ case.B).T
+    loss = rounds.add_gradient(X, y, w, weight, Z, garbage(m + 2), garbage(d), gradientT)
+    expected = before + weight * reference.client_gradient(X, y, case.B, w).T
+    residual = norm(X) * norm(case.B) * norm(w) + norm(y)
+    size = norm(before) + weight * norm(X) * residual * norm(w) / m
+    close(gradientT, expected, UNITS * EPS * size)
+    close(loss, reference.client_loss(X, y, case.B, w), UNITS * EPS * residual**2 / (2 * m))
+
+
+@given(seeds, st.integers(1, 9), st.data(), st.booleans(), st.floats(1e-3, 10.0))
+def test_move_representation_descends_and_orthonormalizes(seed, d, data, orthonormal, step_size):
     k = data.draw(st.integers(1, d))
     rng = np.random.default_rng(seed)
-    BT, gradientT = frame(rng, d, k).T.copy(), rng.standard_normal((k, d))
-    place = rng.integers(k)
-    if value is None:
-        weights = rng.standard_normal(place)
-        gradientT[:] = 0.0
-        gradientT[place] = BT[place]
-        if place:
-            gradientT[place] -= 2.0 * weights / norm(weights) @ BT[:place]
+    B, gradient = frame(rng, d, k), rng.standard_normal((d, k))
+    BT = B.T.copy()
+    assert rounds.move_representation(BT, gradient.T.copy(), step_size, orthonormal, garbage(k, d))
+    B_bar = B - step_size * gradient
+    size = norm(B) + step_size * norm(gradient)
+    if orthonormal:
+        close(BT.T, orthonormalize(B_bar), frame_error(B_bar, EPS * size))
+        close(BT @ BT.T, np.eye(k), 10 * d * EPS)
     else:
-        gradientT[place, rng.integers(d)] = value
+        close(BT.T, B_bar, 2 * EPS * size)
+
+
+@given(seeds, st.integers(1, 8), st.data(), st.booleans())
+def test_move_representation_refuses_what_is_not_finite(seed, d, data, orthonormal):
+    k = data.draw(st.integers(1, d))
+    value = data.draw(st.sampled_from([np.nan, np.inf, -np.inf]))
+    rng = np.random.default_rng(seed)
+    BT, gradientT = frame(rng, d, k).T.copy(), rng.standard_normal((k, d))
+    gradientT[rng.integers(k), rng.integers(d)] = value
     before = BT.copy()
-    assert not rounds.move_representation(BT, gradientT, 1.0, orthonormal, garbage(k, d))
+    assert not rounds.move_representation(BT, gradientT, 0.1, orthonormal, garbage(k, d))
+    np.testing.assert_array_equal(BT, before)
+
+
+@given(seeds, st.integers(1, 8), st.data(), st.booleans())
+def test_move_representation_refuses_what_lost_rank(seed, d, data, orthonormal):
+    """A step that makes one column a combination of those before it, up to rounding."""
+    k = data.draw(st.integers(1, d))
+    rng = np.random.default_rng(seed)
+    BT = frame(rng, d, k).T.copy()
+    place = rng.integers(k)
+    target = BT.copy()
+    if place:
+        weights = rng.standard_normal(place)
+        target[place] = 2.0 * weights / norm(weights) @ BT[:place]
+    else:
+        target[place] = 0.0
+    before = BT.copy()
+    assert not rounds.move_representation(BT, BT - target, 1.0, orthonormal, garbage(k, d))
     np.testing.assert_array_equal(BT, before)
 
 
@@ -184,6 +262,29 @@ def test_move_representation_takes_steps_whose_squares_overflow(seed, d, data, o
         close(BT.T, orthonormalize(-gradient), frame_error(gradient, EPS * norm(gradient)))
     else:
         close(BT.T / 1e200, -gradient, 4 * EPS * norm(gradient))
+
+
+def measure(B, W, B_star, W_star, orthonormal):
+    d, k = B.shape
+    row = garbage(4)
+    work = rounds.workspace(k, d, 1, 1)
+    for array in work:
+        array[:] = np.nan
+    rounds.measure(B.T.copy(), W, rounds.truth_of(B_star, W_star), orthonormal, work, row)
+    return {
+        "distance": row[rounds.DISTANCE],
+        "head_error": row[rounds.HEAD_ERROR],
+        "population_risk": row[rounds.POPULATION_RISK],
+    }
+
+
+@given(cases(k_within_n=False))
+def test_measure_equals_the_reference(case):
+    actual = measure(case.B, case.W, case.B_star, case.W_star, case.orthonormal)
+    expected = reference.metrics(case.B, case.W, case.B_star, case.W_star)
+    errors = metric_errors(case.B, case.W, case.W_star, EPS * norm(case.B), 0.0)
+    for name, value in expected.items():
+        close(actual[name], value, errors[name])
 
 
 def test_complaint_helper_can_fail():
