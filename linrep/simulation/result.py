@@ -342,5 +342,9 @@ def _of_runs(
             continue
         logs = np.log(np.maximum(curves, np.finfo(np.float64).tiny)).mean(axis=0)
         at = partial(np.interp, xp=own[axis].to_numpy(), fp=logs[recorded])
-        lines[f"limit, {method}"] = lambda place, at=at: float(np.exp(at(place)))
+        lines[f"limit, {method}"] = partial(_exponential, at)
     return lines
+
+
+def _exponential(at, place):
+    return float(np.exp(at(place)))
