@@ -22,19 +22,19 @@ from linrep.simulation.parameters import outlines
 ADDED = {"cell", "replicate", "row", "status", "exception", "notes", "stream", "versions"}
 
 
-def experiments(context, parameter, incomplete):
-    """Offer the ids of experiments, or else files."""
-    return _ids(available(), incomplete)
+def _offering(*sources):
+    """Return what offers names of some sources, or else files."""
+
+    def offer(context, parameter, incomplete):
+        known = (name for source in sources for name in source())
+        return _beginning(known, incomplete) or [CompletionItem(incomplete, type="file")]
+
+    return offer
 
 
-def claims(context, parameter, incomplete):
-    """Offer the ids of claims, or else files."""
-    return _ids(names.claims(), incomplete)
-
-
-def shown(context, parameter, incomplete):
-    """Offer claims, figures and algorithms, or else files."""
-    return _ids([*names.claims(), *available(), *outlines()], incomplete)
+experiments = _offering(available)
+claims = _offering(names.claims)
+shown = _offering(names.claims, available, outlines)
 
 
 def algorithms_and_words(context, parameter, incomplete):
@@ -96,10 +96,6 @@ def columns(context, parameter, incomplete):
             there = [name for name in read_schema(part).names if name not in hidden]
             return _beginning(there, incomplete)
     return []
-
-
-def _ids(known, incomplete):
-    return _beginning(known, incomplete) or [CompletionItem(incomplete, type="file")]
 
 
 def _beginning(known, incomplete):

@@ -269,17 +269,21 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, c
             KIND.check((out or RECORD) / f"{item.id}.json")
     began = time.perf_counter()
     reproduction = None
+    asked = click.get_current_context().get_parameter_source("seed")
+
+    def say_done(drawn):
+        took = time.perf_counter() - began
+        echo(f"{drawn.manifest['id']}: drawn after {took:.0f} s", err=True)
+
     try:
         with interruptible(Stopped):
             if check:
-                asked = click.get_current_context().get_parameter_source("seed")
-                default = asked is click.core.ParameterSource.DEFAULT
                 reproduction = check_figures(
                     [item for item, _ in at_sizes],
                     out=out or RESULTS,
                     workers=workers,
-                    seed=None if default else seed,
-                    done=lambda drawn: _say_done(drawn, began),
+                    seed=None if asked is click.core.ParameterSource.DEFAULT else seed,
+                    done=say_done,
                 )
             for item, results in at_sizes if not check else ():
                 began = time.perf_counter()
@@ -301,11 +305,6 @@ def _make(chosen, given, quick, check, record, workers, seed, out, replicates, c
         echo(reproduction.text())
         if not reproduction.reproduced:
             raise click.exceptions.Exit(1)
-
-
-def _say_done(drawn, began):
-    name = drawn.manifest["id"]
-    echo(f"{name}: drawn after {time.perf_counter() - began:.0f} s", err=True)
 
 
 def _show(item, drawn, began):

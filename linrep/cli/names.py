@@ -17,7 +17,7 @@ from linrep._lib import records
 from linrep._lib.papers import named
 from linrep._lib.scripts import available
 from linrep._lib.suggest import unknown
-from linrep.cli.group import FILE, FOLDER, BadInput, bad_input, loading
+from linrep.cli.group import FILE, FOLDER, SEED_OPTION, BadInput, bad_input, loading
 
 STORE = Path("runs", "verify")
 STORE_OPTION = click.option(
@@ -27,20 +27,26 @@ STORE_OPTION = click.option(
     show_default=True,
     help="Folder of finished checks, which are not run again.",
 )
-#: Of what shows finished checks and makes none.
-RUNS_OPTION = click.option(
-    "--budget",
-    type=click.Choice(["quick", "standard", "thorough"]),
-    help="Which finished checks to show.  [default: those of the largest budget]",
-)
 LEDGER_OPTION = click.option(
     "--ledger",
     "book_path",
     type=FILE,
     help="File of recorded verdicts of your own claims; linrep verify --record writes it.",
 )
+_BUDGET_OPTION = click.option(
+    "--budget",
+    type=click.Choice(["quick", "standard", "thorough"]),
+    help="Which finished checks to show.  [default: those of the largest budget]",
+)
 #: A statement in a paper's sources.
 _STATED = re.compile(r'\b(?:statement|corrected)\(\s*"([^"]+)"')
+
+
+def runs_options(command):
+    """Add the options of what shows finished checks and makes none."""
+    for option in (LEDGER_OPTION, STORE_OPTION, SEED_OPTION, _BUDGET_OPTION):
+        command = option(command)
+    return command
 
 
 def claims() -> list[str]:

@@ -9,17 +9,8 @@ import click
 
 from linrep._lib import scripts
 from linrep.cli import completion
-from linrep.cli.group import FILE, SEED_OPTION, main
-from linrep.cli.names import (
-    LEDGER_OPTION,
-    RUNS_OPTION,
-    STORE,
-    STORE_OPTION,
-    check_store,
-    choose,
-    read_ledger,
-    read_patterns,
-)
+from linrep.cli.group import FILE, main
+from linrep.cli.names import STORE, check_store, choose, read_ledger, read_patterns, runs_options
 from linrep.cli.output import check_output, is_device, write_file
 from linrep.cli.text import echo, say_count
 
@@ -28,10 +19,7 @@ _LONGEST = 160  # characters of names
 
 @main.command()
 @click.argument("ids", metavar="[ID|FILE.py]...", nargs=-1, shell_complete=completion.claims)
-@RUNS_OPTION
-@SEED_OPTION
-@STORE_OPTION
-@LEDGER_OPTION
+@runs_options
 @click.option(
     "--figures",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -87,14 +75,14 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
         beside = hosting.text(items, lambda id: f"{out.name}#{id}")  # in the page's folder
         write_file(data, beside.encode())
     runs = sum(entry.stored for entry in gathered.entries)
-    if not any(entry.stored or entry.stale or entry.damaged for entry in gathered.entries):
-        echo(f"{store} has no finished check of these claims; linrep verify runs them", err=True)
     stale = [entry.claim.id for entry in gathered.entries if entry.stale]
+    damaged = [entry.claim.id for entry in gathered.entries if entry.damaged]
+    if not (runs or stale or damaged):
+        echo(f"{store} has no finished check of these claims; linrep verify runs them", err=True)
     if stale:
         some = shorten(", ".join(stale), _LONGEST, placeholder=" …")
         echo(f"{some}: checked in {store} before code was edited; linrep verify checks again",
              err=True)  # fmt: skip
-    damaged = [entry.claim.id for entry in gathered.entries if entry.damaged]
     for name in damaged:
         echo(f"{name}: its check in {store} is damaged; linrep verify runs it again", err=True)
     echo(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager
 from pathlib import Path
 from textwrap import shorten
 
@@ -11,6 +9,7 @@ import click
 
 from linrep._lib.formulas import Expression
 from linrep._lib.suggest import unknown
+from linrep._lib.warning import collected
 from linrep.cli import completion
 from linrep.cli.group import FILE, FOLDER, BadInput, bad_input, main, refuse_others
 from linrep.cli.output import check_output, write_figure, write_file
@@ -79,16 +78,12 @@ def summary(run, value, by, statistic, threshold, exponents, where, csv, partial
         return
     _check_run(run)
     check_output("--csv", csv)
-    from linrep.sweeps import open_run, power_laws
+    from linrep.sweeps import power_laws
     from linrep.sweeps.summary import evaluate, is_condition, summarize, thresholds
 
     with bad_input(ValueError, TypeError, OSError):
-        stored = open_run(run)
-        varying = _find_varying(stored)
+        stored, completeness, varying = _open(run, partial)
         columns = read_names(by) if by else [c for c in varying if c != threshold]
-        completeness = stored.completeness()  # before: what others store meanwhile is not said
-        if not completeness.stored:
-            _tell_completeness(completeness, partial)
         rows = _read(stored, value, [*columns, threshold, *(varying if where else ())], where)
         rows = rows if "round" in columns else _last_rows(rows)
         rows = _chosen(rows, where)
@@ -176,17 +171,12 @@ def plot(run, value, x, by, y, facet, where, boundary, statistic, log, out, part
     import pandas as pd
 
     from linrep.figures import plotting
-    from linrep.sweeps import open_run
     from linrep.sweeps.codes import mixture
     from linrep.sweeps.summary import evaluate, is_condition
 
     with bad_input(ValueError, TypeError, OSError), plotting.style():
         statistic = statistic or ("geometric" if "y" in log else "mean")
-        stored = open_run(run)
-        completeness = stored.completeness()
-        if not completeness.stored:
-            _tell_completeness(completeness, partial)
-        varying = _find_varying(stored)
+        stored, completeness, varying = _open(run, partial)
         rows = _read(stored, value, [x, by, y, facet, *varying], where)
         rows = rows[rows["status"] == "ok"]
         if rows.empty:
@@ -239,18 +229,15 @@ def merge(out, directories, partial, same_code):
     """
     for directory in directories:
         _check_run(directory)
-    from linrep.sweeps import Overlapping, open_run
     from linrep.sweeps import merge as merge_runs
+    from linrep.sweeps import open_run
 
-    with _warnings_as_lines(Overlapping):
+    with collected() as notes:
         merged = merge_runs(out, directories, same_code=same_code)
-        damaged = {
-            path: lost
-            for directory in directories
-            for path, lost in open_run(directory).damaged().items()
-        }
-    for path, lost in damaged.items():
-        echo(f"damaged: {path} ({lost})", err=True)
+    for run in map(open_run, directories):
+        notes += [f"damaged: {path} ({lost})" for path, lost in run.damaged().items()]
+    for line in notes:
+        echo(line, err=True)
     echo(f"{out}: {merged.count()} of {merged.total} replicates")
     for line in _list_machines(merged):
         echo(line)
@@ -265,7 +252,7 @@ def _list_runs(folder):
         there = folder or "runs: name a folder, or start with linrep sweep"
         raise BadInput(f"no run directory in {there}")
     others = [path for path in paths if folder is None and path.parts[1:2] in _KEPT]
-    status, lines = 0, []
+    damaged, lines = False, []
     for path in (path for path in paths if path not in others):
         try:
             described, is_damaged = _describe(path)
@@ -274,16 +261,16 @@ def _list_runs(folder):
                 raise BadInput(str(error)) from None
             described, is_damaged = [(f"{path}: {error}", "", "", "", "")], True
         lines += described
-        status = max(status, int(is_damaged))
+        damaged |= is_damaged
     if lines:
         print_table(("run", "cells", "done", "missing", "failed"), lines)
-    if paths == [folder] and lines:
+    if paths == [folder]:
         _list_contents(folder)
     if others:
         folders = " and ".join(sorted({str(Path(*path.parts[:2])) for path in others}))
         echo(f"{len(others)} of claims and figures are in {folders}", err=True)
-    if status:
-        raise click.exceptions.Exit(status)
+    if damaged:
+        raise click.exceptions.Exit(1)
 
 
 def _describe(path):
@@ -323,6 +310,21 @@ def _check_run(path):
         raise ValueError(unknown(what, str(path), known, otherwise=otherwise))
 
 
+def _open(path, partial):
+    """Return a run, how complete it is, and the parameters that differ among cells with them."""
+    from linrep.sweeps import open_run
+
+    run = open_run(path)
+    completeness = run.completeness()  # now: what others store meanwhile is not said
+    if not completeness.stored:
+        _tell_completeness(completeness, partial)
+    varying = []
+    for name in run.parameters:
+        if len({str(cell[name]) for cell in run.cells if cell.get(name) is not None}) > 1:
+            varying.append(name)
+    return run, completeness, varying
+
+
 def _tell_mixture(run):
     """Say in a line that the replicates of a run are of several machines or versions."""
     from linrep.sweeps.machines import mixture
@@ -359,19 +361,6 @@ def _tell_completeness(completeness, partial):
     echo(Painted(f"{completeness.path} is incomplete: {completeness}", "note"), err=True)
     if not partial or not completeness.stored:
         raise click.exceptions.Exit(1)
-
-
-@contextmanager
-def _warnings_as_lines(kind):
-    """Say warnings of a kind in a line each, without a place in the code."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", kind)
-        yield
-    for each in caught:
-        if issubclass(each.category, kind):
-            echo(str(each.message), err=True)
-        else:
-            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
 
 
 def _tell_missing(rows, value, x, columns, table):
@@ -454,12 +443,3 @@ def _last_rows(rows):
     if "round" not in rows:
         return rows
     return rows.groupby(["cell", "replicate"], observed=True).tail(1)
-
-
-def _find_varying(run):
-    """Return the parameters that are not the same in all cells that have them."""
-
-    def values(name):
-        return {str(cell[name]) for cell in run.cells if cell.get(name) is not None}
-
-    return [name for name in run.parameters if len(values(name)) > 1]

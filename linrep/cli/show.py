@@ -11,16 +11,8 @@ from linrep._lib.scripts import available
 from linrep.cli import completion, names
 from linrep.cli.axes import axis_section, without_markup
 from linrep.cli.figures import size_lines
-from linrep.cli.group import SEED_OPTION, BadInput, main, refuse_others
-from linrep.cli.names import (
-    LEDGER_OPTION,
-    RUNS_OPTION,
-    STORE_OPTION,
-    check_store,
-    choose,
-    read_ledger,
-    read_patterns,
-)
+from linrep.cli.group import BadInput, main, refuse_others
+from linrep.cli.names import check_store, choose, read_ledger, read_patterns
 from linrep.cli.text import (
     Painted,
     echo,
@@ -60,10 +52,7 @@ _NEEDED = {"perfedsi": " --step_size 0.05"}  # where entries are drawn from a gr
 @click.option(
     "-v", "--verbose", is_flag=True, help="Print derivations and further measurements, too."
 )
-@RUNS_OPTION
-@SEED_OPTION
-@STORE_OPTION
-@LEDGER_OPTION
+@names.runs_options
 def show(ids, note, cite, constants, verbose, budget, seed, store, book_path):
     """Show a statement and why it fails; or a figure, algorithm, paper.
 

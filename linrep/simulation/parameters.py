@@ -49,12 +49,8 @@ def _decorated() -> Iterator[tuple[str, Callable[..., Any]]]:
 def known_parameters(algorithm: Callable[..., Any], family: Family) -> tuple[str, ...] | None:
     """Return the parameters that a cell may have with an algorithm, None if any.
 
-    Parameters
-    ----------
-    algorithm : callable
-        As :func:`linrep.simulation.find_algorithm` returns it.
-    family : Family
-        Of the problem.
+    The algorithm is as :func:`linrep.simulation.find_algorithm` returns it, the family that of its
+    problem.
     """
     signature = inspect.signature(algorithm).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature):
@@ -80,12 +76,7 @@ def required(
 ) -> list[tuple[str, ...]]:
     """Return the parameters that have to be given: one of each tuple.
 
-    Parameters
-    ----------
-    algorithm, family
-        As in :func:`known_parameters`.
-    axes : mapping, optional
-        What is given: FLUTE's population has no samples.
+    It depends on the axes that are given: FLUTE's population has no samples.
     """
     groups: list[tuple[str, ...]] = [(size,) for size in family.sizes]
     batches = (axes or {}).get("batches", ())
@@ -121,18 +112,8 @@ def check_axes(
 ) -> None:
     """Raise ValueError for a parameter that no algorithm has, and where one is missing.
 
-    Parameters
-    ----------
-    algorithms : mapping of str to callable
-        By name, see :func:`known_parameters`.
-    family : Family
-        Of their problem.
-    axes : mapping
-        What is given.
-    derived : iterable of str
-        Parameters that are computed from these.
-    beside : iterable of str
-        What may have been meant beside a parameter.
+    Of the algorithms, by name, and of their problem's family axes are given, and `derived` are
+    computed from these; `beside` a parameter other names may have been meant.
     """
     given = dict.fromkeys([*axes, *derived])
     known = [known_parameters(function, family) for function in algorithms.values()]

@@ -12,7 +12,6 @@ import numpy as np
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.extras import need
-from linrep._lib.suggest import unknown
 from linrep.algorithms.drawing import watched
 from linrep.algorithms.errors import errors
 from linrep.algorithms.registry import ALGORITHMS
@@ -32,6 +31,7 @@ from linrep.simulation.parameters import (
 )
 from linrep.sweeps import Grid, Sweep, label, load
 from linrep.sweeps.columns import whole
+from linrep.sweeps.grid import zipped_groups
 from linrep.trace import Trace
 
 _PERSONALIZED = "linrep.algorithms.personalized:"
@@ -117,6 +117,7 @@ def simulate(
     result = algorithm(instance, **settings)
     trace = result if isinstance(result, Trace) else _as_trace(result)
     if keep == "trace":
+        last = len(trace.recorded) - 1
         return [
             {
                 "round": int(trace.recorded[place]),
@@ -124,20 +125,15 @@ def simulate(
                 **{name: float(values[place]) for name, values in trace.metrics.items()},
                 "stop_reason": trace.stop_reason,
             }
-            for place in _thinned(len(trace.recorded) - 1)
+            for place in sorted({*range(0, last + 1, max(1, last // _KEPT_ROUNDS)), last})
         ]
     row: dict[str, Any] = {name: float(values[-1]) for name, values in trace.metrics.items()}
     if of_samples(algorithm):
         row = errors(trace, instance.truth) | row
     if keep == "rate" and "distance" in trace:
         rate = trace.rate()
-        row |= {
-            "rate": rate.rate,
-            "rate_low": rate.low,
-            "rate_high": rate.high,
-            "plateau": rate.plateau,
-            "level": rate.level,
-        }
+        row |= {"rate": rate.rate, "rate_low": rate.low, "rate_high": rate.high}
+        row |= {"plateau": rate.plateau, "level": rate.level}
     row |= {"rounds_done": trace.rounds, "stop_reason": trace.stop_reason}
     return _taken(trace, drawn) | row
 
@@ -173,10 +169,6 @@ def _check_digests(parameters, family, known):
             )
 
 
-def _trains_networks(algorithm):
-    return getattr(algorithm, "trains_networks", False)
-
-
 def _drawn(truth, settings, algorithm, rng):
     """Return the samples that fedrep draws with fixed batches and this generator, and what is left.
 
@@ -196,9 +188,8 @@ def _taken(trace, drawn):
         for name in ("start", "step_size_rule", "normalization")
         if isinstance(trace.settings.get(name), str)
     }
-    row: dict[str, Any] = {
-        "settings": ", ".join(f"{name}={value}" for name, value in taken.items())
-    }
+    said = ", ".join(f"{name}={value}" for name, value in taken.items())
+    row: dict[str, Any] = {"settings": said}
     if "batches" in trace.settings:
         row["sampling"] = trace.settings["batches"]
     elif drawn:
@@ -283,13 +274,7 @@ def sweep(
     if not isinstance(constraints, Mapping):
         constraints = (constraints,) if isinstance(constraints, str) else constraints
         constraints = {rule: rule for rule in constraints}
-    together = [(group,) if isinstance(group, str) else tuple(group) for group in zipped]
-    for group in together:
-        if len(group) < 2:
-            raise ValueError(f"zipped must hold groups of at least two axes, got {group!r}")
-        for name in group:
-            if name not in axes:
-                raise ValueError(unknown("zipped: unknown axis", name, axes))
+    together = dict.fromkeys(zipped_groups(zipped, axes).values())
     grids = []
     for algorithm, own in known.items():
 
@@ -299,12 +284,9 @@ def sweep(
         groups = [tuple(filter(knows, group)) for group in together]
         grids.append(
             Grid.product(
-                {
-                    "algorithm": algorithm,
-                    **{name: axis for name, axis in axes.items() if knows(name)},
-                },
+                {"algorithm": algorithm} | {name: axes[name] for name in filter(knows, axes)},
                 zipped=[group for group in groups if len(group) > 1],
-                derived={name: rule for name, rule in derived.items() if knows(name)},
+                derived={name: derived[name] for name in filter(knows, derived)},
                 constraints={**family.constraints, **constraints},
             )
         )
@@ -401,7 +383,8 @@ def family_of(name: str, problem: str | None = None) -> Family:
         If there is no such family.
     """
     if problem is None:
-        if name.startswith(DEEP) or (":" in name and _trains_networks(find_algorithm(name))):
+        own = find_algorithm(name) if ":" in name and not name.startswith(DEEP) else None
+        if name.startswith(DEEP) or getattr(own, "trains_networks", False):
             problem = "partitioned"
         elif name.startswith(_PERSONALIZED):
             problem = "clustered"
@@ -415,11 +398,6 @@ def _as_trace(result):
     if not metrics or len({len(values) for values in metrics.values()}) > 1:
         raise ValueError("an algorithm must return a Trace or metric arrays of equal length")
     return Trace(algorithm="custom", metrics=metrics, state={})
-
-
-def _thinned(last):
-    """Return about evenly spaced rows, the first and the last among them."""
-    return sorted({*range(0, last + 1, max(1, last // _KEPT_ROUNDS)), last})
 
 
 checked(globals())

@@ -144,15 +144,17 @@ class Comparison:
             logs = np.log(np.maximum(values, _FLOOR))
             best = logs.mean().idxmin()
             ranks = values.rank(axis=1).mean()
-            diverged = self._diverged(m)
+            own = self.rows[(self.rows["m"] == m) | self.rows["m"].isna()]
+            samples = own.groupby("method")["samples"].max()
+            wild = own[own["stop_reason"] == "diverged"].groupby("method")["trial"].nunique()
             for name in logs.mean().sort_values(kind="stable").index:
                 mean, low, high = np.exp(mean_interval(logs[name].to_numpy()))
                 times = np.exp(mean_interval((logs[name] - logs[best]).to_numpy()))
                 rows.append({
-                    "m": m, "method": name, "samples": self._samples(m, name),
+                    "m": m, "method": name, "samples": int(samples[name]),
                     "mean": mean, "low": low, "high": high,
                     "times": times[0], "times_low": times[1], "times_high": times[2],
-                    "rank": ranks[name], "trials": len(values), "diverged": diverged.get(name, 0),
+                    "rank": ranks[name], "trials": len(values), "diverged": wild.get(name, 0),
                 })  # fmt: skip
         return pd.DataFrame(rows).set_index(["m", "method"])
 
@@ -248,15 +250,6 @@ class Comparison:
             last = part.groupby(["trial", "method"], sort=False).tail(1)
             values = last.pivot(index="trial", columns="method", values=self.metric)
             yield m, values[list(dict.fromkeys(part["method"]))]
-
-    def _samples(self, m, name):
-        own = self.rows[(self.rows["m"] == m) | self.rows["m"].isna()]
-        return int(own.loc[own["method"] == name, "samples"].max())
-
-    def _diverged(self, m):
-        own = self.rows[(self.rows["m"] == m) | self.rows["m"].isna()]
-        wild = own[own["stop_reason"] == "diverged"]
-        return wild.groupby("method")["trial"].nunique().to_dict()
 
     def _leader(self, part):
         """Return the method ahead, and what to say of the next one."""

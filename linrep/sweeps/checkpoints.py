@@ -57,14 +57,10 @@ def note(text: str) -> None:
 
 def notes(run: Path, segments: Iterable[Segment]) -> list[str]:
     """Return what replicates of some segments have noted last in a run directory."""
-    root = run / FOLDER
     texts: list[str] = []
-    if not root.is_dir():
-        return texts
-    for segment in segments:
-        for replicate in range(segment.start, segment.stop):
-            with contextlib.suppress(OSError):  # there is none, or it is removed meanwhile
-                texts.append((_folder(root, segment.cell, replicate) / _NOTE).read_text("utf-8"))
+    for folder in _folders(run, segments):
+        with contextlib.suppress(OSError):  # there is none, or it is removed meanwhile
+            texts.append((folder / _NOTE).read_text("utf-8"))
     return texts
 
 
@@ -83,12 +79,15 @@ def of(root: str, cell: str, replicate: int) -> Iterator[None]:
 
 def clear(run: Path, segments: Iterable[Segment]) -> None:
     """Remove the folders in a run directory of replicates that are stored."""
+    for folder in _folders(run, segments):
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folders(run, segments):
     root = run / FOLDER
-    if not root.is_dir():
-        return
-    for segment in segments:
+    for segment in segments if root.is_dir() else ():
         for replicate in range(segment.start, segment.stop):
-            shutil.rmtree(_folder(root, segment.cell, replicate), ignore_errors=True)
+            yield _folder(root, segment.cell, replicate)
 
 
 def _folder(root, cell, replicate):

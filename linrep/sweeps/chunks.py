@@ -93,40 +93,35 @@ def run_chunk(job: Job, stopped: Callable[[], bool] | None = None) -> Chunk:
 
     `stopped` is asked after every replicate whether to leave the others.
     """
-    with collected() as notes:
-        return _run_chunk(job, stopped, notes)
-
-
-def _run_chunk(job, stopped, notes):
     if os.getpid() != job.home:
         _one_thread_of_blas()
     began = time.perf_counter()
     records = _Records()
-    covered = []
+    covered: list[Segment] = []
     over = False
-    for segment in job.segments:
-        cell, keys = job.cells[segment.cell], job.keys[segment.cell]
-        records.begin(segment, keys)
-        replicate = segment.start
-        while replicate < segment.stop and not over:
-            before = time.perf_counter()
-            try:
-                with checkpoints.of(job.scratch, segment.cell, replicate):
-                    result = call(job.function, cell, keys, replicate, job.settings)
-                rows, error = read_rows(result, job.types), None
-            except FAILURES as exception:
-                rows, error = [{}], describe(exception)
-            after = time.perf_counter()
-            if job.timeout is not None and after - before > job.timeout:
-                rows, error = [{}], too_long(job)
-            records.add(rows, error, after - before, notes)
-            notes.clear()
-            replicate += 1
-            over = after - began > job.seconds or (stopped is not None and stopped())
-        if replicate > segment.start:
+    with collected() as notes:
+        for segment in job.segments:
+            if over:
+                break
+            cell, keys = job.cells[segment.cell], job.keys[segment.cell]
+            records.begin(segment, keys)
+            replicate = segment.start
+            while replicate < segment.stop and not over:
+                before = time.perf_counter()
+                try:
+                    with checkpoints.of(job.scratch, segment.cell, replicate):
+                        result = call(job.function, cell, keys, replicate, job.settings)
+                    rows, error = read_rows(result, job.types), None
+                except FAILURES as exception:
+                    rows, error = [{}], describe(exception)
+                after = time.perf_counter()
+                if job.timeout is not None and after - before > job.timeout:
+                    rows, error = [{}], too_long(job)
+                records.add(rows, error, after - before, notes)
+                notes.clear()
+                replicate += 1
+                over = after - began > job.seconds or (stopped is not None and stopped())
             covered.append(Segment(segment.cell, segment.start, replicate))
-        if over:
-            break
     table = records.table(job)
     seconds = time.perf_counter() - began
     return Chunk(table, tuple(covered), records.failed, seconds, this_machine())
@@ -306,9 +301,7 @@ def _read_row(row, parameters):
     return read
 
 
-@cache
-def _one_thread_of_blas():
-    one_thread()
+_one_thread_of_blas = cache(one_thread)
 
 
 @cache

@@ -48,11 +48,8 @@ class MixedCode(UserWarning):
 class Codes:
     """The code of each cell of a sweep, as it is when this is made.
 
-    Parameters
-    ----------
-    sweep : Specification
-        If its function has an attribute ``uses``, that is called with each cell, a function that
-        finds what a text stands for, and the settings, and returns what of a user's own is named.
+    If the sweep's function has an attribute ``uses``, that is called with each cell, a function
+    that finds what a text stands for, and the settings, and returns what of a user's own is named.
     """
 
     def __init__(self, sweep: Specification):
@@ -82,22 +79,14 @@ class Codes:
     def others(self, run: Any, *, retry_failed: bool = False) -> str:
         """Say which replicates of a run other code made; an empty text if none.
 
-        Parameters
-        ----------
-        run : Run
-        retry_failed : bool, default False
-            Leave out those that are computed again.
+        Failed ones are left out if they are computed again.
         """
         return _said(run, lambda cell, named, code: self._of.get(cell, code), not retry_failed)
 
     def check(self, run: Any, *, retry_failed: bool = False, same_code: bool = False) -> str:
         """Say the same; an OtherCode is raised instead unless all is taken to be of the same code.
 
-        Parameters
-        ----------
-        run : Run
-        retry_failed, same_code : bool
-            As for :func:`linrep.sweeps.run`.
+        The options are those of :func:`linrep.sweeps.run`.
         """
         others = self.others(run, retry_failed=retry_failed)
         if others and not same_code:
@@ -161,13 +150,7 @@ def mixture(run: Any) -> str:
 
 
 def conflict(runs: Iterable[Any]) -> str:
-    """Say which replicates of a run other code made than those before; an empty text if none.
-
-    Parameters
-    ----------
-    runs : iterable of Run
-        Of one sweep.
-    """
+    """Say which of the runs of a sweep other code made than those before; nothing if none."""
     first: dict[tuple[str, ...], str] = {}
     each = (_said(run, lambda cell, named, code: first.setdefault(named, code)) for run in runs)
     return next(filter(None, each), "")

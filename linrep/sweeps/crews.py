@@ -21,34 +21,16 @@ _GO_ON = "Ctrl-C ends this, and the same call goes on from there"
 
 
 class Seen(NamedTuple):
-    """What is seen of workers.
+    """What is seen of workers."""
 
-    Attributes
-    ----------
-    workers : int
-        How many chunks they can compute at a time.
-    news : str
-        What is to be said of them, an empty text if that has been said.
-    silent : set of Future
-        Jobs of workers that do not answer.
-    deserted : bool
-        Whether nobody is at work.
-    """
-
-    workers: int
-    news: str = ""
-    silent: Set[Future[Chunk]] = frozenset()
-    deserted: bool = False
+    workers: int  # how many chunks they can compute at a time
+    news: str = ""  # what is to be said of them, an empty text if that has been said
+    silent: Set[Future[Chunk]] = frozenset()  # jobs of workers that do not answer
+    deserted: bool = False  # whether nobody is at work
 
 
 class Crew:
-    """Whoever computes chunks.
-
-    Parameters
-    ----------
-    workers : callable
-        Returns how many chunks can be computed at a time.
-    """
+    """Whoever computes chunks; `workers` returns how many of them at a time."""
 
     #: Whether a job may fail for what another one did to its worker.
     may_lose_workers = False
@@ -85,16 +67,10 @@ def is_dask(executor: Executor | None) -> bool:
 def crew_of(
     executor: Executor | None, workers: Callable[[], int] | None, *, guarded: bool, shared: bool
 ) -> Crew:
-    """Return who computes chunks.
+    """Return who computes chunks: somebody else's executor, or threads or processes of this one.
 
-    Parameters
-    ----------
-    executor : Executor or None
-        Somebody else's; None for threads, or, if `guarded`, for processes of this one.
-    workers : callable or None
-        As for a crew; None for as many as a Dask cluster has.
-    guarded, shared : bool
-        Whether replicates may be ended; whether the executor's are threads of this process.
+    `guarded` says whether replicates may be ended, which only processes can; `shared` whether the
+    executor's workers are threads of this process; `workers` is None for those of a Dask cluster.
     """
     if is_dask(executor):
         return _Cluster(executor, workers)

@@ -277,28 +277,31 @@ def _read_value(name, value):
     return whole(value)
 
 
-def _bundles(values, zipped):
-    """Return, for each factor of the product, its list of ((name, value), ...)."""
-    group_of = {}
+def zipped_groups(
+    zipped: Iterable[Iterable[str]], axes: Iterable[str]
+) -> dict[str, tuple[str, ...]]:
+    """Return the group of each axis that is zipped; a ValueError refuses groups that are none."""
+    group_of: dict[str, tuple[str, ...]] = {}
     for group in zipped:
-        if isinstance(group, str) or len(group) < 2:
+        names = (group,) if isinstance(group, str) else tuple(group)
+        if len(names) < 2:
             raise ValueError(f"zipped must hold groups of at least two axes, got {group!r}")
-        for name in group:
-            if name not in values:
-                raise ValueError(unknown("zipped: unknown axis", name, values))
+        for name in names:
+            if name not in axes:
+                raise ValueError(unknown("zipped: unknown axis", name, axes))
             if name in group_of:
                 raise ValueError(f"zipped: axis {name!r} is in two groups")
-            group_of[name] = tuple(group)
-        lengths = {len(values[name]) for name in group}
-        if len(lengths) > 1:
+            group_of[name] = names
+    return group_of
+
+
+def _bundles(values, zipped):
+    """Return, for each factor of the product, its list of ((name, value), ...)."""
+    group_of = zipped_groups(zipped, values)
+    for group in dict.fromkeys(group_of.get(name, (name,)) for name in values):
+        if len({len(values[name]) for name in group}) > 1:
             sizes = ", ".join(f"{name} {len(values[name])}" for name in group)
             raise ValueError(f"zipped axes must be of equal length, got {sizes}")
-    done = set()
-    for name in values:
-        if name in done:
-            continue
-        group = group_of.get(name, (name,))
-        done.update(group)
         columns = [[(member, value) for value in values[member]] for member in group]
         yield list(zip(*columns, strict=True))
 

@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -192,15 +193,13 @@ def compact(run: Run, parts: Sequence[Part] | None = None) -> None:
     together.
     """
     kinds: dict[tuple, list[Part]] = {}
-    for part in run.parts() if parts is None else parts:
-        if _size(part) < _LARGE:
-            kind = part.generation, part.failed > 0, part.machine, part.code
-            kinds.setdefault(kind, []).append(part)
-    for some in kinds.values():
-        in_order = sorted(some, key=lambda part: run.position(part.segments[0]))
-        for group in _groups(in_order):
-            with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
-                _put_together(run, group)
+    some = (part for part in (run.parts() if parts is None else parts) if _size(part) < _LARGE)
+    for part in sorted(some, key=lambda part: run.position(part.segments[0])):
+        kind = part.generation, part.failed > 0, part.machine, part.code
+        kinds.setdefault(kind, []).append(part)
+    for group in chain.from_iterable(map(_groups, kinds.values())):
+        with contextlib.suppress(FileNotFoundError, Damaged):  # others are at it, too
+            _put_together(run, group)
     run.unify()  # others may have stored further columns
 
 

@@ -101,39 +101,18 @@ def in_order(segments: Sequence[Segment]) -> tuple[Segment, ...]:
 
 @dataclass(frozen=True)
 class Part:
-    """A part's file and what it holds.
-
-    Attributes
-    ----------
-    path : Path
-    segments : tuple of Segment
-        The replicates that its rows are of.
-    generation : int
-        Rows of a later generation replace those of earlier ones.
-    rows, failed : int
-        How many rows, and how many of them failed.
-    columns : mapping of str to str
-        Types of the columns by name, in order.
-    returned : tuple of str
-        Those of them that the function returned; the others are gaps, or of every row.
-    machine : str
-        What computed them, as JSON; empty where that has not been stored.
-    code : str
-        By what code, as JSON; empty where that has not been stored.
-    damage : str
-        Why it does not count, in a few words; empty for a whole part.
-    """
+    """A part's file and what it holds; of a damaged one it is only why it does not count."""
 
     path: Path
-    segments: tuple[Segment, ...]
-    generation: int = 0
+    segments: tuple[Segment, ...]  # the replicates that its rows are of
+    generation: int = 0  # rows of a later one replace those of earlier ones
     rows: int = 0
-    failed: int = 0
-    columns: Mapping[str, str] = field(default_factory=dict)
-    returned: tuple[str, ...] = ()
-    machine: str = ""
-    code: str = ""
-    damage: str = ""
+    failed: int = 0  # how many of the rows
+    columns: Mapping[str, str] = field(default_factory=dict)  # types by name, in order
+    returned: tuple[str, ...] = ()  # by the function: other columns are gaps, or of every row
+    machine: str = ""  # what computed them, as JSON; empty where that has not been stored
+    code: str = ""  # by what code, as JSON; empty where that has not been stored
+    damage: str = ""  # why it does not count, in a few words; empty for a whole part
 
     @property
     def replicates(self) -> int:

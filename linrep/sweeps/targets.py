@@ -243,21 +243,11 @@ def _find(module, name):
 
 @dataclass(frozen=True)
 class Sealed:
-    """A function, and what a process needs to open it.
+    """A function, and what a process needs to open it."""
 
-    Attributes
-    ----------
-    content : bytes
-        The function: of a module by name, of a notebook or a script by value.
-    folders : tuple of str
-        Where modules are imported from.
-    sources : tuple of Source
-        The files that functions have been loaded from, for machines that do not have them.
-    """
-
-    content: bytes
-    folders: tuple[str, ...]
-    sources: tuple[Source, ...]
+    content: bytes  # the function: of a module by name, of a notebook or a script by value
+    folders: tuple[str, ...]  # where modules are imported from
+    sources: tuple[Source, ...]  # files that were loaded, for machines that do not have them
 
 
 def seal(function: Callable[..., Any]) -> Sealed:

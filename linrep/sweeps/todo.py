@@ -106,16 +106,8 @@ def _from_the_middle(segments):
 
 def _without_failures(stored, shares):
     """Return which replicates of the shares are stored and have not failed."""
-    done = stored.done()
-    failed = stored.failures()
-    if failed.empty:
-        return done
-    again = Coverage()
-    for cell, replicate in zip(failed["cell"], failed["replicate"], strict=True):
-        again.add(Segment(cell, int(replicate), int(replicate) + 1))
-    coverage = Coverage()
-    for share in shares:
-        for piece in done.within(share.cell, share.stop):
-            for fine in again.missing(piece):
-                coverage.add(fine)
-    return coverage
+    done, failed = stored.done(), stored.failures()
+    replicates = zip(failed["cell"], map(int, failed["replicate"]), strict=True)
+    again = Coverage(Segment(cell, number, number + 1) for cell, number in replicates)
+    pieces = (piece for share in shares for piece in done.within(share.cell, share.stop))
+    return Coverage(fine for piece in pieces for fine in again.missing(piece))

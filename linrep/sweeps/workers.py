@@ -47,17 +47,7 @@ workers.serve()
 
 
 class WorkerEnded(Exception):
-    """A job has ended the process that it ran in, or was given up.
-
-    Parameters
-    ----------
-    how : str
-        How the process ended.
-    seconds : float
-        How long the job ran.
-    given_up : bool
-        Whether it was.
-    """
+    """A job has ended the process that it ran in, after so many seconds, or was given up."""
 
     def __init__(self, how: str, seconds: float = 0.0, given_up: bool = False):
         super().__init__(f"its process {how}")

@@ -253,12 +253,7 @@ def test_whatever_is_put_together_is_answered(place, name, examples):
     parts = st.lists(st.one_of(pairs, quick.map(lambda text: (text,))), max_size=4)
 
     # What takes long for all there is; of the report it is a matter of the slow pass.
-    named = {
-        "certify",
-        "figures",
-        "verify",
-        *(["report"] if examples < 100 else []),
-    }
+    named = {"certify", "figures", "verify", *(["report"] if examples < 100 else [])}
 
     @bounded(examples)
     @given(parts, st.booleans())

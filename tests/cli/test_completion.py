@@ -1,29 +1,24 @@
 """What the shell is offered, and that it is offered quickly."""
 
-import sys
-
 import pytest
 from click.shell_completion import ShellComplete
-from click.testing import CliRunner
 
 from linrep.claims import ledger
 from linrep.cli import main
 from linrep.figures import experiment
 from linrep.simulation import ALGORITHMS
+from tests.cli.support import call
 from tests.test_import import HEAVY, loaded
 
 SWEPT = "def measure(cell, rng):\n    return {'error': 1.0, 'loss': 2.0}\n"
 
 
 @pytest.fixture
-def stored(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "swept.py").write_text(SWEPT)
-    arguments = ["sweep", "--function", "swept.py:measure", "--size", "1,2", "--rate", "3"]
-    assert CliRunner().invoke(main, [*arguments, "--out", "runs/mine"]).exit_code == 0
-    (tmp_path / "runs" / "no").mkdir()
-    return tmp_path
+def stored(folder):
+    (folder / "swept.py").write_text(SWEPT)
+    call("sweep --function swept.py:measure --size 1,2 --rate 3 --out runs/mine")
+    (folder / "runs" / "no").mkdir()
+    return folder
 
 
 def offered(*words):
@@ -32,28 +27,22 @@ def offered(*words):
     return [item.value for item in complete.get_completions(list(words[:-1]), words[-1])]
 
 
-def test_commands_and_options():
-    assert offered("ver") == ["verify"]
-    assert offered("verify", "--bud") == ["--budget"]
-    assert offered("verify", "--budget", "st") == ["standard"]
-
-
 def test_names_of_what_comes_with_linrep():
     assert offered("verify", "") == list(ledger.recorded())
     assert offered("report", "") == list(ledger.recorded())
     assert offered("figures", "") == experiment.available()
-    assert offered("figures", "fedrep.figure1") == ["fedrep.figure1"]
-
-
-def test_algorithms_are_those_there_are():
     assert offered("sweep", "") == list(ALGORITHMS)
-    assert offered("sweep", "fed") == ["fedavg", "fedrep", "fedsgd"]
-    assert offered("sweep", "fedrep,fl") == ["fedrep,flute"]
 
 
 @pytest.mark.parametrize(
     ("words", "found"),
     [
+        (("ver",), ["verify"]),
+        (("verify", "--bud"), ["--budget"]),
+        (("verify", "--budget", "st"), ["standard"]),
+        (("figures", "fedrep.figure1"), ["fedrep.figure1"]),
+        (("sweep", "fed"), ["fedavg", "fedrep", "fedsgd"]),
+        (("sweep", "fedrep,fl"), ["fedrep,flute"]),
         (("sweep", "fedrep", "--ba"), ["--batches"]),
         (("sweep", "fedrep", "--replicates", "3", "--n", "5", "--orth"), ["--orthonormal"]),
         (("sweep", "--n", "5", "fedrep", "--ba"), ["--batches"]),
@@ -74,7 +63,7 @@ def test_algorithms_are_those_there_are():
         (("figures", "flute.figure3", "--ep"), ["--epochs"]),
     ],
 )
-def test_axes_and_what_they_may_be(words, found):
+def test_what_is_offered_behind_words(words, found):
     assert offered(*words) == found
 
 

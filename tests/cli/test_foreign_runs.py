@@ -39,11 +39,9 @@ def template(tmp_path_factory):
 
 
 @pytest.fixture
-def folder(template, tmp_path, monkeypatch):
-    shutil.copytree(template, tmp_path / "here")
-    monkeypatch.chdir(tmp_path / "here")
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    return tmp_path / "here"
+def folder(template, folder):
+    shutil.copytree(template, folder, dirs_exist_ok=True)
+    return folder
 
 
 def call(*arguments):
@@ -116,12 +114,3 @@ def test_damage_is_said_by_every_command_and_repaired_by_the_sweep(folder, damag
     assert call(*SWEEP) == (0, "run: 6 of 6 replicates, 0 failed\n")
     assert call("summary", "run")[0] == 0
     same_rows(numbers(open_run("run")), before)
-
-
-TOMLS = {
-    "lists": "[" * 5000,
-    "a list": "a = " + "[" * 5000,
-    "a key": "a" + ".a" * 5000 + " = 1",
-    "a number": "seed = " + "9" * 5000,
-    "an axis": "[axes]\nn = " + "[" * 300 + "]" * 300,
-}

@@ -2,28 +2,13 @@
 
 from pathlib import Path
 
-import pytest
-from click.testing import CliRunner
-
-from linrep.cli import main
 from linrep.cli.new import CLAIM
+from tests.cli.support import call
 
 PAGE = Path(__file__).parents[2] / "docs" / "claims.md"
 
 
-@pytest.fixture
-def call(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def call(*words, code=0):
-        result = CliRunner().invoke(main, list(words))
-        assert result.exit_code == code, result.output
-        return result.output
-
-    return call
-
-
-def test_the_new_claim_is_short_and_checked_as_it_stands(call):
+def test_the_new_claim_is_short_and_checked_as_it_stands(folder):
     assert "linrep verify my_claims.py" in call("new", "claim")
     assert len(Path("my_claims.py").read_text().splitlines()) <= 12
     output = call("verify", "my_claims.py")

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -124,32 +125,45 @@ def test_the_report_solvers_and_figures_take_it(written, linrep):
     assert "Error of a mean" in linrep("figures", "toy.figure1", "--quick")
 
 
-@pytest.mark.parametrize(
-    ("name", "place", "line"),
-    [
-        ("findings.md", "`toy.remark1`: ", None),
-        ("proofs.md", "`toy.remark1.corrected`: ", None),
-        ("contents.toml", '"toy.theorem1"', None),
-        ("contents.toml", "\n[[item]]", "[[item"),
-    ],
-)
-def test_files_that_are_of_no_claim_are_refused_before_anything_is_computed(
-    written, linrep, tmp_path, name, place, line
-):
-    page = written / "src" / "linrep_toy" / name
+#: A file, what stands in it, and what is put there.
+MISTAKES = [
+    ("findings.md", "`toy.remark1`: ", "`toy.noremark1`: "),
+    ("proofs.md", "`toy.remark1.corrected`: ", "`toy.noremark1.corrected`: "),
+    ("contents.toml", '"toy.theorem1"', '"toy.notheorem1"'),
+    ("contents.toml", "\n[[item]]", "[[item"),
+]
+MISTAKEN = """
+from pathlib import Path
+from linrep.cli import main
+for name, place, mistake in {}:
+    page = Path(name)
     before = page.read_text("utf-8")
-    assert place in before
-    page.write_text(before.replace(place, line or place.replace("toy.", "toy.no"), 1), "utf-8")
-    said = linrep("verify", "toy.*", status=2, folder=tmp_path)
+    page.write_text(before.replace(place, mistake, 1), "utf-8")
+    try:
+        main(["verify", "toy.*"], prog_name="linrep")
+    except SystemExit as ended:
+        print(ended.code)
     page.write_text(before, "utf-8")
-    (said,) = said.splitlines()
-    if line is None:
-        number = before[: before.index(place)].count("\n") + 1
-        assert said.startswith(f"Error: {page}:{number}: no statement 'toy.no")
-        assert "did you mean toy." in said
-    else:
-        assert "contents.toml" in said
-        assert "line" in said
+"""
+
+
+def test_files_that_are_of_no_claim_are_refused_before_anything_is_computed(
+    written, linrep, tmp_path
+):
+    cases = [(f"{written}/src/linrep_toy/{name}", *change) for name, *change in MISTAKES]
+    script = MISTAKEN.format(cases)
+    lines = linrep(program=("-c", script), folder=tmp_path).splitlines()
+    assert lines[:4] == ["2"] * 4
+    for (page, place, mistake), said in zip(cases, lines[4:], strict=True):
+        before, there, _ = Path(page).read_text("utf-8").partition(place)
+        assert there
+        if "toy." in mistake:
+            number = before.count("\n") + 1
+            assert said.startswith(f"Error: {page}:{number}: no statement 'toy.no")
+            assert "did you mean toy." in said
+        else:
+            assert "contents.toml" in said
+            assert "line" in said
     assert not (tmp_path / "runs").exists()
 
 

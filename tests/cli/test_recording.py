@@ -17,9 +17,9 @@ from linrep._lib import atomic, records
 from linrep._lib.records import content
 from linrep.claims import certificates, ledger, mutants, sensitivity, solvers
 from linrep.claims.evidence import Result
-from linrep.cli import main
 from linrep.cli.group import Batches
-from tests.tools import complaint, interrupted, rewrite, runner, sampled
+from tests.cli.support import call
+from tests.tools import complaint, interrupted, rewrite, sampled
 
 ROOT = Path(linrep.__file__).parents[1]
 FILE = """
@@ -51,16 +51,9 @@ posix_only = pytest.mark.skipif(os.name != "posix", reason="signals as on POSIX"
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own.py").write_text(FILE)
-    return tmp_path
-
-
-def call(*arguments, code=0):
-    result = runner().invoke(main, arguments)
-    assert result.exit_code == code, result.stdout + result.stderr
-    return result.stdout + result.stderr
+def folder(folder):
+    (folder / "own.py").write_text(FILE)
+    return folder
 
 
 def recorded(path):
@@ -113,7 +106,7 @@ def _computed(folder):
 
 
 def test_a_check_that_raises_keeps_no_other_out_of_the_ledger(folder):
-    said = call(*VERIFY, code=1)
+    said = call(*VERIFY, status=1)
     assert "mine.d is not recorded" in said
     assert recorded(folder / "book.json")[0] == ["mine.a", "mine.b", "mine.c"]
 
@@ -121,7 +114,7 @@ def test_a_check_that_raises_keeps_no_other_out_of_the_ledger(folder):
 def test_a_smaller_budget_is_refused_before_anything_is_computed(folder):
     call(*VERIFY, "mine.a", "--budget", "standard")
     (folder / "computed").unlink()
-    assert "mine.a is recorded with the budget standard already" in call(*VERIFY, code=2)
+    assert "mine.a is recorded with the budget standard already" in call(*VERIFY, status=2)
     assert not _computed(folder)
 
 
@@ -196,7 +189,7 @@ def test_sensitivity_records_what_it_has_found_and_says_what_is_left(monkeypatch
     found = {}
     monkeypatch.setattr(sensitivity, "record", found.update)
     monkeypatch.setattr(mutants, "measure", stopping(2, lambda *given: {}))
-    said = call("verify", "--sensitivity", "flute.*", "--record", code=130)
+    said = call("verify", "--sensitivity", "flute.*", "--record", status=130)
     assert len(found) == 2
     assert "sensitivity: stopped at 2 of " in said
     assert "what was found is recorded, left are flute." in said
@@ -209,7 +202,7 @@ def test_certify_records_what_it_has_found_and_says_what_is_left(monkeypatch):
     monkeypatch.setattr(certificates, "record", lambda said, *rest: found.update(said))
     monkeypatch.setattr(solvers, "versions", lambda: {"z3": "0"})
     monkeypatch.setattr(solvers, "ask", stopping(20, lambda *arguments: certificates.PROVED))
-    said = call("certify", "--record", code=130)
+    said = call("certify", "--record", status=130)
     assert found
     assert "certify: stopped at " in said
     assert "what was found is recorded, left are " in said

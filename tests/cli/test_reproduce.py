@@ -5,14 +5,13 @@ from importlib import import_module
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from linrep.claims import claims, ledger
 from linrep.claims.evidence import Result
-from linrep.cli import main
 from linrep.cli import reproduce as command
 from linrep.cli.verdicts import compare
 from linrep.figures import record, reproduction
+from tests.cli.support import call
 from tests.tools import rewrite
 
 KNOWN = claims()
@@ -68,10 +67,9 @@ def test_verdicts_beside_the_ledger(capsys):
 
 
 @pytest.mark.parametrize(("decided", "good"), [(2, True), (1, False), (0, False)])
-def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, monkeypatch):
+def test_claims_that_are_undecided_are_not_reproduced(decided, good, folder, monkeypatch):
     """They contradict nothing, and half of the claims have to be decided again."""
     chosen = [item for item in KNOWN.values() if item.id.startswith("fedrep.lemma")][:3]
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reproduction, "papers", lambda: ["a.figure1"])
     monkeypatch.setattr(reproduction, "read_record", lambda *_: [{"provenance": {"seconds": 1.0}}])
     monkeypatch.setattr(reproduction, "together", lambda _: figures(record.SAME))
@@ -88,25 +86,21 @@ def test_claims_that_are_undecided_are_not_reproduced(decided, good, tmp_path, m
         ]
 
     monkeypatch.setattr(checks, "verify", verify)
-    said = CliRunner().invoke(main, ["reproduce", "--native", "--workers", "1"])
-    assert said.exit_code == (0 if good else 1), said.output
-    last = said.output.splitlines()[-1]
+    last = call("reproduce --native --workers 1", status=0 if good else 1).splitlines()[-1]
     assert last.startswith("REPRODUCED" if good else "NOT reproduced")
     assert last.endswith(f"3 of {len(KNOWN)} claims checked, {decided} as recorded")
 
 
-def test_what_a_worker_cannot_write_is_one_line(tmp_path, monkeypatch):
+def test_what_a_worker_cannot_write_is_one_line(folder, monkeypatch):
     """Raised in another process, it arrives here as it is."""
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "_draw", full)
     monkeypatch.setattr(reproduction, "papers", lambda: [])
-    result = CliRunner().invoke(main, ["reproduce", "--native", "--workers", "1"])
-    assert result.exit_code == 2
-    assert result.output.splitlines() == ["Error: [Errno 28] No space left on device"]
+    said = call("reproduce --native --workers 1", status=2)
+    assert said.splitlines() == ["Error: [Errno 28] No space left on device"]
 
 
 def test_what_was_not_checked_keeps_its_recorded_picture_in_the_report(tmp_path):
@@ -117,27 +111,21 @@ def test_what_was_not_checked_keeps_its_recorded_picture_in_the_report(tmp_path)
 
 
 @pytest.mark.slow
-def test_a_record_comes_out_again_and_one_changed_by_hand_does_not(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_a_record_comes_out_again_and_one_changed_by_hand_does_not(folder, monkeypatch):
     monkeypatch.setattr(command, "NUMBERED", re.compile("^Lemma 1$|no such place"))
     monkeypatch.setattr(reproduction, "papers", lambda: ["fedrep.figure4"])
-    run = CliRunner().invoke
-    assert run(main, ["figures", "fedrep.figure4", "--record", "--native"]).exit_code == 0
-    found = run(main, ["reproduce", "--native", "--workers", "2"])
-    assert found.exit_code == 0, found.output
-    assert found.output.splitlines()[-1].startswith("REPRODUCED")
-    assert (tmp_path / "runs" / "reproduce" / "report.html").stat().st_size > 10_000
-    manifest = tmp_path / "figures" / "fedrep.figure4.json"
+    call("figures fedrep.figure4 --record --native")
+    again = "reproduce --native --workers 2"
+    assert call(again).splitlines()[-1].startswith("REPRODUCED")
+    assert (folder / "runs" / "reproduce" / "report.html").stat().st_size > 10_000
+    manifest = folder / "figures" / "fedrep.figure4.json"
 
     def change(content):
         content["result"]["summary"]["lines"][0]["FedRep"].update(value=9.0, interval=[8.0, 10.0])
 
     rewrite(manifest, change)
-    found = run(main, ["reproduce", "--native", "--workers", "2"])
-    assert found.exit_code == 1
-    assert "fedrep.figure4" in found.output
-    assert found.output.splitlines()[-1].startswith("NOT reproduced")
+    found = call(again, status=1)
+    assert "fedrep.figure4" in found
+    assert found.splitlines()[-1].startswith("NOT reproduced")
     manifest.write_text(re.sub(r'"sha256": "..', '"sha256": "zz', manifest.read_text()))
-    found = run(main, ["reproduce", "--native", "--workers", "2"])
-    assert found.exit_code == 2
-    assert "fedrep.figure4.json is damaged" in found.output
+    assert "fedrep.figure4.json is damaged" in call(again, status=2)

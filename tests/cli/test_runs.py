@@ -2,10 +2,9 @@
 
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
-from linrep.cli import main
 from linrep.sweeps import Grid, Sweep, run, summarize
+from tests.cli.support import call
 
 
 def noisy(cell, rng):
@@ -25,39 +24,29 @@ def stored(tmp_path_factory):
     return folder
 
 
-def call(*arguments):
-    return CliRunner().invoke(main, [str(argument) for argument in arguments])
-
-
 def test_summary_groups_by_what_varies_and_writes_csv(stored, tmp_path):
-    result = call("summary", stored / "noisy", "error", "--csv", tmp_path / "a.csv")
-    assert result.exit_code == 0, result.output
+    call("summary", stored / "noisy", "error", "--csv", tmp_path / "a.csv")
     table = pd.read_csv(tmp_path / "a.csv")
     assert list(table[["n", "m"]].drop_duplicates().itertuples(index=False, name=None)) == [
         (n, m) for n in (1, 2, 4) for m in (1, 2, 4, 8, 16)
     ]
-    rows = pd.read_parquet(stored / "noisy" / "parts")
-    expected = summarize(rows, "error", ["n", "m"])
+    expected = summarize(pd.read_parquet(stored / "noisy" / "parts"), "error", ["n", "m"])
     pd.testing.assert_frame_equal(table, expected, check_exact=False)
 
 
 def test_summary_of_a_condition_gives_shares(stored):
-    result = call("summary", stored / "noisy", "error < 0.1", "--by", "m")
-    assert result.exit_code == 0, result.output
-    lines = [line.split() for line in result.output.splitlines()]
+    output = call("summary", stored / "noisy", "error < 0.1", "--by", "m")
+    lines = [line.split() for line in output.splitlines()]
     shares = [float(line[4]) for line in lines if len(line) == 7 and line[0].isdigit()]
     assert len(shares) == 5
-    assert "taken together over n" in result.output
+    assert "taken together over n" in output
     assert shares == sorted(shares)
     assert 0 <= shares[0] < shares[-1] <= 1
 
 
 def test_summary_finds_thresholds_and_their_exponents(stored):
-    result = call(
-        "summary", stored / "noisy", "error < 0.1", "--threshold", "m", "--exponents", "n"
-    )
-    assert result.exit_code == 0, result.output
-    lines = result.output.splitlines()
+    threshold = ("error < 0.1", "--threshold", "m", "--exponents", "n")
+    lines = call("summary", stored / "noisy", *threshold).splitlines()
     assert lines[0].split() == ["n", "estimate", "low", "high"]
     thresholds = [float(line.split()[1]) for line in lines[1:4]]
     assert thresholds == sorted(thresholds, reverse=True)
@@ -75,18 +64,21 @@ def test_summary_finds_thresholds_and_their_exponents(stored):
 )
 def test_plot_draws_a_picture(stored, tmp_path, options):
     name, *others = options
-    out = tmp_path / "a.png"
-    result = call("plot", stored / name, *others, "--out", out)
-    assert result.exit_code == 0, result.output
-    assert out.read_bytes().startswith(b"\x89PNG")
+    call("plot", stored / name, *others, "--out", tmp_path / "a.png")
+    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def drawn(monkeypatch, *arguments):
-    """Return the figure that a command draws, and the command's result."""
-    figures = []
-    monkeypatch.setattr("linrep.cli.runs.write_figure", lambda out, f: figures.append(f))
-    result = call("plot", *arguments)
-    return (figures or [None])[0], result
+@pytest.fixture
+def draw(monkeypatch):
+    """Return a function that returns what a command prints, and the figure that it draws."""
+
+    def draw(*words, status=0):
+        figures = []
+        monkeypatch.setattr("linrep.cli.runs.write_figure", lambda out, f: figures.append(f))
+        output = call("plot", *words, status=status)
+        return output, *figures
+
+    return draw
 
 
 @pytest.fixture(scope="module")
@@ -105,20 +97,15 @@ def compared(tmp_path_factory):
     return out
 
 
-def test_each_parameter_that_is_left_has_panels_or_a_choice(compared, monkeypatch):
-    figure, result = drawn(monkeypatch, compared, "risk", "--x", "m", "--by", "n")
-    assert (figure, result.exit_code) == (None, 2)
-    assert "algorithm and noise vary, too: choose with --where 'algorithm == \"one\"'" \
-        in result.output  # fmt: skip
-    run(
-        Sweep(lambda cell, rng: {"risk": 1.0}, Grid.product({"n": [1, 2], "sure": [True, False],
-              "far": [0.5, 1.0]}), 2, name="flags"), compared.parent / "flags",
-    )  # fmt: skip
-    _, flags = drawn(monkeypatch, compared.parent / "flags", "risk", "--x", "n")
-    assert "choose with --where 'sure == True'" in flags.output
-    only = ("--where", "noise == 0.1")
-    figure, result = drawn(monkeypatch, compared, "risk", "--x", "m", "--by", "n", *only)
-    assert result.exit_code == 0, result.output
+def test_each_parameter_that_is_left_has_panels_or_a_choice(compared, draw):
+    (said,) = draw(compared, "risk", "--x", "m", "--by", "n", status=2)
+    assert "algorithm and noise vary, too: choose with --where 'algorithm == \"one\"'" in said
+    grid = Grid.product({"n": [1, 2], "sure": [True, False], "far": [0.5, 1.0]})
+    flags = compared.parent / "flags"
+    run(Sweep(lambda cell, rng: {"risk": 1.0}, grid, 2, name="flags"), flags)
+    (said,) = draw(flags, "risk", "--x", "n", status=2)
+    assert "choose with --where 'sure == True'" in said
+    _, figure = draw(compared, "risk", "--x", "m", "--by", "n", "--where", "noise == 0.1")
     assert [ax.get_title() for ax in figure.axes] == ["algorithm = one", "algorithm = two"]
     for ax, power in zip(figure.axes, (1.0, 2.0), strict=True):
         lines = [line for line in ax.lines if not line.get_label().startswith("_")]
@@ -126,64 +113,48 @@ def test_each_parameter_that_is_left_has_panels_or_a_choice(compared, monkeypatc
         for line, n in zip(lines, (1, 2, 4), strict=True):
             x, y = line.get_data()
             assert list(y) == pytest.approx([n * each**-power for each in x])
-    figure, result = drawn(monkeypatch, compared, "risk", "--x", "m", "--where", "n == 4",
-                           "--facet", "noise", "--by", "algorithm")  # fmt: skip
+    at_four = (compared, "risk", "--x", "m", "--where", "n == 4")
+    _, figure = draw(*at_four, "--facet", "noise", "--by", "algorithm")
     assert [ax.get_title() for ax in figure.axes] == ["noise = 0.1", "noise = 0.2"]
-    figure, result = drawn(
-        monkeypatch, compared, "risk", "--x", "m", "--where", "n == 4",
-        "--where", "algorithm == 'two' and noise > 0.15",
-    )  # fmt: skip
+    _, figure = draw(*at_four, "--where", "algorithm == 'two' and noise > 0.15")
     assert len(figure.axes) == 1
 
 
-def test_a_phase_diagram_has_a_map_for_every_algorithm_on_one_scale(compared, monkeypatch):
-    figure, result = drawn(
-        monkeypatch, compared, "risk", "--x", "n", "--y", "m", "--where", "noise == 0.1"
-    )
-    assert result.exit_code == 0, result.output
+def test_a_phase_diagram_has_a_map_for_every_algorithm_on_one_scale(compared, draw):
+    axes = ("--x", "n", "--y", "m", "--where", "noise == 0.1")
+    _, figure = draw(compared, "risk", *axes)
     *maps, bar = figure.axes
     assert [ax.get_title() for ax in maps] == ["algorithm = one", "algorithm = two"]
-    meshes = [ax.collections[0] for ax in maps]
-    assert {mesh.get_clim() for mesh in meshes} == {(1 / 64, 4.0)}
+    assert {ax.collections[0].get_clim() for ax in maps} == {(1 / 64, 4.0)}
     assert bar.get_ylabel() == "risk"
-    shares, _ = drawn(
-        monkeypatch, compared, "done", "--x", "n", "--y", "m", "--where", "noise == 0.1"
-    )
+    _, shares = draw(compared, "done", *axes)
     assert shares.axes[0].collections[0].get_clim() == (0.0, 1.0)
 
 
 def test_thresholds_that_are_missing_are_said(compared):
-    result = call(
-        "summary", compared, "done", "--threshold", "m", "--by", "algorithm,n", "--exponents", "n"
-    )
-    assert "2 of 6 thresholds are missing: 2 above m = 8, 0 below m = 1" in result.output
-    assert result.exit_code == 1
-    assert result.output.count("none, 2 points are too few") == 2
-    assert result.output.count("; without 1 that have no estimate (n = 4)") == 2
-    plain = call("summary", compared, "done", "--threshold", "m", "--by", "algorithm,n")
-    assert plain.exit_code == 0
-    assert "2 of 6 thresholds are missing" in plain.output
+    threshold = ("summary", compared, "done", "--threshold", "m", "--by", "algorithm,n")
+    output = call(*threshold, "--exponents", "n", status=1)
+    assert "2 of 6 thresholds are missing: 2 above m = 8, 0 below m = 1" in output
+    assert output.count("none, 2 points are too few") == 2
+    assert output.count("; without 1 that have no estimate (n = 4)") == 2
+    assert "2 of 6 thresholds are missing" in call(*threshold)
 
 
-def test_algorithms_that_sample_otherwise_are_said(tmp_path, monkeypatch):
+def test_algorithms_that_sample_otherwise_are_said(folder, draw):
     """The reviewer's case: one fixed batch of an own algorithm beside fedrep's fresh ones."""
-    (tmp_path / "sampling_once.py").write_text(
+    (folder / "sampling_once.py").write_text(
         "import linrep as lr\n\n\ndef altgd(problem, *, m, rng):\n"
         "    return lr.altgdmin(problem.draw(m, rng=rng), k=problem.k, rounds=5)\n"
     )
-    monkeypatch.chdir(tmp_path)
-    words = "--n 6 --d 4 --k 2 --m 5,9 --replicates 2"
+    words = "sweep sampling_once.py:altgd,fedrep --n 6 --d 4 --k 2 --m 5,9 --replicates 2 --out"
     for batches, said in (("", True), ("--batches fixed", False)):
         out = f"runs/{said}"
-        done = call(
-            "sweep", "sampling_once.py:altgd,fedrep", *words.split(), *batches.split(), "--out", out
-        )
-        assert done.exit_code == 0, done.output
+        call(f"{words} {out} {batches}")
         table = call("summary", out, "distance", "--by", "algorithm,m")
-        figure, plotted = drawn(monkeypatch, out, "distance", "--x", "m", "--by", "algorithm")
+        plotted, figure = draw(out, "distance", "--x", "m", "--by", "algorithm")
         line = "samples were not drawn alike (sampling_once:altgd: fixed; fedrep: fresh)"
-        for text in (table.output, plotted.output):
+        for text in (table, plotted):
             assert (line in text) is said, text
         assert ((figure.get_suptitle() or "") == line) is said
     by = call("summary", "runs/True", "samples", "--by", "algorithm,sampling,settings")
-    assert "step_size_rule=spectral" in by.output
+    assert "step_size_rule=spectral" in by

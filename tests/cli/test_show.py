@@ -1,35 +1,21 @@
 """linrep show: claims, figures, algorithms and run directories."""
 
 import json
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 import linrep as lr
 from linrep._lib.scripts import available
 from linrep.claims import claims, ledger
-from linrep.cli import main
+from tests.cli.support import call
 from tests.tools import rewrite
+
+pytestmark = pytest.mark.usefixtures("folder")  # where nothing has been checked
 
 SWEEP = (
     "sweep", "fedrep", "--n", "5,6", "--d", "4", "--k", "2", "--m", "5", "--rounds", "2",
     "--replicates", "2",
 )  # fmt: skip
-FIGURES = Path(__file__).parents[2] / "figures"
-
-
-def call(*arguments, code=0):
-    done = CliRunner().invoke(main, [str(argument) for argument in arguments])
-    assert done.exit_code == code, done.output
-    return done.output
-
-
-@pytest.fixture(autouse=True)
-def empty(tmp_path, monkeypatch):
-    """Go where nothing has been checked."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def test_a_claim_has_all_that_is_recorded():
@@ -104,19 +90,19 @@ def outcome(name, *options):
     return named["verdict"].split(" ")[0], named
 
 
-def test_show_and_report_say_what_verify_found(empty):
+def test_show_and_report_say_what_verify_found(folder):
     """Of the same file, before it is edited and after."""
     call("new", "claim")
-    file = empty / "my_claims.py"
+    file = folder / "my_claims.py"
 
     def page():
         said = call("report", file.name)
-        return said, (empty / "report.html").read_text("utf-8")
+        return said, (folder / "report.html").read_text("utf-8")
 
     assert outcome("mine.means")[0] == "unchecked"
     assert "There is no result yet" in page()[1]
     call("verify", file.name, "--workers", 1, "--json", "found.json")
-    (result,) = json.loads((empty / "found.json").read_text())
+    (result,) = json.loads((folder / "found.json").read_text())
     verdict, named = outcome("mine.means")
     assert verdict == result["verdict"] == "holds"
     assert named["measured"] == f"{result['sentence']} (quick budget)"
@@ -142,13 +128,13 @@ def test_show_and_report_say_what_verify_found(empty):
     assert "edited" not in page()[0]
 
 
-def test_a_ledger_stands_beside_a_stored_run(empty):
+def test_a_ledger_stands_beside_a_stored_run(folder):
     call("new", "claim")
     common = ("my_claims.py", "--ledger", "mine.json")
     call("verify", *common, "--workers", 1, "--record")
     other = {"verdict": "fails", "budget": "standard"}
-    rewrite(empty / "mine.json", lambda entries: entries[0].update(other))
-    (empty / "runs").rename("elsewhere")
+    rewrite(folder / "mine.json", lambda entries: entries[0].update(other))
+    (folder / "runs").rename("elsewhere")
     verdict, named = outcome("mine.means", *common[1:])
     assert verdict == "fails"
     assert named["measured"].endswith("(standard budget)")
@@ -169,8 +155,7 @@ def test_the_command_of_an_algorithm_is_one(name):
     assert "a replicate failed" not in done
 
 
-def test_the_users_runs_come_first(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_users_runs_come_first():
     call(*SWEEP)
     call("verify", "fedrep.A1_W", "--workers", 1)
     head, mine, others = call("summary").splitlines()

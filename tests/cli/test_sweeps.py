@@ -8,15 +8,14 @@ import sys
 from concurrent.futures import Future
 
 import pytest
-from click.testing import CliRunner
 
 from linrep import simulation
 from linrep.algorithms.baselines import ridge
-from linrep.cli import main
 from linrep.cli.axes import axis_section
 from linrep.simulation import replicates
 from linrep.simulation.parameters import known_parameters, required
 from linrep.sweeps import cell_name, open_run
+from tests.cli.support import call
 from tests.sweeps.support import content, same_rows
 
 SWEPT = '''
@@ -29,7 +28,6 @@ def fragile(cell, rng):
         raise ValueError("two")
     return rng.random()
 
-constant = 3
 '''
 TOML = """
 algorithm = ["fedrep", "fedsgd"]
@@ -49,36 +47,20 @@ rounds = 3
 step_size = 0.1
 """
 MEASURE = ("--function", "swept_here.py:measure", "--a", "1,2", "--replicates", "3")
-FEDREP = ("fedrep", "--n", "6", "--d", "4", "--k", "2", "--m", "8", "--rounds", "3")
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "swept_here.py").write_text(SWEPT)
-    (tmp_path / "sweep.toml").write_text(TOML)
-    return tmp_path
-
-
-@pytest.fixture
-def call(folder):
-    def call(*arguments, status=0):
-        result = CliRunner().invoke(main, list(map(str, arguments)))
-        assert result.exit_code == status, result.output
-        return result.output
-
-    return call
+@pytest.fixture(autouse=True)
+def files(folder):
+    (folder / "swept_here.py").write_text(SWEPT)
+    (folder / "sweep.toml").write_text(TOML)
 
 
 # --- sweep ---
 
 
-def test_flags_make_axes(call, folder):
-    out = call(
-        "sweep", *FEDREP[:1], "--n", "5:7:2", "--d=4,6", "--k", "2", "--m", "8", "--rounds", "2",
-        "--step-size", "0.1", "--replicates", "2", "--seed", "5",
-    )  # fmt: skip
+def test_flags_make_axes(folder):
+    out = call("sweep fedrep --n 5:7:2 --d=4,6 --k 2 --m 8 --rounds 2 --step-size 0.1"
+               " --replicates 2 --seed 5")  # fmt: skip
     assert "runs/fedrep: 8 of 8 replicates, 0 failed" in out
     run = open_run(folder / "runs" / "fedrep")
     assert [(cell["n"], cell["d"]) for cell in run.cells] == [(5, 4), (5, 6), (7, 4), (7, 6)]
@@ -88,20 +70,20 @@ def test_flags_make_axes(call, folder):
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    "line",
     [
-        FEDREP,
-        (*FEDREP[1:], "fedrep"),
-        (*FEDREP[1:5], "fedrep", *FEDREP[5:]),
+        "fedrep --n 6 --d 4 --k 2 --m 8 --rounds 3",
+        "--n 6 --d 4 --k 2 --m 8 --rounds 3 fedrep",
+        "--n 6 --d 4 fedrep --k 2 --m 8 --rounds 3",
     ],
 )
-def test_algorithm_and_axes_come_in_any_order(call, folder, arguments):
-    call("sweep", *arguments, "--replicates", 2)
+def test_algorithm_and_axes_come_in_any_order(folder, line):
+    call(f"sweep {line} --replicates 2")
     (cell,) = open_run(folder / "runs" / "fedrep").cells
     assert cell == {"algorithm": "fedrep", "n": 6, "d": 4, "k": 2, "m": 8, "rounds": 3}
 
 
-def test_any_function_can_be_swept(call, folder):
+def test_any_function_can_be_swept(folder):
     assert "runs/measure: 6 of 6 replicates, 0 failed" in call("sweep", *MEASURE)
     rows = open_run(folder / "runs" / "measure").read()
     assert ((rows["x"] >= rows["a"]) & (rows["x"] < rows["a"] + 1)).all()
@@ -116,7 +98,7 @@ def test_any_function_can_be_swept(call, folder):
     assert run.read()["stream"].nunique() == 1
 
 
-def test_a_file_says_what_flags_do(call, folder):
+def test_a_file_says_what_flags_do(folder):
     out = call("sweep", "--from", "sweep.toml")
     assert "2 cells left out: n > 5" in out
     run = open_run(folder / "from_file")
@@ -129,7 +111,7 @@ def test_a_file_says_what_flags_do(call, folder):
     assert run.read()["round"].max() == 3
 
 
-def test_a_file_names_functions_beside_it_and_may_begin_with_a_mark(call, folder):
+def test_a_file_names_functions_beside_it_and_may_begin_with_a_mark(folder):
     (folder / "sub").mkdir()
     (folder / "sub" / "near.py").write_text(
         SWEPT + "\ndef mean(problem, *, rng):\n    return {'x': 1}"
@@ -148,21 +130,18 @@ def test_a_file_names_functions_beside_it_and_may_begin_with_a_mark(call, folder
     assert open_run(folder / "function").cells[0]["b"] == "x.py:y"
 
 
-def test_flags_win_over_the_file(call, folder):
-    call(
-        "sweep", "fedrep", "--from", "sweep.toml", "--replicates", "1", "--seed", "0", "--out",
-        "other", "--keep", "final", "--k", "1", "--where", "n > 6",
-    )  # fmt: skip
+def test_flags_win_over_the_file(folder):
+    line = "sweep fedrep --from sweep.toml --replicates 1 --seed 0 --out other --keep final --k 1"
+    call(line, "--where", "n > 6")
     assert not (folder / "from_file").exists()
     run = open_run(folder / "other")
     assert [cell["n"] for cell in run.cells] == [8]
     assert {(cell["algorithm"], cell["k"], cell["m"]) for cell in run.cells} == {("fedrep", 1, 4)}
     assert (run.replicates, run.description["seed"]) == (1, 0)
-    call("sweep", "--from", "sweep.toml", "--function", "swept_here.py:measure", "--a", "1",
-         "--out", "third", status=2)  # fmt: skip
+    call("sweep --from sweep.toml --function swept_here.py:measure --a 1 --out third", status=2)
 
 
-def test_failures_are_counted_shown_and_described_how_to_see(call, folder):
+def test_failures_are_counted_shown_and_described_how_to_see(folder):
     arguments = ("--function", "swept_here:fragile", "--a", "1:3", "--replicates", "2")
     out = call("sweep", *arguments, status=1)
     assert "6 of 6 replicates, 2 failed" in out
@@ -176,7 +155,7 @@ def test_failures_are_counted_shown_and_described_how_to_see(call, folder):
     assert call("sweep", *arguments, "--retry-failed", status=1).count("2 failed") == 1
 
 
-def test_what_is_printed_selects_any_cell(call, folder):
+def test_what_is_printed_selects_any_cell(folder):
     """Also one with commas, quotes and spaces in its values and in the directory."""
     (folder / "odd.toml").write_text(
         'function = "swept_here.py:odd"\nreplicates = 1\nout = "my runs/a b"\n'
@@ -196,11 +175,9 @@ def test_what_is_printed_selects_any_cell(call, folder):
 # --- dry-run ---
 
 
-def test_a_dry_run_says_how_much_it_is_and_writes_nothing(call, folder):
+def test_a_dry_run_says_how_much_it_is_and_writes_nothing(folder):
     before = content(folder)
-    out = call("sweep", "fedrep", *FEDREP[1:], "--n", "1:6", "--dry-run", status=2)
-    assert "--n is given twice" in out
-    out = call("sweep", "--from", "sweep.toml", "--dry-run", "--workers", "2")
+    out = call("sweep --from sweep.toml --dry-run --workers 2")
     assert "4 cells, 2 replicates each: 8" in out
     assert "2 cells left out: n > 5" in out
     assert re.search(r"about [\d.]+ (bytes|kB) in from_file", out)
@@ -208,17 +185,17 @@ def test_a_dry_run_says_how_much_it_is_and_writes_nothing(call, folder):
     assert {path for path in content(folder) if "__pycache__" not in path} == set(before)
 
 
-def test_a_dry_run_tells_of_a_failure(call):
-    out = call("sweep", "--function", "swept_here.py:fragile", "--a", "1,2", "--dry-run")
-    assert "a replicate failed: ValueError: two" in out
-    wrong = ("sweep", "--function", "swept_here.py:fragile", "--a", "2", "--dry-run")
-    assert "Error: all replicates that were tried fail: ValueError: two" in call(*wrong, status=2)
+def test_a_dry_run_tells_of_a_failure():
+    line = "sweep --function swept_here.py:fragile --dry-run --a"
+    assert "a replicate failed: ValueError: two" in call(line, "1,2")
+    said = call(line, 2, status=2)
+    assert "Error: all replicates that were tried fail: ValueError: two" in said
 
 
 # --- lists of runs, one replicate, merge ---
 
 
-def test_runs_lists_what_is_done_and_missing(call, folder):
+def test_runs_lists_what_is_done_and_missing(folder):
     call("sweep", *MEASURE, "--shard", "1/3")
     call("sweep", *MEASURE, "--out", "runs/deep/whole")
     lines = {line.split()[0]: line.split()[1:] for line in call("summary").splitlines()}
@@ -230,7 +207,7 @@ def test_runs_lists_what_is_done_and_missing(call, folder):
     assert f"damaged: {part.name}" in call("summary", "runs/measure", status=1)
 
 
-def test_one_replicate_says_whether_it_is_the_same(call, folder):
+def test_one_replicate_says_whether_it_is_the_same(folder):
     call("sweep", *MEASURE)
     before = content(folder / "runs")
     out = call("sweep", *MEASURE, "--only", "a=2", 1)
@@ -254,7 +231,7 @@ MARKED = "open('ran', 'w').close()\n\n\ndef measure(cell, rng):\n    return 1.0\
 
 @pytest.mark.parametrize("name", ["evil.py:measure", "evil:measure", "evil.inner:measure"])
 @pytest.mark.parametrize("place", ["function", "algorithm"])
-def test_files_run_no_code_that_the_caller_has_not_named(call, folder, name, place):
+def test_files_run_no_code_that_the_caller_has_not_named(folder, name, place):
     (folder / "evil.py").write_text(MARKED)
     (folder / "evil.toml").write_text(f'{place} = "{name}"\nreplicates = 1\n[axes]\na = 1\n')
     for more in ((), ("--dry-run",)):
@@ -263,7 +240,7 @@ def test_files_run_no_code_that_the_caller_has_not_named(call, folder, name, pla
     assert not (folder / "ran").exists()
 
 
-def test_an_axis_of_a_file_names_no_algorithm_either(call, folder):
+def test_an_axis_of_a_file_names_no_algorithm_either(folder):
     (folder / "evil.py").write_text(MARKED)
     (folder / "evil.toml").write_text(
         'function = "linrep.simulation:simulate"\n'
@@ -274,18 +251,18 @@ def test_an_axis_of_a_file_names_no_algorithm_either(call, folder):
     assert not (folder / "ran").exists()
 
 
-def test_a_run_from_elsewhere_runs_no_code(call, folder):
+def test_a_run_from_elsewhere_runs_no_code(folder):
     call("sweep", *MEASURE, "--out", "run")
     (folder / "evil.py").write_text(MARKED)
     path = folder / "run" / "sweep.json"
     description = json.loads(path.read_text())
     path.write_text(json.dumps({**description, "target": "evil.py:measure", "path": [str(folder)]}))
-    for words in ("summary run", "summary run x", "merge all run", "plot run x --x a"):
-        call(*words.split())
+    for line in ("summary run", "summary run x", "merge all run", "plot run x --x a"):
+        call(line)
     assert not (folder / "ran").exists()
 
 
-def test_shards_merge_into_the_whole(call, folder):
+def test_shards_merge_into_the_whole(folder):
     for i in (1, 2):
         assert " of 6 replicates" in call("sweep", *MEASURE, "--shard", f"{i}/2", "--out", i)
     call("sweep", *MEASURE, "--out", "whole")
@@ -297,19 +274,14 @@ def test_shards_merge_into_the_whole(call, folder):
 # --- runs that are not whole ---
 
 
-def test_what_reads_a_run_says_that_it_is_not_whole(call, folder):
+def test_what_reads_a_run_says_that_it_is_not_whole(folder):
     call("sweep", *MEASURE, "--shard", "1/2", "--out", "part")
     call("sweep", *MEASURE, "--out", "whole")
-    for words in (
-        ("summary", "RUN", "x"),
-        ("plot", "RUN", "x", "--x", "a"),
-        ("merge", "all", "RUN"),
-    ):
-        done = [word.replace("RUN", "part") for word in words]
-        out = call(*done, status=1)
-        assert "is incomplete: 3 of 6 replicates" in out
-        assert "incomplete: 3 of 6 replicates" in call(*done, "--partial")
-        assert "incomplete" not in call(*[word.replace("RUN", "whole") for word in words])
+    for line in ("summary {} x", "plot {} x --x a", "merge all {}"):
+        part = line.format("part")
+        assert "is incomplete: 3 of 6 replicates" in call(part, status=1)
+        assert "incomplete: 3 of 6 replicates" in call(part, "--partial")
+        assert "incomplete" not in call(line.format("whole"))
     table = call("summary", "part", "x", "--csv", "x.csv", "--partial")
     assert re.search(r"1 +1 +2 +0", table)
     assert "1,1,2,0," in (folder / "x.csv").read_text()
@@ -318,7 +290,7 @@ def test_what_reads_a_run_says_that_it_is_not_whole(call, folder):
 
 
 @pytest.mark.parametrize("name", simulation.ALGORITHMS)
-def test_help_lists_the_axes_of_an_algorithm(call, name):
+def test_help_lists_the_axes_of_an_algorithm(name):
     family = simulation.family_of(name)
     function = simulation.find_algorithm(name)
     described = dict(axis_section([name])[1])
@@ -344,12 +316,12 @@ SIZES = ("--n", "10", "--m", "5", "--d", "6", "--k", "2", "--rounds", "10")
          "--entries", "40"),
     ],
 )  # fmt: skip
-def test_settings_that_no_algorithm_refuses_are_run(call, arguments):
+def test_settings_that_no_algorithm_refuses_are_run(arguments):
     assert "0 failed" in call("sweep", *arguments, "--replicates", 1)
 
 
 @pytest.mark.parametrize("reason", ["sizes", "data", "rounds"])
-def test_what_some_replicates_refuse_is_a_failed_row(call, monkeypatch, reason):
+def test_what_some_replicates_refuse_is_a_failed_row(monkeypatch, reason):
     seen = []
 
     def pooled(data, *, rounds=3):
@@ -361,8 +333,8 @@ def test_what_some_replicates_refuse_is_a_failed_row(call, monkeypatch, reason):
     fitted = ridge.pooled
     monkeypatch.setattr(ridge, "pooled", pooled)
     replicates._found.cache_clear()
-    out = call("sweep", "pooled", "--n", "4,5", "--d", 3, "--k", 1, "--m", 9, "--replicates", 4,
-               "--workers", 1, status=int(reason != "rounds"))  # fmt: skip
+    line = "sweep pooled --n 4,5 --d 3 --k 1 --m 9 --replicates 4 --workers 1"
+    out = call(line, status=int(reason != "rounds"))
     replicates._found.cache_clear()
     assert "8 of 8 replicates" in out
 
@@ -373,44 +345,35 @@ def test_what_some_replicates_refuse_is_a_failed_row(call, monkeypatch, reason):
 ODD = "\x1b[2J\x1b]0;owned\x07\u202ebackwards\x9b31m"
 
 
-def test_texts_of_data_move_no_cursor_and_are_no_formulas(call, folder):
-    axes = json.dumps({"a": [ODD, "=1+1", "@SUM(A1)", "plain"]}, ensure_ascii=True)
-    lines = "\n".join(f"{name} = {json.dumps(some)}" for name, some in json.loads(axes).items())
-    (folder / "odd.toml").write_text(f"replicates = 2\nout = 'odd'\n[axes]\n{lines}\n")
-    function = ("--function", "swept_here.py:constant_rows")
-    code = SWEPT + "\ndef constant_rows(cell, rng):\n    return {'x': rng.random()}\n"
-    code += "\ndef wild(cell, rng):\n    raise ValueError(cell['a'])\n"
-    (folder / "swept_here.py").write_text(code)
+def test_texts_of_data_move_no_cursor_and_are_no_formulas(folder):
+    values = json.dumps([ODD, "=1+1", "@SUM(A1)", "plain"])
+    (folder / "odd.toml").write_text(f"replicates = 2\nout = 'odd'\n[axes]\na = {values}\n")
+    (folder / "swept_here.py").write_text(
+        "def number(cell, rng):\n    return {'x': rng.random()}\n"
+        "def wild(cell, rng):\n    raise ValueError(cell['a'])\n"
+    )
+    sweep = ("sweep", "--from", "odd.toml", "--function")
+    number = (*sweep, "swept_here.py:number")
     outputs = [
-        call("sweep", "--from", "odd.toml", *function),
+        call(*number),
         call("summary", "odd", "x", "--csv", "odd.csv"),
         call("summary", "odd"),
-        call("sweep", "--from", "odd.toml", *function, "--only", cell_name({"a": ODD}), "0"),
-        call(
-            "sweep",
-            "--from",
-            "odd.toml",
-            "--function",
-            "swept_here.py:wild",
-            "--out",
-            "w",
-            status=1,
-        ),
+        call(*number, "--only", cell_name({"a": ODD}), "0"),
+        call(*sweep, "swept_here.py:wild", "--out", "w", status=1),
         call("summary", f"no {ODD}", "x", status=2),
     ]
     for out in outputs:
         assert not any(mark in out for mark in "\x1b\x07\x9b\u202e"), out
     assert "\\x1b[2J" in outputs[1]
     table = (folder / "odd.csv").read_text()
-    assert "'=1+1," in table
-    assert "'@SUM(A1)," in table
-    assert "\nplain," in table
+    for text in ("'=1+1,", "'@SUM(A1),", "\nplain,"):
+        assert text in table
 
 
 # --- machines ---
 
 
-def test_rows_that_differ_are_told_with_their_difference(call, folder):
+def test_rows_that_differ_are_told_with_their_difference(folder):
     call("sweep", *MEASURE, "--out", "one")
     (folder / "swept_here.py").write_text(SWEPT.replace("rng.random()", "1.001 * rng.random()"))
     sys.modules.pop("swept_here")
@@ -424,7 +387,7 @@ def test_rows_that_differ_are_told_with_their_difference(call, folder):
 
 
 @pytest.mark.parametrize("lost", ["submitted", "cancelled", "closed"])
-def test_a_scheduler_that_ends_at_any_moment_is_named_in_one_line(call, monkeypatch, lost):
+def test_a_scheduler_that_ends_at_any_moment_is_named_in_one_line(monkeypatch, lost):
     distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 
     class Scheduler:

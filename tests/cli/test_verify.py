@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from linrep.claims import claims, findings, ledger
 from linrep.claims.evidence import Result
 from linrep.cli import main
+from tests.cli import support
 from tests.tools import complaint, runner
 
 OWN = """
@@ -62,16 +62,13 @@ def crash(budget, rng, *, power=2):
 
 
 @pytest.fixture
-def own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "own_claims.py").write_text(OWN)
-    return tmp_path
+def own(folder):
+    (folder / "own_claims.py").write_text(OWN)
+    return folder
 
 
-def call(*arguments, code=0, workers=1):
-    result = CliRunner().invoke(main, ["verify", *arguments, "--workers", str(workers)])
-    assert result.exit_code == code, result.output
-    return result.output
+def call(*words, status=0, workers=1):
+    return support.call("verify", *words, "--workers", workers, status=status)
 
 
 def test_a_claim_of_ones_own(own):
@@ -97,7 +94,7 @@ def test_a_check_that_ends_its_process_is_an_error_and_the_others_are_decided(ow
     text = OWN.replace('raise RuntimeError("no such thing")', "import os; os._exit(0)")
     (own / "own_claims.py").write_text(text)
     assert "os._exit(0)" in text
-    output = call("own_claims.py", code=1, workers=2)
+    output = call("own_claims.py", status=1, workers=2)
     assert "mine.crash: error" in output
     assert "WorkerEnded: its process ended" in output
     assert "4 claims: 2 hold, 1 fails, 1 stops with an error" in output
@@ -119,7 +116,7 @@ def test_a_stored_check_whose_specification_is_damaged_is_computed_again(own, co
 def test_the_ledger_decides_the_exit_status(own, monkeypatch):
     entries = {"fedrep.definition1": result(verdict="fails")}
     monkeypatch.setattr(ledger, "recorded", lambda: entries)
-    output = call("fedrep.definition1", code=1)
+    output = call("fedrep.definition1", status=1)
     assert "fedrep.definition1: holds, the ledger has fails" in output
     assert f"1 of {len(claims())} claims checked" in output
     assert "1 contradicts" in output
@@ -196,14 +193,13 @@ def credulous(budget, rng, *, c=1.0):
 
 
 @pytest.fixture
-def other(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "other_claims.py").write_text(OTHER)
-    (tmp_path / "data.txt").write_text("1")
-    (tmp_path / "lib").mkdir()
-    (tmp_path / "lib" / "helper.py").write_text("MORE = 1")
-    monkeypatch.syspath_prepend(tmp_path / "lib")
-    return tmp_path
+def other(folder, monkeypatch):
+    (folder / "other_claims.py").write_text(OTHER)
+    (folder / "data.txt").write_text("1")
+    (folder / "lib").mkdir()
+    (folder / "lib" / "helper.py").write_text("MORE = 1")
+    monkeypatch.syspath_prepend(folder / "lib")
+    return folder
 
 
 def test_a_verdict_rests_on_what_a_claim_imports_and_reads(other):
@@ -214,13 +210,13 @@ def test_a_verdict_rests_on_what_a_claim_imports_and_reads(other):
     assert "computed" not in output
     assert "stored" in output
     (other / "data.txt").write_text("90")
-    assert "mine.bound: holds, expected with the verdict 'fails'" in call(*claim, code=1)
+    assert "mine.bound: holds, expected with the verdict 'fails'" in call(*claim, status=1)
     (other / "data.txt").write_text("1")
     assert "computed" not in call(*claim)  # as it was first
     sys.modules.pop("helper")
     (other / "lib" / "helper.py").write_text("MORE = 90")
-    assert "computed" in call(*claim, code=1)
-    assert "computed" in call(*claim, "--fresh", code=1)
+    assert "computed" in call(*claim, status=1)
+    assert "computed" in call(*claim, "--fresh", status=1)
 
 
 def test_a_neighbour_with_the_same_claim_has_a_verdict_of_its_own(other):
@@ -228,21 +224,21 @@ def test_a_neighbour_with_the_same_claim_has_a_verdict_of_its_own(other):
     text = Path("other_claims.py").read_text().replace("yield Cases([(5.0", "yield Cases([(0.5")
     Path("neighbour.py").write_text(text)
     assert "1 claim fails" in call("other_claims.py", "mine.bound")
-    assert "1 claim holds" in call("neighbour.py", "mine.bound", code=1)
+    assert "1 claim holds" in call("neighbour.py", "mine.bound", status=1)
     output = call("other_claims.py", "mine.bound")
     assert "1 claim fails" in output
     assert "stored" in output
 
 
 def test_a_check_that_accepts_its_negative_control_is_flagged(other):
-    output = call("other_claims.py", "mine.credulous", code=1)
+    output = call("other_claims.py", "mine.credulous", status=1)
     assert "ACCEPTED" in output
     assert "mine.credulous: its check does not reject its negative control (holds)" in output
 
 
 def test_a_ledger_of_ones_own(other):
     claim = ("other_claims.py", "mine.bound", "--ledger", "own.json")
-    assert "--record makes it" in call(*claim, code=2)
+    assert "--record makes it" in call(*claim, status=2)
     call(*claim, "--record")
     picture = ledger.recorded_points("mine.bound", Path("own.json"))
     assert picture["y"].tolist() == [2.5]
@@ -250,59 +246,51 @@ def test_a_ledger_of_ones_own(other):
     assert ledger.recorded_points("mine.credulous", Path("own.json")) is None
     assert "1 as recorded" in call(*claim)
     assert "1 as expected, without a record" in call("other_claims.py", "mine.bound")
-    shown = CliRunner().invoke(main, ["show", *claim]).output
+    shown = support.call("show", *claim)
     assert "verdict    fails" in shown
     assert "linrep verify other_claims.py mine.bound --budget quick --seed 0" in shown
-    every = CliRunner().invoke(main, ["show", "other_claims.py"]).output
+    every = support.call("show", "other_claims.py")
     assert all(f"{name}: " in every for name in ("mine.bound", "mine.credulous"))
     assert "unchecked" in every
-    said = CliRunner().invoke(main, ["report", *claim, "--out", "mine.html"])
+    support.call("report", *claim, "--out", "mine.html")
     page = Path("mine.html").read_text()
-    assert said.exit_code == 0, said.output
     assert "The claims of <code>other_claims.py</code>" in page
     assert "linrep checks the theory" not in page
     (other / "data.txt").write_text("90")
-    assert "mine.bound: holds, the ledger has fails" in call(*claim, code=1)
-    assert "--ledger" in call("other_claims.py", "--record", code=2)
+    assert "mine.bound: holds, the ledger has fails" in call(*claim, status=1)
+    assert "--ledger" in call("other_claims.py", "--record", status=2)
     (other / "data.txt").write_text("1")
     before = (other / "own.json").read_bytes()
     call(*claim, "--record")  # from the store this time
     assert (other / "own.json").read_bytes() == before
     for text in ("{", "{}", "3", "[1]", '[{"id": "mine.bound"}]', "null"):
         (other / "bad.json").write_text(text)
-        output = call("other_claims.py", "mine.bound", "--ledger", "bad.json", code=2)
+        output = call("other_claims.py", "mine.bound", "--ledger", "bad.json", status=2)
         assert "bad.json is " in output
         assert len(output.splitlines()) == 1
 
 
 def test_the_list_is_filtered():
+    def listed(*options):
+        done = runner().invoke(main, ["verify", "--list", *options])
+        assert done.exit_code == 0, done.output
+        return done.stdout.splitlines(), done.stderr
 
-    def call(*arguments, code=0):
-        result = runner().invoke(main, ["verify", *arguments])
-        assert result.exit_code == code, result.output
-        return result.stdout or result.stderr
-
-    every = call("--list").splitlines()
-    fails = call("--list", "--verdict", "fails").splitlines()
+    every, fails = (listed(*options)[0] for options in ((), ("--verdict", "fails")))
     assert 0 < len(fails) < len(every)
     assert all(" fails " in line for line in fails)
-    of_pflmf = [call("--list", "--paper", "pflmf", *which) for which in ((), ("--corrected",))]
-    forms = {
-        name
-        for name, item in claims().items()
-        if item.form == "corrected" and item.paper == "pflmf"
-    }
-    assert {line.split()[0] for line in of_pflmf[1].splitlines()} == forms
-    printed = call("--list", "--paper", "pflmf", "--printed").splitlines()
-    own = call("--list", "--paper", "pflmf", "--own").splitlines()
-    assert len(printed) + len(forms) + len(own) == len(of_pflmf[0].splitlines())
-    recorded = ledger.recorded()
-    counts = runner().invoke(main, ["verify", "--list", "--paper", "pflmf"]).stderr
-    assert f"{len([name for name in recorded if name.startswith('pflmf.')])} claims: " in counts
+    own, counts = listed("--paper", "pflmf")
+    forms = {form: listed("--paper", "pflmf", f"--{form}")[0]
+             for form in ("printed", "corrected", "own")}  # fmt: skip
+    for form, lines in forms.items():
+        expected = {name for name, item in claims(["pflmf"]).items() if item.form == form}
+        assert {line.split()[0] for line in lines} == expected
+    assert sum(map(len, forms.values())) == len(own)
+    recorded = [name for name in ledger.recorded() if name.startswith("pflmf.")]
+    assert f"{len(recorded)} claims: " in counts
 
 
-def test_what_fails_is_said_in_a_line_unless_asked_for_more(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_what_fails_is_said_in_a_line_unless_asked_for_more(folder):
     reason = findings.findings()["fedrep.A1_W"].headline
     short = call("fedrep.A1_W", "fedrep.lemma5.union")
     assert f"\nfedrep.A1_W fails: {reason}\nfedrep.lemma5.union fails: " in short
@@ -324,7 +312,7 @@ def near(budget, rng, *, most=0.3):
 
 def test_an_undecided_claim_is_gone_on_with(other):
     (other / "near.py").write_text(NEAR)
-    assert "would take: about" in call("near.py", code=1)
+    assert "would take: about" in call("near.py", status=1)
     output = call("near.py", "--until-decided", "--json", "out.json")
     assert "look 2: 2 times the runs, 1 undecided" in output
     (found,) = json.loads((other / "out.json").read_text())
@@ -333,16 +321,16 @@ def test_an_undecided_claim_is_gone_on_with(other):
     assert found["looks"] == (2 if found["n_trials"] == 200 else 3)
     runs = f"{found['n_trials'] // 100} runs, look {found['looks']} at 1/"
     assert f"mine.near: {runs}" in output
-    shown = " ".join(CliRunner().invoke(main, ["show", "near.py"]).output.split())
+    shown = " ".join(support.call("show", "near.py").split())
     assert "verdict holds · statistical · measured" in shown
     assert runs in shown
     assert "of the level" in shown
-    assert CliRunner().invoke(main, ["report", "near.py", "--out", "near.html"]).exit_code == 0
+    support.call("report", "near.py", "--out", "near.html")
     assert runs in Path("near.html").read_text()
     shutil.rmtree(next(Path("runs/verify").glob("quick-1/mine.near-*")))
-    shown = CliRunner().invoke(main, ["show", "near.py"]).output  # of one run, as another is gone
+    shown = support.call("show", "near.py")  # of one run, as another is gone
     assert "verdict    undecided" in shown
     assert "look" not in shown
-    call("near.py", "--until-decided", "--at-most", "1x", code=1)
+    call("near.py", "--until-decided", "--at-most", "1x", status=1)
     for limit in ("0", "x", "-2x", "soon", "infx"):
-        assert "--at-most" in call("near.py", "--until-decided", "--at-most", limit, code=2)
+        assert "--at-most" in call("near.py", "--until-decided", "--at-most", limit, status=2)

@@ -47,6 +47,16 @@ def keeper(seen):
     return keep
 
 
+def rows_of(pairs, m=5):
+    """Return rows of two methods, a and b: the distances of each trial are a pair."""
+    return pd.DataFrame(
+        {"method": name, "trial": trial, "m": m, "samples": 10 * m, "distance": value,
+         "stop_reason": "rounds"}
+        for trial, pair in enumerate(pairs)
+        for name, value in zip("ab", pair, strict=True)
+    )  # fmt: skip
+
+
 def frame(found):
     return found.rows.drop(columns="seconds")
 
@@ -130,13 +140,7 @@ def test_own_sampling_is_said():
     )
 )
 def test_the_table_is_of_logarithms_in_pairs(pairs):
-    rows = [
-        {"method": name, "trial": trial, "m": 5, "samples": 10, "distance": value,
-         "stop_reason": "rounds"}
-        for trial, pair in enumerate(pairs)
-        for name, value in zip(("a", "b"), pair, strict=True)
-    ]  # fmt: skip
-    table = lr.Comparison(pd.DataFrame(rows)).table.loc[5]
+    table = lr.Comparison(rows_of(pairs)).table.loc[5]
     logs = np.log(np.array(pairs))
     best = ("a", "b")[int(np.argmin(logs.mean(axis=0)))]
     assert table.index[0] == best
@@ -156,20 +160,15 @@ def test_the_table_is_of_logarithms_in_pairs(pairs):
 
 def test_the_sentence_says_who_is_ahead_where():
     def rows(m, a, b):
-        return [
-            {"method": name, "trial": trial, "m": m, "samples": 10 * m,
-             "distance": value * (1.0 + 0.01 * (trial + 5) * (1 if name == "a" else 2)),
-             "stop_reason": "rounds"}
-            for trial in range(4)
-            for name, value in (("a", a), ("b", b))
-        ]  # fmt: skip
+        shares = 0.01 * (np.arange(4) + 5)
+        return rows_of(zip(a * (1.0 + shares), b * (1.0 + 2.0 * shares), strict=True), m)
 
-    table = pd.DataFrame(rows(1, 0.5, 0.9) + rows(2, 0.1, 0.3) + rows(4, 0.1, 0.01))
+    table = pd.concat([rows(1, 0.5, 0.9), rows(2, 0.1, 0.3), rows(4, 0.1, 0.01)])
     text = lr.Comparison(table).summary()
     assert "a is ahead of b from 10 to 20 samples" in text
     assert "b is ahead of a at 40 samples" in text
     assert "the same samples, once" in text
-    level = lr.Comparison(pd.DataFrame(rows(1, 0.5, 0.5)))
+    level = lr.Comparison(rows(1, 0.5, 0.5))
     assert "is ahead of" in level.summary()  # by a little in every trial
     noisy = table[table["m"] == 1].assign(distance=[0.1, 0.2, 0.3, 0.1, 0.2, 0.2, 0.1, 0.3])
     assert "is level with" in lr.Comparison(noisy).summary()
@@ -214,13 +213,7 @@ def test_samples_to_hold_out_have_to_be_there():
 
 
 def test_one_run_without_a_number_leaves_the_others():
-    rows = [
-        {"method": name, "trial": trial, "m": 5, "samples": 10, "distance": value,
-         "stop_reason": "rounds"}
-        for trial, pair in enumerate([(0.1, 0.2), (np.nan, 0.3), (0.1, 0.4)])
-        for name, value in zip("ab", pair, strict=True)
-    ]  # fmt: skip
-    found = lr.Comparison(pd.DataFrame(rows))
+    found = lr.Comparison(rows_of([(0.1, 0.2), (np.nan, 0.3), (0.1, 0.4)]))
     assert found.table.loc[(5, "a"), "trials"] == 2
     assert found.table.loc[(5, "b"), "mean"] == pytest.approx(np.sqrt(0.2 * 0.4))
     assert "a is" in found.summary()
@@ -250,9 +243,7 @@ def test_pictures_files_and_bounds(tmp_path):
     assert {"fedrep", "local_only", "1/N"} <= {line.get_label() for line in ax.lines}
     assert "same samples" in ax.get_title()
     for axis in ("rounds", "floats", "seconds"):
-        curve = lr.compare(
-            TRUTH, ["fedrep"], m=4, k=2, rounds=5, trials=2, axis=axis, rng=8
-        )  # fmt: skip
+        curve = lr.compare(TRUTH, ["fedrep"], m=4, k=2, rounds=5, trials=2, axis=axis, rng=8)
         assert len(curve.rows) == 2 * 6
         curve.plot().figure.canvas.draw()
     matplotlib.pyplot.close("all")

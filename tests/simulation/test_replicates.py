@@ -59,12 +59,9 @@ def one_cell(**cell):
 
 
 def test_algorithms_meet_the_same_truth_and_data(tmp_path, own):
-    sweep = simulation.sweep(
-        ["own_algorithms:first", "own_algorithms:second"],
-        {**SMALL, "d": [4, 5], "step_size": [0.1, 0.2]},
-        replicates=2,
-    )
-    run(sweep, tmp_path / "run")
+    both = ["own_algorithms:first", "own_algorithms:second"]
+    axes = {**SMALL, "d": [4, 5], "step_size": [0.1, 0.2]}
+    run(simulation.sweep(both, axes, replicates=2), tmp_path / "run")
     # first and second with two step sizes each, two dimensions, two replicates
     assert len(own.seen) == 16
     assert len(set(own.seen)) == 4
@@ -75,18 +72,14 @@ def test_flute_and_others_meet_the_same_samples_of_models_that_share_nothing(own
     cell = {**SMALL, "models": "decaying", "noise": 0.1, "rounds": 3}
     truth_rng, _ = generator(7, 0).spawn(2)
     values = 2 * 4 / (np.arange(1, 5) + 1)
-    truth = linrep.LowRankRegression.random(
-        n=6, d=4, singular_values=values, noise=0.1, rng=truth_rng
-    )
+    drawn = {"n": 6, "d": 4, "singular_values": values, "noise": 0.1, "rng": truth_rng}
+    truth = linrep.LowRankRegression.random(**drawn)
     data = truth.draw(8, rng=truth_rng)
-    start = np.eye(4, 2), np.ones((6, 2))
-    settings = {"start": start, "step_size": 0.01}
-    expected = linrep.flute(data, k=2, rounds=3, **settings)["truth_error"][-1]
-    found = simulate({**cell, "algorithm": "flute", **settings}, generator(7, 0))
-    assert found["truth_error"] == expected
-    expected = linrep.fedrep(data, k=2, rounds=3, **settings)["truth_error"][-1]
-    found = simulate({**cell, "algorithm": "fedrep", **settings}, generator(7, 0))
-    assert found["truth_error"] == expected
+    settings = {"start": (np.eye(4, 2), np.ones((6, 2))), "step_size": 0.01}
+    for name in ("flute", "fedrep"):
+        trace = getattr(linrep, name)(data, k=2, rounds=3, **settings)
+        found = simulate({**cell, "algorithm": name, **settings}, generator(7, 0))
+        assert found["truth_error"] == trace["truth_error"][-1]
     alone = simulate({**SMALL, "models": "decaying", "algorithm": "local_only"}, generator(7, 0))
     assert alone["loss"] < 1e-12  # without noise, m > d
 
@@ -383,11 +376,11 @@ def test_solvers_of_a_cell_meet_the_same_entries(tmp_path):
 
 
 def test_names_of_parameters_do_not_choose_the_problem(own, tmp_path):
-    axes = {"n": 6, "d": 4, "k": 2, "p": [1, 3]}
-    sweep = simulation.sweep("own_algorithms:power", axes, replicates=1)
+    sizes, name = {"n": 6, "d": 4, "k": 2}, "own_algorithms:power"
+    sweep = simulation.sweep(name, {**sizes, "p": [1, 3]}, replicates=1)
     rows = run(sweep, tmp_path / "regression").read()
     assert rows["given"].tolist() == [1.0, 3.0]
     assert rows["is_completion"].tolist() == [0.0, 0.0]
-    cell = {"algorithm": "own_algorithms:power", "n": 6, "d": 4, "k": 2, "p": 3}
+    cell = {"algorithm": name, **sizes, "p": 3, "entries": 9}
     with pytest.raises(TypeError, match="'p'"):  # there it is the problem's
-        simulate({**cell, "entries": 9}, generator(0, 0), problem="completion")
+        simulate(cell, generator(0, 0), problem="completion")

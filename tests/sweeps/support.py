@@ -2,11 +2,14 @@
 
 import threading
 from collections import Counter
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from linrep.sweeps import Grid, Sweep
+from linrep.sweeps import Grid, Sweep, runner
+from linrep.sweeps.parts import Segment
 from tests.sweeps import functions
 
 
@@ -15,6 +18,17 @@ def toy(function=functions.normal, cells=({"a": 1}, {"a": 2}), replicates=3, **o
     if "<lambda>" in getattr(function, "__qualname__", "<lambda>"):
         options.setdefault("name", "toy")
     return Sweep(function, Grid.of(cells), replicates, **options)
+
+
+def job(sweep, *segments, seconds=60.0, **changes):
+    """Return a job of segments, each a cell's name, its first replicate and the one behind."""
+    make = runner._job_factory(sweep, seconds, Path("nowhere"))
+    return replace(make([Segment(*segment) for segment in segments]), **changes)
+
+
+def part_files(directory):
+    """Return the files of the parts in a run directory."""
+    return sorted(Path(directory, "parts").glob("*.parquet"))
 
 
 def numbers(run):

@@ -1,20 +1,18 @@
 """What a function may return, and what becomes of what it raises."""
 
 import inspect
-import os
 import time
-from dataclasses import replace
+from dataclasses import astuple
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import linrep
-from linrep.sweeps.chunks import Job, joined, run_chunk
-from linrep.sweeps.directories import create_run
-from linrep.sweeps.parts import Segment
+from linrep.sweeps import create_run
+from linrep.sweeps.chunks import joined, run_chunk
 from linrep.sweeps.specification import RESERVED
-from tests.sweeps.support import toy
+from tests.sweeps.support import job, toy
 
 
 def rows_of(function, tmp_path, cells=({"a": 1},), replicates=1, **options):
@@ -57,10 +55,7 @@ REFUSED = [
     ({"b": 2}, "ValueError", "column 'b' has the name of a parameter"),  # of another cell
     (2, "ValueError", "column 'value' has the name of a parameter"),
     (pd.DataFrame([[1, 2]], columns=["x", "x"]), "ValueError", "column 'x' occurs twice"),
-    *(
-        ({name: 2}, "ValueError", f"column {name!r} has a name that is not free")
-        for name in RESERVED
-    ),
+    *(({name: 2}, "ValueError", f"{name!r} has a name that is not free") for name in RESERVED),
 ]
 
 
@@ -170,18 +165,17 @@ def test_columns_of_parameters_and_results_have_their_types(tmp_path):
 )
 def test_columns_do_not_depend_on_the_chunks(tmp_path, values):
     """All replicates in one chunk, or a chunk for each, or some, or one by one and then joined."""
-    sweep = toy(lambda cell, rng: {"x": values[cell["a"]]},
-                [{"a": place} for place in range(len(values))], 1)  # fmt: skip
-    whole = job(sweep, [Segment(name, 0, 1) for name in sweep.names])
+    cells = [{"a": place} for place in range(len(values))]
+    sweep = toy(lambda cell, rng: {"x": values[cell["a"]]}, cells, 1)
+    segments = [(name, 0, 1) for name in sweep.names]
     tables = []
     for size in (1, 2, len(values), "joined"):
         run = create_run(tmp_path / str(size), sweep)
         if size == "joined":
-            chunks = [joined(list(map(run_chunk, whole.one_by_one())))]
+            chunks = [joined(list(map(run_chunk, job(sweep, *segments).one_by_one())))]
         else:
             starts = range(0, len(values), size)
-            segments = [whole.segments[start : start + size] for start in starts]
-            chunks = [run_chunk(job(sweep, some)) for some in segments]
+            chunks = [run_chunk(job(sweep, *segments[first : first + size])) for first in starts]
         for chunk in chunks:
             run.write(chunk.table, chunk.segments, 0)
         tables.append(
@@ -194,27 +188,14 @@ def test_columns_do_not_depend_on_the_chunks(tmp_path, values):
 # --- the budget of a chunk ---
 
 
-def job(sweep, segments, seconds=60.0):
-    return Job(
-        function=sweep.function,
-        settings=sweep.settings,
-        segments=tuple(segments),
-        cells=dict(zip(sweep.names, sweep.grid, strict=True)),
-        keys={name: sweep.keys(cell) for name, cell in zip(sweep.names, sweep.grid, strict=True)},
-        types=dict.fromkeys(sweep.parameters, "int64"),
-        seconds=seconds,
-        home=os.getpid(),
-    )
-
-
 def test_a_chunk_whose_time_is_over_leaves_the_rest():
     sweep = toy(lambda cell, rng: rng.random(), replicates=9)
-    segments = Segment("a=1", 2, 9), Segment("a=2", 0, 9)
-    chunk = run_chunk(job(sweep, segments, seconds=1e-9))
-    assert chunk.segments == (Segment("a=1", 2, 3),)
+    segments = ("a=1", 2, 9), ("a=2", 0, 9)
+    chunk = run_chunk(job(sweep, *segments, seconds=1e-9))
+    assert list(map(astuple, chunk.segments)) == [("a=1", 2, 3)]
     assert chunk.table["replicate"].to_pylist() == [2]
-    whole = run_chunk(job(sweep, segments))
-    assert whole.segments == segments
+    whole = run_chunk(job(sweep, *segments))
+    assert tuple(map(astuple, whole.segments)) == segments
     assert whole.table["replicate"].to_pylist() == [*range(2, 9), *range(9)]
     assert whole.table["value"][0] == chunk.table["value"][0]
 
@@ -226,7 +207,7 @@ def test_replicates_one_by_one_are_those_of_their_chunk():
             raise RuntimeError("zero")
         return [{f"of {number}": rng.random(), "both": int(number)}] * int(number - 1)
 
-    every = job(toy(function, replicates=9), [Segment("a=2", 3, 9), Segment("a=1", 0, 9)])
+    every = job(toy(function, replicates=9), ("a=2", 3, 9), ("a=1", 0, 9))
     whole, apart = run_chunk(every), joined(list(map(run_chunk, every.one_by_one())))
     assert (apart.segments, apart.failed) == (whole.segments, whole.failed)
     names = [name for name in whole.table.column_names if name.startswith(("of", "both"))]
@@ -241,8 +222,8 @@ def test_a_replicate_that_takes_too_long_has_failed_though_it_came_to_an_end():
         time.sleep(0.05 * (cell["a"] == 2))
         return 1
 
-    every = job(toy(function, replicates=1), [Segment("a=1", 0, 1), Segment("a=2", 0, 1)])
-    chunk = run_chunk(replace(every, timeout=0.04))
+    sweep = toy(function, replicates=1)
+    chunk = run_chunk(job(sweep, ("a=1", 0, 1), ("a=2", 0, 1), timeout=0.04))
     assert chunk.table["exception"].to_pylist() == [None, "TimeoutError: longer than 0.04 s"]
     assert chunk.table["value"].to_pylist() == [1, None]
     assert chunk.failed == 1

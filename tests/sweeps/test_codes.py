@@ -153,12 +153,12 @@ def check(way, edit, folder, out, actions=ACTIONS):
         before = content(out)
 
 
-def by_name(table, count, **options):
-    each = [pytest.param(edit, id=edit.what.replace(" ", "_")) for edit in table]
-    step = max(1, len(each) // count)
+def by_name(table, count):
+    step = max(1, len(table) // count)
+    marks = [() if place % step == 0 else pytest.mark.slow for place in range(len(table))]
     return [
-        pytest.param(*e.values, id=e.id, marks=() if place % step == 0 else pytest.mark.slow)
-        for place, e in enumerate(each)
+        pytest.param(edit, id=edit.what.replace(" ", "_"), marks=mark)
+        for edit, mark in zip(table, marks, strict=True)
     ]
 
 

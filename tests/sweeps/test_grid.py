@@ -53,14 +53,8 @@ def test_an_axis_is_any_iterable_and_becomes_plain(axis):
 
 
 def test_values_become_plain():
-    cell = {
-        "a": np.float32(0.5),
-        "b": np.bool_(True),
-        "c": np.str_("x"),
-        "d": Kind.EXACT,
-        "e": -0.0,
-    }
-    (read,) = Grid.of([cell])
+    cell = {"a": np.float32(0.5), "b": np.bool_(True), "c": np.str_("x"), "d": Kind.EXACT}
+    (read,) = Grid.of([{**cell, "e": -0.0}])
     assert read == {"a": 0.5, "b": True, "c": "x", "d": "exact", "e": 0}
     assert [type(value) for value in read.values()] == [float, bool, str, str, int]
 

@@ -11,15 +11,6 @@ from linrep.sweeps.machines import describe, differences, mixture, this_machine
 from tests.sweeps.support import toy
 
 
-@pytest.fixture
-def elsewhere(monkeypatch):
-    """Let sweeps believe that they run on another machine."""
-    other = json.loads(this_machine()) | {"processor": "Other 9000", "instructions": "x86-64"}
-    text = json.dumps(other, sort_keys=True)
-    monkeypatch.setattr(chunks_module, "this_machine", lambda: text)
-    return text
-
-
 def test_parts_say_what_computed_them(tmp_path):
     stored = run(toy(), tmp_path / "run")
     assert stored.machines() == {this_machine(): 6}
@@ -70,18 +61,13 @@ def test_a_mixture_is_said_by_its_names():
 class Elsewhere(Executor):
     """An executor whose workers might be anywhere."""
 
-    def __init__(self):
-        self._pool = ThreadPoolExecutor(1)
-
     def submit(self, *job):
-        return self._pool.submit(*job)
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(*job)
 
 
-@pytest.mark.parametrize("where", ["threads", "processes", "executor"])
-def test_going_on_says_what_has_changed_before_it_does(tmp_path, capsys, monkeypatch, where):
-    options = {"threads": {}, "processes": {"processes": True}, "executor": {}}[where]
-    if where == "executor":
-        options = {"executor": Elsewhere()}
+@pytest.mark.parametrize("options", [{}, {"processes": True}, {"executor": Elsewhere()}])
+def test_going_on_says_what_has_changed_before_it_does(tmp_path, capsys, monkeypatch, options):
     other = with_versions(this_machine(), numpy="1.0")
     with monkeypatch.context() as patched:
         patched.setattr(chunks_module, "this_machine", lambda: other)

@@ -17,12 +17,8 @@ from linrep.sweeps import Incomplete, Run, create_run, merge, open_run, run
 from linrep.sweeps.merging import compact
 from linrep.sweeps.parts import Coverage, Damaged, Segment, digest, read_part, read_rows
 from tests.sweeps import functions
-from tests.sweeps.support import Counting, content, numbers, same_rows, toy
+from tests.sweeps.support import Counting, content, numbers, part_files, same_rows, toy
 from tests.tools import complaint, sampled
-
-
-def files(path):
-    return sorted((path / "parts").glob("*.parquet"))
 
 
 def flip(part, place=-100):
@@ -70,7 +66,7 @@ FUNCTIONS = [fails_at_odd, of_the_cell, of_many_types]
 
 def schemas(path):
     """Return the different schemas of the parts in a run directory."""
-    every = (pq.read_schema(part) for part in files(path))
+    every = (pq.read_schema(part) for part in part_files(path))
     return {frozenset(zip(each.names, map(str, each.types), strict=True)) for each in every}
 
 
@@ -85,31 +81,27 @@ def texts(table, names):
     return sorted(map(tuple, frame.drop_duplicates().to_numpy().tolist()))
 
 
-def with_pandas(folder):
-    return pd.read_parquet(folder)
+READERS = {
+    "pandas": lambda pandas, folder: pandas.read_parquet(folder),
+    "polars": lambda polars, folder: pd.DataFrame(
+        polars.read_parquet(folder).to_dict(as_series=False)
+    ),
+    "duckdb": lambda duckdb, folder: duckdb.sql(f"from '{folder}/*.parquet'").df(),
+}
 
 
-def with_polars(folder):
-    polars = pytest.importorskip("polars")
-    return pd.DataFrame(polars.read_parquet(folder).to_dict(as_series=False))
-
-
-def with_duckdb(folder):
-    duckdb = pytest.importorskip("duckdb")
-    return duckdb.sql(f"from '{folder}/*.parquet'").df()
-
-
-def check_readers(path, reader=with_pandas):
+def check_readers(path, reader="pandas"):
     """Assert that another reader finds in the parts what linrep finds."""
     assert len(schemas(path)) == 1
     assert {entry.suffix for entry in (path / "parts").iterdir()} == {".parquet"}
-    rows, table = open_run(path).read(partial=True), reader(path / "parts")
+    rows = open_run(path).read(partial=True)
+    table = READERS[reader](pytest.importorskip(reader), path / "parts")
     assert set(table) == set(rows)
     names = [name for name in rows if name not in ("seconds", "stream", "versions", "cell")]
     assert texts(table, names) == texts(rows, names)
 
 
-@pytest.mark.parametrize("reader", [with_pandas, with_polars, with_duckdb])
+@pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(
     "order",
     sampled([(1, 3, 5, 0, 2, 4, 6), (0, 1, 2, 3, 4, 5, 6), (6, 5, 4, 3, 2, 1, 0)], 1),
@@ -219,7 +211,7 @@ def test_a_damaged_part_does_not_count_and_is_computed_again(tmp_path, damage, r
     sweep = toy(function, replicates=10)
     whole = run(sweep, tmp_path / "whole")
     shutil.copytree(whole.path, tmp_path / "run")
-    victim = files(tmp_path / "run")[0]
+    victim = part_files(tmp_path / "run")[0]
     lost = read_part(victim).replicates
     victim = DAMAGES[damage](victim)
     stored = open_run(tmp_path / "run")
@@ -246,7 +238,7 @@ def test_a_damaged_part_does_not_count_and_is_computed_again(tmp_path, damage, r
 
 @pytest.mark.parametrize("stride", [67, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_flipped_bit_is_noticed_wherever_it_is(tmp_path, stride):
-    (part,) = files(run(toy(), tmp_path / "run").path)
+    (part,) = part_files(run(toy(), tmp_path / "run").path)
     good = part.read_bytes()
     known = read_part(part)
     for place in range(0, len(good), stride):

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import linrep as lr
-from linrep.sweeps import Grid, Stopped, Sweep, open_run, run
-from linrep.sweeps.store import Run
+from linrep.sweeps import Grid, Run, Stopped, Sweep, open_run, run, runner
 from linrep.sweeps.todo import _shares
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, same_rows, toy
@@ -83,11 +82,9 @@ def test_a_finished_run_computes_nothing_again(tmp_path):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path, workers, monkeypatch):
-    import linrep.sweeps.store as store
-
     function = Counting()
     written = []
-    write = store.Run.write
+    write = Run.write
 
     def fail(self, table, segments, *others):
         if len(written) == 3:
@@ -95,7 +92,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, workers, monkeypatch)
         written.append(sum(map(len, segments)))
         return write(self, table, segments, *others)
 
-    monkeypatch.setattr(store.Run, "write", fail)
+    monkeypatch.setattr(Run, "write", fail)
     sweep = large(function, replicates=20)
     with pytest.raises(OSError, match="No space left"):
         run(sweep, tmp_path / "run", chunk_seconds=1e-9, workers=workers)
@@ -107,13 +104,11 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path, workers, monkeypatch)
     function.calls.clear()
     stored = run(sweep, tmp_path / "run", workers=workers)
     assert function.total == 240 - 3
-    same_rows(stored, run(large(name="counting", function=functions.uniform, replicates=20),
-                          tmp_path / "whole"))  # fmt: skip
+    whole = large(functions.uniform, name="counting", replicates=20)
+    same_rows(stored, run(whole, tmp_path / "whole"))
 
 
 def test_a_sweep_stopped_from_the_keyboard_keeps_what_was_finished(tmp_path, monkeypatch):
-    import linrep.sweeps.runner as runner
-
     wait, waits = runner.wait, []
 
     def interrupt(*arguments, **options):
@@ -135,8 +130,6 @@ def test_a_sweep_stopped_from_the_keyboard_keeps_what_was_finished(tmp_path, mon
 
 @pytest.mark.parametrize("stride", [23, pytest.param(1, marks=pytest.mark.slow)])
 def test_wherever_an_interrupt_comes_it_is_said_how_far_the_sweep_is(tmp_path, stride):
-    import linrep.sweeps.runner as runner
-
     sweep = Sweep(functions.uniform, [{"a": 1}, {"a": 2}], 1, seed=9)
     whole = run(sweep, tmp_path / "whole")
     said, outcomes = [], []
@@ -159,42 +152,27 @@ def test_wherever_an_interrupt_comes_it_is_said_how_far_the_sweep_is(tmp_path, s
     assert len({line.partition(": ")[2] for line in said}) >= 2
 
 
-class Impatient(ThreadPoolExecutor):
-    """Interrupts this process when it is handed its second job, before it answers."""
-
-    handed = 0
-
-    def submit(self, *job):
-        found = super().submit(*job)
-        self.handed += 1
-        if self.handed == 2:
-            found.result()
-            signal.raise_signal(signal.SIGINT)
-        return found
-
-
-def interrupted_write(monkeypatch):
-    write = Run.write
-
-    def interrupt(self, *arguments):
-        monkeypatch.setattr(Run, "write", write)
-        signal.raise_signal(signal.SIGINT)
-        return write(self, *arguments)
-
-    monkeypatch.setattr(Run, "write", interrupt)
-
-
-@pytest.mark.parametrize("moment", ["submit", "write"])
-def test_what_is_computed_when_an_interrupt_comes_is_stored(tmp_path, monkeypatch, moment):
+@pytest.mark.parametrize(("kind", "name"), [(ThreadPoolExecutor, "submit"), (Run, "write")])
+def test_what_is_computed_when_an_interrupt_comes_is_stored(tmp_path, monkeypatch, kind, name):
     """Between two places, too: handed over and not noted, returned and not written."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     function = Counting()
     sweep = toy(function, [{"a": 1}], 50)
+    do, calls = getattr(kind, name), []
+
+    def interrupt(*arguments):
+        calls.append(arguments)
+        if len(calls) == 2 and name == "write":
+            signal.raise_signal(signal.SIGINT)
+        found = do(*arguments)
+        if len(calls) == 2 and name == "submit":
+            found.result()
+            signal.raise_signal(signal.SIGINT)
+        return found
+
+    monkeypatch.setattr(kind, name, interrupt)
     try:
-        if moment == "write":
-            interrupted_write(monkeypatch)
-        kind = Impatient if moment == "submit" else ThreadPoolExecutor
-        with kind(1) as pool, pytest.raises(Stopped):
+        with ThreadPoolExecutor(1) as pool, pytest.raises(Stopped):
             run(sweep, tmp_path / "run", executor=pool, chunk_seconds=1e-9)
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
@@ -256,33 +234,26 @@ def test_failed_replicates_are_computed_again_only_when_asked(tmp_path):
     function.calls.clear()
     run(sweep, tmp_path / "run", retry_failed=True)
     assert function.total == 0
-    same_rows(stored, run(toy(functions.uniform, replicates=20, name="counting"),
-                          tmp_path / "whole"))  # fmt: skip
+    whole = toy(functions.uniform, replicates=20, name="counting")
+    same_rows(stored, run(whole, tmp_path / "whole"))
 
 
 # --- shards ---
 
 
 @given(st.integers(1, 8), st.integers(1, 30), st.integers(1, 40), st.booleans())
-def test_shards_are_disjoint_and_together_everything(cells, replicates, shards, reverse):
-    sweep = toy(cells=[{"a": a} for a in range(cells)], replicates=replicates)
-    other = toy(cells=[{"a": a} for a in reversed(range(cells))], replicates=replicates)
+def test_shards_are_disjoint_and_together_everything(count, replicates, shards, reverse):
+    def share(cells, index, reverse):
+        sweep = toy(cells=[{"a": a} for a in cells], replicates=replicates)
+        return [(s.cell, r) for s in _shares(sweep, index, shards, reverse)
+                for r in range(s.start, s.stop)]  # fmt: skip
+
     found = []
     for index in range(1, shards + 1):
-        share = [
-            (segment.cell, replicate)
-            for segment in _shares(sweep, index, shards, reverse)
-            for replicate in range(segment.start, segment.stop)
-        ]
-        again = [
-            (segment.cell, replicate)
-            for segment in _shares(other, index, shards, False)
-            for replicate in range(segment.start, segment.stop)
-        ]
-        assert sorted(share) == sorted(again)
-        found += share
-    assert len(found) == cells * replicates
-    assert set(found) == {(f"a={a}", r) for a in range(cells) for r in range(replicates)}
+        mine = sorted(share(range(count), index, reverse))
+        assert mine == sorted(share(reversed(range(count)), index, False))
+        found += mine
+    assert sorted(found) == sorted((f"a={a}", r) for a in range(count) for r in range(replicates))
 
 
 def test_shards_may_share_a_directory(tmp_path, alone):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linrep.sweeps import Grid, Sweep, generator, run, stream_key
-from linrep.sweeps.specification import differences, extends
+from linrep.sweeps.directories import check_directory
+from linrep.sweeps.specification import differences
 from tests.sweeps import functions
-from tests.sweeps.support import toy
+from tests.sweeps.support import content, toy
 from tests.sweeps.test_grid import cells
+from tests.tools import complaint
 
 
 def key(sweep, cell):
@@ -40,10 +43,9 @@ def test_a_key_is_the_hash_that_the_documentation_says():
 
 
 @given(
-    st.one_of(st.sampled_from((0, 1, 2**32, 2**64, 2**128 - 1)),
-                      st.integers(0, 2**128 - 1)),
+    st.sampled_from((0, 1, 2**32, 2**64, 2**128 - 1)) | st.integers(0, 2**128 - 1),
     st.integers(0, 2**40),
-)  # fmt: skip
+)
 def test_a_generator_is_the_seed_sequences(key, replicate):
     expected = np.random.default_rng(np.random.SeedSequence(key, spawn_key=(replicate,)))
     assert generator(key, replicate).bit_generator.state == expected.bit_generator.state
@@ -106,38 +108,40 @@ def test_the_order_of_cells_and_the_writing_of_numbers_make_no_difference():
     assert differences(one, other) == []
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"seed": 1}, "seed: 0 there, 1 here"),
-        ({"settings": {"q": 1}}, 'settings: {} there, {"q": 1} here'),
-        ({"function": functions.uniform}, 'name: "normal" there, "uniform" here'),
-        ({"cells": [{"a": 1}]}, "cells only there: 1, such as a=2"),
-        ({"cells": [{"a": 1}, {"a": 2}, {"a": 3}]}, "cells only here: 1, such as a=3"),
-        ({"paired": "a"}, "cells with other streams: 2, such as a=1"),
-        ({"streams": {"x": ["a"]}}, "cells with other streams: 2"),
-    ],
-)
-def test_differences_are_named(change, words):
-    lines = differences(toy().describe(), toy(**change).describe())
-    assert words in "; ".join(lines)
-    assert all("\n" not in line for line in lines)
+ONE, TWO, THREE = ({"a": a} for a in (1, 2, 3))
+ANOTHER, SMALLER = "holds another sweep", "holds a smaller sweep"
+#: What is changed in a sweep, and what is said of the run that is there: more of it extends it.
+CHANGES = [
+    ({"seed": 1}, ANOTHER, "seed: 0 there, 1 here"),
+    ({"seed": 1, "replicates": 4}, ANOTHER, "seed: 0 there, 1 here"),
+    ({"settings": {"q": 1}}, ANOTHER, 'settings: {} there, {"q": 1} here'),
+    ({"function": functions.uniform}, ANOTHER, 'name: "normal" there, "uniform" here'),
+    ({"paired": "a"}, ANOTHER, "cells with other streams: 2, such as a=1"),
+    ({"paired": "a", "replicates": 4}, ANOTHER, "cells with other streams: 2, such as a=1"),
+    ({"streams": {"x": ["a"]}}, ANOTHER, "cells with other streams: 2"),
+    ({"cells": [ONE]}, ANOTHER, "cells only there: 1, such as a=2"),
+    ({"cells": [ONE, THREE]}, ANOTHER, "cells only here: 1, such as a=3"),
+    ({"cells": [ONE, TWO, THREE]}, SMALLER, "cells only here: 1, such as a=3"),
+    ({"cells": [THREE, TWO, {"a": 1.0}], "replicates": 5}, SMALLER, "3 there, 5 here"),
+    ({"replicates": 4}, SMALLER, "replicates: 3 there, 4 here"),
+    ({"replicates": 2}, ANOTHER, "replicates: 3 there, 2 here"),
+]
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({}, True),
-        ({"cells": [{"a": 3}, {"a": 2}, {"a": 1.0}], "replicates": 5}, True),
-        ({"replicates": 2}, False),
-        ({"cells": [{"a": 1}]}, False),
-        ({"cells": [{"a": 1}, {"a": 3}]}, False),
-        ({"seed": 1, "replicates": 4}, False),
-        ({"paired": "a", "replicates": 4}, False),
-    ],
-)
-def test_only_more_of_the_same_extends(change, expected):
-    assert extends(toy().describe(), toy(**change).describe()) is expected
+def test_another_sweep_is_refused_and_more_of_the_same_extends(tmp_path):
+    path = run(toy(), tmp_path / "run").path
+    before = content(path)
+    for change, what, difference in CHANGES:
+        sweep = toy(**change)
+        attempts = [partial(run, sweep, path), partial(check_directory, path, sweep)]
+        if what == ANOTHER:
+            attempts.append(partial(run, sweep, path, extend=True))
+        else:
+            assert check_directory(path, sweep, extend=True).path == path
+        for attempt in attempts:
+            with complaint(ValueError, f"{path} {what}", difference):
+                attempt()
+    assert content(path) == before
 
 
 # --- one replicate again, alone ---

@@ -18,13 +18,8 @@ from linrep.sweeps.directories import check_directory
 from linrep.sweeps.merging import compact
 from linrep.sweeps.parts import Segment, read_rows, select_rows
 from tests.sweeps import functions
-from tests.sweeps.support import Counting, content, numbers, same_rows, toy
+from tests.sweeps.support import Counting, content, numbers, part_files, same_rows, toy
 from tests.tools import complaint
-
-
-def files(path):
-    return sorted((path / "parts").glob("*.parquet"))
-
 
 # --- writing and reading ---
 
@@ -38,19 +33,15 @@ def test_some_columns_can_be_read_in_the_order_asked_for(tmp_path):
         stored.read(["q"])
 
 
-def test_an_empty_run_can_be_read(tmp_path):
-    stored = create_run(tmp_path / "run", toy())
+def test_a_run_tells_what_it_holds(tmp_path):
+    stored = create_run(tmp_path / "empty", toy())
     assert stored.read(partial=True).empty
     assert list(stored.read(["a", "first"], partial=True)) == ["a", "first"]
     assert (stored.count(), stored.total, stored.failed()) == (0, 6, 0)
     assert stored.failures().empty
-
-
-def test_a_run_tells_what_it_holds(tmp_path):
     stored = toy(functions.fragile, replicates=20).run(tmp_path / "run")
-    rows = stored.read()
-    failed = rows[rows["status"] == "failed"]
-    assert 0 < len(failed) == stored.failed() == len(stored.failures())
+    failed = stored.read()["status"] == "failed"
+    assert 0 < failed.sum() == stored.failed() == len(stored.failures())
     assert stored.count() == stored.total == 40
     assert stored.cells == ({"a": 1}, {"a": 2})
     assert "40 of 40" in repr(stored)
@@ -133,49 +124,22 @@ def test_rows_outside_the_specification_are_not_shown(tmp_path):
 # --- what a directory holds ---
 
 
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"seed": 1}, ["another sweep", "seed: 0 there, 1 here"]),
-        ({"cells": [{"a": 1}]}, ["another sweep", "a=2"]),
-        ({"replicates": 4}, ["smaller sweep", "replicates: 3 there, 4 here", "extend"]),
-        ({"cells": [{"a": 1}, {"a": 2}, {"a": 3}]}, ["smaller sweep", "a=3", "extend"]),
-    ],
-)
-def test_another_sweep_is_refused_and_nothing_written(tmp_path, change, words):
-    run(toy(), tmp_path / "run")
-    before = content(tmp_path / "run")
-    with complaint(ValueError, str(tmp_path / "run"), *words):
-        run(toy(**change), tmp_path / "run")
-    with complaint(ValueError, *words):
-        check_directory(tmp_path / "run", toy(**change))
-    if words[0] == "another sweep":
-        with complaint(ValueError, *words):
-            run(toy(**change), tmp_path / "run", extend=True)
-    assert content(tmp_path / "run") == before
+FOREIGN = {
+    "a file": ("notes.txt", b"mine"),
+    "somebody's parts": ("parts/mine.parquet", b"not really"),
+    "JSON": ("sweep.json", b'{"wandb": true}'),
+    "half a specification": ("sweep.json", b'{"format": 2, "cells": []}'),
+    "no text": ("sweep.json", b"\xff\x00"),
+    "a folder": ("sweep.json/notes.txt", b""),
+}
 
 
-def foreign(path, kind):
-    path.mkdir()
-    if kind == "file":
-        (path / "notes.txt").write_text("mine")
-    elif kind == "parts":  # somebody's files, which happen to be called like this
-        (path / "parts").mkdir()
-        (path / "parts" / "mine.parquet").write_text("not really")
-    elif kind == "json":
-        (path / "sweep.json").write_text('{"wandb": true}')
-    elif kind == "half":
-        (path / "sweep.json").write_text('{"format": 2, "cells": []}')
-    elif kind == "binary":
-        (path / "sweep.json").write_bytes(b"\xff\x00")
-    elif kind == "folder":
-        (path / "sweep.json").mkdir()
-
-
-@pytest.mark.parametrize("kind", ["file", "parts", "json", "half", "binary", "folder"])
+@pytest.mark.parametrize("kind", FOREIGN)
 def test_a_foreign_directory_is_refused_and_left_alone(tmp_path, kind):
     path = tmp_path / "theirs"
-    foreign(path, kind)
+    name, data = FOREIGN[kind]
+    (path / name).parent.mkdir(parents=True)
+    (path / name).write_bytes(data)
     before = content(tmp_path)
     for attempt in (
         lambda: run(toy(), path),
@@ -288,7 +252,7 @@ def many_parts(tmp_path, function=functions.normal, replicates=40):
     cells = [{"a": a} for a in range(3)]
     whole = run(toy(function, cells, replicates), tmp_path / "whole")
     stored = create_run(tmp_path / "run", toy(function, cells, replicates))
-    rows = pq.read_table(next((whole.path / "parts").glob("*.parquet")))
+    rows = pq.read_table(part_files(whole.path)[0])
     for part in whole.parts():
         for segment in part.segments:
             for start in range(segment.start, segment.stop, 7):
@@ -302,7 +266,7 @@ def test_putting_parts_together_changes_no_row(tmp_path):
     assert len(stored.parts()) > 10
     before = stored.read()
     compact(stored)
-    assert len(stored.parts()) == len(list((stored.path / "parts").glob("*.parquet"))) == 1
+    assert len(stored.parts()) == len(part_files(stored.path)) == 1
     pd.testing.assert_frame_equal(before, stored.read(), check_exact=True)
     pd.testing.assert_frame_equal(before, open_run(stored.path).read(), check_exact=True)
     same_rows(stored, whole)

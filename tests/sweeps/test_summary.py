@@ -31,14 +31,10 @@ def group(rows, n, m):
 
 @pytest.mark.parametrize("shuffled", [False, True])
 def test_rows_of_one_replicate_are_told_from_replicates(shuffled):
-    cell, replicate, half = (
-        np.divmod(np.arange(12), 6)[0],
-        np.arange(12) % 6 // 2,
-        np.arange(12) % 2,
-    )
-    rows = pd.DataFrame(
-        {"cell": np.array(["b", "a"])[cell], "replicate": replicate, "half": half, "value": 1.0}
-    )
+    place = np.arange(12)
+    cell = np.array(["b", "a"])[place // 6]
+    columns = {"cell": cell, "replicate": place % 6 // 2, "half": place % 2, "value": 1.0}
+    rows = pd.DataFrame(columns)
     rows = rows.sample(frac=1.0, random_state=0) if shuffled else rows
     assert summarize(rows, "value", ["half"])["replicates"].tolist() == [6, 6]
     assert summarize(rows[rows["half"] == 1], "value", [])["replicates"].tolist() == [6]
@@ -71,11 +67,9 @@ def group_by_group(rows, value, by, statistic):
     failed = rows["status"] == "failed"
     values = evaluate(rows, value).astype(float).where(~failed)
     table = rows[by].assign(_value=values, _failed=failed)
-    groups = [((), table)]
-    if by:
-        groups = table.groupby(by, sort=True, dropna=False, observed=True)
+    grouped = table.groupby(by, sort=True, dropna=False, observed=True) if by else [((), table)]
     lines = []
-    for key, group in groups:
+    for key, group in grouped:
         kept = group["_value"].dropna().to_numpy()
         if len(kept) == 0:
             parts = (np.nan,) * 3

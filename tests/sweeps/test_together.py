@@ -5,7 +5,6 @@ import threading
 import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -25,9 +24,8 @@ from linrep.sweeps import (
 )
 from linrep.sweeps.chunks import run_chunk
 from linrep.sweeps.merging import compact, deviation, overlap
-from linrep.sweeps.parts import Segment
 from tests.sweeps import functions
-from tests.sweeps.support import same_rows, toy
+from tests.sweeps.support import job, same_rows, toy
 from tests.tools import complaint
 
 
@@ -111,11 +109,9 @@ def test_of_two_extensions_at_a_time_one_is_refused(tmp_path, monkeypatch):
 
 def test_a_new_parameter_cannot_have_the_name_of_what_was_returned(tmp_path):
     run(toy(lambda cell, rng: {"x": 1.0}, [{"a": 1}]), tmp_path / "run")
+    grown = toy(lambda cell, rng: {"x": 1.0}, [{"a": 1}, {"a": 1, "x": 2}])
     with complaint(ValueError, "has a column 'x' already"):
-        run(
-            toy(lambda cell, rng: {"x": 1.0}, [{"a": 1}, {"a": 1, "x": 2}]), tmp_path / "run",
-            extend=True,
-        )  # fmt: skip
+        run(grown, tmp_path / "run", extend=True)
 
 
 def test_workers_that_go_and_come_back_finish_the_sweep(tmp_path):
@@ -160,7 +156,7 @@ def test_a_replicate_that_succeeded_somewhere_counts_whatever_is_put_together(tm
     # The second and the fourth call fail: 0 succeeds beside 1, and fails alone.
     for segment, failing in (((0, 2), {1}), ((0, 1), {2}), ((2, 4), {3})):
         bad.update(failing)
-        chunk = run_chunk(runner._job_factory(sweep, 10.0, Path("run"))([Segment("a=1", *segment)]))
+        chunk = run_chunk(job(sweep, ("a=1", *segment)))
         stored.write(chunk.table, chunk.segments, 0, chunk.machine)
     rows = stored.read()
     assert rows["status"].tolist() == ["ok", "failed", "failed", "ok"]

@@ -9,9 +9,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
-from pathlib import Path
 
 import pytest
 
@@ -20,7 +18,7 @@ from linrep.sweeps.chunks import sealed
 from linrep.sweeps.targets import own_sources
 from linrep.sweeps.workers import WorkerEnded, WorkerPool, run_jobs, run_sealed
 from tests.sweeps import functions
-from tests.sweeps.support import same_rows, toy
+from tests.sweeps.support import job, same_rows, toy
 from tests.tools import sampled
 
 CELLS = [{"a": 1}, {"a": 2}, {"a": 3}]
@@ -79,39 +77,43 @@ def test_after_a_kill_the_poison_is_found_in_processes(tmp_path, capsys):
     assert (again.count(), again.failed()) == (30, 1)
 
 
-def test_an_executor_of_processes_survives_what_a_guarded_replicate_does(tmp_path):
+@pytest.fixture(scope="module")
+def pool():
+    """Return somebody else's executor, of one process."""
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        stored = run(poisoned(functions.blocks), tmp_path / "run", executor=pool, timeout=1.0)
-        assert pool.submit(os.getpid).result() > 0
+        yield pool
+
+
+def test_an_executor_of_processes_survives_what_a_guarded_replicate_does(tmp_path, pool):
+    stored = run(poisoned(functions.blocks), tmp_path / "run", executor=pool, timeout=1.0)
+    assert pool.submit(os.getpid).result() > 0
     assert (stored.count(), stored.failed()) == (30, 1)
 
 
-def test_workers_that_come_later_are_used(tmp_path):
+def test_workers_that_come_later_are_used(tmp_path, pool):
     asked = []
 
     def workers():
         asked.append(time.monotonic())
         return min(len(asked) - 1, 1)  # none at first
 
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        stored = run(toy(), tmp_path / "run", executor=pool, workers=workers)
+    stored = run(toy(), tmp_path / "run", executor=pool, workers=workers)
     assert stored.count() == stored.total
     assert len(asked) >= 2
 
 
-def test_a_function_reaches_a_machine_that_has_not_its_file(tmp_path, monkeypatch):
+def test_a_function_reaches_a_machine_that_has_not_its_file(tmp_path, monkeypatch, pool):
     monkeypatch.setattr(sys, "path", list(sys.path))
     (tmp_path / "beside.py").write_text("OFFSET = 10.0\n")
     path = tmp_path / "swept_there.py"
     path.write_text("import beside\ndef f(cell, rng):\n    return rng.random() + beside.OFFSET\n")
     function = load(f"{path}:f")
-    job = sealed(_job(toy(function)))
+    there = sealed(job(toy(function), ("a=1", 0, 2)))
     assert {source.name for source in own_sources()} >= {"swept_there", "beside"}
     for name in ("swept_there", "beside"):
         del sys.modules[name]
         (tmp_path / f"{name}.py").unlink()
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        value = pool.submit(functions.first_value, job).result()
+    value = pool.submit(functions.first_value, there).result()
     assert 10.0 <= value < 11.0
 
 
@@ -150,7 +152,7 @@ def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reach
     (tmp_path / "run").mkdir(exist_ok=reached)
     scratch = tmp_path / ("run" if reached else "elsewhere") / ".scratch"
     poison, other = (
-        sealed(replace(_job(toy(function, [{"a": 2}], 5), 4, 5), scratch=str(scratch)))
+        sealed(job(toy(function, [{"a": 2}], 5), ("a=2", 4, 5), seconds=1.0, scratch=str(scratch)))
         for function in (functions.ends_its_process, functions.process)
     )
     assert run_sealed(other, "sweep", 1).table["value"].to_pylist() == [os.getpid()]
@@ -169,13 +171,6 @@ def test_the_first_process_that_is_lost_is_the_last(tmp_path, monkeypatch, reach
         (folder / ".attempt-sweep-lost").rename(tmp_path / "swept" / ".attempt-sweep-lost")
         run(toy(), tmp_path / "swept")
         assert not list((tmp_path / "swept").glob(".attempt*"))
-
-
-def _job(sweep, start=0, stop=2):
-    from linrep.sweeps.parts import Segment
-    from linrep.sweeps.runner import _job_factory
-
-    return _job_factory(sweep, 1.0, Path("run"))([Segment(sweep.names[0], start, stop)])
 
 
 # --- jobs of any kind ---
@@ -222,27 +217,20 @@ def test_jobs_that_end_their_process_are_named_and_the_others_computed(workers):
     assert [results[f"square {x}"] for x in range(6)] == [x * x for x in range(6)]
 
 
-def test_what_a_job_raises_is_raised():
+def test_what_a_job_raises_is_raised_and_an_end_between_two_is_no_fault_of_the_next():
     """What cannot be sent arrives as a line."""
     with WorkerPool(1) as pool:
         with pytest.raises(ValueError, match="no"):
             list(run_jobs(pool, {"one": (refuse,)}))
         with pytest.raises(ValueError, match="Stubborn: no"):
             pool.submit(refuse_stubbornly).result()
-
-
-def test_where_no_process_can_begin_no_job_is_blamed(monkeypatch):
-    monkeypatch.setattr(sys, "executable", shutil.which("false"))
-    with (
-        WorkerPool(1) as pool,
-        pytest.raises(ChildProcessError, match="outside of any job"),
-    ):
-        list(run_jobs(pool, {"square": (square, 2)}))
-
-
-def test_a_process_that_ends_between_two_jobs_is_no_fault_of_the_next():
-    with WorkerPool(1) as pool:
         first = pool.submit(os.getpid).result()
         os.kill(first, signal.SIGKILL)
         assert dict(run_jobs(pool, {"square": (square, 2)})) == {"square": 4}
         assert pool.submit(os.getpid).result() != first
+
+
+def test_where_no_process_can_begin_no_job_is_blamed(monkeypatch):
+    monkeypatch.setattr(sys, "executable", shutil.which("false"))
+    with WorkerPool(1) as pool, pytest.raises(ChildProcessError, match="outside of any job"):
+        list(run_jobs(pool, {"square": (square, 2)}))

@@ -20,50 +20,31 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Family:
-    """How a cell of a grid becomes a problem.
+    """How a cell of a grid becomes a problem."""
 
-    Attributes
-    ----------
-    parameters : tuple of str
-        Of a cell, those that describe the problem.
-    data : tuple of str
-        Those that say how much is seen of it.
-    options : tuple of str
-        Those that change what an algorithm makes of it, with the same problem and data.
-    documented : tuple of callables
-        Whose docstrings say what the parameters are.
-    descriptions : mapping of str to str
-        One line on those that no docstring has.
-    sizes : tuple of str
-        Integers among the parameters without which there is no problem.
-    constraints : mapping of str to str
-        What every cell must meet, with the reason.
-    make : callable
-        ``make(parameters, settings, algorithm, rng) -> (problem, settings)``; draws the problem and
-        takes what it used out of the settings.
-    refuse : callable, optional
-        ``refuse(parameters, settings)`` raises a ValueError where a cell cannot be run, before any
-        is.
-    prefix : str
-        What tells a parameter from a setting of an algorithm with the same name: with
-        ``"partition_"``, ``alpha`` is ``partition_alpha``, and the algorithm's ``method_alpha``.
-    digests : callable, optional
-        ``digests(parameters)`` returns digests of samples that are read, not drawn, by their names.
-    own : tuple of str
-        Parameters and settings that may name code of a user's own, as ``module:name``.
-    """
-
+    #: Of a cell, what describes the problem, and what says how much is seen of it.
     parameters: tuple[str, ...]
     data: tuple[str, ...]
+    #: Integers among the parameters without which there is no problem.
     sizes: tuple[str, ...]
+    #: What every cell must meet, with the reason.
     constraints: Mapping[str, str]
+    #: ``make(parameters, settings, algorithm, rng) -> (problem, settings)`` draws the problem and
+    #: takes what it used out of the settings.
     make: Callable[[dict, dict, Callable, np.random.Generator], tuple[Any, dict]]
-    options: tuple[str, ...] = field(default=())
+    #: What changes what an algorithm makes of it, with the same problem and data.
+    options: tuple[str, ...] = ()
+    #: Whose docstrings say what the parameters are, and one line on those that no docstring has.
     documented: tuple[Callable[..., Any], ...] = ()
     descriptions: Mapping[str, str] = field(default_factory=dict)
+    #: ``refuse(parameters, settings)`` raises ValueError where a cell cannot be run, before any is.
     refuse: Callable[[dict, dict], None] | None = None
+    #: What tells a parameter from a setting of an algorithm with the same name: with
+    #: ``"partition_"``, ``alpha`` is ``partition_alpha``, and the algorithm's ``method_alpha``.
     prefix: str = ""
+    #: ``digests(parameters)`` returns digests of samples that are read, not drawn, by their names.
     digests: Callable[[dict], dict[str, str]] | None = None
+    #: Parameters and settings that may name code of a user's own, as ``module:name``.
     own: tuple[str, ...] = ()
 
 
