@@ -150,3 +150,24 @@ def test_readings_are_named_with_where_they_are_printed():
     assert ledger.readings(several) == [said]
     assert f"- {said}" in lines(several)
     assert ledger.readings(result()) == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "budget", "entry", "expected"),
+    [
+        ("holds", "quick", ("holds", "standard"), "as recorded"),
+        ("fails", "quick", ("holds", "standard"), "contradicts"),
+        ("undecided", "quick", ("holds", "standard"), "undecided at this budget"),
+        ("undecided", "standard", ("holds", "standard"), "contradicts"),
+        ("undecided", "thorough", None, "not as expected, without a record"),
+        ("holds", "quick", None, "as expected, without a record"),
+        ("holds", "quick", ("undecided", "standard"), "decided here and undecided in the record"),
+        ("fails", "thorough", ("undecided", "quick"), "decided here and undecided in the record"),
+        ("holds", "standard", ("undecided", "standard"), "contradicts"),
+        ("error", "quick", ("undecided", "standard"), "contradicts"),
+        ("error", "quick", ("holds", "standard"), "contradicts"),
+    ],
+)
+def test_how_a_verdict_stands_beside_the_ledger(verdict, budget, entry, expected):
+    recorded = entry and result(verdict=entry[0], budget=entry[1])
+    assert ledger.outcome(verdict, budget, recorded) == expected

@@ -129,27 +129,6 @@ def result(**changes):
     return Result(**{"verdict": "holds", "sentence": "yes", **fields, **changes})
 
 
-@pytest.mark.parametrize(
-    ("verdict", "budget", "entry", "expected"),
-    [
-        ("holds", "quick", ("holds", "standard"), "as recorded"),
-        ("fails", "quick", ("holds", "standard"), "contradicts"),
-        ("undecided", "quick", ("holds", "standard"), "undecided at this budget"),
-        ("undecided", "standard", ("holds", "standard"), "contradicts"),
-        ("undecided", "thorough", None, "not as expected, without a record"),
-        ("holds", "quick", None, "as expected, without a record"),
-        ("holds", "quick", ("undecided", "standard"), "decided here and undecided in the record"),
-        ("fails", "thorough", ("undecided", "quick"), "decided here and undecided in the record"),
-        ("holds", "standard", ("undecided", "standard"), "contradicts"),
-        ("error", "quick", ("undecided", "standard"), "contradicts"),
-        ("error", "quick", ("holds", "standard"), "contradicts"),
-    ],
-)
-def test_how_a_verdict_stands_beside_the_ledger(verdict, budget, entry, expected):
-    entry = entry and result(verdict=entry[0], budget=entry[1])
-    assert ledger.outcome(verdict, budget, entry) == expected
-
-
 def test_recording(tmp_path):
     path = tmp_path / "ledger.json"
     ledger.record([result(), result(id="a.c")], ["a.b", "a.c"], path)
