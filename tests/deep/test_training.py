@@ -158,41 +158,6 @@ def test_running_statistics_move_with_their_block():
         assert not torch.equal(others[name][0], shared[name])
 
 
-@pytest.mark.parametrize(
-    ("phase", "said"),
-    [
-        (Phase(("hed",)), r"no block 'hed' in this model; it has head, head\.bias"),
-        (Phase(frozen=("representation.fc9",)), r"no block 'representation\.fc9'"),
-        (Phase(("representation.fc",)), r"no block 'representation\.fc'"),
-    ],
-)
-def test_an_unknown_block_is_named(phase, said):
-    fed = small.federation()
-    with pytest.raises(ValueError, match=said):
-        fed.train(fed.start().shared, {}, np.array([0]), (phase,), round=0)
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"lr": 0.0}, "lr must be greater than 0"),
-        ({"momentum": -0.1}, "momentum must be at least 0"),
-        ({"weight_decay": np.nan}, "weight_decay must be finite"),
-        ({"batch_size": 0}, "batch_size must be at least 1"),
-        ({"lr": None}, "lr must be"),
-    ],
-)
-def test_sgd_refuses_bad_settings(settings, said):
-    with pytest.raises((ValueError, TypeError), match=said):
-        SGD(**settings)
-
-
-@pytest.mark.parametrize("settings", [{"epochs": -1}, {"steps": -1}, {"lr": 0.0}])
-def test_a_phase_refuses_bad_settings(settings):
-    with pytest.raises(ValueError, match=f"{next(iter(settings))} must be"):
-        Phase(**settings)
-
-
 # Together and one by one
 
 TOLERANCE = {"float64": 1e-12, "float32": 1e-5}
