@@ -43,6 +43,17 @@ def clients_of(data):
     return [data.client(i) for i in range(data.n)]
 
 
+def own(case):
+    """Return the samples of a case as data of which no truth is known."""
+    return linrep.ClientData(case.X, case.y, case.offsets)
+
+
+def loss(data, models):
+    """Return the mean over clients of half the mean squared errors of their models."""
+    pairs = zip(clients_of(data), models, strict=True)
+    return np.mean([np.mean((X @ model - y) ** 2) / 2 for (X, y), model in pairs])
+
+
 def same_numbers(trace, other, rounds=None):
     """Assert that two traces hold the very same numbers, up to a number of rounds."""
     assert list(trace) == list(other)

@@ -12,6 +12,7 @@ import pytest
 
 import linrep as lr
 from linrep.algorithms import imc
+from tests.tools import complaint
 
 SHARED = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0)
 DATA = SHARED.draw(9, rng=1)
@@ -283,35 +284,39 @@ def test_a_run_that_converged_goes_on_to_a_smaller_tolerance(run):
     same(rest.state, whole.state)
 
 
-def test_a_run_says_from_which_traces_it_cannot_go_on():
-    begun = fedrep(SHARED, rounds=2, rng=3)
-    diverged = lr.fedsgd(DATA, k=2, rounds=300, step_size=80.0, start="random", rng=3)
-    assert diverged.stop_reason == "diverged"
-    other = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=5)
-    with pytest.raises(ValueError, match="rng must not be given with start=trace"):
-        fedrep(SHARED, rounds=2, start=begun, rng=3)
-    with pytest.raises(ValueError, match="start must not be a diverged trace"):
-        lr.fedsgd(DATA, k=2, rounds=2, step_size=0.1, start=diverged)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
-        lr.fedsgd(SHARED, m=9, rounds=2, step_size=0.1, start=begun)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
-        fedrep(SHARED, rounds=2, start=own(SHARED, step_size=0.1, rounds=2, rng=3))
-    with pytest.raises(ValueError, match="start must be a trace with U and V in its state"):
-        perfedsi(rounds=2, step_size=0.1, start=begun)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
-        lr.pflmf(QUADRATIC, k=2, step_size=0.1, start=begun)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm on the same"):
-        fedrep(other, rounds=2, start=begun)
-    fitted = lr.fedrep(DATA, k=2, rounds=2, start="random", rng=3)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm on the same"):
-        lr.fedrep(SHARED.draw(9, rng=2), k=2, rounds=2, start=fitted)
-    for settings in ({"step_size": 0.2}, {"m": 8}, {"participation": 0.5}, {"orthonormal": False}):
-        with pytest.raises(ValueError, match=f"same settings: its {next(iter(settings))} is"):
-            fedrep(SHARED, rounds=2, start=begun, **settings)
-    begun = pflmf(QUADRATIC, step_size=0.5, rounds=2, stationarity=False, rng=3)
-    with pytest.raises(ValueError, match="same settings: its stationarity is"):  # of all its rounds
-        pflmf(QUADRATIC, step_size=0.5, rounds=2, start=begun)
-    with pytest.raises(
-        ValueError, match=r"start must be 'spectral' or a pair \(U, V\), got a Trace"
-    ):
-        imc.gauss_newton(ENTRIES, k=2, start=begun)
+BEGUN = fedrep(SHARED, rounds=2, rng=3)
+OF_OWN = own(SHARED, step_size=0.1, rounds=2, rng=3)
+FITTED = lr.fedrep(DATA, k=2, rounds=2, start="random", rng=3)
+DIVERGED = lr.fedsgd(DATA, k=2, rounds=300, step_size=80.0, start="random", rng=3)
+WITHOUT = pflmf(QUADRATIC, step_size=0.5, rounds=2, stationarity=False, rng=3)
+OTHER = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=5)
+SAME = "start must be a trace of the same algorithm"
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (partial(fedrep, SHARED, start=BEGUN, rng=3), "rng must not be given with start=trace"),
+        (partial(lr.fedsgd, DATA, k=2, step_size=0.1, start=DIVERGED), "not be a diverged trace"),
+        (partial(lr.fedsgd, SHARED, m=9, step_size=0.1, start=BEGUN), SAME),
+        (partial(fedrep, SHARED, start=OF_OWN), SAME),
+        (partial(perfedsi, step_size=0.1, start=BEGUN), "a trace with U and V in its state"),
+        (partial(lr.pflmf, QUADRATIC, k=2, step_size=0.1, start=BEGUN), SAME),
+        (partial(fedrep, OTHER, start=BEGUN), f"{SAME} on the same"),
+        (partial(lr.fedrep, SHARED.draw(9, rng=2), k=2, start=FITTED), f"{SAME} on the same"),
+        (partial(fedrep, SHARED, start=BEGUN, step_size=0.2), "same settings: its step_size is"),
+        (partial(fedrep, SHARED, start=BEGUN, m=8), "same settings: its m is"),
+        (partial(fedrep, SHARED, start=BEGUN, participation=0.5), "its participation is"),
+        (partial(fedrep, SHARED, start=BEGUN, orthonormal=False), "its orthonormal is"),
+        (partial(pflmf, QUADRATIC, step_size=0.5, start=WITHOUT), "its stationarity is"),
+    ],
+)  # fmt: skip
+def test_a_run_says_from_which_traces_it_cannot_go_on(run, words):
+    with complaint(ValueError, words):
+        run(rounds=2)
+
+
+def test_a_solver_does_not_go_on():
+    assert DIVERGED.stop_reason == "diverged"
+    with complaint(ValueError, "start must be 'spectral' or a pair (U, V), got a Trace"):
+        imc.gauss_newton(ENTRIES, k=2, start=WITHOUT)

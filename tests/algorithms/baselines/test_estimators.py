@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.algorithms.baselines import factorization
+from tests.algorithms.support import own
 from tests.reference import estimators as reference
 from tests.strategies import cases
 from tests.tools import complaint, first_of
@@ -15,17 +16,13 @@ SPECTRAL = {
 }
 
 
-def data_of(case):
-    return lr.ClientData(case.X, case.y, case.offsets)
-
-
 @pytest.mark.parametrize(("estimator", "moment"), SPECTRAL.values(), ids=SPECTRAL)
 @given(case=cases(orthonormal=True, noise=(0.0, 0.1)))
 def test_spectral_estimators_span_the_leading_eigenvectors_of_the_naive_moment(
     estimator, moment, case
 ):
     """Where eigenvalues are equal eigenvectors are not unique; the sum that they catch is."""
-    data = data_of(case)
+    data = own(case)
     if estimator is lr.cross_moments and data.m.max() == 1:
         with complaint(ValueError, "data", "two samples"):
             estimator(data, k=case.k)
@@ -69,9 +66,7 @@ def gradient(clients, B, W):
 def test_the_factorization_ends_where_the_naive_objective_is_stationary(case, seed):
     rng = np.random.default_rng(seed)
     start = rng.standard_normal((case.d, case.k)), rng.standard_normal((case.n, case.k))
-    trace = lr.linear_factorization(
-        data_of(case), k=case.k, start=start, rounds=5000, tolerance=1e-7
-    )
+    trace = lr.linear_factorization(own(case), k=case.k, start=start, rounds=5000, tolerance=1e-7)
     square = np.mean(case.X**2) or 1.0  # covariates that are 0 have no units
     first = reference.balanced_objective(case.clients, *start, square)
     assert trace["objective"][0] == pytest.approx(first, rel=1e-10)

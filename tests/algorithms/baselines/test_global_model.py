@@ -6,7 +6,7 @@ from numpy.linalg import norm
 
 import linrep as lr
 from linrep.problems.subspace import orthonormalize
-from tests.algorithms.support import clients_of, same_numbers, schedule, streams, truths
+from tests.algorithms.support import clients_of, own, same_numbers, schedule, streams, truths
 from tests.compare import check_metrics, global_model_error, global_model_loss_error
 from tests.reference import fedrep as reference
 from tests.strategies import cases, seeds
@@ -71,7 +71,7 @@ def test_fedavg_follows_the_reference(truth, seed, step_size, local_steps, batch
 
 @given(cases(), step_sizes, local)
 def test_fedavg_on_own_data_without_a_truth_follows_the_reference(case, step_size, local_steps):
-    data = lr.ClientData(case.X, case.y, case.offsets)
+    data = own(case)
     traces = prefixes(
         data, k=case.k, start=(case.B, case.W), step_size=step_size, local_steps=local_steps
     )

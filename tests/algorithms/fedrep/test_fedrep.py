@@ -10,7 +10,7 @@ import linrep as lr
 from linrep.algorithms.fedrep import rounds as fedrep_rounds
 from linrep.algorithms.step_sizes import smoothness_step_size
 from linrep.problems.subspace import orthonormalize
-from tests.algorithms.support import clients_of, same_numbers, schedule, streams, truths
+from tests.algorithms.support import clients_of, own, same_numbers, schedule, streams, truths
 from tests.compare import check_metrics, check_round, heads_are_clear, is_lost
 from tests.strategies import cases, seeds
 from tests.tools import EPS, UNITS, close, complaint, condition
@@ -123,7 +123,7 @@ def test_fresh_and_split_batches_follow_the_reference(truth, seed, options, star
 
 @given(cases(), settings())
 def test_own_data_without_a_truth_follow_the_reference(case, options):
-    data = lr.ClientData(case.X, case.y, case.offsets)
+    data = own(case)
     traces = prefixes(data, k=case.k, start=(case.B, case.W), rng=0, **options)
     # A start that is not orthonormal is made so, where asked, with the models W B' kept.
     B, W = state(traces[0])
@@ -222,7 +222,7 @@ def test_the_default_step_size_is_the_theorems(truth, data, normalization):
 def test_the_default_step_without_a_truth_is_adaptive_or_from_the_smoothness(
     case, normalization, qr
 ):
-    data = lr.ClientData(case.X, case.y, case.offsets)
+    data = own(case)
     run = {"k": case.k, "rounds": 1, "start": case.B, "rng": 0}
     run |= {"normalization": normalization, "orthonormal": qr}
     trace = lr.fedrep(data, **run)
