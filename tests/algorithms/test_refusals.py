@@ -44,6 +44,10 @@ projected = partial(lr.projected_gradient_start, DATA, 2)
 step = partial(lr.run_trials, lambda problem, *, rng: None, None)
 
 
+def biased(**change):
+    return lr.BiasedRegression.random(**{"n": 20, "d": 5, "p": 3, "noise": 0.3, "rng": 0} | change)
+
+
 def entries(**change):
     given = {"items": [0, 1], "clients": [0, 4], "values": [1.0, 2.0], "d": 4, "n": 5}
     return lr.Observations(**given | change)
@@ -233,6 +237,10 @@ CALLS = [
     (lambda: biases.fedavg(BIASED, step_size=0.1, participation=1.1), ValueError, "participation"),
     (lambda: biases.fedavg(UNBIASED, step_size=0.1), ValueError, "for data without a truth"),
     (lambda: biases.local_only(BIASED.truth), TypeError, "data must be ClientData"),
+    (lambda: biased(explained=1.5), ValueError, "explained must be at most 1"),
+    (lambda: biased(explained=0.5, p=20), ValueError, "explained must be 1 unless n > p"),
+    (lambda: biased(side="one-hot"), ValueError, "p must be n = 20"),
+    (lambda: biased(spread=-1.0), ValueError, "spread must be at least 0"),
     # Estimators, and what every client does alone.
     *(
         row

@@ -1,5 +1,6 @@
 """Every setting is honoured or refused by every implementation that another setting chooses."""
 
+from functools import cache
 from inspect import signature
 from itertools import product
 
@@ -189,27 +190,35 @@ def outcome(function, problem, settings):
     ]
 
 
-def implementations(choices, common):
-    """Yield settings that choose an implementation, one for each combination."""
-    for values in product(*choices.values()):
-        yield {**common, **dict(zip(choices, values, strict=True))}
+@cache
+def implementations(name):
+    """Return the outcomes of a case, by the values that choose an implementation."""
+    function, problem, choices, common, _ = CASES[name]
+    return {
+        values: outcome(function, problem, {**common, **dict(zip(choices, values, strict=True))})
+        for values in product(*choices.values())
+    }
+
+
+def runs(name):
+    """Yield the values, all settings and the outcome of every implementation that runs."""
+    _, _, choices, common, _ = CASES[name]
+    for values, base in implementations(name).items():
+        if base is not None:
+            yield values, {**common, **dict(zip(choices, values, strict=True))}, base
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_a_setting_changes_the_run_or_is_refused(name):
-    function, problem, choices, common, others = CASES[name]
+    function, problem, _, _, others = CASES[name]
     ignored, refused = [], set(others)
-    for settings in implementations(choices, common):
-        base = outcome(function, problem, settings)
-        if base is None:
-            continue
+    for chosen, settings, base in runs(name):
         for setting, value in others.items():
             changed = outcome(function, problem, {**settings, setting: value})
             if changed is not None:
                 refused.discard(setting)
             if changed == base and not is_equivalent(setting, value, settings):
-                chosen = {key: settings[key] for key in choices}
                 ignored.append(f"{setting} with {chosen}")
     assert ignored == []
     assert refused == REFUSED.get(name, set())
@@ -219,16 +228,14 @@ def test_a_setting_changes_the_run_or_is_refused(name):
 @pytest.mark.parametrize("name", CASES)
 def test_a_choice_changes_the_run_or_is_refused(name):
     """Of two implementations that both run, one is not the other in disguise."""
-    function, problem, choices, common, _ = CASES[name]
     same = []
-    for settings in implementations(choices, common):
-        base = outcome(function, problem, settings)
-        for setting, values in choices.items() if base is not None else ():
+    for chosen, settings, base in runs(name):
+        for place, (setting, values) in enumerate(CASES[name][2].items()):
             for value in values:
-                other = {**settings, setting: value}
-                if value is settings[setting] or is_equivalent(setting, value, settings):
+                other = (*chosen[:place], value, *chosen[place + 1 :])
+                if value is chosen[place] or is_equivalent(setting, value, settings):
                     continue
-                if outcome(function, problem, other) == base:
+                if implementations(name)[other] == base:
                     same.append(f"{setting}={value!r} with {settings}")
     assert same == []
 
@@ -236,14 +243,14 @@ def test_a_choice_changes_the_run_or_is_refused(name):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_recorded_changes_no_bit(name):
-    function, problem, choices, common, _ = CASES[name]
+    function, problem, *_ = CASES[name]
     if "record" not in parameters(function):
         return
-    changed = []
-    for settings in implementations(choices, common):
-        base = outcome(function, problem, settings)
-        if base and outcome(function, problem, {**settings, "record": 3})[1] != base[1]:
-            changed.append(settings)
+    changed = [
+        chosen
+        for chosen, settings, base in runs(name)
+        if outcome(function, problem, {**settings, "record": 3})[1] != base[1]
+    ]
     assert changed == []
 
 
