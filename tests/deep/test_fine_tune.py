@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 
-from tests.tools import complaint
-
 torch = pytest.importorskip("torch")
 
 from linrep import deep  # noqa: E402
@@ -60,17 +58,3 @@ def test_new_clients_are_trained_together_or_one_by_one():
         apart = deep.fine_tune(clients(2, 5), before, chunk=2, **settings)
     for name, value in trace.state.items():
         np.testing.assert_allclose(apart.state[name], value, atol=1e-5)
-
-
-def test_what_does_not_fit_is_said():
-    with complaint(ValueError, "representation.fc1.weight", "[200, 6]"):
-        other = deep.run(
-            clients(1),
-            "fedavg",
-            model=lambda: deep.models.mlp(3, 6, hidden=(50, 20)),
-            rounds=0,
-            participation=1.0,
-        )
-        deep.fine_tune(clients(2), other, model="mlp")
-    with complaint(ValueError, "epochs"):
-        deep.fine_tune(clients(2), trained("fedavg"), model="mlp", epochs=-1)

@@ -19,6 +19,7 @@ from linrep.deep.models.text import LSTM, Embedding  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.methods.test_labels import Headed  # noqa: E402
 from tests.deep.test_choose import two_blobs  # noqa: E402
+from tests.deep.test_fine_tune import clients  # noqa: E402
 from tests.deep.test_models import VECTORS, Scale  # noqa: E402
 from tests.deep.test_own_parts import Usual, trained  # noqa: E402
 from tests.deep.test_runs import Own, start  # noqa: E402
@@ -55,6 +56,8 @@ def build(*arguments, **settings):
     return partial(models.build, *arguments, **settings)
 
 
+SMALLER = {"model": lambda: models.mlp(3, 6, hidden=(50, 20)), "rounds": 0, "participation": 1.0}
+OTHER = deep.run(clients(1), "fedavg", **SMALLER)
 without_side = small.data("images", sizes=(4, 4), tested=(1, 1))
 CALLS = [
     # Runs.
@@ -82,6 +85,8 @@ CALLS = [
     (run(model="mlp", head="fc"), "head must not be given for linrep's own network mlp"),
     (run(method="pflmf", model=frozen), "model must have no frozen parameters"),
     (partial(deep.choose_lr, two_blobs(), lambda lr: "fedavg", (), model="mlp"), "lrs"),
+    (lambda: deep.fine_tune(clients(2), OTHER, model="mlp"), "representation.fc1.weight", "[200, 6"),
+    (lambda: deep.fine_tune(clients(2), OTHER, model="mlp", epochs=-1), "epochs"),
     # Local steps.
     (partial(SGD, lr=0.0), "lr must be greater than 0"),
     (partial(SGD, lr=None), TypeError, "lr must be"),
