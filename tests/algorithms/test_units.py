@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -37,9 +38,15 @@ def test_all_public_algorithms_of_samples_are_here():
     assert names | OTHERS == set(lr.algorithms.__all__)
 
 
+@cache
+def predicted(name):
+    """Return what a method predicts for the samples as they were drawn."""
+    return ALL[name](DRAWN, 2).predict(DRAWN)
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_units_of_covariates_and_labels_do_not_matter(name):
-    expected = ALL[name](DRAWN, 2).predict(DRAWN)
+    expected = predicted(name)
     for covariates, labels in FACTORS:
         data = replace(DRAWN, X=DRAWN.X * covariates, y=DRAWN.y * labels)
         found = ALL[name](data, 2)
@@ -51,7 +58,7 @@ def test_units_of_covariates_and_labels_do_not_matter(name):
 @pytest.mark.parametrize("name", ALL)
 def test_orders_of_rows_and_clients_do_not_matter(name):
     """Where some clients take part, the same choice of places is one of other clients."""
-    expected = ALL[name](DRAWN, 2).predict(DRAWN)
+    expected = predicted(name)
     client = np.repeat(np.arange(DRAWN.n), DRAWN.m)
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.permutation(np.flatnonzero(client == i)) for i in range(DRAWN.n)])
@@ -81,9 +88,8 @@ def test_what_is_given_is_in_the_units_of_the_data(name):
     assert error > 1e-3 or found.notes
 
 
-@pytest.mark.parametrize("name", ["fedsgd", "flute", "pflmf"])
-def test_a_step_that_the_units_make_far_too_long_is_said(name):
-    algorithm = {"fedsgd": lr.fedsgd, "flute": lr.flute, "pflmf": lr.pflmf}[name]
+@pytest.mark.parametrize("algorithm", [lr.fedsgd, lr.flute, lr.pflmf])
+def test_a_step_that_the_units_make_far_too_long_is_said(algorithm):
     data = replace(DRAWN, X=DRAWN.X * 100.0)
     with pytest.warns(lr.RunWarning, match="diverged.*step_size below"):
         algorithm(data, k=2, step_size=0.3, rounds=60, rng=0)

@@ -69,6 +69,26 @@ starts = st.sampled_from(["random", "moments", "projected_gradient"])
 # Against the reference, round by round: each from where the run stood.
 
 
+def follow(traces, batches, options, truth=None):
+    """Compare rounds with the reference's, until one leaves B or other numbers out of range.
+
+    Batches are, round by round, who takes part, the clients' samples, and those of the gradient
+    where they are others.
+    """
+    truth = truth and (truth.B, truth.W)
+    for (before, after), (selected, clients, others) in zip(pairwise(traces), batches, strict=True):
+        assume(heads_are_clear(clients, selected, before.state["B"], options))
+        lost = is_lost(state(before), clients, selected, options, others)
+        if truth is None:  # such a loss is divergence, and the state an earlier one
+            lost = lost or after["loss"][-1] > 100.0 * after["loss"][1]
+        assert lost or after.stop_reason == "rounds"
+        if lost:
+            return
+        check_round(
+            state(before), state(after), last_row(after), clients, selected, options, truth, others
+        )
+
+
 @given(truths(), seeds, settings(), starts, st.data())
 def test_fixed_batches_follow_the_reference(truth, seed, options, start, data):
     ragged = st.lists(st.integers(1, 6), min_size=truth.n, max_size=truth.n)
@@ -79,18 +99,8 @@ def test_fixed_batches_follow_the_reference(truth, seed, options, start, data):
     traces = prefixes(truth, start=start, **common, **options)
     B, W = starting_point(start, sample, truth, streams(seed)[2])
     check_start(traces[0], B, W, options["orthonormal"], truth)
-    clients = clients_of(sample)
-    for t, selected in enumerate(schedule(seed, truth.n, participants, ROUNDS)):
-        before, after = traces[t], traces[t + 1]
-        assume(heads_are_clear(clients, selected, before.state["B"], options))
-        lost = is_lost(state(before), clients, selected, options)
-        assert lost or after.stop_reason == "rounds"
-        if lost:
-            return
-        check_round(
-            state(before), state(after), last_row(after), clients, selected, options,
-            (truth.B, truth.W),
-        )  # fmt: skip
+    clients, selected = clients_of(sample), schedule(seed, truth.n, participants, ROUNDS)
+    follow(traces, ((some, clients, None) for some in selected), options, truth)
 
 
 @given(truths(), seeds, settings(), starts, st.integers(1, 6), st.booleans(), st.data())
@@ -103,50 +113,30 @@ def test_fresh_and_split_batches_follow_the_reference(truth, seed, options, star
     sample = None if start == "random" else truth.draw(m, rng=start_rng)
     B, W = starting_point(start, sample, truth, start_rng)
     check_start(traces[0], B, W, options["orthonormal"], truth)
-    for t, selected in enumerate(schedule(seed, truth.n, participants, ROUNDS)):
-        before, after = traces[t], traces[t + 1]
-        head_batch, gradient_batch = [None] * truth.n, [None] * truth.n
-        for i in selected:
-            for batch in (head_batch, gradient_batch)[: 1 + split]:
-                batch[i] = truth.draw(m, rng=stream, clients=[i]).client(0)
-        gradient_batch = gradient_batch if split else None
-        assume(heads_are_clear(head_batch, selected, before.state["B"], options))
-        lost = is_lost(state(before), head_batch, selected, options, gradient_batch)
-        assert lost or after.stop_reason == "rounds"
-        if lost:
-            return
-        check_round(
-            state(before), state(after), last_row(after), head_batch, selected, options,
-            (truth.B, truth.W), gradient_batch,
-        )  # fmt: skip
+
+    def drawn():
+        for selected in schedule(seed, truth.n, participants, ROUNDS):
+            both = [[None] * truth.n for _ in range(1 + split)]
+            for i in selected:
+                for batch in both:
+                    batch[i] = truth.draw(m, rng=stream, clients=[i]).client(0)
+            yield selected, both[0], both[1] if split else None
+
+    follow(traces, drawn(), options, truth)
 
 
 @given(cases(), settings())
 def test_own_data_without_a_truth_follow_the_reference(case, options):
-    data = own(case)
-    traces = prefixes(data, k=case.k, start=(case.B, case.W), rng=0, **options)
+    traces = prefixes(own(case), k=case.k, start=(case.B, case.W), rng=0, **options)
     # A start that is not orthonormal is made so, where asked, with the models W B' kept.
     B, W = state(traces[0])
     size = norm(case.W) * norm(case.B)
     close(W @ B.T, case.W @ case.B.T, UNITS * EPS * condition(case.B) * size)
-    if options["orthonormal"]:
-        np.testing.assert_array_equal(B, orthonormalize(case.B))
-    else:
-        np.testing.assert_array_equal(B, case.B)
+    start = orthonormalize(case.B) if options["orthonormal"] else case.B
+    np.testing.assert_array_equal(B, start)
     for trace in traces:
         assert list(trace) == ["loss", "floats_up", "floats_down", "samples"]
-    everyone = np.arange(case.n)
-    for before, after in pairwise(traces):
-        assume(heads_are_clear(case.clients, everyone, before.state["B"], options))
-        lost = is_lost(state(before), case.clients, everyone, options)
-        # Of data without a truth such a loss is divergence, and the state an earlier one.
-        lost = lost or after["loss"][-1] > 100.0 * after["loss"][1]
-        assert lost or after.stop_reason == "rounds"
-        if lost:
-            return
-        check_round(
-            state(before), state(after), last_row(after), case.clients, everyone, options, None
-        )
+    follow(traces, [(np.arange(case.n), case.clients, None)] * ROUNDS, options)
 
 
 # What does not change the numbers.
