@@ -192,24 +192,6 @@ def test_fedrep_by_hand():
     assert_close({name: found[name] for name in params}, params)
 
 
-def test_pflmfs_gradients_are_those_through_u_v():
-    method = deep.PFLMF(rank=3)
-    fed, base = small.federation(sgd=FULL, method=method), Hand()
-    start = fed.start().shared
-    u = {name[2:]: value for name, value in start.items() if name != "v"}
-    v = torch.tensor([0.3, -1.0, 2.0], dtype=torch.float64)
-    theta = {name: torch.tensordot(v, value, 1) for name, value in u.items()}
-    shared = {f"U.{name}": value for name, value in u.items()} | {"v": v}
-    for client in range(4):
-        slope = base.gradient(theta, client)
-        new = fed.train(shared, {}, np.array([client]), (deep.Phase(),), round=0)
-        of_v = sum((u[k] * slope[k]).flatten(1).sum(1) for k in u)
-        torch.testing.assert_close(new["v"][0], v - FULL.lr * of_v)
-        for name, value in u.items():
-            of_u = v.reshape(-1, *[1] * slope[name].ndim) * slope[name]
-            torch.testing.assert_close(new[f"U.{name}"][0], value - FULL.lr * of_u)
-
-
 @pytest.mark.parametrize("order", ["simultaneous", "alternating"])
 def test_a_round_of_pflmf_by_hand(order):
     epochs, lr_v, clients = 3, 0.05, [0, 3]
