@@ -10,13 +10,14 @@ import pytest
 import linrep as lr
 from linrep.algorithms import imc
 from linrep.algorithms.registry import ALGORITHMS
+from tests.algorithms.support import own
 
 pytestmark = pytest.mark.compiled
 
 SHARED = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0)
 DATA = SHARED.draw(9, rng=1)
 #: Of which nobody knows the truth.
-OWN = lr.ClientData(DATA.X, DATA.y, DATA.offsets)
+OWN = own(DATA)
 LOW_RANK = lr.LowRankRegression.random(n=8, d=6, singular_values=[3, 2, 1, 0.5], noise=0.1, rng=0)
 QUADRATIC = lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((12, 5)))
 SIDES = lr.SideInformationCompletion.random(n=10, d=8, p=4, k=2, side="unit", rng=0)
@@ -264,8 +265,8 @@ def test_every_setting_of_every_algorithm_is_tried():
     for name, function in ALGORITHMS.items():
         known = parameters(function) - MEASURED
         tried = set()
-        for own, _, choices, common, others in CASES.values():
-            if own is function or (name == "fedsgd" and own is lr.fedavg):
+        for each, _, choices, common, others in CASES.values():
+            if each is function or (name == "fedsgd" and each is lr.fedavg):
                 tried |= {*choices, *others} | (common.keys() & {"rng"})
         if known - tried:
             untried[name] = sorted(known - tried)

@@ -1,5 +1,7 @@
 """New clients: some blocks trained, all others as a run has left them."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -22,8 +24,9 @@ def clients(seed, n=4, classes=3):
     return deep.FederatedData.from_lists([(*draw(15), *draw(6)) for _ in range(n)], classes=classes)
 
 
-def trained(method, n=4):
-    return deep.run(clients(1, n), method, model="mlp", rounds=2, participation=0.5, rng=3)
+@cache
+def trained(method):
+    return deep.run(clients(1), method, model="mlp", rounds=2, participation=0.5, rng=3)
 
 
 @pytest.mark.parametrize("method", ["fedavg", "fedrep", "apfl", "l2gd"])

@@ -44,48 +44,44 @@ def write_omniglot(folder, sets):
                     Image.fromarray(image).save(path / f"{drawer:04}.png")
 
 
-def write_cifar100(folder):
-    folder.mkdir(parents=True)
-    for part, seed in (("train", 0), ("test", 1)):
-        pixels = np.random.default_rng(seed).integers(0, 256, (100, 3072), dtype=np.uint8)
-        labels = {"fine_labels": list(range(100)), "coarse_labels": [k // 5 for k in range(100)]}
-        (folder / part).write_bytes(pickle.dumps({"data": pixels, **labels}))
-    (folder / "meta").write_bytes(pickle.dumps({"fine_label_names": [str(k) for k in range(100)]}))
+MISSING = "Dataset not found or corrupted.\nTry download=True"
 
 
-class StandIn:
-    """What linrep asks of torchvision's data sets, in few words."""
+class CIFAR100:
+    """What linrep asks of torchvision's data sets, in few words; so are those that follow."""
 
-    class Of:
-        def __init__(self, root, train=True, background=True, download=False):
-            self.root = root
-            name = "train" if train else "test"
-            if type(self).__name__ == "Omniglot":
-                part = "background" if background else "evaluation"
-                self.target_folder = str(Path(root) / "omniglot-py" / f"images_{part}")
-                if not Path(self.target_folder).is_dir():
-                    raise RuntimeError("Dataset not found or corrupted.\nTry download=True")
-            elif type(self).__name__ == "CIFAR100":
-                file = Path(root) / self.base_folder / name
-                if not file.is_file():
-                    raise RuntimeError("Dataset not found or corrupted.\nTry download=True")
-                content = pickle.loads(file.read_bytes())
-                images = content["data"].reshape(-1, 3, 32, 32)
-                self.data, self.targets = images.transpose(0, 2, 3, 1), content["fine_labels"]
-                self.classes = range(100)
-            else:
-                if not (Path(root) / type(self).__name__ / "raw").is_dir():
-                    raise RuntimeError("Dataset not found.\nTry download=True")
-                (self.data, self.targets), self.classes = IDX[train], range(10)
+    base_folder, classes = "cifar-100-python", range(100)
 
-    CIFAR100 = type("CIFAR100", (Of,), {"base_folder": "cifar-100-python"})
-    MNIST = type("MNIST", (Of,), {})
-    Omniglot = type("Omniglot", (Of,), {})
+    def __init__(self, root, train=True, download=False):
+        self.root, file = root, Path(root, self.base_folder, "train" if train else "test")
+        if not file.is_file():
+            raise RuntimeError(MISSING)
+        content = pickle.loads(file.read_bytes())
+        self.data = content["data"].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1)
+        self.targets = content["fine_labels"]
+
+
+class MNIST:
+    classes = range(10)
+
+    def __init__(self, root, train=True, download=False):
+        if not Path(root, "MNIST", "raw").is_dir():
+            raise RuntimeError(MISSING)
+        self.data, self.targets = IDX[train]
+
+
+class Omniglot:
+    def __init__(self, root, background=True, download=False):
+        part = "background" if background else "evaluation"
+        self.target_folder = str(Path(root, "omniglot-py", f"images_{part}"))
+        if not Path(self.target_folder).is_dir():
+            raise RuntimeError(MISSING)
 
 
 @pytest.fixture
 def torchvision(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torchvision", SimpleNamespace(datasets=StandIn))
+    kinds = SimpleNamespace(CIFAR100=CIFAR100, MNIST=MNIST, Omniglot=Omniglot)
+    monkeypatch.setitem(sys.modules, "torchvision", SimpleNamespace(datasets=kinds))
 
 
 @pytest.mark.usefixtures("torchvision")
@@ -98,11 +94,15 @@ def test_images_of_mnist(tmp_path):
 
 @pytest.mark.usefixtures("torchvision")
 def test_cifar100_has_coarse_classes(tmp_path):
-    write_cifar100(tmp_path / "cifar-100-python")
+    folder = tmp_path / "cifar-100-python"
+    folder.mkdir()
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 100, 3072), dtype=np.uint8)
+    labels = {"fine_labels": list(range(100)), "coarse_labels": [k // 5 for k in range(100)]}
+    for name, rows in zip(("train", "test"), pixels, strict=True):
+        (folder / name).write_bytes(pickle.dumps({"data": rows, **labels}))
     data = load("cifar100", tmp_path)
-    assert data.x.shape == data.x_test.shape == (100, 3, 32, 32)
-    pixels = np.random.default_rng(0).integers(0, 256, (100, 3072), dtype=np.uint8)
-    np.testing.assert_array_equal(data.x.reshape(100, -1), pixels)
+    assert data.all_x.shape == (200, 3, 32, 32)
+    np.testing.assert_array_equal(data.all_x.reshape(2, 100, -1), pixels)
     assert data.coarse.tolist() == [k // 5 for k in range(100)]
 
 

@@ -57,7 +57,7 @@ def build(*arguments, **settings):
 
 
 SMALLER = {"model": lambda: models.mlp(3, 6, hidden=(50, 20)), "rounds": 0, "participation": 1.0}
-OTHER = deep.run(clients(1), "fedavg", **SMALLER)
+tuned = partial(deep.fine_tune, clients(2), deep.run(clients(1), "fedavg", **SMALLER), model="mlp")
 without_side = small.data("images", sizes=(4, 4), tested=(1, 1))
 CALLS = [
     # Runs.
@@ -85,8 +85,8 @@ CALLS = [
     (run(model="mlp", head="fc"), "head must not be given for linrep's own network mlp"),
     (run(method="pflmf", model=frozen), "model must have no frozen parameters"),
     (partial(deep.choose_lr, two_blobs(), lambda lr: "fedavg", (), model="mlp"), "lrs"),
-    (lambda: deep.fine_tune(clients(2), OTHER, model="mlp"), "representation.fc1.weight", "[200, 6"),
-    (lambda: deep.fine_tune(clients(2), OTHER, model="mlp", epochs=-1), "epochs"),
+    (tuned, "representation.fc1.weight", "[200, 6]"),
+    (partial(tuned, epochs=-1), "epochs"),
     # Local steps.
     (partial(SGD, lr=0.0), "lr must be greater than 0"),
     (partial(SGD, lr=None), TypeError, "lr must be"),

@@ -249,6 +249,10 @@ def doubled(x):
     return 2.0 * x
 
 
+def unscaled(self, x):
+    return self.head(self.representation(x))
+
+
 moved = unchanged
 
 
@@ -285,7 +289,7 @@ class Network(Scaled):
         ({"augment": calling}, ("moved", doubled), "augment"),
         ({"method": Base()}, ("Base.aggregate", lambda self, old, mean: old), "code of the method"),
         ({"method": Inheriting()}, ("Base.aggregate", lambda self, old, mean: old), "code of"),
-        ({"model": Network}, ("Scaled.forward", lambda self, x: self.head(x[:, :4])), "model"),
+        ({"model": Network}, ("Scaled.forward", unscaled), "model"),
         ({"model": Network}, ("Network.factor", 5.0), "model"),
         ({"model": PLAIN}, {"model": FROZEN}, "model"),
         ({"model": PLAIN}, {"model": OTHER}, "weights"),

@@ -1,4 +1,5 @@
 import itertools
+from functools import partial
 
 import numpy as np
 import pytest
@@ -166,21 +167,23 @@ def method(name):
     return METHODS[name](**SETTINGS.get(name, {}))
 
 
-def compare(network, name, dtype, **settings):
+def compare(network, name, dtype="float64", chunks=(64,), **settings):
+    """Assert that clients one by one and together, in so large chunks, come to the same."""
     chosen = method(name)
 
-    def after():
-        fed = small.federation(network, method=chosen, dtype=dtype, **settings)
+    def after(chunk):
+        fed = small.federation(network, method=chosen, dtype=dtype, chunk=chunk, **settings)
         return small.tensors(small.rounds(chosen, fed))
 
-    loop, vmap = small.each_way(after)
-    assert small.distance(loop, vmap) <= TOLERANCE[dtype]
+    first, *others = (found for chunk in chunks for found in small.each_way(partial(after, chunk)))
+    for other in others:
+        assert small.distance(first, other) <= TOLERANCE[dtype]
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE)
+@pytest.mark.parametrize(("dtype", "chunks"), [("float64", (64, 1)), ("float32", (64,))])
 @pytest.mark.parametrize("name", METHODS)
-def test_loop_and_vmap_agree_for_each_method(name, dtype):
-    compare("concatenated" if name == "perfedsi" else "mlp", name, dtype)
+def test_loop_and_vmap_and_chunks_agree_for_each_method(name, dtype, chunks):
+    compare("concatenated" if name == "perfedsi" else "mlp", name, dtype, chunks)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)
@@ -200,19 +203,7 @@ def test_loop_and_vmap_agree_for_each_network(network, cache, dtype):
 )
 def test_loop_and_vmap_agree_with_statistics_dropout_and_side_information(networks, names):
     for network, name in itertools.product(networks, names):
-        compare(network, name, "float64")
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_chunks_change_nothing(name, engine):
-    chosen = method(name)
-    network = "concatenated" if name == "perfedsi" else "mlp"
-    settings = {"method": chosen, "seed": 1}
-    whole, apart = (
-        small.tensors(small.rounds(chosen, small.federation(network, chunk=chunk, **settings)))
-        for chunk in (1000, 1)
-    )
-    assert small.distance(whole, apart) <= 1e-12
+        compare(network, name)
 
 
 @pytest.mark.parametrize("network", ["mlp", "blocks", "cnn100"])

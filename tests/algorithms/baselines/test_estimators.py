@@ -98,7 +98,7 @@ def test_the_factorization_ends_early_only_as_converged():
 def test_the_factorization_does_not_depend_on_the_labels_units(scale):
     """By powers of 2, so that nothing is rounded otherwise."""
     data = lr.SharedRepresentation.random(n=20, d=6, k=2, noise=0.5, rng=0).draw(10, rng=1)
-    data = lr.ClientData(data.X, data.y, data.offsets)
+    data = own(data)
     scaled = lr.ClientData(data.X, scale * data.y, data.offsets)
     one = lr.linear_factorization(data, k=2, rounds=2000, rng=2)
     other = lr.linear_factorization(scaled, k=2, rounds=2000, rng=2)

@@ -10,6 +10,7 @@ import linrep as lr
 from linrep.algorithms.fedrep import rounds as fedrep_rounds
 from linrep.algorithms.step_sizes import smoothness_step_size
 from linrep.problems.subspace import orthonormalize
+from tests.algorithms import support
 from tests.algorithms.support import clients_of, own, same_numbers, schedule, streams, truths
 from tests.compare import check_metrics, check_round, heads_are_clear, is_lost
 from tests.strategies import cases, seeds
@@ -286,16 +287,6 @@ def test_methods_have_the_papers_names(steps, name):
 # Endings.
 
 
-def check_ending(trace):
-    """All that a trace records is finite, whatever became of the run."""
-    for name in trace:
-        assert np.isfinite(trace[name][1 if name == "loss" else 0 :]).all(), name
-    for value in trace.state.values():
-        assert np.isfinite(value).all()
-    if "distance" in trace:
-        assert (trace["distance"] <= 1.0).all()
-
-
 HUGE = st.sampled_from([1e20, 1e100, 1e155, 1e200, 1e308])
 
 
@@ -304,20 +295,14 @@ def test_a_huge_step_leaves_finite_numbers(truth, seed, options, size, batches):
     """Batches None stands for data without a truth."""
     options = options | {"step_size": size}
     run = {"start": "random", "rounds": 30, "rng": seed, "participation": 0.7, **options}
-    problem = truth
-    if batches is None:
-        drawn = truth.draw(3, rng=seed)
-        problem = lr.ClientData(drawn.X, drawn.y, drawn.offsets)
-        run |= {"k": truth.k}
-    else:
-        run |= {"m": 3, "batches": batches}
-    trace = lr.fedrep(problem, **run)
-    check_ending(trace)
+    problem, more = support.posed(truth, batches, seed)
+    trace = lr.fedrep(problem, **run, **more)
+    support.check_ending(trace)
     if batches is None and trace.stop_reason == "diverged":
         return  # with the state of the least loss: tests/algorithms/test_diagnosis.py
     assert trace.stop_reason == ("rounds" if trace.rounds == 30 else "diverged")
     # The state belongs to the last row.
-    shorter = lr.fedrep(problem, **run | {"rounds": trace.rounds})
+    shorter = lr.fedrep(problem, **run | more | {"rounds": trace.rounds})
     same_numbers_of_state(shorter, trace)
 
 
@@ -338,11 +323,11 @@ noisy_truths = truths(noise=(0.1,), sizes=st.just((4, 5, 2)))
 def test_a_diverging_run_says_so(known, options, truth, seed):
     data = truth.draw(6, rng=seed)
     if not known:
-        data = lr.ClientData(data.X, data.y, data.offsets)
+        data = own(data)
     trace = lr.fedrep(data, k=2, start="random", rounds=300, rng=seed, **options)
     assert trace.stop_reason == "diverged"
     assert trace.rounds < 300
-    check_ending(trace)
+    support.check_ending(trace)
 
 
 @given(noisy_truths, seeds)
@@ -352,11 +337,11 @@ def test_a_risk_that_overflows_is_a_divergence_where_it_is_measured(truth, seed)
     run = {"start": "random", "rounds": 3, "orthonormal": False, "step_size": 1e200, "rng": seed}
     trace = lr.fedrep(data, **run)
     assert (trace.stop_reason, trace.rounds) == ("diverged", 0)
-    check_ending(trace)
-    own = lr.fedrep(lr.ClientData(data.X, data.y, data.offsets), k=2, **run)
-    assert own.stop_reason == "rounds"
-    assert np.abs(own.state["B"]).max() > 1e190
-    check_ending(own)
+    support.check_ending(trace)
+    alone = lr.fedrep(own(data), k=2, **run)
+    assert alone.stop_reason == "rounds"
+    assert np.abs(alone.state["B"]).max() > 1e190
+    support.check_ending(alone)
 
 
 def test_data_of_a_low_rank_regression_have_the_error_against_its_models():

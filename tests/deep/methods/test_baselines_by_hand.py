@@ -87,8 +87,7 @@ def test_fedbabu_keeps_the_head():
 def test_fedrod_by_hand(client):
     method = deep.FedRoD()
     hand = Hand(method=method)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([client]))
+    state = small.rounds(method, hand.fed, 1, clients=[client])
     x, y = samples(hand, client)
     start = hand.start()
     counts = torch.bincount(y, minlength=CLASSES).double()
@@ -118,8 +117,7 @@ def test_fedrod_by_hand(client):
 def test_fedcp_by_hand(penalty):
     method, client = deep.FedCP(penalty=penalty, epochs=2), 0
     hand = Hand(method=method)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([client]))
+    state = small.rounds(method, hand.fed, 1, clients=[client])
     x, y = samples(hand, client)
     start = params = hand.start()
     torch.testing.assert_close(start["head.context"], start["head.own.weight"].sum(0))
@@ -175,8 +173,7 @@ def test_cfl_without_cuts_is_federated_averaging():
 def test_cfl_cuts_so_that_the_largest_cosine_between_the_parts_is_least():
     fed = small.federation(sgd=FULL)
     method = deep.CFL(eps1=100.0, eps2=0.0)
-    state = method.start(fed)
-    method.round(fed, state, np.array([0, 1, 2]))
+    state = small.rounds(method, fed, 1, clients=[0, 1, 2])
     assert not state.extra["cluster"].any()  # one has not taken part yet
     update = state.extra["update"].clone()
     before = state.own(EVERYONE)
@@ -204,8 +201,7 @@ def test_cfl_cuts_so_that_the_largest_cosine_between_the_parts_is_least():
 def test_fedas_by_hand():
     hand = Hand()
     method = deep.FedAS(align_lr=0.3, epochs=1)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([0, 2]))
+    state = small.rounds(method, hand.fed, 1, clients=[0, 2])
     own = [of({k: v.clone() for k, v in state.personal.items()}, i) for i in range(4)]
     server = dict(state.shared)
     method.round(hand.fed, state, np.array([0, 1]))

@@ -37,8 +37,7 @@ def test_penalties_pull_to_the_averaged_model(name, penalty):
         method = deep.FedProx(mu=penalty, epochs=3)
     else:
         method = deep.Ditto(penalty=penalty, epochs=3)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([client]))
+    state = small.rounds(method, hand.fed, 1, clients=[client])
     found = state.shared if name == "fedprox" else state.personal
     found = found if name == "fedprox" else of(found, client)
     params = start
@@ -51,8 +50,7 @@ def test_penalties_pull_to_the_averaged_model(name, penalty):
 def test_apfl_by_hand():
     hand, alpha, client = Hand(), 0.25, 1
     method = deep.APFL(alpha=alpha, epochs=2)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([client]))
+    state = small.rounds(method, hand.fed, 1, clients=[client])
     shared = own = hand.start()
     for _ in range(2):
         mixed = {k: alpha * own[k] + (1 - alpha) * shared[k] for k in own}
@@ -181,8 +179,7 @@ def test_perfedavg_moves_a_client_with_a_single_sample():
 def test_fedrep_by_hand():
     hand, client = Hand(), 2
     method = deep.FedRep(head_epochs=3, epochs=2)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([client]))
+    state = small.rounds(method, hand.fed, 1, clients=[client])
     params = hand.start()
     for names in [("head",)] * 3 + [("representation",)] * 2:
         gradient = hand.gradient(params, client)
