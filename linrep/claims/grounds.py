@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,12 @@ from linrep._lib.papers import paper_of, papers
 from linrep.claims import proofs
 from linrep.claims.certificates import checked_by
 from linrep.claims.evidence import CERTIFIED, HOLDS, Evidence, Result
-from linrep.claims.stated import stated
+from linrep.claims.stated import Stated, stated
 
 
-def earned(found: Result, folder: Path | None = None) -> Result:
+def earned(
+    found: Result, folder: Path | None = None, texts: Mapping[str, Stated] | None = None
+) -> Result:
     """Return a result with the strength that its grounds give it, and what is missing.
 
     Parameters
@@ -21,14 +24,17 @@ def earned(found: Result, folder: Path | None = None) -> Result:
         With the strengths that its measurements have by themselves.
     folder : path, optional
         Of a user's file of claims, by default that of the paper, whose statements are listed.
+    texts : mapping, optional
+        The statements of the paper, where the caller has them.
     """
-    listed = None if folder else stated([paper_of(found.id)]).get(found.id)
+    texts = {} if folder else stated([paper_of(found.id)]) if texts is None else texts
+    listed = texts.get(found.id)
     if listed and listed.whole and found.verdict == HOLDS:
         by_program = {step for steps in checked_by(found.id).values() for step in steps}
         if by_program >= set(listed.whole):
             found = replace(found, strength=CERTIFIED, claimed=CERTIFIED)
     if not any(each.claimed != each.strength for each in (found, *found.parts)):
-        return replace(found, missing="")
+        return replace(found, missing="") if found.missing else found
     if folder is None and paper_of(found.id) in papers():
         folder = papers()[paper_of(found.id)].folder
     there = proofs.digest(found.id, folder) if folder else ""

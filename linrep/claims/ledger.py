@@ -38,7 +38,7 @@ from linrep.claims.order import in_order
 from linrep.claims.proofs import proofs
 from linrep.claims.quantities import Fact
 from linrep.claims.sections import unescaped
-from linrep.claims.stated import Stated
+from linrep.claims.stated import Stated, stated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,9 @@ def recorded(path: Path | None = None) -> dict[str, Result]:
     for each in of_papers if path is None else [path]:
         read = _KIND.known if each in (path, PATH) else _KIND.shown
         folder = None if each in of_papers else each.parent
-        entries |= {id: earned(entry, folder) for id, entry in read(each, {}).items()}
+        found = read(each, {})
+        texts = stated(set(map(paper_of, found))) if found else {}
+        entries |= {id: earned(entry, folder, texts) for id, entry in found.items()}
     return entries
 
 

@@ -143,7 +143,7 @@ def _p_of_mean_zero(values):
     mean, error = abs(values.mean()), values.std(ddof=1) / np.sqrt(values.size)
     if error == 0.0:
         return float(mean == 0.0)
-    return float(2.0 * scipy.stats.t.sf(mean / error, values.size - 1))
+    return float(2.0 * scipy.special.stdtr(values.size - 1, -mean / error))
 
 
 def _holm(p):
