@@ -11,19 +11,9 @@ import pytest
 import linrep
 
 ROOT = Path(linrep.__file__).parent.parent
-HEAVY = {
-    "matplotlib",
-    "numba",
-    "numpy",
-    "pandas",
-    "pyarrow",
-    "scipy",
-    "seaborn",
-    "sklearn",
-    "torch",
-    "tqdm",
-    "click",
-}
+#: What takes time to load: of tables, pictures and networks, and whatever computes.
+TABLES = {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"}
+HEAVY = TABLES | {"click", "numba", "numpy", "scipy", "tqdm"}
 
 
 #: Runs each statement in a copy of this process, which has loaded nothing yet.
@@ -58,26 +48,30 @@ def loaded(*statements, folder=None):
     return [(said, set(names.split())) for said, names in zip(parts[::2], parts[1::2], strict=True)]
 
 
-def loaded_by(statement):
-    """Return the top-level packages that a fresh interpreter has loaded after a statement."""
-    ((_, names),) = loaded(statement)
-    return {name.partition(".")[0] for name in names}
+def loaded_by(*statements):
+    """Return for each statement the top-level packages that a fresh interpreter loads with it."""
+    return [{name.partition(".")[0] for name in names} for _, names in loaded(*statements)]
 
 
-def test_importing_linrep_loads_nothing_heavy():
-    loaded = loaded_by("import linrep; linrep.__version__; dir(linrep)")
-    assert "linrep" in loaded
-    assert loaded & HEAVY == set()
+def test_only_what_is_asked_for_is_loaded():
+    nothing, solving, theory = loaded_by(
+        "import linrep; linrep.__version__; dir(linrep)",
+        "import linrep; linrep.fedrep; linrep.SharedRepresentation; linrep.stats",
+        "import linrep; linrep.theory.fedrep.contraction",
+    )
+    assert "linrep" in nothing
+    assert nothing & HEAVY == set()
+    assert {"numba", "numpy", "scipy"} <= solving
+    assert (solving | theory) & TABLES == set()
 
 
 def test_a_name_that_a_package_does_not_have_is_answered_with_those_that_are_near():
-    import linrep
-
     for package, name, meant in (
         (linrep, "fedrp", "did you mean fedrep"),
         (linrep.theory, "asymptotic", "did you mean asymptotics"),
         (linrep.problems, "SharedRepresentaton", "did you mean SharedRepresentation"),
         (linrep, "zzz", "dir(linrep) lists"),
+        (linrep.theory, "fedprox", ""),
     ):
         with pytest.raises(AttributeError, match=f"has no attribute '{name}'; ") as raised:
             getattr(package, name)
@@ -85,33 +79,31 @@ def test_a_name_that_a_package_does_not_have_is_answered_with_those_that_are_nea
     assert not hasattr(linrep, "_fedrep")
 
 
-def test_solving_loads_no_tables_and_no_pictures():
-    loaded = loaded_by("import linrep; linrep.fedrep; linrep.SharedRepresentation; linrep.stats")
-    assert {"numba", "numpy", "scipy"} <= loaded
-    assert loaded & {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"} == set()
-
-
 @pytest.mark.slow
 def test_networks_need_no_compiled_kernels_and_their_data_no_torch():
-    loaded = loaded_by("from linrep.deep import data, partitions, readers")
-    assert loaded & {"numba", "torch"} == set()
+    data, pandas = loaded_by("from linrep.deep import data, partitions, readers", "import pandas")
+    assert data & {"numba", "torch"} == set()
     # From version 3 pandas loads pyarrow by itself; that linrep.deep does not, `test_layers` sees.
-    assert "pyarrow" not in loaded or "pyarrow" in loaded_by("import pandas")
+    assert "pyarrow" not in data - pandas
     pytest.importorskip("torch")
-    loaded = loaded_by("from linrep.deep import METHODS, models, run")
-    assert "torch" in loaded
-    assert "numba" not in loaded
+    (networks,) = loaded_by("from linrep.deep import METHODS, models, run")
+    assert "torch" in networks
+    assert "numba" not in networks
 
 
-def test_every_public_name_resolves():
-    values = {name: getattr(linrep, name, None) for name in linrep.__all__}
-    assert [name for name, value in values.items() if value is None] == []
-    # Loaded when first asked for, they stay the same objects.
-    assert [name for name in values if getattr(linrep, name) is not values[name]] == []
-
-
-def test_public_names_are_listed_once():
+def test_every_public_name_resolves_and_is_that_of_the_front_page():
     assert len(set(linrep.__all__)) == len(linrep.__all__)
+    values = {}
+    exec("from linrep import *", values)
+    assert {name for name in linrep.__all__ if values.get(name) is None} == set()
+    # Loaded when first asked for, they stay the same objects.
+    assert [name for name in linrep.__all__ if getattr(linrep, name) is not values[name]] == []
+    for module in (linrep.algorithms, linrep.problems, linrep.problems.subspace, linrep.theory):
+        found = {name: getattr(module, name) for name in module.__all__}
+        assert [name for name, value in found.items() if not value.__doc__] == []
+        if module in (linrep.algorithms, linrep.problems):
+            own = {name for name, value in found.items() if not isinstance(value, ModuleType)}
+            assert [name for name in own if values[name] is not found[name]] == []
 
 
 def test_dir_shows_the_public_names_and_no_others():
@@ -145,36 +137,3 @@ def test_completion_in_a_notebook_offers_the_ids_of_statements():
     with completer.provisionalcompleter():
         found = {item.text.strip('"[]') for item in own.completions(text, len(text))}
     assert "pflmf.lemma3" in found
-
-
-def test_the_names_of_the_modules_exist():
-    for module in (linrep.algorithms, linrep.problems, linrep.problems.subspace):
-        assert [name for name in module.__all__ if not getattr(module, name).__doc__] == []
-
-
-def test_theory_loads_paper_by_paper():
-    for name in linrep.theory.__all__:
-        assert getattr(linrep.theory, name).__doc__
-    with pytest.raises(AttributeError, match="attribute 'fedprox'"):
-        linrep.theory.fedprox  # noqa: B018
-    loaded = loaded_by("import linrep; linrep.theory.fedrep.contraction")
-    assert loaded & {"matplotlib", "pandas", "pyarrow", "seaborn", "sklearn", "torch"} == set()
-
-
-def test_all_algorithms_and_problems_are_public():
-    for module in (linrep.algorithms, linrep.problems):
-        for name in module.__all__:
-            value = getattr(module, name)
-            if not isinstance(value, ModuleType):
-                assert getattr(linrep, name) is value
-
-
-def test_star_import_brings_the_public_names():
-    names = {}
-    exec("from linrep import *", names)
-    assert set(linrep.__all__) <= set(names)
-
-
-def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="linrep' has no attribute 'fedprox'"):
-        linrep.fedprox  # noqa: B018

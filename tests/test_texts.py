@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.test_layers import SOURCES
+from tests.test_layers import SOURCES, nodes
 
 #: Modules that take texts apart, and whose texts these are.
 READERS = {
@@ -37,18 +37,14 @@ _SEARCH = {"contains", "extract", "extractall", "findall", "fullmatch", "match",
 
 def takes_texts_apart(source):
     """Tell whether a module searches texts by patterns: its own, or those of a column."""
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import) and "re" in {alias.name for alias in node.names}:
-            return True
-        if isinstance(node, ast.ImportFrom) and node.module == "re":
-            return True
-        if (
-            isinstance(node, ast.Attribute)
-            and node.attr in _SEARCH
-            and isinstance(node.value, ast.Attribute)
-            and node.value.attr == "str"
-        ):
-            return True
+    for node in nodes(source):
+        match node:
+            case ast.Import(names=names) if "re" in {alias.name for alias in names}:
+                return True
+            case ast.ImportFrom(module="re"):
+                return True
+            case ast.Attribute(value=ast.Attribute(attr="str"), attr=name) if name in _SEARCH:
+                return True
     return False
 
 

@@ -177,20 +177,8 @@ OWN = {
     "theory.requirements.standing": {"asked": 100.0, "needed": 20.0},
 }  # fmt: skip
 #: What methods are called on.
-INSTANCES = [
-    SHARED,
-    DATA,
-    LOW_RANK,
-    SIDES,
-    ENTRIES,
-    BIASED,
-    CENTRES,
-    WALKS,
-    STATE,
-    SWEEP,
-    GRID,
-    lr.LogisticObjectives(SIGNS),
-]
+INSTANCES = (SHARED, DATA, LOW_RANK, SIDES, ENTRIES, BIASED, CENTRES, WALKS, STATE, SWEEP, GRID)
+INSTANCES += (lr.LogisticObjectives(SIGNS),)
 #: Records that linrep makes, and methods of its own machinery.
 RECORDS = re.compile(
     r"sweeps\.(Completeness|Deviation|PowerLaw|Run\b|Grid$|note|scratch)"

@@ -100,19 +100,23 @@ def _line(name, labels):
 
 
 @cache
+def _by_seed(name):
+    """Return the summary of each replicate of a figure."""
+    item, (_, rows) = experiment.load(name).at(), read_record(FIGURES, name)
+    return pd.concat(
+        item.summary(own).reset_index().assign(replicate=replicate)
+        for replicate, own in rows.groupby("replicate")
+    )
+
+
+@cache
 def _pairs(name, *column):
     """Return difference, p and number of seeds of each pair of methods of a column.
 
     By Student's paired tests with Holm's correction, as the summary itself has them.
     """
-    summary, item = _summary(name), experiment.load(name).at()
-    _, rows = read_record(FIGURES, name)
-    seeds = [
-        item.summary(own).reset_index().assign(replicate=replicate)
-        for replicate, own in rows.groupby("replicate")
-    ]
-    labels = [label for label in summary["labels"] if label != "method"]
-    table = pd.concat(seeds)
+    labels = [label for label in _summary(name)["labels"] if label != "method"]
+    table = _by_seed(name)
     here = (table[labels].astype(str) == list(column)).all(axis=1)
     value = "accuracy" if "accuracy" in table else "error"
     pairs = {}

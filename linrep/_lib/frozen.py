@@ -32,4 +32,10 @@ def read(instance: Any, **readers: Reader) -> None:
     for name, reader in readers.items():
         value = getattr(instance, name)
         if value is not None:
-            object.__setattr__(instance, name, reader(name, value))
+            keep(instance, **{name: reader(name, value)})
+
+
+def keep(instance: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass, while it is made."""
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)

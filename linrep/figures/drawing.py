@@ -18,13 +18,7 @@ import pandas as pd
 from linrep._lib import atomic as files
 from linrep._lib.provenance import surroundings
 from linrep.figures import record
-from linrep.figures.computing import (
-    RUNS,
-    compute,
-    measured_rows,
-    run_directory,
-    sweep_of,
-)
+from linrep.figures.computing import RUNS, compute, measured_rows, run_directory, sweep_of
 from linrep.figures.experiment import Experiment, list_sizes
 
 
@@ -131,7 +125,7 @@ def make_figure(
             for kind, content in _pictures(fixed, rows, text, kinds).items()
         }
         if kept is not None:
-            contents[path.with_suffix(".parquet")] = _parquet(kept)
+            contents[path.with_suffix(".parquet")] = kept.to_parquet(index=False)
         manifest = {
             "id": experiment.id,
             "title": experiment.title,
@@ -158,12 +152,6 @@ def make_figure(
     with contextlib.suppress(OSError):
         runs.rmdir()  # another figure may still be under way
     return Drawn(path.with_suffix(f".{kinds[0]}"), fixed.summary(rows), manifest, rows)
-
-
-def _parquet(rows):
-    content = BytesIO()
-    rows.to_parquet(content, index=False)
-    return content.getvalue()
 
 
 def _data(experiment, rows, quick):

@@ -178,14 +178,11 @@ class Experiment:
         quick : bool, default False
             Whether those of ``--quick`` are meant.
         """
-        sizes_given: dict[str, Any] = {}
-        sizes, plain = self.sizes_at(quick), replace(self, given={}).sizes_at(quick)
-        if sizes is not None and plain is not None:
-            sizes_given |= sizes.other_than(plain)
+        plain, sizes = replace(self, given={}), self.sizes_at(quick)
+        default = plain.sizes_at(quick)
+        others = {} if sizes is None or default is None else sizes.other_than(default)
         count = self.at(quick).replicates
-        if count != replace(self, given={}).at(quick).replicates:
-            sizes_given["replicates"] = count
-        return sizes_given
+        return others if count == plain.at(quick).replicates else {**others, "replicates": count}
 
     @property
     def trains_networks(self) -> bool:

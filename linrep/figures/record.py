@@ -164,16 +164,20 @@ def result(
     signed : sequence of str
         As for :class:`linrep.figures.experiment.Experiment`.
     """
-    table = summary(rows)
-    result: dict[str, Any] = {
+    result = {
         "caption": caption,
         "settings": dict(settings),
         "rows": {"count": len(rows), "sha256": digest(rows)},
-        "summary": {"labels": labels(table), "lines": _lines(table)},
+        **_summary(summary(rows)),
     }
     if comparable:
-        _make_comparable(result["summary"]["lines"], rows, summary, signed)
+        _make_comparable(result["summary"], rows, summary, signed)
     return result
+
+
+def _summary(table) -> dict[str, Any]:
+    """Return a summary as a result has it."""
+    return {"summary": {"labels": labels(table), "lines": _lines(table)}}
 
 
 def labels(table: pd.DataFrame) -> list[str]:
@@ -183,14 +187,13 @@ def labels(table: pd.DataFrame) -> list[str]:
     """
     if table.index.names != [None]:
         return [str(name) for name in table.index.names]
-    texts = [str(name) for name in table if _is_text(table[name])]
+    texts = [
+        str(name)
+        for name, column in table.items()
+        if not pd.api.types.is_numeric_dtype(column.dtype)
+        and not any(isinstance(value, Counts) for value in column)
+    ]
     return texts if texts and not table.duplicated(texts).any() else ["line"]
-
-
-def _is_text(column):
-    return not pd.api.types.is_numeric_dtype(column.dtype) and not any(
-        isinstance(value, Counts) for value in column
-    )
 
 
 def flat(table: pd.DataFrame) -> pd.DataFrame:
@@ -215,10 +218,6 @@ def table(result: Mapping[str, Any]) -> pd.DataFrame:
     ]
     frame = pd.DataFrame(lines)
     return frame.set_index(names)
-
-
-def _short(text):
-    return text[:8]
 
 
 def _lines(frame):
@@ -272,7 +271,12 @@ def _numbers(result) -> Iterator[tuple[tuple, str, dict[str, Any]]]:
                 yield key, column, entry
 
 
-def _make_comparable(lines, rows, summary, signed):
+def _by_name(result):
+    """Return the entries of a result's numbers by labels and column."""
+    return {(key, column): entry for key, column, entry in _numbers(result)}
+
+
+def _make_comparable(recorded, rows, summary, signed):
     """Add to each number what makes it comparable."""
     replicates = np.sort(rows["replicate"].unique())
     if len(replicates) < 2:
@@ -282,8 +286,8 @@ def _make_comparable(lines, rows, summary, signed):
         for half in stats.half_samples(len(replicates))[0]
     ]
     singles = [_by_place(summary, rows[rows["replicate"] == each]) for each in replicates]
-    names = labels(summary(rows))
-    for line in lines:
+    names = recorded["labels"]
+    for line in recorded["lines"]:
         key = tuple(line[name] for name in names)
         columns = [name for name in line if name not in names]
         ends = _ends(columns)
@@ -323,10 +327,10 @@ def _by_place(summary, rows):
     """Return the numbers of a part of the replicates; none if that is too little for them."""
     try:
         with np.errstate(all="ignore"):
-            result = {"summary": {"labels": labels(frame := summary(rows)), "lines": _lines(frame)}}
+            result = _summary(summary(rows))
     except (ArithmeticError, LookupError, ValueError):
         return {}
-    values = {(key, column): _value(entry["value"]) for key, column, entry in _numbers(result)}
+    values = {place: _value(entry["value"]) for place, entry in _by_name(result).items()}
     return {place: value for place, value in values.items() if not isinstance(value, str)}
 
 
@@ -384,8 +388,7 @@ def compare(
         if one != two:
             same_sweep = OTHER if name == "seed" else OUTSIDE
             lines.append(("settings", name, _brief(one), _brief(two), same_sweep))
-    entries = {(key, column): entry for key, column, entry in _numbers(old)}
-    others = {(key, column): entry for key, column, entry in _numbers(new)}
+    entries, others = _by_name(old), _by_name(new)
     outcomes: dict[tuple, str] = {}
     for place in dict.fromkeys([*entries, *others]):
         one, two = entries.get(place), others.get(place)
@@ -402,7 +405,7 @@ def compare(
         outcomes[place] = outcome
         shown = (None if entry is None else entry["value"] for entry in (one, two))
         lines.append(("number", _name(*place), *shown, outcome))
-    digests = [_short(result["rows"]["sha256"]) for result in (old, new)]
+    digests = [result["rows"]["sha256"][:8] for result in (old, new)]
     lines.append(("rows", "digest", *digests, _text_outcome(*digests)))
     if kept is not None and new_kept is not None:
         lines += [("rows", *line, OTHER) for line in first_differences(kept, new_kept)]
@@ -415,13 +418,12 @@ def compare(
 
 def _changes(old, again):
     """Yield what of a record the stored rows do not give."""
-    fresh = {"summary": {"labels": labels(again), "lines": _lines(again)}}
-    values = {(key, column): entry["value"] for key, column, entry in _numbers(fresh)}
-    for key, column, entry in _numbers(old):
-        value = values.get((key, column))
+    fresh = _by_name(_summary(again))
+    for place, entry in _by_name(old).items():
+        value = fresh.get(place, {}).get("value")
         # Fits and quantiles differ in more digits with another version of SciPy.
         if not _same(entry["value"], value, TOLERANCE):
-            yield f"{_name(key, column)}, from the stored rows", entry["value"], value
+            yield f"{_name(*place)}, from the stored rows", entry["value"], value
 
 
 def first_differences(

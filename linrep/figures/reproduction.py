@@ -290,23 +290,17 @@ def together(compared: Iterable[tuple[pd.DataFrame, list[str]]]) -> Reproduction
 
 def _reasons(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
     """Return why two runs need not have the same digits."""
-    differences = []
     before, now = (each["provenance"] for each in (old, new))
-    if now["mode"] != "portable":
-        differences.append("this process is not in the portable mode")
-    if before["mode"] != "portable":
-        differences.append("the record is not of the portable mode")
+    reasons = ["this process is not in the portable mode"] * (now["mode"] != "portable")
+    reasons += ["the record is not of the portable mode"] * (before["mode"] != "portable")
     for name in _ARITHMETIC:
-        one, two = (each["versions"].get(name) for each in (before, now))
-        if one != two:
-            differences.append(f"{name} {two} here, {one} in the record")
+        there, here = (each["versions"].get(name) for each in (before, now))
+        reasons += [f"{name} {here} here, {there} in the record"] * (there != here)
     one, two = (
         {f"{blas['name']} {blas['version']}" for blas in each["BLAS"]} for each in (before, now)
     )
     if one != two:
         here, there = (", ".join(sorted(only)) or "none" for only in (two - one, one - two))
-        differences.append(f"{here} here, {there} in the record")
-    seeds = [each["result"]["settings"]["seed"] for each in (old, new)]
-    if seeds[0] != seeds[1]:
-        differences.append(f"seed {seeds[1]}, not {seeds[0]}")
-    return differences
+        reasons.append(f"{here} here, {there} in the record")
+    recorded, seed = (each["result"]["settings"]["seed"] for each in (old, new))
+    return reasons + [f"seed {seed}, not {recorded}"] * (seed != recorded)

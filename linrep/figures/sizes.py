@@ -145,16 +145,13 @@ def _read(each: Field, value: Any) -> Any:
         got = ", ".join(map(str, values))
         raise ValueError(f"{each.name} must be one value, the picture shows no more; got {got}")
     least, most = each.metadata["least"], each.metadata["most"]
+    wanted = ""
     if len(values) < least:
-        raise ValueError(
-            f"{each.name} must have at least {least} values, between which something changes; "
-            f"got {len(values)}"
-        )
+        wanted = f"at least {least} values, between which something changes"
     if most is not None and len(values) > most:
-        raise ValueError(
-            f"{each.name} must have at most {most} values, the picture has no room for more; "
-            f"got {len(values)}"
-        )
+        wanted = f"at most {most} values, the picture has no room for more"
+    if wanted:
+        raise ValueError(f"{each.name} must have {wanted}; got {len(values)}")
     default: Any = each.default
     kind = type(default[0] if several else default)
     read = tuple(_read_one(each, kind, item) for item in values)

@@ -128,8 +128,10 @@ def differences(
     lines = []
     for group, own in rows.groupby(list(by), sort=False) if by else [((), rows)]:
         wide = own.pivot(index="replicate", columns=of, values=value)
+        by_name = {name: column.to_numpy(float) for name, column in wide.items()}
         pairs = list(combinations(own[of].unique(), 2))
-        each = [(wide[one] - wide[two]).dropna().to_numpy() for one, two in pairs]
+        both = (by_name[one] - by_name[two] for one, two in pairs)
+        each = [values[~np.isnan(values)] for values in both]
         adjusted = _holm(np.array([_p_of_mean_zero(values) for values in each]))
         for (one, two), values, p in zip(pairs, each, adjusted, strict=True):
             mean = values.mean() if values.size else np.nan

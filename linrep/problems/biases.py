@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.frozen import keep
 from linrep.problems.clients import ClientData
 from linrep.problems.completion import draw_side_information
 from linrep.problems.random import RNGLike, stream
-from linrep.problems.samples import DESIGNS, draw_samples
+from linrep.problems.samples import DESIGNS, draw_samples, shown
 
 Values = NDArray[np.float64]
 
@@ -55,13 +56,9 @@ class BiasedRegression:
     def __post_init__(self):
         biases = check.data("biases", self.biases, (None,), copy=True)
         check.choice("design", self.design, DESIGNS)
-        for name, value in (
-            ("theta", check.data("theta", self.theta, (None,), copy=True)),
-            ("biases", biases),
-            ("Z", check.data("Z", self.Z, (len(biases), None), copy=True)),
-            ("noise", check.noise(self.noise)),
-        ):
-            object.__setattr__(self, name, value)
+        theta = check.data("theta", self.theta, (None,), copy=True)
+        Z = check.data("Z", self.Z, (len(biases), None), copy=True)
+        keep(self, theta=theta, biases=biases, Z=Z, noise=check.noise(self.noise))
 
     @classmethod
     def random(
@@ -145,9 +142,8 @@ class BiasedRegression:
             With this truth attached.
         """
         X, y, offsets = draw_samples(
-            np.tile(self.theta, (self.n, 1)), m, noise=self.noise, design=self.design,
-            degrees_of_freedom=5.0, rng=rng,
-        )  # fmt: skip
+            np.tile(self.theta, (self.n, 1)), m, noise=self.noise, design=self.design, rng=rng
+        )
         y += np.repeat(self.biases, np.diff(offsets))
         return ClientData._keeping(X=X, y=y, offsets=offsets, truth=self)
 
@@ -169,8 +165,7 @@ class BiasedRegression:
             return 0.5 * (np.sum(error**2, axis=-1) + other**2)
 
     def __repr__(self):
-        noise = f", noise={self.noise:g}" if self.noise else ""
-        return f"BiasedRegression(n={self.n}, d={self.d}, p={self.p}{noise})"
+        return shown(self, "n", "d", "p")
 
 
 checked(globals())

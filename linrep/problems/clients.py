@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
 from linrep._lib.frames import common_index, read_table
+from linrep._lib.frozen import keep
 from linrep._lib.ids import grouped, read_ids
 
 if TYPE_CHECKING:
@@ -108,11 +109,7 @@ class ClientData:
                 f"truth must have n = {offsets.size - 1} and d = {X.shape[1]} as the samples, "
                 f"got n = {truth.n} and d = {truth.d}"
             )
-        for name, value in (
-            ("X", X), ("y", y), ("offsets", offsets), ("names", names), ("rows", rows),
-            ("columns", columns),
-        ):  # fmt: skip
-            object.__setattr__(self, name, value)
+        keep(self, X=X, y=y, offsets=offsets, names=names, rows=rows, columns=columns)
 
     def moderate(self, name: str) -> None:
         """Raise unless data of this name are in units in which they can be computed with.
@@ -128,8 +125,7 @@ class ClientData:
     def _keeping(cls, **given: Any) -> Self:
         """Return data that hold the arrays given, which nobody else has, and no copies of them."""
         data = object.__new__(cls)
-        for each in fields(cls):
-            object.__setattr__(data, each.name, given.get(each.name, each.default))
+        keep(data, **{each.name: given.get(each.name, each.default) for each in fields(cls)})
         data._check(copy=False)
         return data
 
@@ -284,10 +280,11 @@ class ClientData:
         rows = slice(self.offsets[i], self.offsets[i + 1])
         return self.X[rows], self.y[rows]
 
+    def _shown_m(self):
+        return f"m={self.m.min()}…{self.m.max()}" if np.ptp(self.m) else f"m={self.m[0]}"
+
     def __repr__(self):
-        m = self.m
-        samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
-        return f"ClientData(n={self.n}, d={self.d}, {samples}, truth={self.truth})"
+        return f"ClientData(n={self.n}, d={self.d}, {self._shown_m()}, truth={self.truth})"
 
 
 def _covariates(name, X, d=None):

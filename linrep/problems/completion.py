@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.frozen import keep
 from linrep.problems.random import RNGLike, stream
+from linrep.problems.samples import shown
 from linrep.problems.subspace import random_frame
 
 Values = NDArray[np.float64]
@@ -60,9 +62,7 @@ class SideInformationCompletion:
         U = check.data("U", self.U, (None, None), copy=True)
         V = check.data("V", self.V, (None, U.shape[1]), copy=True)
         Z = check.data("Z", self.Z, (None, V.shape[0]), copy=True)
-        noise = check.noise(self.noise)
-        for name, value in (("U", U), ("V", V), ("Z", Z), ("noise", noise)):
-            object.__setattr__(self, name, value)
+        keep(self, U=U, V=V, Z=Z, noise=check.noise(self.noise))
 
     @classmethod
     def random(
@@ -254,8 +254,7 @@ class SideInformationCompletion:
         return replace(self, V=self.heads, Z=np.eye(self.n))
 
     def __repr__(self):
-        noise = f", noise={self.noise:g}" if self.noise else ""
-        return f"SideInformationCompletion(n={self.n}, d={self.d}, p={self.p}, k={self.k}{noise})"
+        return shown(self, "n", "d", "p", "k")
 
 
 @dataclass(frozen=True, eq=False)
@@ -301,23 +300,20 @@ class Observations:
     rows: Any = None
 
     def __post_init__(self):
-        sizes = {}
-        for name, table, size, of, places in (
-            ("n", "Z", self.n, "clients", self.clients), ("d", "A", self.d, "items", self.items),
-        ):  # fmt: skip
-            rows = getattr(self, table)
+        kept: dict[str, Any] = {}
+        for name, table, of in (("n", "Z", "clients"), ("d", "A", "items")):
+            size, rows = getattr(self, name), getattr(self, table)
             if rows is not None:
-                rows = check.array(table, rows, (None, None), copy=True)
-                object.__setattr__(self, table, rows)
+                kept[table] = rows = check.array(table, rows, (None, None), copy=True)
                 if size is not None and size != len(rows):
                     raise ValueError(f"{name} must be the {len(rows)} rows of {table}, got {size}")
-                sizes[name] = len(rows)
+                kept[name] = len(rows)
             elif size is not None:
-                sizes[name] = check.integer(name, size, minimum=1)
+                kept[name] = check.integer(name, size, minimum=1)
             else:
-                sizes[name] = int(check.places(of, places, check.WHOLE).max()) + 1
-        items = check.places("items", self.items, sizes["d"])
-        clients = check.places("clients", self.clients, sizes["n"])
+                kept[name] = int(check.places(of, getattr(self, of), check.WHOLE).max()) + 1
+        items = check.places("items", self.items, kept["d"])
+        clients = check.places("clients", self.clients, kept["n"])
         values = check.labels("values", self.values, np.size(self.values))
         if not items.size == clients.size == values.size:
             raise ValueError(
@@ -325,22 +321,19 @@ class Observations:
                 f"{items.size}, {clients.size} and {values.size}"
             )
         order = np.lexsort((items, clients))
-        rows = order
+        rows = np.arange(order.size)
         if self.rows is not None:
             rows = check.places("rows", self.rows, check.WHOLE)
-            if rows.size != order.size:
-                raise ValueError(f"rows must have {order.size} entries, got {rows.size}")
-            rows = rows[order]
-        items, clients, values = items[order], clients[order], values[order]
+        if rows.size != order.size:
+            raise ValueError(f"rows must have {order.size} entries, got {rows.size}")
+        items, clients, values, rows = items[order], clients[order], values[order], rows[order]
         twice = (np.diff(items) == 0) & (np.diff(clients) == 0)
         if twice.any():
             place = int(np.argmax(twice))
             raise ValueError(
                 f"the pair of item {items[place]} and client {clients[place]} is given twice"
             )
-        entries = {"items": items, "clients": clients, "values": values, "rows": rows}
-        for name, value in (entries | sizes).items():
-            object.__setattr__(self, name, value)
+        keep(self, items=items, clients=clients, values=values, rows=rows, **kept)
 
     def __len__(self):
         return self.values.size

@@ -137,10 +137,8 @@ class SampleObjectives(Objectives):
         raise NotImplementedError
 
     def __repr__(self):
-        m = self.data.m
-        samples = f"m={m[0]}" if m.min() == m.max() else f"m={m.min()}…{m.max()}"
         ridge = f", ridge={self.ridge:g}" if self.ridge else ""
-        return f"{type(self).__name__}(n={self.n}, d={self.d}, {samples}{ridge})"
+        return f"{type(self).__name__}(n={self.n}, d={self.d}, {self.data._shown_m()}{ridge})"
 
 
 class LeastSquaresObjectives(SampleObjectives):
@@ -158,15 +156,15 @@ class LeastSquaresObjectives(SampleObjectives):
         models = np.empty((self.n, self.d))
         for i in range(self.n):
             X, y = self.data.client(i)
-            if self.ridge > 0.0 and len(y) < self.d and self.d**2 > memory.DENSE:
+            if self.ridge == 0.0:
+                models[i] = np.linalg.lstsq(X, y, RANK_TOLERANCE)[0]
+            elif len(y) < self.d and self.d**2 > memory.DENSE:
                 # (X'X/m + ridge I)^-1 X' = X' (XX'/m + ridge I)^-1
                 system = X @ X.T / len(y) + self.ridge * np.eye(len(y))
                 models[i] = X.T @ np.linalg.solve(system, y / len(y))
-            elif self.ridge > 0.0:
+            else:
                 system = X.T @ X / len(y) + self.ridge * np.eye(self.d)
                 models[i] = np.linalg.solve(system, X.T @ y / len(y))
-            else:
-                models[i] = np.linalg.lstsq(X, y, RANK_TOLERANCE)[0]
         return models
 
     def _losses(self, scores, y):

@@ -12,10 +12,11 @@ from linrep._lib import display as show
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.frozen import keep
 from linrep.problems.clients import ClientData
 from linrep.problems.random import RNGLike, stream
 from linrep.problems.regression import SharedRepresentation
-from linrep.problems.samples import DESIGNS, draw_samples
+from linrep.problems.samples import DESIGNS, draw_data, shown
 from linrep.problems.subspace import random_frame
 
 
@@ -53,15 +54,9 @@ class LowRankRegression:
 
     def __post_init__(self):
         check.choice("design", self.design, DESIGNS)
-        for name, value in (
-            ("Phi", check.data("Phi", self.Phi, (None, None), copy=True)),
-            ("noise", check.noise(self.noise)),
-            (
-                "degrees_of_freedom",
-                check.real("degrees_of_freedom", self.degrees_of_freedom, above=2.0),
-            ),
-        ):
-            object.__setattr__(self, name, value)
+        Phi, noise = check.data("Phi", self.Phi, (None, None), copy=True), check.noise(self.noise)
+        freedom = check.real("degrees_of_freedom", self.degrees_of_freedom, above=2.0)
+        keep(self, Phi=Phi, noise=noise, degrees_of_freedom=freedom)
 
     @classmethod
     def random(
@@ -220,20 +215,10 @@ class LowRankRegression:
         if clients is not None:
             some = replace(self, Phi=self.Phi[:, check.places("clients", clients, self.n)])
             return some.draw(m, rng=rng)
-        X, y, offsets = draw_samples(
-            self.theta,
-            m,
-            noise=self.noise,
-            design=self.design,
-            degrees_of_freedom=self.degrees_of_freedom,
-            rng=rng,
-        )
-        return ClientData._keeping(X=X, y=y, offsets=offsets, truth=self)
+        return draw_data(self, m, rng)
 
     def __repr__(self):
-        noise = f", noise={self.noise:g}" if self.noise else ""
-        design = f", design={self.design!r}" if self.design != "gaussian" else ""
-        return f"LowRankRegression(n={self.n}, d={self.d}{noise}{design})"
+        return shown(self, "n", "d")
 
 
 @dataclass(frozen=True, eq=False)

@@ -88,9 +88,8 @@ def clustered(
     # Covariates in all cases; what linear labels would be is replaced below where there are others.
     linear = theta if loss != "softmax" else np.zeros((n, d))
     X, y, offsets = draw_samples(
-        linear, m, noise=noise if loss == "least_squares" else 0.0, design="gaussian",
-        degrees_of_freedom=5.0, rng=data_rng,
-    )  # fmt: skip
+        linear, m, noise=noise if loss == "least_squares" else 0.0, rng=data_rng
+    )
     if loss == "logistic":
         y = np.where(data_rng.random(len(y)) < expit(y), 1.0, -1.0)
     if loss == "softmax":
@@ -138,9 +137,7 @@ def flipped_labels(
     """
     n, d, m = (check.integer(*each, minimum=1) for each in (("n", n), ("d", d), ("m", m)))
     check.choice("loss", loss, ("logistic", "least_squares"))
-    share = check.real("flipped", flipped, minimum=0.0)
-    if share > 1.0:
-        raise ValueError(f"flipped must be at most 1, got {share:g}")
+    share = check.real("flipped", flipped, minimum=0.0, maximum=1.0)
     truth_rng, data_rng = streams(rng, "truth", "data")
     member = (np.arange(n) >= n - round(share * n)).astype(np.int64)
     model = truth_rng.standard_normal(d + intercept)

@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep._lib.arguments import checked
+from linrep._lib.frozen import keep
 from linrep.problems.clients import ClientData
 from linrep.problems.random import RNGLike, stream
-from linrep.problems.samples import DESIGNS, draw_samples
+from linrep.problems.samples import DESIGNS, draw_data, shown
 from linrep.problems.subspace import orthonormalize, random_frame
 
 HEADS = ("sphere", "scaled_qr", "unit_rows", "qr", "gaussian")
@@ -71,16 +72,9 @@ class SharedRepresentation:
         if np.abs(B).max() > 2.0 or np.abs(B.T @ B - np.eye(k)).max() > 1e-8:
             raise ValueError("B must have orthonormal columns; see linrep.subspace.orthonormalize")
         check.choice("design", self.design, DESIGNS)
-        for name, value in (
-            ("B", orthonormalize(B)),
-            ("W", W),
-            ("noise", check.noise(self.noise)),
-            (
-                "degrees_of_freedom",
-                check.real("degrees_of_freedom", self.degrees_of_freedom, above=2.0),
-            ),
-        ):
-            object.__setattr__(self, name, value)
+        freedom = check.real("degrees_of_freedom", self.degrees_of_freedom, above=2.0)
+        noise = check.noise(self.noise)
+        keep(self, B=orthonormalize(B), W=W, noise=noise, degrees_of_freedom=freedom)
 
     @classmethod
     def random(
@@ -270,20 +264,10 @@ class SharedRepresentation:
         if clients is not None:
             chosen = check.places("clients", clients, self.n)
             return self.with_heads(self.W[chosen]).draw(m, rng=rng)
-        X, y, offsets = draw_samples(
-            self.theta,
-            m,
-            noise=self.noise,
-            design=self.design,
-            degrees_of_freedom=self.degrees_of_freedom,
-            rng=rng,
-        )
-        return ClientData._keeping(X=X, y=y, offsets=offsets, truth=self)
+        return draw_data(self, m, rng)
 
     def __repr__(self):
-        noise = f", noise={self.noise:g}" if self.noise else ""
-        design = f", design={self.design!r}" if self.design != "gaussian" else ""
-        return f"{type(self).__name__}(n={self.n}, d={self.d}, k={self.k}{noise}{design})"
+        return shown(self, "n", "d", "k")
 
 
 class ImplicitRepresentation(SharedRepresentation):
@@ -311,14 +295,8 @@ class ImplicitRepresentation(SharedRepresentation):
 
     def __init__(self, W: ArrayLike, d: int, noise: float = 0.0):
         W = check.data("W", W, (None, None), copy=True)
-        for name, value in (
-            ("W", W),
-            ("_d", check.count("d", d, minimum=W.shape[1], most=check.WHOLE)),
-            ("noise", check.noise(noise)),
-            ("design", "gaussian"),
-            ("degrees_of_freedom", 5.0),
-        ):
-            object.__setattr__(self, name, value)
+        d = check.count("d", d, minimum=W.shape[1], most=check.WHOLE)
+        keep(self, W=W, _d=d, noise=check.noise(noise), design="gaussian", degrees_of_freedom=5.0)
 
     @property
     def B(self) -> NoReturn:

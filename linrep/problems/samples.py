@@ -1,11 +1,14 @@
 """Drawing clients' samples, given each one's regression vector."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import memory
 from linrep._lib import validation as check
 from linrep.kernels import designs
+from linrep.problems.clients import ClientData
 from linrep.problems.random import stream
 
 DESIGNS = {
@@ -22,8 +25,8 @@ def draw_samples(
     m: int | ArrayLike,
     *,
     noise: float,
-    design: str,
-    degrees_of_freedom: float,
+    design: str = "gaussian",
+    degrees_of_freedom: float = 5.0,
     rng,
 ):
     """Draw y = <theta_i, x> + noise for every client i, one client after the other.
@@ -65,3 +68,22 @@ def draw_samples(
         rng, DESIGNS[design], degrees_of_freedom, noise, np.ascontiguousarray(theta), offsets, X, y
     )
     return X, y, offsets
+
+
+def draw_data(truth: Any, m: int | ArrayLike, rng) -> ClientData:
+    """Draw samples of a truth with noise and a design, which is attached to them."""
+    X, y, offsets = draw_samples(
+        truth.theta, m, noise=truth.noise, design=truth.design,
+        degrees_of_freedom=truth.degrees_of_freedom, rng=rng,
+    )  # fmt: skip
+    return ClientData._keeping(X=X, y=y, offsets=offsets, truth=truth)
+
+
+def shown(truth: Any, *sizes: str) -> str:
+    """Return a truth as text: its sizes, and noise and design where they are not the default."""
+    parts = [f"{name}={getattr(truth, name)}" for name in sizes]
+    if truth.noise:
+        parts.append(f"noise={truth.noise:g}")
+    if (design := getattr(truth, "design", "gaussian")) != "gaussian":
+        parts.append(f"design={design!r}")
+    return f"{type(truth).__name__}({', '.join(parts)})"

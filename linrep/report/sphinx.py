@@ -79,32 +79,28 @@ class SideBySide(Markdown):
             return [f"The contents of {contents.written(paper)} are not listed yet."]
         items, recorded = contents.known()[paper], ledger.recorded()
         found = contents.counts(paper)
-        columns = heads(ledger.badge)
-        lines = [
+        return [
             f"{len(items)} displayed equations and sentences, "
             f"{sum(not item.claims for item in items)} of them without a claim. Statements on the "
             "paper's linear settings by verdict; those on tables and figures of networks, and what "
             "the paper does not print, apart:",
             "",
-            "````{container} counts",
-            "",
-            table_row(columns),
-            table_row(["--:"] * len(columns)),
-            table_row(found.cells()),
+            *table("counts", heads(ledger.badge), [found.cells()], "--:"),
+            *table(
+                "statements",
+                ["place", "what it says", "verdict"],
+                [_side(item, recorded) for item in items],
+            ),
         ]
-        lines += ["````", "", "````{container} statements", ""]
-        lines += ["| place | what it says | verdict |", "| --- | --- | --- |"]
-        lines += [_side(item, recorded) for item in items]
-        return [*lines, "````"]
 
 
 def _side(item, recorded):
-    """Return the row of an item: its place, what it says, badges with strengths."""
+    """Return the cells of an item: its place, what it says, badges with strengths."""
     found = [_judged(claim, recorded) for claim in item.printed()]
     if not found:
         found = [f"[no claim]{{.strength}} {contents.in_table(item.reason, table_cell)}"]
     says = contents.in_table(item.says, table_cell) + " (networks)" * item.networks
-    return table_row([f"**{table_cell(item.place)}**", says, "<br>".join(found)])
+    return [f"**{table_cell(item.place)}**", says, "<br>".join(found)]
 
 
 def _judged(claim, recorded):
@@ -128,33 +124,26 @@ class Failures(Markdown):
 
     def lines(self, *names):
         """Return the lines on papers, by default on linrep's own."""
-        lines, asked = [], names or own()
+        lines, asked, recorded = [], names or own(), ledger.recorded()
         for severity in reversed(SEVERITIES):
             found = dict.fromkeys(
                 item
                 for id, item in findings().items()
                 if item.severity == severity and paper_of(id) in asked
             )
-            lines += [
-                f"## {severity.capitalize()}",
-                "",
-                _MEANINGS[severity],
-                "",
-                "````{container} statements failures",
-                "",
-                "| verdict | paper | place | what is wrong | corrected form |",
-                "| --- | --- | --- | --- | --- |",
-            ]
-            for finding in found:
-                cells = [
-                    *_verdict(finding),
+            columns = ["verdict", "paper", "place", "what is wrong", "corrected form"]
+            rows = [
+                [
+                    _verdict(finding, recorded),
                     contents.written(paper_of(finding.ids[0])),
                     _place(finding),
                     finding_link(table_cell(_capital(unescaped(finding.headline))), finding),
-                    " ".join(_corrections(finding)) or "–",
+                    " ".join(_corrections(finding, recorded)) or "–",
                 ]
-                lines.append("| " + " | ".join(cells) + " |")
-            lines += ["````", ""]
+                for finding in found
+            ]
+            lines += [f"## {severity.capitalize()}", "", _MEANINGS[severity], ""]
+            lines += table("statements failures", columns, rows)
         return lines
 
 
@@ -167,10 +156,10 @@ class Findings(Markdown):
         found = dict.fromkeys(
             item for item in findings().values() if paper_of(item.ids[0]) == paper
         )
-        lines = []
+        lines, recorded = [], ledger.recorded()
         for finding in sorted(found, key=lambda item: -SEVERITIES.index(item.severity)):
             about = [
-                f"{ledger.badge(ledger.recorded()[item.id].verdict, ledger.anchor(item.id))} "
+                f"{ledger.badge(recorded[item.id].verdict, ledger.anchor(item.id))} "
                 f"{ledger.cell(item.place)} (`{item.id}`)"
                 for item in in_order(_known(finding))
             ]
@@ -199,10 +188,10 @@ class Derivations(Markdown):
         if not page.is_file():
             return ["No verdict rests on a derivation."]
         text = page.read_text("utf-8").partition("\n### ")[0].partition("\n")[2]
-        lines = text.splitlines()
+        lines, recorded = text.splitlines(), ledger.recorded()
         for ids, headline, text, _ in sections(page):
             linked = [
-                f"[`{name}`](#{ledger.anchor(name)})" if name in ledger.recorded() else f"`{name}`"
+                f"[`{name}`](#{ledger.anchor(name)})" if name in recorded else f"`{name}`"
                 for name in ids
                 if name in stated([paper])
             ]
@@ -235,6 +224,12 @@ def table_row(cells):
     return f"| {' | '.join(cells)} |"
 
 
+def table(kind, heads, rows, below="---"):
+    """Return the lines of a table of Markdown in a container of a kind."""
+    lines = [heads, [below] * len(heads), *rows]
+    return [f"````{{container}} {kind}", "", *map(table_row, lines), "````", ""]
+
+
 def _known(finding):
     """Return the texts of a finding's statements."""
     known = stated([paper_of(finding.ids[0])])
@@ -252,21 +247,21 @@ def _place(finding):
     return table_cell(first) + f" and {len(others)} more" * bool(others)
 
 
-def _verdict(finding):
-    """Yield the badge of a finding's verdicts, linked to the first, as a list of one."""
-    entries = [ledger.recorded()[name] for name in finding.ids]
+def _verdict(finding, recorded):
+    """Return the badges of a finding's verdicts, linked to the first, and their strengths."""
+    entries = [recorded[name] for name in finding.ids]
     strengths = dict.fromkeys(entry.strength for entry in entries if entry.strength)
     badges = dict.fromkeys(
         ledger.badge(entry.verdict, ledger.anchor(finding.ids[0])) for entry in entries
     )
-    yield " ".join([*badges, *(f"[{name}]{{.strength}}" for name in strengths)])
+    return " ".join([*badges, *(f"[{name}]{{.strength}}" for name in strengths)])
 
 
-def _corrections(finding):
+def _corrections(finding, recorded):
     """Return the badges of the corrected statements, each verdict linked to its first."""
     found: dict[str, str] = {}
     for item in (item for known in _known(finding) for item in corrected_by(known)):
-        found.setdefault(ledger.recorded()[item.id].verdict, item.id)
+        found.setdefault(recorded[item.id].verdict, item.id)
     return [ledger.badge(verdict, ledger.anchor(name)) for verdict, name in found.items()]
 
 
@@ -312,26 +307,15 @@ class Constants(Markdown):
         lines = []
         for item in others:
             lines += [table_cell(f"{_capital(title(item))}: {ledger.shown(item, 'value')}."), ""]
-        for table in tables:
-            unit = f", in units of {table_cell(table.unit)}" * bool(table.unit)
-            lines += ["````{container} constants", ""]
-            lines += [
-                table_row(map(table_cell, table.heads)),
-                table_row(["--:"] * len(table.heads)),
-            ]
-            lines += [
-                table_row(
-                    cell if isinstance(cell, str) else ledger.shown(cell, "value") for cell in row
-                )
-                for row in table.rows
-            ]
-            lines += [
-                "````",
-                "",
-                f"Recorded with the budget {entry.budget}{unit}: "
-                f"[`{name}`](#{ledger.anchor(name)}).",
-                "",
-            ]
+        for grid in tables:
+            unit = f", in units of {table_cell(grid.unit)}" * bool(grid.unit)
+            rows = (
+                [cell if isinstance(cell, str) else ledger.shown(cell, "value") for cell in row]
+                for row in grid.rows
+            )
+            lines += table("constants", [*map(table_cell, grid.heads)], rows, "--:")
+            recorded = f"Recorded with the budget {entry.budget}{unit}"
+            lines += [f"{recorded}: [`{name}`](#{ledger.anchor(name)}).", ""]
         return lines
 
 

@@ -1,9 +1,10 @@
-"""Checks of arguments that the statistics share."""
+"""Checks of arguments that the statistics share, and Student's quantile."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtrit
 
 from linrep._lib import validation as check
 
@@ -11,6 +12,11 @@ from linrep._lib import validation as check
 def fraction(name: str, value: Any) -> float:
     """Return value as a float in (0, 1)."""
     return check.real(name, value, above=0.0, below=1.0)
+
+
+def quantile(share: float, degrees: float) -> float:
+    """Return Student's quantile, the bits of scipy.stats.t.ppf without its machinery."""
+    return float(stdtrit(degrees, share))
 
 
 def positive(name: str, value: Any, shape: tuple[int | None, ...] | None) -> NDArray[np.float64]:

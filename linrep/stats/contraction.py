@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from linrep._lib import validation as check
-from linrep.stats._arguments import fraction
+from linrep.stats._arguments import fraction, quantile
 
 _SHORTEST_PLATEAU = 10  # steps
 _FLAT = 0.1  # largest slope on a plateau, as a share of the slope before it
@@ -172,4 +171,4 @@ def _batch_means(increments, confidence):
     batches = max(2, int(np.sqrt(increments.size)))
     means = np.array([batch.mean() for batch in np.array_split(increments, batches)])
     error = means.std(ddof=1) / np.sqrt(batches)
-    return increments.mean(), scipy.stats.t.ppf(0.5 + confidence / 2.0, batches - 1) * error
+    return increments.mean(), quantile(0.5 + confidence / 2.0, batches - 1) * error

@@ -9,7 +9,7 @@ import scipy
 from numpy.typing import ArrayLike
 
 from linrep._lib import validation as check
-from linrep.stats._arguments import counts, fraction, positive
+from linrep.stats._arguments import counts, fraction, positive, quantile
 
 
 def mean_interval(
@@ -53,7 +53,7 @@ def mean_interval(
     mean = values.mean(axis=axis)
     if trials > 1:
         error = scipy.stats.sem(values, axis=axis)
-        half = scipy.stats.t.ppf(0.5 + confidence / 2, trials - 1) * error
+        half = quantile(0.5 + confidence / 2, trials - 1) * error
     else:
         half = np.full(mean.shape, np.nan)
     return mean, mean - half, mean + half

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import combinations
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from linrep._lib import validation as check
-from linrep.stats._arguments import counts, fraction
+from linrep.stats._arguments import counts, fraction, quantile
 
 _ALL = 8  # all halves of so many are taken,
 _SOME = 64  # and so many are drawn of more
 _BALANCED = 4096  # up to which a matrix of that order fits into memory
 _MOST = 100_000
+#: Increasing functions, and the ways back.
+_Scale: TypeAlias = tuple[Callable[[Any], Any], Callable[[Any], Any]]
+_LINEAR: _Scale = np.positive, np.positive
+_LOGS: _Scale = np.log, np.exp
+_RECIPROCALS: _Scale = (lambda x: -1.0 / x), (lambda u: -1.0 / u if u < 0.0 else np.inf)
 
 
 def half_samples(replicates: int) -> tuple[NDArray[np.bool_], float]:
@@ -135,55 +140,36 @@ def rerun_interval(
     replicates = singles.size
     degrees = half_samples(replicates)[1]
     seen = np.concatenate([[value], halves[~np.isnan(halves)], singles[~np.isnan(singles)]])
-    scale = _logs if (seen > 0.0).all() and not signed else _identity
-    if scale is _logs and np.isinf(seen).any():
-        scale = _reciprocals
-    centre, defined = scale(value), scale(halves[~np.isnan(halves)])
-
+    positive = (seen > 0.0).all() and not signed
+    scale, back = _LOGS if positive else _LINEAR
+    if positive and np.isinf(seen).any():
+        scale, back = _RECIPROCALS
     half = replicates // 2
-    variances = [0.0]
-    if not np.isfinite([centre, *defined]).all():
-        return -np.inf, np.inf  # it ranges from nothing to infinity
-    if not defined.size and np.isnan(singles).any():
-        return -np.inf, np.inf  # how much it varies is not known
-    if defined.size:
-        variances.append(np.mean((defined - centre) ** 2) * half / (replicates - half))
-    if np.isfinite(scale(singles)).all():
-        variances.append(np.var(scale(singles), ddof=1) / replicates)
-        if np.isfinite(seen).all() and value == round(value) and (singles == singles.round()).all():
-            variances.append((scale(value + 0.5) - centre) ** 2 / 3.0 / replicates)
-    if error > 0.0:
-        variances.append((scale(value + error) - centre) ** 2)
-    below = above = np.sqrt(max(variances))
-    if interval is not None:
-        usual = scipy.stats.t.ppf(0.975, degrees)
-        # Where all that is seen is positive, nothing below 0 is meant.
-        ends = np.sort(scale(interval if scale is _identity else np.maximum(interval, 0.0)))
-        below = max(below, (centre - ends[0]) / usual)
-        above = max(above, (ends[1] - centre) / usual)
-    reach = np.sqrt(2.0) * scipy.stats.t.isf(level / 2.0, degrees)
-    return scale.back(centre - reach * below), scale.back(centre + reach * above)
-
-
-@dataclass(frozen=True)
-class _Scale:
-    """An increasing function, and the way back."""
-
-    function: Callable
-    inverse: Callable
-
-    def __call__(self, values):
-        with np.errstate(divide="ignore"):
-            return self.function(np.asarray(values, dtype=float))
-
-    def back(self, end):
-        with np.errstate(divide="ignore", over="ignore"):
-            return float(self.inverse(np.float64(end)))
-
-
-_identity = _Scale(np.positive, np.positive)
-_logs = _Scale(np.log, np.exp)
-_reciprocals = _Scale(lambda x: -1.0 / x, lambda u: -1.0 / u if u < 0.0 else np.inf)
+    with np.errstate(divide="ignore", over="ignore"):
+        centre, defined = scale(np.float64(value)), scale(halves[~np.isnan(halves)])
+        variances: list[Any] = [0.0]
+        if not np.isfinite([centre, *defined]).all():
+            return -np.inf, np.inf  # it ranges from nothing to infinity
+        if not defined.size and np.isnan(singles).any():
+            return -np.inf, np.inf  # how much it varies is not known
+        if defined.size:
+            variances.append(np.mean((defined - centre) ** 2) * half / (replicates - half))
+        if np.isfinite(alone := scale(singles)).all():
+            variances.append(np.var(alone, ddof=1) / replicates)
+            finite = np.isfinite(seen).all()
+            if finite and value == round(value) and (singles == singles.round()).all():
+                variances.append((scale(value + 0.5) - centre) ** 2 / 3.0 / replicates)
+        if error > 0.0:
+            variances.append((scale(value + error) - centre) ** 2)
+        below = above = np.sqrt(max(variances))
+        if interval is not None:
+            usual = quantile(0.975, degrees)
+            # Where all that is seen is positive, nothing below 0 is meant.
+            ends = np.sort(scale(np.maximum(interval, 0.0 if positive else -np.inf)))
+            below = max(below, (centre - ends[0]) / usual)
+            above = max(above, (ends[1] - centre) / usual)
+        reach = np.sqrt(2.0) * -quantile(level / 2.0, degrees)
+        return float(back(centre - reach * below)), float(back(centre + reach * above))
 
 
 def shares_differ(one: Sequence[int], two: Sequence[int]) -> float:

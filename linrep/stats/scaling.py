@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import scipy
 from numpy.typing import ArrayLike
 
 from linrep._lib import validation as check
-from linrep.stats._arguments import fraction, positive
+from linrep.stats._arguments import fraction, positive, quantile
 
 Labels: TypeAlias = ArrayLike  # which need not be numbers
 
@@ -121,7 +120,7 @@ def scaling_exponents(
                 f"{room.argmin()} determines an exponent by itself"
             )
         errors = residuals / room
-    half = scipy.stats.t.ppf(0.5 + confidence / 2.0, free) * np.sqrt(inverse**2 @ errors**2)[1:]
+    half = quantile(0.5 + confidence / 2.0, free) * np.sqrt(inverse**2 @ errors**2)[1:]
     powers = fit[1:]
     return ScalingExponents(
         exponents=dict(zip(columns, powers.tolist(), strict=True)),

@@ -4,7 +4,6 @@ import re
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from linrep.figures.record import read
 from linrep.papers.flute.settings import STEP_SIZE
@@ -69,11 +68,8 @@ def test_pflmf_asks_for_what_the_page_says():
     assert (ratio[["Figure 1, p = 0.2", "Figure 1, p = 0.1"]] < 1).all()
 
 
-def test_the_ledger_has_the_constants_that_the_table_takes(monkeypatch):
-    pytest.importorskip("sphinx")
-    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
-    import claim_pages
-
+def test_the_ledger_has_the_constants_that_the_table_takes(extension):
+    claim_pages = extension("claim_pages")
     text = "\n".join(claim_pages.Asked.lines(None, "flute"))
     own = rows("FLUTE", "samples per client")
     assert f"c\u00a0=\u00a0{claim_pages._amount((own['needed'] / own['asked']).max())})" not in text

@@ -1,6 +1,5 @@
 """The page of networks says what a record has, and what it lacks."""
 
-import importlib
 import re
 import types
 from pathlib import Path
@@ -17,10 +16,8 @@ LABELS = ["data", "n", "method"]
 
 
 @pytest.fixture
-def page(monkeypatch):
-    pytest.importorskip("sphinx")
-    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
-    return importlib.import_module("networks_page")
+def page(extension):
+    return extension("networks_page")
 
 
 def line(method, accuracy, paper, order, n=10, ends=(1.0, 2.0)):
@@ -88,22 +85,28 @@ def test_where_the_order_differs_and_what_has_not_run_is_said(page):
     assert "Not run" not in agreeing
 
 
-def test_step_sizes_stand_beside_what_they_led_to(page):
+def test_one_seed_claims_no_order_and_highest_is_said_only_where_one_could_be_tested(page):
+    few = [line("A", 50.0, 80.0, "highest"), line("B", 40.0, 75.5, "too few replicates")]
+    assert page.remarks(few) == [
+        "Highest in the paper among these: A; here A, of too few seeds to claim an order."
+    ]
+    assert all(row.endswith("| too few replicates |") for row in page.table(few)[2:])
+    assert page.table([*few, line("C", 1.0, None, "lower")])[2].endswith("| highest |")
+
+
+def test_a_row_has_the_step_sizes_and_what_a_paper_prints_after_its_mean(page):
     rows = page.table([each | {"lr": {"value": "0.1, 0.01"}} for each in LINES])
     assert rows[0].endswith("| order | step sizes chosen |")
     assert rows[2] == "| B | 75.50 | 70.0 | 1.0 to 2.0 | 3 | highest | 0.1, 0.01 |"
+    for error, printed in ((1.49, "1.49"), (0.13, "0.13"), (0.013, "0.013")):
+        own = line("A", 50.04, 80.0, "lower") | {"paper_error": {"value": error}}
+        row = page.table([own])[-1]
+        assert row == f"| A | 80.00 ± {printed} | 50.0 | 1.0 to 2.0 | 3 | lower |"
 
 
 def test_columns_are_called_as_in_pictures(page):
     line = {"data": "cifar10_16, augmented", "n": 100, "per_alphabet": 4.0}
     assert page._title(line, [*line]) == "CIFAR-10, 16 px, augmented, n = 100, per alphabet = 4"
-
-
-def test_one_seed_claims_no_order(page):
-    few = [line("A", 50.0, 80.0, "highest"), line("B", 40.0, 75.5, "too few replicates")]
-    assert page.remarks(few) == [
-        "Highest in the paper among these: A; here A, of too few seeds to claim an order."
-    ]
 
 
 def test_how_long_runs_took_counts_each_run_once(page):
@@ -146,40 +149,27 @@ def test_every_record_has_its_entry(page, path):
     assert manifest["title"] == item.title
 
 
-def test_highest_is_said_only_where_an_order_could_be_tested(page):
-    few = [line("A", 50.0, 80.0, "too few replicates"), line("B", 60.0, 70.0, "highest")]
-    assert all(row.endswith("| too few replicates |") for row in page.table(few)[2:])
-    assert page.table([*few, line("C", 1.0, None, "lower")])[2].endswith("| highest |")
+TEXT = (ROOT / "docs/networks.md").read_text("utf-8")
 
 
-def test_what_a_paper_prints_after_its_mean_stands_there(page):
-    for error, printed in ((1.49, "1.49"), (0.13, "0.13"), (0.013, "0.013")):
-        own = line("A", 50.04, 80.0, "lower") | {"paper_error": {"value": error}}
-        row = page.table([own])[-1]
-        assert row == f"| A | 80.00 ± {printed} | 50.0 | 1.0 to 2.0 | 3 | lower |"
-
-
-def test_the_share_that_has_run_is_said_of_every_table(page):
-    rows = page.Run.lines(types.SimpleNamespace(env=types.SimpleNamespace(
-        note_dependency=lambda path: None)))  # fmt: skip
-    names = [row.split(" | ")[0].removeprefix("| ") for row in rows[2:]]
-    scripts = {name for name in experiment.available() if name.startswith("deep.")}
-    scripts -= {"deep.digits"}
+def test_the_page_has_every_table_and_figure_of_a_paper_and_the_share_that_has_run(page):
+    scripts = [name for name in experiment.available() if name.startswith("deep.")]
+    scripts.remove("deep.digits")
+    assert set(re.findall(r"^```\{networks\} (\S+)$", TEXT, re.M)) == set(scripts)
+    here = types.SimpleNamespace(env=types.SimpleNamespace(note_dependency=lambda path: None))
+    names = [row.split(" | ")[0].removeprefix("| ") for row in page.Run.lines(here)[2:]]
     assert names == [experiment.load(name).title.partition(":")[0] for name in sorted(scripts)]
     assert all(re.fullmatch(r"\S+, (Table|Figure) \d", name) for name in names)
 
 
-TEXT = (ROOT / "docs/networks.md").read_text("utf-8")
 REMARKS = re.findall(r"^```\{remarks\} (.*?)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 COLUMN = "deep.fedrep_table1 / cifar10_16 / 100 / 2"
 AUGMENTED = "deep.fedrep_table1 / cifar10_16, augmented / 100 / 2"
 
 
 @pytest.fixture
-def text(monkeypatch):
-    pytest.importorskip("sphinx")
-    monkeypatch.syspath_prepend(ROOT / "docs" / "_ext")
-    return importlib.import_module("networks_text")
+def text(extension):
+    return extension("networks_text")
 
 
 def test_the_records_support_what_the_page_says(text):
@@ -226,13 +216,6 @@ def test_the_tests_in_the_text_are_those_of_the_table(text):
 def test_what_the_record_does_not_support_is_an_error(text, column, quoted, said):
     with pytest.raises(ValueError, match=said):
         text.filled(column, f"So [[{quoted}]].")
-
-
-def test_the_page_has_every_table_and_figure_of_a_paper():
-    shown = re.findall(r"^```\{networks\} (\S+)$", (ROOT / "docs/networks.md").read_text(), re.M)
-    assert set(shown) == {
-        name for name in experiment.available() if name.startswith("deep.")
-    } - {"deep.digits"}  # fmt: skip
 
 
 def test_columns_of_one_or_two_seeds_claim_no_order(text):

@@ -1,6 +1,5 @@
 """The page on performance has the times of the record, and no others."""
 
-import importlib
 import json
 import re
 from pathlib import Path
@@ -11,10 +10,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.fixture
-def page(monkeypatch):
-    pytest.importorskip("sphinx")
-    monkeypatch.syspath_prepend(DOCS / "_ext")
-    return importlib.import_module("performance_page")
+def page(extension):
+    return extension("performance_page")
 
 
 def record(load):

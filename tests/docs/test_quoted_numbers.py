@@ -95,9 +95,6 @@ def test_quoted_numbers_are_the_recorded_ones():
         if name not in recorded[figure] or not agrees(text, recorded[figure][name])
     ]
     assert wrong == []
-
-
-def test_the_papers_figures_are_quoted():
     assert len(QUOTED) > 200
 
 

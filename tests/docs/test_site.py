@@ -1,6 +1,5 @@
 """Pages of the site say what their sources mean: no formula is emphasis or escaped twice."""
 
-import importlib
 import json
 import re
 from pathlib import Path
@@ -26,14 +25,6 @@ SOURCES = {
 }
 #: Formulas in LaTeX, in which Markdown looks for nothing; prices and shells' variables are none.
 MATH = re.compile(r"\$\$.+?\$\$|\$(?=\S)[^$`]+?(?<=\S)\$", re.DOTALL)
-
-
-@pytest.fixture
-def extension(monkeypatch):
-    """Return what imports a module of the site's own extensions."""
-    pytest.importorskip("sphinx")
-    monkeypatch.syspath_prepend(DOCS / "_ext")
-    return importlib.import_module
 
 
 def wrong(text):

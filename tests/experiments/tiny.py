@@ -47,7 +47,7 @@ TINY = {
         "n": (6, 9), "d": (5, 7), "k": (1, 3), "K": (2, 3), "p": (0.25, 1.0), "step": (0.2, 0.6),
         "condition": 3.0, "tail": (0.0, 0.3),
     },
-    "pflmf.rounds": {"n": (8, 12), "K": 2, "p": (1.0, 0.25)},
+    "pflmf.rounds": {"n": (8, 12), "K": 2, "p": (1.0, 0.6)},
     "pflmf.stationarity": {"p": (1.0, 0.5), "K": 2, "T": 40, "n": 6, "d": 2},
     "pflmf.clusters": {
         "m": (3, 6), "m_labels": (4, 8), "n": 6, "d": 4, "groups": 2, "classes": 3,

@@ -65,7 +65,7 @@ def test_a_failing_replicate_says_which_one_it_was():
             raise RuntimeError("boom")
         return replicate(cell, rng)
 
-    broken = Experiment(**{**vars(TOY), "replicate": fail})
+    broken = replace(TOY, replicate=fail)
     for workers in (1, 2):
         with pytest.raises(RuntimeError, match="boom") as caught:
             run_rows(broken, workers=workers)
@@ -84,7 +84,7 @@ def test_an_interrupted_figure_goes_on_where_it_was(tmp_path):
         calls.append(cell)
         return replicate(cell, rng)
 
-    item = Experiment(**{**vars(TOY), "replicate": interrupted})
+    item = replace(TOY, replicate=interrupted)
     with pytest.raises(Stopped):
         make_figure(item, out=tmp_path)
     before = len(calls)
@@ -121,6 +121,10 @@ def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
     # The caption is in the manifest; only what makes it another figure is in the picture, too.
     assert "QUICK RUN" in (out / "toy.one.svg").read_text("utf-8")
     assert "A toy" not in (out / "toy.one.svg").read_text("utf-8")
+    make_figure(TOY, out=tmp_path / "again", quick=True, seed=3)
+    for kind in ("png", "svg"):
+        again = (tmp_path / "again" / f"toy.one.{kind}").read_bytes()
+        assert again == (out / f"toy.one.{kind}").read_bytes()
     make_figure(TOY, out=tmp_path / "with", quick=True, seed=3, caption=True)
     assert "A toy" in (tmp_path / "with" / "toy.one.svg").read_text("utf-8")
     for kind in ("png", "svg", "parquet"):
@@ -159,8 +163,8 @@ def test_what_runs_would_warn_of_is_in_the_manifest(tmp_path, capfd):
 
 def test_a_record_has_one_picture_the_rows_it_keeps_and_what_makes_numbers_comparable(tmp_path):
     make_figure(TOY, out=tmp_path)
-    first = Experiment(**{**vars(TOY), "kept": lambda rows: rows[rows["x"] == 0]})
-    for item, count in ((first, 16), (Experiment(**{**vars(TOY), "kept": None}), None)):
+    first = replace(TOY, kept=lambda rows: rows[rows["x"] == 0])
+    for item, count in ((first, 16), (replace(TOY, kept=None), None)):
         drawn = make_figure(item, out=tmp_path, recorded=True, runs=tmp_path / "elsewhere")
         assert drawn.path == tmp_path / "toy.one.svg"
         kept = {f"toy.one.{kind}" for kind in ("json", "svg", *(["parquet"] if count else []))}
@@ -176,15 +180,6 @@ def test_a_record_has_one_picture_the_rows_it_keeps_and_what_makes_numbers_compa
             assert low < line["value"]["value"] < high
 
 
-def test_the_run_of_a_figure_is_of_one_mode(tmp_path, monkeypatch):
-    """Going on in another one would mix their digits."""
-    sweep = computing.sweep_of(TOY)
-    native = computing.run_directory(tmp_path, TOY, sweep)
-    other = {"portable": "native", "native": "portable"}[portable.mode()]
-    monkeypatch.setattr(portable, "mode", lambda: other)
-    assert computing.run_directory(tmp_path, TOY, sweep) != native
-
-
 def test_a_failure_while_drawing_leaves_the_figure_as_it_was_and_keeps_the_replicates(tmp_path):
     calls = []
 
@@ -197,44 +192,29 @@ def test_a_failure_while_drawing_leaves_the_figure_as_it_was_and_keeps_the_repli
 
     make_figure(TOY, out=tmp_path, quick=True)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    parts = {**vars(TOY), "replicate": counting}
+    item = replace(TOY, replicate=counting)
     with pytest.raises(RuntimeError, match="no picture"):
-        make_figure(Experiment(**{**parts, "draw": fail}), out=tmp_path, quick=True, seed=1)
+        make_figure(replace(item, draw=fail), out=tmp_path, quick=True, seed=1)
     there = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     assert there == before
     count = len(calls)
     assert count > 0
-    drawn = make_figure(Experiment(**parts), out=tmp_path, quick=True, seed=1)
+    drawn = make_figure(item, out=tmp_path, quick=True, seed=1)
     assert len(calls) == count
     rows = pd.read_parquet(tmp_path / "toy.one.parquet")
     pd.testing.assert_frame_equal(rows, drawn.rows)
     assert not list(tmp_path.glob(".*"))
 
 
-def test_pictures_are_the_same_when_made_again(tmp_path):
-    for name in ("one", "two"):
-        make_figure(TOY, out=tmp_path / name, quick=True)
-    for kind in ("png", "svg"):
-        one, two = (tmp_path / name / f"toy.one.{kind}" for name in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()
-
-
-def test_load_finds_scripts_by_id_and_by_path(tmp_path):
-    assert experiment.load("fedrep.figure3").id == "fedrep.figure3"
-    script = scripts.folder() / "fedrep_figure3.py"
+def test_scripts_are_found_by_id_by_path_and_by_patterns(tmp_path):
     copy = tmp_path / "mine.py"
-    copy.write_text(script.read_text())
-    assert experiment.load(str(copy)).id == "fedrep.figure3"
-
-
-def test_patterns_stand_for_the_experiments_they_match():
-    assert experiment.matching(["flute.*"]) == [
-        name for name in experiment.available() if name.startswith("flute.")
-    ]
-    assert experiment.matching(["mine.py", "fedrep.figure1", "fedrep.figure[1]"]) == [
-        "mine.py",
-        "fedrep.figure1",
-    ]
+    copy.write_text((scripts.folder() / "fedrep_figure3.py").read_text())
+    for name in ("fedrep.figure3", str(copy)):
+        assert experiment.load(name).id == "fedrep.figure3"
+    flute = [name for name in experiment.available() if name.startswith("flute.")]
+    assert experiment.matching(["flute.*"]) == flute
+    names = ["mine.py", "fedrep.figure1", "fedrep.figure[1]"]
+    assert experiment.matching(names) == names[:2]
 
 
 def test_the_run_of_a_figure_stays_while_another_process_is_at_it(tmp_path):
@@ -330,29 +310,26 @@ def test_every_largest_size_has_a_reason():
     assert silent == []
 
 
-def test_a_run_is_of_all_code_that_replicates_use(tmp_path):
-    """Of helpers, too, which stand in other files than the script."""
+def test_a_run_is_of_one_mode_of_its_sizes_and_of_all_code_that_replicates_use(
+    tmp_path, monkeypatch
+):
+    """Going on in another mode would mix digits; code is also helpers that stand elsewhere."""
 
-    def directory(scale):
-        def scaled(cell, rng):
-            return replicate(cell, rng) * scale
-
-        item = Experiment(**{**vars(TOY), "replicate": scaled})
+    def directory(item):
         return computing.run_directory(tmp_path, item, computing.sweep_of(item))
 
-    assert directory(1.0) == directory(1.0)
-    assert directory(1.0) != directory(2.0)
+    def scaled(scale):
+        return replace(TOY, replicate=lambda cell, rng: replicate(cell, rng) * scale)
 
-
-def test_a_run_of_other_sizes_is_another_run(tmp_path):
+    assert directory(scaled(1.0)) == directory(scaled(1.0)) != directory(scaled(2.0))
     other = SIZED.with_sizes({"more": 2.0})
-    directories = []
-    for item in (SIZED, other):
-        sweep = computing.sweep_of(item)
-        directories.append(computing.run_directory(tmp_path, item, sweep))
-    assert directories[0] != directories[1]
+    assert directory(other) != directory(SIZED)
     run_rows(other, runs=tmp_path)
-    rows = open_run(directories[1]).read()
+    rows = open_run(directory(other)).read()
     again = computing.sweep_of(other).only({"a": 2}, 1)
     assert again["value"].tolist() == rows.query("a == 2 and replicate == 1")["value"].tolist()
     assert (again["value"] > 4.0).all()
+    before = directory(TOY)
+    mode = {"portable": "native", "native": "portable"}[portable.mode()]
+    monkeypatch.setattr(portable, "mode", lambda: mode)
+    assert directory(TOY) != before

@@ -23,11 +23,21 @@ def rows(replicates=5):
     return pd.DataFrame(table)
 
 
+def axes():
+    return Figure().subplots()
+
+
+def band(ax, place=0):
+    """Return low and high of the band drawn at that place, by increasing x."""
+    corners = pd.DataFrame(ax.collections[place].get_paths()[0].vertices, columns=["x", "y"])
+    ends = corners.groupby("x")["y"]
+    return ends.min(), ends.max()
+
+
 def test_curves_leaves_out_trials_that_miss_points_and_keeps_colours():
     table = rows()
     table = table[~((table["replicate"] == 0) & (table["round"] > 1))]
-    ax = Figure().subplots()
-    options = {"x": "round", "y": "value", "by": "method"}
+    ax, options = axes(), {"x": "round", "y": "value", "by": "method"}
     assert plotting.curves(ax, table, order=("missing", "B"), **options) == 1
     (line,) = ax.get_lines()
     expected = table[(table["method"] == "B") & (table["replicate"] > 0)]
@@ -40,12 +50,12 @@ def test_curves_leaves_out_trials_that_miss_points_and_keeps_colours():
 def test_points_of_curves_may_have_replicates_of_their_own(median):
     table = rows()
     kept = table[(table["replicate"] + table["round"]) % 3 > 0]  # none has all rounds
-    ax = Figure().subplots()
-    quantiles = (0.1, 0.9) if median else None
+    ax, quantiles = axes(), (0.1, 0.9) if median else None
     options = {"x": "round", "y": "value", "quantiles": quantiles, "whole": False}
     assert plotting.curves(ax, kept[kept["method"] == "A"], **options) == 0
     groups = kept[kept["method"] == "A"].groupby("round")["value"]
     (line,) = ax.get_lines()
+    assert line.get_label().startswith("_")  # one group has no label
     np.testing.assert_allclose(line.get_ydata(), groups.median() if median else groups.mean())
     low, high = band(ax)
     for t, values in groups:
@@ -53,38 +63,16 @@ def test_points_of_curves_may_have_replicates_of_their_own(median):
         np.testing.assert_allclose((low[t], high[t]), np.ravel(ends))
 
 
-def band(ax, place=0):
-    """Return low and high of the band drawn at that place, by increasing x."""
-    corners = pd.DataFrame(ax.collections[place].get_paths()[0].vertices, columns=["x", "y"])
-    ends = corners.groupby("x")["y"]
-    return ends.min(), ends.max()
-
-
 @pytest.mark.parametrize("geometric", [False, True])
 def test_the_band_of_curves_is_the_interval(geometric):
-    table = rows()
-    ax = Figure().subplots()
-    plotting.curves(
-        ax, table, x="round", y="value", by="method", order=("A", "B"), geometric=geometric
-    )
-    for place, name in enumerate(("A", "B")):
+    table, ax = rows()[::-1], axes()
+    plotting.curves(ax, table, x="round", y="value", by="method", geometric=geometric)
+    assert ax.get_legend_handles_labels()[1] == ["B", "A"]
+    for place, name in enumerate(("B", "A")):
         values = table[table["method"] == name].pivot(index="replicate", columns="round")["value"]
         mean, low, high = mean_interval(values, geometric=geometric)
-        line = ax.get_lines()[place]
-        np.testing.assert_allclose(line.get_ydata(), mean)
-        assert line.get_label() == name
-        np.testing.assert_allclose(band(ax, place)[0], low)
-        np.testing.assert_allclose(band(ax, place)[1], high)
-
-
-def test_curves_without_groups_is_one_curve_without_a_label():
-    table = rows()
-    ax = Figure().subplots()
-    plotting.curves(ax, table[table["method"] == "A"], x="round", y="value")
-    (line,) = ax.get_lines()
-    assert line.get_label().startswith("_")
-    plotting.curves(ax, table[::-1], x="round", y="value", by="method")
-    assert ax.get_legend_handles_labels()[1] == ["B", "A"]
+        np.testing.assert_allclose(ax.get_lines()[place].get_ydata(), mean)
+        np.testing.assert_allclose(band(ax, place), (low, high))
 
 
 # Maps.
@@ -102,32 +90,27 @@ def grid(xs, ys, value, replicates=3):
 
 
 def drawn(table, **options):
-    ax = Figure().subplots()
+    ax = axes()
     mesh = plotting.heat_map(ax, table, **{"x": "m", "y": "d", "value": "value", **options})
     ax.figure.canvas.draw()
     return ax, mesh
-
-
-def test_cells_hold_the_means_of_their_rows():
-    table = grid((5, 10, 20), (1.0, 2.0, 3.0, 4.0), lambda x, y, r: x * y + r)
-    ax, mesh = drawn(table)
-    expected = np.outer([1.0, 2.0, 3.0, 4.0], [5, 10, 20]) + 1.0
-    np.testing.assert_allclose(mesh.get_array().reshape(4, 3), expected)
-    assert mesh.get_clim() == (6.0, 81.0)
-    assert mesh.colorbar.ax.get_ylabel() == "value"
-    written = {text.get_position(): text.get_text() for text in ax.texts}
-    assert len(written) == 12
-    assert written[(2.5, 2.5)] == "61"
 
 
 def labels(axis):
     return [label.get_text() for label in axis.get_ticklabels()]
 
 
-def test_cells_are_alike_and_labelled_with_their_values_from_below():
-    ax, _ = drawn(grid((5, 10, 20), (0.25, 1.0, 2.0), lambda x, y, r: x * y))
-    assert ax.axis() == (0.0, 3.0, 0.0, 3.0)
-    assert (labels(ax.xaxis), labels(ax.yaxis)) == (["5", "10", "20"], ["0.25", "1", "2"])
+def test_cells_are_alike_and_hold_the_means_of_their_rows():
+    ax, mesh = drawn(grid((5, 10, 20), (0.25, 1.0, 2.0, 4.0), lambda x, y, r: x * y + r))
+    expected = np.outer([0.25, 1.0, 2.0, 4.0], [5, 10, 20]) + 1.0
+    np.testing.assert_allclose(mesh.get_array().reshape(4, 3), expected)
+    assert mesh.get_clim() == (2.25, 81.0)
+    assert mesh.colorbar.ax.get_ylabel() == "value"
+    written = {text.get_position(): text.get_text() for text in ax.texts}
+    assert len(written) == 12
+    assert written[(2.5, 2.5)] == "41"
+    assert ax.axis() == (0.0, 3.0, 0.0, 4.0)
+    assert (labels(ax.xaxis), labels(ax.yaxis)) == (["5", "10", "20"], ["0.25", "1", "2", "4"])
     assert not ax.get_xlabel() + ax.get_ylabel()
 
 
@@ -162,11 +145,11 @@ def test_numbers_are_read_on_their_cells_and_left_out_of_large_maps():
     ax, _ = drawn(grid(range(1, 9), (1, 2), lambda x, y, r: x))
     colours = {float(text.get_text()): text.get_color() for text in ax.texts}
     assert (colours[1.0], colours[8.0]) == ("w", ".15")
-    ax, _ = drawn(grid(range(1, 12), range(1, 12), lambda x, y, r: x))
+    ax, _ = drawn(grid(range(1, 12), range(1, 12), lambda x, y, r: x, replicates=1))
     assert not ax.texts
 
 
-def test_a_boundary_is_a_labelled_line_that_leaves_the_limits():
+def test_boundaries_are_labelled_lines_that_leave_the_limits():
     table = grid((5, 10, 20), (1, 2, 3), lambda x, y, r: 0)
     ax, _ = drawn(table, boundary=lambda m: m / 10.0, boundary_label="m/10")
     (line,) = ax.get_lines()
@@ -177,21 +160,14 @@ def test_a_boundary_is_a_labelled_line_that_leaves_the_limits():
     assert ax.get_legend_handles_labels() == ([line], ["m/10"])
     assert ax.axis() == (0.0, 3.0, 0.0, 3.0)
 
-    ax, _ = drawn(table, boundary=[(5.0, 1.0), (40.0, 30.0), (10.0, 2.0)])
-    np.testing.assert_allclose(
-        ax.get_lines()[0].get_xydata(), [(0.5, 0.5), (3.5, 29.5), (1.5, 1.5)]
-    )
+    pairs = [(5.0, 1.0), (40.0, 30.0), (10.0, 2.0)]
+    ax, _ = drawn(table, boundary={"two": lambda m: 2.0, "pairs": pairs})
+    two, pairs = ax.get_lines()
+    np.testing.assert_allclose(two.get_ydata(), 1.5)
+    np.testing.assert_allclose(pairs.get_xydata(), [(0.5, 0.5), (3.5, 29.5), (1.5, 1.5)])
+    assert (two.get_label(), pairs.get_label()) == ("two", "pairs")
+    assert two.get_linestyle() != pairs.get_linestyle()
     assert ax.axis() == (0.0, 3.0, 0.0, 3.0)
-    ax, _ = drawn(table, boundary=lambda m: 2.0)
-    np.testing.assert_allclose(ax.get_lines()[0].get_ydata(), 1.5)
-
-
-def test_several_boundaries_have_labels_and_dashes_of_their_own():
-    table = grid((5, 10, 20), (1, 2, 3), lambda x, y, r: 0)
-    ax, _ = drawn(table, boundary={"two": lambda m: 2.0, "pairs": [(5.0, 1.0), (20.0, 3.0)]})
-    first, second = ax.get_lines()
-    assert (first.get_label(), second.get_label()) == ("two", "pairs")
-    assert first.get_linestyle() != second.get_linestyle()
 
 
 @pytest.mark.parametrize("values", [[10, 20, 50, 100], [0, 10, 100, 1000], [1, 100], [7]])
@@ -203,11 +179,9 @@ def test_positions_of_a_boundary_go_through_the_centres_of_cells(values):
 
 
 def test_a_map_without_details_has_no_bar_and_no_numbers():
-    ax, mesh = drawn(grid((1, 2), (1, 2), lambda x, y, r: x), details=False)
-    assert ax.figure.axes == [ax]
-    assert not ax.texts
-    ax, other = drawn(grid((1, 2), (1, 2), lambda x, y, r: x))
-    assert len(ax.figure.axes) == 2
+    table = grid((1, 2), (1, 2), lambda x, y, r: x)
+    (ax, mesh), (whole, other) = drawn(table, details=False), drawn(table)
+    assert (ax.figure.axes, len(whole.figure.axes), len(ax.texts)) == ([ax], 2, 0)
     np.testing.assert_array_equal(mesh.get_array(), other.get_array())
 
 
@@ -260,7 +234,7 @@ def test_dots_has_a_line_for_each_method_with_interval_and_published_number():
             "paper": [71.0, np.nan, np.nan],
         }
     )
-    ax = Figure().subplots()
+    ax = axes()
     plotting.dots(ax, table, order=("C", "missing", "A", "B"), limits=(0.0, 71.5))
     assert [label.get_text() for label in ax.get_yticklabels()] == ["C", "missing", "A", "B"]
     bars, measured, paper = ax.collections
@@ -284,7 +258,7 @@ def test_dots_without_published_numbers_and_in_the_colours_of_curves():
 def test_scaling_draws_points_bars_and_the_law():
     y = 3.0 * D**1.5 * [1.1, 0.9, 0.9, 1.1]
     fit = scaling_exponents(y, {"d_in": D})
-    ax = Figure().subplots()
+    ax = axes()
     plotting.scaling(ax, D, y, fit, y / 2, 3 * y, label="measured", place=1)
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     np.testing.assert_allclose(bars(ax), np.column_stack([y / 2, 3 * y]))
@@ -304,7 +278,7 @@ def test_open_ends_are_arrows():
     """Of a point, of a limit without a point; an interval that says nothing is not drawn."""
     y = np.array([1.0, np.nan, np.nan, np.nan])
     low, high = np.array([0.0, 5.0, 0.0, 0.0]), np.array([2.0, np.inf, 7.0, np.inf])
-    ax = Figure().subplots()
+    ax = axes()
     plotting.scaling(ax, D, y, None, low, high)
     (down, first), (second, up), (below, third) = bars(ax)
     assert (first, second, third) == (2.0, 5.0, 7.0)

@@ -3,6 +3,8 @@
 import json
 import math
 import re
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -40,14 +42,19 @@ def summary(rows):
 
 
 def manifest(table, **extra):
-    found = record.result(
-        table, summary, caption="A toy.", settings={"seed": 0, "quick": False}, **extra
-    )
+    settings = {"seed": 0, "quick": False}
+    found = record.result(table, summary, caption="A toy.", settings=settings, **extra)
     return {"id": "toy.one", "result": found}
 
 
-def recorded(**extra):
-    return manifest(rows(), comparable=True, **extra)
+@cache
+def comparable(replicates):
+    return manifest(rows(replicates=replicates), comparable=True)
+
+
+def recorded(replicates=20):
+    """Return a manifest that a test may change."""
+    return deepcopy(comparable(replicates))
 
 
 def outcomes(found):
@@ -124,7 +131,7 @@ def test_independent_runs_are_inside():
 
 def test_another_law_is_outside():
     other = rows(1, 60).assign(one=lambda t: 40.0 * t["one"])
-    old = manifest(rows(replicates=60), comparable=True)
+    old = recorded(60)
     found = outcomes(record.compare(old, manifest(other)["result"]))
     for m in (1, 2, 4):
         for column in ("median, one", "first", "order"):

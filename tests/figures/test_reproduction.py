@@ -1,6 +1,7 @@
 """linrep figures --check and --record, on a figure of one's own."""
 
 import os
+import shutil
 import subprocess
 import sys
 from importlib import import_module
@@ -17,17 +18,26 @@ from linrep._lib.records import content
 from linrep.cli import main
 from linrep.figures import experiment, reproduction
 from linrep.figures.reproduction import check_figures
-from tests.tools import rewrite
+from tests.tools import complaint, rewrite
 
 SCRIPT = Path(__file__).parents[1].joinpath("toy_figure.py").read_text("utf-8")
 
 
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("recorded")
+    (folder / "mine.py").write_text(SCRIPT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        assert call("--record").exit_code == 0
+    return folder
+
+
 @pytest.fixture
-def own(tmp_path, monkeypatch):
+def own(recorded, tmp_path, monkeypatch):
     """Go to a folder with a script and its record."""
+    shutil.copytree(recorded, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "mine.py").write_text(SCRIPT)
-    assert call("--record").exit_code == 0
     return tmp_path
 
 
@@ -176,23 +186,17 @@ def provenance(folder):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not portable.available(), reason=f"{portable.reason()}")
-def test_a_process_of_its_own_is_started_in_the_mode(own):
+def test_a_process_of_its_own_is_started_in_the_mode_where_it_is_needed_or_asked_for(own):
     """The command, and the script by itself."""
-    last_line(*COMMAND, "--record")
-    assert provenance(own / "figures")["mode"] == "portable"
-    assert provenance(own / "figures")["instructions"] == portable.LEVEL
-    assert "(the same digits, in the portable mode)" in last_line("mine.py", "--check")
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not portable.available(), reason=f"{portable.reason()}")
-def test_a_process_of_its_own_is_started_in_the_mode_where_that_is_asked_for(own):
     last_line(*COMMAND)
     assert provenance(own / "runs" / "figures")["mode"] == portable.mode()
     last_line("mine.py", "--portable")
     assert provenance(own / "runs" / "figures")["mode"] == "portable"
     last_line(*COMMAND, "--record")
-    assert "(the same digits, in the portable mode)" in last_line(*COMMAND, "--check")
+    assert provenance(own / "figures")["mode"] == "portable"
+    assert provenance(own / "figures")["instructions"] == portable.LEVEL
+    for words in (("mine.py",), COMMAND):
+        assert "(the same digits, in the portable mode)" in last_line(*words, "--check")
 
 
 def test_a_record_that_is_missing_is_named(tmp_path):
@@ -200,8 +204,7 @@ def test_a_record_that_is_missing_is_named(tmp_path):
     for path in folder.glob("*.json"):
         if path.stem != "fedrep.figure4":
             (tmp_path / path.name).write_bytes(path.read_bytes())
-    words = ("fedrep.figure4", "no record")
-    with pytest.raises(ValueError, match=".*".join(words)):
+    with complaint(ValueError, "fedrep.figure4", "no record"):
         reproduction.papers(tmp_path)
 
 

@@ -19,6 +19,15 @@ def test_thresholds_beyond_what_was_tried_have_an_end():
     assert found["always"] == 0.0
     assert 2.0 < found["at 3"] < 3.0
     assert found["never"] == np.inf
+    # Conditions, of one group.
+    rows = pd.DataFrame({"m": np.repeat([1, 2, 4], 10), "error": np.repeat([3.0, 2.0, 1.0], 10)})
+    some = [
+        summaries.crossings(rows, f"error < {most}", "m")["estimate"].item()
+        for most in (0.5, 2.5, 5.0)
+    ]
+    assert some[0] == np.inf
+    assert 1.0 < some[1] < 2.0
+    assert some[2] == 0.0
 
 
 def test_counts_are_numbers_that_read_as_texts():
@@ -68,10 +77,9 @@ def test_means_stand_beside_published_numbers():
             "lr": [0.1, 0.01, 0.1, 1e-4],
         }
     )
-    listed = summaries.beside(rows, {}, by=["n", "method"], listed=["lr"])["lr"]
-    assert listed.tolist() == ["0.01, 0.1", "0.1", "0.0001"]
     paper = {(10, "B"): (0.65, np.nan), (10, "C"): (0.1, 0.01)}
-    table = summaries.beside(rows, paper, by=["n", "method"]).reset_index()
+    table = summaries.beside(rows, paper, by=["n", "method"], listed=["lr"]).reset_index()
+    assert table["lr"].tolist() == ["0.01, 0.1", "0.1", "0.0001"]
     assert table[["n", "method"]].to_numpy().tolist() == [[10, "B"], [10, "A"], [20, "B"]]
     np.testing.assert_allclose(table["accuracy"], [0.6, 0.9, 0.4])
     np.testing.assert_array_equal(table["paper"], [0.65, np.nan, np.nan])
@@ -91,13 +99,6 @@ def test_rows_along_one_parameter_are_those_of_the_setting_in_the_middle():
     assert list(summaries.along(table, "m", {"n": 10, "m": 5})["m"]) == [5, 8]
     with complaint(ValueError, "'k'"):
         Grid.around({"n": 1}, {"k": [1]})
-
-
-def test_crossings_take_conditions_and_may_be_of_one_group():
-    rows = pd.DataFrame({"m": np.repeat([1, 2, 4], 10), "error": np.repeat([3.0, 2.0, 1.0], 10)})
-    assert summaries.crossings(rows, "error < 0.5", "m")["estimate"].item() == np.inf
-    assert summaries.crossings(rows, "error < 5.0", "m")["estimate"].item() == 0.0
-    assert 1.0 < summaries.crossings(rows, "error < 2.5", "m")["estimate"].item() < 2.0
 
 
 def seeds_of(means, noise, replicates=5):
@@ -163,14 +164,13 @@ def test_pairs_have_the_p_values_of_the_paired_test_by_holm():
 
 
 def test_among_equal_methods_an_order_is_hardly_ever_claimed():
-    rng = np.random.default_rng(0)
-    wrong = 0
-    for _ in range(200):
-        rows = pd.DataFrame(
-            [(name, i, rng.standard_normal()) for name in "ABCDEF" for i in range(5)],
-            columns=["method", "replicate", "accuracy"],
-        )
-        wrong += "lower" in summaries.against_highest(rows).values()
+    names = pd.MultiIndex.from_product(
+        [range(200), list("ABCDEF"), range(5)], names=["trial", "method", "replicate"]
+    )
+    values = np.random.default_rng(0).standard_normal(len(names))
+    rows = pd.Series(values, names, name="accuracy").reset_index()
+    found = summaries.against_highest(rows, by=["trial"])
+    wrong = len({trial for (trial, _), how in found.items() if how == "lower"})
     assert wrong <= 20  # of 200 at the level 5 %: more has probability 1 %
 
 

@@ -187,23 +187,6 @@ def test_other_columns_are_refused_by_name():
     with complaint(ValueError, "columns", "'z'"):
         other = ClientData.from_frame(others[0][0], y="y", client="client")
         lr.fit_new_clients(shared, other)
-    with complaint(ValueError, "X of client 1", "'z'"):
-        ClientData.from_list([(table[["x", "z"]], table["y"]), (table[["z", "x"]], table["y"])])
-
-
-def test_unequal_indexes_are_refused():
-    table = frame("abcd")
-    X, y, client = table[["x", "z"]], table["y"], table["client"]
-    ClientData.from_arrays(X, y.to_numpy(), client)
-    for given, words in (
-        ((X, y.sample(frac=1.0, random_state=0), client), ("X and y", "index")),
-        ((X.to_numpy(), y, client.sort_values()), ("y and client", "index")),
-        ((X, y.reset_index(drop=True), client), ("X and y", "index")),
-    ):
-        with complaint(ValueError, *words):
-            ClientData.from_arrays(*given)
-    with complaint(ValueError, "X of client 0", "index"):
-        ClientData.from_list([(X, y.iloc[::-1])])
 
 
 def test_frames_of_polars():
@@ -223,62 +206,67 @@ def test_frames_of_polars():
 
 def test_columns_of_labels_are_taken():
     table = frame([1, 2, 3, 4])
-    X, y, client = (
-        table[["x", "z"]].to_numpy(),
-        table["y"].to_numpy(),
-        table["client"].to_numpy(int),
-    )
-    data, expected = (
-        ClientData.from_arrays(X, y[:, None], client[:, None]),
-        from_arrays(table, client),
-    )
+    X, y, client = (table[name].to_numpy() for name in (["x", "z"], "y", "client"))
+    data = ClientData.from_arrays(X, y[:, None], client[:, None])
+    expected = from_arrays(table, client)
     np.testing.assert_array_equal(data.y, expected.y)
     assert data.names == expected.names
-    pairs = ([(X, each)] for each in (y, y[:, None], table[["y"]].reset_index(drop=True)))
-    one, *others = (ClientData.from_list(each).y for each in pairs)
+    columns = (y, y[:, None], table[["y"]].reset_index(drop=True))
+    one, *others = (ClientData.from_list([(X, each)]).y for each in columns)
     for other in others:
         np.testing.assert_array_equal(other, one)
 
 
+def test_only_what_is_masked_is_refused():
+    given = {"X": np.ones((4, 1)), "y": np.ones(4), "client": np.array([0, 0, 1, 1])}
+    for name, values in given.items():
+        masked = np.ma.masked_array(values)
+        ClientData.from_arrays(**given | {name: masked})
+        masked[1] = np.ma.masked
+        with complaint(ValueError, name, "masked entries"):
+            ClientData.from_arrays(**given | {name: masked})
+
+
+TABLE = frame("abcd")
+X, Y, CLIENT = TABLE[["x", "z"]], TABLE["y"], TABLE["client"]
+SPARSE = csr_array(np.eye(4))
+
+
+def framed(y="y", client="client", table=TABLE, **columns):
+    table = table.assign(**columns) if columns else table
+    return lambda: ClientData.from_frame(table, y=y, client=client)
+
+
+def grouped(*given):
+    return lambda: ClientData.from_arrays(*given)
+
+
+def listed(*pairs):
+    return lambda: ClientData.from_list(pairs)
+
+
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("call", "words"),
     [
-        ({"z": "a"}, ("column 'z' of X", "real numbers", "str")),
+        (framed(z="a"), ("column 'z' of X", "real numbers", "str")),
         # Older versions of pandas hand them on as missing values, newer ones as NaN.
-        ({"z": pd.array([1, None] * 20, dtype="Int64")}, ("column 'z' of X",)),
-        ({"z": np.nan}, ("column 'z' of X", "finite")),
-        ({"y": np.nan}, ("y must be finite",)),
+        (framed(z=pd.array([1, None] * 20, dtype="Int64")), ("column 'z' of X",)),
+        (framed(z=np.nan), ("column 'z' of X", "finite")),
+        (framed(table=TABLE.assign(y=np.nan)), ("y must be finite",)),
+        (framed("label"), ("frame must have a column 'label'", "client")),
+        (framed(table=TABLE[["y", "client"]]), ("X must have shape",)),
+        (framed(3, 1, TABLE.to_numpy()), ("DataFrame", "ndarray")),
+        (framed(table=pd.concat([TABLE, X[["x"]]], axis=1)), ("of X", "'x' is there twice")),
+        (grouped(SPARSE, np.ones(4), [0, 0, 1, 1]), ("X must be", "toarray()")),
+        (listed((SPARSE, np.ones(4))), ("X of client 0 must be", "toarray()")),
+        (grouped(X, Y.sample(frac=1.0, random_state=0), CLIENT), ("X and y", "index")),
+        (grouped(X.to_numpy(), Y, CLIENT.sort_values()), ("y and client", "index")),
+        (grouped(X, Y.reset_index(drop=True), CLIENT), ("X and y", "index")),
+        (listed((X, Y.iloc[::-1])), ("X of client 0", "index")),
+        (listed((X, Y), (TABLE[["z", "x"]], Y)), ("X of client 1", "'z'")),
     ],
 )
-def test_a_column_is_named_that_holds_no_numbers(change, words):
+def test_what_is_wrong_with_a_table_is_named(call, words):
+    grouped(X, Y.to_numpy(), CLIENT)()
     with complaint((ValueError, TypeError), *words):
-        ClientData.from_frame(frame("abcd").assign(**change), y="y", client="client")
-
-
-@pytest.mark.parametrize("masked", ["X", "y", "client"])
-def test_masked_entries_are_refused(masked):
-    given = {"X": np.ones((4, 1)), "y": np.ones(4), "client": np.array([0, 0, 1, 1])}
-    given[masked] = np.ma.masked_array(given[masked])
-    ClientData.from_arrays(**given)
-    given[masked][1] = np.ma.masked
-    with complaint(ValueError, masked, "masked entries"):
-        ClientData.from_arrays(**given)
-
-
-def test_frames_without_what_is_asked_for():
-    table = frame("abcd")
-    with complaint(ValueError, "frame must have a column 'label'", "client"):
-        ClientData.from_frame(table, y="label", client="client")
-    with complaint(ValueError, "X must have shape"):
-        ClientData.from_frame(table[["y", "client"]], y="y", client="client")
-    with complaint(TypeError, "DataFrame", "ndarray"):
-        ClientData.from_frame(table.to_numpy(), y=3, client=1)
-    with complaint(ValueError, "columns of X", "'x' is there twice"):
-        ClientData.from_frame(pd.concat([table, table[["x"]]], axis=1), y="y", client="client")
-
-
-def test_sparse_covariates_are_refused_with_a_hint():
-    with complaint(TypeError, "X must be", "toarray()"):
-        ClientData.from_arrays(csr_array(np.eye(4)), np.ones(4), [0, 0, 1, 1])
-    with complaint(TypeError, "X of client 0 must be", "toarray()"):
-        ClientData.from_list([(csr_array(np.eye(4)), np.ones(4))])
+        call()

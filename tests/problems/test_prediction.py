@@ -26,65 +26,54 @@ def samples(seed=0, d=4):
     return ClientData(X, y, np.array([0, 8, 20, 36]), NAMES)
 
 
-def settings(others):
-    return {"start": (np.eye(4, 2), np.ones((3, 2))), "k": 2, "rounds": 3} | others
+START = {"start": (np.eye(4, 2), np.ones((3, 2))), "k": 2, "rounds": 3}
 
 
-#: Runs, and how a client's model and bias are read off the state.
+def on_objectives(method):
+    return lambda data, ridge=0.0, **settings: method(
+        lr.LeastSquaresObjectives(data, ridge=ridge), **settings
+    )
+
+
+# How a client's model and bias are read off the state.
+
+
+def heads(state, i):
+    return state["B"] @ state["W"][i], 0.0
+
+
+def one_head(state, i):
+    return state["B"] @ state["w"], 0.0
+
+
+def factors(state, i):
+    return state["U"] @ state["V"][i], 0.0
+
+
+def alone(state, i):
+    return state["theta"][i], 0.0
+
+
+def biased(state, i):
+    theta = state["theta"]
+    return theta if theta.ndim == 1 else theta[i], state["biases"][i]
+
+
 METHODS = {
-    "fedrep": (
-        lambda data: lr.fedrep(data, **settings({"step_size": 0.1})),
-        lambda state, i: (state["B"] @ state["W"][i], 0.0),
-    ),
-    "flute": (
-        lambda data: lr.flute(data, **settings({"step_size": 0.01})),
-        lambda state, i: (state["B"] @ state["W"][i], 0.0),
-    ),
-    "fedavg": (
-        lambda data: lr.fedavg(data, **settings({"step_size": 0.01, "local_steps": 2})),
-        lambda state, i: (state["B"] @ state["w"], 0.0),
-    ),
-    "fedsgd": (
-        lambda data: lr.fedsgd(data, **settings({"step_size": 0.01})),
-        lambda state, i: (state["B"] @ state["w"], 0.0),
-    ),
-    "pflmf": (
-        lambda data: lr.pflmf(data, **settings({"step_size": 0.01})),
-        lambda state, i: (state["U"] @ state["V"][i], 0.0),
-    ),
-    "pflmf on objectives": (
-        lambda data: lr.pflmf(
-            lr.LeastSquaresObjectives(data, ridge=0.1), **settings({"step_size": 0.01})
-        ),
-        lambda state, i: (state["U"] @ state["V"][i], 0.0),
-    ),
-    "local only": (lr.local_only, lambda state, i: (state["theta"][i], 0.0)),
-    "personalized local": (
-        lambda data: PERSONALIZED.local(data, rounds=3),
-        lambda state, i: (state["theta"][i], 0.0),
-    ),
-    "average": (
-        lambda data: PERSONALIZED.average(lr.LeastSquaresObjectives(data), rounds=3),
-        lambda state, i: (state["theta"][i], 0.0),
-    ),
-    "nuclear norm": (
-        lambda data: PERSONALIZED.nuclear_norm(data, rounds=3, penalty=0.1),
-        lambda state, i: (state["theta"][i], 0.0),
-    ),
-    "biases, one": (
-        lambda data: BIASES.least_squares(data, side="each"),
-        lambda state, i: (state["theta"], state["biases"][i]),
-    ),
-    "biases, alone": (
-        BIASES.local_only,
-        lambda state, i: (state["theta"][i], state["biases"][i]),
-    ),
-    "biases, averaged": (
-        lambda data: BIASES.fedavg(data, side="one", step_size=0.001, rounds=3),
-        lambda state, i: (state["theta"], state["biases"][i]),
-    ),
+    "fedrep": (lr.fedrep, START | {"step_size": 0.1}, heads),
+    "flute": (lr.flute, START | {"step_size": 0.01}, heads),
+    "fedavg": (lr.fedavg, START | {"step_size": 0.01, "local_steps": 2}, one_head),
+    "fedsgd": (lr.fedsgd, START | {"step_size": 0.01}, one_head),
+    "pflmf": (lr.pflmf, START | {"step_size": 0.01}, factors),
+    "objectives": (on_objectives(lr.pflmf), START | {"step_size": 0.01, "ridge": 0.1}, factors),
+    "local only": (lr.local_only, {}, alone),
+    "personalized local": (PERSONALIZED.local, {"rounds": 3}, alone),
+    "average": (on_objectives(PERSONALIZED.average), {"rounds": 3}, alone),
+    "nuclear norm": (PERSONALIZED.nuclear_norm, {"rounds": 3, "penalty": 0.1}, alone),
+    "biases, one": (BIASES.least_squares, {"side": "each"}, biased),
+    "biases, alone": (BIASES.local_only, {}, biased),
+    "biases, averaged": (BIASES.fedavg, {"side": "one", "step_size": 0.001, "rounds": 3}, biased),
 }
-every_method = pytest.mark.parametrize(("run", "read"), METHODS.values(), ids=METHODS)
 
 
 def one_by_one(trace, read, data):
@@ -96,8 +85,8 @@ def one_by_one(trace, read, data):
     return np.array(found)
 
 
-@every_method
-def test_predictions_are_those_of_the_clients_models(run, read):
+@pytest.mark.parametrize(("method", "settings", "read"), METHODS.values(), ids=METHODS)
+def test_predictions_are_those_of_the_clients_models(method, settings, read):
     train, test = samples(), samples(1)
     other = ClientData(  # some of the clients, in another order
         np.vstack([test.client(i)[0] for i in (2, 0)]),
@@ -105,7 +94,7 @@ def test_predictions_are_those_of_the_clients_models(run, read):
         np.cumsum([0, test.m[2], test.m[0]]),
         (NAMES[2], NAMES[0]),
     )
-    trace = run(train)
+    trace = method(train, **settings)
     assert trace.clients == NAMES
     for data in (train, other):
         np.testing.assert_allclose(trace.predict(data), one_by_one(trace, read, data), atol=1e-12)
@@ -117,10 +106,10 @@ def test_predictions_are_those_of_the_clients_models(run, read):
 
 def test_a_run_that_goes_on_keeps_what_it_predicts_with():
     data = samples()
-    trace = lr.fedrep(data, **settings({"step_size": 0.1}))
+    trace = lr.fedrep(data, **START, step_size=0.1)
     further = lr.fedrep(data, k=2, rounds=2, start=trace, step_size=0.1)
     assert further.clients == NAMES
-    whole = lr.fedrep(data, **settings({"step_size": 0.1, "rounds": 5}))
+    whole = lr.fedrep(data, **START | {"rounds": 5}, step_size=0.1)
     np.testing.assert_array_equal(further.predict(data), whole.predict(data))
 
 
@@ -176,6 +165,9 @@ def test_what_cannot_be_predicted():
 # Scores
 
 
+MEASURES = ("explained_variance", "rmse")
+
+
 @given(seeds, st.lists(st.integers(1, 6), min_size=1, max_size=4), st.sampled_from([0.0, 1e3]))
 def test_scores(seed, sizes, center):
     rng = np.random.default_rng(seed)
@@ -184,31 +176,25 @@ def test_scores(seed, sizes, center):
     )
     theta = rng.standard_normal((len(sizes), 2))
     trace = Trace("mine", {"loss": np.zeros(1)}, {"theta": theta})
-    groups = {i: [data.client(i)] for i in range(data.n)}
-    by = {measure: trace.score(data, by="client", measure=measure) for measure in MEASURES}
-    for table in by.values():
-        assert table.index.tolist() == list(data.names)
-        assert table.index.name == "client"
-    for name, some in [("all", list(enumerate(map(data.client, range(data.n)))))] + [
-        (i, [(i, samples)]) for i, (samples,) in groups.items()
-    ]:
+    by = [trace.score(data, by="client", measure=measure) for measure in MEASURES]
+    for table in by:
+        assert (table.index.tolist(), table.index.name) == (list(data.names), "client")
+    groups = {i: [i] for i in data.names} | {"all": data.names}
+    for name, clients in groups.items():
         errors, labels = [], []
-        for i, (X, y) in some:
+        for i in clients:
+            X, y = data.client(i)
             errors += [(label - x @ theta[i]) ** 2 for x, label in zip(X, y, strict=True)]
             labels += y.tolist()
         mean = sum(labels) / len(labels)
         spread = sum((label - mean) ** 2 for label in labels)
-        share = 1.0 - sum(errors) / spread if len(labels) > 1 else np.nan
-        root = np.sqrt(sum(errors) / len(errors))
-        found = (
-            [trace.score(data, measure=measure) for measure in MEASURES]
-            if name == "all"
-            else [by[measure][name] for measure in MEASURES]
+        expected = (
+            1.0 - sum(errors) / spread if len(labels) > 1 else np.nan,
+            np.sqrt(sum(errors) / len(errors)),
         )
-        np.testing.assert_allclose(found, [share, root], rtol=1e-7)
-
-
-MEASURES = ("explained_variance", "rmse")
+        found = [trace.score(data, measure=measure) for measure in MEASURES]
+        found = found if name == "all" else [table[name] for table in by]
+        np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
 def test_clients_whose_names_are_tuples():
@@ -220,17 +206,19 @@ def test_clients_whose_names_are_tuples():
 # New clients
 
 
-@pytest.mark.parametrize("name", ["fedrep", "flute", "pflmf"])
-def test_new_clients_fit_heads_on_what_was_learned(name):
-    learn = {
-        "fedrep": lambda data: lr.fedrep(data, k=2, rounds=3, start="random", rng=0),
-        "flute": lambda data: lr.flute(data, k=2, rounds=3, step_size=0.01, rng=0),
-        "pflmf": lambda data: lr.pflmf(data, k=2, rounds=3, step_size=0.01, rng=0),
-    }[name]
-    trace = learn(samples())
+@pytest.mark.parametrize(
+    ("method", "settings", "basis"),
+    [
+        (lr.fedrep, {"start": "random"}, "B"),
+        (lr.flute, {"step_size": 0.01}, "B"),
+        (lr.pflmf, {"step_size": 0.01}, "U"),
+    ],
+)
+def test_new_clients_fit_heads_on_what_was_learned(method, settings, basis):
+    trace = method(samples(), k=2, rounds=3, rng=0, **settings)
     X, y = samples(1).client(1)
     found = lr.fit_new_clients(trace, lr.ClientData(X[:5], y[:5], [0, 5], ("dora",)))
-    B = trace.state["U" if name == "pflmf" else "B"]
+    B = trace.state[basis]
     w = np.linalg.lstsq(X[:5] @ B, y[:5], rcond=None)[0]
     np.testing.assert_allclose(found.state["W"], [w], atol=1e-9)
     np.testing.assert_allclose(
@@ -245,7 +233,7 @@ def test_new_clients_that_cannot_be_fitted():
     data = samples()
     with complaint(ValueError, "representation", "theta"):
         lr.fit_new_clients(lr.local_only(data), data)
-    trace = lr.fedrep(data, **settings({"step_size": 1e-6}))
+    trace = lr.fedrep(data, **START, step_size=1e-6)
     with complaint(TypeError, "trace must be Trace"):
         lr.fit_new_clients(trace.state["B"], data)
     with complaint(TypeError, "ClientData"):
@@ -253,12 +241,6 @@ def test_new_clients_that_cannot_be_fitted():
 
 
 # Entries
-
-
-def entries_one_by_one(state, seen):
-    U = state["U"] if seen.A is None else seen.A @ state["U"]
-    V = state["V"] if seen.Z is None else seen.Z @ state["V"]
-    return np.array([sum(U[j] * V[i]) for j, i in zip(seen.items, seen.clients, strict=True)])
 
 
 @pytest.mark.parametrize("side", [True, False])
@@ -276,7 +258,8 @@ def test_entries(run, side):
     seen = seen if side else seen.without_side_information()
     learned, held = seen.split(0.2, rng=2)
     trace = run(learned)
-    wanted = entries_one_by_one(trace.state, held)
+    U, V = trace.state["U"], held.Z @ trace.state["V"] if side else trace.state["V"]
+    wanted = [sum(U[j] * V[i]) for j, i in zip(held.items, held.clients, strict=True)]
     np.testing.assert_allclose(trace.predict(held), wanted, atol=1e-12)
     error = held.values - wanted
     np.testing.assert_allclose(trace.score(held, measure="rmse"), np.sqrt(np.mean(error**2)))

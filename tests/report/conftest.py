@@ -1,11 +1,14 @@
 """Claims of one's own, some with a stored run, and a figure; nothing here computes for long."""
 
+import shutil
+
 import pytest
 from matplotlib.figure import Figure
 
 from linrep.claims import load_file
 from linrep.claims.verify import verify
 from linrep.figures.record import KIND
+from linrep.report import pictures
 
 CLAIMS = """
 import numpy as np
@@ -69,9 +72,21 @@ def known(own):
     return load_file(own / "own_claims.py")
 
 
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory):
+    """Run the claims, all but the corrected one; return their store."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "own_claims.py").write_text(CLAIMS)
+    known = load_file(folder / "own_claims.py")
+    chosen = [item for name, item in known.items() if not name.endswith("corrected")]
+    verify(chosen, store=folder / "store", file=folder / "own_claims.py", progress=False)
+    return folder / "store"
+
+
 @pytest.fixture
-def store(own, known):
-    return run_claims(known, own)
+def store(own, runs):
+    """Return a store that a test may change."""
+    return shutil.copytree(runs, own / "store")
 
 
 @pytest.fixture
@@ -79,11 +94,9 @@ def figures(tmp_path):
     return draw_figures(tmp_path)
 
 
-def run_claims(known, folder):
-    """Run the claims of a folder's file, all but the corrected one; return their store."""
-    chosen = [item for name, item in known.items() if not name.endswith("corrected")]
-    verify(chosen, store=folder / "store", file=folder / "own_claims.py", progress=False)
-    return folder / "store"
+def leave_undrawn(patch):
+    """Put a picture that is drawn nowhere in the place of all that a verdict rests on."""
+    patch.setattr(pictures, "evidence", lambda _: pictures.Picture("data:image/png;base64,", 1, 1))
 
 
 def draw_figures(parent):

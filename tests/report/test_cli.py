@@ -28,16 +28,36 @@ def test_without_runs_the_ledger_is_written(tmp_path, monkeypatch):
 
 
 def test_claims_of_ones_own(own):
-    call("verify", "own_claims.py", "mine.bound", "--workers", "1")
-    output = call("report", "own_claims.py", "--out", "mine.html")
+    """Where they are stored on this machine is named nowhere."""
+    call("verify", "own_claims.py", "mine.wrong", "--workers", "1", "--store", own / "runs", code=1)
+    words = ("own_claims.py", "--store", own / "runs", "--json", "mine.json")
+    output = call("report", *words, "--out", "mine.html")
     assert "mine.html: 4 claims, 1 with a stored run, 0 figures" in output
     page = (own / "mine.html").read_text(encoding="utf-8")
-    assert "linrep verify own_claims.py mine.bound --budget quick --seed 0" in page
+    assert "linrep verify own_claims.py mine.wrong --budget quick --seed 0<" in page
+    assert str(own) not in page
     assert page.count("data:image/png") == 1
+    found = json.loads((own / "mine.json").read_text(encoding="utf-8"))["statements"]
+    assert set(found) == {"mine.bound", "mine.wrong", "mine.wrong.corrected", "mine.crash"}
+    for name, item in found.items():
+        assert item["address"] == f"mine.html#{name}"
+        assert f'id="{name}"' in page
+    assert found["mine.wrong"]["result"]["verdict"] == "fails"
+    assert found["mine.bound"]["result"] is None
     call("report", "own_claims.py", "mine.wrong*", "--out", "few.html")
     few = (own / "few.html").read_text(encoding="utf-8")
     assert 'id="mine.wrong.corrected"' in few
     assert 'id="mine.bound"' not in few
+
+
+def test_a_run_of_linreps_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    call("verify", "pflmf.lemma3", "--workers", "1", "--store", "here")
+    assert "5 claims, 1 with a stored run" in call("report", "pflmf.lemma*", "--store", "here")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "quick run · seed 0" in page
+    assert "ledger, standard · seed 0" in page
+    assert "linrep verify pflmf.lemma3 --budget quick --seed 0 --store here" in page
 
 
 @pytest.mark.parametrize("name", ["sweep.json", "*.parquet"])
@@ -53,25 +73,6 @@ def test_a_stored_run_that_is_damaged_is_named(own, name):
     call("verify", *arguments, "--workers", "1")
     assert "1 with a stored run" in call("report", *arguments)
     assert "cannot be read" not in (own / "report.html").read_text("utf-8")
-
-
-def test_a_run_of_linreps_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    call("verify", "pflmf.lemma3", "--workers", "1", "--store", "here")
-    output = call("report", "pflmf.lemma*", "--store", "here")
-    assert "5 claims, 1 with a stored run" in output
-    page = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "quick run · seed 0" in page
-    assert "ledger, standard · seed 0" in page
-    assert "linrep verify pflmf.lemma3 --budget quick --seed 0 --store here" in page
-
-
-def test_no_folder_of_this_machine_is_named(own):
-    call("verify", "own_claims.py", "mine.bound", "--workers", "1", "--store", own / "runs")
-    call("report", "own_claims.py", "--store", own / "runs")
-    page = (own / "report.html").read_text(encoding="utf-8")
-    assert "linrep verify own_claims.py mine.bound --budget quick --seed 0<" in page
-    assert str(own) not in page
 
 
 @pytest.mark.slow
@@ -107,16 +108,3 @@ def test_a_failure_leaves_the_page_that_was_there(own, monkeypatch):
     assert page.read_text() == "before"
     monkeypatch.undo()
     assert not [path for path in own.iterdir() if path.name.startswith(".")]
-
-
-def test_claims_are_written_for_programs_with_their_addresses(own):
-    call("verify", "own_claims.py", "mine.wrong", "--workers", "1", code=1)
-    call("report", "own_claims.py", "--out", "mine.html", "--json", "mine.json")
-    page = (own / "mine.html").read_text(encoding="utf-8")
-    found = json.loads((own / "mine.json").read_text(encoding="utf-8"))["statements"]
-    assert set(found) == {"mine.bound", "mine.wrong", "mine.wrong.corrected", "mine.crash"}
-    for name, item in found.items():
-        assert item["address"] == f"mine.html#{name}"
-        assert f'id="{name}"' in page
-    assert found["mine.wrong"]["result"]["verdict"] == "fails"
-    assert found["mine.bound"]["result"] is None

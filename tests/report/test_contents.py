@@ -14,13 +14,15 @@ from linrep.claims import ledger as book
 from linrep.claims.verify import verify
 from linrep.figures.record import KIND
 from linrep.report import gather
+from tests.report.conftest import leave_undrawn
 
 
 def entries(report):
     return {entry.claim.id: entry for entry in report.entries}
 
 
-def test_without_a_store_the_ledger_is_shown(tmp_path):
+def test_without_a_store_the_ledger_is_shown(tmp_path, monkeypatch):
+    leave_undrawn(monkeypatch)
     chosen, ledger = dict(list(claims().items())[::30]), book.recorded()
     for options in ({}, {"budget": "quick", "seed": 7}):
         report = gather(chosen.values(), ledger=ledger, store=tmp_path, progress=False, **options)
@@ -60,8 +62,9 @@ def test_the_largest_stored_budget_is_shown_unless_one_is_named(known, store):
         assert report.entries[0].result is None
 
 
-def test_another_verdict_in_the_ledger_is_told(known, store):
-    runs = {item.id: item for item in verify(known.values(), store=store, progress=False)}
+def test_another_verdict_in_the_ledger_is_told(known, store, monkeypatch):
+    leave_undrawn(monkeypatch)
+    found = entries(gather(known.values(), ledger={}, store=store, progress=False))
     for name, verdict, budget, differs, contradicts in (
         ("mine.wrong", "fails", "quick", False, False),
         ("mine.wrong", "holds", "quick", True, True),
@@ -69,12 +72,13 @@ def test_another_verdict_in_the_ledger_is_told(known, store):
         ("mine.wrong", "undecided", "standard", True, False),
         ("mine.crash", "holds", "quick", True, False),
     ):
-        recorded = {name: replace(runs[name], verdict=verdict, budget=budget)}
+        recorded = {name: replace(found[name].result, verdict=verdict, budget=budget)}
         (entry,) = gather([known[name]], ledger=recorded, store=store, progress=False).entries
         assert (entry.other is not None, entry.contradicts) == (differs, contradicts)
 
 
-def test_commands_reproduce(known, store):
+def test_commands_reproduce(known, store, monkeypatch):
+    leave_undrawn(monkeypatch)
     options = {"ledger": {}, "store": store, "progress": False}
     (entry,) = gather([known["mine.bound"]], file="my claims.py", **options).entries
     command = "linrep verify 'my claims.py' mine.bound --budget quick --seed 0"

@@ -15,7 +15,7 @@ from linrep.claims.findings import SEVERITIES, findings
 from linrep.claims.grids import grids
 from linrep.claims.order import in_order
 from linrep.report import gather, render
-from tests.report.conftest import CLAIMS, draw_figures, run_claims
+from tests.report.conftest import draw_figures, leave_undrawn
 
 VOID = {"meta", "link", "input", "img", "br", "wbr", "hr", "mspace"}
 
@@ -54,33 +54,35 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory):
-    report = gather(
-        claims().values(),
-        ledger=book.recorded(),
-        store=tmp_path_factory.mktemp("store"),
-        made=datetime(2026, 1, 2, tzinfo=UTC),
-        progress=False,
-    )
+    """Read the page of all claims; slow tests have it with its pictures."""
+    with pytest.MonkeyPatch.context() as patch:
+        leave_undrawn(patch)
+        report = gather(
+            claims().values(),
+            ledger=book.recorded(),
+            store=tmp_path_factory.mktemp("store"),
+            made=datetime(2026, 1, 2, tzinfo=UTC),
+            progress=False,
+        )
     return Page(render(report))
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("page")
-    (folder / "own_claims.py").write_text(CLAIMS)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        known = load_file(folder / "own_claims.py")
-        store, figures = run_claims(known, folder), draw_figures(folder)
-        report = gather(known.values(), ledger={}, store=store, figures=figures, progress=False)
-        text = render(report)
-        assert render(report) == text
-        return Page(text)
+def page(runs, tmp_path_factory):
+    known = load_file(runs.with_name("own_claims.py"))
+    figures = draw_figures(tmp_path_factory.mktemp("page"))
+    report = gather(known.values(), ledger={}, store=runs, figures=figures, progress=False)
+    text = render(report)
+    assert render(report) == text
+    return Page(text)
 
 
-def test_every_claim_has_its_place(recorded):
+def test_every_claim_has_its_place_and_verdicts_are_counted_by_one_rule(recorded):
     found = [entry.get("id") for entry in recorded.lines("claim")]
     assert found == [item.id for item in in_order(claims().values())]
+    table = recorded.text.partition('<table class="counts">')[2].partition("</table>")[0]
+    found = counts(claims().values(), {id: each.verdict for id, each in book.recorded().items()})
+    assert "".join(f"<td>{cell}</td>" for cell in found.cells()) in table
 
 
 def test_identifiers_are_unique_and_links_lead_somewhere(recorded, page):
@@ -148,14 +150,15 @@ def test_verdicts_are_words(page):
 
 
 def test_both_verdicts_are_shown_where_they_differ(known, store):
-    def made(verdict):
-        report = gather(known.values(), ledger={}, store=store, progress=False)
-        result = next(e.result for e in report.entries if e.claim.id == "mine.wrong")
-        ledger = {"mine.wrong": replace(result, verdict=verdict, sentence="recorded then")}
-        return render(gather(known.values(), ledger=ledger, store=store, progress=False))
+    def made(**ledger):
+        options = {"ledger": ledger, "store": store, "progress": False}
+        report = gather([known["mine.wrong"]], **options)
+        return report.entries[0].result, render(report)
 
-    assert "contradicts the ledger" not in made("fails")
-    page = made("holds")
+    result, _ = made()
+    same = replace(result, sentence="recorded then")
+    assert "contradicts the ledger" not in made(**{"mine.wrong": same})[1]
+    page = made(**{"mine.wrong": replace(same, verdict="holds")})[1]
     assert "contradicts the ledger" in page
     assert "recorded then" in page
 
@@ -195,9 +198,3 @@ def test_numbers_at_settings_are_tables():
 def test_nothing_at_all(tmp_path):
     page = render(gather([], ledger={}, store=tmp_path, progress=False))
     assert Page(page).all("li") == []
-
-
-def test_verdicts_are_counted_by_one_rule(recorded):
-    table = recorded.text.partition('<table class="counts">')[2].partition("</table>")[0]
-    found = counts(claims().values(), {id: each.verdict for id, each in book.recorded().items()})
-    assert "".join(f"<td>{cell}</td>" for cell in found.cells()) in table

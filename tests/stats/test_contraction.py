@@ -2,16 +2,16 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from linrep.stats import contraction_rate
-from tests.stats.shared import RUNS
+from tests.stats.shared import RUNS, levels
 from tests.strategies import seeds
-from tests.tools import EPS, FALSE_ALARM, complaint
+from tests.tools import EPS, FALSE_ALARM
 
-rates = st.floats(0.2, 0.99)
+rates = st.one_of(st.floats(0.2, 0.99), st.floats(1.001, 2.0))
 lengths = st.integers(4, 200)
 
 
@@ -38,14 +38,6 @@ def test_a_geometric_sequence_has_its_ratio_as_rate(rate, steps, start):
     assert result.confidence == 0.95
 
 
-@given(st.floats(1.001, 2.0), lengths)
-def test_a_growing_sequence_has_a_rate_above_one(rate, steps):
-    values = rate ** np.arange(steps + 1.0)
-    result = contraction_rate(values)
-    assert result.rate == pytest.approx(rate, rel=rounding(values))
-    assert result.plateau is None
-
-
 @given(st.integers(3, 300), st.floats(1e-300, 1e300))
 def test_a_constant_sequence_does_not_contract(length, value):
     result = contraction_rate(np.full(length, value))
@@ -54,6 +46,7 @@ def test_a_constant_sequence_does_not_contract(length, value):
 
 
 @given(st.floats(0.2, 0.8), st.integers(8, 60), st.integers(12, 100))
+@example(0.8, 8, 12)  # never clear of its plateau
 def test_a_sharp_plateau_is_found_where_it_starts(rate, corner, flat):
     values = rate ** np.minimum(np.arange(corner + flat + 1.0), corner)
     result = contraction_rate(values)
@@ -140,37 +133,17 @@ def test_before_a_plateau_can_be_seen_the_rate_is_the_mean_of_all_steps(seed, le
         assert (result.low, result.high) == (0.0, np.inf)
 
 
-def test_a_sequence_never_clear_of_its_plateau_has_no_rate():
-    result = contraction_rate(np.append([0.9, 0.5, 0.3], np.full(40, 0.2)))
-    assert (result.steps, result.plateau) == (0, 3)
-    assert np.isnan([result.rate, result.low, result.high]).all()
-
-
-def test_two_steps_before_the_plateau_are_a_rate_without_an_interval():
-    result = contraction_rate(np.append([1.0, 0.1, 0.01], np.full(40, 1e-4)))
-    assert result.rate == pytest.approx(0.1, rel=1e-12)
-    assert (result.steps, result.low, result.high) == (2, 0.0, np.inf)
-
-
 # The interval.
 
 
-@given(seeds, st.floats(0.01, 0.99), st.floats(0.01, 0.99))
-def test_more_confidence_is_a_wider_interval_around_the_same_rate(seed, first, second):
-    values = np.exp(np.cumsum(np.random.default_rng(seed).normal(-0.5, 0.1, 50)))
-    one, other = (contraction_rate(values, confidence=c) for c in sorted((first, second)))
-    assert one.rate == other.rate
-    assert other.low <= one.low * (1 + 10 * EPS)
-    assert one.high <= other.high * (1 + 10 * EPS)
-
-
-@given(seeds)
-def test_the_interval_is_students_over_batch_means(seed):
+@given(seeds, levels)
+def test_the_interval_is_students_over_batch_means(seed, confidence):
     """Ten batches of ten steps, by SciPy."""
     increments = np.random.default_rng(seed).normal(-0.5, 0.1, 100)
-    result = contraction_rate(np.exp(np.append(0.0, np.cumsum(increments))), confidence=0.9)
+    values = np.exp(np.append(0.0, np.cumsum(increments)))
+    result = contraction_rate(values, confidence=confidence)
     batches = increments.reshape(10, 10).mean(axis=1)
-    expected = scipy_stats.ttest_1samp(batches, 0.0).confidence_interval(0.9)
+    expected = scipy_stats.ttest_1samp(batches, 0.0).confidence_interval(confidence)
     # The increments are differences of sums of size up to 60, in units of the rounding of those.
     assert np.log(result.low) == pytest.approx(expected.low, rel=1e-10)
     assert np.log(result.high) == pytest.approx(expected.high, rel=1e-10)
@@ -233,7 +206,7 @@ def test_noise_does_not_hide_a_plateau_nor_invent_one(fresh_rng):
         assert np.log(result.rate) == pytest.approx(-0.5, abs=8 * 0.1 * np.sqrt(2.0) / 33.0)
 
 
-# Text and errors.
+# Text.
 
 
 def test_str_tells_rate_interval_and_plateau():
@@ -241,7 +214,7 @@ def test_str_tells_rate_interval_and_plateau():
     text = str(contraction_rate(values))
     assert text.startswith("0.5 [0.5, 0.5] over ")
     assert text.endswith("plateau 9.3e-10 from round 30")
-    assert str(contraction_rate(values[:20])).endswith("over 19 rounds, no plateau")
+    assert str(contraction_rate([8, 4, 2])) == "0.5 [0, inf] over 2 rounds, no plateau"
 
 
 def test_a_rate_is_shown_to_two_digits_of_its_interval():
@@ -259,33 +232,3 @@ def test_a_rate_is_shown_to_two_digits_of_its_interval():
         f"ContractionRate({rate} per step, 0.95 interval [{low}, {high}] over {found.steps} steps, "
         "no plateau)"
     )
-
-
-def test_a_rate_without_an_interval_is_shown():
-    assert str(contraction_rate([8, 4, 2])) == "0.5 [0, inf] over 2 rounds, no plateau"
-
-
-def test_lists_and_integers_are_read():
-    assert contraction_rate([8, 4, 2, 1]).rate == pytest.approx(0.5, rel=4 * EPS)
-
-
-@pytest.mark.parametrize(
-    ("values", "options", "kind", "words"),
-    [
-        ([], {}, ValueError, ("values", "empty")),
-        ([1.0, 0.5, 0.0, 0.25], {}, ValueError, ("values", "positive", "floor")),
-        ([1.0, -0.5, 0.25], {}, ValueError, ("values", "positive", "floor")),
-        ([1.0, 0.5], {"floor": -1.0}, ValueError, ("floor", "at least 0")),
-        ([1.0, np.nan, 0.25], {}, ValueError, ("values", "finite")),
-        ([1.0, np.inf, 0.25], {}, ValueError, ("values", "finite")),
-        ([[1.0, 0.5, 0.25]], {}, ValueError, ("values", "(any)", "(1, 3)")),
-        (None, {}, ValueError, ("values", "shape")),
-        (["a", "b", "c"], {}, TypeError, ("values", "real numbers")),
-        ([1.0, 0.5, 0.25], {"confidence": 0.0}, ValueError, ("confidence", "greater than 0")),
-        ([1.0, 0.5, 0.25], {"confidence": 1.0}, ValueError, ("confidence", "below 1", "1.0")),
-        ([1.0, 0.5, 0.25], {"confidence": "95%"}, TypeError, ("confidence", "real number")),
-    ],
-)
-def test_bad_arguments_are_named(values, options, kind, words):
-    with complaint(kind, *words):
-        contraction_rate(values, **options)

@@ -9,9 +9,7 @@ from scipy.special import expit, log_expit, logit
 from linrep.stats import transition_point
 from tests.stats.shared import RUNS, levels
 from tests.strategies import seeds
-from tests.tools import FALSE_ALARM, complaint, first_of
-
-# Transitions.
+from tests.tools import FALSE_ALARM, first_of
 
 
 @st.composite
@@ -201,22 +199,3 @@ def test_str_tells_the_transition():
     assert str(transition_point(x, [9, 9, 9, 0], 9)) == "5.657 [4, 8], falling"
     text = str(transition_point(x, [0, 0, 0, 0], 9, level=0.9))
     assert text == "no crossing of 0.9 within the data, [0, inf]"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "words"),
-    [
-        (([1.0, 2.0], [0, 1], 0), {}, ("trials", "at least 1")),
-        (([1.0, 2.0], [0, 3], 2), {}, ("successes", "between 0")),
-        (([1.0, 2.0], [0, 0.5], 2), {}, ("successes", "whole")),
-        (([0.0, 2.0], [0, 1], 2), {}, ("x", "positive", "0")),
-        (([2.0, 2.0], [0, 1], 2), {}, ("x", "two different", "2")),
-        (([1.0, 2.0], [0, 1, 1], 2), {}, ("successes", "(2,)", "(3,)")),
-        (([1.0, 2.0], 1, 2), {}, ("successes", "(2,)", "()")),
-        (([1.0, 2.0], [0, 1], 2), {"level": 1.0}, ("level", "below 1")),
-        (([1.0, 2.0], [0, 1], 2), {"confidence": 0.0}, ("confidence", "greater than 0")),
-    ],
-)
-def test_bad_transitions_are_named(arguments, options, words):
-    with complaint(ValueError, *words):
-        transition_point(*arguments, **options)
