@@ -198,10 +198,7 @@ def converted(model: nn.Module) -> nn.Module:
     """
     if not isinstance(model, nn.Module):
         raise TypeError(f"model must make a torch Module, got {type(model).__name__}")
-    for (
-        name,
-        module,
-    ) in model.named_modules():  # what they hold and share stays
+    for name, module in model.named_modules():  # what they hold and share stays
         kind = type(module)
         if kind in _DROPOUTS and module.p < 1.0:
             module.__class__ = Dropout

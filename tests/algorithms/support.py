@@ -43,6 +43,34 @@ def clients_of(data):
     return [data.client(i) for i in range(data.n)]
 
 
+def own(samples):
+    """Return the samples of a case, or of data, as data of which no truth is known."""
+    return linrep.ClientData(samples.X, samples.y, samples.offsets)
+
+
+def posed(truth, batches, seed):
+    """Return a truth and how batches of it are drawn, or where that is None, samples alone."""
+    if batches is None:
+        return own(truth.draw(3, rng=seed)), {"k": truth.k}
+    return truth, {"m": 3, "batches": batches}
+
+
+def check_ending(trace):
+    """Assert that all that a trace records is finite, whatever became of the run."""
+    for name in trace:
+        assert np.isfinite(trace[name][1 if name == "loss" else 0 :]).all(), name
+    for value in trace.state.values():
+        assert np.isfinite(value).all()
+    if "distance" in trace:
+        assert (trace["distance"] <= 1.0).all()
+
+
+def loss(data, models):
+    """Return the mean over clients of half the mean squared errors of their models."""
+    pairs = zip(clients_of(data), models, strict=True)
+    return np.mean([np.mean((X @ model - y) ** 2) / 2 for (X, y), model in pairs])
+
+
 def same_numbers(trace, other, rounds=None):
     """Assert that two traces hold the very same numbers, up to a number of rounds."""
     assert list(trace) == list(other)

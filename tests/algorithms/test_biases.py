@@ -88,17 +88,3 @@ def test_the_same_in_expectation(fresh_rng):
         ]
         expected = theory.bias_risk(Z, some.biases, d=5, m=4, noise=0.3)
         assert abs(np.mean(risks) - expected) < 4.0 * np.std(risks) / np.sqrt(4000)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"explained": 1.5}, "explained must be at most 1"),
-        ({"explained": 0.5, "p": 20}, "explained must be 1 unless n > p"),
-        ({"side": "one-hot"}, "p must be n = 20"),
-        ({"spread": -1.0}, "spread must be at least 0"),
-    ],
-)
-def test_bad_truths_are_refused(options, words):
-    with pytest.raises(ValueError, match=words):
-        truth(**options)

@@ -1,12 +1,14 @@
 """Covariates that depend on each other: heads of minimum norm, losses that are possible."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
 
 import linrep as lr
 from tests.algorithms.on_samples import ALL, FITTED, REPRESENTATIONS
+from tests.algorithms.support import clients_of, loss
 from tests.tools import sampled
 
 KINDS = ("a column twice", "sums of columns", "dummies with an intercept")
@@ -22,6 +24,7 @@ def covariates(kind, m, rng):
     return np.column_stack([np.ones(m), group, x[:, 0]])
 
 
+@cache
 def samples(kind, seed, m=12, n=8):
     """Return data to learn from, and held-out ones whose last column went through float32."""
     rng = np.random.default_rng(seed)
@@ -36,21 +39,11 @@ def samples(kind, seed, m=12, n=8):
     return lr.ClientData.from_list(parts), lr.ClientData.from_list(later)
 
 
-def run(name, data, k):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lr.RunWarning)
-        return ALL[name](data, k)
-
-
-def loss(data, models):
-    """The mean over clients of half the mean squared error."""
-    return np.mean(
-        [np.mean((X @ t - y) ** 2) / 2 for (X, y), t in zip(parts(data), models, strict=True)]
-    )
-
-
-def parts(data):
-    return [data.client(i) for i in range(data.n)]
+@cache
+def fitted(name, kind, seed, less=0):
+    """Return what a method makes of samples, at full rank or somewhat less."""
+    data, _ = samples(kind, seed)
+    return ALL[name](data, data.d - less)
 
 
 @pytest.mark.parametrize("seed", sampled(range(3), 1))
@@ -59,10 +52,10 @@ def parts(data):
 def test_no_loss_is_below_the_possible_and_no_head_is_beyond_least_squares(name, kind, seed):
     data, _ = samples(kind, seed)
     for less in (0, 1):
-        trace = run(name, data, data.d - less)
+        trace = fitted(name, kind, seed, less)
         if trace.stop_reason == "diverged":
             continue
-        alone = np.array([np.linalg.lstsq(X, y, rcond=None)[0] for X, y in parts(data)])
+        alone = np.array([np.linalg.lstsq(X, y, rcond=None)[0] for X, y in clients_of(data)])
         least = loss(data, alone)
         assert loss(data, trace.models) >= least * (1 - 1e-9)
         if "loss" in trace and "some" not in name and name.split()[0] not in ("altmin_gd", "maml"):
@@ -71,7 +64,7 @@ def test_no_loss_is_below_the_possible_and_no_head_is_beyond_least_squares(name,
             )
         if name in REPRESENTATIONS and "W" in trace.state and "altmin" not in name:
             B = trace.state["B"]
-            own = [np.linalg.lstsq(X @ B, y, rcond=None)[0] for X, y in parts(data)]
+            own = [np.linalg.lstsq(X @ B, y, rcond=None)[0] for X, y in clients_of(data)]
             assert np.abs(trace.state["W"]).max() <= 10.0 * max(np.abs(own).max(), 1.0)
 
 
@@ -80,7 +73,7 @@ def test_no_loss_is_below_the_possible_and_no_head_is_beyond_least_squares(name,
 def test_the_loss_that_is_reported_is_that_of_the_models(name, kind):
     """Also after gradient steps: what they return has been evaluated."""
     data, _ = samples(kind, 0)
-    trace = run(name, data, data.d)
+    trace = fitted(name, kind, 0)
     assert loss(data, trace.models) == pytest.approx(trace["loss"][-1], rel=1e-6)
 
 
@@ -95,7 +88,7 @@ def test_directions_in_which_no_sample_varies_have_no_heads(name, seed):
     X, y = rng.standard_normal((200, 2)) @ rng.standard_normal((2, 6)), rng.standard_normal(200)
     data = lr.ClientData(X, y, np.arange(0, 201, 10))
     for k in (2, 3, 4):
-        trace = run(name, data, k)
+        trace = ALL[name](data, k)
         assert np.abs(trace.state["W"]).max() < 1e6
         assert loss(data, trace.models) == pytest.approx(trace["loss"][-1], rel=1e-9)
 
@@ -107,7 +100,7 @@ def test_held_out_predictions_are_those_of_clients_alone(name, kind):
     for seed in range(3):
         data, later = samples(kind, seed)
         expected = lr.local_only(data).score(later)
-        assert run(name, data, data.d).score(later) == pytest.approx(expected, abs=0.01)
+        assert fitted(name, kind, seed).score(later) == pytest.approx(expected, abs=0.01)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -118,7 +111,7 @@ def test_heads_on_principal_directions_are_of_minimum_norm(kind, order):
     B = np.linalg.svd(data.X, full_matrices=True)[2].T
     B = B if order == "leading first" else B[:, ::-1]
     W = lr.fit_heads(data, B)
-    for (X, y), w in zip(parts(data), W, strict=True):
+    for (X, y), w in zip(clients_of(data), W, strict=True):
         np.testing.assert_allclose(w, np.linalg.lstsq(X @ B, y, rcond=1e-10)[0], atol=1e-9)
     kernel = lr.kernels.fit_heads(data.X, data.y, data.offsets, np.ascontiguousarray(B))
     np.testing.assert_allclose(kernel, W, atol=1e-9)

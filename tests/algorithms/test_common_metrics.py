@@ -5,6 +5,7 @@ import pytest
 
 import linrep as lr
 from tests.algorithms.on_samples import ALL, REPRESENTATIONS
+from tests.algorithms.support import own
 
 TRUTH = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.3, rng=0)
 DATA = TRUTH.draw(15, rng=1)
@@ -33,5 +34,5 @@ def test_a_representation_of_another_rank_has_no_distance(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_without_a_truth_there_is_neither(name):
-    trace = ALL[name](lr.ClientData(DATA.X, DATA.y, DATA.offsets), 2)
+    trace = ALL[name](own(DATA), 2)
     assert not {"population_risk", "distance"} & set(trace)

@@ -11,6 +11,7 @@ from linrep.algorithms import _compression as compression
 from linrep.algorithms.flute import rounds as flute_rounds
 from linrep.algorithms.personalized.methods import nuclear_norm
 from linrep.kernels import flute as kernel
+from tests.algorithms.support import clients_of
 from tests.strategies import seeds
 from tests.tools import close
 
@@ -45,9 +46,14 @@ def samples(draw, least=1):
     return ClientData.from_list(clients)
 
 
+def rounding(data, theta):
+    """Return the size that losses and second moments at a model are rounded at."""
+    return 1.0 + np.max(np.abs(data.X)) ** 2 * (1.0 + theta @ theta) + np.max(data.y**2)
+
+
 def losses(clients, theta):
     """Return half mean squared errors of a model, client by client."""
-    return [np.mean((X @ theta - y) ** 2) / 2.0 for X, y in clients]
+    return np.array([np.mean((X @ theta - y) ** 2) / 2.0 for X, y in clients])
 
 
 @given(samples(), seeds)
@@ -56,13 +62,10 @@ def test_factors_have_the_losses_of_the_samples(data, seed):
     assert (rows.m == np.minimum(data.m, data.d + 1)).all()
     assert (rows is data) == (data.m <= data.d + 1).all()
     theta = np.random.default_rng(seed).standard_normal(data.d)
-    of_rows, of_samples = (
-        losses([each.client(i) for i in range(data.n)], theta) for each in (rows, data)
-    )
-    size = 1.0 + np.max(np.abs(data.X)) ** 2 * (1.0 + theta @ theta) + np.max(data.y**2)
-    close(np.array(of_rows), np.array(of_samples), 1e-12 * size)
-    for i in range(data.n):
-        (R, r), (X, y) = rows.client(i), data.client(i)
+    size = rounding(data, theta)
+    of_rows, of_samples = (losses(clients_of(each), theta) for each in (rows, data))
+    close(of_rows, of_samples, 1e-12 * size)
+    for (R, r), (X, y) in zip(clients_of(rows), clients_of(data), strict=True):
         close(R.T @ R / len(r), X.T @ X / len(y), 1e-12 * size)
         close(R.T @ r / len(r), X.T @ y / len(y), 1e-12 * size)
 
@@ -73,15 +76,13 @@ def test_factors_of_halves_have_the_losses_of_the_halves(data, seed):
     theta = np.random.default_rng(seed).standard_normal(data.d)
 
     def halves(of):
-        for i in range(of.n):
-            X, y = of.client(i)
+        for X, y in clients_of(of):
             first = len(y) - len(y) // 2
             yield X[:first], y[:first]
             yield X[first:], y[first:]
 
-    size = 1.0 + np.max(np.abs(data.X)) ** 2 * (1.0 + theta @ theta) + np.max(data.y**2)
-    close(np.array(losses(halves(rows), theta)), np.array(losses(halves(data), theta)),
-          1e-12 * size)  # fmt: skip
+    size = rounding(data, theta)
+    close(losses(halves(rows), theta), losses(halves(data), theta), 1e-12 * size)
 
 
 @given(samples(), seeds)
@@ -90,9 +91,8 @@ def test_second_moments_of_flute_are_those_of_the_samples(data, seed):
     model = np.random.default_rng(seed).standard_normal(data.d)
     residual, g = np.empty(int(data.m.max())), np.empty(data.d)
     assert (source.kind == kernel.GRAM) == (data.m.min() > data.d and data.m.max() > data.d + 1)
-    size = 1.0 + np.max(np.abs(data.X)) ** 2 * (1.0 + model @ model) + np.max(data.y**2)
-    for i in range(data.n):
-        X, y = data.client(i)
+    size = rounding(data, model)
+    for i, (X, y) in enumerate(clients_of(data)):
         loss = kernel.stored_client(source, i, model.copy(), residual, g)
         close(g, X.T @ (X @ model - y) / len(y), 1e-10 * size)
         close(loss, np.mean((X @ model - y) ** 2) / 2.0, 1e-10 * size)

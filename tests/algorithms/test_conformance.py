@@ -5,13 +5,14 @@ import pickle
 import signal
 import threading
 import time
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 import pytest
 
 import linrep as lr
 from linrep.algorithms import imc
+from tests.tools import complaint
 
 SHARED = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0)
 DATA = SHARED.draw(9, rng=1)
@@ -118,40 +119,49 @@ def thinned(trace, recorded):
     return {name: values[recorded] for name, values in trace.metrics.items()}
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_what_is_recorded_changes_nothing_else(name):
-    run, step_size, _ = ALGORITHMS[name]
-    every = run(step_size=step_size, rounds=ROUNDS, rng=3)
-    assert every.stop_reason == "rounds"
-    assert every.recorded.tolist() == list(range(ROUNDS + 1))
-    for record in RECORDS:
-        some = run(step_size=step_size, rounds=ROUNDS, rng=3, record=record)
-        wanted = range(0, ROUNDS, record) if isinstance(record, int) else record
-        assert some.recorded.tolist() == sorted({0, *wanted, ROUNDS})
+def compare(every, run, records):
+    """Assert that a run ends as it does where every round is recorded."""
+    for record in records:
+        some = run(record=record)
+        assert (some.stop_reason, some.rounds) == (every.stop_reason, every.rounds)
         same(some.metrics, thinned(every, some.recorded))
         same(some.state, every.state)
 
 
-@pytest.mark.parametrize("name", ALGORITHMS)
-def test_a_short_run_is_the_beginning_of_a_long_one(name):
+@cache
+def whole(name):
+    """Return the trace of a whole run, of which all rounds are recorded."""
     run, step_size, _ = ALGORITHMS[name]
-    long = run(step_size=step_size, rounds=ROUNDS, rng=3)
-    short = run(step_size=step_size, rounds=ROUNDS // 3, rng=3)
-    same(short.metrics, thinned(long, short.recorded))
+    return run(step_size=step_size, rounds=ROUNDS, rng=3)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_what_is_recorded_changes_nothing_else(name):
+    run, step_size, _ = ALGORITHMS[name]
+    assert whole(name).stop_reason == "rounds"
+    assert whole(name).recorded.tolist() == list(range(ROUNDS + 1))
+    for record in RECORDS:
+        some = run(step_size=step_size, rounds=ROUNDS, rng=3, record=record)
+        wanted = range(0, ROUNDS, record) if isinstance(record, int) else record
+        assert some.recorded.tolist() == sorted({0, *wanted, ROUNDS})
+        same(some.metrics, thinned(whole(name), some.recorded))
+        same(some.state, whole(name).state)
 
 
 @pytest.mark.parametrize("first", [0, 7])
-@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name != "own"])
-def test_a_run_goes_on_from_a_trace_as_if_it_had_not_stopped(name, first):
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_short_run_is_the_beginning_of_a_long_one_and_goes_on_as_that(name, first):
     run, step_size, _ = ALGORITHMS[name]
-    whole = run(step_size=step_size, rounds=ROUNDS, rng=3)
     begun = run(step_size=step_size, rounds=first, rng=3)
+    same(begun.metrics, thinned(whole(name), begun.recorded))
+    if name == "own":  # keeps no streams to go on with
+        return
     begun = pickle.loads(pickle.dumps(begun))  # goes on from a file as well
     for _ in range(2):  # going on changes nothing in where it goes on from
         rest = run(step_size=step_size, rounds=ROUNDS - first, start=begun)
         assert rest.recorded.tolist() == list(range(first, ROUNDS + 1))
-        same(rest.metrics, thinned(whole, rest.recorded))
-        same(rest.state, whole.state)
+        same(rest.metrics, thinned(whole(name), rest.recorded))
+        same(rest.state, whole(name).state)
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)
@@ -178,14 +188,14 @@ def test_a_run_that_diverges_ends_with_its_last_finite_round(name):
     assert every.stop_reason == "diverged"
     assert 0 < every.rounds < 300
     assert all(np.isfinite(values).all() for values in every.state.values())
-    for record in (300, 5, [every.rounds + 2], [every.rounds - 1]):
-        some = run(step_size=wild, rounds=300, rng=3, record=record)
-        assert (some.stop_reason, some.rounds) == ("diverged", every.rounds)
-        same(some.metrics, thinned(every, some.recorded))
-        same(some.state, every.state)
-    whole = run(step_size=wild, rounds=every.rounds, rng=3)
-    assert whole.stop_reason == "rounds"
-    same(whole.metrics, every.metrics)
+    compare(
+        every,
+        partial(run, step_size=wild, rounds=300, rng=3),
+        (300, 5, [every.rounds + 2], [every.rounds - 1]),
+    )
+    until = run(step_size=wild, rounds=every.rounds, rng=3)
+    assert until.stop_reason == "rounds"
+    same(until.metrics, every.metrics)
 
 
 @pytest.mark.parametrize(
@@ -202,11 +212,7 @@ def test_a_tolerance_ends_a_run_in_the_same_round_whatever_is_recorded(run, tole
     every = run(rounds=2000, tolerance=tolerance, rng=3)
     assert every.stop_reason == "converged"
     assert 2 < every.rounds < 2000
-    for record in (2000, 7, [2]):
-        some = run(rounds=2000, tolerance=tolerance, rng=3, record=record)
-        assert (some.stop_reason, some.rounds) == ("converged", every.rounds)
-        same(some.metrics, thinned(every, some.recorded))
-        same(some.state, every.state)
+    compare(every, partial(run, rounds=2000, tolerance=tolerance, rng=3), (2000, 7, [2]))
 
 
 LARGE = lr.SharedRepresentation.random(n=400, d=60, k=4, rng=0)
@@ -283,35 +289,39 @@ def test_a_run_that_converged_goes_on_to_a_smaller_tolerance(run):
     same(rest.state, whole.state)
 
 
-def test_a_run_says_from_which_traces_it_cannot_go_on():
-    begun = fedrep(SHARED, rounds=2, rng=3)
-    diverged = lr.fedsgd(DATA, k=2, rounds=300, step_size=80.0, start="random", rng=3)
-    assert diverged.stop_reason == "diverged"
-    other = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=5)
-    with pytest.raises(ValueError, match="rng must not be given with start=trace"):
-        fedrep(SHARED, rounds=2, start=begun, rng=3)
-    with pytest.raises(ValueError, match="start must not be a diverged trace"):
-        lr.fedsgd(DATA, k=2, rounds=2, step_size=0.1, start=diverged)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
-        lr.fedsgd(SHARED, m=9, rounds=2, step_size=0.1, start=begun)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
-        fedrep(SHARED, rounds=2, start=own(SHARED, step_size=0.1, rounds=2, rng=3))
-    with pytest.raises(ValueError, match="start must be a trace with U and V in its state"):
-        perfedsi(rounds=2, step_size=0.1, start=begun)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm"):
-        lr.pflmf(QUADRATIC, k=2, step_size=0.1, start=begun)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm on the same"):
-        fedrep(other, rounds=2, start=begun)
-    fitted = lr.fedrep(DATA, k=2, rounds=2, start="random", rng=3)
-    with pytest.raises(ValueError, match="start must be a trace of the same algorithm on the same"):
-        lr.fedrep(SHARED.draw(9, rng=2), k=2, rounds=2, start=fitted)
-    for settings in ({"step_size": 0.2}, {"m": 8}, {"participation": 0.5}, {"orthonormal": False}):
-        with pytest.raises(ValueError, match=f"same settings: its {next(iter(settings))} is"):
-            fedrep(SHARED, rounds=2, start=begun, **settings)
-    begun = pflmf(QUADRATIC, step_size=0.5, rounds=2, stationarity=False, rng=3)
-    with pytest.raises(ValueError, match="same settings: its stationarity is"):  # of all its rounds
-        pflmf(QUADRATIC, step_size=0.5, rounds=2, start=begun)
-    with pytest.raises(
-        ValueError, match=r"start must be 'spectral' or a pair \(U, V\), got a Trace"
-    ):
-        imc.gauss_newton(ENTRIES, k=2, start=begun)
+BEGUN = fedrep(SHARED, rounds=2, rng=3)
+OF_OWN = own(SHARED, step_size=0.1, rounds=2, rng=3)
+FITTED = lr.fedrep(DATA, k=2, rounds=2, start="random", rng=3)
+DIVERGED = lr.fedsgd(DATA, k=2, rounds=300, step_size=80.0, start="random", rng=3)
+WITHOUT = pflmf(QUADRATIC, step_size=0.5, rounds=2, stationarity=False, rng=3)
+OTHER = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=5)
+SAME = "start must be a trace of the same algorithm"
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        (partial(fedrep, SHARED, start=BEGUN, rng=3), "rng must not be given with start=trace"),
+        (partial(lr.fedsgd, DATA, k=2, step_size=0.1, start=DIVERGED), "not be a diverged trace"),
+        (partial(lr.fedsgd, SHARED, m=9, step_size=0.1, start=BEGUN), SAME),
+        (partial(fedrep, SHARED, start=OF_OWN), SAME),
+        (partial(perfedsi, step_size=0.1, start=BEGUN), "a trace with U and V in its state"),
+        (partial(lr.pflmf, QUADRATIC, k=2, step_size=0.1, start=BEGUN), SAME),
+        (partial(fedrep, OTHER, start=BEGUN), f"{SAME} on the same"),
+        (partial(lr.fedrep, SHARED.draw(9, rng=2), k=2, start=FITTED), f"{SAME} on the same"),
+        (partial(fedrep, SHARED, start=BEGUN, step_size=0.2), "same settings: its step_size is"),
+        (partial(fedrep, SHARED, start=BEGUN, m=8), "same settings: its m is"),
+        (partial(fedrep, SHARED, start=BEGUN, participation=0.5), "its participation is"),
+        (partial(fedrep, SHARED, start=BEGUN, orthonormal=False), "its orthonormal is"),
+        (partial(pflmf, QUADRATIC, step_size=0.5, start=WITHOUT), "its stationarity is"),
+    ],
+)  # fmt: skip
+def test_a_run_says_from_which_traces_it_cannot_go_on(run, words):
+    with complaint(ValueError, words):
+        run(rounds=2)
+
+
+def test_a_solver_does_not_go_on():
+    assert DIVERGED.stop_reason == "diverged"
+    with complaint(ValueError, "start must be 'spectral' or a pair (U, V), got a Trace"):
+        imc.gauss_newton(ENTRIES, k=2, start=WITHOUT)

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.algorithms import diagnosis
+from tests.algorithms.support import clients_of, loss
+from tests.reference import fedrep as reference
 from tests.strategies import seeds
 
 TRUTH = lr.SharedRepresentation.random(n=12, d=6, k=2, noise=0.1, rng=0)
@@ -198,24 +200,14 @@ def test_the_line_search_gains_what_its_step_does(seed):
     rng = np.random.default_rng(seed)
     data = own(y=rng.standard_normal(DRAWN.y.size))
     B = rng.standard_normal((6, 2))
-    parts = [data.client(i) for i in range(data.n)]
+    parts = clients_of(data)
     W = np.array([np.linalg.lstsq(X @ B, y, rcond=None)[0] for X, y in parts])
-
-    def loss(B):
-        return np.mean(
-            [np.mean((X @ B @ w - y) ** 2) / 2.0 for (X, y), w in zip(parts, W, strict=True)]
-        )
-
-    G = np.array(
-        [
-            X.T @ (X @ B @ w - y)[:, None] @ w[None, :] / len(y) / data.n
-            for (X, y), w in zip((data.client(i) for i in range(data.n)), W, strict=True)
-        ]
-    ).sum(axis=0)
+    slopes = [reference.client_gradient(X, y, B, w) for (X, y), w in zip(parts, W, strict=True)]
+    G = np.mean(slopes, axis=0)
     pooled = np.mean([X.T @ X / len(y) for X, y in parts], axis=0)
     direction = np.linalg.solve(pooled, G)
     # A parabola through three points has its least value at the best step.
-    values = [loss(B - step * direction) for step in (0.0, 1.0, 2.0)]
+    values = [loss(data, W @ (B - step * direction).T) for step in (0.0, 1.0, 2.0)]
     second = values[0] - 2.0 * values[1] + values[2]
     first = values[1] - values[0] - second / 2.0
     expected = first**2 / (2.0 * second) / values[0]

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.linalg import norm
 
 import linrep as lr
-from tests.algorithms.support import clients_of, streams, truths
+from tests.algorithms.support import clients_of, own, streams, truths
 from tests.reference import fedrep as reference
 from tests.strategies import cases, seeds
 from tests.tools import EPS, UNITS, close, exact_head_error, rank_is_clear
@@ -14,7 +14,7 @@ from tests.tools import EPS, UNITS, close, exact_head_error, rank_is_clear
 @given(cases(k_within_n=False))
 def test_fit_heads_is_least_squares_client_by_client(case):
     assume(all(rank_is_clear(X @ case.B) for X, _ in case.clients))
-    W = lr.fit_heads(lr.ClientData(case.X, case.y, case.offsets), case.B)
+    W = lr.fit_heads(own(case), case.B)
     for (X, y), w in zip(case.clients, W, strict=True):
         expected = reference.head_least_squares(X, y, case.B)
         close(w, expected, exact_head_error(X @ case.B, y, expected))
@@ -63,7 +63,7 @@ def check_rows(trace, clients, truth):
 
 @given(cases())
 def test_local_only_on_own_data_needs_no_truth(case):
-    trace = lr.local_only(lr.ClientData(case.X, case.y, case.offsets))
+    trace = lr.local_only(own(case))
     assert list(trace) == ["loss", "floats_up", "floats_down", "samples"]
     check_rows(trace, case.clients, None)
     with_truth = lr.local_only(case.data)

@@ -1,5 +1,7 @@
 """Every setting is honoured or refused by every implementation that another setting chooses."""
 
+from functools import cache
+from inspect import signature
 from itertools import product
 
 import numpy as np
@@ -8,13 +10,14 @@ import pytest
 import linrep as lr
 from linrep.algorithms import imc
 from linrep.algorithms.registry import ALGORITHMS
+from tests.algorithms.support import own
 
 pytestmark = pytest.mark.compiled
 
 SHARED = lr.SharedRepresentation.random(n=8, d=5, k=2, noise=0.1, rng=0)
 DATA = SHARED.draw(9, rng=1)
 #: Of which nobody knows the truth.
-OWN = lr.ClientData(DATA.X, DATA.y, DATA.offsets)
+OWN = own(DATA)
 LOW_RANK = lr.LowRankRegression.random(n=8, d=6, singular_values=[3, 2, 1, 0.5], noise=0.1, rng=0)
 QUADRATIC = lr.QuadraticObjectives(np.random.default_rng(0).standard_normal((12, 5)))
 SIDES = lr.SideInformationCompletion.random(n=10, d=8, p=4, k=2, side="unit", rng=0)
@@ -24,10 +27,8 @@ GENEROUS = SIDES.without_side_information().observe(6, rng=1)
 
 FRAME = lr.random_start(8, 5, 2, 3)
 
-#: What must not change a run, wherever it is taken: its last state has the same bits.
-INERT = {"record": 3}
 #: Settings that say what is measured beside the run, and not how it goes.
-MEASURED = {"spectrum", "measure", "stationarity"}
+MEASURED = {"spectrum", "measure", "stationarity", "record"}
 
 FEDREP = {
     "batches": ["fixed", "fresh", "split", "gram", "gram_split"],
@@ -85,22 +86,17 @@ CASES = {
          "sampling": "fixed", "aggregate": "full", "order": "alternating", "gradient_noise": 0.1,
          "start": "spectral", "scale": 0.3, "tolerance": 10.0, "rng": 1},
     ),
-    "anil": (
-        lr.anil, SHARED,
-        {"batches": ["fixed", "fresh", "split"], "first_order": [False, True],
-         "participation": [1.0, 0.5]},
-        {"m": 8, "rounds": 4, "rng": 0},
-        {"m": 6, "k": 1, "rounds": 3, "inner_step_size": 0.05, "step_size": 0.05, "rng": 1,
-         "start": (FRAME[0], FRAME[1][0])},
-    ),
-    "maml": (
-        lr.maml, SHARED,
-        {"batches": ["fixed", "fresh", "split"], "first_order": [False, True],
-         "participation": [1.0, 0.5]},
-        {"m": 8, "rounds": 4, "rng": 0},
-        {"m": 6, "k": 1, "rounds": 3, "inner_step_size": 0.05, "step_size": 0.05, "rng": 1,
-         "start": (FRAME[0], FRAME[1][0])},
-    ),
+    **{
+        method.__name__: (
+            method, SHARED,
+            {"batches": ["fixed", "fresh", "split"], "first_order": [False, True],
+             "participation": [1.0, 0.5]},
+            {"m": 8, "rounds": 4, "rng": 0},
+            {"m": 6, "k": 1, "rounds": 3, "inner_step_size": 0.05, "step_size": 0.05, "rng": 1,
+             "start": (FRAME[0], FRAME[1][0])},
+        )
+        for method in (lr.anil, lr.maml)
+    },
     "altgdmin": (
         lr.altgdmin, OWN,
         {"start": ["truncated", "moments", "random"], "step_size": [None, 0.05]},
@@ -137,16 +133,13 @@ CASES = {
         {"k": 1, "rounds": 3, "step_size": 0.05, "local_steps": 2,
          "start": (np.eye(8, 2), np.eye(4, 2)), "scale": 0.2, "privacy": 0.1, "rng": 1},
     ),
-    "gauss_newton": (
-        imc.gauss_newton, GENEROUS, {}, {"k": 2},
-        {"k": 1, "iterations": 2, "tolerance": 0.5,
-         "start": (np.eye(8, 2), np.eye(10, 2))},
-    ),
-    "alternating": (
-        imc.alternating, GENEROUS, {}, {"k": 2},
-        {"k": 1, "iterations": 2, "tolerance": 0.5,
-         "start": (np.eye(8, 2), np.eye(10, 2))},
-    ),
+    **{
+        solver.__name__: (
+            solver, GENEROUS, {}, {"k": 2},
+            {"k": 1, "iterations": 2, "tolerance": 0.5, "start": (np.eye(8, 2), np.eye(10, 2))},
+        )
+        for solver in (imc.gauss_newton, imc.alternating)
+    },
     "balanced_gradient": (
         imc.balanced_gradient, GENEROUS, {}, {"k": 2, "iterations": 50},
         {"k": 1, "iterations": 2, "tolerance": 0.5,
@@ -187,41 +180,46 @@ def is_equivalent(setting, value, settings):
 
 
 def outcome(function, problem, settings):
-    """Return what a run leaves behind as bytes, or None where it is refused."""
+    """Return the metrics and the state of a run as bytes, or None where it is refused."""
     try:
         trace = function(problem, **settings)
     except (TypeError, ValueError):
         return None
-    metrics = {name: np.asarray(trace[name]).tobytes() for name in trace.metrics}
-    return metrics, last(trace)
+    return [
+        {name: np.asarray(value).tobytes() for name, value in part.items()}
+        for part in (trace.metrics, trace.state)
+    ]
 
 
-def last(trace):
-    """Return the last state as bytes."""
-    return {name: np.asarray(value).tobytes() for name, value in trace.state.items()}
+@cache
+def implementations(name):
+    """Return the outcomes of a case, by the values that choose an implementation."""
+    function, problem, choices, common, _ = CASES[name]
+    return {
+        values: outcome(function, problem, {**common, **dict(zip(choices, values, strict=True))})
+        for values in product(*choices.values())
+    }
 
 
-def implementations(choices, common):
-    """Yield settings that choose an implementation, one for each combination."""
-    for values in product(*choices.values()):
-        yield {**common, **dict(zip(choices, values, strict=True))}
+def runs(name):
+    """Yield the values, all settings and the outcome of every implementation that runs."""
+    _, _, choices, common, _ = CASES[name]
+    for values, base in implementations(name).items():
+        if base is not None:
+            yield values, {**common, **dict(zip(choices, values, strict=True))}, base
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_a_setting_changes_the_run_or_is_refused(name):
-    function, problem, choices, common, others = CASES[name]
+    function, problem, _, _, others = CASES[name]
     ignored, refused = [], set(others)
-    for settings in implementations(choices, common):
-        base = outcome(function, problem, settings)
-        if base is None:
-            continue
+    for chosen, settings, base in runs(name):
         for setting, value in others.items():
             changed = outcome(function, problem, {**settings, setting: value})
             if changed is not None:
                 refused.discard(setting)
             if changed == base and not is_equivalent(setting, value, settings):
-                chosen = {key: settings[key] for key in choices}
                 ignored.append(f"{setting} with {chosen}")
     assert ignored == []
     assert refused == REFUSED.get(name, set())
@@ -231,16 +229,14 @@ def test_a_setting_changes_the_run_or_is_refused(name):
 @pytest.mark.parametrize("name", CASES)
 def test_a_choice_changes_the_run_or_is_refused(name):
     """Of two implementations that both run, one is not the other in disguise."""
-    function, problem, choices, common, _ = CASES[name]
     same = []
-    for settings in implementations(choices, common):
-        base = outcome(function, problem, settings)
-        for setting, values in choices.items() if base is not None else ():
+    for chosen, settings, base in runs(name):
+        for place, (setting, values) in enumerate(CASES[name][2].items()):
             for value in values:
-                other = {**settings, setting: value}
-                if value is settings[setting] or is_equivalent(setting, value, settings):
+                other = (*chosen[:place], value, *chosen[place + 1 :])
+                if value is chosen[place] or is_equivalent(setting, value, settings):
                     continue
-                if outcome(function, problem, other) == base:
+                if implementations(name)[other] == base:
                     same.append(f"{setting}={value!r} with {settings}")
     assert same == []
 
@@ -248,34 +244,29 @@ def test_a_choice_changes_the_run_or_is_refused(name):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_recorded_changes_no_bit(name):
-    function, problem, choices, common, _ = CASES[name]
-    taken = {key: value for key, value in INERT.items() if key in parameters(function)}
-    changed = []
-    for settings in implementations(choices, common):
-        try:
-            base = last(function(problem, **settings))
-        except (TypeError, ValueError):
-            continue
-        for setting, value in taken.items():
-            if last(function(problem, **{**settings, setting: value})) != base:
-                changed.append(f"{setting} with {settings}")
+    function, problem, *_ = CASES[name]
+    if "record" not in parameters(function):
+        return
+    changed = [
+        chosen
+        for chosen, settings, base in runs(name)
+        if outcome(function, problem, {**settings, "record": 3})[1] != base[1]
+    ]
     assert changed == []
 
 
 def parameters(function):
     """Return the names of an algorithm's settings."""
-    import inspect
-
-    return {*list(inspect.signature(function).parameters)[1:]}
+    return {*list(signature(function).parameters)[1:]}
 
 
 def test_every_setting_of_every_algorithm_is_tried():
     untried = {}
     for name, function in ALGORITHMS.items():
-        known = parameters(function) - MEASURED - INERT.keys()
+        known = parameters(function) - MEASURED
         tried = set()
-        for own, _, choices, common, others in CASES.values():
-            if own is function or (name == "fedsgd" and own is lr.fedavg):
+        for each, _, choices, common, others in CASES.values():
+            if each is function or (name == "fedsgd" and each is lr.fedavg):
                 tried |= {*choices, *others} | (common.keys() & {"rng"})
         if known - tried:
             untried[name] = sorted(known - tried)

@@ -5,21 +5,10 @@ from numpy.linalg import norm
 
 import linrep as lr
 from linrep.problems.random import stream
+from tests.algorithms.support import loss, own
 from tests.reference import fedrep as reference
 from tests.strategies import cases, seeds
 from tests.tools import EPS, UNITS, close
-
-
-@given(cases())
-def test_moments_start_spans_the_top_of_the_moments_matrix(case):
-    """Judged by eigenvalues and residuals, which unlike eigenvectors are well conditioned."""
-    V = lr.moments_start(lr.ClientData(case.X, case.y, case.offsets), case.k)
-    M = reference.moments_matrix(case.clients)
-    values = np.linalg.eigvalsh(M)[::-1][: case.k]
-    error = UNITS * EPS * norm(M)
-    close(V.T @ V, np.eye(case.k), UNITS * EPS)
-    close(V.T @ M @ V, np.diag(values), error)
-    close(M @ V, V * values, error)
 
 
 @given(seeds, st.integers(1, 6), st.data())
@@ -48,7 +37,7 @@ def test_projected_gradient_start_is_the_references(case, rounds, step_size):
         error = (error * step_growth + UNITS * EPS * size) * (1.0 + 4.0 / max(gap, 1e-3))
         B, W = reference.projected_gradient_start(case.clients, case.k, t, step_size)
         M = W @ B.T
-    data = lr.ClientData(case.X, case.y, case.offsets)
+    data = own(case)
     B, W = lr.projected_gradient_start(data, case.k, rounds=rounds, step_size=step_size)
     close(W @ B.T, M, error)
     close(B.T @ B, np.eye(case.k), UNITS * EPS)
@@ -74,14 +63,11 @@ def stepped(case, M, step_size):
 
 @given(cases(m=(1, 6)))
 def test_projected_gradient_never_increases_the_objective(case):
-    data, last = lr.ClientData(case.X, case.y, case.offsets), np.inf
+    data, last = own(case), np.inf
     size = sum(norm(y) ** 2 / len(y) for _, y in case.clients)
     for rounds in range(1, 6):
         B, W = lr.projected_gradient_start(data, case.k, rounds=rounds)
-        value = sum(
-            norm(X @ B @ w - y) ** 2 / (2 * len(y))
-            for (X, y), w in zip(case.clients, W, strict=True)
-        )
+        value = case.n * loss(data, W @ B.T)
         assert value <= last + UNITS * EPS * size
         last = value
 

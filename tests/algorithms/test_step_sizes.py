@@ -7,7 +7,8 @@ from numpy.linalg import norm
 import linrep as lr
 from linrep.algorithms import step_sizes
 from linrep.algorithms.step_sizes import smoothness_step_size, theorem_step_size
-from tests.algorithms.support import truths
+from tests.algorithms.support import loss, truths
+from tests.reference import fedrep as reference
 from tests.strategies import cases, frame, seeds
 from tests.tools import EPS, close, condition, rank_is_clear
 
@@ -21,13 +22,8 @@ def test_the_theorems_step_size_is_its_formula(truth, data):
 
 def curvature(case, W):
     """The Hessian in B of the mean loss at fixed heads, written out."""
-    return (
-        sum(
-            np.kron(X.T @ X / len(y), np.outer(w, w))
-            for (X, y), w in zip(case.clients, W, strict=True)
-        )
-        / case.n
-    )
+    pairs = zip(case.clients, W, strict=True)
+    return np.mean([np.kron(X.T @ X / len(y), np.outer(w, w)) for (X, y), w in pairs], axis=0)
 
 
 @pytest.mark.parametrize("dense", [True, False])
@@ -65,20 +61,8 @@ def test_a_smoothness_step_does_not_increase_the_loss_of_its_heads(case):
     assume(norm(W) > 1e-3)
     step = 4.0 * smoothness_step_size(case.data, case.B)  # 1/L itself is as far as it goes
 
-    def loss(B):
-        residuals = [
-            norm(X @ B @ w - y) ** 2 / (2 * len(y))
-            for (X, y), w in zip(case.clients, W, strict=True)
-        ]
-        return sum(residuals) / case.n
-
-    gradient = (
-        sum(
-            np.outer(X.T @ (X @ case.B @ w - y) / len(y), w)
-            for (X, y), w in zip(case.clients, W, strict=True)
-        )
-        / case.n
-    )
-    before, after = loss(case.B), loss(case.B - step * gradient)
+    pairs = zip(case.clients, W, strict=True)
+    gradient = np.mean([reference.client_gradient(X, y, case.B, w) for (X, y), w in pairs], axis=0)
+    before, after = (loss(case.data, W @ B.T) for B in (case.B, case.B - step * gradient))
     # Descent lemma; 1e-6 for the solver's error in L.
     assert after <= before - 0.5 * step * norm(gradient) ** 2 * (1 - 1e-5) + 1e-9 * (1.0 + before)

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -37,18 +38,18 @@ def test_all_public_algorithms_of_samples_are_here():
     assert names | OTHERS == set(lr.algorithms.__all__)
 
 
-def quietly(run, *arguments):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lr.RunWarning)
-        return run(*arguments)
+@cache
+def predicted(name):
+    """Return what a method predicts for the samples as they were drawn."""
+    return ALL[name](DRAWN, 2).predict(DRAWN)
 
 
 @pytest.mark.parametrize("name", ALL)
 def test_units_of_covariates_and_labels_do_not_matter(name):
-    expected = quietly(ALL[name], DRAWN, 2).predict(DRAWN)
+    expected = predicted(name)
     for covariates, labels in FACTORS:
         data = replace(DRAWN, X=DRAWN.X * covariates, y=DRAWN.y * labels)
-        found = quietly(ALL[name], data, 2)
+        found = ALL[name](data, 2)
         error = np.abs(found.predict(data) / labels - expected).max() / np.abs(expected).max()
         assert error < 1e-6, (covariates, labels)
         assert found.stop_reason != "diverged"
@@ -57,7 +58,7 @@ def test_units_of_covariates_and_labels_do_not_matter(name):
 @pytest.mark.parametrize("name", ALL)
 def test_orders_of_rows_and_clients_do_not_matter(name):
     """Where some clients take part, the same choice of places is one of other clients."""
-    expected = quietly(ALL[name], DRAWN, 2).predict(DRAWN)
+    expected = predicted(name)
     client = np.repeat(np.arange(DRAWN.n), DRAWN.m)
     rng = np.random.default_rng(0)
     rows = np.concatenate([rng.permutation(np.flatnonzero(client == i)) for i in range(DRAWN.n)])
@@ -65,7 +66,7 @@ def test_orders_of_rows_and_clients_do_not_matter(name):
     orders = ([] if name.split()[0] in IN_PARTS else [rows]) + ([] if "some" in name else [others])
     for order in orders:
         data = lr.ClientData(DRAWN.X[order], DRAWN.y[order], DRAWN.offsets)
-        found = quietly(ALL[name], data, 2).predict(data)
+        found = ALL[name](data, 2).predict(data)
         error = np.abs(found - expected[order]).max() / np.abs(expected).max()
         assert error < 1e-5
 
@@ -80,16 +81,15 @@ def test_nothing_is_wrong_with_centred_data_of_one_scale(name):
 @pytest.mark.parametrize("name", GIVEN)
 def test_what_is_given_is_in_the_units_of_the_data(name):
     """Otherwise than where it is found: other units, other predictions."""
-    expected = quietly(GIVEN[name], DRAWN).predict(DRAWN)
+    expected = GIVEN[name](DRAWN).predict(DRAWN)
     data = replace(DRAWN, y=DRAWN.y * 10.0, X=DRAWN.X * 0.3)
-    found = quietly(GIVEN[name], data)
+    found = GIVEN[name](data)
     error = np.abs(found.predict(data) / 10.0 - expected).max() / np.abs(expected).max()
     assert error > 1e-3 or found.notes
 
 
-@pytest.mark.parametrize("name", ["fedsgd", "flute", "pflmf"])
-def test_a_step_that_the_units_make_far_too_long_is_said(name):
-    algorithm = {"fedsgd": lr.fedsgd, "flute": lr.flute, "pflmf": lr.pflmf}[name]
+@pytest.mark.parametrize("algorithm", [lr.fedsgd, lr.flute, lr.pflmf])
+def test_a_step_that_the_units_make_far_too_long_is_said(algorithm):
     data = replace(DRAWN, X=DRAWN.X * 100.0)
     with pytest.warns(lr.RunWarning, match="diverged.*step_size below"):
         algorithm(data, k=2, step_size=0.3, rounds=60, rng=0)
@@ -114,7 +114,7 @@ def test_units_of_entries_do_not_matter(name):
     expected = None
     for factor in (1.0, 1e3, 1e-3):
         seen = lr.Observations(items, clients, factor * values, d=16, n=24)
-        found = quietly(COMPLETION[name], seen).predict(seen) / factor
+        found = COMPLETION[name](seen).predict(seen) / factor
         expected = found if expected is None else expected
         np.testing.assert_allclose(found, expected, atol=1e-6 * np.abs(expected).max())
 

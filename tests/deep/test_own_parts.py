@@ -43,8 +43,6 @@ def trained(samples=None, network="mlp", phases=TWICE, **sgd):
 
 
 def test_an_augmentation_is_a_function_and_named_in_the_settings():
-    with pytest.raises(TypeError, match="augment must be a function"):
-        SGD(augment=3)
     found = SGD(lr=0.2, augment=partial(crop_and_flip, padding=2)).settings
     assert found["augment"] == "crop_and_flip(padding=2)"
     assert found["lr"] == 0.2
@@ -88,12 +86,6 @@ def test_augmented_features_are_not_computed_once():
     assert small.distance(drawn, cached) > 1e-5
 
 
-@pytest.mark.parametrize("change", [lambda x: x[..., 1:], lambda x: x / 255.0])
-def test_an_augmentation_that_changes_shape_or_type_is_refused(change):
-    with pytest.raises(ValueError, match=r"augment must keep torch\.uint8"):
-        trained(small.data("images"), "cnn", augment=change)
-
-
 # Networks
 
 
@@ -122,14 +114,6 @@ def test_a_network_that_is_split_computes_what_it_did():
     assert parts.head.weight.equal(whole.fc.weight)
     nested = nn.Sequential(nn.Flatten(), nn.Sequential(nn.ReLU(), nn.Linear(64, 3)))
     assert isinstance(deep.models.split(nested, "1.1").head, nn.Linear)
-    for name in ("classifier", ""):
-        with pytest.raises(ValueError, match="head must be a part of the network, got"):
-            deep.models.split(Usual(), name)
-
-
-def test_a_head_of_linreps_own_networks_is_not_asked_for():
-    with pytest.raises(ValueError, match="head must not be given for linrep's own network mlp"):
-        deep.run(small.data(), "fedrep", model="mlp", head="fc", rounds=1)
 
 
 def test_new_clients_fine_tune_the_same_head():

@@ -305,41 +305,6 @@ def test_owners_are_clients():
     assert natural(written([4, 2, 6], [1, 1, 1]), 2, min_samples=4, rng=0).sizes.tolist() == [4, 6]
 
 
-@pytest.mark.parametrize(
-    ("call", "said"),
-    [
-        (lambda: shards(dataset([5, 5]), 6, 2), "there are 2 classes of 5 to 5 samples"),
-        (lambda: shards(dataset([5, 0]), 1, 2), "2 shards cannot be cut: there are 1 classes"),
-        (lambda: shards(dataset([5, 5]), 2, 3), "classes_per_client must be between 1 and 2"),
-        (lambda: shards(dataset([5, 5]), 0, 2), "n must be at least 1"),
-        (lambda: shards(dataset([9, 9], [3, 9]), 4, 2), "a class has 4 shards"),
-        (lambda: partition(dataset([9]), "halves", 3), "partition must be one of 'shards'"),
-        (lambda: dirichlet(dataset([2], [0]), 3, 1.0), "n must be at most 2"),
-        (lambda: dirichlet(dataset([9]), 3, 0.0), "alpha must be greater than 0"),
-        (lambda: dirichlet(dataset([9]), 3, 1.0, train_share=1.5), "train_share must be at most 1"),
-        (lambda: permuted_labels(dataset([9]), 3, 4), "groups must be between 1 and 3, got 4"),
-        (lambda: super_groups(dataset([9, 9]), 3), "without coarse classes"),
-        (lambda: super_groups(dataset([9, 9]), 3, 3), "groups must be between 1 and 2, got 3"),
-        (lambda: super_groups(COARSE, 2), "n must be at least 3, the number of groups, got 2"),
-        (lambda: super_groups(dataset([1, 1], [0, 0]), 4, 2), "each of its 2 clients, it has 1"),
-        (lambda: alphabets(dataset([9]), 3), "must have an owner for each sample"),
-        (lambda: alphabets(characters(), 2), "n must be at least 3, the number of alphabets"),
-        (lambda: alphabets(characters(), 6), "must be at most 10 with 2 clients for an alphabet"),
-        (lambda: affine_shifts(dataset([9]), 3), "must hold square uint8 images"),
-        (lambda: affine_shifts(pictures(), 25), "n must be between 1 and 24"),
-        (lambda: log_normal(dataset([60] * 5), 3, smallest=200), "lower n, location or smallest"),
-        (lambda: hold_out(shards(dataset([9]), 1, 1), -0.1), "share must be at least 0"),
-        (lambda: natural(dataset([9])), "must have an owner for each sample"),
-        (lambda: natural(written([4, 4]), min_samples=5), "min_samples = 5 leaves no client"),
-        (lambda: natural(written([4, 4]), 3), "n must be between 1 and 2, got 3"),
-    ],
-)
-def test_what_cannot_be_split_is_refused_in_one_line(call, said):
-    with pytest.raises(ValueError, match=said) as caught:
-        call()
-    assert "\n" not in str(caught.value)
-
-
 def test_held_out_samples_are_training_samples():
     data = shards(dataset([24] * 4), 4, 2, rng=0)
     kept = hold_out(data, 0.25, rng=1)

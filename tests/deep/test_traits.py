@@ -65,9 +65,6 @@ def test_networks_that_are_not_their_parts_are_trained_and_judged_whole(network,
         return own
 
     assert small.distance(*small.each_way(trained)) < 1e-10
-    for method in (deep.FedAS(), deep.PFedFDA()):
-        with pytest.raises(ValueError, match=r"must be a linrep\.deep\.models\.Model"):
-            method.start(deep.Federation(samples, network))
 
 
 @pytest.mark.parametrize("network", small.NETWORKS)
@@ -75,16 +72,6 @@ def test_networks_of_linrep_are_their_parts(network):
     fed = small.federation(network)
     plain = network not in ("concatenated", "multiplied", "factored")
     assert (fed.in_parts, fed.stacks) == (plain, True)
-
-
-def test_factored_networks_refuse_frozen_parameters():
-    def make():
-        network = models.mlp(3, 5, hidden=(6,))
-        network.head.bias.requires_grad_(False)
-        return network
-
-    with pytest.raises(ValueError, match="model must have no frozen parameters"):
-        deep.run(small.data(), "pflmf", model=make, rounds=1, participation=1.0)
 
 
 def test_frozen_normalization_stays_frozen_when_it_is_converted():

@@ -3,6 +3,7 @@
 import doctest
 import pickle
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -19,12 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import linrep as lr
-from linrep.estimators import (
-    ClientKFold,
-    FederatedRegressor,
-    folds,
-    regressor,
-)
+from linrep.estimators import ClientKFold, FederatedRegressor, folds, regressor
 from linrep.estimators._models import LOW_RANK, METHODS
 from tests.tools import sampled
 
@@ -85,10 +81,15 @@ def predictions(X, y, **settings):
     return FederatedRegressor(client="client", **settings).fit(X, y).predict(X)
 
 
+@cache
+def fitted(method="fedrep"):
+    """Return a model of the table, which tests leave as it is."""
+    return FederatedRegressor(method, client="client").fit(*table())
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_clients_model_is_that_of_its_rows_however_these_are_ordered(method):
-    X, y = table()
-    model = FederatedRegressor(method, client="client").fit(X, y)
+    (X, y), model = table(), fitted(method)
     assert model.clients_.tolist() == ["10", "11", "2", "9"]
     assert model.n_features_in_ == 4
     assert model.feature_names_in_.tolist() == [*X.columns]
@@ -126,7 +127,7 @@ def test_columns_whose_names_are_no_texts_are_told_apart_too(names):
 
 def test_a_column_has_a_name_or_a_place():
     X, y = table()
-    by_name = predictions(X, y)
+    by_name = fitted().predict(X)
     arrays = X[["x", "y", "z", "client"]].to_numpy()
     for client, values in ((1, X), (-3, X), (-1, arrays), (3, arrays)):
         model = FederatedRegressor(client=client).fit(values, y)
@@ -172,8 +173,7 @@ def test_labels_in_a_column():
 
 def test_new_clients_have_the_pooled_model_or_are_named():
     X, y = table()
-    unknown = X.assign(client="new")
-    model = FederatedRegressor(client="client").fit(X, y)
+    unknown, model = X.assign(client="new"), fitted()
     alone = FederatedRegressor().fit(X[COLUMNS], y)
     np.testing.assert_allclose(model.predict(unknown), alone.predict(X[COLUMNS]))
     np.testing.assert_allclose(model.pooled_coef_, alone.coef_[0])
@@ -211,8 +211,7 @@ def test_a_client_fitted_later_with_the_samples_of_one_is_that_one(method):
 
 
 def test_a_fit_forgets_the_one_before():
-    X, y = table()
-    model = FederatedRegressor(client="client").fit(X, y).set_params(method="local").fit(X, y)
+    model = clone(fitted()).fit(*table()).set_params(method="local").fit(*table())
     assert not hasattr(model, "representation_")
     assert not hasattr(model, "heads_")
 
@@ -265,8 +264,8 @@ def test_columns_that_say_nothing_new_do_not_change_the_rank_that_is_chosen():
 def test_units_do_not_matter(method):
     X, y = table()
     scaled = X.assign(x=X["x"] * 1e6, z=X["z"] * 1e-6)
-    found, other = (predictions(each, y, method=method) for each in (X, scaled))
-    np.testing.assert_allclose(found, other, rtol=1e-6)
+    found = fitted(method).predict(X)
+    np.testing.assert_allclose(found, predictions(scaled, y, method=method), rtol=1e-6)
     for unit in (1e12, 1e-12):
         np.testing.assert_allclose(predictions(X, unit * y, method=method), unit * found, rtol=1e-6)
 
@@ -283,9 +282,9 @@ def test_without_a_rank_models_are_those_of_the_baselines():
     }.items():  # fmt: skip
         theta = trace.state["theta"][ids]
         expected = np.einsum("sd,sd->s", prepared, theta) + y.mean()
-        np.testing.assert_allclose(predictions(X, y, method=method), expected)
+        np.testing.assert_allclose(fitted(method).predict(X), expected)
     without = FederatedRegressor("fedrep", client="client", k=4).fit(X, y)
-    np.testing.assert_allclose(without.predict(X), predictions(X, y, method="ridge_to_mean"))
+    np.testing.assert_allclose(without.predict(X), fitted("ridge_to_mean").predict(X))
     exact = lr.local_only(data).state["theta"][ids]
     np.testing.assert_allclose(
         predictions(X, y, method="local", ridge=0.0),
@@ -362,6 +361,6 @@ def test_frames_of_polars():
     frame = polars.DataFrame(X.to_dict("list"))
     model = FederatedRegressor(client="client").fit(frame, y.tolist())
     assert model.feature_names_in_.tolist() == [*X.columns]
-    np.testing.assert_allclose(model.predict(frame), predictions(X, y))
+    np.testing.assert_allclose(model.predict(frame), fitted().predict(X))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame.select("y", "client", "x", "z"))

@@ -5,12 +5,9 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.algorithms.baselines import alternating
+from tests.algorithms.support import own
 from tests.reference import baselines as reference
 from tests.strategies import cases, seeds
-
-
-def data_of(case):
-    return lr.ClientData(case.X, case.y, case.offsets)
 
 
 @pytest.mark.parametrize("largest", [alternating._DENSE, 0], ids=["written out", "LSQR"])
@@ -21,15 +18,15 @@ def test_a_round_reaches_the_objective_of_the_naive_one(largest, case, ridge):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(alternating, "_DENSE", largest)
         trace = lr.alternating_least_squares(
-            data_of(case), k=case.k, ridge=ridge, rounds=1, start=case.B
+            own(case), k=case.k, ridge=ridge, rounds=1, start=case.B
         )
     B, W = trace.state["B"], trace.state["W"]
     np.testing.assert_allclose(B.T @ B, np.eye(case.k), atol=1e-12)
-    own = reference.objective(case.clients, W @ B.T, penalties)
-    assert trace["objective"][-1] == pytest.approx(own, rel=1e-9, abs=1e-18)
+    found = reference.objective(case.clients, W @ B.T, penalties)
+    assert trace["objective"][-1] == pytest.approx(found, rel=1e-9, abs=1e-18)
     loss = reference.objective(case.clients, W @ B.T, np.zeros(case.n))
     assert trace["loss"][-1] == pytest.approx(loss, rel=1e-9, abs=1e-18)
-    heads = lr.fit_heads(data_of(case), case.B, ridge=ridge)
+    heads = lr.fit_heads(own(case), case.B, ridge=ridge)
     first = reference.objective(case.clients, heads @ case.B.T, penalties)
     assert trace["objective"][0] == pytest.approx(first, rel=1e-9, abs=1e-18)
     # The naive round has a unique B where all columns of the design are seen, and only then.
@@ -45,7 +42,7 @@ def test_a_round_reaches_the_objective_of_the_naive_one(largest, case, ridge):
 
 @given(cases(), st.sampled_from([0.0, 0.3, 5.0]), st.integers(0, 12))
 def test_the_objective_never_increases(case, ridge, rounds):
-    trace = lr.alternating_least_squares(data_of(case), k=case.k, ridge=ridge, rounds=rounds)
+    trace = lr.alternating_least_squares(own(case), k=case.k, ridge=ridge, rounds=rounds)
     assert (np.diff(trace["objective"]) <= 0).all()
     assert trace.rounds == rounds or trace.stop_reason == "converged"
     assert list(trace) == ["loss", "objective", "samples"]
@@ -54,8 +51,8 @@ def test_the_objective_never_increases(case, ridge, rounds):
 @given(cases(m=(1, 6)), st.sampled_from([0.05, 1.0]))
 def test_of_full_rank_it_is_ridge_of_each_client(case, ridge):
     k = min(case.n, case.d)
-    trace = lr.alternating_least_squares(data_of(case), k=k, ridge=ridge, rounds=400, tolerance=0.0)
-    alone = lr.ridge(data_of(case), penalty=ridge).state["theta"]
+    trace = lr.alternating_least_squares(own(case), k=k, ridge=ridge, rounds=400, tolerance=0.0)
+    alone = lr.ridge(own(case), penalty=ridge).state["theta"]
     expected = reference.objective(case.clients, alone, np.full(case.n, ridge))
     assert trace["objective"][-1] >= expected * (1 - 1e-9)
     if k == case.d:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.algorithms.baselines import factorization
+from tests.algorithms.support import loss, own
 from tests.reference import estimators as reference
 from tests.strategies import cases
 from tests.tools import complaint, first_of
@@ -15,17 +16,13 @@ SPECTRAL = {
 }
 
 
-def data_of(case):
-    return lr.ClientData(case.X, case.y, case.offsets)
-
-
 @pytest.mark.parametrize(("estimator", "moment"), SPECTRAL.values(), ids=SPECTRAL)
 @given(case=cases(orthonormal=True, noise=(0.0, 0.1)))
 def test_spectral_estimators_span_the_leading_eigenvectors_of_the_naive_moment(
     estimator, moment, case
 ):
     """Where eigenvalues are equal eigenvectors are not unique; the sum that they catch is."""
-    data = data_of(case)
+    data = own(case)
     if estimator is lr.cross_moments and data.m.max() == 1:
         with complaint(ValueError, "data", "two samples"):
             estimator(data, k=case.k)
@@ -38,8 +35,7 @@ def test_spectral_estimators_span_the_leading_eigenvectors_of_the_naive_moment(
     scale = np.abs(matrix).max()
     assert np.trace(B.T @ matrix @ B) == pytest.approx(largest, rel=1e-9, abs=1e-10 * scale)
     np.testing.assert_array_equal(W, lr.fit_heads(data, B))
-    losses = [np.mean((X @ B @ w - y) ** 2) / 2 for (X, y), w in zip(case.clients, W, strict=True)]
-    assert trace["loss"][-1] == pytest.approx(np.mean(losses), rel=1e-9, abs=1e-18)
+    assert trace["loss"][-1] == pytest.approx(loss(data, W @ B.T), rel=1e-9, abs=1e-18)
 
 
 def test_clients_of_one_sample_do_not_count_among_pairs():
@@ -69,17 +65,14 @@ def gradient(clients, B, W):
 def test_the_factorization_ends_where_the_naive_objective_is_stationary(case, seed):
     rng = np.random.default_rng(seed)
     start = rng.standard_normal((case.d, case.k)), rng.standard_normal((case.n, case.k))
-    trace = lr.linear_factorization(
-        data_of(case), k=case.k, start=start, rounds=5000, tolerance=1e-7
-    )
+    trace = lr.linear_factorization(own(case), k=case.k, start=start, rounds=5000, tolerance=1e-7)
     square = np.mean(case.X**2) or 1.0  # covariates that are 0 have no units
     first = reference.balanced_objective(case.clients, *start, square)
     assert trace["objective"][0] == pytest.approx(first, rel=1e-10)
     assert (np.diff(trace["objective"]) <= 0).all()
     B, W = trace.state["B"], trace.state["W"]
     np.testing.assert_allclose(B.T @ B, np.eye(case.k), atol=1e-10)
-    losses = [np.mean((X @ B @ w - y) ** 2) / 2 for (X, y), w in zip(case.clients, W, strict=True)]
-    assert trace["loss"][-1] == pytest.approx(np.mean(losses), rel=1e-6, abs=1e-9)
+    assert trace["loss"][-1] == pytest.approx(loss(own(case), W @ B.T), rel=1e-6, abs=1e-9)
     # The product in its balanced factors, where the second term is 0: then of the same objective.
     U, values, VT = np.linalg.svd(B @ W.T, full_matrices=False)
     root = np.sqrt(values[: case.k] / np.sqrt(case.n))
@@ -105,7 +98,7 @@ def test_the_factorization_ends_early_only_as_converged():
 def test_the_factorization_does_not_depend_on_the_labels_units(scale):
     """By powers of 2, so that nothing is rounded otherwise."""
     data = lr.SharedRepresentation.random(n=20, d=6, k=2, noise=0.5, rng=0).draw(10, rng=1)
-    data = lr.ClientData(data.X, data.y, data.offsets)
+    data = own(data)
     scaled = lr.ClientData(data.X, scale * data.y, data.offsets)
     one = lr.linear_factorization(data, k=2, rounds=2000, rng=2)
     other = lr.linear_factorization(scaled, k=2, rounds=2000, rng=2)

@@ -6,7 +6,8 @@ from numpy.linalg import norm
 
 import linrep as lr
 from linrep.problems.subspace import orthonormalize
-from tests.algorithms.support import clients_of, same_numbers, schedule, streams, truths
+from tests.algorithms import support
+from tests.algorithms.support import clients_of, own, same_numbers, schedule, streams, truths
 from tests.compare import check_metrics, global_model_error, global_model_loss_error
 from tests.reference import fedrep as reference
 from tests.strategies import cases, seeds
@@ -71,7 +72,7 @@ def test_fedavg_follows_the_reference(truth, seed, step_size, local_steps, batch
 
 @given(cases(), step_sizes, local)
 def test_fedavg_on_own_data_without_a_truth_follows_the_reference(case, step_size, local_steps):
-    data = lr.ClientData(case.X, case.y, case.offsets)
+    data = own(case)
     traces = prefixes(
         data, k=case.k, start=(case.B, case.W), step_size=step_size, local_steps=local_steps
     )
@@ -130,22 +131,12 @@ def test_a_huge_step_ends_diverged_with_finite_numbers(
 
     From the moments' start the head is zero: it may overflow before B has moved.
     """
-    run = {"rounds": 200, "step_size": step_size, "local_steps": steps, "rng": seed}
-    run["start"] = start
-    problem = truth
-    if batches is None:
-        drawn = truth.draw(3, rng=seed)
-        problem = lr.ClientData(drawn.X, drawn.y, drawn.offsets)
-        run |= {"k": truth.k}
-    else:
-        run |= {"m": 3, "batches": batches}
-    trace = lr.fedavg(problem, **run)
+    run = {"rounds": 200, "step_size": step_size, "local_steps": steps, "rng": seed, "start": start}
+    problem, more = support.posed(truth, batches, seed)
+    trace = lr.fedavg(problem, **run, **more)
     assert trace.stop_reason == "diverged"
     assert trace.rounds < 200
-    for name in trace:
-        assert np.isfinite(trace[name][1 if name == "loss" else 0 :]).all(), name
-    for value in trace.state.values():
-        assert np.isfinite(value).all()
+    support.check_ending(trace)
     assert len(trace["floats_up"]) == trace.rounds + 1
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import linrep as lr
 from tests.reference import meta as reference
-from tests.tools import complaint, first_of
+from tests.tools import first_of
 
 BOTH = pytest.mark.parametrize("method", [lr.anil, lr.maml])
 TRUTH = lr.SharedRepresentation.random(n=100, d=10, k=2, rng=0)
@@ -45,8 +45,6 @@ def test_runs_go_on_and_count_what_they_see(method):
         TRUTH, [method, "fedrep"], m=6, k=2, rounds=3, sampling="fresh", trials=1, start="random"
     )
     assert set(compared.rows.groupby("method")["samples"].max()) == {1800}
-    with complaint(ValueError, "m must be at least 2"):
-        method(TRUTH, m=1, batches="fresh")
     assert whole["floats_up"][-1] == 9 * 30 * 2 * 11
     data = TRUTH.draw(8, rng=3)
     assert set(method(data, rounds=3, rng=1)["samples"]) == {800}

@@ -5,15 +5,12 @@ from hypothesis import strategies as st
 
 import linrep as lr
 from linrep.algorithms import personalized, ridges
+from tests.algorithms.support import own
 from tests.reference import baselines as reference
 from tests.strategies import cases, seeds
 from tests.tools import rank_is_clear
 
 penalties = st.sampled_from([1e-3, 0.1, 1.0, 30.0])
-
-
-def data_of(case):
-    return lr.ClientData(case.X, case.y, case.offsets)
 
 
 def alike(actual, expected, tolerance=1e-7):
@@ -25,7 +22,7 @@ def alike(actual, expected, tolerance=1e-7):
 @given(cases(k_within_n=False), penalties, st.booleans())
 def test_heads_with_a_ridge_solve_their_normal_equations(case, penalty, each):
     penalty = penalty * (1.0 + np.arange(case.n)) if each else penalty
-    W = lr.fit_heads(data_of(case), case.B, ridge=penalty)
+    W = lr.fit_heads(own(case), case.B, ridge=penalty)
     shared = np.broadcast_to(penalty, case.n)
     for (X, y), w, mu in zip(case.clients, W, shared, strict=True):
         alike(w, reference.ridge(X @ case.B, y, mu))
@@ -36,14 +33,14 @@ def test_a_penalty_of_zero_among_others_is_least_squares_of_minimum_norm(case, p
     assume(case.n > 1)
     ridge = np.zeros(case.n)
     ridge[0] = penalty
-    W = lr.fit_heads(data_of(case), case.B, ridge=ridge)
+    W = lr.fit_heads(own(case), case.B, ridge=ridge)
     assume(all(rank_is_clear(X @ case.B) for X, _ in case.clients))
-    alike(W[1:], lr.fit_heads(data_of(case), case.B)[1:], 1e-6)
+    alike(W[1:], lr.fit_heads(own(case), case.B)[1:], 1e-6)
 
 
 @given(cases(), penalties)
 def test_ridge_is_each_clients_own(case, penalty):
-    trace = lr.ridge(data_of(case), penalty=penalty)
+    trace = lr.ridge(own(case), penalty=penalty)
     expected = [reference.ridge(X, y, penalty) for X, y in case.clients]
     alike(trace.state["theta"], np.array(expected))
     assert trace.settings["penalty"] == penalty
@@ -83,7 +80,7 @@ def in_blocks(clients, spectra):
 
 @given(cases(n=(1, 4), m=(2, 7)), penalties)
 def test_models_around_a_mean_solve_the_system_for_all_of_them(case, penalty):
-    trace = lr.ridge_to_mean(data_of(case), penalty=penalty)
+    trace = lr.ridge_to_mean(own(case), penalty=penalty)
     models, mean = reference.around_mean(case.clients, penalty)
     assume(rank_is_clear(case.X))
     alike(trace.state["theta"], models, 1e-6)
@@ -147,7 +144,7 @@ def test_single_samples_and_no_covariates_take_the_largest_penalty():
 @given(cases())
 def test_pooled_is_least_squares_on_all_samples(case):
     assume(rank_is_clear(case.X))
-    trace = lr.pooled(data_of(case))
+    trace = lr.pooled(own(case))
     expected = np.linalg.pinv(case.X) @ case.y
     alike(trace.state["theta"], np.tile(expected, (case.n, 1)), 1e-6)
 

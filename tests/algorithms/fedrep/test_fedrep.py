@@ -10,7 +10,8 @@ import linrep as lr
 from linrep.algorithms.fedrep import rounds as fedrep_rounds
 from linrep.algorithms.step_sizes import smoothness_step_size
 from linrep.problems.subspace import orthonormalize
-from tests.algorithms.support import clients_of, same_numbers, schedule, streams, truths
+from tests.algorithms import support
+from tests.algorithms.support import clients_of, own, same_numbers, schedule, streams, truths
 from tests.compare import check_metrics, check_round, heads_are_clear, is_lost
 from tests.strategies import cases, seeds
 from tests.tools import EPS, UNITS, close, complaint, condition
@@ -69,6 +70,26 @@ starts = st.sampled_from(["random", "moments", "projected_gradient"])
 # Against the reference, round by round: each from where the run stood.
 
 
+def follow(traces, batches, options, truth=None):
+    """Compare rounds with the reference's, until one leaves B or other numbers out of range.
+
+    Batches are, round by round, who takes part, the clients' samples, and those of the gradient
+    where they are others.
+    """
+    truth = truth and (truth.B, truth.W)
+    for (before, after), (selected, clients, others) in zip(pairwise(traces), batches, strict=True):
+        assume(heads_are_clear(clients, selected, before.state["B"], options))
+        lost = is_lost(state(before), clients, selected, options, others)
+        if truth is None:  # such a loss is divergence, and the state an earlier one
+            lost = lost or after["loss"][-1] > 100.0 * after["loss"][1]
+        assert lost or after.stop_reason == "rounds"
+        if lost:
+            return
+        check_round(
+            state(before), state(after), last_row(after), clients, selected, options, truth, others
+        )
+
+
 @given(truths(), seeds, settings(), starts, st.data())
 def test_fixed_batches_follow_the_reference(truth, seed, options, start, data):
     ragged = st.lists(st.integers(1, 6), min_size=truth.n, max_size=truth.n)
@@ -79,18 +100,8 @@ def test_fixed_batches_follow_the_reference(truth, seed, options, start, data):
     traces = prefixes(truth, start=start, **common, **options)
     B, W = starting_point(start, sample, truth, streams(seed)[2])
     check_start(traces[0], B, W, options["orthonormal"], truth)
-    clients = clients_of(sample)
-    for t, selected in enumerate(schedule(seed, truth.n, participants, ROUNDS)):
-        before, after = traces[t], traces[t + 1]
-        assume(heads_are_clear(clients, selected, before.state["B"], options))
-        lost = is_lost(state(before), clients, selected, options)
-        assert lost or after.stop_reason == "rounds"
-        if lost:
-            return
-        check_round(
-            state(before), state(after), last_row(after), clients, selected, options,
-            (truth.B, truth.W),
-        )  # fmt: skip
+    clients, selected = clients_of(sample), schedule(seed, truth.n, participants, ROUNDS)
+    follow(traces, ((some, clients, None) for some in selected), options, truth)
 
 
 @given(truths(), seeds, settings(), starts, st.integers(1, 6), st.booleans(), st.data())
@@ -103,50 +114,30 @@ def test_fresh_and_split_batches_follow_the_reference(truth, seed, options, star
     sample = None if start == "random" else truth.draw(m, rng=start_rng)
     B, W = starting_point(start, sample, truth, start_rng)
     check_start(traces[0], B, W, options["orthonormal"], truth)
-    for t, selected in enumerate(schedule(seed, truth.n, participants, ROUNDS)):
-        before, after = traces[t], traces[t + 1]
-        head_batch, gradient_batch = [None] * truth.n, [None] * truth.n
-        for i in selected:
-            for batch in (head_batch, gradient_batch)[: 1 + split]:
-                batch[i] = truth.draw(m, rng=stream, clients=[i]).client(0)
-        gradient_batch = gradient_batch if split else None
-        assume(heads_are_clear(head_batch, selected, before.state["B"], options))
-        lost = is_lost(state(before), head_batch, selected, options, gradient_batch)
-        assert lost or after.stop_reason == "rounds"
-        if lost:
-            return
-        check_round(
-            state(before), state(after), last_row(after), head_batch, selected, options,
-            (truth.B, truth.W), gradient_batch,
-        )  # fmt: skip
+
+    def drawn():
+        for selected in schedule(seed, truth.n, participants, ROUNDS):
+            both = [[None] * truth.n for _ in range(1 + split)]
+            for i in selected:
+                for batch in both:
+                    batch[i] = truth.draw(m, rng=stream, clients=[i]).client(0)
+            yield selected, both[0], both[1] if split else None
+
+    follow(traces, drawn(), options, truth)
 
 
 @given(cases(), settings())
 def test_own_data_without_a_truth_follow_the_reference(case, options):
-    data = lr.ClientData(case.X, case.y, case.offsets)
-    traces = prefixes(data, k=case.k, start=(case.B, case.W), rng=0, **options)
+    traces = prefixes(own(case), k=case.k, start=(case.B, case.W), rng=0, **options)
     # A start that is not orthonormal is made so, where asked, with the models W B' kept.
     B, W = state(traces[0])
     size = norm(case.W) * norm(case.B)
     close(W @ B.T, case.W @ case.B.T, UNITS * EPS * condition(case.B) * size)
-    if options["orthonormal"]:
-        np.testing.assert_array_equal(B, orthonormalize(case.B))
-    else:
-        np.testing.assert_array_equal(B, case.B)
+    start = orthonormalize(case.B) if options["orthonormal"] else case.B
+    np.testing.assert_array_equal(B, start)
     for trace in traces:
         assert list(trace) == ["loss", "floats_up", "floats_down", "samples"]
-    everyone = np.arange(case.n)
-    for before, after in pairwise(traces):
-        assume(heads_are_clear(case.clients, everyone, before.state["B"], options))
-        lost = is_lost(state(before), case.clients, everyone, options)
-        # Of data without a truth such a loss is divergence, and the state an earlier one.
-        lost = lost or after["loss"][-1] > 100.0 * after["loss"][1]
-        assert lost or after.stop_reason == "rounds"
-        if lost:
-            return
-        check_round(
-            state(before), state(after), last_row(after), case.clients, everyone, options, None
-        )
+    follow(traces, [(np.arange(case.n), case.clients, None)] * ROUNDS, options)
 
 
 # What does not change the numbers.
@@ -222,7 +213,7 @@ def test_the_default_step_size_is_the_theorems(truth, data, normalization):
 def test_the_default_step_without_a_truth_is_adaptive_or_from_the_smoothness(
     case, normalization, qr
 ):
-    data = lr.ClientData(case.X, case.y, case.offsets)
+    data = own(case)
     run = {"k": case.k, "rounds": 1, "start": case.B, "rng": 0}
     run |= {"normalization": normalization, "orthonormal": qr}
     trace = lr.fedrep(data, **run)
@@ -296,16 +287,6 @@ def test_methods_have_the_papers_names(steps, name):
 # Endings.
 
 
-def check_ending(trace):
-    """All that a trace records is finite, whatever became of the run."""
-    for name in trace:
-        assert np.isfinite(trace[name][1 if name == "loss" else 0 :]).all(), name
-    for value in trace.state.values():
-        assert np.isfinite(value).all()
-    if "distance" in trace:
-        assert (trace["distance"] <= 1.0).all()
-
-
 HUGE = st.sampled_from([1e20, 1e100, 1e155, 1e200, 1e308])
 
 
@@ -314,20 +295,14 @@ def test_a_huge_step_leaves_finite_numbers(truth, seed, options, size, batches):
     """Batches None stands for data without a truth."""
     options = options | {"step_size": size}
     run = {"start": "random", "rounds": 30, "rng": seed, "participation": 0.7, **options}
-    problem = truth
-    if batches is None:
-        drawn = truth.draw(3, rng=seed)
-        problem = lr.ClientData(drawn.X, drawn.y, drawn.offsets)
-        run |= {"k": truth.k}
-    else:
-        run |= {"m": 3, "batches": batches}
-    trace = lr.fedrep(problem, **run)
-    check_ending(trace)
+    problem, more = support.posed(truth, batches, seed)
+    trace = lr.fedrep(problem, **run, **more)
+    support.check_ending(trace)
     if batches is None and trace.stop_reason == "diverged":
         return  # with the state of the least loss: tests/algorithms/test_diagnosis.py
     assert trace.stop_reason == ("rounds" if trace.rounds == 30 else "diverged")
     # The state belongs to the last row.
-    shorter = lr.fedrep(problem, **run | {"rounds": trace.rounds})
+    shorter = lr.fedrep(problem, **run | more | {"rounds": trace.rounds})
     same_numbers_of_state(shorter, trace)
 
 
@@ -348,11 +323,11 @@ noisy_truths = truths(noise=(0.1,), sizes=st.just((4, 5, 2)))
 def test_a_diverging_run_says_so(known, options, truth, seed):
     data = truth.draw(6, rng=seed)
     if not known:
-        data = lr.ClientData(data.X, data.y, data.offsets)
+        data = own(data)
     trace = lr.fedrep(data, k=2, start="random", rounds=300, rng=seed, **options)
     assert trace.stop_reason == "diverged"
     assert trace.rounds < 300
-    check_ending(trace)
+    support.check_ending(trace)
 
 
 @given(noisy_truths, seeds)
@@ -362,11 +337,11 @@ def test_a_risk_that_overflows_is_a_divergence_where_it_is_measured(truth, seed)
     run = {"start": "random", "rounds": 3, "orthonormal": False, "step_size": 1e200, "rng": seed}
     trace = lr.fedrep(data, **run)
     assert (trace.stop_reason, trace.rounds) == ("diverged", 0)
-    check_ending(trace)
-    own = lr.fedrep(lr.ClientData(data.X, data.y, data.offsets), k=2, **run)
-    assert own.stop_reason == "rounds"
-    assert np.abs(own.state["B"]).max() > 1e190
-    check_ending(own)
+    support.check_ending(trace)
+    alone = lr.fedrep(own(data), k=2, **run)
+    assert alone.stop_reason == "rounds"
+    assert np.abs(alone.state["B"]).max() > 1e190
+    support.check_ending(alone)
 
 
 def test_data_of_a_low_rank_regression_have_the_error_against_its_models():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import linrep as lr
+from tests.algorithms.support import loss
 from tests.tools import sampled
 
 pytestmark = pytest.mark.compiled
@@ -71,31 +72,18 @@ SETS = {
 }
 
 
-def quietly(run, *arguments, **settings):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", lr.RunWarning)
-        return run(*arguments, **settings)
-
-
-def loss(data, models):
-    clients = [data.client(i) for i in range(data.n)]
-    return np.mean(
-        [np.mean((X @ w - y) ** 2) / 2 for (X, y), w in zip(clients, models, strict=True)]
-    )
-
-
 @pytest.mark.parametrize("name", sampled(SETS, 3))
 def test_the_training_loss_is_that_of_a_good_fit(name):
     """Below pooled least squares, near the best of random starts, and falling with the rank."""
     data = SETS[name]()
     pooled, before = loss(data, lr.pooled(data).models), np.inf
     for k in RANKS:
-        found = loss(data, quietly(lr.fedrep, data, k=k).models)
+        found = loss(data, lr.fedrep(data, k=k).models)
         assert found <= pooled * (1 + 1e-9)
         assert found <= before * 1.01 + 1e-12 * pooled
         before = found
         starts = [
-            quietly(lr.alternating_least_squares, data, k=k, start="random", rng=seed)["loss"][-1]
+            lr.alternating_least_squares(data, k=k, start="random", rng=seed)["loss"][-1]
             for seed in range(5)
         ]
         assert found <= 1.2 * min(found, *starts) + 1e-12 * pooled
@@ -106,8 +94,8 @@ def test_the_training_loss_is_that_of_a_good_fit(name):
 def test_units_of_single_columns_do_not_matter(name, k):
     data = SETS[name]()
     scaled = replace(data, X=data.X * SCALES)
-    expected = quietly(lr.fedrep, data, k=k).predict(data)
-    found = quietly(lr.fedrep, scaled, k=k).predict(scaled)
+    expected = lr.fedrep(data, k=k).predict(data)
+    found = lr.fedrep(scaled, k=k).predict(scaled)
     np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
 
 
@@ -115,7 +103,7 @@ def test_units_of_single_columns_do_not_matter(name, k):
 @pytest.mark.parametrize("name", SETS)
 def test_the_state_is_the_one_of_the_lowest_loss(name, rounds):
     data = SETS[name]()
-    trace = quietly(lr.fedrep, data, k=3, rounds=rounds)
+    trace = lr.fedrep(data, k=3, rounds=rounds)
     B, W = trace.state["B"], trace.state["W"]
     np.testing.assert_allclose(B.T @ B, np.eye(3), atol=1e-10)
     assert (np.diff(trace["loss"][1:]) <= 0).all()
@@ -153,11 +141,11 @@ def test_what_the_start_spans():
 def test_covariates_that_are_zero_and_clients_of_one_sample():
     rng = np.random.default_rng(0)
     empty = lr.ClientData(np.zeros((8, 3)), rng.standard_normal(8), np.array([0, 4, 8]))
-    trace = quietly(lr.fedrep, empty, k=2)
+    trace = lr.fedrep(empty, k=2)
     assert trace["loss"][-1] == pytest.approx(loss(empty, np.zeros((2, 3))))
     np.testing.assert_array_equal(trace.state["W"], 0.0)
     single = lr.ClientData(rng.standard_normal((5, 3)), rng.standard_normal(5), np.arange(6))
-    assert quietly(lr.fedrep, single, k=2)["loss"][-1] < 1e-20
+    assert lr.fedrep(single, k=2)["loss"][-1] < 1e-20
 
 
 def test_with_a_truth_or_a_start_it_is_the_papers():
@@ -182,9 +170,9 @@ def test_a_column_that_is_rounding_is_none(size):
     with_noise = replace(data, X=np.column_stack([data.X, noise[0]]))
     # What is rounding in double precision is larger in single precision.
     later = replace(later, X=np.column_stack([data.X, 1e8 * noise[1]]))
-    trace = quietly(lr.fedrep, with_noise, k=2)
+    trace = lr.fedrep(with_noise, k=2)
     if size < 1e-13:
-        plain = quietly(lr.fedrep, data, k=2)
+        plain = lr.fedrep(data, k=2)
         assert trace.score(later) == pytest.approx(plain.score(data), abs=1e-3)
         assert any("rank 12 of 13" in note for note in trace.notes)
 
@@ -195,7 +183,7 @@ def test_a_run_that_met_a_wide_tolerance_has_stalled():
         trace = lr.linear_factorization(data, k=2, tolerance=0.5, rng=0)
     assert trace.stop_reason == "stalled"
     assert "stalled after" in trace.summary()
-    assert quietly(lr.linear_factorization, data, k=2, rng=0).stop_reason == "converged"
+    assert lr.linear_factorization(data, k=2, rng=0).stop_reason == "converged"
 
 
 @pytest.mark.parametrize("far", [1e4, 1e6])
@@ -203,7 +191,7 @@ def test_a_run_that_met_a_wide_tolerance_has_stalled():
 def test_labels_far_from_centred_stop_no_method_silently(name, far):
     data = of_normal_covariates()
     data = replace(data, X=np.column_stack([data.X, np.ones(len(data.y))]), y=data.y + far)
-    trace = quietly(getattr(lr, name), data, k=2, rng=0)
+    trace = getattr(lr, name)(data, k=2, rng=0)
     alone = lr.ridge_to_mean(data).score(data)
     assert trace.notes or trace.score(data) > alone - 0.3
 

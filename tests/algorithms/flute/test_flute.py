@@ -181,33 +181,26 @@ def test_given_starts_and_step_sizes():
     np.testing.assert_allclose(drawn.state["B"] @ drawn.state["W"].T, start[0] @ start[1].T)
 
 
-def test_clients_side_by_side_are_as_good_as_one_by_one(monkeypatch):
-    """Where there are many, in few dimensions; a run may go on from the other kind of rounds."""
-    truth = lr.LowRankRegression.random(n=17, d=5, singular_values=[3, 2, 1], noise=0.1, rng=0)
-    data = truth.draw(9, rng=1)
-    settings = {"step_size": 0.02, "k": 2}
-    side_by_side = lr.flute(data, rounds=300, rng=1, **settings)
-    monkeypatch.setattr(flute_rounds, "_CLIENTS", range(0))
-    one_by_one = lr.flute(data, rounds=300, rng=1, **settings)
+@pytest.mark.parametrize(
+    ("limit", "value", "n"), [("_CLIENTS", range(0), 17), ("PACKED_FROM", 5, 6)]
+)
+def test_other_ways_to_compute_rounds_differ_by_rounding(limit, value, n, monkeypatch):
+    """Many clients of few dimensions side by side; triangles of second moments in many dimensions.
+
+    A run may go on from the other kind of rounds.
+    """
+    truth = lr.LowRankRegression.random(n=n, d=5, singular_values=[3, 2, 1], noise=0.1, rng=0)
+    data, settings = truth.draw(9, rng=1), {"step_size": 0.02, "k": 2}
+    usual = lr.flute(data, rounds=300, rng=1, **settings)
+    monkeypatch.setattr(flute_rounds, limit, value)
+    other = lr.flute(data, rounds=300, rng=1, **settings)
     for name in ("error", "loss"):
-        np.testing.assert_allclose(side_by_side[name], one_by_one[name], rtol=1e-9)
-    assert not np.array_equal(side_by_side["loss"], one_by_one["loss"])
-    more = lr.flute(data, rounds=50, start=side_by_side, **settings)
+        np.testing.assert_allclose(usual[name], other[name], rtol=1e-9)
+    assert not np.array_equal(usual["loss"], other["loss"])
+    more = lr.flute(data, rounds=50, start=usual, **settings)
     monkeypatch.undo()
-    again = lr.flute(data, rounds=50, start=side_by_side, **settings)
+    again = lr.flute(data, rounds=50, start=usual, **settings)
     np.testing.assert_allclose(again["error"], more["error"], rtol=1e-9)
-
-
-def test_triangles_of_second_moments_are_as_good_as_the_whole(monkeypatch):
-    """From a dimension on half of a symmetric matrix is kept; rounds differ by rounding alone."""
-    truth = lr.LowRankRegression.random(n=6, d=5, singular_values=[3, 2, 1], noise=0.1, rng=0)
-    data = truth.draw(9, rng=1)
-    whole = lr.flute(data, k=2, step_size=0.02, rounds=300, rng=1)
-    monkeypatch.setattr(flute_rounds, "PACKED_FROM", 5)
-    packed = lr.flute(data, k=2, step_size=0.02, rounds=300, rng=1)
-    np.testing.assert_allclose(packed["error"], whole["error"], rtol=1e-9)
-    np.testing.assert_allclose(packed["loss"], whole["loss"], rtol=1e-9)
-    assert not np.array_equal(packed["loss"], whole["loss"])
 
 
 @pytest.mark.compiled

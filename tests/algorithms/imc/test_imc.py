@@ -11,23 +11,24 @@ from linrep.algorithms.imc.sides import fit_both
 from linrep.problems import Observations, SideInformationCompletion
 
 SOLVERS = {
-    "gauss_newton": lambda seen, k: imc.gauss_newton(seen, k),
-    "alternating": lambda seen, k: imc.alternating(seen, k),
-    "balanced_gradient": lambda seen, k: imc.balanced_gradient(seen, k),
+    "gauss_newton": imc.gauss_newton,
+    "alternating": imc.alternating,
+    "balanced_gradient": imc.balanced_gradient,
     "nuclear_norm": lambda seen, k: imc.nuclear_norm(seen),
     "least_squares": lambda seen, k: imc.least_squares(seen),
 }
 
 
-def two_sided(rng, d, n, a, p, k, entries, condition=1.0):
-    """Return entries of a matrix with side information on both sides."""
+def two_sided(rng, d, n, a, p, k, entries, without=""):
+    """Return entries of a matrix with side information on both sides, which may be left out."""
     A, Z = rng.standard_normal((d, a)), rng.standard_normal((n, p))
     U, V = (np.linalg.qr(rng.standard_normal((size, k)))[0] for size in (a, p))
-    left = np.linalg.qr(A)[0] @ U * np.geomspace(condition, 1.0, k)
-    truth = SideInformationCompletion(left, np.linalg.qr(Z)[1].T @ np.eye(p) @ V, Z)
+    right = np.linalg.qr(Z)[1].T @ np.eye(p) @ V
+    truth = SideInformationCompletion(np.linalg.qr(A)[0] @ U, right, Z)
     # The items' factor must lie in A's columns; the clients' in Z's by construction.
     seen = truth.observe(entries=entries, rng=rng)
-    return Observations(seen.items, seen.clients, seen.values, Z, A, truth=truth)
+    seen = Observations(seen.items, seen.clients, seen.values, Z, A, truth=truth)
+    return replace(seen, **dict.fromkeys(without), d=d, n=n)
 
 
 @pytest.mark.parametrize("without", ["", "A", "Z", "AZ"])
@@ -36,8 +37,7 @@ def test_the_curvature_is_the_operators_norm_and_repeats(without, fresh_rng):
 
     Without side information all are equal, on which iterations for one of them may break down.
     """
-    seen = two_sided(fresh_rng, 8, 9, 4, 3, 2, 30)
-    seen = replace(seen, **dict.fromkeys(without), d=8, n=9)
+    seen = two_sided(fresh_rng, 8, 9, 4, 3, 2, 30, without)
     core = Core(seen, 2)
     units = np.eye(core.shape[0] * core.shape[1]).reshape(-1, *core.shape)
     operator = np.array([core.predict_core(unit) for unit in units])
@@ -68,8 +68,7 @@ def test_all_find_the_truth_where_it_is_the_only_solution(solver, both, fresh_rn
 def test_a_gauss_newton_step_is_the_least_squares_solution_of_least_norm(
     without, entries, fresh_rng
 ):
-    seen = two_sided(fresh_rng, 15, 20, 5, 4, 2, entries)
-    seen = replace(seen, **dict.fromkeys(without), d=15, n=20)
+    seen = two_sided(fresh_rng, 15, 20, 5, 4, 2, entries, without)
     core = Core(seen, 2)
     U = np.linalg.qr(fresh_rng.standard_normal((core.shape[0], 2)))[0]
     frame = np.linalg.qr(fresh_rng.standard_normal((core.shape[1], 2)))[0]
@@ -92,8 +91,7 @@ def test_a_gauss_newton_step_is_the_least_squares_solution_of_least_norm(
 
 @pytest.mark.parametrize("without", ["", "A", "Z", "AZ"])
 def test_least_squares_on_the_core(without, fresh_rng):
-    seen = two_sided(fresh_rng, 15, 12, 3, 4, 2, 100)
-    seen = replace(seen, **dict.fromkeys(without), d=15, n=12)
+    seen = two_sided(fresh_rng, 15, 12, 3, 4, 2, 100, without)
     core = Core(seen, None)
     J = np.array(
         [np.outer(x, z).ravel() for x, z in zip(core.left.rows, core.right.rows, strict=True)]

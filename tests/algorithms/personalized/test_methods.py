@@ -104,8 +104,6 @@ def test_clusters_and_truths_come_from_the_problem():
     constant = personalized.oracle_clusters(problem, rounds=30, step_size=0.1)
     assert constant["floats_up"][-1] == 12 * 4 * 30
     assert alone["floats_up"][-1] == 0.0
-    with pytest.raises(ValueError, match="clusters must be 10 integers"):
-        personalized.oracle_clusters(lr.QuadraticObjectives(centres()))
 
 
 def test_local_steps_of_averaging_move_its_fixed_point():

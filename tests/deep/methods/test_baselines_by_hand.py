@@ -11,20 +11,7 @@ from torch.func import functional_call  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 from linrep import deep  # noqa: E402
-from linrep.deep import (  # noqa: E402
-    CFL,
-    L2GD,
-    FedAS,
-    FedAvg,
-    FedBABU,
-    FedCP,
-    Federation,
-    FedMTL,
-    FedRoD,
-    Local,
-    PFedFDA,
-    models,
-)
+from linrep.deep import models  # noqa: E402
 from linrep.deep.data import FederatedData  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.methods.hand import Hand, mean, moved, of, on_the_processor  # noqa: E402, F401
@@ -53,7 +40,7 @@ def representation(hand, params, x):
     return functional_call(hand.fed.model.representation, own, (x,))
 
 
-@pytest.mark.parametrize("kind", [Local, L2GD])
+@pytest.mark.parametrize("kind", [deep.Local, deep.L2GD])
 def test_everyone_takes_part(kind):
     settings = {"model": "mlp", "rounds": 4, "rng": 2}
     few, all_of_them, meant = (
@@ -69,7 +56,7 @@ def test_everyone_takes_part(kind):
 
 def test_fedmtl_pulls_to_the_mean_of_all():
     hand, penalty = Hand(), 0.3
-    method = FedMTL(penalty=penalty, epochs=2)
+    method = deep.FedMTL(penalty=penalty, epochs=2)
     state = method.start(hand.fed)
     models = [hand.start() for _ in small.SIZES]
     for round in range(2):
@@ -88,7 +75,7 @@ def test_fedmtl_pulls_to_the_mean_of_all():
 
 def test_fedbabu_keeps_the_head():
     hand = Hand()
-    state = small.rounds(FedBABU(), hand.fed, count=1, participants=4)
+    state = small.rounds(deep.FedBABU(), hand.fed, count=1, participants=4)
     start = hand.start()
     body = [name for name in start if name.startswith("representation.")]
     clients = [moved(start, hand.gradient(start, i), -FULL.lr) for i in range(4)]
@@ -98,10 +85,9 @@ def test_fedbabu_keeps_the_head():
 
 @pytest.mark.parametrize("client", range(4))
 def test_fedrod_by_hand(client):
-    method = FedRoD()
+    method = deep.FedRoD()
     hand = Hand(method=method)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([client]))
+    state = small.rounds(method, hand.fed, 1, clients=[client])
     x, y = samples(hand, client)
     start = hand.start()
     counts = torch.bincount(y, minlength=CLASSES).double()
@@ -129,10 +115,9 @@ def test_fedrod_by_hand(client):
 
 @pytest.mark.parametrize("penalty", [0.0, 0.7])
 def test_fedcp_by_hand(penalty):
-    method, client = FedCP(penalty=penalty, epochs=2), 0
+    method, client = deep.FedCP(penalty=penalty, epochs=2), 0
     hand = Hand(method=method)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([client]))
+    state = small.rounds(method, hand.fed, 1, clients=[client])
     x, y = samples(hand, client)
     start = params = hand.start()
     torch.testing.assert_close(start["head.context"], start["head.own.weight"].sum(0))
@@ -178,8 +163,8 @@ def test_fedcp_by_hand(penalty):
 
 
 def test_cfl_without_cuts_is_federated_averaging():
-    one = small.rounds(CFL(eps1=0.0), small.federation())
-    other = small.rounds(FedAvg(), small.federation())
+    one = small.rounds(deep.CFL(eps1=0.0), small.federation())
+    other = small.rounds(deep.FedAvg(), small.federation())
     for i in range(4):
         assert_close(of(one.personal, i), other.shared)
     assert not one.extra["cluster"].any()
@@ -187,9 +172,8 @@ def test_cfl_without_cuts_is_federated_averaging():
 
 def test_cfl_cuts_so_that_the_largest_cosine_between_the_parts_is_least():
     fed = small.federation(sgd=FULL)
-    method = CFL(eps1=100.0, eps2=0.0)
-    state = method.start(fed)
-    method.round(fed, state, np.array([0, 1, 2]))
+    method = deep.CFL(eps1=100.0, eps2=0.0)
+    state = small.rounds(method, fed, 1, clients=[0, 1, 2])
     assert not state.extra["cluster"].any()  # one has not taken part yet
     update = state.extra["update"].clone()
     before = state.own(EVERYONE)
@@ -216,9 +200,8 @@ def test_cfl_cuts_so_that_the_largest_cosine_between_the_parts_is_least():
 
 def test_fedas_by_hand():
     hand = Hand()
-    method = FedAS(align_lr=0.3, epochs=1)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([0, 2]))
+    method = deep.FedAS(align_lr=0.3, epochs=1)
+    state = small.rounds(method, hand.fed, 1, clients=[0, 2])
     own = [of({k: v.clone() for k, v in state.personal.items()}, i) for i in range(4)]
     server = dict(state.shared)
     method.round(hand.fed, state, np.array([0, 1]))
@@ -254,8 +237,8 @@ def test_fedas_weighs_evenly_where_no_client_has_information():
     samples = small.data()
     sure = FederatedData(samples.x, 0 * samples.y, samples.train, samples.test, classes=1)
     model = models.mlp(1, 5, hidden=(6,))  # of one class: losses and gradients are zero
-    fed = Federation(sure, model, sgd=FULL, dtype="float64")
-    method = FedAS(align_lr=0.3)
+    fed = deep.Federation(sure, model, sgd=FULL, dtype="float64")
+    method = deep.FedAS(align_lr=0.3)
     state = method.start(fed)
     for round in range(2):
         method.round(fed, state, np.array([0, 2]) + round)
@@ -311,7 +294,7 @@ def mixture(x, y, server):
 
 def test_pfedfda_by_hand():
     hand = Hand()
-    method = PFedFDA()
+    method = deep.PFedFDA()
     state = method.start(hand.fed)
     start = hand.start()
     names = [name for name in start if name.startswith("representation.")]
@@ -339,7 +322,7 @@ def test_pfedfda_by_hand():
 
 def test_pfedfdas_clients_are_judged_by_heads_of_the_shared_representation():
     hand = Hand()
-    method = PFedFDA()
+    method = deep.PFedFDA()
     state = small.rounds(method, hand.fed, count=2)
     shared, own = method.models(hand.fed, state, EVERYONE)
     after = state.shared
@@ -351,9 +334,3 @@ def test_pfedfdas_clients_are_judged_by_heads_of_the_shared_representation():
         head = discriminant(*mixture(features, y.numpy(), server), frequencies(y.numpy()))
         assert np.allclose(own["head.weight"][i], head[0], rtol=1e-9)
         assert np.allclose(own["head.bias"][i], head[1], rtol=1e-9)
-
-
-@pytest.mark.parametrize("method", [FedCP(), FedRoD()])
-def test_what_needs_a_linear_head_says_so(method):
-    with pytest.raises(ValueError, match=r"^model must be a linrep\.deep\.models\.Model"):
-        small.federation("factored", method=method)

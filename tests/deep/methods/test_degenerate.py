@@ -5,20 +5,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from linrep.deep import (  # noqa: E402
-    APFL,
-    FLUTE,
-    METHODS,
-    FedAlt,
-    FedAvg,
-    Federation,
-    FedPer,
-    FedRep,
-    LGFedAvg,
-    Local,
-    layers,
-    models,
-)
+from linrep import deep  # noqa: E402
+from linrep.deep import layers, models  # noqa: E402
 from tests.deep import small  # noqa: E402
 from tests.deep.small import EVERYONE, assert_close  # noqa: E402
 
@@ -26,11 +14,11 @@ from tests.deep.small import EVERYONE, assert_close  # noqa: E402
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (FedPer(personal=()), FedAvg()),
-        (LGFedAvg(personal=()), FedAvg()),
-        (FedRep(personal=(), head_epochs=3), FedAvg()),
-        (FedAlt(), FedRep(head_epochs=1)),
-        (FLUTE(lambda1=0.0, lambda2=0.0, lambda3=0.0, server_lr=0.0), FedPer()),
+        (deep.FedPer(personal=()), deep.FedAvg()),
+        (deep.LGFedAvg(personal=()), deep.FedAvg()),
+        (deep.FedRep(personal=(), head_epochs=3), deep.FedAvg()),
+        (deep.FedAlt(), deep.FedRep(head_epochs=1)),
+        (deep.FLUTE(lambda1=0.0, lambda2=0.0, lambda3=0.0, server_lr=0.0), deep.FedPer()),
     ],
 )
 def test_methods_without_what_sets_them_apart(one, other):
@@ -40,10 +28,10 @@ def test_methods_without_what_sets_them_apart(one, other):
 
 @pytest.mark.parametrize("alpha", [0.0, 1.0])
 def test_apfl_between_averaging_and_local_training(alpha):
-    method, fed = APFL(alpha=alpha), small.federation()
+    method, fed = deep.APFL(alpha=alpha), small.federation()
     _, mixed = method.models(fed, small.rounds(method, fed), EVERYONE)
-    local = small.rounds(Local(), fed).personal
-    averaged = small.rounds(FedAvg(), fed).shared
+    local = small.rounds(deep.Local(), fed).personal
+    averaged = small.rounds(deep.FedAvg(), fed).shared
     assert_close(mixed, local if alpha else averaged)
 
 
@@ -70,19 +58,19 @@ def with_a_fixed_layer(frozen):
     return models.Model(body, head)
 
 
-@pytest.mark.parametrize("name", sorted(METHODS.keys() - {"perfedsi", "pflmf"}))
+@pytest.mark.parametrize("name", sorted(deep.METHODS.keys() - {"perfedsi", "pflmf"}))
 def test_a_frozen_layer_is_one_without_parameters(name, engine):
     settings = {
         "lg": {"personal": ("representation",)},
         "perfedavg": {"inner_lr": 0.3},
     }.get(name, {})
-    method, found = METHODS[name](**settings), []
+    method, found = deep.METHODS[name](**settings), []
     for frozen in (True, False):
 
         def network(frozen=frozen):
             return with_a_fixed_layer(frozen)
 
-        fed = Federation(
+        fed = deep.Federation(
             small.data(), method.network(network), sgd=small.FAST, dtype="float64",
             device=small.DEVICE,
         )  # fmt: skip

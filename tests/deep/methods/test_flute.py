@@ -17,8 +17,7 @@ def test_flutes_objective_by_hand():
     hand, client = Hand(), 2
     lambdas = {"lambda1": 0.2, "lambda2": 0.3, "lambda3": 0.4}
     method = FLUTE(**lambdas, server_lr=0.0)
-    state = method.start(hand.fed)
-    method.round(hand.fed, state, np.array([client]))
+    state = small.rounds(method, hand.fed, 1, clients=[client])
     index = hand.data.train[client]
     present = np.bincount(hand.data.y[index], minlength=small.CLASSES) > 0
     params = {name: value.requires_grad_() for name, value in hand.start().items()}
@@ -42,8 +41,7 @@ def test_flutes_objective_by_hand():
 def test_flutes_server_step_by_hand():
     fed = small.federation()
     without = FLUTE(server_lr=0.0)
-    state = without.start(fed)
-    without.round(fed, state, np.array([0, 3]))
+    state = small.rounds(without, fed, 1, clients=[0, 3])
     before = state.personal["head.weight"].clone()
     FLUTE(server_lr=0.5).server(fed, state, np.array([0, 3]))
     after = state.personal["head.weight"]

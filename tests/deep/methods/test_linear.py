@@ -57,9 +57,9 @@ def test_fedrep(head_epochs, head_lr, cache, engine):
     data, problem = clients()
     made, B, w = network()
     method = deep.FedRep(head_epochs=head_epochs, head_lr=head_lr)
-    trace = deep.run(data, method, model=made, rounds=20, cache=cache, **FULL)
+    trace = deep.run(data, method, model=made, rounds=6, cache=cache, **FULL)
     linear = lr.fedrep(
-        problem, k=K, rounds=20, start=(B, np.tile(w, (problem.n, 1))), local_steps=head_epochs,
+        problem, k=K, rounds=6, start=(B, np.tile(w, (problem.n, 1))), local_steps=head_epochs,
         head_step_size=head_lr or STEP, step_size=STEP, orthonormal=False, rng=0,
     )  # fmt: skip
     assert_same(trace.state["shared.representation.B.weight"].T, linear.state["B"])
@@ -71,9 +71,9 @@ def test_fedrep(head_epochs, head_lr, cache, engine):
 def test_fedavg(epochs, engine):
     data, problem = clients()
     made, B, w = network()
-    trace = deep.run(data, deep.FedAvg(epochs=epochs), model=made, rounds=20, **FULL)
+    trace = deep.run(data, deep.FedAvg(epochs=epochs), model=made, rounds=6, **FULL)
     linear = lr.fedavg(
-        problem, k=K, rounds=20, start=(B, np.tile(w, (problem.n, 1))), local_steps=epochs,
+        problem, k=K, rounds=6, start=(B, np.tile(w, (problem.n, 1))), local_steps=epochs,
         step_size=STEP, rng=0,
     )  # fmt: skip
     assert_same(trace.state["shared.representation.B.weight"].T, linear.state["B"])
@@ -92,11 +92,11 @@ def test_pflmf(order, epochs, engine):
     data, problem = clients()
     method = deep.PFLMF(rank=3, epochs=epochs, lr_v=0.05, order=order)
     start, trace = (
-        deep.run(data, method, model=one_layer(), rounds=rounds, **FULL) for rounds in (0, 20)
+        deep.run(data, method, model=one_layer(), rounds=rounds, **FULL) for rounds in (0, 6)
     )
     U, V = start.state["shared.U.weight"][:, 0].T, start.state["personal.v"]
     linear = lr.pflmf(
-        problem, k=3, rounds=20, start=(U, V), local_steps=epochs, step_size=STEP,
+        problem, k=3, rounds=6, start=(U, V), local_steps=epochs, step_size=STEP,
         head_step_size=0.05 * problem.n, order=order, rng=0,
     )  # fmt: skip
     assert_same(trace.state["shared.U.weight"][:, 0].T, linear.state["U"])

@@ -17,8 +17,7 @@ def test_running_averages_take_up_a_batch_once(method, engine):
     averages = []
     for each in (method, FedAvg()):
         fed = small.federation("blocks", method=each, sgd=FULL)
-        state = each.start(fed)
-        each.round(fed, state, client)
+        state = small.rounds(each, fed, 1, clients=client)
         averages.append({name: state.shared[name] for name in fed.buffers})
     assert len(averages[1]) == 4
     assert_close(*averages)
@@ -27,8 +26,7 @@ def test_running_averages_take_up_a_batch_once(method, engine):
 def test_fedcps_context_stands_still_in_training_and_is_the_heads_in_evaluation():
     method = FedCP()
     fed = small.federation(method=method)
-    state = method.start(fed)
-    method.round(fed, state, np.array([0, 1, 2]))
+    state = small.rounds(method, fed, 1, clients=[0, 1, 2])
     before = {name: value.clone() for name, value in state.personal.items()}
     part = np.array([1])
     new = fed.train(
