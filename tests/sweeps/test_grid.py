@@ -86,9 +86,10 @@ def test_constraints_count_what_they_leave_out_by_reason():
 
 def test_the_sum_of_grids_has_the_cells_of_both():
     one = Grid.product({"a": [1, 2]}, constraints={"a > 1": "small"})
-    other = Grid.product({"a": [1], "b": [1, 2]}, constraints={"b > 1": "small"})
+    constraints = {"b > 1": "small", "b < 3": "large"}
+    other = Grid.product({"a": [1], "b": [1, 2, 3]}, constraints=constraints)
     assert list(one + other) == [{"a": 2}, {"a": 1, "b": 2}]
-    assert (one + other).left_out == {"small": 2}
+    assert (one + other).left_out == {"small": 2, "large": 1}
 
 
 def test_grids_and_sweeps_show_themselves():

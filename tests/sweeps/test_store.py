@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -17,6 +18,7 @@ from linrep.sweeps import Run, create_run, directories, merge, open_run, run
 from linrep.sweeps.directories import check_directory
 from linrep.sweeps.merging import compact
 from linrep.sweeps.parts import Segment, read_rows, select_rows
+from linrep.sweeps.store import Completeness
 from tests.sweeps import functions
 from tests.sweeps.support import Counting, content, numbers, part_files, same_rows, toy
 from tests.tools import complaint
@@ -325,3 +327,15 @@ def test_a_damaged_part_is_not_put_together(tmp_path):
     compact(stored)  # it was whole when it was met
     assert broken.exists()
     assert list(open_run(stored.path).damaged()) == [broken]
+
+
+def test_a_run_is_whole_where_nothing_is_missing_failed_or_damaged():
+    found = {
+        (stored, failed, damage): Completeness(
+            Path("run"), 2, stored, failed, {Path("a"): "cut"} if damage else {}
+        ).whole
+        for stored in (1, 2)
+        for failed in (0, 1)
+        for damage in (False, True)
+    }
+    assert [case for case, whole in found.items() if whole] == [(2, 0, False)]
