@@ -323,7 +323,7 @@ def _figure_name(name):
         "deep": "Networks",
         "literature": "Estimators of the literature",
         "theorems": "All papers",
-    }[paper]
+    }.get(paper, paper.capitalize())
     return f"{whose}, Figure {number[1]}" if number else whose
 
 

@@ -112,7 +112,7 @@ def diagnose(
     settings: Mapping[str, Any],
     stop_reason: str,
     returned: int | None,
-    descends: bool = True,
+    descends: bool | None = True,
 ) -> Diagnosis:
     """Return the notes on a run, and warn of them.
 
@@ -127,8 +127,9 @@ def diagnose(
         As the trace has them.
     returned : int or None
         The round that the state is of, where the run diverged.
-    descends : bool, default True
-        Whether rounds lower the training loss of all samples, with heads fitted to all of them.
+    descends : bool or None, default True
+        Whether rounds lower the training loss of all samples, with heads fitted to all of them;
+        None where they are to lower no loss, and are not judged by it.
     """
     about_run = []
     if returned is not None:
@@ -144,7 +145,7 @@ def diagnose(
         ended = stop_reason == "converged"
         least = _GAIN_OF_SOME if _sees_some(settings) else _GAIN
         fault = None
-        if heads or not descends:
+        if descends is not None and (heads or not descends):
             fault = _standstill(
                 data, metrics, rounds, state, ended=ended, work=work,
                 least=least if descends else _GAIN_OF_OTHERS,

@@ -56,16 +56,16 @@ class Method(Resumable, ABC):
     saved_before_run : bool
         Whether only `measure` can see that a state is not finite, so that the driver saves what
         was before it.
-    descends : bool
+    descends : bool or None
         Whether rounds lower the training loss of all samples, which a run on data of one's own is
-        judged by.
+        judged by; None where it is not, as rounds are to lower no loss.
     """
 
     most: int
     at_once: int = MANY
     every_round: bool = False
     saved_before_run: bool = False
-    descends: bool = True
+    descends: bool | None = True
 
     @property
     @abstractmethod

@@ -2,6 +2,7 @@
 
 import warnings
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -157,6 +158,17 @@ def test_a_run_that_stands_still_says_so(record):
     assert trace.notes[0] in lines[0]
     assert trace.notes[0][1:] in trace.summary()
     assert "hardly moves" in repr(trace)
+
+
+def test_what_is_to_lower_no_loss_is_not_judged_by_it():
+    data = own()
+    trace, _ = warned(lambda: lr.fedrep(data, k=2, step_size=1e-7, rng=0))
+    run = {name: getattr(trace, name) for name in ("metrics", "state", "settings", "stop_reason")}
+    for descends, said in ((True, True), (None, False)):
+        about = {"rounds": trace.recorded, "returned": None, **run}
+        judged = partial(diagnosis.diagnose, data, data, **about)
+        found, _ = warned(lambda judged=judged, descends=descends: judged(descends=descends))
+        assert any("hardly moves" in note for note in found.notes) == said
 
 
 def test_what_data_lack_is_said_once_and_noted_always():

@@ -184,6 +184,12 @@ def test_the_tour_has_every_command_and_every_figure():
     assert sorted(drawn) == available()
 
 
+def test_the_gallery_has_every_recorded_figure():
+    (lines,) = re.findall(r"```{gallery}\n(.*?)```", (DOCS / "gallery.md").read_text("utf-8"), re.S)
+    shown = [line.split(" | ")[0] for line in lines.splitlines()]
+    assert sorted(shown) == sorted(path.stem for path in (ROOT / "figures").glob("*.svg"))
+
+
 def test_every_shell_block_is_of_commands_that_are_known():
     known = {"linrep", "make", "python", "pip", "pytest", "sphinx-build"}
     known |= {"bash", "cd", "eval", "for", "done", "source"}
