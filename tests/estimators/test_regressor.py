@@ -364,3 +364,17 @@ def test_frames_of_polars():
     np.testing.assert_allclose(model.predict(frame), fitted().predict(X))
     with pytest.raises(ValueError, match="feature names"):
         model.predict(frame.select("y", "client", "x", "z"))
+
+
+@pytest.mark.parametrize("method", ["local", "ridge_to_mean"])
+def test_exact_labels_give_back_coefficients_and_intercepts(method):
+    """Of covariates far from centred, whose columns have sizes of their own."""
+    rng = np.random.default_rng(0)
+    coefficients, intercepts = rng.standard_normal((4, 3)), 10.0 * rng.standard_normal(4)
+    place = np.repeat(np.arange(4), 25)
+    X = np.array([5.0, -2.0, 30.0]) + rng.standard_normal((100, 3)) * [1.0, 0.1, 10.0]
+    y = np.einsum("sd,sd->s", X, coefficients[place]) + intercepts[place]
+    model = FederatedRegressor(method, client=0, ridge=1e-9)
+    model.fit(np.column_stack([place, X]), y)
+    np.testing.assert_allclose(model.coef_, coefficients, atol=1e-5)
+    np.testing.assert_allclose(model.intercept_, intercepts, atol=1e-4)
