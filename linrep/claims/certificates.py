@@ -8,13 +8,13 @@ evaluated exactly.
 from __future__ import annotations
 
 import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from fractions import Fraction
 from hashlib import sha256
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -22,6 +22,7 @@ from linrep._lib import atomic as files
 from linrep._lib import papers, records, shapes
 from linrep._lib.papers import paper_of
 from linrep._lib.suggest import unknown
+from linrep.claims.claim import claims
 from linrep.claims.counterexamples import path_of
 from linrep.claims.evidence import FRACTIONS, INTERVALS, Evidence
 from linrep.claims.smtlib import Term, script
@@ -54,6 +55,10 @@ class Certificate:
     whole : bool
         It is the statement itself, or a part of it, and not what a derivation needs: where solvers
         prove all that are, the statement is certified.
+    stated : bool
+        It is part of what the statement says, so that the statement is refuted where it is.
+    lines : Lines or None
+        Those that it is one of.
     """
 
     claim: str
@@ -62,6 +67,8 @@ class Certificate:
     relation: Callable[..., tuple[Sequence[Any], Any]]
     instance: bool = False
     whole: bool = False
+    stated: bool = False
+    lines: Any = None
 
     @property
     def name(self) -> str:
@@ -71,7 +78,8 @@ class Certificate:
     @property
     def path(self) -> Path:
         """Of the question in SMT-LIB."""
-        return papers.papers()[paper_of(self.claim)].folder / FOLDER / f"{self.name}.smt2"
+        file = re.sub(r"\W+", "_", self.step).strip("_")
+        return papers.papers()[paper_of(self.claim)].folder / FOLDER / f"{self.claim}.{file}.smt2"
 
     @property
     def variables(self) -> list[str]:
@@ -107,9 +115,9 @@ class Certificate:
         """Tell whether the file has this question."""
         return records.is_there(self.path) and files.read(self.path) == self.smtlib().encode()
 
-    def hypotheses(self) -> str:
+    def hypotheses(self, **constants: Fraction | int) -> str:
         """Return the question whether what is given can be: "sat" is the answer that says so."""
-        given, _ = self.relation(*map(Term, self.variables))
+        given, _ = self.relation(*map(Term, self.variables), **constants)
         return script(self.variables, given, False, f"{self.name}: what is given")
 
     def holds(self, *values: Fraction, **constants: Fraction | int) -> bool | None:
@@ -130,7 +138,13 @@ _CERTIFICATES: dict[str, Certificate] = {}
 
 
 def certificate(
-    claim: str, plain: str, *, instance: bool = False, whole: bool = False
+    claim: str,
+    plain: str,
+    *,
+    instance: bool = False,
+    whole: bool = False,
+    stated: bool = False,
+    lines: Any = None,
 ) -> Callable[[Callable[..., Any]], Certificate]:
     """Register a function of variables and constants as a step of a claim's proof.
 
@@ -140,13 +154,16 @@ def certificate(
         Id of the statement.
     plain : str
         What the step says, in one line.
-    instance, whole : bool, default False
+    instance, whole, stated, lines : optional
         As in :class:`Certificate`.
     """
 
     def register(relation):
-        item = Certificate(claim, relation.__name__, plain, relation, instance, whole)
-        if item.name in _CERTIFICATES:
+        item = Certificate(
+            claim, relation.__name__, plain, relation, instance, whole, stated, lines
+        )
+        # A file of one's own may be run again, a package is imported once.
+        if item.name in _CERTIFICATES and "." in relation.__module__:
             raise ValueError(f"{item.name} is made twice")
         _CERTIFICATES[item.name] = item
         return item
@@ -163,9 +180,7 @@ def certificates(within: Iterable[str] = ()) -> Mapping[str, Certificate]:
         Names of papers: of the others nothing is imported. By default all.
     """
     asked = set(within) or papers.papers().keys()
-    for name, item in papers.papers().items():
-        if name in asked and (item.folder / "certificates.py").is_file():
-            import_module(f"{item.module}.certificates")
+    claims(asked)  # with their lines
     return {name: item for name, item in _CERTIFICATES.items() if paper_of(item.claim) in asked}
 
 

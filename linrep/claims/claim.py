@@ -349,7 +349,7 @@ class Claim:
         -------
         Claim
         """
-        return _register(
+        return register(
             Claim(
                 id=id,
                 place=place or self.place,
@@ -412,7 +412,8 @@ _CLAIMS: dict[str, Claim] = {}
 _made: set[str] | None = None
 
 
-def _register(item):
+def register(item: Claim) -> Claim:
+    """Add a claim to those that there are, in place of another file's of the same id."""
     if _made is not None:
         if item.id in _made:
             raise ValueError(f"{item.id} is made twice")
@@ -456,8 +457,8 @@ def statement(
         The decorator; it returns the statement, which has :meth:`Claim.corrected`.
     """
 
-    def register(check):
-        return _register(
+    def make(check):
+        return register(
             Claim(
                 id=id,
                 place=place,
@@ -475,7 +476,7 @@ def statement(
             )
         )
 
-    return register
+    return make
 
 
 class Claims(dict[str, Claim]):

@@ -183,6 +183,7 @@ class _Part(TypedDict):
     """Plain values of a part, null for what is not finite."""
 
     ground: NotRequired[str]
+    asked: NotRequired[list[str]]
     claimed: NotRequired[str]
     worst: NotRequired[Mapping[str, Any]]
     name: str
@@ -311,6 +312,8 @@ class Evidence:
         Where the text can be read in several ways, which are the parts: the one that was taken.
     ground : {"", "fractions", "intervals"}
         What exact numbers a part rests on.
+    asked : tuple of str
+        Lines of a proof that solvers are asked: where they prove them all, it is certified.
     phrase : str
         The paper's words that can be read so.
     printed_at : str
@@ -345,6 +348,7 @@ class Evidence:
     claimed: str = ""
     reading: str = ""
     ground: str = ""
+    asked: tuple[str, ...] = ()
     phrase: str = ""
     printed_at: str = ""
     measured_is: str = VALUE
@@ -403,6 +407,8 @@ class Evidence:
     def as_json(self) -> dict[str, Any]:
         """Return what a ledger holds of a part: plain values, None for what is not finite."""
         more: dict[str, Any] = {"ground": self.ground} if self.ground else {}
+        if self.asked:
+            more["asked"] = list(self.asked)
         if self.claimed != self.strength:
             more["claimed"] = self.claimed
         if self.worst is not None:
@@ -558,7 +564,7 @@ class Result(Evidence):
             "facts": tuple(Fact(**fact) for fact in values["facts"]),
             **{name: tuple(values[name]) for name in ("kinds", "hypotheses", "readings")},
         }
-        strength = _strengths(parts, values["verdict"]) if parts else _believed(values)
+        strength = strengths_of_parts(parts, values["verdict"]) if parts else _believed(values)
         return cls(**_fields(values) | several | strength)
 
     @property
@@ -576,6 +582,8 @@ class Result(Evidence):
 def _fields(values):
     """Return the fields that plain values have, with the interval of its ends."""
     known = {name: value for name, value in values.items() if value is not None}
+    if "asked" in known:
+        known["asked"] = tuple(known["asked"])
     ends = known.pop("low", math.nan), known.pop("high", math.nan)
     return known if all(map(math.isnan, ends)) else {**known, "interval": ends}
 
@@ -661,14 +669,22 @@ def combine(parts: Iterable[Evidence]) -> Evidence:
         level=min(1.0, sum(part.level for part in parts)),
         name="",
         reading="",
+        asked=(),
         parts=parts,
-        **_strengths(parts, chief.verdict),
+        **strengths_of_parts(parts, chief.verdict),
         kinds=tuple(dict.fromkeys(kind for part in parts for kind in part.kinds)),
         points=points,
     )
 
 
-def _strengths(parts, verdict):
+def strengths_of_parts(parts: Iterable[Evidence], verdict: str) -> dict[str, Any]:
+    """Return the strengths of a verdict that parts have together.
+
+    Parameters
+    ----------
+    parts : iterable of Evidence
+    verdict : str
+    """
     return strengths_of(parts, verdict, every=verdict in (HOLDS, MISPRINT))
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from linrep._lib.papers import paper_of, papers
 from linrep.claims import proofs
 from linrep.claims.certificates import checked_by
-from linrep.claims.evidence import CERTIFIED, HOLDS, Evidence, Result
+from linrep.claims.evidence import CERTIFIED, HOLDS, Evidence, Result, strengths_of_parts
 from linrep.claims.stated import Stated, stated
 
 
@@ -29,9 +29,10 @@ def earned(
     """
     texts = {} if folder else stated([paper_of(found.id)]) if texts is None else texts
     listed = texts.get(found.id)
-    if listed and listed.whole and found.verdict == HOLDS:
-        by_program = {step for steps in checked_by(found.id).values() for step in steps}
-        if by_program >= set(listed.whole):
+    if listed and (listed.whole or any(each.asked for each in (found, *found.parts))):
+        proved = {step for steps in checked_by(found.id).values() for step in steps}
+        found = by_solvers(found, proved)
+        if listed.whole and found.verdict == HOLDS and proved >= set(listed.whole):
             found = replace(found, strength=CERTIFIED, claimed=CERTIFIED)
     if not any(each.claimed != each.strength for each in (found, *found.parts)):
         return replace(found, missing="") if found.missing else found
@@ -46,6 +47,24 @@ def earned(
     lacks = f"{proofs.FILE} has no section headed `{found.id}`"
     why = f"its section of {proofs.FILE} has {changed}" if there else lacks
     return replace(found, missing=_missing(found, why))
+
+
+def by_solvers(found: Result, proved: Collection[str]) -> Result:
+    """Return a result with the parts certified whose lines solvers prove.
+
+    Parameters
+    ----------
+    found : Result
+    proved : collection of str
+        Names of the lines that they prove.
+    """
+
+    def certified(part):
+        proves = part.asked and part.verdict == HOLDS and set(part.asked) <= set(proved)
+        return replace(part, strength=CERTIFIED, claimed=CERTIFIED) if proves else part
+
+    parts = tuple(map(certified, found.parts))
+    return replace(found, parts=parts, **strengths_of_parts(parts, found.verdict))
 
 
 def _missing(found: Evidence, why: str) -> str:

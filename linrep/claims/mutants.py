@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from linrep.claims import solvers
+from linrep.claims.certificates import POSSIBLE, PROVED, certificates
 from linrep.claims.certificates import REFUTED as COUNTEREXAMPLE
-from linrep.claims.certificates import certificates
 from linrep.claims.claim import BUDGETS, Claim, claims, paper_of
 from linrep.claims.evidence import CERTIFIED, FAILS, HOLDS, UNDECIDED
 from linrep.claims.sensitivity import ACCEPTED, DOUBTED, REFUTED, TRUE
@@ -98,39 +98,56 @@ def try_mutant(mutant: Mutant, budget: str = "quick", seed: int = 0) -> str:
     Returns
     -------
     str
-        Refuted by the check, or by solvers on a family of examples; true by enclosing intervals
-        over the whole region; doubted where the check, which accepts the statement, is undecided.
+        Solvers are asked first. Refuted by a line that is part of the statement or by a family of
+        examples, or else by the check. True where solvers prove all lines that have the constant,
+        or enclosing intervals the version over the whole region, and the check accepts it; doubted
+        where the check, which accepts the statement, is undecided.
     """
-    if refuted_by_examples(mutant):
+    said = ask_solvers(mutant)
+    if said == REFUTED:
         return REFUTED
     claim = claims([paper_of(mutant.claim)])[mutant.claim]
     changed = {mutant.constant: mutant.value}
     found = claim.verify(budget, stream(mutant.claim, seed), **changed)
     if found.verdict in (FAILS, UNDECIDED):
         return REFUTED if found.verdict == FAILS else DOUBTED
-    return TRUE if found.verdict == HOLDS and found.strength == CERTIFIED else ACCEPTED
+    proved = said == TRUE or found.strength == CERTIFIED
+    return TRUE if found.verdict == HOLDS and proved else ACCEPTED
 
 
-def refuted_by_examples(mutant: Mutant) -> bool:
-    """Tell whether solvers find a counterexample in a family that the statement speaks of.
+def ask_solvers(mutant: Mutant) -> str:
+    """Return what solvers say of a version: "refuted", "true", or "" where they leave it open.
+
+    A false step of a proof refutes nothing; what is to be true has to be proved in all lines that
+    have the constant, of which at least one is part of the statement.
 
     Parameters
     ----------
     mutant : Mutant
     """
-    families = [
+    having = [
         item
         for item in certificates([paper_of(mutant.claim)]).values()
-        if item.claim == mutant.claim and item.instance and mutant.constant in item.constants
+        if item.claim == mutant.claim and mutant.constant in item.constants
     ]
-    if not families or not solvers.are_installed():
-        return False
-    questions = [item.smtlib(**{mutant.constant: mutant.value}) for item in families]
-    return any(
-        solvers.ask(name, question, _SECONDS) == COUNTEREXAMPLE
-        for question in questions
-        for name in solvers.SOLVERS
+    speaking = [item for item in having if item.instance or item.stated]
+    if not speaking or not solvers.are_installed():
+        return ""
+    changed = {mutant.constant: Fraction(mutant.value)}
+    if any(_is_answer(COUNTEREXAMPLE, item.smtlib(**changed)) for item in speaking):
+        return REFUTED
+    lines = [item for item in having if not item.instance]
+    proved = all(
+        _is_answer(PROVED, item.smtlib(**changed))
+        and _is_answer(POSSIBLE, item.hypotheses(**changed))
+        for item in lines
     )
+    return TRUE if proved and any(item.stated for item in lines) else ""
+
+
+def _is_answer(answer, question):
+    """Tell whether a solver answers so."""
+    return any(solvers.ask(name, question, _SECONDS) == answer for name in solvers.SOLVERS)
 
 
 def measure(

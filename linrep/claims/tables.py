@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from linrep.claims.measurements import Curve
+from linrep.claims.sampled import Exponent
 
 
 def cells(base, **sweeps):
@@ -45,3 +46,10 @@ def medians(rows):
     """Return medians of y over seeds, for pictures."""
     keys = ["panel", "series", "x", "xlabel", "ylabel"]
     return pd.concat(rows).groupby(keys, sort=False)["y"].median().reset_index()
+
+
+def growth(rows: pd.DataFrame, x: str, of: str, **options) -> Exponent:
+    """Return the power of x in a column of a table, whose rows of one x are replicates."""
+    groups = [(size, group.to_numpy()) for size, group in rows.groupby(x)[of]]
+    sizes, samples = zip(*groups, strict=True)
+    return Exponent(list(sizes), list(samples), along=x, of=of, **options)

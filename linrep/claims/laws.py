@@ -1,0 +1,675 @@
+"""Laws: statements whose relation is an ordinary function of typed numbers.
+
+A relation takes variables and, by keyword, constants of the statement. With floats it is searched,
+with fractions compared exactly, with terms it becomes a question to solvers. It says what is
+claimed once; where its instances come from is said once, too, by a :class:`Region`, by
+:class:`Arrays` or a :class:`Grid`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from linrep._lib.suggest import unknown
+from linrep.claims.certificates import certificate
+from linrep.claims.claim import Budget, Claim, Hypothesis, register
+from linrep.claims.deviations import relative
+from linrep.claims.evidence import PROVED
+from linrep.claims.instances import search_instances
+from linrep.claims.measurements import Cases, Identity, Measurement, Readings, Together
+from linrep.claims.smtlib import Term
+
+#: What rounding may do to one side of a relation of floats, relative to it.
+ROUNDING = 1e-12
+
+
+class Relation(NamedTuple):
+    """Two sides, of whatever kind of number, and the sign between them."""
+
+    left: Any
+    sign: str
+    right: Any
+
+
+def at_most(left: Any, right: Any) -> Relation:
+    """Return the claim left <= right."""
+    return Relation(left, "<=", right)
+
+
+def equal(left: Any, right: Any) -> Relation:
+    """Return the claim left = right."""
+    return Relation(left, "=", right)
+
+
+# From relations at instances to measurements.
+
+
+def measured(
+    found: Iterable[tuple[Any, ...]], *, tolerance: float = ROUNDING, **options: Any
+) -> dict[str, Measurement]:
+    """Return what relations at instances come to, by name.
+
+    Parameters
+    ----------
+    found : iterable of (str, Relation) or (str, Relation, mapping)
+        The name of a part, the relation, and the instance.
+    tolerance : float
+        Relative deviation of both sides of an equation of floats that counts as rounding. Of
+        inequalities of floats rounding is 1e-12 of the right side; fractions are compared as they
+        are.
+    **options
+        Of the measurements, such as ``strength``.
+
+    Examples
+    --------
+    >>> from linrep.claims.laws import equal, measured
+    >>> parts = measured([("sum", equal(0.1 + 0.2, 0.3), {"n": 2})])
+    >>> parts["sum"].decide(0.0).verdict
+    'holds'
+    """
+    groups: dict[str, list[tuple[Relation, dict[str, Any]]]] = {}
+    for name, relation, *at in found:
+        groups.setdefault(name, []).append((relation, dict(at[0]) if at else {}))
+    return {
+        name: _measurement(cases, tolerance, {"name": name, **options})
+        for name, cases in groups.items()
+    }
+
+
+def _measurement(cases, tolerance, options):
+    exact = all(isinstance(side, Fraction | int) for each, _ in cases for side in each[::2])
+    equations = all(each.sign == "=" for each, _ in cases)
+    if equations and not exact:
+        return Identity([(relative(*each[::2]), at) for each, at in cases], tolerance, **options)
+    if equations:
+        apart = [(abs(each.left - each.right), Fraction(0), at) for each, at in cases]
+        return Cases(apart, **{"quantity": "distance of both sides", **options})
+    room = 0 if exact else ROUNDING
+    both = [(left, right + room * abs(right), at) for (left, _, right), at in cases]
+    return Cases(both, **options)
+
+
+def _by_name(relations):
+    return {"": relations} if isinstance(relations, Relation) else relations or {}
+
+
+# Where instances come from.
+
+
+class Instances(Protocol):
+    """Where instances of a law come from: :class:`Arrays`, a :class:`Grid`, or one of your own."""
+
+    def measure(
+        self,
+        relations: Callable[..., Any],
+        budget: Budget,
+        rng: np.random.Generator,
+        **options: Any,
+    ) -> dict[str, Measurement]:
+        """Return by name what relations of instances come to."""
+
+
+class Grid:
+    """All combinations of values by name.
+
+    Parameters
+    ----------
+    **values
+        Of each variable, or a function of the budget that returns them.
+
+    Notes
+    -----
+    A law over a grid is a generator: it takes ``rng`` and the variables and yields a name, a
+    relation, and perhaps what else its instance is made of. Or it returns relations by name.
+    """
+
+    def __init__(self, **values: Any):
+        self.values = values
+
+    def points(self, budget: Budget) -> Iterator[dict[str, Any]]:
+        """Yield the combinations."""
+        lists = [each(budget) if callable(each) else each for each in self.values.values()]
+        for values in product(*lists):
+            yield dict(zip(self.values, values, strict=True))
+
+    def measure(self, relations, budget, rng, **options):
+        """Evaluate relations at each combination."""
+
+        def found():
+            for at in self.points(budget):
+                relation = relations(rng=rng, **at)
+                if isinstance(relation, Relation | Mapping):
+                    relation = _by_name(relation).items()
+                for name, each, *more in relation:
+                    yield name, each, {**at, **(more[0] if more else {})}
+
+        return measured(found(), **options)
+
+
+class Arrays:
+    """Real arrays by name, whose shapes are in letters of sizes.
+
+    Parameters
+    ----------
+    *searched : mapping of str to int
+        Sizes, by letter, at which a violation is searched for; by default none is.
+    **shapes : str
+        Letters of each array: ``Arrays({"l": 1, "m": 2}, A="lm", b="m", c="")``.
+
+    Notes
+    -----
+    Arrays are drawn full, of rank one, sparse, or with entries of many orders of magnitude. A law
+    over them returns relations, or None where they do not satisfy the hypotheses.
+    """
+
+    def __init__(self, *searched: Mapping[str, int], **shapes: str):
+        self.searched = searched
+        self.shapes = {name: tuple(letters) for name, letters in shapes.items()}
+
+    def draw(self, rng: np.random.Generator) -> dict[str, Any]:
+        """Return random arrays of random sizes, from 1 to 6."""
+        size: dict[str, int] = {}
+        for letter in "".join(map("".join, self.shapes.values())):
+            size.setdefault(letter, int(rng.integers(1, 7)))
+        return {
+            name: _random(rng, tuple(size[letter] for letter in letters))
+            for name, letters in self.shapes.items()
+        }
+
+    def measure(self, relations, budget, rng, **options):
+        """Evaluate relations at random arrays, and search for a violation of each."""
+        drawn = (relations(**self.draw(rng)) for _ in range(budget(500, 10_000)))
+        each = [(name, relation) for found in drawn for name, relation in _by_name(found).items()]
+        parts = measured(((f"drawn {name}".strip(), found) for name, found in each), **options)
+        for name in dict.fromkeys(name for name, _ in each) if self.searched else ():
+
+            def sides(name=name, **arrays):
+                relation = _by_name(relations(**arrays)).get(name)
+                return relation and tuple(map(float, relation[::2]))
+
+            title = f"searched {name}".strip()
+            parts[title] = search_instances(
+                sides, self.searched, self.shapes, budget, rng,
+                **{"name": title, "guard": ROUNDING, **options},
+            )  # fmt: skip
+        return parts
+
+
+def _random(rng, shape):
+    X, kind = rng.standard_normal(shape), rng.integers(4)
+    if kind == 1 and len(shape) == 2:
+        return np.outer(X[:, 0], X[0])
+    if kind == 2:
+        return X * 10.0 ** rng.uniform(-8, 8, shape)
+    return X * (rng.random(shape) < 0.5) if kind == 3 else X
+
+
+class Open(NamedTuple):
+    """An end of an interval that does not belong to it."""
+
+    end: Any
+
+
+class Root(NamedTuple):
+    """A positive number that is given by its square."""
+
+    square: Any
+
+
+class Region:
+    """Real numbers in turn, each between two ends: functions of earlier ones, and of constants.
+
+    Parameters
+    ----------
+    **ends : (low, high), Root, or function that returns one
+        Of each number. None is infinity; an end in :class:`Open` does not belong to the interval.
+
+    Examples
+    --------
+    >>> from linrep.claims.laws import Open, Region
+    >>> region = Region(last=(Open(0), 1), gap=lambda last, *, most=1: (Open(0), most * last))
+    >>> next(region.points())
+    {'last': Fraction(1, 1000), 'gap': Fraction(1, 1000000)}
+    """
+
+    def __init__(self, **ends: Any):
+        self.ends = ends
+        self.constants: dict[str, Any] = {
+            each.name: each.default
+            for end in filter(callable, ends.values())
+            for each in inspect.signature(end).parameters.values()
+            if each.kind is each.KEYWORD_ONLY
+        }
+        for place, (name, end) in enumerate(ends.items()):
+            earlier = list(ends)[:place]
+            for each in inspect.signature(end).parameters.values() if callable(end) else ():
+                if each.kind is not each.KEYWORD_ONLY and each.name not in earlier:
+                    raise ValueError(
+                        unknown(f"{name} takes no number", each.name, earlier, of="before it")
+                    )
+
+    def between(self, name: str, known: Mapping[str, Any], **constants: Any) -> Any:
+        """Return the ends of a number's interval, given those before it."""
+        ends = self.ends[name]
+        if not callable(ends):
+            return ends
+        given = {**known, **constants}
+        takes = inspect.signature(ends).parameters
+        return ends(**{each: given[each] for each in takes if each in given})
+
+    def given(self, values: Mapping[str, Any], **constants: Any) -> Iterator[Any]:
+        """Yield that each value is in its interval: terms, or what is true of numbers."""
+        for name, value in values.items():
+            ends = self.between(name, values, **constants)
+            if isinstance(ends, Root):
+                yield value > 0
+                yield value**2 == ends.square
+                continue
+            low, high = ends
+            if low is not None:
+                yield low.end < value if isinstance(low, Open) else low <= value
+            if high is not None:
+                yield value < high.end if isinstance(high, Open) else value <= high
+
+    def points(self, **constants: Any) -> Iterator[dict[str, Any]]:
+        """Yield corners and middles in fractions, up to a thousandth of an open or infinite end.
+
+        Roots are rounded to floats.
+        """
+        shares = (Fraction(0), Fraction(1, 2), Fraction(1))
+        for chosen in product(shares, repeat=len(self.ends)):
+            values: dict[str, Any] = {}
+            for name, share in zip(self.ends, chosen, strict=True):
+                values[name] = _inside(self.between(name, values, **constants), share)
+            yield values
+
+    def needed(self, names: Iterable[str]) -> list[str]:
+        """Return the numbers that these are, or whose intervals depend on."""
+        found = set(names)
+        for name in reversed(self.ends):
+            if name in found and callable(self.ends[name]):
+                found |= inspect.signature(self.ends[name]).parameters.keys() & self.ends.keys()
+        return [name for name in self.ends if name in found]
+
+
+def _inside(ends, share):
+    """Return a number so far from one end of an interval to the other."""
+    if isinstance(ends, Root):
+        return float(ends.square) ** 0.5
+    near = Fraction(1, 1000)
+    low, high = ends
+    if low is None or isinstance(low, Open):
+        share = max(share, near)
+    if high is None or isinstance(high, Open):
+        share = min(share, 1 - near)
+    start, end = (getattr(each, "end", each) for each in ends)
+    if start is None:
+        return (1 - 2 * share) / (share * (share - 1)) if end is None else end + 1 - 1 / share
+    value = start + share * (end - start) if end is not None else start - 1 + 1 / (1 - share)
+    return value if isinstance(value, float) else Fraction(value)
+
+
+class Lines:
+    """Lines of a proof over a region: questions to solvers that are compared in fractions, too.
+
+    Attributes
+    ----------
+    claim : str
+        Id of the statement.
+    region : Region
+    function : callable
+        ``function(*variables, **constants)`` returns relations by name.
+    steps : tuple of str
+        Those that only serve the proof: that one of them is false refutes nothing.
+    family : bool
+        Whether the lines are what the statement says of a family of examples: they refute it where
+        they are false, and prove nothing.
+    """
+
+    def __init__(
+        self,
+        claim: str,
+        region: Region,
+        function: Callable[..., Any],
+        steps: Iterable[str] = (),
+        family: bool = False,
+    ):
+        self.claim, self.region, self.function, self.family = claim, region, function, family
+        parameters = inspect.signature(function).parameters
+        own = {
+            name: each.default
+            for name, each in parameters.items()
+            if each.kind is each.KEYWORD_ONLY
+        }
+        self._own, self._variables = own.keys(), [name for name in parameters if name not in own]
+        for name in self._variables:
+            if name not in region.ends:
+                raise ValueError(unknown("the region has no number", name, region.ends))
+        #: Constants with the values that solvers are asked with.
+        self.constants = {
+            name: Fraction(value) for name, value in {**region.constants, **own}.items()
+        }
+        self.names = tuple(self.at(next(region.points())))
+        self.steps = tuple(steps)
+        for name in self.steps:
+            if name not in self.names:
+                raise ValueError(unknown("no line", name, self.names))
+        self.certificates = [self._certificate(name) for name in self.names]
+
+    def at(self, values: Mapping[str, Any], **constants: Any) -> dict[str, Relation]:
+        """Return the lines at numbers or terms."""
+        own = {name: Fraction(constants.get(name, self.constants[name])) for name in self._own}
+        found = self.function(*(values[name] for name in self._variables), **own)
+        return {self.function.__name__: found} if isinstance(found, Relation) else dict(found)
+
+    def measure(self, **constants: Any) -> Measurement:
+        """Return the lines, but for mere steps, at corners of the region.
+
+        What solvers have answered counts only for the constants that they were asked with.
+
+        Parameters
+        ----------
+        **constants
+            Of the statement; those that no line has are left aside.
+        """
+        given = {name: Fraction(constants.get(name, own)) for name, own in self.constants.items()}
+        deciding = [name for name in self.names if name not in self.steps]
+        cases = [
+            (*_as_case(line), {"line": name, **{key: str(value) for key, value in at.items()}})
+            for at in self.region.points(**given)
+            for name, line in self.at(at, **given).items()
+            if name in deciding
+        ]
+        asked = tuple(each.step for each in self.certificates) if given == self.constants else ()
+        title = deciding[0] if len(deciding) == 1 else f"{deciding[0]} to {deciding[-1]}"
+        return Cases(cases, name=title, asked=asked, strength=PROVED if asked else "")
+
+    def _certificate(self, name):
+        symbols = {each: Term(each) for each in self.region.ends}
+        line = self.at(symbols)[name]
+        text = " ".join(each.text for each in line[::2] if isinstance(each, Term))
+        names = self.region.needed({each for each in symbols if re.search(rf"\b{each}\b", text)})
+
+        def question(*terms, **constants):
+            values = {**symbols, **dict(zip(names, terms, strict=True))}
+            left, sign, right = self.at(values, **constants)[name]
+            known = {
+                key: Fraction(constants[key]) for key in self.region.constants if key in constants
+            }
+            given = self.region.given({each: values[each] for each in names}, **known)
+            return list(given), left == right if sign == "=" else left <= right
+
+        constants = [
+            inspect.Parameter(each, inspect.Parameter.KEYWORD_ONLY, default=value)
+            for each, value in self.constants.items()
+        ]
+        question.__signature__ = inspect.Signature([*map(_positional, names), *constants])  # type: ignore[attr-defined]
+        question.__name__, question.__module__ = name, self.function.__module__
+        stated = name not in self.steps and not self.family
+        return certificate(
+            self.claim, _said(self.function, name), instance=self.family, stated=stated, lines=self
+        )(question)
+
+
+def _said(function, name):
+    """Return what a line says beside its name, in a line."""
+    about = " ".join((function.__doc__ or "").split())
+    return f"{name}: {about}" if about else name
+
+
+def _as_case(line):
+    """Return both sides of a line as those of an inequality."""
+    left, sign, right = line
+    if sign == "=":
+        left, right = abs(left - right), Fraction(0)
+    if isinstance(left, float) or isinstance(right, float):  # with a root
+        return left, right + ROUNDING * max(abs(right), 1.0)
+    return Fraction(left), Fraction(right)
+
+
+def lines(
+    claim: str, region: Region, *, steps: Iterable[str] = (), family: bool = False
+) -> Callable[[Callable[..., Any]], Lines]:
+    """Make lines of a claim's proof out of a function of some of a region's numbers.
+
+    Parameters
+    ----------
+    claim : str
+        Id of the statement.
+    region : Region
+    steps, family : optional
+        As in :class:`Lines`.
+
+    Examples
+    --------
+    >>> from linrep.claims.laws import Open, Region, at_most, lines
+    >>> @lines("mine.lemma", Region(x=(Open(0), 1)))
+    ... def bernoulli(x, *, power=2):
+    ...     return {"(1)": at_most(1 + power * x, (1 + x) ** 2)}
+    >>> bernoulli.measure().decide(0.0).verdict
+    'holds'
+    """
+    return lambda function: Lines(claim, region, function, steps, family)
+
+
+# Statements.
+
+
+@dataclass(frozen=True, repr=False)
+class Law(Claim):
+    """A statement with its relation, to which evidence and corrected versions are added.
+
+    Attributes
+    ----------
+    relation : callable
+        Of instances, and by keyword of the constants.
+    over : Instances
+        Where instances come from.
+    template : str
+        Its LaTeX with constants as ``<name>``.
+    also_measured : list of callable
+        What :meth:`also` has added.
+    """
+
+    relation: Callable[..., Any] = field(default=equal, compare=False, repr=False)
+    over: Any = field(default=None, compare=False, repr=False)
+    template: str = field(default="", compare=False, repr=False)
+    also_measured: list[Callable[..., Any]] = field(default_factory=list, compare=False, repr=False)
+
+    def also(self, part: Callable[..., Any]) -> Callable[..., Any]:
+        """Add measurements: a function of budget, rng and the constants that yields them."""
+        self.also_measured.append(part)
+        return part
+
+    def attained(
+        self, where: str, of: str = "", **shapes: str
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Add where both sides of a relation are equal.
+
+        Parameters
+        ----------
+        where : str
+            In a few words.
+        of : str
+            Name of the relation, where there are several.
+        **shapes : str
+            Of arrays that are drawn, as in :class:`Arrays`; of these the decorated function
+            returns arguments of the relation by name.
+        """
+
+        def add(arguments):
+            arrays = Arrays(**shapes)
+
+            def part(budget, rng, **constants):
+                drawn = (arguments(**arrays.draw(rng)) for _ in range(budget(50, 1000)))
+                held = (_by_name(self.relation(**each, **constants))[of] for each in drawn)
+                found = ((f"equality: {where}", equal(*each[::2])) for each in held)
+                return measured(found, strength=PROVED).values()
+
+            self.also(part)
+            return arguments
+
+        return add
+
+    def corrected(self, id: str, *, plain: str, negative_control: Mapping[str, Any], **more: Any):
+        """Register the corrected statement: the same relation with other constants.
+
+        Its LaTeX is that of the printed one, with its own constants, unless it is given.
+
+        Parameters
+        ----------
+        id, plain, negative_control, **more
+            As for :meth:`Claim.corrected`.
+        """
+        constants = {**_defaults(self.relation), **self.constants, **(more.get("constants") or {})}
+        latex = more.pop("latex", None) or printed(self.template, constants)
+        return super().corrected(
+            id, plain=plain, negative_control=negative_control, latex=latex, **more
+        )
+
+
+def law(
+    id: str,
+    place: str,
+    latex: str,
+    *,
+    over: Any,
+    wrong: Mapping[str, Any],
+    reads: Mapping[str, Mapping[str, Iterable[str]]] | None = None,
+    underived: Iterable[str] = (),
+    hypotheses: Iterable[Hypothesis] = (),
+    **more: Any,
+) -> Callable[[Callable[..., Any]], Law]:
+    r"""Turn a relation into a statement, whose docstring is the sentence in plain words.
+
+    Parameters
+    ----------
+    id, place, latex : str
+        As of a claim; in LaTeX constants stand as ``<name>``, ``^<name>`` or ``<1/name>``.
+    over : Arrays, Grid, Region, or another of Instances
+        Where instances come from. Over a region solvers are asked for the relation itself.
+    wrong : mapping
+        Constants with which it is false: its negative control.
+    reads : mapping of str to mapping
+        Of a phrase that can be read in several ways the parts of each reading.
+    underived : iterable of str
+        Parts that no derivation covers.
+    hypotheses, **more
+        As for :func:`linrep.claims.statement`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from linrep.claims.laws import Arrays, at_most, law
+    >>> @law("mine.triangle", "(1)", r"|x + y| \le <factor>(|x| + |y|)",
+    ...      over=Arrays({"n": 2}, x="n", y="n"), wrong={"factor": 0.9})
+    ... def triangle(x, y, *, factor=1.0):
+    ...     '''The triangle inequality.'''
+    ...     return at_most(np.linalg.norm(x + y), factor * (np.linalg.norm(x) + np.linalg.norm(y)))
+    >>> triangle.plain, triangle.latex
+    ('The triangle inequality.', '|x + y| \\le (|x| + |y|)')
+    >>> triangle.verify("quick", rng=0).verdict
+    'holds'
+    """
+
+    def make(relation):
+        parameters = inspect.signature(relation).parameters
+        constants = _defaults(relation)
+        asked = Lines(id, over, relation) if isinstance(over, Region) else None
+
+        def check(budget, rng, **given):
+            if asked is not None:
+                yield asked.measure(**{**constants, **given})
+            else:
+                yield from parts(budget, rng, given)
+            for part in item.also_measured:
+                yield from part(budget, rng, **given)
+
+        def parts(budget, rng, given):
+            def of(rng=None, **at):
+                return relation(**({"rng": rng} if "rng" in parameters else {}), **at, **given)
+
+            found = over.measure(of, budget, rng, strength=PROVED)
+            found |= {name: found[name].underived() for name in underived}
+            for phrase, readings in (reads or {}).items():
+                several = {name: list(map(found.pop, own)) for name, own in readings.items()}
+                yield Readings(
+                    [_together(name, own) for name, own in several.items()], phrase=phrase
+                )
+            yield from found.values()
+
+        takes = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=value)
+            for name, value in constants.items()
+        ]
+        check.__signature__ = inspect.Signature([*map(_positional, ("budget", "rng")), *takes])  # type: ignore[attr-defined]
+        check.__module__, check.__doc__ = relation.__module__, relation.__doc__
+        item = Law(
+            id, " ".join((relation.__doc__ or "").split()), check, place,
+            printed(latex, constants), tuple(hypotheses), control=dict(wrong),
+            relation=relation, over=over, template=latex, **more,
+        )  # fmt: skip
+        register(item)
+        return item
+
+    return make
+
+
+def _defaults(relation):
+    """Return the constants of a relation with their values."""
+    return {
+        name: each.default
+        for name, each in inspect.signature(relation).parameters.items()
+        if each.kind is each.KEYWORD_ONLY
+    }
+
+
+def _together(name, parts):
+    return replace(parts[0], name=name) if len(parts) == 1 else Together(parts, name=name)
+
+
+def _positional(name):
+    return inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def printed(template: str, constants: Mapping[str, Any]) -> str:
+    r"""Return LaTeX with constants in the places of <name>, ^<name> and <1/name>, but for 1.
+
+    Parameters
+    ----------
+    template : str
+    constants : mapping
+
+    Examples
+    --------
+    >>> from linrep.claims.laws import printed
+    >>> printed(r"x^<power> <= <factor> y", {"power": 1.0, "factor": 0.25})
+    'x <= \\tfrac{1}{4} y'
+    """
+
+    def text(found):
+        power, inverse, name = found.groups()
+        if name not in constants:
+            raise ValueError(unknown("the statement has no constant", name, constants))
+        value = Fraction(constants[name]).limit_denominator(10**6)
+        value = 1 / value if inverse else value
+        if value == 1:
+            return ""
+        size = abs(value)
+        shown = (
+            str(size)
+            if size.denominator == 1
+            else rf"\tfrac{{{size.numerator}}}{{{size.denominator}}}"
+        )
+        shown = f"-{shown}" if value < 0 else shown
+        return f"^{{{shown}}}" if power else shown
+
+    return re.sub(r"(\^)?<(1/)?([A-Za-z_]\w*)>", text, template)
