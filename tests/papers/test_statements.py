@@ -1,6 +1,7 @@
-"""What holds of all statements together; each file of them has a module of tests of its name."""
+"""What holds of every statement, and of all of them together."""
 
 import inspect
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from linrep.claims import (
     FAILS,
     HOLDS,
+    LEVEL,
+    UNDECIDED,
     Condition,
     Measurement,
     claims,
@@ -21,11 +24,57 @@ from linrep.claims import (
 from linrep.claims.claim import Claim, corrections
 from linrep.claims.evidence import LEDGER_LEVEL, STATISTICAL_CLAIMS
 from linrep.claims.measurements import shared
-from tests.papers.support import SLOW
 from tests.tools import complaint
 
 CLAIMS = claims()
 RECORDED = ledger.recorded()
+#: Claims whose negative controls are slow, or take longer than others that run the same lines.
+SLOW = Path(__file__).with_name("slow.txt").read_text("utf-8").split()
+
+
+def lacking(id, item):
+    """Yield what a statement lacks, or its entry in the ledger."""
+    if not re.fullmatch(r"[a-z]+(\.[a-zA-Z0-9_-]+)+", id):
+        yield "an id of letters"
+    for name in ("place", "latex", "plain"):
+        text = getattr(item, name)
+        if not text or text.strip() != text:
+            yield name
+    if not item.check.__doc__:
+        yield "a docstring of its check"
+    if "\n" in item.plain:
+        yield "a plain sentence of one line"
+    if item.corrects and not (item.corrects in CLAIMS and id.startswith(item.corrects)):
+        yield "an id that begins with what it corrects"
+    entry = RECORDED.get(id)
+    if entry is None:
+        yield f"an entry in the ledger: linrep verify {id} --budget standard --record"
+        return
+    if entry.level > LEVEL * (1.0 + 1e-9):
+        yield "a level within its share"
+    if (entry.budget, entry.seed) != ("standard", 0):
+        yield "the standard budget and seed 0"
+    if entry.verdict == FAILS and not entry.counterexample:
+        yield "a counterexample"
+    if entry.verdict == UNDECIDED and not entry.needed:
+        yield "what it would take"
+
+
+def test_statements_are_complete_and_recorded():
+    found = {id: list(lacking(id, item)) for id, item in CLAIMS.items()}
+    assert {id: what for id, what in found.items() if what} == {}
+
+
+@pytest.mark.negative_control
+@pytest.mark.parametrize(
+    "id", [pytest.param(id, marks=pytest.mark.slow if id in SLOW else ()) for id in CLAIMS]
+)
+def test_a_negative_control_is_rejected(id):
+    item = CLAIMS[id]
+    control = item.negative_control("quick", np.random.default_rng(7))
+    if control.verdict == UNDECIDED:  # its level takes more samples than a quick look has
+        control = item.negative_control("standard", np.random.default_rng(7))
+    assert control.verdict == FAILS, f"{id} with {dict(item.control)} {control}"
 
 
 def constants(item):
@@ -102,15 +151,6 @@ def test_the_ledger_keeps_its_level():
 def test_lists_hold_nothing_else():
     assert set(RECORDED) == set(CLAIMS)
     assert set(SLOW) <= set(CLAIMS)
-
-
-def test_every_file_of_statements_has_a_module_of_tests():
-    folder = Path(__file__).parent
-    modules = {item.check.__module__ for item in CLAIMS.values()}
-    files = [name.split(".")[2:] for name in modules]
-    paths = [folder / paper / f"test_{name}.py" for paper, name in files]
-    assert [path.name for path in paths if not path.is_file()] == []
-    assert [path.name for path in paths if "papers.support" not in path.read_text("utf-8")] == []
 
 
 def test_patterns():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from linrep.papers.fedrep import claim1
-from tests.papers.support import *  # noqa: F403
 
 
 def test_dependent_covariates_have_covariance_i_and_the_stated_atom():

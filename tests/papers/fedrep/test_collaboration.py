@@ -5,7 +5,6 @@ import pytest
 
 from linrep.papers.fedrep import collaboration
 from linrep.papers.fedrep.collaboration import Curve
-from tests.papers.support import *  # noqa: F403
 
 
 def test_smallest_sufficient_m_is_d_alone_and_k_with_the_representation():

@@ -3,7 +3,6 @@
 import numpy as np
 
 from linrep.papers.fedrep import table1
-from tests.papers.support import *  # noqa: F403
 
 
 def test_the_table_has_its_shape_and_its_extremes():

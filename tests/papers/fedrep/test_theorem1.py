@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from linrep.papers.fedrep import _runs, noise_floor, theorem1
-from tests.papers.support import *  # noqa: F403
 
 
 def test_smallest_m_is_where_runs_begin_to_succeed(monkeypatch):

@@ -9,7 +9,6 @@ from linrep.papers.fedrep import theorem1_gaussian
 from linrep.papers.fedrep._runs import draw_problem
 from linrep.theory import fedrep as theory
 from tests.papers.fedrep.test_proofs import SHAPES, NormalRound, norm2
-from tests.papers.support import *  # noqa: F403
 
 LARGER = [(20, 200, 30, 2), (50, 100, 10, 3), (10, 400, 60, 1), (40, 60, 7, 4)]
 

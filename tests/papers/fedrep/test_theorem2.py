@@ -3,7 +3,6 @@
 import numpy as np
 
 from linrep.papers.fedrep import theorem2
-from tests.papers.support import *  # noqa: F403
 
 
 def test_heads_of_rank_two_have_the_norm_and_condition_asked_for():

@@ -7,7 +7,6 @@ from linrep.algorithms import moments_start
 from linrep.papers.fedrep import theorem2_logarithm
 from linrep.problems import SharedRepresentation
 from linrep.problems.subspace import distance
-from tests.papers.support import *  # noqa: F403
 from tests.theory.support import check_mean
 
 

@@ -6,7 +6,6 @@ import pytest
 import linrep as lr
 from linrep.papers.flute._races import Races, list_variants, race
 from linrep.papers.flute.figure4 import unbounded_from
-from tests.papers.support import *  # noqa: F403
 
 
 def trace_of(errors, **metrics):

@@ -1,7 +1,6 @@
 """Table 1 as it is transcribed, and exact cases."""
 
 from linrep.papers.flute.table1 import ACCURACY, BASELINES, COLUMNS, SPREAD, _steps
-from tests.papers.support import *  # noqa: F403
 
 
 def test_every_method_has_a_number_in_each_column():

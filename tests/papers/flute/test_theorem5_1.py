@@ -7,7 +7,6 @@ import linrep as lr
 from linrep.claims.verdict import decide
 from linrep.papers.flute import _data, theorem5_1
 from linrep.theory import flute, flute_samples
-from tests.papers.support import *  # noqa: F403
 
 
 def in_unit(s):

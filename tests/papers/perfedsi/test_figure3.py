@@ -7,7 +7,6 @@ import linrep as lr
 from linrep.claims import decide
 from linrep.papers.perfedsi import figure3 as module
 from linrep.papers.perfedsi.figure3 import instance, losses, most, view
-from tests.papers.support import *  # noqa: F403
 
 
 def test_an_instance_is_that_of_the_appendix():

@@ -5,7 +5,6 @@ import pytest
 
 from linrep.claims.claim import Budget
 from linrep.papers.pflmf import _cases, eq11
-from tests.papers.support import *  # noqa: F403
 
 
 @pytest.mark.parametrize("noise", [0.1, 3.0])

@@ -6,7 +6,6 @@ import pytest
 from linrep.papers.pflmf import figure1 as module
 from linrep.papers.pflmf.settings import constrained
 from linrep.problems.personal import planar
-from tests.papers.support import *  # noqa: F403
 
 A = np.random.default_rng(0).standard_normal((6, 2)) + 1.0
 

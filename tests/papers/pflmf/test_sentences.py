@@ -10,7 +10,6 @@ from linrep.algorithms import personalized
 from linrep.papers.pflmf import sentences
 from linrep.papers.pflmf.counterexamples import fedavg_uniform, table1_comparable
 from linrep.papers.pflmf.table1_2 import OTHERS, RANKS
-from tests.papers.support import *  # noqa: F403
 
 
 def test_fedavg_is_optimal_for_clients_whose_data_differ():

@@ -7,7 +7,6 @@ import pytest
 
 from linrep.papers.pflmf import _runs, _scalar
 from linrep.theory import pflmf
-from tests.papers.support import *  # noqa: F403
 
 
 def naive(r, i):

@@ -1,3 +1,0 @@
-"""Statements of `linrep.papers.perfedsi.eq61`."""
-
-from tests.papers.support import *  # noqa: F403

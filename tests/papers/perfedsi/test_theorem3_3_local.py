@@ -1,3 +1,0 @@
-"""Statements of `linrep.papers.perfedsi.theorem3_3_local`."""
-
-from tests.papers.support import *  # noqa: F403
