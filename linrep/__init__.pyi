@@ -48,7 +48,7 @@ from .algorithms import truncated_start as truncated_start
 from .algorithms.diagnosis import RunWarning as RunWarning
 from .algorithms.driver import run_rounds as run_rounds
 from .claims.contents import contents as contents
-from .claims.entry import statement as statement
+from .claims.lookup import statement as statement
 from .claims.lookup import statements as statements
 from .figures import experiment as experiment
 from .figures import plotting as plotting

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import linrep
 from linrep._lib.papers import own
-from linrep.claims import claims, hosting, ledger
+from linrep.claims import claims, ledger, pages
 from linrep.claims.claim import paper_of
 from linrep.report import gather, render
 
@@ -35,14 +35,14 @@ def write(folder):
     root = Path(linrep.__file__).parents[1]
     report = gather(
         claims(own()).values(),
-        ledger=ledger.recorded(ledger.PATH),
+        ledger=ledger.known(own()),
         store=Path(folder) / "_runs",  # there are none
         figures=root / "figures",
         progress=False,
     )
     (Path(folder) / NAME).write_text(render(report), encoding="utf-8")
-    items = [(entry.claim, entry.result) for entry in report.entries]
-    (Path(folder) / "ledger.json").write_text(hosting.text(items, address), encoding="utf-8")
+    items = [entry.record for entry in report.entries]
+    (Path(folder) / "ledger.json").write_text(pages.hosted(items, address), encoding="utf-8")
 
 
 def _build(app, exception):

@@ -17,7 +17,7 @@ import linrep
 
 GROUP = "linrep.papers"
 LEDGER = "ledger.json"
-#: Of linrep's own papers, which share a ledger.
+#: Of linrep's own papers.
 FOLDER = Path(linrep.__file__).parent / "papers"
 
 
@@ -33,14 +33,16 @@ class Paper:
         The package whose modules make them.
     folder : path
         Of this package.
-    ledger : path
-        The recorded verdicts; linrep's own papers share one.
     """
 
     name: str
     module: str
     folder: Path
-    ledger: Path
+
+    @property
+    def ledger(self) -> Path:
+        """The file of what is recorded of its statements."""
+        return self.folder / LEDGER
 
 
 def papers() -> dict[str, Paper]:
@@ -76,27 +78,16 @@ def files(name: str, within: Iterable[str] = ()) -> list[Path]:
     return [path for folder in folders for path in sorted(folder.glob(name))]
 
 
-def ledgers() -> list[Path]:
-    """Return the papers' ledgers, each once; not each has to be there."""
-    return list(dict.fromkeys(item.ledger for item in papers().values()))
-
-
 def owners(path: Path) -> set[str]:
-    """Return the papers that a file is of: several of linrep's ledger, none of one elsewhere."""
-    return {
-        name
-        for name, item in papers().items()
-        if path == item.ledger or path.is_relative_to(item.folder)
-    }
+    """Return the papers that a file is of, none of one elsewhere."""
+    return {name for name, item in papers().items() if path.is_relative_to(item.folder)}
 
 
 @cache
 def _found() -> tuple[dict[str, Paper], dict[str, str]]:
     from importlib.metadata import entry_points
 
-    taken = {
-        name: Paper(name, f"linrep.papers.{name}", FOLDER / name, FOLDER / LEDGER) for name in own()
-    }
+    taken = {name: Paper(name, f"linrep.papers.{name}", FOLDER / name) for name in own()}
     refused: dict[str, str] = {}
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (entry.name, entry.value)):
         module = entry.value.partition(":")[0].strip()
@@ -108,7 +99,7 @@ def _found() -> tuple[dict[str, Paper], dict[str, str]]:
         elif entry.name in taken:
             refused[module] = f"{taken[entry.name].module} is {entry.name} already"
         else:
-            taken[entry.name] = Paper(entry.name, module, folder, folder / LEDGER)
+            taken[entry.name] = Paper(entry.name, module, folder)
     return taken, refused
 
 

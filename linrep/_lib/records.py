@@ -100,28 +100,7 @@ class Kind(Generic[Content]):
         if is_there(path):
             self.read(path)
             for name in _opened(path, _state(path))["files"]:
-                self.beside(path, Path(name).suffix)
-
-    def beside(self, path: Path, suffix: str) -> bytes | None:
-        """Return the file of another suffix that belongs to one, None where none does.
-
-        Raises
-        ------
-        OSError, Damaged
-            If one of them is not as it was written, or not there.
-        """
-        other = path.with_suffix(suffix)
-        while True:
-            state = _state(path)
-            expected = _opened(path, state)["files"].get(other.name)
-            if expected is None:
-                return None
-            content = files.read(other) if files.current(other).is_file() else None
-            if content is not None and sha256(content).hexdigest() == expected:
-                return content
-            if _state(path) == state:  # or both were replaced meanwhile
-                what = "is not there" if content is None else "is not what was written"
-                raise Damaged(f"{other}, of {path.name}, {what}; {_remedy(other)}")
+                beside(path, Path(name).suffix)
 
     def written(self, values: Any, beside: Mapping[str, bytes] | None = None) -> str:
         """Return the content of a file, given those that belong to it by name."""
@@ -155,6 +134,28 @@ def content(path: Path) -> Any:
         If it is not as it was written, or not there.
     """
     return _opened(path, _state(path))["content"]
+
+
+def beside(path: Path, suffix: str) -> bytes | None:
+    """Return the file of another suffix that belongs to one, None where none does.
+
+    Raises
+    ------
+    OSError, Damaged
+        If one of them is not as it was written, or not there.
+    """
+    other = path.with_suffix(suffix)
+    while True:
+        state = _state(path)
+        expected = _opened(path, state)["files"].get(other.name)
+        if expected is None:
+            return None
+        content = files.read(other) if files.current(other).is_file() else None
+        if content is not None and sha256(content).hexdigest() == expected:
+            return content
+        if _state(path) == state:  # or both were replaced meanwhile
+            what = "is not there" if content is None else "is not what was written"
+            raise Damaged(f"{other}, of {path.name}, {what}; {_remedy(other)}")
 
 
 def forget() -> None:

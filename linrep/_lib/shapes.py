@@ -6,7 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import (
+    Any,
+    NotRequired,
+    Required,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 _WORDS = {
     str: "a text",
@@ -89,8 +98,16 @@ def _parts(shape: Any) -> tuple[Any, Any]:
 def _keys(kind: Any) -> tuple[dict[str, Any], frozenset[str]]:
     """Return the types of keys' values, and which keys there have to be."""
     hints = get_type_hints(kind, include_extras=True)
-    unneeded = {name for name, hint in hints.items() if get_origin(hint) is NotRequired}
-    shapes = {name: get_args(hint)[0] if name in unneeded else hint for name, hint in hints.items()}
+    marked = {name: get_origin(hint) for name, hint in hints.items()}
+    shapes = {
+        name: get_args(hint)[0] if marked[name] in (NotRequired, Required) else hint
+        for name, hint in hints.items()
+    }
+    always = getattr(kind, "__total__", True)
+    unneeded = {
+        name for name, mark in marked.items()
+        if mark is NotRequired or not (always or mark is Required)
+    }  # fmt: skip
     if is_dataclass(kind):
         nothing = (MISSING, MISSING)
         unneeded = {

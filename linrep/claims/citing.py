@@ -12,7 +12,7 @@ import linrep
 from linrep._lib.papers import papers
 
 if TYPE_CHECKING:
-    from linrep.claims.stated import Stated
+    from linrep.claims.record import Record
 
 #: In the folder of a paper.
 FILE = "paper.bib"
@@ -59,16 +59,16 @@ def paper(name: str, folder: Path | None = None) -> str:
     return path.read_text("utf-8")
 
 
-def note(stated: Stated) -> str:
+def note(statement: Record) -> str:
     """Return what is said of a statement: its place, and what it is called here.
 
     Parameters
     ----------
-    stated : Stated
+    statement : Record
     """
-    form = "" if stated.form == "printed" else f"{stated.form} form, "
-    name = f"{form}{stated.id} in linrep {linrep.__version__}"
-    return f"{stated.place} ({name})" if stated.place else name
+    form = "" if statement.form == "printed" else f"{statement.form} form, "
+    name = f"{form}{statement.id} in linrep {linrep.__version__}"
+    return f"{statement.place} ({name})" if statement.place else name
 
 
 def noted(entry: str, note: str) -> str:

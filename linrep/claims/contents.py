@@ -22,8 +22,8 @@ from linrep.claims import formulas, ledger
 from linrep.claims.claim import Claim, registered
 from linrep.claims.counts import KINDS, Counts, heads
 from linrep.claims.counts import counts as count
-from linrep.claims.evidence import VERDICTS, tally
-from linrep.claims.stated import Stated, corrected_by, stated
+from linrep.claims.evidence import UNCHECKED, VERDICTS, tally
+from linrep.claims.record import Record
 
 #: In the folder of a paper.
 FILE = "contents.toml"
@@ -78,7 +78,7 @@ class Item:
         """
         return [registered(item.id) for item in self.printed()]
 
-    def printed(self) -> list[Stated]:
+    def printed(self) -> list[Record]:
         """Return the texts of its statements, each once.
 
         Raises
@@ -88,7 +88,7 @@ class Item:
         """
         if not self.claims:
             return []
-        own = stated({name.partition(".")[0] for name in self.claims})
+        own = ledger.known({name.partition(".")[0] for name in self.claims})
         for name in self.claims:
             if name not in own:
                 hint = unknown(
@@ -175,14 +175,11 @@ def outcomes(item: Item) -> list[tuple[str, str]]:
     """
     if not item.claims:
         return [(NO_CLAIM, item.reason)]
-    recorded, lines = ledger.recorded(), []
-    for claim in item.printed():
-        for each in (claim, *corrected_by(claim)):
-            result = recorded.get(each.id)
-            verdict = "unchecked" if result is None else result.verdict
-            strength = result.strength if result else ""
+    lines = []
+    for printed in item.printed():
+        for each in (printed, *printed.corrected):
             about = f"{each.form}: {each.plain}" if each.form != "printed" else ""
-            lines.append((verdict, " · ".join(filter(None, [strength, each.id, about]))))
+            lines.append((each.verdict, " · ".join(filter(None, [each.strength, each.id, about]))))
     return lines
 
 
@@ -327,8 +324,7 @@ def counts(paper: str) -> Counts:
     ----------
     paper : str
     """
-    verdicts = {name: result.verdict for name, result in ledger.recorded().items()}
-    return count(stated([paper]).values(), verdicts)
+    return count(item for item in ledger.known([paper]).values() if item.verdict != UNCHECKED)
 
 
 def _sorted(found):

@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from linrep.claims.claim import Claim
 from linrep.claims.evidence import FAILS, HOLDS, VERDICTS
 from linrep.claims.findings import findings
 from linrep.claims.order import listed_items
-from linrep.claims.stated import Stated, texts_of
+from linrep.claims.record import Record
 
 #: Kinds of statements, each counted apart, and what one is called.
 KINDS = {
@@ -101,12 +100,12 @@ def holding(verdicts: Mapping[str, int]) -> str:
     return f"{good} of {total} hold{'s' * (total == 1)}" if total else "–"
 
 
-def kinds(items: Iterable[Claim | Stated]) -> dict[str, str]:
+def kinds(items: Iterable[Record]) -> dict[str, str]:
     """Return of which kind of `KINDS` each statement is, by id.
 
     Parameters
     ----------
-    items : iterable of Claim, or of Stated
+    items : iterable of Record
     """
     items = list(items)
     apart = {paper: of_networks(paper) for paper in {item.paper for item in items}}
@@ -132,34 +131,26 @@ def of_networks(paper: str) -> set[str]:
     return there[True] - there[False]
 
 
-def counts(items: Iterable[Claim | Stated], verdicts: Mapping[str, str]) -> Counts:
+def counts(items: Iterable[Record]) -> Counts:
     """Count statements by kind and verdict.
 
     Parameters
     ----------
-    items : iterable of Claim, or of Stated
-    verdicts : mapping of str to str
-        By id; what has none is not counted.
+    items : iterable of Record
 
     Returns
     -------
     Counts
     """
-    items = [item for item in items if item.id in verdicts]
+    items = list(items)
     kind, found = kinds(items), {name: Counter[str]() for name in KINDS}
     for item in items:
-        found[kind[item.id]][verdicts[item.id]] += 1
+        found[kind[item.id]][item.verdict] += 1
     printed = [item for item in items if kind[item.id] == "printed"]
-    failing = [item for item in printed if verdicts[item.id] == FAILS]
-    wrong = (findings().get(item.id) for item in printed if verdicts[item.id] != HOLDS)
+    failing = [item for item in printed if item.verdict == FAILS]
+    wrong = (findings().get(item.id) for item in printed if item.verdict != HOLDS)
     return Counts(
         found,
-        sum(map(_is_under_corrected, failing)),
+        sum(any(each.endswith(" corrected") for each in item.changes) for item in failing),
         len({id(finding) for finding in wrong if finding}),
     )
-
-
-def _is_under_corrected(item):
-    """Tell whether one of the hypotheses is a corrected one."""
-    texts = texts_of(item) if isinstance(item, Claim) else item
-    return any(change.endswith(" corrected") for change in texts.changes)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linrep.claims.claim import BUDGETS, Claim, registered
-from linrep.claims.evidence import Result
-from linrep.claims.stated import Stated
+from linrep.claims.record import Record
 
 if TYPE_CHECKING:
     from linrep.claims.verify import Stored
@@ -21,11 +20,11 @@ class Current:
 
     Attributes
     ----------
-    result : Result or None
+    result : Record or None
         The stored run's, as a ledger would have it, else the ledger's, None where there is neither.
     run : Stored or None
         The stored run.
-    recorded : Result or None
+    recorded : Record or None
         What the ledger has.
     damaged : bool
         Whether the store has a run that cannot be read, and no other.
@@ -33,16 +32,16 @@ class Current:
         Whether all that the store has is of code, or of files it rests on, that was edited since.
     """
 
-    result: Result | None
+    result: Record | None
     run: Stored | None
-    recorded: Result | None
+    recorded: Record | None
     damaged: bool
     stale: bool
 
 
 def current(
-    item: Claim | Stated,
-    recorded: Result | None,
+    item: Claim | Record,
+    recorded: Record | None,
     *,
     store: str | Path,
     budget: str | None = None,
@@ -55,8 +54,8 @@ def current(
 
     Parameters
     ----------
-    item : Claim or Stated
-    recorded : Result or None
+    item : Claim or Record
+    recorded : Record or None
         What the ledger has.
     store : path
     budget : str, optional
@@ -87,8 +86,7 @@ def current(
     damaged = run is None and any(is_damaged(claim, **place) for place in places)
     stale = run is None and not damaged and any(is_stale(claim, **place) for place in places)
     if run is not None:
-        result = Result.from_json(run.result.as_json())
-        return Current(result, run, recorded, damaged=False, stale=False)
+        return Current(run.result, run, recorded, damaged=False, stale=False)
     return Current(recorded, None, recorded, damaged, stale)
 
 

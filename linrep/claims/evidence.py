@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NotRequired, Self, TypedDict
+from typing import TYPE_CHECKING, Any, Required, Self, TypedDict
 
 from linrep._lib import display as show
 from linrep._lib import shapes
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 HOLDS, MISPRINT, FAILS, VACUOUS, UNDECIDED = VERDICTS = (
     "holds", "misprint", "fails", "vacuous", "undecided",
 )  # fmt: skip
-#: In place of a verdict, of a check that raised.
-ERROR = "error"
+#: In place of a verdict, of a check that raised, and where none has been run.
+ERROR, UNCHECKED = "error", "unchecked"
 
 #: What a verdict rests on, the firmest first. The first three are found, and cannot be said.
 STRENGTHS = CERTIFIED, EXACT, DERIVED, ENUMERATED, STATISTICAL, SEARCHED = (
@@ -166,7 +166,7 @@ def instances(evidence: Evidence) -> dict[str, list[str]]:
         is "worst"; by "tightest", where it has met none.
     """
     found = {}
-    example, worst = _plain(instance(evidence)), _plain(evidence.worst)
+    example, worst = plain_values(instance(evidence)), plain_values(evidence.worst)
     if example:
         found["instance" if worst is None else "smallest"] = show.instance(example)
     if worst is not None:
@@ -179,50 +179,18 @@ def _verb(verdict, count):
     return one if count == 1 else several
 
 
-class _Part(TypedDict):
-    """Plain values of a part, null for what is not finite."""
-
-    ground: NotRequired[str]
-    asked: NotRequired[list[str]]
-    claimed: NotRequired[str]
-    worst: NotRequired[Mapping[str, Any]]
-    name: str
-    verdict: str
-    measured: float | None
-    predicted: float | None
-    tightness: float | None
-    low: float | None
-    high: float | None
-    n_trials: int
-    level: float
-    measured_is: str
-    predicted_is: str
-    quantity: str
-    unit: str
-    sentence: str
-    needed: str
-    strength: str
-    counterexample: Mapping[str, Any] | None
+_NUMBERS = ("measured", "predicted", "tightness", "low", "high")
 
 
-class _Reading(TypedDict):
-    of: str
-    phrase: NotRequired[str]
-    reading: str
-    printed_at: NotRequired[str]
-    taken: bool
-    verdict: str
-    strength: NotRequired[str]
+class Part(TypedDict, total=False):
+    """Plain values of evidence in the order in which they are written, null for no finite number.
 
-
-class _Result(TypedDict):
-    """Plain values of a result, in the order in which they are written.
-
-    A ledger leaves out where numbers came from, and what was expected.
+    Those that a ledger leaves out are as in evidence that says nothing of them.
     """
 
-    id: str
-    verdict: str
+    name: str
+    verdict: Required[str]
+    sentence: str
     measured: float | None
     predicted: float | None
     tightness: float | None
@@ -230,31 +198,17 @@ class _Result(TypedDict):
     high: float | None
     n_trials: int
     level: float
-    seed: int
-    budget: str
-    seconds: float
-    sentence: str
-    needed: str
-    counterexample: Mapping[str, Any] | None
-    worst: NotRequired[Mapping[str, Any]]
-    corrected_by: str | None
-    hypotheses: list[str]
-    mode: str
-    parts: list[_Part]
-    quantity: str
-    unit: str
-    facts: list[Fact]
-    kinds: list[str]
-    strength: str
-    readings: list[_Reading]
-    control: str | None
-    expected: NotRequired[str]
-    looks: NotRequired[int]
-    stored: NotRequired[bool]
-    derivation: NotRequired[str]
-    missing: NotRequired[str]
     measured_is: str
     predicted_is: str
+    quantity: str
+    unit: str
+    needed: str
+    strength: str
+    claimed: str
+    ground: str
+    asked: list[str]
+    counterexample: Mapping[str, Any] | None
+    worst: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -356,7 +310,7 @@ class Evidence:
     worst: Mapping[str, Any] | None = None
 
     def __post_init__(self):
-        if self.verdict not in (*VERDICTS, ERROR):
+        if self.verdict not in (*VERDICTS, ERROR, UNCHECKED):
             raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {self.verdict!r}")
         for name in ("measured", "predicted", "tightness"):
             object.__setattr__(self, name, float(getattr(self, name)))
@@ -401,37 +355,14 @@ class Evidence:
         ValueError
             If a key is unknown or missing, or a value of another type.
         """
-        shapes.check(values, _Part, values.get("name") or "a part")
-        return cls(**_fields(values) | _believed(values))
+        shapes.check(values, Part, values.get("name") or "a part")
+        return cls(**fields_of(values) | believed(values))
 
     def as_json(self) -> dict[str, Any]:
-        """Return what a ledger holds of a part: plain values, None for what is not finite."""
-        more: dict[str, Any] = {"ground": self.ground} if self.ground else {}
-        if self.asked:
-            more["asked"] = list(self.asked)
-        if self.claimed != self.strength:
-            more["claimed"] = self.claimed
-        if self.worst is not None:
-            more["worst"] = _plain(self.worst)
-        return more | {
-            "name": self.name,
-            "verdict": self.verdict,
-            "measured": _finite(self.measured),
-            "predicted": _finite(self.predicted),
-            "tightness": _finite(self.tightness),
-            "low": _finite(self.low),
-            "high": _finite(self.high),
-            "n_trials": self.n_trials,
-            "level": self.level,
-            "measured_is": self.measured_is,
-            "predicted_is": self.predicted_is,
-            "quantity": self.quantity,
-            "unit": self.unit,
-            "sentence": self.sentence,
-            "needed": self.needed,
-            "strength": self.strength,
-            "counterexample": _plain(self.counterexample),
-        }
+        """Return what a ledger holds of it: plain values, None for what is not finite."""
+        values = {name: plain_values(getattr(self, name)) for name in Part.__annotations__}
+        finite = {name: _finite(getattr(self, name)) for name in _NUMBERS}
+        return values | finite
 
     def plot(self) -> list[Axes]:
         """Draw the measurements that the verdict rests on, one panel each.
@@ -478,109 +409,13 @@ class Evidence:
         return numbers
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Result(Evidence):
-    """A claim's evidence of one run; what ``linrep verify --json`` and the ledger hold of it.
+def fields_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields that plain values have, with the interval of its ends.
 
-    Attributes
+    Parameters
     ----------
-    id : str
-        Of the claim.
-    seed : int
-        Root of the run's streams.
-    budget : {"quick", "standard", "thorough"}
-    seconds : float
-        Of CPU that measuring took.
-    corrected_by : str or None
-        Id of the corrected version.
-    hypotheses : tuple of str
-    mode : {"native", "portable"}
-    control : str or None
-        Verdict of the negative control, where that was run.
-    expected : str
-        Verdict that the claim expects where nothing is recorded.
-    stored : bool
-        Whether the measurements were there already.
-    readings : tuple of mapping
-        For each way in which a part can be read: its name, whether it was taken, its verdict.
-    looks : int
-        How often runs were looked at, of twice as many seeds each time: the verdict is that of
-        all runs together, at the share of the level of the last look.
-    derivation : str
-        SHA-256 of the section of proofs that the verdict was found to rest on.
-    missing : str
-        What would give the verdict the strength that its check claims, "" where it has it.
+    values : mapping
     """
-
-    id: str
-    seed: int
-    budget: str
-    seconds: float
-    corrected_by: str | None = None
-    hypotheses: tuple[str, ...] = ()
-    mode: str = "native"
-    control: str | None = None
-    expected: str = HOLDS
-    stored: bool = False
-    readings: tuple[Mapping[str, Any], ...] = ()
-    looks: int = 1
-    derivation: str = ""
-    missing: str = ""
-
-    def __repr__(self):
-        numbers = (f"{name}={shown(self, name)}" for name in ("measured", "predicted"))
-        return f"Result({self.id}: {self.verdict}, {', '.join(numbers)}. {self.sentence})"
-
-    def as_json(self) -> dict[str, Any]:
-        """Return plain values; those of a ledger, in its order, and where they came from."""
-        values = super().as_json()
-        values["parts"] = tuple(part.as_json() for part in self.parts)
-        values["facts"] = tuple(_plain(asdict(fact)) for fact in self.facts)
-        unneeded = {"worst"} - values.keys() | ({"looks"} if self.looks == 1 else set())
-        unneeded |= {name for name in ("derivation", "missing") if not getattr(self, name)}
-        return {
-            name: values[name] if name in values else getattr(self, name)
-            for name in _Result.__annotations__
-            if name not in unneeded
-        }
-
-    @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Self:
-        """Return the result that :meth:`as_json` made plain values of.
-
-        Parameters
-        ----------
-        values : mapping
-            As an entry of a ledger has them.
-
-        Raises
-        ------
-        ValueError
-            If a key is unknown or missing, or a value of another type.
-        """
-        shapes.check(values, _Result, values.get("id") or "a result")
-        several = {
-            "parts": (parts := tuple(map(Evidence.from_json, values["parts"]))),
-            "facts": tuple(Fact(**fact) for fact in values["facts"]),
-            **{name: tuple(values[name]) for name in ("kinds", "hypotheses", "readings")},
-        }
-        strength = strengths_of_parts(parts, values["verdict"]) if parts else _believed(values)
-        return cls(**_fields(values) | several | strength)
-
-    @property
-    def looked(self) -> str:
-        """How many runs the verdict is read from, and at which share of the level; "" of one."""
-        runs, share = 2 ** (self.looks - 1), self.looks * (self.looks + 1)
-        return f"{runs} runs, look {self.looks} at 1/{share} of the level" if runs > 1 else ""
-
-    @property
-    def accepts_its_control(self) -> bool:
-        """Whether the check was run on what is false, and did not reject it."""
-        return self.control not in (None, FAILS)
-
-
-def _fields(values):
-    """Return the fields that plain values have, with the interval of its ends."""
     known = {name: value for name, value in values.items() if value is not None}
     if "asked" in known:
         known["asked"] = tuple(known["asked"])
@@ -588,30 +423,39 @@ def _fields(values):
     return known if all(map(math.isnan, ends)) else {**known, "interval": ends}
 
 
-def _believed(values):
-    """Return the strengths that plain values of a part have by themselves, whatever they say.
+def believed(values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the strengths that plain values have by themselves, whatever they say.
 
     What says more than its numbers do claims that there is a derivation.
+
+    Parameters
+    ----------
+    values : mapping
     """
-    said, failed = values["strength"], values["verdict"] == FAILS
+    said, failed = values.get("strength", ""), values["verdict"] == FAILS
     grounded = {CERTIFIED: values.get("ground") == INTERVALS, EXACT: bool(values.get("ground"))}
     had = EXACT if failed else CERTIFIED
     if said in (CERTIFIED, EXACT, PROVED) and grounded[had]:
         return {"strength": had, "claimed": had}
     if said not in (CERTIFIED, EXACT, DERIVED, PROVED):
         return {"strength": said, "claimed": values.get("claimed", said)}
-    sampled = values["level"] > 0.0
+    sampled = values.get("level", 0.0) > 0.0
     own = STATISTICAL if sampled else SEARCHED
     claimed = "" if sampled and said != DERIVED else DERIVED
     return {"strength": own, "claimed": own if failed else claimed}
 
 
-def _plain(value):
-    """Return what JSON can hold: fractions, and numbers that are not finite, as text."""
-    if isinstance(value, dict):
-        return {name: _plain(entry) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [_plain(entry) for entry in value]
+def plain_values(value: Any) -> Any:
+    """Return what JSON can hold: fractions, and numbers that are not finite, as text.
+
+    Parameters
+    ----------
+    value : object
+    """
+    if isinstance(value, Mapping):
+        return {name: plain_values(entry) for name, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_values(entry) for entry in value]
     as_text = isinstance(value, Fraction) or (isinstance(value, float) and not math.isfinite(value))
     return str(value) if as_text else value
 

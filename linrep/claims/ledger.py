@@ -1,50 +1,32 @@
-"""The recorded verdicts and their pictures, and how a run is compared with them."""
+"""What is recorded of claims, of each paper in a file, and how a run stands beside it."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from linrep._lib import atomic as files
 from linrep._lib import records
 from linrep._lib.display import number as show
-from linrep._lib.papers import FOLDER, LEDGER, ledgers, paper_of, papers
-from linrep.claims import sensitivity
-from linrep.claims.certificates import checked_by, count_exact
-from linrep.claims.claim import BUDGETS, Claim
-from linrep.claims.counts import counts, heads, kinds
-from linrep.claims.evidence import (
-    ERROR,
-    FAILS,
-    HOLDS,
-    LEDGER_LEVEL,
-    STRENGTHS,
-    UNDECIDED,
-    VERDICTS,
-    Result,
-    instance,
-    shown,
-)
-from linrep.claims.findings import findings
-from linrep.claims.grids import title
+from linrep._lib.papers import Paper, own, paper_of
+from linrep._lib.papers import papers as known_papers
+from linrep.claims import pictures, proofs
+from linrep.claims.certificates import questions
+from linrep.claims.claim import BUDGETS, Claim, claims
+from linrep.claims.evidence import ERROR, HOLDS, UNCHECKED, UNDECIDED
 from linrep.claims.grounds import earned
-from linrep.claims.order import in_order
-from linrep.claims.proofs import proofs
-from linrep.claims.quantities import Fact
-from linrep.claims.sections import unescaped
-from linrep.claims.stated import Stated, stated
+from linrep.claims.quantities import VALUE
+from linrep.claims.record import Line, Moved, Record
+from linrep.claims.solvers import UNKNOWN
 
-if TYPE_CHECKING:
-    import pandas as pd
+#: Of the files: it grows when a number that is recorded comes to mean something else.
+VERSION = 2
 
-#: Of linrep's own papers.
-PATH = FOLDER / LEDGER
 AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
 UNDECIDED_HERE = "undecided at this budget"
 DECIDED_HERE = "decided here and undecided in the record"
@@ -52,81 +34,86 @@ AS_EXPECTED = "as expected, without a record"
 UNEXPECTED = "not as expected, without a record"
 #: How a verdict stands beside the recorded one.
 OUTCOMES = (AS_RECORDED, UNDECIDED_HERE, DECIDED_HERE, AS_EXPECTED, UNEXPECTED, CONTRADICTS)
-_HAIR = 1.001  # times the right side, below which a failure says little of its size
 #: Those that are differences.
 WRONG = (UNEXPECTED, CONTRADICTS)
+#: Numbers that no chance decides agree to so many digits, and what is about 0 to this.
+_RELATIVE, _ABSOLUTE = 1e-10, 1e-12
+
+# The file.
 
 
-def _results(entries):
-    """Return the results of plain values by claim."""
-    results = {result.id: result for result in map(Result.from_json, entries)}
-    for result in results.values():
-        if result.budget not in BUDGETS or result.verdict not in VERDICTS:
-            raise ValueError(f"{result.id} is {result.verdict!r}, of the budget {result.budget!r}")
-    return results
+def _read(content):
+    if content["version"] != VERSION:
+        raise ValueError(f"its numbers are those of version {content['version']}, not {VERSION}")
+    found = {each.id: each for each in map(Record.from_json, content["claims"])}
+    for each in found.values():
+        if each.verdict != UNCHECKED and each.budget not in BUDGETS:
+            raise ValueError(f"{each.id} is of the budget {each.budget!r}")
+    return found
+
+
+def _text(values):
+    """Return plain values as JSON, a line a text, a part, a fact, and so on: what changes shows."""
+    blocks = ",\n".join(map(_block, values["claims"]))
+    return f'{{"version": {values["version"]}, "claims": [\n{blocks}\n]}}'
+
+
+def _block(record):
+    lines = []
+    for name, value in record.items():
+        if _is_empty(name, value, record):
+            continue
+        if name in ("parts", "facts", "readings"):
+            kept = (_line(each if name == "readings" else _sparse(each)) for each in value)
+            text = "[\n  " + ",\n  ".join(kept) + "\n ]"
+        elif name in ("lines", "sensitivity"):
+            kept = (f"{json.dumps(key)}: {_line(each)}" for key, each in value.items())
+            text = "{\n  " + ",\n  ".join(kept) + "\n }"
+        else:
+            text = _line(value)
+        lines.append(f' "{name}": {text}')
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _sparse(values):
+    return {name: value for name, value in values.items() if not _is_empty(name, value, values)}
+
+
+def _is_empty(name, value, values):
+    """Tell whether a value is what is read where nothing is written."""
+    if name == "claimed":
+        return value == values["strength"]
+    if name in _PASSING or (name in ("own", "n_trials", "level") and not value):
+        return True
+    usual = {"measured_is": VALUE, "predicted_is": VALUE, "looks": 1}
+    return value is None or value in ("", [], {}) or (name in usual and value == usual[name])
+
+
+def _line(value):
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
 _KIND = records.Kind(
     "ledger",
     "linrep verify --record",
-    _results,
-    ids=lambda entries: [entry["id"] for entry in entries],
+    _read,
+    ids=lambda content: [each["id"] for each in content["claims"]],
+    text=_text,
 )
-#: Of the file of pictures beside a ledger.
-_PICTURES = ".parquet"
+#: Of a run, no part of the record.
+_PASSING = ("stored", "expected", "missing", "corrected_by")
 
 
-def recorded(path: Path | None = None) -> dict[str, Result]:
-    """Return the recorded results by claim; empty where nothing is recorded.
-
-    Parameters
-    ----------
-    path : path, optional
-        A ledger, by default those of all papers; one of a package that is damaged is left out,
-        which a warning says.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged.
-    """
-    entries: dict[str, Result] = {}
-    of_papers = ledgers()
-    for each in of_papers if path is None else [path]:
-        read = _KIND.known if each in (path, PATH) else _KIND.shown
-        folder = None if each in of_papers else each.parent
-        found = read(each, {})
-        texts = stated(set(map(paper_of, found))) if found else {}
-        entries |= {id: earned(entry, folder, texts) for id, entry in found.items()}
-    return entries
+def _write(path, entries, beside):
+    """Write a ledger with its pictures."""
+    values = {"version": VERSION, "claims": [each.as_json() for each in entries.values()]}
+    _KIND.write(path, values, beside)
 
 
-def place(id: str) -> Path | None:
-    """Return the ledger of the paper that a claim is of, None where there is no such paper."""
-    paper = papers().get(paper_of(id))
-    return None if paper is None else paper.ledger
-
-
-def recorded_points(id: str, path: Path | None = None) -> pd.DataFrame | None:
-    """Return what a claim's recorded picture is drawn from, None where none is recorded.
-
-    Parameters
-    ----------
-    id : str
-    path : path, optional
-        The ledger, by default the paper's; beside it is the file of its pictures.
-
-    Raises
-    ------
-    ValueError
-        If one of the two is damaged, or the pictures are gone.
-    """
-    path = path or place(id)
-    if path is None or not records.is_there(path):
-        return None
-    table = _pictures_of(path)
-    points = table[table["claim"] == id].drop(columns="claim").reset_index(drop=True)
-    return _with_values(points) if len(points) else None
+def _pictures_beside(path):
+    """Return the pictures of a ledger by the name of their file, as they are."""
+    content = records.beside(path, pictures.SUFFIX) if records.is_there(path) else None
+    return {} if content is None else {path.with_suffix(pictures.SUFFIX).name: content}
 
 
 def check(path: Path) -> None:
@@ -139,27 +126,98 @@ def check(path: Path) -> None:
     _KIND.check(path)
 
 
-def _pictures_of(path):
-    """Return the rows that the pictures of a ledger are drawn from."""
-    import pandas as pd
-
-    content = _KIND.beside(path, _PICTURES)
-    return pd.DataFrame({"claim": []}, dtype=str) if content is None else _table(content)
+# What is in it.
 
 
-@lru_cache(maxsize=4)
-def _table(content):
-    import pandas as pd
+def known(papers: Iterable[str] = ()) -> dict[str, Record]:
+    """Return the statements of papers by id, in the order of their files, with what is known.
 
-    return pd.read_parquet(BytesIO(content))
+    Nothing of a paper is imported, unless it has no ledger yet: then the texts are those of its
+    claims, as they are where the ledger of a package is damaged, which a warning says.
+
+    Parameters
+    ----------
+    papers : iterable of str
+        Names of papers, by default all; what is none has none.
+
+    Raises
+    ------
+    ValueError
+        If a ledger of linrep's own is damaged.
+    """
+    asked = set(papers)
+    found: dict[str, Record] = {}
+    for name, paper in known_papers().items():
+        if not asked or name in asked:
+            found |= _of_paper(paper, _state(paper.ledger), _state(paper.folder / proofs.FILE))
+    return found
 
 
-def _with_values(points):
-    """Return points without the columns of others; y stays where there are intervals alone."""
-    return points.loc[:, points.notna().any() | (points.columns == "y")]
+def recorded(path: Path | None = None) -> dict[str, Record]:
+    """Return the claims that have a recorded verdict, by id.
+
+    Parameters
+    ----------
+    path : path, optional
+        A ledger, by default those of all papers; one of a package that is damaged is left out,
+        which a warning says.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged.
+    """
+    if path is None:
+        found = known()
+    else:
+        found = {id: earned(each, path.parent) for id, each in _KIND.known(path, {}).items()}
+    return {id: each for id, each in found.items() if each.verdict != UNCHECKED}
 
 
-def outcome(verdict: str, budget: str, entry: Result | None, expected: str = HOLDS) -> str:
+def _state(path):
+    """Return what changes when a file does, None where there is none."""
+    try:
+        status = files.current(path).stat()
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino
+
+
+@lru_cache(maxsize=64)
+def _of_paper(paper: Paper, ledger: Any, page: Any) -> dict[str, Record]:
+    """Return the records of a paper, put together once for each state of its files."""
+    instead = "the texts are those of its code"
+    if paper.name in own():
+        found = _KIND.known(paper.ledger, {})
+    else:
+        found = _KIND.shown(paper.ledger, {}, instead)
+    if not found:
+        found = {id: Record.of(item) for id, item in claims([paper.name]).items()}
+    by_id = {id: earned(each, paper.folder) for id, each in found.items()}
+    corrected: dict[str, list[Record]] = {}
+    for each in by_id.values():
+        if each.form == "corrected":
+            corrected.setdefault(each.corrects, []).append(each)
+    return {
+        id: replace(
+            each,
+            book=paper.ledger,
+            corrected=tuple(corrected.get(id, ())),
+        )
+        for id, each in by_id.items()
+    }
+
+
+def place(id: str) -> Path | None:
+    """Return the ledger of the paper that a claim is of, None where there is no such paper."""
+    paper = known_papers().get(paper_of(id))
+    return None if paper is None else paper.ledger
+
+
+# How a run stands beside it.
+
+
+def outcome(verdict: str, budget: str, entry: Record | None, expected: str = HOLDS) -> str:
     """Return how a verdict stands beside the recorded one, one of `OUTCOMES`.
 
     A claim that is not recorded is expected to hold, unless it says otherwise. With a smaller
@@ -171,7 +229,7 @@ def outcome(verdict: str, budget: str, entry: Result | None, expected: str = HOL
     Parameters
     ----------
     verdict, budget : str
-    entry : Result or None
+    entry : Record or None
         What the ledger records of the claim.
     expected : str
         The verdict that the claim expects where nothing is recorded.
@@ -190,17 +248,63 @@ def outcome(verdict: str, budget: str, entry: Result | None, expected: str = HOL
     return CONTRADICTS
 
 
-def record(results: Iterable[Result], known: Collection[str], path: Path | None = None) -> None:
-    """Put results into a ledger, in place of those of the same claims.
+def differing(result: Record, entry: Record | None) -> list[str]:
+    """Say which numbers of a run are not those that are recorded, in a line each.
 
-    What their pictures are drawn from goes into a file beside it.
+    Where an interval is recorded, the run's number, or its interval, has to reach it, whatever the
+    seed. Other numbers depend on the instances that are tried: with the budget, the seed and the
+    portable mode of the record they have to be the same.
 
     Parameters
     ----------
-    results : iterable of Result
-    known : collection of str
-        Ids of the claims that there are: entries of others are dropped, in the ledger of papers
-        those of the papers that results are of.
+    result, entry : Record
+        Of the run and of the ledger; where this has none, nothing differs.
+    """
+    if entry is None or ERROR in (result.verdict, entry.verdict):
+        return []
+    same = all(
+        getattr(result, name) == getattr(entry, name)
+        for name in ("budget", "seed", "mode", "looks")
+    )
+    before = {part.name: part for part in entry.parts}
+    exactly = same and result.mode == "portable"
+    lines = []
+    for part in result.parts:
+        known = before.pop(part.name, None)
+        if known is None:
+            lines += [f"{part.name}: not in the record"] * exactly
+        elif not _agree(part, known, exactly):
+            recorded = " to ".join(map(show, known.interval or (known.measured,)))
+            lines.append(f"{part.name}: {show(part.measured)}, recorded {recorded}")
+    return lines + [f"{name}: in the record alone" for name in before if exactly]
+
+
+def _agree(part, known, exactly):
+    """Tell whether a part's number is the recorded one, or in its interval."""
+    if known.interval is not None:
+        low, high = known.interval
+        first, last = part.interval or (part.measured, part.measured)
+        return not (first > high or last < low)
+    if not exactly or math.isnan(known.measured + part.measured):
+        return True
+    return math.isclose(part.measured, known.measured, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+
+
+# What changes it.
+
+
+def record(results: Iterable[Record], known: Mapping[str, Claim], path: Path | None = None) -> None:
+    """Put results into a ledger, in place of those of the same claims.
+
+    The texts of all claims become those of the code, and what solvers have answered to another
+    question than a line is now is dropped.
+
+    Parameters
+    ----------
+    results : iterable of Record
+    known : mapping of str to Claim
+        The claims that there are, in their order: entries of others are dropped, of papers those
+        that results are of.
     path : path, optional
         The ledger, by default that of each claim's paper.
 
@@ -210,337 +314,201 @@ def record(results: Iterable[Result], known: Collection[str], path: Path | None 
         If a check raised, a larger budget is recorded already, or the ledger or its pictures are
         damaged.
     """
-    by_path: dict[Path, list[Result]] = {}
+    by_path: dict[Path, dict[str, Record]] = {}
     for result in results:
         home = path or place(result.id)
         if home is None:
             raise ValueError(f"{result.id} is of no paper that has a ledger")
-        by_path.setdefault(home, []).append(result)
-    for home, own in by_path.items():
-        _record(own, known, home, path is None)
+        by_path.setdefault(home, {})[result.id] = result
+    for home, found in by_path.items():
+        there = {id: item for id, item in known.items() if path or place(id) == home}
+        _record(found, there, home)
 
 
-def _record(results, known, path, of_papers):
+def _record(results, known, path):
     """Put results into one ledger, while no other process does."""
     with files.alone(path.parent):
         records.forget()  # what another process has changed in this tick of the clock
         check(path)
-        entries = recorded(path)
-        check_budget(results, entries)
-        for result in results:
+        before = _KIND.known(path, {})
+        check_budget(results.values(), before)
+        for result in results.values():
             if result.verdict == ERROR:
                 raise ValueError(
                     f"{result.id} cannot be recorded, its check raised: {result.sentence}"
                 )
-        entries |= {result.id: result for result in results}
-        own = {paper_of(result.id) for result in results}
-        entries = {
-            name: entry
-            for name, entry in entries.items()
-            if name in known or (of_papers and paper_of(name) not in own)
+        entries = _as_of_code({**before, **results}, known, before)
+        drawn = {id: result.points for id, result in results.items()}
+        name = path.with_suffix(pictures.SUFFIX).name
+        _write(path, entries, {name: pictures.written(drawn, entries, path)})
+
+
+def _as_of_code(found, known, before):
+    """Return records of the claims that there are, with their texts and their lines as they are."""
+    asked = questions({item.paper for item in known.values()})
+    return {
+        id: replace(
+            found.get(id, Record.of(claim)).with_texts(claim),
+            lines=_lines(asked.get(id, {}), before.get(id)),
+            sensitivity=before[id].sensitivity if id in before else {},
+        )
+        for id, claim in known.items()
+    }
+
+
+def _lines(asked, last):
+    """Return lines with the answers that are recorded of the same questions."""
+    known = last.lines if last else {}
+    return {
+        name: known[name] if known.get(name, {}).get("sha256") == line["sha256"] else line
+        for name, line in asked.items()
+    }
+
+
+def of_code(claim: Claim) -> Record:
+    """Return the record of a paper's claim without a verdict: texts and lines as the code has them.
+
+    Parameters
+    ----------
+    claim : Claim
+    """
+    last = known([claim.paper]).get(claim.id)
+    lines = _lines(questions([claim.paper]).get(claim.id, {}), last)
+    beside = ("sensitivity", "corrected", "book")
+    return Record.of(
+        claim, lines=lines, **{name: getattr(last, name) for name in beside if last is not None}
+    )
+
+
+def stale(paper: str) -> list[str]:
+    """Return the statements of a paper whose texts or lines are not recorded as the code has them.
+
+    Parameters
+    ----------
+    paper : str
+        Its claims are imported.
+    """
+    there, before = claims([paper]), _KIND.known(known_papers()[paper].ledger, {})
+    now = _as_of_code(before, there, before)
+    wrong = [id for id, entry in now.items() if before.get(id) != entry]
+    return wrong + [id for id in before if id not in now]
+
+
+def refresh(papers: Iterable[str]) -> None:
+    """Write the texts and the lines of papers' statements into their ledgers as the code has them.
+
+    Parameters
+    ----------
+    papers : iterable of str
+
+    Raises
+    ------
+    ValueError
+        If a ledger is damaged.
+    """
+    for name in papers:
+        _change(name, lambda entries: entries)
+
+
+def record_answers(
+    said: Mapping[str, Mapping[str, Mapping[str, str]]],
+    possible: Mapping[str, Mapping[str, bool]],
+    versions: Mapping[str, str],
+) -> None:
+    """Write what solvers answer into the ledgers.
+
+    Where a solver does not decide what it has decided before, its earlier answer stays; so does
+    that hypotheses are possible.
+
+    Parameters
+    ----------
+    said : mapping of str to mapping
+        By claim and line the answer of each solver.
+    possible : mapping of str to mapping
+        By claim and line whether what is given was shown to be possible.
+    versions : mapping of str to str
+        Of the solvers.
+
+    Raises
+    ------
+    ValueError
+        If a ledger is damaged.
+    """
+
+    def answered(entries):
+        changed = {}
+        for id in said.keys() & entries.keys():
+            lines = dict(entries[id].lines)
+            for name, answers in said[id].items():
+                lines[name] = _answered(lines[name], answers, possible[id][name], versions)
+            changed[id] = replace(entries[id], lines=lines)
+        return {**entries, **changed}
+
+    for paper in sorted(set(map(paper_of, said))):
+        _change(paper, answered)
+
+
+def _answered(line: Line, given, possible, versions) -> Line:
+    """Return what is recorded of a line with the answers that were given to its question."""
+    before = {who.partition(" ")[0]: (who, what) for who, what in line.get("answers", {}).items()}
+    answers = {}
+    for solver, answer in given.items():
+        kept = answer == UNKNOWN and solver in before
+        who, what = before[solver] if kept else (f"{solver} {versions[solver]}", answer)
+        answers[who] = what
+    made: Line = {**line, "answers": answers}
+    if possible or line.get("possible"):
+        made["possible"] = True
+    return made
+
+
+def record_sensitivity(found: Mapping[str, Mapping[str, Moved]]) -> None:
+    """Put what became of versions that say more into the ledgers, claim by claim.
+
+    Parameters
+    ----------
+    found : mapping
+        Of each claim what :func:`linrep.claims.mutants.measure` returns.
+
+    Raises
+    ------
+    ValueError
+        If a ledger is damaged.
+    """
+
+    def moved(entries):
+        changed = {
+            id: replace(entries[id], sensitivity=found[id]) for id in found.keys() & entries.keys()
         }
-        # Where the numbers came from this time, and what was expected, is no part of the record.
-        passing = {"stored", "expected", "missing"} | ({"derivation"} if of_papers else set())
-        values = [
-            {key: value for key, value in entries[name].as_json().items() if key not in passing}
-            for name in sorted(entries)
-        ]
-        beside = {path.with_suffix(_PICTURES).name: _pictures(results, entries, path)}
-        _KIND.write(path, values, beside)
+        return {**entries, **changed}
+
+    for paper in sorted(set(map(paper_of, found))):
+        _change(paper, moved)
 
 
-def _pictures(results, entries, path):
-    """Return the file of what the entries' pictures are drawn from."""
-    import pandas as pd
-
-    table = _pictures_of(path) if records.is_there(path) else pd.DataFrame({"claim": []})
-    tables = [table[table["claim"].isin(entries.keys() - {each.id for each in results})]]
-    tables += [each.points.assign(claim=each.id) for each in results if each.points is not None]
-    tables = [_with_values(table) for table in tables if len(table)]
-    table = pd.concat(tables or [pd.DataFrame({"claim": []}, dtype=str)], ignore_index=True)
-    table = table.sort_values("claim", kind="stable")
-    buffer = BytesIO()
-    table.to_parquet(buffer, compression="zstd", index=False)
-    return buffer.getvalue()
+def _change(paper, change):
+    """Change the ledger of a paper, whose texts and lines become those of the code."""
+    path, there = known_papers()[paper].ledger, claims([paper])
+    with files.alone(path.parent):
+        records.forget()
+        check(path)
+        before = _KIND.known(path, {})
+        entries = change(_as_of_code(before, there, before))
+        if list(entries.items()) != list(before.items()):
+            _write(path, entries, _pictures_beside(path))
 
 
-def check_budget(items: Iterable[Any], entries: Mapping[str, Result], budget: str = "") -> None:
+def check_budget(items: Iterable[Any], entries: Mapping[str, Record], budget: str = "") -> None:
     """Raise ValueError where an entry is of a larger budget than what is to take its place.
 
     Parameters
     ----------
-    items : iterable of Result, or of Claim
-    entries : mapping of str to Result
+    items : iterable of Record, or of Claim
+    entries : mapping of str to Record
     budget : str
-        Of the claims; results have their own.
+        Of the claims; records have their own.
     """
     for item in items:
-        before = entries[item.id].budget if item.id in entries else BUDGETS[0]
-        if BUDGETS.index(budget or item.budget) < BUDGETS.index(before):
+        before = entries[item.id].budget if item.id in entries else ""
+        if BUDGETS.index(budget or item.budget) < BUDGETS.index(before or BUDGETS[0]):
             raise ValueError(f"{item.id} is recorded with the budget {before} already")
-
-
-def pages(known: Mapping[str, Claim | Stated], entries: Mapping[str, Result]) -> dict[str, str]:
-    """Return the ledger as pages by file name: counts, and a page per paper."""
-    own: dict[str, dict[str, Claim | Stated]] = {}
-    for item in in_order(known.values()):
-        if item.id in entries:
-            own.setdefault(item.paper, {})[item.id] = item
-    overview = [
-        "# Ledger",
-        "",
-        "Each statement of the papers that can be tested, with its verdict, as recorded by `linrep "
-        "verify --record`: it **holds**, it is a **misprint** (it fails where it is stated, and "
-        "holds in a form that the paper prints elsewhere), it **fails**, it is **vacuous** (its "
-        "hypotheses or its bound say nothing at any size that can exist), or it is **undecided**. "
-        "The probability "
-        "that any verdict in the ledger is wrong by chance is at most "
-        f"{LEDGER_LEVEL:.0%}; the section *Error levels* of linrep's documentation says what that "
-        "rests on. Tightness is "
-        "the ratio of the left to the right side of a bound, where both are positive. A number "
-        "behind ≥ or ≤ is a lower or an upper bound of the quantity measured. Statements on tables "
-        "of networks are counted apart, and so are those that no paper prints: corrected forms of "
-        "what does not hold, and this project's own statements. "
-        "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
-        "derivations. *Checked by* says whether there is one, and which solvers prove so many "
-        "inequalities of the proof.",
-        "",
-        "Each entry has an address that stays, `ledger/PAPER.html#ID`; "
-        '<a href="ledger.json">ledger.json</a> has them all for programs.',
-    ]
-    rows = {f"[{paper}](ledger/{paper}.md)": items for paper, items in own.items()}
-    rows["all"] = {name: item for items in own.values() for name, item in items.items()}
-    verdicts = {name: result.verdict for name, result in entries.items()}
-    for columns, cells in (
-        (heads(badge), lambda items: counts(items.values(), verdicts).cells()),
-        (STRENGTHS, lambda items: _strengths(items, entries)),
-    ):
-        overview += ["", f"| paper | {' | '.join(columns)} |", "| --- |" + " --: |" * len(columns)]
-        overview += [f"| {' | '.join([name, *cells(items)])} |" for name, items in rows.items()]
-    overview += ["", "```{toctree}", ":hidden:", "", *(f"ledger/{paper}" for paper in own), "```"]
-    made = {"ledger.md": overview}
-    for paper, items in own.items():
-        made[f"ledger/{paper}.md"] = _page(paper, items, entries)
-    return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
-
-
-def _strengths(items, entries):
-    """Return how many statements that the papers print on linear settings have which strength."""
-    kind = kinds(items.values())
-    found = Counter(entries[name].strength for name in items if kind[name] == "printed")
-    return [str(found[name]) for name in STRENGTHS]
-
-
-def _page(paper, own, entries):
-    lines = [
-        f"# Ledger: {paper}",
-        "",
-        "[The overview](../ledger.md) explains the columns.",
-        "",
-        "| claim | place | kind | verdict | strength | checked by | measured | claimed | tightness "
-        "| trials |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
-    ]
-    for name, item in own.items():
-        entry = entries[name]
-        numbers = " | ".join(shown(entry, key) for key in ("measured", "predicted", "tightness"))
-        kinds = ", ".join(entry.kinds)
-        lines.append(
-            f"| [`{name}`](#{anchor(name)}) | {cell(item.place)} | {kinds} "
-            f"| {badge(entry.verdict)} | {entry.strength} | {_checked_by(entry)} | {numbers} "
-            f"| {entry.n_trials} |"
-        )
-    for name, item in own.items():
-        lines += ["", f'<div id="{name}"></div>']  # the address that stays, ledger/PAPER.html#ID
-        lines += ["", f"({anchor(name)})=", "", f"## `{name}`", "", *account(item, entries[name])]
-    return lines
-
-
-def _checked_by(entry):
-    """Return what a verdict can be checked by: a derivation, solvers, what computes exactly."""
-    solvers = [f"{solver} ({len(steps)})" for solver, steps in checked_by(entry.id).items()]
-    tools = [f"{tool} ({count})" for tool, count in count_exact(entry).items()]
-    return ", ".join(["derivation"] * (entry.id in proofs()) + solvers + tools)
-
-
-def account(item: Claim | Stated, result: Result | None, *, own: bool = False) -> list[str]:
-    """Return a statement and what is known of it, as lines of Markdown.
-
-    Parameters
-    ----------
-    item : Claim or Stated
-    result : Result or None
-        None where nothing is known.
-    own : bool
-        Whether it comes from a file of claims, of which papers' findings say nothing.
-    """
-    lines = [
-        cell(item.plain),
-        "",
-        *([f"$${item.latex}$$", ""] if item.latex else ()),
-        *([f"Under {cell('; '.join(map(str, item.hypotheses)))}.", ""] if item.hypotheses else ()),
-    ]
-    if result is None:
-        return lines
-    lines.append(_outcome(result))
-    if reason := None if own else findings().get(item.id):
-        link = f"#{anchor(reason.ids[0], 'finding')}"
-        lines += ["", f"Why: [{cell(unescaped(reason.headline))}]({link})."]
-    if len(result.parts) > 1:
-        lines += ["", "| part | verdict | strength | measured | claimed | found |"]
-        lines += ["| - | - | - | - | - | - |"]
-        lines += [
-            f"| {cell(part.name)} | {badge(part.verdict)} | {part.strength} | "
-            f"{shown(part, 'measured')} | "
-            f"{shown(part, 'predicted')} | {cell(part.sentence)} |"
-            for part in result.parts
-        ]
-    if several := readings(result):
-        lines += ["", *(f"- {cell(line)}" for line in several)]
-    if noticed := "" if own else sensitivity.say(item):
-        lines += ["", f"Sensitivity: {cell(noticed)}."]
-    if most := largest_failure(result):
-        lines += ["", f"Largest failure: {cell(most)}."]
-    if result.facts:
-        lines += ["", *(f"- {cell(fact(item))}" for item in result.facts)]
-    if result.counterexample:
-        lines += ["", f"Counterexample: `{json.dumps(instance(result), ensure_ascii=False)}`"]
-    if result.worst:
-        kind = "Worst" if result.counterexample else "Tightest"
-        lines += ["", f"{kind} instance: `{json.dumps(result.worst, ensure_ascii=False)}`"]
-    return lines
-
-
-def _outcome(result):
-    """Return the verdict of a result with its sentence and what it rests on, as a line."""
-    interval = ""
-    if math.isfinite(result.low) or math.isfinite(result.high):
-        interval = f", interval {show(result.low)} to {show(result.high)}"
-    by = f" Corrected: `{result.corrected_by}`." if result.corrected_by else ""
-    needed = f" It would take {result.needed}." if result.needed else ""
-    strength = f"{result.strength}, " if result.strength else ""
-    return (
-        f"{badge(result.verdict)} {cell(result.sentence)}.{needed}{by} "
-        f"({strength}{result.budget}, seed {result.seed}, {result.n_trials} trials, "
-        f"error level {result.level:.1g}{interval}, {result.seconds:.0f} s)"
-    )
-
-
-def failing_parts(verdicts: Iterable[str]) -> str:
-    """Say how many parts fail, "" if at most one does: the sentence is about the first.
-
-    Parameters
-    ----------
-    verdicts : iterable of str
-        Of the parts of a result.
-    """
-    verdicts = list(verdicts)
-    count = verdicts.count(FAILS)
-    return f"{count} of {len(verdicts)} parts fail" if count > 1 else ""
-
-
-def numbers_of(result: Result | None) -> list[str]:
-    """Return what stands beside a verdict: its strength, its numbers, what else fails or is needed.
-
-    Parameters
-    ----------
-    result : Result or None
-        None has none of them.
-    """
-    if result is None:
-        return []
-    several = failing_parts(part.verdict for part in result.parts)
-    needed = f"it would take {result.needed}" if result.needed else ""
-    numbers = measured_and_claimed(result)
-    strength = f"{result.strength} ({result.missing})" if result.missing else result.strength
-    return list(filter(None, [strength, *numbers, several, needed, result.looked]))
-
-
-def measured_and_claimed(result: Result) -> list[str]:
-    """Return what was measured and what is claimed, where these are numbers.
-
-    Parameters
-    ----------
-    result : Result
-    """
-    return [
-        f"{name} {shown(result, key)}"
-        for name, key in (("measured", "measured"), ("claimed", "predicted"))
-        if math.isfinite(getattr(result, key))
-    ]
-
-
-def readings(result: Result) -> list[str]:
-    """Say, for each part that can be read in several ways, how it was read and how else.
-
-    Parameters
-    ----------
-    result : Result
-    """
-    by_part: dict[str, list[Mapping[str, Any]]] = {}
-    for item in result.readings:
-        by_part.setdefault(item["of"], []).append(item)
-    lines = []
-    for name, items in by_part.items():
-        (taken,) = (item for item in items if item["taken"])
-        others = "; ".join(
-            f"{_reading(item)}: {item['verdict']}" for item in items if not item["taken"]
-        )
-        prefix = f"{name}: " if name else ""
-        of = f"“{taken['phrase']}” " if taken.get("phrase") else ""
-        line = f"{prefix}{of}read as “{_reading(taken)}”"
-        line += f" (otherwise {others})" if others else ""
-        good = sum(item["verdict"] == HOLDS for item in items)
-        lines.append(f"{line}; {good} of {len(items)} readings hold{'s' * (good == 1)}")
-    return lines
-
-
-def _reading(item):
-    """Return the name of a reading, with where another form than the sentence's is printed."""
-    place = item.get("printed_at")
-    return f"{item['reading']}, printed in {place}" if place else item["reading"]
-
-
-def largest_failure(result: Result) -> str:
-    """Say which part fails by most, "" where what decides does or is not a mere rounding above 1.
-
-    The failure that stands most firmly decides, and that may be one in exact numbers by a hair.
-
-    Parameters
-    ----------
-    result : Result
-    """
-    by_a_hair = result.verdict == FAILS and 0.0 < result.tightness < _HAIR
-    failing = [
-        part for part in result.parts if part.verdict == FAILS and 0.0 < part.tightness < math.inf
-    ]
-    most = max(failing, key=lambda part: part.tightness, default=None)
-    if not by_a_hair or most is None or most.tightness < _HAIR:
-        return ""
-    return f"{most.name}: {most.sentence} ({most.strength})"
-
-
-def fact(item: Fact) -> str:
-    """Return a number that decides nothing, with what it is, as a line.
-
-    Parameters
-    ----------
-    item : Fact
-    """
-    return f"{title(item)}: {shown(item, 'value')} {item.unit}".rstrip()
-
-
-def cell(text: str) -> str:
-    """Return text for a table, in which | and * mean something."""
-    return text.replace("|", "\\|").replace("*", "\\*")
-
-
-def badge(verdict: str, link: str = "") -> str:
-    """Return a verdict for a page, in its colour, and perhaps as a link to a label."""
-    text = f"[{verdict}](#{link})" if link else verdict
-    return f"[{text}]{{.badge .{verdict}}}"
-
-
-def anchor(name: str, of: str = "claim") -> str:
-    """Return the label of a claim's section in the ledger, or of the finding it comes first in."""
-    return f"{of}-" + name.replace(".", "-").replace("_", "-").lower()

@@ -11,11 +11,10 @@ from linrep._lib.validation import choice
 from linrep.claims import ledger
 from linrep.claims.claim import paper_of, unknown
 from linrep.claims.counts import KINDS, counts, heads
-from linrep.claims.entry import Entry, entry
 from linrep.claims.evidence import HOLDS, STRENGTHS, VERDICTS, tally
 from linrep.claims.findings import SEVERITIES
+from linrep.claims.record import Record
 from linrep.claims.sections import unescaped
-from linrep.claims.stated import stated
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,7 +23,7 @@ _WIDTH = 100  # characters of a line
 _MOST_SHOWN = 60  # statements; of more it is said how many there are
 
 
-class Statements(Mapping[str, Entry]):
+class Statements(Mapping[str, Record]):
     """Statements of the papers by id, all of them or those that were found.
 
     A notebook completes the ids, and shows a table. In a terminal that is plain text.
@@ -44,20 +43,20 @@ class Statements(Mapping[str, Entry]):
     def __init__(self, ids: Iterable[str] | None = None):
         self._ids = None if ids is None else tuple(ids)
 
-    def __getitem__(self, id: str) -> Entry:
-        known = stated([paper_of(str(id))])
+    def __getitem__(self, id: str) -> Record:
+        known = ledger.known([paper_of(str(id))])
         if id not in known or (self._ids is not None and id not in self._ids):
             raise KeyError(unknown(str(id), self))
-        return entry(known[id], ledger.recorded())
+        return known[id]
 
     def __contains__(self, id: object) -> bool:
-        return id in (stated() if self._ids is None else self._ids)
+        return id in (ledger.known() if self._ids is None else self._ids)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(stated() if self._ids is None else self._ids)
+        return iter(ledger.known() if self._ids is None else self._ids)
 
     def __len__(self) -> int:
-        return len(stated() if self._ids is None else self._ids)
+        return len(ledger.known() if self._ids is None else self._ids)
 
     def find(
         self,
@@ -96,7 +95,7 @@ class Statements(Mapping[str, Entry]):
         >>> list(lr.statements.find("theorem", paper="fedrep", verdict="fails"))[-1]
         'fedrep.theorem2'
         """
-        papers = tuple(dict.fromkeys(map(paper_of, stated())))
+        papers = tuple(dict.fromkeys(map(paper_of, ledger.known())))
         for name, value, allowed in (
             ("paper", paper, papers), ("verdict", verdict, VERDICTS),
             ("severity", severity, SEVERITIES), ("strength", strength, STRENGTHS),
@@ -107,7 +106,7 @@ class Statements(Mapping[str, Entry]):
         matching = [
             item
             for item in self._entries()
-            if paper in (None, item.stated.paper)
+            if paper in (None, item.paper)
             and verdict in (None, item.verdict)
             and severity in (None, item.finding.severity if item.finding else "")
             and strength in (None, item.strength)
@@ -119,13 +118,13 @@ class Statements(Mapping[str, Entry]):
         called = re.compile(rf"{re.escape(phrase)}(?![\w.])")
         matching.sort(
             key=lambda item: (
-                not item.stated.id.lower().endswith(f".{phrase.replace(' ', '')}"),
-                not called.match(item.stated.place.lower()),
-                not all(word in item.stated.place.lower() for word in wanted),
+                not item.id.lower().endswith(f".{phrase.replace(' ', '')}"),
+                not called.match(item.place.lower()),
+                not all(word in item.place.lower() for word in wanted),
                 phrase not in _text(item),
             )
         )
-        return Statements([item.stated.id for item in matching])
+        return Statements([item.id for item in matching])
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per statement, indexed by id.
@@ -137,19 +136,19 @@ class Statements(Mapping[str, Entry]):
         import pandas as pd
 
         rows = {
-            item.stated.id: {
-                "paper": item.stated.paper,
-                "place": item.stated.place,
-                "form": item.stated.form,
+            item.id: {
+                "paper": item.paper,
+                "place": item.place,
+                "form": item.form,
                 "verdict": item.verdict,
                 "strength": item.strength,
                 "missing": item.missing,
                 "readings": _holding(item),
-                "hypotheses": ", ".join(item.stated.changes) or "as printed",
+                "hypotheses": ", ".join(item.changes) or "as printed",
                 "checked_by": item.checked_by,
-                "sensitivity": item.sensitivity,
+                "sensitivity": item.noticed,
                 "severity": item.finding.severity if item.finding else "",
-                "plain": item.stated.plain,
+                "plain": item.plain,
                 "why": unescaped(item.finding.headline) if item.finding else "",
                 "corrected_by": ", ".join(item.corrected_by),
             }
@@ -157,9 +156,9 @@ class Statements(Mapping[str, Entry]):
         }
         return pd.DataFrame.from_dict(rows, orient="index").rename_axis("id")
 
-    def _entries(self) -> list[Entry]:
-        known, recorded = stated(), ledger.recorded()
-        return [entry(known[id], recorded) for id in self]
+    def _entries(self) -> list[Record]:
+        known = ledger.known()
+        return [known[id] for id in self]
 
     def __repr__(self):
         entries = self._entries()
@@ -172,7 +171,7 @@ class Statements(Mapping[str, Entry]):
                 for row in counts
             ]
         else:
-            width = max((len(item.stated.id) for item in entries), default=0)
+            width = max((len(item.id) for item in entries), default=0)
             lines = [_line(item, width) for item in entries]
         return "\n".join([title, *lines])
 
@@ -188,12 +187,12 @@ _HOW = (
 
 def _text(item):
     reason = unescaped(item.finding.headline) if item.finding else ""
-    return f"{item.stated.id} {item.stated.place} {item.stated.plain} {reason}".lower()
+    return f"{item.id} {item.place} {item.plain} {reason}".lower()
 
 
 def _title(entries):
     """Return a sentence on each kind of statements that there are."""
-    found = _counted(entries)
+    found = counts(entries)
     texts = []
     for kind, noun in KINDS.items():
         if found.kinds[kind]:
@@ -202,34 +201,51 @@ def _title(entries):
     return "; ".join(texts) or "0 statements"
 
 
-def _counted(entries):
-    return counts(
-        [item.stated for item in entries], {item.stated.id: item.verdict for item in entries}
-    )
-
-
 def _counts(entries):
     """Return the verdicts of each paper as rows of a table, the names of the columns first."""
-    papers: dict[str, list[Entry]] = {}
+    papers: dict[str, list[Record]] = {}
     for item in entries:
-        papers.setdefault(item.stated.paper, []).append(item)
-    return [["paper", *heads()], *([name, *_counted(own).cells()] for name, own in papers.items())]
+        papers.setdefault(item.paper, []).append(item)
+    return [["paper", *heads()], *([name, *counts(own).cells()] for name, own in papers.items())]
 
 
 def _holding(item):
     """Return how many readings of a statement hold, "" where there is one."""
-    found = item.recorded.readings if item.recorded else ()
+    found = item.readings
     return f"{sum(each['verdict'] == HOLDS for each in found)} of {len(found)}" if found else ""
 
 
 def _says(item):
     """Return what is wrong with a statement, or what it says."""
-    return unescaped(item.finding.headline) if item.finding else item.stated.plain
+    return unescaped(item.finding.headline) if item.finding else item.plain
 
 
 def _line(item, width):
-    start = f"{item.stated.id:{width}}  {item.verdict:9}  "
+    start = f"{item.id:{width}}  {item.verdict:9}  "
     return start + shorten(_says(item), max(_WIDTH - len(start), 30), placeholder=" …")
+
+
+def statement(id: str) -> Record:
+    """Return a statement of the papers with its verdict and the reason for it.
+
+    Parameters
+    ----------
+    id : str
+        Such as "fedrep.lemma5".
+
+    Returns
+    -------
+    Record
+
+    Raises
+    ------
+    ValueError
+        If there is none of this id.
+    """
+    known = ledger.known([paper_of(id)])
+    if id not in known:
+        raise ValueError(unknown(id, ledger.known()))
+    return known[id]
 
 
 #: All statements.

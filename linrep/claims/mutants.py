@@ -13,12 +13,16 @@ from fractions import Fraction
 from typing import Any
 
 from linrep.claims import solvers
-from linrep.claims.certificates import POSSIBLE, PROVED, certificates
-from linrep.claims.certificates import REFUTED as COUNTEREXAMPLE
+from linrep.claims.certificates import POSSIBLE, certificates
 from linrep.claims.claim import BUDGETS, Claim, claims, paper_of
 from linrep.claims.evidence import CERTIFIED, FAILS, HOLDS, UNDECIDED
-from linrep.claims.sensitivity import ACCEPTED, DOUBTED, REFUTED, TRUE
+from linrep.claims.record import PROVED, Moved
+from linrep.claims.record import REFUTED as COUNTEREXAMPLE
 from linrep.claims.verify import stream
+
+#: What becomes of a version: it is refuted, it is proved true as well, or the check does not notice
+#: it; of a statistical one also that it is no longer accepted.
+REFUTED, TRUE, DOUBTED, ACCEPTED = "refuted", "true as well", "doubted", "not noticed"
 
 #: By how much of itself a constant is moved.
 SHARES = (Fraction(1, 20), Fraction(1, 10), Fraction(1, 2))
@@ -87,7 +91,7 @@ def _moved(value, share):
 
 
 def try_mutant(mutant: Mutant, budget: str = "quick", seed: int = 0) -> str:
-    """Return what becomes of a version: "refuted", "true", "accepted" or "doubted".
+    """Return what becomes of a version: "refuted", "true as well", "not noticed" or "doubted".
 
     Parameters
     ----------
@@ -116,7 +120,7 @@ def try_mutant(mutant: Mutant, budget: str = "quick", seed: int = 0) -> str:
 
 
 def ask_solvers(mutant: Mutant) -> str:
-    """Return what solvers say of a version: "refuted", "true", or "" where they leave it open.
+    """Return what solvers say of a version: "refuted", "true as well", or "" for neither.
 
     A false step of a proof refutes nothing; what is to be true has to be proved in all lines that
     have the constant, of which at least one is part of the statement.
@@ -157,7 +161,7 @@ def measure(
     shares: Iterable[Fraction] = SHARES,
     *,
     each: Callable[..., object] = lambda mutant, computed: None,
-) -> dict[str, dict[str, Any]]:
+) -> dict[str, Moved]:
     """Try a statement's stronger versions, of each constant until one is refuted.
 
     Parameters
@@ -179,12 +183,9 @@ def measure(
         budget != BUDGETS[-1] and claim.verify(budget, stream(claim.id, seed)).verdict == UNDECIDED
     ):
         budget = BUDGETS[BUDGETS.index(budget) + 1]
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, str]] = {}
     for mutant in mutants(claim, shares):
-        of = found.setdefault(
-            mutant.constant, {"value": str(claim.value_of(mutant.constant)), "moved": {}}
-        )
-        outcomes = of["moved"]
+        outcomes = found.setdefault(mutant.constant, {})
         key = f"{float(100 * mutant.share):g}"
         if REFUTED in (said for percent, said in outcomes.items() if percent != key):
             each(mutant, computed=False)
@@ -194,4 +195,7 @@ def measure(
         order = (REFUTED, TRUE, DOUBTED, ACCEPTED)
         outcomes[key] = max(said, outcomes.get(key, said), key=order.index)
         each(mutant, computed=True)
-    return found
+    return {
+        name: {"value": str(claim.value_of(name)), "moved": outcomes}
+        for name, outcomes in found.items()
+    }

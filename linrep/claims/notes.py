@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from linrep._lib.papers import paper_of
 from linrep._lib.papers import papers as known_papers
 from linrep.claims import counterexamples, ledger
-from linrep.claims.certificates import say_checked
-from linrep.claims.evidence import Result
 from linrep.claims.findings import SEVERITIES, Finding, findings
 from linrep.claims.order import in_order
-from linrep.claims.stated import Stated, corrected_by, stated
+from linrep.claims.pages import anchor, cell
+from linrep.claims.record import Record
 
 
 def notes(papers: Iterable[str] = ()) -> dict[str, Finding]:
@@ -42,24 +41,24 @@ def note(finding: Finding) -> str:
     ----------
     finding : Finding
     """
-    known, recorded = stated([paper_of(finding.ids[0])]), ledger.recorded()
+    known = ledger.known([paper_of(finding.ids[0])])
     own = in_order(known[name] for name in finding.ids)
     headline = finding.headline[:1].upper() + finding.headline[1:]
     lines = [f"# {headline}", ""]
     for item in own:
-        lines += _statement(item, recorded)
+        lines += _statement(item)
     lines += [*_hypotheses(own), finding.text, ""]
-    lines += _examples(finding)
-    for item in (other for name in finding.ids for other in corrected_by(known[name])):
-        lines += [f"**Corrected statement** (`{item.id}`, {_verdict(item, recorded)}).", ""]
+    lines += _examples(own)
+    for item in (other for name in finding.ids for other in known[name].corrected):
+        lines += [f"**Corrected statement** (`{item.id}`, {_verdict(item)}).", ""]
         lines += [f"$${item.latex}$$", ""] if item.latex else [item.plain, ""]
     check_it = f"`pip install linrep[all]`, then `linrep verify {' '.join(finding.ids)}`"
     return "\n".join([*lines, f"Check it: {check_it}.", ""])
 
 
-def _statement(item: Stated, recorded: Mapping[str, Result]) -> Iterator[str]:
+def _statement(item: Record) -> Iterator[str]:
     """Yield what the paper states, and the verdict."""
-    yield f"**{item.place}** (`{item.id}`, {_verdict(item, recorded)}). {item.plain}"
+    yield f"**{item.place}** (`{item.id}`, {_verdict(item)}). {item.plain}"
     yield ""
     if item.latex:
         yield f"$${item.latex}$$"
@@ -74,9 +73,9 @@ def _hypotheses(own) -> Iterator[str]:
         yield ""
 
 
-def _examples(finding: Finding) -> Iterator[str]:
+def _examples(own: list[Record]) -> Iterator[str]:
     """Yield which counterexamples are files, and by whom they were checked."""
-    for name, path in counterexamples.among(finding.ids).items():
+    for name, path in counterexamples.among(item.id for item in own).items():
         left, right = counterexamples.evaluate(path)
         file = path.relative_to(known_papers()[paper_of(name)].folder.parents[1]).as_posix()
         yield (
@@ -84,15 +83,14 @@ def _examples(finding: Finding) -> Iterator[str]:
             f"right side {float(right):.6g}."
         )
         yield ""
-    for name in finding.ids:
-        if said := say_checked(name):
-            yield f"`{name}` is checked by {said}."
+    for item in own:
+        if item.checked_by:
+            yield f"`{item.id}` is checked by {item.checked_by}."
             yield ""
 
 
-def _verdict(item: Stated, recorded: Mapping[str, Result]) -> str:
-    found = recorded.get(item.id)
-    return ", ".join(filter(None, [found.verdict, found.strength])) if found else "unchecked"
+def _verdict(item: Record) -> str:
+    return ", ".join(filter(None, [item.verdict, item.strength]))
 
 
 def pages(papers: Iterable[str] = ()) -> dict[str, str]:
@@ -117,11 +115,11 @@ def pages(papers: Iterable[str] = ()) -> dict[str, str]:
     ]
     made = {}
     for name, finding in found.items():
-        slug = ledger.anchor(name, "author")
+        slug = anchor(name, "author")
         paper = paper_of(name)
         text = note(finding).replace("](proofs.md)", f"](../proofs/{paper}.md)")
         made[f"authors/{slug}.md"] = text.replace("](../../../docs/", "](../")
-        listed.append(f"| [`{name}`](authors/{slug}.md) | {ledger.cell(finding.headline)} |")
+        listed.append(f"| [`{name}`](authors/{slug}.md) | {cell(finding.headline)} |")
     toctree = [f"authors/{Path(name).stem}" for name in made]
     listed += ["", "```{toctree}", ":hidden:", "", *toctree, "```", ""]
     return {"authors.md": "\n".join(listed), **made} if made else {}

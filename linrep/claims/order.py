@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from linrep._lib.papers import papers
 from linrep.claims.claim import Claim
-from linrep.claims.stated import Stated
+from linrep.claims.record import Record
 
-Item = TypeVar("Item", bound=Claim | Stated)
+Item = TypeVar("Item", bound=Claim | Record)
 
 
 def in_order(claims: Iterable[Item]) -> list[Item]:
@@ -24,7 +24,7 @@ def in_order(claims: Iterable[Item]) -> list[Item]:
 
     Parameters
     ----------
-    claims : iterable of Claim, or of Stated
+    claims : iterable of Claim, or of Record
         Papers stay in the order in which they come. What is not listed comes last.
     """
     items = list(claims)
@@ -40,7 +40,7 @@ def in_order(claims: Iterable[Item]) -> list[Item]:
     return sorted(items, key=key)
 
 
-def position(claim: Claim | Stated) -> int:
+def position(claim: Claim | Record) -> int:
     """Return where in its paper a claim is stated, as a number to sort by."""
     order = _order(claim.paper)
     if not order:

@@ -1,14 +1,24 @@
-"""What is drawn of measurements that have no axis of their own; axes are logarithmic."""
+"""What is drawn of measurements that have no axis of their own, and what is recorded of pictures.
+
+Axes are logarithmic.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from io import BytesIO
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from linrep._lib import records
 from linrep.stats import proportion_interval
+
+#: Of the file beside a ledger that has what pictures are drawn from.
+SUFFIX = ".parquet"
 
 _RANKS = 100  # more than a picture can show
 
@@ -89,3 +99,63 @@ def in_order(
             "allowed": allowed,
         }
     )  # fmt: skip
+
+
+def recorded(claim: str, book: Path) -> pd.DataFrame | None:
+    """Return what a claim's recorded picture is drawn from, None where none is recorded.
+
+    Parameters
+    ----------
+    claim : str
+        An id.
+    book : path
+        The ledger.
+
+    Raises
+    ------
+    ValueError
+        If the ledger or its pictures are damaged, or the pictures are gone.
+    """
+    table = _beside(book)
+    points = table[table["claim"] == claim].drop(columns="claim").reset_index(drop=True)
+    return _with_values(points) if len(points) else None
+
+
+def written(points: Mapping[str, pd.DataFrame | None], kept: Iterable[str], book: Path) -> bytes:
+    """Return the file of what a ledger's pictures are drawn from.
+
+    Parameters
+    ----------
+    points : mapping of str to DataFrame
+        Of claims that have new ones.
+    kept : iterable of str
+        Other claims, which keep theirs.
+    book : path
+        The ledger, which need not be there.
+    """
+    table = _beside(book)
+    tables = [table[table["claim"].isin(set(kept) - points.keys())]]
+    tables += [each.assign(claim=name) for name, each in points.items() if each is not None]
+    tables = [_with_values(table) for table in tables if len(table)]
+    table = pd.concat(tables or [_EMPTY], ignore_index=True).sort_values("claim", kind="stable")
+    buffer = BytesIO()
+    table.to_parquet(buffer, compression="zstd", index=False)
+    return buffer.getvalue()
+
+
+_EMPTY = pd.DataFrame({"claim": []}, dtype=str)
+
+
+def _beside(book):
+    content = records.beside(book, SUFFIX) if records.is_there(book) else None
+    return _EMPTY if content is None else _table(content)
+
+
+@lru_cache(maxsize=4)
+def _table(content):
+    return pd.read_parquet(BytesIO(content))
+
+
+def _with_values(points):
+    """Return points without the columns of others; y stays where there are intervals alone."""
+    return points.loc[:, points.notna().any() | (points.columns == "y")]

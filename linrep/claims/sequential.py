@@ -13,8 +13,9 @@ from linrep._lib import atomic as files
 from linrep._lib import records, shapes
 from linrep._lib.progress import progress_bar
 from linrep.claims.claim import Claim
-from linrep.claims.evidence import ERROR, LEVEL, UNDECIDED, Evidence, Result
+from linrep.claims.evidence import ERROR, LEVEL, UNDECIDED, Evidence
 from linrep.claims.measurements import joined
+from linrep.claims.record import Record
 from linrep.claims.verdict import judge, runs_decide
 from linrep.claims.verify import Stored, measured, place_of, stored, verify
 
@@ -58,7 +59,7 @@ def until_decided(
     say: Callable[[str], object] = print,
     progress: bool | None = None,
     **options: Any,
-) -> list[Result]:
+) -> list[Record]:
     """Run checks, and again on other random numbers those that more runs would decide.
 
     A check is run with the seed, then with the next one, the two after it, the four after those,
@@ -82,7 +83,7 @@ def until_decided(
 
     Returns
     -------
-    list of Result
+    list of Record
         Of all runs of a claim together, with the level that they have spent.
     """
     began = time.monotonic()

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from copy import deepcopy
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -21,10 +21,12 @@ import numpy as np
 from linrep._lib import code, portable
 from linrep._lib.progress import JobsBar, say_stopped
 from linrep.claims import inputs
-from linrep.claims.claim import Budget, Claim, claims, corrections, load_file, registered
-from linrep.claims.evidence import ERROR, LEVEL, Evidence, Result
+from linrep.claims.claim import Budget, Claim, load_file, registered
+from linrep.claims.evidence import ERROR, LEVEL, Evidence
 from linrep.claims.grounds import earned
+from linrep.claims.ledger import of_code
 from linrep.claims.proofs import folder_of
+from linrep.claims.record import Record, of_claim
 from linrep.claims.storage import plain, read
 from linrep.claims.verdict import judge
 from linrep.sweeps import Stopped, Sweep, generator, open_run, stream_key
@@ -36,27 +38,23 @@ _DIGITS = 12  # of the state of the code, in the name of a run directory
 _DECIDING = tuple(
     f"claims/{name}"
     for name in (
-        "certificates",
         "citing",
         "counterexamples",
         "current",
         "decisions",
-        "entry",
         "evidence",
         "findings",
         "grounds",
         "ledger",
         "lookup",
+        "pages",
         "mutants",
         "pictures",
         "proofs",
+        "record",
         "sections",
-        "sensitivity",
         "sequential",
-        "smtlib",
         "solvers",
-        "stated",
-        "texts",
         "verdict",
         "verify",
     )
@@ -86,13 +84,13 @@ class Stored:
 
     Attributes
     ----------
-    result : Result
+    result : Record
     versions : str
         Of the libraries that computed it.
     finished : datetime
     """
 
-    result: Result
+    result: Record
     versions: str
     finished: datetime
 
@@ -109,8 +107,8 @@ def verify(
     expected: Mapping[str, float] | None = None,
     fresh: bool = False,
     level: float = LEVEL,
-    each: Callable[[Result], object] | None = None,
-) -> list[Result]:
+    each: Callable[[Record], object] | None = None,
+) -> list[Record]:
     """Run the checks of claims that a store does not hold yet.
 
     Parameters
@@ -141,7 +139,7 @@ def verify(
 
     Returns
     -------
-    list of Result
+    list of Record
         In the order of `chosen`. A check that raised is there too, with the verdict "error".
 
     Raises
@@ -156,17 +154,13 @@ def verify(
     jobs = {item.id: (item.id, budget, seed, str(store), source, fresh) for item in chosen}
     waiting = sorted(jobs, key=lambda name: -(expected or {}).get(name, math.inf))
     # By the claims as they are now: the code may be edited while they are checked.
-    results: dict[str, Result] = {}
+    results: dict[str, Record] = {}
     took = {name: (expected or {}).get(name) for name in jobs}
     try:
-        known = claims({item.paper for item in chosen}) if file is None else load_file(file)
-        corrected = {item.corrects: item.id for item in known.values() if item.form == "corrected"}
         by_id = {item.id: item for item in chosen}
 
         def finish(name, place, found_there):
-            results[name] = _result(
-                by_id[name], corrected.get(name), budget, seed, place, found_there, level
-            )
+            results[name] = _result(by_id[name], budget, seed, place, found_there, level)
             if each is not None:
                 each(results[name])
             bar.done(name, computed=not found_there)
@@ -312,10 +306,9 @@ def stored(
     place, row = _find(_directory(item.id, budget, seed, store, mode))
     if row is None:
         return None
-    corrected = next((other.id for other in corrections(item.id)), None)
     written = max(part.path.stat().st_mtime for part in open_run(place).parts())
     return Stored(
-        result=_read(item, corrected, budget, seed, row, mode=mode, stored=True),
+        result=_read(item, budget, seed, row, mode=mode, stored=True),
         versions=str(row["versions"]),
         finished=datetime.fromtimestamp(written, UTC),
     )
@@ -384,12 +377,12 @@ def _is_measured(text):
     return isinstance(text, str) and text.startswith("[")
 
 
-def _result(item, corrected, budget, seed, place, found_there, level):
+def _result(item, budget, seed, place, found_there, level):
     row, mode = open_run(place).read().iloc[0], portable.mode()
-    return _read(item, corrected, budget, seed, row, mode=mode, stored=found_there, level=level)
+    return _read(item, budget, seed, row, mode=mode, stored=found_there, level=level)
 
 
-def _read(item, corrected, budget, seed, row, *, mode, stored, level=LEVEL):
+def _read(item, budget, seed, row, *, mode, stored, level=LEVEL):
     """Return the result that a run's row has."""
     if row["status"] == "ok":
         decided = judge(read(json.loads(row["measurements"])), level)
@@ -398,22 +391,19 @@ def _read(item, corrected, budget, seed, row, *, mode, stored, level=LEVEL):
     control = row.get("control")
     if _is_measured(control):
         control = judge(read(json.loads(control)), level).verdict
-    result = Result(
+    folder, of_paper = folder_of(item.id, item.check)
+    result = replace(
+        of_code(item) if of_paper else of_claim(item, {}, None, None),
         **{each.name: getattr(decided, each.name) for each in fields(decided)},
-        id=item.id,
         seed=seed,
         budget=budget,
         seconds=round(float(row.get("cpu_seconds", row["seconds"])), 2),
-        corrected_by=corrected,
-        hypotheses=tuple(map(str, item.hypotheses)),
         mode=mode,
-        expected=item.expected,
         stored=stored,
         control=control if isinstance(control, str) else None,
         readings=decided.readings,
     )
-    folder, of_paper = folder_of(item.id, item.check)
-    return earned(result, None if of_paper else folder)
+    return earned(result, folder)
 
 
 def _directory(name, budget, seed, store, mode=None):

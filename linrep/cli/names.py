@@ -39,7 +39,7 @@ _BUDGET_OPTION = click.option(
     help="Which finished checks to show.  [default: those of the largest budget]",
 )
 #: A statement in a paper's sources.
-_STATED = re.compile(r'\b(?:statement|corrected)\(\s*"([^"]+)"')
+_STATED = re.compile(r'\b(?:statement|law|corrected)\(\s*"([^"]+)"')
 
 
 def runs_options(command):
@@ -52,9 +52,10 @@ def runs_options(command):
 def claims() -> list[str]:
     """Return the ids of the claims that the papers' ledgers record."""
     found: list[str] = []
-    for path in filter(records.is_there, known_papers.ledgers()):
+    ledgers = [item.ledger for item in known_papers.papers().values()]
+    for path in filter(records.is_there, ledgers):
         with suppress(ValueError, TypeError, LookupError, OSError):  # who reads it says so
-            found += [entry["id"] for entry in records.content(path)]
+            found += [entry["id"] for entry in records.content(path)["claims"]]
     return found
 
 
@@ -168,7 +169,7 @@ def choose(names, *, texts=False, papers=()):
     file, patterns = read_patterns(names)
     from linrep.claims.claim import claims as loaded
     from linrep.claims.claim import load_file, select
-    from linrep.claims.stated import stated
+    from linrep.claims.ledger import known as on_record
 
     with bad_input(ValueError, TypeError, OSError):
         if file:
@@ -176,7 +177,7 @@ def choose(names, *, texts=False, papers=()):
         papers = named(patterns) if patterns else papers
         if texts:
             with suppress(ValueError):
-                return select(stated(papers), patterns), file
+                return select(on_record(papers), patterns), file
         with loading("the checks"):
             known = loaded(papers)
         return select(known, patterns), file

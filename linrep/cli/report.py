@@ -48,7 +48,7 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
     file, _ = read_patterns(ids)
     entries = read_ledger(file, book_path)
     chosen, file = choose(ids)
-    from linrep.claims import hosting
+    from linrep.claims import pages
     from linrep.report import gather, render
 
     if figures is None and Path("figures").is_dir():
@@ -71,8 +71,8 @@ def report(ids, budget, seed, store, book_path, figures, out, data):
     page = render(gathered).encode()
     write_file(out, page)
     if data is not None:
-        items = [(entry.claim, entry.result) for entry in gathered.entries]
-        beside = hosting.text(items, lambda id: f"{out.name}#{id}")  # in the page's folder
+        items = [entry.record for entry in gathered.entries]
+        beside = pages.hosted(items, lambda id: f"{out.name}#{id}")  # in the page's folder
         write_file(data, beside.encode())
     runs = sum(entry.stored for entry in gathered.entries)
     stale = [entry.claim.id for entry in gathered.entries if entry.stale]

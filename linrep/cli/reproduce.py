@@ -73,7 +73,7 @@ def reproduce(wanted, portable, workers, out):
         for name in reproduction.papers()
     }
     out.mkdir(parents=True, exist_ok=True)
-    entries = ledger.recorded(ledger.PATH)
+    entries = {name: item for name, item in ledger.recorded().items() if item.paper in papers.own()}
     chosen = [item for item in known.values() if wanted == "all" or _is_numbered(item, known)]
     store, drawn = out / "verify", out / "figures"
     with interruptible(Interrupted):

@@ -125,10 +125,10 @@ def _cite(what):
     names.check_claims(patterns, "no paper or claim")
     from linrep._lib.papers import named
     from linrep.claims import citing, select
-    from linrep.claims.stated import stated
+    from linrep.claims.ledger import known
 
     notes: dict[str, list[str]] = {name: [] for name in (what or papers) if name in papers}
-    for item in select(stated(named(patterns)), patterns) if patterns else ():
+    for item in select(known(named(patterns)), patterns) if patterns else ():
         notes.setdefault(item.paper, []).append(citing.note(item))
     entries = [
         citing.noted(citing.paper(name), "; ".join(own)) if own else citing.paper(name)
@@ -144,12 +144,10 @@ def _constants(ids, store, budget, seed):
     names.check_papers(ids)
     from linrep.claims import ledger
     from linrep.claims.current import current
-    from linrep.claims.stated import stated
 
     lines = []
-    entries = ledger.recorded()
-    for name, item in stated(ids).items():
-        if name not in entries or "probability bound" not in entries[name].kinds:
+    for name, item in ledger.known(ids).items():
+        if "probability bound" not in item.kinds:
             continue
         run = current(item, None, store=store, budget=budget, seed=seed).run
         points = None if run is None else run.result.points
@@ -188,16 +186,15 @@ def _line(label, *parts):
 def _claim(item, recorded, stored, book, file, verbose):
     """Print a statement with all that is known of it."""
     from linrep.claims.current import current
-    from linrep.claims.entry import entry
-    from linrep.claims.ledger import measured_and_claimed
+    from linrep.claims.record import of_claim
 
     store = stored["store"]
     state = current(item, recorded, **stored)
     known = {} if state.result is None else {item.id: state.result}
-    shown = entry(item, known, book, file)
+    shown = of_claim(item, known, book, file) if file else known.get(item.id, item)
     echo_text(shown.text(latex=verbose, derivation=verbose))
     if state.run and recorded:
-        numbers = [recorded.strength, *measured_and_claimed(recorded), f"{recorded.budget} budget"]
+        numbers = [recorded.strength, *recorded.measured_and_claimed(), f"{recorded.budget} budget"]
         texts = "".join(f" · {each}" for each in filter(None, numbers))
         _line("ledger", verdict(recorded.verdict), texts)
     if state.result:
@@ -235,7 +232,7 @@ def _parts(parts, verbose):
 
 def _facts(facts, verbose):
     """Print numbers that decide nothing, if there are few or all are asked for."""
-    from linrep.claims.ledger import fact
+    from linrep.claims.pages import fact
 
     shown = facts if verbose or len(facts) <= _FEW else ()
     if facts:

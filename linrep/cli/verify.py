@@ -9,6 +9,7 @@ from math import inf
 
 import click
 
+from linrep._lib.papers import papers
 from linrep.cli import completion
 from linrep.cli import names as known_names
 from linrep.cli.group import (
@@ -124,10 +125,9 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
     check has to reject its negative control, which is a false version of the statement.
 
     With --sensitivity each constant and exponent of a statement is moved by 5, 10 and 50 % in the
-    direction that says more, until the check refutes the result. "accepted": the check does not
-    notice the change; either the statement is not sharp, or the check does not look where the
-    stronger version is false. "doubted": the check is undecided. "true": interval arithmetic proves
-    the stronger version over the whole region.
+    direction that says more, until the result is refuted. "true as well": solvers or interval
+    arithmetic prove the stronger version. "not noticed": the check accepts it, and nothing proves
+    it. "doubted": the check is undecided.
 
     The exit status is 0 if no verdict contradicts the recorded or expected one. It is 1 if a
     verdict does, if a check raises an error or accepts its negative control, or if a claim of the
@@ -161,19 +161,21 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
         print_list(chosen, known)
         return
     from linrep.claims import beside, claims, load_file
-    from linrep.claims.entry import entry
+    from linrep.claims.record import of_claim
 
     for paper in {item.paper for item in chosen} if file is None else ():
         beside.check(paper, claims([paper]))
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)
-    there = load_file(file).keys() if file else _ids_beside(chosen)
+    there = load_file(file) if file else claims({item.paper for item in chosen})
     with _recording(there, entries, chosen, options["budget"], book_path, record) as each:
         results = _run(chosen, entries, file, limit, each, options)
     by_id = {item.id: item for item in chosen}
 
     def texts(result):
-        return entry(by_id[result.id], {result.id: result}, book_path, file).text(derivation=False)
+        found = {result.id: result}
+        shown = of_claim(by_id[result.id], found, book_path, file) if file else result
+        return shown.text(derivation=False)
 
     print_verdicts(results, entries, options["verbose"], options["budget"], texts)
     if path is not None:
@@ -182,7 +184,9 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
     for item, result in zip(chosen, results, strict=True) if figures is not None else ():
         if result.points is not None:
             _draw(item, result, figures / f"{item.id}.png", options["caption"])
-    agree = _say_recorded(results) if record else compare(results, there, entries)
+    papers = {item.paper for item in chosen}
+    own = {name: entry for name, entry in entries.items() if file or entry.paper in papers}
+    agree = _say_recorded(results) if record else compare(results, there, own)
     if not agree:
         raise click.exceptions.Exit(1)
 
@@ -194,7 +198,6 @@ def _find_sensitivity(ids, budget, seed, record):
     claims, _ = choose(ids)
     from linrep._lib.progress import JobsBar
     from linrep.claims import ledger, mutants
-    from linrep.claims import sensitivity as known
     from linrep.claims.evidence import HOLDS, MISPRINT
 
     entries = ledger.recorded()
@@ -206,7 +209,8 @@ def _find_sensitivity(ids, budget, seed, record):
     if not chosen:
         raise BadInput("ID: none of these claims holds and has constants that can be moved")
     if record:
-        known.check({item.paper for item in chosen})
+        for home in {papers()[item.paper].ledger for item in chosen}:
+            ledger.check(home)
     noticed: list[bool] = []
 
     def rows():
@@ -215,7 +219,7 @@ def _find_sensitivity(ids, budget, seed, record):
                 found = mutants.measure(item, budget, seed, each=bar.done)
                 batches.add(item.id, found)
                 for constant, of in found.items():
-                    noticed.append(known.REFUTED in of["moved"].values())
+                    noticed.append(mutants.REFUTED in of["moved"].values())
                     with bar.aside():
                         yield [item.id, constant, of["value"], outcomes(of["moved"])]
 
@@ -223,13 +227,15 @@ def _find_sensitivity(ids, budget, seed, record):
         return ", ".join(f"{percent} %: {said}" for percent, said in moved.items())
 
     head = ["claim", "constant", "value", "moved by"]
-    most = outcomes({f"{float(100 * share):g}": known.ACCEPTED for share in mutants.SHARES})
+    most = outcomes({f"{float(100 * share):g}": mutants.ACCEPTED for share in mutants.SHARES})
     cells = [
         (item.id, name, str(item.value_of(name)), most) for item in chosen for name in item.stronger
     ]
     widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
     seconds = {each: entries[item.id].seconds for item in chosen for each in mutants.mutants(item)}
-    with recording("sensitivity", [item.id for item in chosen], known.record, record) as batches:
+    with recording(
+        "sensitivity", [item.id for item in chosen], ledger.record_sensitivity, record
+    ) as batches:
         table(head, rows(), left_columns=len(head), widths=widths)
     echo(
         f"{say_count(len(noticed), 'constant')} of {say_count(len(chosen), 'claim')}; "
@@ -246,17 +252,16 @@ def _recording(known, entries, chosen, budget, path, record):
     if not record:
         yield None
         return
-    from linrep.claims import inputs, ledger, texts
+    from linrep.claims import inputs, ledger
 
     def write(results):
         with inputs.unwatched():
             ledger.record(results.values(), known, path)
 
     ledger.check_budget(chosen, entries, budget)
-    for home in filter(None, {path or ledger.place(item.id) for item in chosen}):
+    homes = set(filter(None, (path or ledger.place(item.id) for item in chosen)))
+    for home in homes:
         ledger.check(home)
-    if path is None:
-        texts.record({item.paper for item in chosen})
     with Batches(write, stored=True) as found:
 
         def add(result):
@@ -264,7 +269,8 @@ def _recording(known, entries, chosen, budget, path, record):
                 found.add(result.id, result)
 
         yield add
-    for name in entries.keys() - known if found.written else ():
+    gone = [name for name in entries if name not in known and (path or ledger.place(name) in homes)]
+    for name in gone if found.written else ():
         echo(f"{name}: no longer a claim; it is removed from the ledger", err=True)
 
 
@@ -301,15 +307,6 @@ def _check_record(file, *, book_path, level, until_decided, **_):
     if until_decided:
         raise BadInput("--record uses the draws of one seed: leave --until-decided out")
     check_output("--ledger", book_path)
-
-
-def _ids_beside(chosen):
-    """Return the ids of the claims there are: of the papers not loaded those of the ledger."""
-    from linrep.claims import claims
-    from linrep.claims.claim import paper_of
-
-    papers = {item.paper for item in chosen}
-    return {*claims(papers), *(n for n in known_names.claims() if paper_of(n) not in papers)}
 
 
 def _add_stored(chosen, entries, store, seed):

@@ -139,7 +139,7 @@ def read_record(folder: Path, name: str) -> tuple[Mapping[str, Any], pd.DataFram
     path = next(filter(records.is_there, paths), None)
     if path is None:
         raise ValueError(f"{name} has no record in {folder}; --record makes one")
-    manifest, stored = record.read(path), record.KIND.beside(path, ".parquet")
+    manifest, stored = record.read(path), records.beside(path, ".parquet")
     return manifest, None if stored is None else pd.read_parquet(BytesIO(stored))
 
 

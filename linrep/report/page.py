@@ -17,17 +17,15 @@ import linrep
 from linrep._lib import records
 from linrep._lib.progress import progress_bar
 from linrep._lib.validation import identifier
-from linrep.claims import BUDGETS, VERDICTS, Claim, contents
+from linrep.claims import BUDGETS, VERDICTS, Claim, contents, pages
 from linrep.claims import ledger as book_of
-from linrep.claims.certificates import say_checked
 from linrep.claims.counts import KINDS, counts, heads, kinds
 from linrep.claims.current import Current, current
-from linrep.claims.evidence import HOLDS, UNDECIDED, Result
-from linrep.claims.findings import SEVERITIES, Finding, finding
+from linrep.claims.evidence import HOLDS, UNDECIDED
+from linrep.claims.findings import SEVERITIES, Finding
 from linrep.claims.order import in_order
-from linrep.claims.proofs import proofs
-from linrep.claims.sections import Section
-from linrep.figures.record import KIND, flat, read, table
+from linrep.claims.record import Record, of_claim
+from linrep.figures.record import flat, read, table
 from linrep.report import mathml, pictures, prose
 
 _THEOREMS = ("Theorem", "Corollary")
@@ -44,26 +42,27 @@ class Entry:
         The run of the store, or else what the ledger has.
     command : str
         What gives the result, and computes it where the store does not hold it.
-    finding, proof : Finding, Section or None
-        Why it fails, if it does; what the verdict is derived from, if that is known.
-    checked_by : str
-        Solvers that prove steps of its proof, "" where there are none.
+    record : Record
+        All that is known of it.
     picture : Picture or None
         What the verdict rests on: of a stored run, or of a theorem or finding as recorded.
     """
 
     claim: Claim
     known: Current
+    record: Record
     command: str
-    finding: Finding | None = None
-    proof: Section | None = None
-    checked_by: str = ""
     picture: pictures.Picture | None = None
 
     @property
-    def result(self) -> Result | None:
+    def result(self) -> Record | None:
         """What is shown, None where nothing is known yet."""
         return self.known.result
+
+    @property
+    def finding(self) -> Finding | None:
+        """Why it fails, if it does."""
+        return self.record.finding
 
     @property
     def stored(self) -> bool:
@@ -92,7 +91,7 @@ class Entry:
         return self.finding.severity if failing else ""  # type: ignore[union-attr]
 
     @property
-    def other(self) -> Result | None:
+    def other(self) -> Record | None:
         """The ledger's result, where a stored run has another verdict."""
         recorded = self.known.recorded
         differs = self.stored and recorded is not None and recorded.verdict != self.verdict
@@ -130,7 +129,7 @@ class Report:
 def gather(
     chosen: Iterable[Claim],
     *,
-    ledger: Mapping[str, Result],
+    ledger: Mapping[str, Record],
     store: Path,
     budget: str | None = None,
     seed: int = 0,
@@ -188,8 +187,9 @@ def gather(
     with progress_bar(progress, desc="report", unit="claim") as bar:
         for item in chosen:
             known = current(item, ledger.get(item.id), store=store, budget=budget, seed=seed)
-            reason = None if file else finding(item.id)
-            points = _points(item, known, reason, book) if book or not file or known.run else None
+            there = {item.id: known.result} if known.result else {}
+            record = of_claim(item, there, book, file) if file or not there else there[item.id]
+            points = _points(record, known) if book or not file or known.run else None
             at = budget or BUDGETS[0], seed
             if known.result is not None:
                 at = known.result.budget, seed if known.run else known.result.seed
@@ -199,10 +199,8 @@ def gather(
                 Entry(
                     item,
                     known,
+                    record,
                     shlex.join(words),
-                    finding=reason,
-                    proof=None if file else proofs().get(item.id),
-                    checked_by="" if file else say_checked(item.id, known.result),
                     picture=None if points is None else pictures.evidence(points),
                 )
             )
@@ -215,15 +213,16 @@ def gather(
     )
 
 
-def _points(item, known, reason, book):
+def _points(item, known):
     """Return what a picture is drawn from: of a run, or of a theorem or finding as recorded."""
     if known.run is not None:
         return known.run.result.points
     theorem = item.place.startswith(_THEOREMS) and item.form == "printed"
+    reason = item.finding
     if known.recorded is None or not (theorem or (reason and reason.ids[0] == item.id)):
         return None
     try:
-        points = book_of.recorded_points(item.id, book)
+        points = item.drawn()
     except (records.Damaged, OSError) as error:
         records.leave_out(error)
         return None
@@ -254,7 +253,7 @@ def _figures(folder, papers):
 
 def _figure(path):
     """Return a figure from its manifest and the picture that belongs to it."""
-    manifest, drawing = read(path), KIND.beside(path, ".svg")
+    manifest, drawing = read(path), records.beside(path, ".svg")
     result = manifest["result"]
     settings = result["settings"]
     words = ["linrep", "figures", identifier(f"{path}: id", manifest["id"])]
@@ -274,7 +273,7 @@ def render(report: Report) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    kind = kinds(entry.claim for entry in report.entries)
+    kind = kinds(entry.record for entry in report.entries)
     by_id = {entry.claim.id: entry for entry in report.entries}
     ordered = [by_id[item.id] for item in in_order(entry.claim for entry in report.entries)]
     papers = [(name, list(own)) for name, own in groupby(ordered, lambda each: each.claim.paper)]
@@ -282,8 +281,7 @@ def render(report: Report) -> str:
     ids = {*by_id, *(_anchor(reason) for found in causes.values() for reason in found)}
 
     def account(entry, result):
-        lines = book_of.account(entry.claim, result, own=report.source is not None)
-        return prose.html(lines, ids)
+        return prose.html(pages.account(result or entry.record), ids)
 
     environment.filters |= {
         "prose": mathml.prose, "paper": contents.written, "badge": prose.badge,
@@ -323,7 +321,7 @@ def render(report: Report) -> str:
 
 def _anchor(reason):
     """Return where a finding is on the page."""
-    return book_of.anchor(reason.ids[0], "finding")
+    return pages.anchor(reason.ids[0], "finding")
 
 
 def _causes(entries):
@@ -337,8 +335,7 @@ def _causes(entries):
 
 
 def _counted(entries):
-    verdicts = {entry.claim.id: entry.verdict for entry in entries}
-    return counts([entry.claim for entry in entries], verdicts)
+    return counts(entry.record for entry in entries)
 
 
 def _origin(entry):
@@ -347,7 +344,7 @@ def _origin(entry):
         return "the stored result is of code that was edited since" if entry.stale else "no result"
     result, run = entry.result, entry.known.run
     where = f"{result.budget} run" if run else f"ledger, {result.budget}"
-    parts = [where, f"seed {result.seed}", *book_of.measured_and_claimed(result)]
+    parts = [where, f"seed {result.seed}", *result.measured_and_claimed()]
     if run is not None:
         parts += [f"{run.finished:%Y-%m-%d %H:%M} UTC" if run.finished else "", run.versions]
     return " · ".join(filter(None, parts))

@@ -22,13 +22,13 @@ from sphinx.util.docutils import SphinxDirective
 from linrep._lib.papers import own, paper_of, papers
 from linrep._lib.records import Damaged
 from linrep.claims import contents, ledger, notes, proofs
-from linrep.claims.certificates import say_checked
 from linrep.claims.counts import heads
+from linrep.claims.evidence import UNCHECKED, shown
 from linrep.claims.findings import FILE, SEVERITIES, findings
 from linrep.claims.grids import grids, title
 from linrep.claims.order import in_order
+from linrep.claims.pages import anchor, badge, cell, pages
 from linrep.claims.sections import sections, unescaped
-from linrep.claims.stated import corrected_by, stated
 
 #: Colours and badges, those of the report.
 STYLE = Path(__file__).with_name("templates") / "components.css"
@@ -77,7 +77,7 @@ class SideBySide(Markdown):
         """Return the lines on a paper."""
         if paper not in contents.known():
             return [f"The contents of {contents.written(paper)} are not listed yet."]
-        items, recorded = contents.known()[paper], ledger.recorded()
+        items = contents.known()[paper]
         found = contents.counts(paper)
         return [
             f"{len(items)} displayed equations and sentences, "
@@ -85,34 +85,33 @@ class SideBySide(Markdown):
             "paper's linear settings by verdict; those on tables and figures of networks, and what "
             "the paper does not print, apart:",
             "",
-            *table("counts", heads(ledger.badge), [found.cells()], "--:"),
+            *table("counts", heads(badge), [found.cells()], "--:"),
             *table(
                 "statements",
                 ["place", "what it says", "verdict"],
-                [_side(item, recorded) for item in items],
+                [_side(item) for item in items],
             ),
         ]
 
 
-def _side(item, recorded):
+def _side(item):
     """Return the cells of an item: its place, what it says, badges with strengths."""
-    found = [_judged(claim, recorded) for claim in item.printed()]
+    found = [_judged(claim) for claim in item.printed()]
     if not found:
         found = [f"[no claim]{{.strength}} {contents.in_table(item.reason, table_cell)}"]
     says = contents.in_table(item.says, table_cell) + " (networks)" * item.networks
     return [f"**{table_cell(item.place)}**", says, "<br>".join(found)]
 
 
-def _judged(claim, recorded):
+def _judged(claim):
     """Return the badges of a statement and of its corrected forms, linked to the ledger."""
     texts = []
-    for item in (claim, *corrected_by(claim)):
-        result = recorded.get(item.id)
-        if result is None:
+    for item in (claim, *claim.corrected):
+        if item.verdict == UNCHECKED:
             texts.append(f"unchecked `{item.id}`")
             continue
-        strength = f" [{result.strength}]{{.strength}}" * bool(result.strength)
-        text = ledger.badge(result.verdict, ledger.anchor(item.id)) + strength
+        strength = f" [{item.strength}]{{.strength}}" * bool(item.strength)
+        text = badge(item.verdict, anchor(item.id)) + strength
         if item.id in findings():
             text += f" ({finding_link('why', findings()[item.id])})"
         texts.append(text if item.form == "printed" else f"{item.form}: {text}")
@@ -138,7 +137,7 @@ class Failures(Markdown):
                     contents.written(paper_of(finding.ids[0])),
                     _place(finding),
                     finding_link(table_cell(_capital(unescaped(finding.headline))), finding),
-                    " ".join(_corrections(finding, recorded)) or "–",
+                    " ".join(_corrections(finding)) or "–",
                 ]
                 for finding in found
             ]
@@ -159,13 +158,13 @@ class Findings(Markdown):
         lines, recorded = [], ledger.recorded()
         for finding in sorted(found, key=lambda item: -SEVERITIES.index(item.severity)):
             about = [
-                f"{ledger.badge(recorded[item.id].verdict, ledger.anchor(item.id))} "
-                f"{ledger.cell(item.place)} (`{item.id}`)"
+                f"{badge(recorded[item.id].verdict, anchor(item.id))} "
+                f"{cell(item.place)} (`{item.id}`)"
                 for item in in_order(_known(finding))
             ]
             kind = finding.severity.replace(" ", "-")
             lines += [
-                f"({ledger.anchor(finding.ids[0], 'finding')})=",
+                f"({anchor(finding.ids[0], 'finding')})=",
                 "",
                 f"## {_capital(finding.headline)}",
                 "",
@@ -189,34 +188,34 @@ class Derivations(Markdown):
             return ["No verdict rests on a derivation."]
         text = page.read_text("utf-8").partition("\n### ")[0].partition("\n")[2]
         lines, recorded = text.splitlines(), ledger.recorded()
+        known = ledger.known([paper])
         for ids, headline, text, _ in sections(page):
             linked = [
-                f"[`{name}`](#{ledger.anchor(name)})" if name in recorded else f"`{name}`"
+                f"[`{name}`](#{anchor(name)})" if name in recorded else f"`{name}`"
                 for name in ids
-                if name in stated([paper])
+                if name in known
             ]
             lines += [
                 f"## {_capital(headline)}",
                 "",
                 "Statements: " + ", ".join(linked) + ".",
                 "",
-                *_checked(ids),
+                *_checked(known[name] for name in ids if name in known),
                 *_rebased(text, paper).splitlines(),
                 "",
             ]
         return lines
 
 
-def _checked(ids):
-    """Return which solvers prove steps of a derivation, as a paragraph."""
-    said = [(name, say_checked(name)) for name in ids]
-    lines = [f"Checked by {text}, of `{name}`." for name, text in said if text]
+def _checked(items):
+    """Return which solvers prove lines of a derivation, as a paragraph."""
+    lines = [f"Checked by {item.checked_by}, of `{item.id}`." for item in items if item.checked_by]
     return [" ".join(lines), ""] if lines else []
 
 
 def table_cell(text):
     """Return text as it is for a table of Markdown."""
-    return ledger.cell(text).replace("_", "\\_")
+    return cell(text).replace("_", "\\_")
 
 
 def table_row(cells):
@@ -231,14 +230,14 @@ def table(kind, heads, rows, below="---"):
 
 
 def _known(finding):
-    """Return the texts of a finding's statements."""
-    known = stated([paper_of(finding.ids[0])])
+    """Return a finding's statements."""
+    known = ledger.known([paper_of(finding.ids[0])])
     return [known[name] for name in finding.ids]
 
 
 def finding_link(text, finding):
     """Return text as a link to a finding."""
-    return f"[{text}](#{ledger.anchor(finding.ids[0], 'finding')})"
+    return f"[{text}](#{anchor(finding.ids[0], 'finding')})"
 
 
 def _place(finding):
@@ -251,18 +250,16 @@ def _verdict(finding, recorded):
     """Return the badges of a finding's verdicts, linked to the first, and their strengths."""
     entries = [recorded[name] for name in finding.ids]
     strengths = dict.fromkeys(entry.strength for entry in entries if entry.strength)
-    badges = dict.fromkeys(
-        ledger.badge(entry.verdict, ledger.anchor(finding.ids[0])) for entry in entries
-    )
+    badges = dict.fromkeys(badge(entry.verdict, anchor(finding.ids[0])) for entry in entries)
     return " ".join([*badges, *(f"[{name}]{{.strength}}" for name in strengths)])
 
 
-def _corrections(finding, recorded):
+def _corrections(finding):
     """Return the badges of the corrected statements, each verdict linked to its first."""
     found: dict[str, str] = {}
-    for item in (item for known in _known(finding) for item in corrected_by(known)):
-        found.setdefault(recorded[item.id].verdict, item.id)
-    return [ledger.badge(verdict, ledger.anchor(name)) for verdict, name in found.items()]
+    for item in (item for known in _known(finding) for item in known.corrected):
+        found.setdefault(item.verdict, item.id)
+    return [badge(verdict, anchor(name)) for verdict, name in found.items()]
 
 
 def _folded(text):
@@ -306,16 +303,16 @@ class Constants(Markdown):
         tables, others = grids(entry.facts)
         lines = []
         for item in others:
-            lines += [table_cell(f"{_capital(title(item))}: {ledger.shown(item, 'value')}."), ""]
+            lines += [table_cell(f"{_capital(title(item))}: {shown(item, 'value')}."), ""]
         for grid in tables:
             unit = f", in units of {table_cell(grid.unit)}" * bool(grid.unit)
             rows = (
-                [cell if isinstance(cell, str) else ledger.shown(cell, "value") for cell in row]
+                [cell if isinstance(cell, str) else shown(cell, "value") for cell in row]
                 for row in grid.rows
             )
             lines += table("constants", [*map(table_cell, grid.heads)], rows, "--:")
             recorded = f"Recorded with the budget {entry.budget}{unit}"
-            lines += [f"{recorded}: [`{name}`](#{ledger.anchor(name)}).", ""]
+            lines += [f"{recorded}: [`{name}`](#{anchor(name)}).", ""]
         return lines
 
 
@@ -324,8 +321,8 @@ def write_pages(folder: Path, names: Iterable[str]) -> None:
 
     What has not changed is left alone, so that it is not read again.
     """
-    known = in_order(item for name in names for item in stated([name]).values())
-    made = ledger.pages({item.id: item for item in known}, ledger.recorded())
+    found = ledger.recorded()
+    made = pages({id: item for id, item in found.items() if item.paper in set(names)})
     for name, text in {**made, **notes.pages(names)}.items():
         page = folder / name
         page.parent.mkdir(exist_ok=True)

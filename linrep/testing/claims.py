@@ -9,8 +9,9 @@ from typing import Any
 from linrep._lib.extras import need
 from linrep._lib.papers import papers
 from linrep.claims.claim import BUDGETS, Claim, claims, load_file, select
-from linrep.claims.evidence import FAILS, Result
+from linrep.claims.evidence import FAILS
 from linrep.claims.ledger import WRONG, outcome, recorded
+from linrep.claims.record import Record
 from linrep.claims.verify import stream, with_control
 
 
@@ -66,7 +67,7 @@ def claim_tests(
         known = load_file(source)
     else:
         known = {item.id: item for item in source}
-    entries: dict[str, Result] = {}
+    entries: Mapping[str, Record] = {}
     if ledger is not None:
         if not Path(ledger).is_file():
             raise ValueError(f"ledger: no such file: {ledger}")

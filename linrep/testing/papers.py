@@ -14,7 +14,6 @@ from linrep.claims import certificates, contents, counterexamples, ledger
 from linrep.claims.claim import claims
 from linrep.claims.evidence import FAILS, MISPRINT, VACUOUS
 from linrep.claims.findings import findings
-from linrep.claims.texts import listings
 from linrep.figures.drawing import make_figure
 from linrep.figures.experiment import load
 
@@ -22,9 +21,9 @@ from linrep.figures.experiment import load
 def paper_tests(name: str) -> Callable[..., None]:
     """Return a pytest test of what a paper has beside its statements, file by file.
 
-    Assign it to a name that begins with ``test``. Texts are those of the statements; the contents
-    list each statement that the paper prints; each verdict is recorded, and a finding says why a
-    statement fails; counterexamples are some; questions to solvers are those that are asked; each
+    Assign it to a name that begins with ``test``. The contents list each statement that the paper
+    prints; each verdict is recorded, with the texts and the questions to solvers as they are; a
+    finding says why a statement fails; counterexamples are some; each
     figure can be drawn, which is tried with quick sizes and two replicates.
 
     Parameters
@@ -48,12 +47,10 @@ def paper_tests(name: str) -> Callable[..., None]:
     if name not in papers():
         raise ValueError(unknown("no paper", name, papers()))
     checks = {
-        "statements.json": _texts,
         "contents.toml": _contents,
         "ledger.json": _ledger,
         "findings.md": _findings,
         "counterexamples": _counterexamples,
-        "certificates": _certificates,
         "figures": _figures,
     }
 
@@ -63,12 +60,6 @@ def paper_tests(name: str) -> Callable[..., None]:
         assert not wrong, "; ".join(wrong)
 
     return test
-
-
-def _texts(name: str) -> Iterator[str]:
-    ((path, text),) = listings([name]).items()
-    if not path.is_file() or path.read_text("utf-8") != text:
-        yield f"{path} is not as the sources are: linrep verify '{name}.*' --record writes it"
 
 
 def _contents(name: str) -> Iterator[str]:
@@ -83,6 +74,11 @@ def _ledger(name: str) -> Iterator[str]:
     recorded = {id for id in ledger.recorded() if id.startswith(f"{name}.")}
     yield from (f"{id} has no recorded verdict" for id in known - recorded)
     yield from (f"{id} is recorded, and no claim any more" for id in recorded - known)
+    for id in ledger.stale(name):
+        yield f"{id} is recorded with other texts or lines than it has: linrep verify {id} --record"
+    for step, item in certificates.certificates([name]).items():
+        if item.claim not in known:
+            yield f"{step} is a line of no claim"
 
 
 def _findings(name: str) -> Iterator[str]:
@@ -104,15 +100,6 @@ def _counterexamples(name: str) -> Iterator[str]:
     for id, path in files.items():
         if not counterexamples.is_one(path):
             yield f"{path} is no counterexample to {id}: its left side is not larger"
-
-
-def _certificates(name: str) -> Iterator[str]:
-    known = claims([name])
-    for step, item in certificates.certificates([name]).items():
-        if item.claim not in known:
-            yield f"{step} is a step of no claim"
-        if item.path.is_file() and not item.is_stored():
-            yield f"{item.path} is not the question of {step}: linrep certify --record writes it"
 
 
 def _figures(name: str) -> Iterator[str]:

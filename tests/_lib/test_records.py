@@ -29,8 +29,8 @@ def path(tmp_path):
 
 def test_what_was_written_is_read(path):
     assert KIND.read(path) == content(path) == VALUES
-    assert KIND.beside(path, ".bin") == b"\0\1"
-    assert KIND.beside(path, ".other") is None
+    assert records.beside(path, ".bin") == b"\0\1"
+    assert records.beside(path, ".other") is None
     assert json.loads(path.read_text("utf-8"))["content"] == VALUES
     text = path.read_text("utf-8")
     path.write_bytes(text.replace("\n", "\r\n").encode())  # as a checkout may have it
@@ -91,7 +91,7 @@ def test_files_that_belong_to_it_are_looked_at(path):
         KIND.check(path)
     other.unlink()
     with complaint(Damaged, "pairs.bin, of pairs.json, is not there; "):
-        KIND.beside(path, ".bin")
+        records.beside(path, ".bin")
     KIND.check(path.with_name("none.json"))
 
 
@@ -107,7 +107,7 @@ def test_a_file_that_is_replaced_is_read_anew(path):
     assert KIND.read(path) == VALUES
     KIND.write(path, {"a": 1}, {"pairs.bin": b"\2"})
     assert KIND.read(path) == {"a": 1}
-    assert KIND.beside(path, ".bin") == b"\2"
+    assert records.beside(path, ".bin") == b"\2"
 
 
 class Killed(BaseException):
@@ -141,7 +141,7 @@ def test_wherever_a_process_is_killed_the_old_or_the_new_files_are_read(path, st
     records.forget()
     for name in old:
         assert path.with_suffix(name).read_bytes() in (old[name], new[name])
-    assert (KIND.read(path), KIND.beside(path, ".bin")) in ((VALUES, b"\0\1"), ({"a": 1}, b"\2"))
+    assert (KIND.read(path), records.beside(path, ".bin")) in ((VALUES, b"\0\1"), ({"a": 1}, b"\2"))
     KIND.write(path, {"a": 2}, {"pairs.bin": b"\3"})
     assert (content(path), path.with_suffix(".bin").read_bytes()) == ({"a": 2}, b"\3")
     assert not [each for each in path.parent.iterdir() if each.name == ".replacing"]

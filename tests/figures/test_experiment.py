@@ -128,7 +128,7 @@ def test_make_figure_writes_picture_rows_and_manifest(tmp_path):
     make_figure(TOY, out=tmp_path / "with", quick=True, seed=3, caption=True)
     assert "A toy" in (tmp_path / "with" / "toy.one.svg").read_text("utf-8")
     for kind in ("png", "svg", "parquet"):
-        picture = record.KIND.beside(out / "toy.one.json", f".{kind}")
+        picture = records.beside(out / "toy.one.json", f".{kind}")
         assert picture == (out / f"toy.one.{kind}").read_bytes()
 
 

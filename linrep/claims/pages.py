@@ -1,0 +1,214 @@
+"""Recorded claims as pages of Markdown: counts, and a page a paper."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+import linrep
+from linrep._lib.display import number as show
+from linrep.claims.counts import counts, heads, kinds
+from linrep.claims.evidence import LEDGER_LEVEL, STRENGTHS, UNCHECKED, instance, shown
+from linrep.claims.grids import title
+from linrep.claims.order import in_order
+from linrep.claims.proofs import proofs
+from linrep.claims.quantities import Fact
+from linrep.claims.record import Record
+from linrep.claims.sections import unescaped
+
+#: Of the file for programs that read recorded claims elsewhere; it grows where a key changes its
+#: meaning or goes.
+SCHEMA = 2
+
+
+def hosted(items: Iterable[Record], address: Callable[[str], str]) -> str:
+    """Return claims with all that is known of them, as JSON for programs elsewhere.
+
+    It has ``schema``, ``version`` of linrep, and ``statements`` by id: the values of a record, and
+    the ``address`` where it is shown.
+
+    Parameters
+    ----------
+    items : iterable of Record
+    address : callable
+        ``address(id)`` returns where a statement is shown, relative to the file.
+    """
+    made = {
+        "schema": SCHEMA,
+        "version": linrep.__version__,
+        "statements": {item.id: {"address": address(item.id), **item.as_json()} for item in items},
+    }
+    return json.dumps(made, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def pages(entries: Mapping[str, Record]) -> dict[str, str]:
+    """Return recorded claims as pages by file name: counts, and a page per paper.
+
+    Parameters
+    ----------
+    entries : mapping of str to Record
+        By id.
+    """
+    own: dict[str, dict[str, Record]] = {}
+    for item in in_order(entries.values()):
+        own.setdefault(item.paper, {})[item.id] = item
+    overview = [
+        "# Ledger",
+        "",
+        "Each statement of the papers that can be tested, with its verdict, as recorded by `linrep "
+        "verify --record`: it **holds**, it is a **misprint** (it fails where it is stated, and "
+        "holds in a form that the paper prints elsewhere), it **fails**, it is **vacuous** (its "
+        "hypotheses or its bound say nothing at any size that can exist), or it is **undecided**. "
+        "The probability "
+        "that any verdict in the ledger is wrong by chance is at most "
+        f"{LEDGER_LEVEL:.0%}; the section *Error levels* of linrep's documentation says what that "
+        "rests on. Tightness is "
+        "the ratio of the left to the right side of a bound, where both are positive. A number "
+        "behind ≥ or ≤ is a lower or an upper bound of the quantity measured. Statements on tables "
+        "of networks are counted apart, and so are those that no paper prints: corrected forms of "
+        "what does not hold, and this project's own statements. "
+        "[Findings](findings.md) explains why claims fail, [Proofs](proofs.md) has the "
+        "derivations. *Checked by* says whether there is one, and which solvers prove so many "
+        "inequalities of the proof.",
+        "",
+        "Each entry has an address that stays, `ledger/PAPER.html#ID`; "
+        '<a href="ledger.json">ledger.json</a> has them all for programs.',
+    ]
+    rows = {f"[{paper}](ledger/{paper}.md)": items for paper, items in own.items()}
+    rows["all"] = {name: item for items in own.values() for name, item in items.items()}
+    for columns, cells in (
+        (heads(badge), lambda items: counts(items.values()).cells()),
+        (STRENGTHS, _strengths),
+    ):
+        overview += ["", f"| paper | {' | '.join(columns)} |", "| --- |" + " --: |" * len(columns)]
+        overview += [f"| {' | '.join([name, *cells(items)])} |" for name, items in rows.items()]
+    overview += ["", "```{toctree}", ":hidden:", "", *(f"ledger/{paper}" for paper in own), "```"]
+    made = {"ledger.md": overview}
+    for paper, items in own.items():
+        made[f"ledger/{paper}.md"] = _page(paper, items)
+    return {name: "\n".join(lines) + "\n" for name, lines in made.items()}
+
+
+def _strengths(items):
+    """Return how many statements that the papers print on linear settings have which strength."""
+    kind = kinds(items.values())
+    found = Counter(item.strength for name, item in items.items() if kind[name] == "printed")
+    return [str(found[name]) for name in STRENGTHS]
+
+
+def _page(paper, own):
+    lines = [
+        f"# Ledger: {paper}",
+        "",
+        "[The overview](../ledger.md) explains the columns.",
+        "",
+        "| claim | place | kind | verdict | strength | checked by | measured | claimed | tightness "
+        "| trials |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, entry in own.items():
+        numbers = " | ".join(shown(entry, key) for key in ("measured", "predicted", "tightness"))
+        kinds = ", ".join(entry.kinds)
+        lines.append(
+            f"| [`{name}`](#{anchor(name)}) | {cell(entry.place)} | {kinds} "
+            f"| {badge(entry.verdict)} | {entry.strength} | {_checked_by(entry)} | {numbers} "
+            f"| {entry.n_trials} |"
+        )
+    for name, item in own.items():
+        lines += ["", f'<div id="{name}"></div>']  # the address that stays, ledger/PAPER.html#ID
+        lines += ["", f"({anchor(name)})=", "", f"## `{name}`", "", *account(item)]
+    return lines
+
+
+def _checked_by(entry):
+    """Return what a verdict can be checked by: a derivation, solvers, what computes exactly."""
+    solvers = [f"{solver} ({len(lines)})" for solver, lines in entry.proved_by.items()]
+    tools = [f"{tool} ({count})" for tool, count in entry.exact.items()]
+    return ", ".join(["derivation"] * (entry.id in proofs()) + solvers + tools)
+
+
+def account(item: Record) -> list[str]:
+    """Return a statement and what is known of it, as lines of Markdown.
+
+    Parameters
+    ----------
+    item : Record
+    """
+    lines = [
+        cell(item.plain),
+        "",
+        *([f"$${item.latex}$$", ""] if item.latex else ()),
+        *([f"Under {cell('; '.join(item.hypotheses))}.", ""] if item.hypotheses else ()),
+    ]
+    if item.verdict == UNCHECKED:
+        return lines
+    lines.append(_outcome(item))
+    if reason := item.finding:
+        link = f"#{anchor(reason.ids[0], 'finding')}"
+        lines += ["", f"Why: [{cell(unescaped(reason.headline))}]({link})."]
+    if len(item.parts) > 1:
+        lines += ["", "| part | verdict | strength | measured | claimed | found |"]
+        lines += ["| - | - | - | - | - | - |"]
+        lines += [
+            f"| {cell(part.name)} | {badge(part.verdict)} | {part.strength} | "
+            f"{shown(part, 'measured')} | "
+            f"{shown(part, 'predicted')} | {cell(part.sentence)} |"
+            for part in item.parts
+        ]
+    if several := item.read_as():
+        lines += ["", *(f"- {cell(line)}" for line in several)]
+    if noticed := "" if item.file else item.noticed:
+        lines += ["", f"Sensitivity: {cell(noticed)}."]
+    if most := item.largest_failure():
+        lines += ["", f"Largest failure: {cell(most)}."]
+    if item.facts:
+        lines += ["", *(f"- {cell(fact(each))}" for each in item.facts)]
+    if item.counterexample:
+        lines += ["", f"Counterexample: `{json.dumps(instance(item), ensure_ascii=False)}`"]
+    if item.worst:
+        kind = "Worst" if item.counterexample else "Tightest"
+        lines += ["", f"{kind} instance: `{json.dumps(item.worst, ensure_ascii=False)}`"]
+    return lines
+
+
+def _outcome(result):
+    """Return the verdict of a result with its sentence and what it rests on, as a line."""
+    ends = [("from", result.low), ("to", result.high)]
+    known = [f"{word} {show(end)}" for word, end in ends if math.isfinite(end)]
+    interval = f", interval {' '.join(known)}" if known else ""
+    by = "".join(f" Corrected: `{name}`." for name in result.corrected_by[:1])
+    needed = f" It would take {result.needed}." if result.needed else ""
+    strength = f"{result.strength}, " if result.strength else ""
+    return (
+        f"{badge(result.verdict)} {cell(result.sentence)}.{needed}{by} "
+        f"({strength}{result.budget}, seed {result.seed}, {result.n_trials} trials, "
+        f"error level {result.level:.1g}{interval}, {result.seconds:.0f} s)"
+    )
+
+
+def fact(item: Fact) -> str:
+    """Return a number that decides nothing, with what it is, as a line.
+
+    Parameters
+    ----------
+    item : Fact
+    """
+    return f"{title(item)}: {shown(item, 'value')} {item.unit}".rstrip()
+
+
+def cell(text: str) -> str:
+    """Return text for a table, in which | and * mean something."""
+    return text.replace("|", "\\|").replace("*", "\\*")
+
+
+def badge(verdict: str, link: str = "") -> str:
+    """Return a verdict for a page, in its colour, and perhaps as a link to a label."""
+    text = f"[{verdict}](#{link})" if link else verdict
+    return f"[{text}]{{.badge .{verdict}}}"
+
+
+def anchor(name: str, of: str = "claim") -> str:
+    """Return the label of a claim's section in the ledger, or of the finding it comes first in."""
+    return f"{of}-" + name.replace(".", "-").replace("_", "-").lower()
