@@ -1,7 +1,7 @@
 """Write the lists of names that follow from the sources: `make names` runs it, a test compares.
 
 These are what `linrep` and `linrep.algorithms` offer of algorithms; the texts of the papers'
-statements; the README's table of verdicts; and the project's addresses.
+statements in their ledgers; the README's table of verdicts; and the project's addresses.
 """
 
 import re
@@ -11,7 +11,7 @@ from inspect import getdoc
 from itertools import chain
 from pathlib import Path
 
-from linrep.claims import contents, texts
+from linrep.claims import contents, ledger
 
 PACKAGE = Path(__file__).parents[1] / "linrep"
 README = PACKAGE.parent / "README.md"
@@ -29,9 +29,9 @@ OF_LINREP = ("diagnosis", "driver")
 
 
 def main():
-    for made in (statements, files):  # the README's table counts what is listed
-        for path, text in made().items():
-            path.write_text(text, encoding="utf-8")
+    ledger.refresh(PAPERS)  # the README's table counts what is in the ledgers
+    for path, text in files().items():
+        path.write_text(text, encoding="utf-8")
 
 
 def files():
@@ -49,13 +49,7 @@ def files():
         PACKAGE / "__init__.pyi": stub(sorted(chain.from_iterable(offered.values()))),
         README: readme(),
         **addressed(),
-        **statements(),
     }
-
-
-def statements():
-    """Return the lists of the papers' statements."""
-    return texts.listings(PAPERS)
 
 
 def readme():

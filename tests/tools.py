@@ -236,3 +236,13 @@ class _Tags(HTMLParser):
 
     def handle_data(self, data):
         self.text.append(data)
+
+
+def claims_of(*ids):
+    """Return claims of these ids that hold, as a file of them would make."""
+    from linrep.claims import Claim, Condition
+
+    def check(budget, rng, *, good=True):
+        yield Condition(good)
+
+    return {id: Claim(id=id, plain="It.", check=check, control={"good": False}) for id in ids}

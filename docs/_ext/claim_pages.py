@@ -24,6 +24,7 @@ from linrep.claims.counts import MORE, heads
 from linrep.claims.evidence import VERDICTS
 from linrep.claims.findings import findings
 from linrep.claims.order import in_order
+from linrep.claims.pages import anchor, badge, cell
 from linrep.figures.record import read
 from linrep.report.mathml import prose
 from linrep.report.sphinx import Markdown, finding_link, table_cell, table_row
@@ -106,7 +107,7 @@ class Statements(Markdown):
             module, name = item.check.__module__, item.check.__qualname__
             theory = [_reference(name, _short(name)) for name in theory_of(item.check)]
             figure = figure_of(item.id, shown)
-            links = [f"[evidence](#{ledger.anchor(item.id)})"]
+            links = [f"[evidence](#{anchor(item.id)})"]
             if item.id in reasons:
                 links.append(finding_link("why", reasons[item.id]))
             if figure:
@@ -114,10 +115,9 @@ class Statements(Markdown):
             strength = entries[item.id].strength
             form = "" if item.form == "printed" else f", {item.form}"
             cells = [
-                ledger.badge(entries[item.id].verdict, ledger.anchor(item.id))
+                badge(entries[item.id].verdict, anchor(item.id))
                 + f" [{strength}]{{.strength}}" * bool(strength),
-                f"**{ledger.cell(item.place)}**{form}. "
-                f"{table_cell(item.plain)} ({', '.join(links)})",
+                f"**{cell(item.place)}**{form}. {table_cell(item.plain)} ({', '.join(links)})",
                 ", ".join([_reference(f"{module}.{name}", name), *theory]),
             ]
             lines.append("| " + " | ".join(cells) + " |")
@@ -131,7 +131,7 @@ class Verdicts(Markdown):
     """
 
     def lines(self):
-        columns = heads(ledger.badge)
+        columns = heads(badge)
         lines = [table_row(["paper", *columns]), table_row(["---", *["--:"] * len(columns)])]
         for paper in own():
             found = contents.counts(paper)
@@ -139,7 +139,7 @@ class Verdicts(Markdown):
             for verdict in VERDICTS:
                 if found.printed[verdict]:
                     at = {"paper": paper, "form": "printed", "verdict": verdict}
-                    cells[ledger.badge(verdict)] = link(str(found.printed[verdict]), **at)
+                    cells[badge(verdict)] = link(str(found.printed[verdict]), **at)
             for form, column in zip(("networks", "corrected", "own"), MORE[1:], strict=True):
                 cells[column] = link(cells[column], paper=paper, form=form)
             lines.append(table_row([f"[{contents.written(paper)}]({paper}.md)", *cells.values()]))

@@ -6,13 +6,9 @@ Of each paper ``paper.bib``, beside its statements, has one entry.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import linrep
 from linrep._lib.papers import papers
-
-if TYPE_CHECKING:
-    from linrep.claims.record import Record
 
 #: In the folder of a paper.
 FILE = "paper.bib"
@@ -59,16 +55,17 @@ def paper(name: str, folder: Path | None = None) -> str:
     return path.read_text("utf-8")
 
 
-def note(statement: Record) -> str:
+def note(id: str, place: str, form: str) -> str:
     """Return what is said of a statement: its place, and what it is called here.
 
     Parameters
     ----------
-    statement : Record
+    id, place : str
+    form : {"printed", "corrected", "own"}
     """
-    form = "" if statement.form == "printed" else f"{statement.form} form, "
-    name = f"{form}{statement.id} in linrep {linrep.__version__}"
-    return f"{statement.place} ({name})" if statement.place else name
+    name = f"{id} in linrep {linrep.__version__}"
+    name = name if form == "printed" else f"{form} form, {name}"
+    return f"{place} ({name})" if place else name
 
 
 def noted(entry: str, note: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -22,7 +23,7 @@ from linrep._lib.suggest import unknown
 from linrep.claims.certificates import certificate
 from linrep.claims.claim import Budget, Claim, Hypothesis, register
 from linrep.claims.deviations import relative
-from linrep.claims.evidence import PROVED
+from linrep.claims.evidence import HOLDS, PROVED
 from linrep.claims.instances import search_instances
 from linrep.claims.measurements import Cases, Identity, Measurement, Readings, Together
 from linrep.claims.smtlib import Term
@@ -32,7 +33,14 @@ ROUNDING = 1e-12
 
 
 class Relation(NamedTuple):
-    """Two sides, of whatever kind of number, and the sign between them."""
+    """Two sides and the sign between them.
+
+    Attributes
+    ----------
+    left, right : number
+        Of whatever kind.
+    sign : {"<=", "="}
+    """
 
     left: Any
     sign: str
@@ -40,12 +48,24 @@ class Relation(NamedTuple):
 
 
 def at_most(left: Any, right: Any) -> Relation:
-    """Return the claim left <= right."""
+    """Return the claim left <= right.
+
+    Parameters
+    ----------
+    left, right : number
+        Of whatever kind.
+    """
     return Relation(left, "<=", right)
 
 
 def equal(left: Any, right: Any) -> Relation:
-    """Return the claim left = right."""
+    """Return the claim left = right.
+
+    Parameters
+    ----------
+    left, right : number
+        Of whatever kind.
+    """
     return Relation(left, "=", right)
 
 
@@ -114,7 +134,17 @@ class Instances(Protocol):
         rng: np.random.Generator,
         **options: Any,
     ) -> dict[str, Measurement]:
-        """Return by name what relations of instances come to."""
+        """Return by name what relations of instances come to.
+
+        Parameters
+        ----------
+        relations : callable
+            Of an instance, by name of its parts.
+        budget : Budget
+        rng : numpy.random.Generator
+        **options
+            Of the measurements.
+        """
 
 
 class Grid:
@@ -135,13 +165,28 @@ class Grid:
         self.values = values
 
     def points(self, budget: Budget) -> Iterator[dict[str, Any]]:
-        """Yield the combinations."""
+        """Yield the combinations.
+
+        Parameters
+        ----------
+        budget : Budget
+        """
         lists = [each(budget) if callable(each) else each for each in self.values.values()]
         for values in product(*lists):
             yield dict(zip(self.values, values, strict=True))
 
     def measure(self, relations, budget, rng, **options):
-        """Evaluate relations at each combination."""
+        """Evaluate relations at each combination.
+
+        Parameters
+        ----------
+        relations : callable
+            Of an instance, by name of its parts.
+        budget : Budget
+        rng : numpy.random.Generator
+        **options
+            Of the measurements.
+        """
 
         def found():
             for at in self.points(budget):
@@ -175,7 +220,12 @@ class Arrays:
         self.shapes = {name: tuple(letters) for name, letters in shapes.items()}
 
     def draw(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Return random arrays of random sizes, from 1 to 6."""
+        """Return random arrays of random sizes, from 1 to 6.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+        """
         size: dict[str, int] = {}
         for letter in "".join(map("".join, self.shapes.values())):
             size.setdefault(letter, int(rng.integers(1, 7)))
@@ -185,7 +235,17 @@ class Arrays:
         }
 
     def measure(self, relations, budget, rng, **options):
-        """Evaluate relations at random arrays, and search for a violation of each."""
+        """Evaluate relations at random arrays, and search for a violation of each.
+
+        Parameters
+        ----------
+        relations : callable
+            Of an instance, by name of its parts.
+        budget : Budget
+        rng : numpy.random.Generator
+        **options
+            Of the measurements.
+        """
         drawn = (relations(**self.draw(rng)) for _ in range(budget(500, 10_000)))
         each = [(name, relation) for found in drawn for name, relation in _by_name(found).items()]
         parts = measured(((f"drawn {name}".strip(), found) for name, found in each), **options)
@@ -213,13 +273,23 @@ def _random(rng, shape):
 
 
 class Open(NamedTuple):
-    """An end of an interval that does not belong to it."""
+    """An end of an interval that does not belong to it.
+
+    Attributes
+    ----------
+    end : number
+    """
 
     end: Any
 
 
 class Root(NamedTuple):
-    """A positive number that is given by its square."""
+    """A positive number that is given by its square.
+
+    Attributes
+    ----------
+    square : number
+    """
 
     square: Any
 
@@ -257,7 +327,16 @@ class Region:
                     )
 
     def between(self, name: str, known: Mapping[str, Any], **constants: Any) -> Any:
-        """Return the ends of a number's interval, given those before it."""
+        """Return the ends of a number's interval, given those before it.
+
+        Parameters
+        ----------
+        name : str
+            Of the number.
+        known : mapping of str to number
+            Those before it.
+        **constants
+        """
         ends = self.ends[name]
         if not callable(ends):
             return ends
@@ -266,7 +345,13 @@ class Region:
         return ends(**{each: given[each] for each in takes if each in given})
 
     def given(self, values: Mapping[str, Any], **constants: Any) -> Iterator[Any]:
-        """Yield that each value is in its interval: terms, or what is true of numbers."""
+        """Yield that each value is in its interval: terms, or what is true of numbers.
+
+        Parameters
+        ----------
+        values : mapping of str to number
+        **constants
+        """
         for name, value in values.items():
             ends = self.between(name, values, **constants)
             if isinstance(ends, Root):
@@ -283,6 +368,10 @@ class Region:
         """Yield corners and middles in fractions, up to a thousandth of an open or infinite end.
 
         Roots are rounded to floats.
+
+        Parameters
+        ----------
+        **constants
         """
         shares = (Fraction(0), Fraction(1, 2), Fraction(1))
         for chosen in product(shares, repeat=len(self.ends)):
@@ -292,7 +381,12 @@ class Region:
             yield values
 
     def needed(self, names: Iterable[str]) -> list[str]:
-        """Return the numbers that these are, or whose intervals depend on."""
+        """Return the numbers that these are, or that their intervals depend on.
+
+        Parameters
+        ----------
+        names : iterable of str
+        """
         found = set(names)
         for name in reversed(self.ends):
             if name in found and callable(self.ends[name]):
@@ -332,6 +426,10 @@ class Lines:
     family : bool
         Whether the lines are what the statement says of a family of examples: they refute it where
         they are false, and prove nothing.
+    given : mapping of str to number
+        Constants that the statement has in place of the defaults.
+    asked : bool
+        Whether solvers are asked: not of a statement that is expected to fail.
     """
 
     def __init__(
@@ -341,6 +439,8 @@ class Lines:
         function: Callable[..., Any],
         steps: Iterable[str] = (),
         family: bool = False,
+        given: Mapping[str, Any] = MappingProxyType({}),
+        asked: bool = True,
     ):
         self.claim, self.region, self.function, self.family = claim, region, function, family
         parameters = inspect.signature(function).parameters
@@ -355,17 +455,26 @@ class Lines:
                 raise ValueError(unknown("the region has no number", name, region.ends))
         #: Constants with the values that solvers are asked with.
         self.constants = {
-            name: Fraction(value) for name, value in {**region.constants, **own}.items()
+            name: Fraction(given.get(name, value))
+            for name, value in {**region.constants, **own}.items()
         }
-        self.names = tuple(self.at(next(region.points())))
+        of_region = {name: self.constants[name] for name in region.constants}
+        self.names = tuple(self.at(next(region.points(**of_region))))
         self.steps = tuple(steps)
         for name in self.steps:
             if name not in self.names:
                 raise ValueError(unknown("no line", name, self.names))
-        self.certificates = [self._certificate(name) for name in self.names]
+        self.certificates = [self._certificate(name) for name in self.names if asked]
 
     def at(self, values: Mapping[str, Any], **constants: Any) -> dict[str, Relation]:
-        """Return the lines at numbers or terms."""
+        """Return the lines at numbers or terms.
+
+        Parameters
+        ----------
+        values : mapping of str to number or Term
+        **constants
+            Other values than the statement's.
+        """
         own = {name: Fraction(constants.get(name, self.constants[name])) for name in self._own}
         found = self.function(*(values[name] for name in self._variables), **own)
         return {self.function.__name__: found} if isinstance(found, Relation) else dict(found)
@@ -384,11 +493,11 @@ class Lines:
         deciding = [name for name in self.names if name not in self.steps]
         cases = [
             (*_as_case(line), {"line": name, **{key: str(value) for key, value in at.items()}})
-            for at in self.region.points(**given)
+            for at in self.region.points(**{name: given[name] for name in self.region.constants})
             for name, line in self.at(at, **given).items()
             if name in deciding
         ]
-        asked = tuple(each.step for each in self.certificates) if given == self.constants else ()
+        asked = tuple(each.step for each in self.certificates if given == self.constants)
         title = deciding[0] if len(deciding) == 1 else f"{deciding[0]} to {deciding[-1]}"
         return Cases(cases, name=title, asked=asked, strength=PROVED if asked else "")
 
@@ -477,15 +586,24 @@ class Law(Claim):
         Its LaTeX with constants as ``<name>``.
     also_measured : list of callable
         What :meth:`also` has added.
+    versions : list of Lines
+        Over a region: of the statement, and of the corrected ones.
     """
 
     relation: Callable[..., Any] = field(default=equal, compare=False, repr=False)
     over: Any = field(default=None, compare=False, repr=False)
     template: str = field(default="", compare=False, repr=False)
     also_measured: list[Callable[..., Any]] = field(default_factory=list, compare=False, repr=False)
+    versions: list[Lines] = field(default_factory=list, compare=False, repr=False)
 
     def also(self, part: Callable[..., Any]) -> Callable[..., Any]:
-        """Add measurements: a function of budget, rng and the constants that yields them."""
+        """Add measurements.
+
+        Parameters
+        ----------
+        part : callable
+            ``part(budget, rng, **constants)`` yields them.
+        """
         self.also_measured.append(part)
         return part
 
@@ -531,6 +649,10 @@ class Law(Claim):
         """
         constants = {**_defaults(self.relation), **self.constants, **(more.get("constants") or {})}
         latex = more.pop("latex", None) or printed(self.template, constants)
+        if self.versions:
+            asked = more.get("expected", HOLDS) == HOLDS
+            own = Lines(id, self.over, self.relation, given=constants, asked=asked)
+            self.versions.append(own)
         return super().corrected(
             id, plain=plain, negative_control=negative_control, latex=latex, **more
         )
@@ -583,11 +705,18 @@ def law(
     def make(relation):
         parameters = inspect.signature(relation).parameters
         constants = _defaults(relation)
-        asked = Lines(id, over, relation) if isinstance(over, Region) else None
+        if isinstance(over, Region):
+            constants = {**over.constants, **constants}
+            asked = more.get("expected", HOLDS) == HOLDS
+            versions = [Lines(id, over, relation, asked=asked)]
+        else:
+            versions = []
 
         def check(budget, rng, **given):
-            if asked is not None:
-                yield asked.measure(**{**constants, **given})
+            if versions:
+                own = {name: Fraction(value) for name, value in {**constants, **given}.items()}
+                lines = next((each for each in versions if each.constants == own), versions[0])
+                yield lines.measure(**own)
             else:
                 yield from parts(budget, rng, given)
             for part in item.also_measured:
@@ -615,7 +744,7 @@ def law(
         item = Law(
             id, " ".join((relation.__doc__ or "").split()), check, place,
             printed(latex, constants), tuple(hypotheses), control=dict(wrong),
-            relation=relation, over=over, template=latex, **more,
+            relation=relation, over=over, template=latex, versions=versions, **more,
         )  # fmt: skip
         register(item)
         return item

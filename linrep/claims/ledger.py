@@ -15,7 +15,7 @@ from linrep._lib import records
 from linrep._lib.display import number as show
 from linrep._lib.papers import Paper, own, paper_of
 from linrep._lib.papers import papers as known_papers
-from linrep.claims import pictures, proofs
+from linrep.claims import proofs
 from linrep.claims.certificates import questions
 from linrep.claims.claim import BUDGETS, Claim, claims
 from linrep.claims.evidence import ERROR, HOLDS, UNCHECKED, UNDECIDED
@@ -26,6 +26,9 @@ from linrep.claims.solvers import UNKNOWN
 
 #: Of the files: it grows when a number that is recorded comes to mean something else.
 VERSION = 2
+
+#: Of the file beside a ledger that has what pictures are drawn from.
+PICTURES = ".parquet"
 
 AS_RECORDED, CONTRADICTS = "as recorded", "contradicts"
 UNDECIDED_HERE = "undecided at this budget"
@@ -112,8 +115,8 @@ def _write(path, entries, beside):
 
 def _pictures_beside(path):
     """Return the pictures of a ledger by the name of their file, as they are."""
-    content = records.beside(path, pictures.SUFFIX) if records.is_there(path) else None
-    return {} if content is None else {path.with_suffix(pictures.SUFFIX).name: content}
+    content = records.beside(path, PICTURES) if records.is_there(path) else None
+    return {} if content is None else {path.with_suffix(PICTURES).name: content}
 
 
 def check(path: Path) -> None:
@@ -168,7 +171,8 @@ def recorded(path: Path | None = None) -> dict[str, Record]:
         If the file is damaged.
     """
     if path is None:
-        found = known()
+        there = [name for name, paper in known_papers().items() if records.is_there(paper.ledger)]
+        found = known(there) if there else {}
     else:
         found = {id: earned(each, path.parent) for id, each in _KIND.known(path, {}).items()}
     return {id: each for id, each in found.items() if each.verdict != UNCHECKED}
@@ -196,7 +200,7 @@ def _of_paper(paper: Paper, ledger: Any, page: Any) -> dict[str, Record]:
     by_id = {id: earned(each, paper.folder) for id, each in found.items()}
     corrected: dict[str, list[Record]] = {}
     for each in by_id.values():
-        if each.form == "corrected":
+        if each.corrects:
             corrected.setdefault(each.corrects, []).append(each)
     return {
         id: replace(
@@ -339,8 +343,10 @@ def _record(results, known, path):
                 )
         entries = _as_of_code({**before, **results}, known, before)
         drawn = {id: result.points for id, result in results.items()}
-        name = path.with_suffix(pictures.SUFFIX).name
-        _write(path, entries, {name: pictures.written(drawn, entries, path)})
+        from linrep.claims import pictures
+
+        beside = pictures.written(drawn, entries, path)
+        _write(path, entries, {path.with_suffix(PICTURES).name: beside})
 
 
 def _as_of_code(found, known, before):
@@ -349,18 +355,26 @@ def _as_of_code(found, known, before):
     return {
         id: replace(
             found.get(id, Record.of(claim)).with_texts(claim),
-            lines=_lines(asked.get(id, {}), before.get(id)),
+            lines=lines_now(asked.get(id, {}), before.get(id)),
             sensitivity=before[id].sensitivity if id in before else {},
         )
         for id, claim in known.items()
     }
 
 
-def _lines(asked, last):
-    """Return lines with the answers that are recorded of the same questions."""
+def lines_now(asked: Mapping[str, Line], last: Record | None) -> dict[str, Line]:
+    """Return lines with the answers that are recorded of the same questions.
+
+    Parameters
+    ----------
+    asked : mapping of str to mapping
+        What solvers are asked now, by line.
+    last : Record or None
+        What is recorded of the claim.
+    """
     known = last.lines if last else {}
     return {
-        name: known[name] if known.get(name, {}).get("sha256") == line["sha256"] else line
+        name: known[name] if name in known and known[name]["sha256"] == line["sha256"] else line
         for name, line in asked.items()
     }
 
@@ -373,7 +387,7 @@ def of_code(claim: Claim) -> Record:
     claim : Claim
     """
     last = known([claim.paper]).get(claim.id)
-    lines = _lines(questions([claim.paper]).get(claim.id, {}), last)
+    lines = lines_now(questions([claim.paper]).get(claim.id, {}), last)
     beside = ("sensitivity", "corrected", "book")
     return Record.of(
         claim, lines=lines, **{name: getattr(last, name) for name in beside if last is not None}

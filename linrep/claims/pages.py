@@ -10,7 +10,14 @@ from collections.abc import Callable, Iterable, Mapping
 import linrep
 from linrep._lib.display import number as show
 from linrep.claims.counts import counts, heads, kinds
-from linrep.claims.evidence import LEDGER_LEVEL, STRENGTHS, UNCHECKED, instance, shown
+from linrep.claims.evidence import (
+    LEDGER_LEVEL,
+    STRENGTHS,
+    UNCHECKED,
+    instance,
+    plain_values,
+    shown,
+)
 from linrep.claims.grids import title
 from linrep.claims.order import in_order
 from linrep.claims.proofs import proofs
@@ -166,11 +173,21 @@ def account(item: Record) -> list[str]:
     if item.facts:
         lines += ["", *(f"- {cell(fact(each))}" for each in item.facts)]
     if item.counterexample:
-        lines += ["", f"Counterexample: `{json.dumps(instance(item), ensure_ascii=False)}`"]
+        lines += [
+            "",
+            f"Counterexample: `{_json(instance(item))}`",
+        ]
     if item.worst:
         kind = "Worst" if item.counterexample else "Tightest"
-        lines += ["", f"{kind} instance: `{json.dumps(item.worst, ensure_ascii=False)}`"]
+        lines += [
+            "",
+            f"{kind} instance: `{_json(item.worst)}`",
+        ]
     return lines
+
+
+def _json(instance):
+    return json.dumps(plain_values(instance), ensure_ascii=False)
 
 
 def _outcome(result):
@@ -178,7 +195,8 @@ def _outcome(result):
     ends = [("from", result.low), ("to", result.high)]
     known = [f"{word} {show(end)}" for word, end in ends if math.isfinite(end)]
     interval = f", interval {' '.join(known)}" if known else ""
-    by = "".join(f" Corrected: `{name}`." for name in result.corrected_by[:1])
+    twins = [item.id for item in result.corrected if item.form == "corrected"]
+    by = f" Corrected: `{twins[0]}`." if twins else ""
     needed = f" It would take {result.needed}." if result.needed else ""
     strength = f"{result.strength}, " if result.strength else ""
     return (

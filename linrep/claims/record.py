@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, Required, Self, TypedDict
 
 from linrep._lib import records, shapes
 from linrep._lib.display import badge, literal
-from linrep.claims import citing, formulas, pictures
+from linrep.claims import citing, formulas
 from linrep.claims.claim import Claim, corrections, registered
 from linrep.claims.counterexamples import path_of
 from linrep.claims.evidence import (
@@ -116,10 +116,8 @@ class Plain(Part, total=False):
 
 
 _TEXTS = ("id", "place", "plain", "latex", "hypotheses", "changes", "corrects", "own")
-_ORDER = (
-    *_TEXTS, "derivation", *(name for name in Part.__annotations__ if name != "name"),
-    *(name for name in Plain.__annotations__ if name not in (*_TEXTS, "derivation")),
-)  # fmt: skip
+_ORDER = [name for name in [*_TEXTS, "derivation", *Plain.__annotations__] if name != "name"]
+_ORDER = list(dict.fromkeys(_ORDER))
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -521,7 +519,9 @@ class Record(Evidence):
           note = {Lemma A.4 (flute.lemmaA4 in linrep 0.1.0)},
         """
         folder = Path(self.file).parent if self.file else None
-        return citing.noted(citing.paper(self.paper, folder), citing.note(self))
+        return citing.noted(
+            citing.paper(self.paper, folder), citing.note(self.id, self.place, self.form)
+        )
 
     def plot(self) -> list[Axes]:
         """Draw the measurements that the verdict rests on, one panel each.
@@ -552,6 +552,8 @@ class Record(Evidence):
         """
         if self.points is not None or self.book is None:
             return self.points
+        from linrep.claims import pictures
+
         return pictures.recorded(self.id, self.book)
 
     def _picture(self):

@@ -129,7 +129,7 @@ def _cite(what):
 
     notes: dict[str, list[str]] = {name: [] for name in (what or papers) if name in papers}
     for item in select(known(named(patterns)), patterns) if patterns else ():
-        notes.setdefault(item.paper, []).append(citing.note(item))
+        notes.setdefault(item.paper, []).append(citing.note(item.id, item.place, item.form))
     entries = [
         citing.noted(citing.paper(name), "; ".join(own)) if own else citing.paper(name)
         for name, own in notes.items()

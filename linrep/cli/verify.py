@@ -9,7 +9,8 @@ from math import inf
 
 import click
 
-from linrep._lib.papers import papers
+from linrep._lib.papers import paper_of
+from linrep._lib.papers import papers as known_papers
 from linrep.cli import completion
 from linrep.cli import names as known_names
 from linrep.cli.group import (
@@ -167,7 +168,8 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
         beside.check(paper, claims([paper]))
     if figures is not None:
         figures.mkdir(parents=True, exist_ok=True)
-    there = load_file(file) if file else claims({item.paper for item in chosen})
+    papers = {item.paper for item in chosen}
+    there = load_file(file) if file else claims(papers)
     with _recording(there, entries, chosen, options["budget"], book_path, record) as each:
         results = _run(chosen, entries, file, limit, each, options)
     by_id = {item.id: item for item in chosen}
@@ -184,9 +186,8 @@ def verify(ids, list_only, papers, sensitivity, record, portable, **options):
     for item, result in zip(chosen, results, strict=True) if figures is not None else ():
         if result.points is not None:
             _draw(item, result, figures / f"{item.id}.png", options["caption"])
-    papers = {item.paper for item in chosen}
-    own = {name: entry for name, entry in entries.items() if file or entry.paper in papers}
-    agree = _say_recorded(results) if record else compare(results, there, own)
+    others = () if file else (name for name in known_names.claims() if paper_of(name) not in papers)
+    agree = _say_recorded(results) if record else compare(results, {*there, *others}, entries)
     if not agree:
         raise click.exceptions.Exit(1)
 
@@ -200,6 +201,9 @@ def _find_sensitivity(ids, budget, seed, record):
     from linrep.claims import ledger, mutants
     from linrep.claims.evidence import HOLDS, MISPRINT
 
+    if record:
+        for home in {known_papers()[item.paper].ledger for item in claims}:
+            ledger.check(home)
     entries = ledger.recorded()
     chosen = [
         item
@@ -208,9 +212,6 @@ def _find_sensitivity(ids, budget, seed, record):
     ]
     if not chosen:
         raise BadInput("ID: none of these claims holds and has constants that can be moved")
-    if record:
-        for home in {papers()[item.paper].ledger for item in chosen}:
-            ledger.check(home)
     noticed: list[bool] = []
 
     def rows():

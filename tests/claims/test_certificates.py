@@ -1,47 +1,39 @@
 """Steps of derivations that solvers decide: what is asked, what is stored, what is answered."""
 
 import inspect
+import shutil
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from linrep._lib.papers import Paper, paper_of
+from linrep._lib.papers import Paper, paper_of, papers
 from linrep.claims import claims, ledger
-from linrep.claims.certificates import (
-    POSSIBLE,
-    PROVED,
-    REFUTED,
-    answers,
-    certificate,
-    certificates,
-    checked_by,
-    digest,
-    record,
-    select,
-)
+from linrep.claims.certificates import POSSIBLE, certificate, certificates, digest, select
+from linrep.claims.pages import pages
+from linrep.claims.record import PROVED, REFUTED
 from linrep.claims.solvers import SOLVERS, UNKNOWN, ask
-from linrep.claims.stated import FILE, Stated, listing
 from tests.tools import complaint, sampled
 
 #: Answers are quick: .2 s at most where a solver finds one at all.
 SECONDS = 10.0
 
 
-def test_the_files_have_the_questions_and_their_answers():
-    wrong = []
+def test_the_ledgers_have_the_questions_and_their_answers():
+    wrong, known = [], ledger.known()
     for name, item in certificates().items():
-        said = answers(paper_of(name)).get(name, {"sha256": "", "solvers": {}})
-        given = [entry["answer"] for entry in said["solvers"].values()]
-        if not item.is_stored() or said["sha256"] != digest(item.smtlib()):
-            wrong.append(f"{name}: another question is stored; linrep certify --record")
-        elif PROVED not in given or REFUTED in given or set(said["solvers"]) != set(SOLVERS):
+        line = known[item.claim].lines.get(item.step, {"sha256": ""})
+        given = {who.partition(" ")[0]: said for who, said in line.get("answers", {}).items()}
+        if line["sha256"] != digest(item.smtlib()):
+            wrong.append(f"{name}: another question is recorded; linrep certify --record")
+        elif PROVED not in given.values() or REFUTED in given.values() or set(given) != {*SOLVERS}:
             wrong.append(f"{name}: {given}")
-        elif said["hypotheses"] != POSSIBLE:
+        elif not line.get("possible"):
             wrong.append(f"{name}: what is given is not shown to be possible")
+        elif line.get("family", False) != item.instance:
+            wrong.append(f"{name}: whether it is of a family of examples")
     assert not wrong
-    folders = {item.path.parent for item in certificates().values()}
-    there = {path.stem for folder in folders for path in folder.glob("*.smt2")}
+    there = {f"{id}.{name}" for id, each in known.items() for name in each.lines}
     assert there == set(certificates())
 
 
@@ -84,7 +76,8 @@ def test_a_solver_proves_what_is_recorded_of_it(solver, share):
     """Of every sixth step in the quick pass; `linrep certify` asks of all."""
     wrong = []
     for name, item in list(certificates().items())[::share]:
-        recorded = answers(paper_of(name))[name]["solvers"][solver]["answer"]
+        answers = ledger.known([paper_of(name)])[item.claim].lines[item.step]["answers"]
+        recorded = next(said for who, said in answers.items() if who.startswith(f"{solver} "))
         if recorded == PROVED and ask(solver, item.smtlib(), SECONDS) != PROVED:
             wrong.append(name)
     assert not wrong
@@ -141,46 +134,51 @@ def certificates_named(name):
     return relation
 
 
-def test_a_claim_is_checked_by_those_who_prove_its_steps():
-    steps = checked_by("flute.eq28.corrected")
-    assert steps == {"z3": ["quotient", "square"], "cvc5": ["quotient", "square"]}
-    assert checked_by("flute.eq3") == {}
-    assert checked_by("fedrep.theorem1") == {}  # a family of examples, no step of its proof
+def test_a_claim_is_checked_by_those_who_prove_its_lines():
+    known = ledger.known()
+    found = known["flute.eq28.corrected"].proved_by
+    assert found["z3"] == found["cvc5"] == list(known["flute.eq28.corrected"].lines)
+    assert known["flute.eq3"].proved_by == {}
+    assert known["fedrep.theorem1"].proved_by == {}  # a family of examples, no line of its proof
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"sha256": "of another question"},
-        {"solvers": {"z3": {"answer": PROVED}, "cvc5": {"answer": REFUTED}}},
-        {"hypotheses": "unknown"},
-    ],
-)
-def test_answers_that_are_stale_refuted_or_of_nothing_do_not_count(monkeypatch, change):
-    said = {name: {**entry, **change} for name, entry in answers("flute").items()}
-    monkeypatch.setattr("linrep.claims.certificates.answers", lambda paper: said)
-    assert checked_by("flute.eq28.corrected") == {}
-
-
-def test_what_was_decided_before_stays(tmp_path, monkeypatch):
-    item = certificates()["flute.eq28.corrected.square"]
-    paper = Paper("flute", "linrep.papers.flute", tmp_path / "flute", tmp_path / "ledger.json")
+@pytest.fixture
+def paper(tmp_path, monkeypatch):
+    """Return FLUTE as a paper whose ledger is in another folder."""
+    home = tmp_path / "flute"
+    home.mkdir()
+    for path in (papers()["flute"].ledger, papers()["flute"].ledger.with_suffix(".parquet")):
+        shutil.copy(path, home)
+    paper = Paper("flute", "linrep.papers.flute", home)
     monkeypatch.setattr("linrep._lib.papers._found", lambda: ({"flute": paper}, {}))
-    monkeypatch.setattr("linrep.claims.certificates.certificates", lambda _: {item.name: item})
-    (tmp_path / "flute").mkdir()
-    listed = Stated(item.claim, item.plain, steps={item.step: digest(item.smtlib())})
-    (tmp_path / "flute" / FILE).write_text(listing([listed]))
-    versions = {"z3": "1", "cvc5": "2"}
-    record({item.name: {"z3": PROVED, "cvc5": UNKNOWN}}, {item.name: True}, versions)
-    record({item.name: {"z3": UNKNOWN, "cvc5": PROVED}}, {item.name: False}, versions)
-    assert checked_by(item.claim) == {"z3": ["square"], "cvc5": ["square"]}
-    assert item.is_stored()
+    return paper
+
+
+def test_what_was_decided_before_stays(paper):
+    id, name = "flute.eq28.corrected", next(iter(ledger.known()["flute.eq28.corrected"].lines))
+    before, pictures = ledger.known(), paper.ledger.with_suffix(".parquet").read_bytes()
+
+    def record(z3, cvc5, possible):
+        said = {id: {name: {"z3": z3, "cvc5": cvc5}}}
+        ledger.record_answers(said, {id: {name: possible}}, {"z3": "1", "cvc5": "2"})
+        return ledger.known()[id].lines[name]
+
+    assert record(PROVED, UNKNOWN, False)["answers"]["z3 1"] == PROVED
+    line = record(UNKNOWN, PROVED, False)
+    assert line["answers"] == {"z3 1": PROVED, "cvc5 2": PROVED}
+    assert line["possible"]
+    assert record(REFUTED, PROVED, True)["answers"]["z3 1"] == REFUTED
+    assert name not in ledger.known()[id].proved_by.get("cvc5", [])
+    # Nothing else has changed.
+    after = ledger.known()
+    assert {key for key in after if after[key] != before[key]} == {id}
+    assert paper.ledger.with_suffix(".parquet").read_bytes() == pictures
 
 
 def test_the_ledger_says_who_checks():
-    known, entries = claims(["flute"]), ledger.recorded()
+    entries = ledger.recorded()
     names = ["flute.eq28.corrected", "flute.eq3", "flute.eq28"]
-    page = ledger.pages({name: known[name] for name in names}, entries)["ledger/flute.md"]
+    page = pages({name: entries[name] for name in names})["ledger/flute.md"]
     lines = {name: line for name in names for line in page.splitlines() if f"[`{name}`]" in line}
     assert "| certified | derivation, z3 (2), cvc5 (2)" in lines["flute.eq28.corrected"]
     assert "| derived | derivation |" in lines["flute.eq3"]

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import linrep as lr
 from linrep.claims import citing, load_file
-from linrep.claims.entry import entry
+from linrep.claims.record import of_claim
 from linrep.cli import main
 from tests.tools import complaint
 
@@ -39,7 +39,7 @@ def test_each_paper_has_one_complete_entry(name):
 
 def test_a_statement_is_cited_with_its_place():
     found = lr.statement("fedrep.theorem2.corrected").cite()
-    place = lr.statement("fedrep.theorem2.corrected").stated.place
+    place = lr.statement("fedrep.theorem2.corrected").place
     name = f"corrected form, fedrep.theorem2.corrected in linrep {lr.__version__}"
     assert found.startswith("@inproceedings{collins2021exploiting,\n")
     assert f"  note = {{{place} ({name})}},\n}}\n" in found
@@ -49,7 +49,7 @@ def test_a_statement_is_cited_with_its_place():
 def test_a_claim_of_ones_own_is_cited_by_the_file_beside_it(tmp_path):
     file = tmp_path / "claims.py"
     file.write_text(OWN)
-    own = entry(load_file(file)["mine.a_b"], {}, file=str(file))
+    own = of_claim(load_file(file)["mine.a_b"], {}, None, str(file))
     with complaint(ValueError, "mine has no paper.bib"):
         own.cite()
     (tmp_path / "paper.bib").write_text("@misc{mine,\n  title = {Mine}\n}\n")

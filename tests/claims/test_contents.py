@@ -10,7 +10,8 @@ from linrep._lib.papers import own
 from linrep.claims import claims, ledger
 from linrep.claims import contents as side
 from linrep.claims import counts as numbers
-from linrep.claims.stated import Stated, stated
+from linrep.claims.pages import pages
+from linrep.claims.record import Record
 from linrep.cli import main
 from tests.tools import complaint
 
@@ -131,15 +132,16 @@ def test_ids_and_papers_that_are_not_there_are_refused(sample):
 
 
 def test_failures_under_a_corrected_hypothesis_are_counted():
-    def told(id, change, **more):
-        return Stated(id, "One.", changes=(f"Assumption 1 {change}",), **more)
+    def item(id, change, verdict="fails", **more):
+        changes = (f"Assumption 1 {change}",)
+        return Record(id=id, verdict=verdict, changes=changes, **more)
 
     items = [
-        told("mine.a", "corrected"), told("mine.b", "narrower"), told("mine.c", "corrected"),
-        told("mine.d", "corrected", own=True), told("mine.e", "corrected", corrects="mine.a"),
+        item("mine.a", "corrected"), item("mine.b", "narrower"),
+        item("mine.c", "corrected", "holds"), item("mine.d", "corrected", own=True),
+        item("mine.e", "corrected", corrects="mine.a"),
     ]  # fmt: skip
-    verdicts = dict.fromkeys((item.id for item in items), "fails") | {"mine.c": "holds"}
-    found = numbers.counts(items, verdicts)
+    found = numbers.counts(items)
     assert found.under_corrected == 1
     assert {kind: each.total() for kind, each in found.kinds.items()} == {
         "printed": 3, "networks": 0, "corrected": 1, "own": 1,
@@ -149,12 +151,11 @@ def test_failures_under_a_corrected_hypothesis_are_counted():
 
 
 def test_all_tables_have_the_same_totals():
-    known, recorded = stated(), ledger.recorded()
-    verdicts = {name: result.verdict for name, result in recorded.items()}
-    row = numbers.counts(known.values(), verdicts).cells()
+    recorded = ledger.recorded()
+    row = numbers.counts(recorded.values()).cells()
     (total,) = (
         line
-        for line in ledger.pages(known, recorded)["ledger.md"].splitlines()
+        for line in pages(recorded)["ledger.md"].splitlines()
         if line.startswith("| all |") and "hold" in line
     )
     assert total == f"| all | {' | '.join(row)} |"

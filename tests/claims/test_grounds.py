@@ -1,15 +1,16 @@
 """Strengths that nobody can type: what false claims are shown as, whoever calls them proved."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from linrep._lib.papers import papers
-from linrep.claims import Condition, Frequency, certificates, claim, grounds, ledger, proofs
-from linrep.claims.evidence import CERTIFIED, DERIVED, EXACT, PROVED, Result
-from linrep.claims.stated import stated
+from linrep.claims import Cases, Condition, Frequency, certificates, claim, grounds, ledger, proofs
+from linrep.claims.evidence import CERTIFIED, DERIVED, EXACT, PROVED
+from linrep.claims.record import Record
 from linrep.claims.verdict import judge
 from linrep.cli import main
 from tests.tools import complaint
@@ -45,6 +46,12 @@ def eq3(budget, rng, *, size=0.0):
 @statement("mine.failure", plain="1 < 2.", negative_control={"other": 1}, expected="fails")
 def failure(budget, rng, *, other=2):
     yield Condition(False, Fraction(1), Fraction(other), strength=PROVED)
+""",
+    # Of lines that nobody has asked a solver for.
+    "mine.lines": """
+@statement("mine.lines", plain="x(1-x) <= 1/5 on [0, 1].", negative_control={"top": 0.1})
+def lines(budget, rng, *, top=0.2):
+    yield Cases([(0.1, top, {})], asked=["square"], strength=PROVED)
 """,
     "mine.samples": """
 @statement("mine.samples", plain="Means are 0.", negative_control={"at": 1.0})
@@ -115,7 +122,7 @@ def test_what_a_section_derives_is_derived_and_its_digest_is_kept(tmp_path, run_
 
 def entry_of(**changes):
     values = ledger.recorded()["flute.eq28.corrected"].as_json() | changes
-    return Result.from_json(values)
+    return Record.from_json(values)
 
 
 def test_a_stored_proved_is_a_claim_until_its_ground_is_found(tmp_path):
@@ -129,28 +136,42 @@ def test_a_stored_proved_is_a_claim_until_its_ground_is_found(tmp_path):
             assert "no section headed `toy.bold`" in found.missing
 
 
-def test_an_answer_to_another_question_certifies_nothing(monkeypatch):
-    id, paper = "flute.eq28.corrected", "flute"
-    assert ledger.recorded()[id].strength == CERTIFIED
-    good = certificates.answers(paper)
-    for changes in (
-        {"sha256": certificates.digest("another question")},
-        {"solvers": {"z3": {"version": "", "answer": "unknown"}}},
-        {"solvers": {name: {"version": "", "answer": name} for name in ("unsat", "sat")}},
-        {"hypotheses": "unknown"},
-    ):
-        wrong = {**good, f"{id}.square": {**good[f"{id}.square"], **changes}}
-        monkeypatch.setattr(certificates, "answers", lambda paper, wrong=wrong: wrong)
-        assert ledger.recorded()[id].strength == DERIVED
+@pytest.mark.parametrize(
+    ("changes", "strength"),
+    [
+        ({}, CERTIFIED),
+        ({"answers": {"z3 4": "unsat", "cvc5 1": "unknown"}}, CERTIFIED),
+        ({"answers": {"z3 4": "unknown"}}, "searched"),
+        ({"answers": {"z3 4": "unsat", "cvc5 1": "sat"}}, "searched"),
+        ({"possible": False}, "searched"),
+        ({"family": True}, "searched"),
+    ],
+)
+def test_answers_certify_where_they_prove_lines_of_something(changes, strength):
+    line = {"sha256": "", "possible": True, "answers": {"z3 4": "unsat"}, **changes}
+    found = judge([Cases([(1.0, 2.0, {})], asked=["one"])])
+    record = Record(
+        verdict="holds",
+        sentence="so",
+        id="mine.lines",
+        budget="quick",
+        parts=found.parts,
+        lines={"one": line},
+    )
+    assert grounds.earned(record, None).strength == strength
+    assert bool(record.proved_by) == (strength == CERTIFIED)
 
 
-def test_questions_that_are_a_statement_are_those_listed():
-    whole = {item.name: item for item in certificates.certificates().values() if item.whole}
-    assert whole
-    for name, item in whole.items():
-        listed = stated()[item.claim]
-        assert item.step in listed.whole, name
-        assert listed.steps[item.step] == certificates.digest(item.smtlib()), name
+def test_an_answer_to_another_question_is_dropped():
+    known, item = ledger.known(["flute"]), claim.claims(["flute"])["flute.eq28.corrected"]
+    assert known[item.id].strength == CERTIFIED
+    lines = {name: {**line, "sha256": "other"} for name, line in known[item.id].lines.items()}
+    kept = ledger.lines_now(certificates.questions(["flute"])[item.id], known[item.id])
+    assert kept == known[item.id].lines
+    asked = ledger.lines_now(
+        certificates.questions(["flute"])[item.id], replace(known[item.id], lines=lines)
+    )
+    assert not any("answers" in line for line in asked.values())
 
 
 def test_a_check_cannot_say_what_intervals_find():
@@ -163,7 +184,7 @@ def test_every_strength_of_the_ledger_is_found_again():
     assert [name for name, entry in entries.items() if entry.missing] == []
     for name, entry in entries.items():
         if entry.strength == DERIVED:
-            assert proofs.derivation(name, papers()[stated()[name].paper].folder), name
+            assert proofs.derivation(name, papers()[entry.paper].folder), name
         if entry.strength == EXACT:
             assert any(part.ground for part in entry.parts if part.strength == EXACT), name
 

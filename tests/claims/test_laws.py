@@ -7,7 +7,7 @@ import pytest
 
 from linrep.claims import Budget, Cases, Identity, Search, decide
 from linrep.claims.certificates import certificates
-from linrep.claims.evidence import CERTIFIED, EXACT, PROVED, SEARCHED, Result
+from linrep.claims.evidence import CERTIFIED, EXACT, PROVED, SEARCHED
 from linrep.claims.grounds import by_solvers
 from linrep.claims.laws import (
     Arrays,
@@ -23,6 +23,7 @@ from linrep.claims.laws import (
     printed,
 )
 from linrep.claims.mutants import Mutant, ask_solvers
+from linrep.claims.record import Record
 from linrep.claims.solvers import SOLVERS
 from linrep.claims.verdict import judge
 from tests.tools import complaint
@@ -175,8 +176,8 @@ def test_a_false_step_of_a_proof_does_not_refute_what_it_serves():
 )
 def test_a_part_is_certified_where_solvers_prove_all_its_lines(proved, strength):
     found = judge([Cases([(Q(1), Q(2), {})], name="part", asked=("one", "two"))])
-    result = Result("holds", "", parts=found.parts, id="a.b", seed=0, budget="quick", seconds=0.0)
-    again = Result.from_json(result.as_json())
+    result = Record(verdict="holds", parts=found.parts, id="a.b", budget="quick")
+    again = Record.from_json(result.as_json())
     assert again.parts[0].asked == ("one", "two")
     assert by_solvers(again, proved).parts[0].strength == strength
     assert by_solvers(again, proved).strength == strength
@@ -211,7 +212,7 @@ def test_solvers_are_asked_first_of_a_version_that_says_more(monkeypatch):
 
     assert said("top", Q(1, 5)) == "refuted"
     assert said("low", Q(1, 2)) == ""  # a step alone has it
-    assert said("free", 1) == "true"
+    assert said("free", 1) == "true as well"
     assert said("free", Q(-1, 10)) == "refuted"
 
 

@@ -1,40 +1,54 @@
 """What the ledger's pages say of a result, and what a ledger takes."""
 
-import json
 import math
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from linrep.claims import ledger
-from linrep.claims.evidence import Evidence, Result
+from linrep.claims import (
+    Cases,
+    Exponent,
+    Frequency,
+    Identity,
+    Mean,
+    Paired,
+    Search,
+    decide,
+    ledger,
+    pages,
+    pictures,
+)
+from linrep.claims.evidence import Evidence
 from linrep.claims.quantities import Fact
-from linrep.claims.stated import Stated, stated
+from linrep.claims.record import Record, failing_parts
+from tests.tools import claims_of, rewrite
 
 POINTS = pd.DataFrame({"panel": ["one"], "x": [1.0], "y": [2.0], "series": [""]})
 
 
 def result(name="mine.bound", **changes):
     fields = {"id": name, "budget": "standard", "seed": 3, "seconds": 1.0, "sentence": "found"}
-    return Result(**{"verdict": "fails", **fields, **changes})
+    return Record(**{"verdict": "fails", **fields, **changes})
 
 
 def part(name, tightness, verdict="fails"):
     return Evidence(verdict, f"{name} was seen", tightness=tightness, name=name, strength="exact")
 
 
-def lines(found, item=None, **options):
-    return "\n".join(ledger.account(item or Stated("mine.bound", "It is so."), found, **options))
+def lines(found):
+    return "\n".join(pages.account(found))
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
         ({"needed": "30 draws"}, "It would take 30 draws"),
-        ({"corrected_by": "mine.twin"}, "Corrected: `mine.twin`"),
+        ({"corrected": (Record(id="mine.twin", corrects="mine.bound"),)}, "Corrected: `mine.twin`"),
         ({"strength": "searched"}, "(searched, "),
-        ({"interval": (0.25, math.inf)}, "interval 0.25 to –"),
-        ({"interval": (-math.inf, 0.75)}, "interval – to 0.75"),
+        ({"interval": (0.25, math.inf)}, "interval from 0.25,"),
+        ({"interval": (-math.inf, 0.75)}, "interval to 0.75,"),
         ({"facts": (Fact("slope", 1.5),)}, "- slope: 1.5"),
         ({"counterexample": {"n": 3}}, 'Counterexample: `{"n": 3}`'),
         ({"worst": {"n": 4}}, 'Tightest instance: `{"n": 4}`'),
@@ -50,18 +64,17 @@ def test_a_page_has_what_a_result_has_and_nothing_of_the_rest(changes, said):
 
 
 def test_a_statement_stands_above_what_is_known_of_it():
-    under = Stated("mine.bound", "It is so.", latex="x < 1", hypotheses=("m = 1", "k = 2"))
-    plain = Stated("mine.bound", "It is so.")
-    assert ledger.account(under, None)[2:] == ["$$x < 1$$", "", "Under m = 1; k = 2.", ""]
-    assert ledger.account(plain, None) == ["It is so.", ""]
+    plain = Record(id="mine.bound", plain="It is so.")
+    under = replace(plain, latex="x < 1", hypotheses=("m = 1", "k = 2"))
+    assert pages.account(under)[2:] == ["$$x < 1$$", "", "Under m = 1; k = 2.", ""]
+    assert pages.account(plain) == ["It is so.", ""]
 
 
 def test_findings_and_sensitivity_are_those_of_papers():
-    item = stated(["flute"])["flute.lemmaA8"]
-    found = ledger.recorded()[item.id]
+    found = ledger.recorded()["flute.lemmaA8"]
     for said in ("Why: [", "Sensitivity: "):
-        assert said in lines(found, item)
-        assert said not in lines(found, item, own=True)
+        assert said in lines(found)
+        assert said not in lines(replace(found, file="own.py"))
 
 
 @pytest.mark.parametrize(
@@ -78,24 +91,26 @@ def test_findings_and_sensitivity_are_those_of_papers():
 )
 def test_a_failure_by_a_hair_names_the_largest(tightness, parts, said):
     found = result(tightness=tightness, parts=tuple(parts))
-    assert ledger.largest_failure(found) == said
+    assert found.largest_failure() == said
     holds = result(verdict="holds", tightness=tightness, parts=tuple(parts))
-    assert ledger.largest_failure(holds) == ""
+    assert holds.largest_failure() == ""
 
 
 def test_parts_that_fail_are_counted_where_they_are_several():
-    assert ledger.failing_parts(["fails", "holds"]) == ""
-    assert ledger.failing_parts(["fails", "holds", "fails"]) == "2 of 3 parts fail"
+    assert failing_parts(["fails", "holds"]) == ""
+    assert failing_parts(["fails", "holds", "fails"]) == "2 of 3 parts fail"
 
 
 def test_a_ledger_keeps_the_entries_and_pictures_of_claims_that_there_are(tmp_path):
     path = tmp_path / "own.json"
     first, second = result("mine.one", points=POINTS), result("mine.two", points=POINTS.assign(y=3))
-    ledger.record([first, second, result("mine.gone")], {"mine.one", "mine.two", "mine.gone"}, path)
-    ledger.record([result("mine.two")], {"mine.one", "mine.two"}, path)
+    ledger.record(
+        [first, second, result("mine.gone")], claims_of("mine.one", "mine.two", "mine.gone"), path
+    )
+    ledger.record([result("mine.two")], claims_of("mine.one", "mine.two"), path)
     assert list(ledger.recorded(path)) == ["mine.one", "mine.two"]
-    assert ledger.recorded_points("mine.one", path)["y"].tolist() == [2.0]
-    assert ledger.recorded_points("mine.two", path) is None
+    assert pictures.recorded("mine.one", path)["y"].tolist() == [2.0]
+    assert pictures.recorded("mine.two", path) is None
 
 
 @pytest.mark.parametrize(
@@ -107,32 +122,34 @@ def test_a_ledger_keeps_the_entries_and_pictures_of_claims_that_there_are(tmp_pa
 )
 def test_what_cannot_be_recorded_is_named_and_changes_nothing(refused, words, tmp_path):
     path = tmp_path / "own.json"
-    ledger.record([result()], {"mine.bound"}, path)
+    ledger.record([result()], claims_of("mine.bound"), path)
     before = path.read_bytes()
     with pytest.raises(ValueError, match=words):
-        ledger.record([refused], {"mine.bound"}, path)
+        ledger.record([refused], claims_of("mine.bound"), path)
     assert path.read_bytes() == before
 
 
 def test_a_claim_of_no_paper_has_no_ledger():
     with pytest.raises(ValueError, match=r"mine\.bound is of no paper"):
-        ledger.record([result()], {"mine.bound"})
+        ledger.record([result()], claims_of("mine.bound"))
 
 
 @pytest.mark.parametrize("change", [{"verdict": "perhaps"}, {"budget": "vast"}])
-def test_a_verdict_that_there_is_not_is_refused(change):
-    values = [json.loads(json.dumps(result().as_json())) | change]
+def test_a_verdict_that_there_is_not_is_refused(change, tmp_path):
+    path = tmp_path / "own.json"
+    ledger.record([result()], claims_of("mine.bound"), path)
+    rewrite(path, lambda content: content["claims"][0].update(change))
     with pytest.raises(ValueError, match=next(iter(change.values()))):
-        ledger._KIND.decode(values)
+        ledger.recorded(path)
 
 
 def test_what_stands_beside_a_verdict():
     known = {"strength": "searched", "missing": "no section", "measured": 2.0, "needed": "30 draws"}
     parts = (part("first", 2.0), part("second", 3.0))
     said = ["searched (no section)", "measured 2", "2 of 2 parts fail", "it would take 30 draws"]
-    assert ledger.numbers_of(result(**known, parts=parts)) == said
-    assert ledger.numbers_of(result(strength="exact", predicted=1.0)) == ["exact", "claimed 1"]
-    assert ledger.numbers_of(None) == []
+    assert result(**known, parts=parts).numbers() == said
+    assert result(strength="exact", predicted=1.0).numbers() == ["exact", "claimed 1"]
+    assert Record(id="mine.bound").numbers() == []
 
 
 def test_readings_are_named_with_where_they_are_printed():
@@ -147,9 +164,9 @@ def test_readings_are_named_with_where_they_are_printed():
         "rate: “at least” read as “a” (otherwise b, printed in (7): holds); 1 of 2 readings holds"
     )
     several = result(readings=found.readings)
-    assert ledger.readings(several) == [said]
+    assert several.read_as() == [said]
     assert f"- {said}" in lines(several)
-    assert ledger.readings(result()) == []
+    assert result().read_as() == []
 
 
 @pytest.mark.parametrize(
@@ -171,3 +188,79 @@ def test_readings_are_named_with_where_they_are_printed():
 def test_how_a_verdict_stands_beside_the_ledger(verdict, budget, entry, expected):
     recorded = entry and result(verdict=entry[0], budget=entry[1])
     assert ledger.outcome(verdict, budget, recorded) == expected
+
+
+# Numbers beside the record.
+
+
+def measured(value, interval=None, name="rate"):
+    return Evidence("holds", "so", measured=value, interval=interval, name=name)
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "run", "differs"),
+    [
+        # Where an interval is recorded, whatever the seed and the budget.
+        (measured(1.0), measured(1.1, (0.9, 1.3)), {"seed": 9, "budget": "quick"}, False),
+        (measured(0.5), measured(1.1, (0.9, 1.3)), {"seed": 9}, True),
+        (measured(0.5, (0.1, 0.95)), measured(1.1, (0.9, 1.3)), {"seed": 9}, False),
+        (measured(0.5, (0.1, 0.85)), measured(1.1, (0.9, 1.3)), {"seed": 9}, True),
+        (measured(7.0), measured(1.1, (0.9, math.inf)), {}, False),
+        # Other numbers in the same run alone.
+        (measured(1.0), measured(1.0 + 1e-12), {}, False),
+        (measured(1.0), measured(1.0 + 1e-8), {}, True),
+        (measured(3e-16), measured(7e-17), {}, False),
+        (measured(math.nan), measured(math.nan), {}, False),
+        (measured(1.0), measured(2.0), {"seed": 9}, False),
+        (measured(1.0), measured(2.0), {"budget": "quick"}, False),
+        (measured(1.0), measured(2.0), {"mode": "native"}, False),
+        # Parts that are not there, or are new, in the same run.
+        (measured(1.0, name="other"), measured(1.0), {}, True),
+        (measured(1.0, name="other"), measured(1.0), {"seed": 9}, False),
+    ],
+)  # fmt: skip
+def test_numbers_are_compared_within_what_is_recorded_of_them(now, before, run, differs):
+    entry = result(verdict="holds", mode="portable", parts=(before,))
+    found = replace(entry, parts=(now,), **run)
+    assert bool(ledger.differing(found, entry)) == differs
+    assert ledger.differing(found, None) == []
+
+
+def test_a_ledger_whose_numbers_mean_something_else_is_none(tmp_path):
+    path = tmp_path / "own.json"
+    ledger.record([result()], claims_of("mine.bound"), path)
+    rewrite(path, lambda content: content.update(version=1))
+    with pytest.raises(ValueError, match="its numbers are those of version 1"):
+        ledger.recorded(path)
+
+
+def test_what_numbers_mean_is_the_version_s():
+    """Where one of these changes, the version of the record has to."""
+    rng = np.random.default_rng(0)
+    runs = rng.chisquare(4, 200)
+    taken = {
+        "Cases": Cases([(1.0, 2.0, {}), (3.0, 4.0, {})]),
+        "Identity": Identity([(1e-16, {}), (2e-16, {})]),
+        "Search": Search(excess=-7 / 13, tightest=0.3, evaluations=9),
+        "Frequency": Frequency(3, 1000, 0.1),
+        "Mean": Mean(runs, at_most=9.0),
+        "Paired": Paired(runs, runs + 1.0),
+        "Exponent": Exponent([1, 2, 4], [runs, runs / 2, runs / 4], equals=-1.0),
+    }
+    found = {name: decide(item) for name, item in taken.items()}
+    numbers = {
+        name: [float(f"{getattr(each, key):.5g}") for key in ("measured", "predicted")]
+        for name, each in found.items()
+    }
+    assert (ledger.VERSION, numbers) == (
+        2,
+        {
+            "Cases": [1.0, 2.0],
+            "Identity": [2e-16, 1e-12],
+            "Search": [0.3, 1.0],
+            "Frequency": [0.003, 0.1],
+            "Mean": [3.8185, 9.0],
+            "Paired": [0.76747, 1.0],
+            "Exponent": [-1.0, -1.0],
+        },
+    )

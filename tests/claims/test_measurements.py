@@ -41,10 +41,10 @@ from linrep.claims import (
     judge,
     search,
 )
-from linrep.claims.certificates import count_exact
 from linrep.claims.decisions import takes_runs
 from linrep.claims.evidence import read_in_several_ways
 from linrep.claims.measurements import flat
+from linrep.claims.record import Record
 from linrep.claims.storage import plain, read
 from linrep.stats import TransitionPoint
 from tests.tools import complaint
@@ -471,7 +471,10 @@ def test_what_is_exact_is_counted_by_what_computed_it():
     intervals = everywhere(lambda x: x, lambda x: x + 1, {"x": (0, 1)}, name="b")
     derived = Condition(True, 1.0, 2.0, strength="proved", name="c")
     found = judge([fractions, intervals, derived])
-    assert count_exact(found) == {"python-flint": 1, "fractions": 1}
+    assert Record(verdict=HOLDS, id="a.b", parts=found.parts).exact == {
+        "python-flint": 1,
+        "fractions": 1,
+    }
     assert [part.ground for part in found.parts] == ["fractions", "intervals", ""]
     assert Evidence.from_json(found.parts[1].as_json()).ground == "intervals"
 

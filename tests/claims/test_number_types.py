@@ -21,6 +21,7 @@ from linrep.claims import (
     ledger,
 )
 from linrep.claims.evidence import ratio_is, shown
+from linrep.claims.pages import pages
 from linrep.claims.quantities import LOWER, TYPES, UPPER, VALUE
 from linrep.claims.verdict import judge
 from linrep.claims.verify import verify
@@ -90,7 +91,7 @@ def bounds_not_shown(name, printed):
     entry = RECORDED[name]
     everything = {
         "show": CliRunner().invoke(main, ["show", name, "--verbose"]).output,
-        "page": ledger.pages(claims(), {name: entry})[f"ledger/{name.partition('.')[0]}.md"],
+        "page": pages({name: entry})[f"ledger/{name.partition('.')[0]}.md"],
     }
     print_verdicts([entry], {}, False, "standard", lambda result: "")
     head = {"repr": repr(entry), "verify": printed(), "statement": str(lr.statements[name])}

@@ -5,9 +5,8 @@ import pandas as pd
 import pytest
 
 import linrep as lr
-from linrep.claims import VERDICTS, Evidence, claims, contents, ledger
+from linrep.claims import VERDICTS, Evidence, claims, contents, ledger, pages, pictures
 from linrep.claims.counts import KINDS, counts
-from linrep.claims.entry import entry
 from linrep.claims.evidence import combine
 from linrep.claims.verify import verify
 from tests.tools import complaint
@@ -55,7 +54,7 @@ def test_evidence_plots_itself():
 
 def test_a_statement_shows_the_recorded_picture(monkeypatch):
     points = evidence().points
-    monkeypatch.setattr(ledger, "recorded_points", lambda id, book: points)
+    monkeypatch.setattr(pictures, "recorded", lambda id, book: points)
     found = lr.statement("pflmf.lemma3")
     (axes,) = found.plot()
     try:
@@ -65,7 +64,7 @@ def test_a_statement_shows_the_recorded_picture(monkeypatch):
     open_figures = plt.get_fignums()
     assert "](data:image/png;base64,iVBOR" in found._repr_markdown_()
     assert plt.get_fignums() == open_figures
-    monkeypatch.setattr(ledger, "recorded_points", lambda id, book: None)
+    monkeypatch.setattr(pictures, "recorded", lambda id, book: None)
     assert "](data:" not in found._repr_markdown_()
     with pytest.raises(ValueError, match=r"no picture of pflmf\.lemma3"):
         found.plot()
@@ -86,7 +85,7 @@ def test_statements_are_found_and_completed_by_id():
 
 
 def test_all_statements_are_shown_as_counts():
-    found = counts(claims().values(), {id: each.verdict for id, each in ledger.recorded().items()})
+    found = counts(ledger.known().values())
     shown = repr(lr.statements)
     assert shown.startswith(f"{found.printed.total()} statements: ")
     for kind in ("networks", "corrected", "own"):
@@ -117,10 +116,10 @@ def test_statements_are_found_by_words_paper_and_verdict():
     assert "fedrep.theorem2" in found
     assert "fedrep.lemma5" not in found
     for item in found.values():
-        assert (item.claim.paper, item.verdict) == ("fedrep", "fails")
+        assert (item.paper, item.verdict) == ("fedrep", "fails")
     conclusions = lr.statements.find(severity="conclusion")
     assert {item.finding.severity for item in conclusions.values()} == {"conclusion"}
-    assert {item.recorded.strength for item in lr.statements.find(strength="derived").values()} == {
+    assert {item.strength for item in lr.statements.find(strength="derived").values()} == {
         "derived"
     }
     parts = [len(lr.statements.find(verdict=name)) for name in VERDICTS]
@@ -157,7 +156,7 @@ def test_found_statements_go_to_pandas():
 
 
 def test_a_statement_shows_badge_reason_and_corrected_formula(monkeypatch):
-    monkeypatch.setattr(ledger, "recorded_points", lambda id, book: None)
+    monkeypatch.setattr(pictures, "recorded", lambda id, book: None)
     found = lr.statements["fedrep.theorem2"]
     shown = found._repr_markdown_()
     corrected = claims()["fedrep.theorem2.corrected"]
@@ -165,7 +164,7 @@ def test_a_statement_shows_badge_reason_and_corrected_formula(monkeypatch):
         ">✗ fails</span>",
         f"**Why:** {found.finding.headline} (severity: {found.finding.severity}). "
         f"{found.finding.reason[:40]}",
-        f"$$\n{found.claim.latex}\n$$",
+        f"$$\n{found.latex}\n$$",
         f"**`{corrected.id}`**",
         ">✓ holds</span>",
         f"$$\n{corrected.latex}\n$$",
@@ -186,13 +185,14 @@ def test_claims_show_id_and_statement():
 
 def test_a_result_shows_verdict_and_numbers(tmp_path):
     (result,) = verify([claims()["fedrep.lemma1"]], store=tmp_path)
-    assert repr(result).startswith("Result(fedrep.lemma1: ")
-    assert "measured=" in repr(result)
+    assert repr(result).startswith("fedrep.lemma1: ")
+    assert "verdict    holds" in repr(result)
+    assert "measured" in repr(result)
 
 
 def test_readings_are_shown_wherever_the_verdict_is(tmp_path):
     (result,) = verify([claims()["perfedsi.lemmaC5"]], store=tmp_path)
-    lines = ledger.readings(result)
+    lines = result.read_as()
     assert len(lines) == len({item["of"] for item in result.readings})
     for text in (
         "region, in fractions: ",
@@ -201,20 +201,16 @@ def test_readings_are_shown_wherever_the_verdict_is(tmp_path):
         "scaled U*, V*: fails",
     ):
         assert text in lines[0]
-    book = tmp_path / "ledger.json"
-    ledger.record([result], claims(), book)
-    entries = ledger.recorded(book)
-    shown = entry(claims()["perfedsi.lemmaC5"], entries, book)
-    page = ledger.pages(claims(), entries)["ledger/perfedsi.md"]
+    page = pages.pages({result.id: result})["ledger/perfedsi.md"]
     for line in lines:
-        assert line in " ".join(str(shown).split())
-        assert ledger.cell(line) in page
-    assert "read as" in shown._repr_markdown_()
+        assert line in " ".join(str(result).split())
+        assert pages.cell(line) in page
+    assert "read as" in result._repr_markdown_()
 
 
 def test_a_phrase_is_found_before_its_words_apart():
     found = lr.statements.find("small p")
-    texts = [f"{found[id].claim.plain} {found[id]._why()}".lower() for id in found]
+    texts = [f"{found[id].plain} {found[id].why()}".lower() for id in found]
     whole = ["small p" in text for text in texts]
     assert whole[0]
     assert not whole[-1]
@@ -224,8 +220,8 @@ def test_a_phrase_is_found_before_its_words_apart():
 def test_what_is_recorded_of_every_entry_can_be_drawn():
     """Intervals alone have no point, and are drawn all the same."""
     needed, without_points = {"panel", "x", "y", "xlabel", "ylabel"}, []
-    for id in ledger.recorded():
-        points = ledger.recorded_points(id)
+    for id, entry in ledger.recorded().items():
+        points = entry.drawn()
         if points is not None:
             assert needed <= set(points), id
             if points["y"].isna().all():

@@ -3,6 +3,7 @@
 from itertools import count
 
 from linrep.claims import ledger, load_file, verify
+from linrep.claims.pages import pages
 from linrep.sweeps import open_run
 from linrep.sweeps.workers import WorkerEnded
 from tests.tools import interrupted
@@ -61,7 +62,7 @@ def test_numbers_that_are_none_can_be_recorded(tmp_path):
     ledger.record(results, known, book)
     facts = {fact.name: fact.value for fact in ledger.recorded(book)["mine.it"].facts}
     assert facts == {"never": "inf", "nothing": "nan"}
-    assert "- never: inf" in ledger.pages(known, ledger.recorded(book))["ledger/mine.md"]
+    assert "- never: inf" in pages(ledger.recorded(book))["ledger/mine.md"]
 
 
 def test_wherever_an_interrupt_comes_it_is_said_how_many_claims_are_stored(tmp_path):

@@ -1,7 +1,6 @@
 """Recorded files that are damaged: what reads them says so, and --record leaves them alone."""
 
 import shutil
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -11,31 +10,25 @@ import linrep as lr
 from linrep._lib import papers
 from linrep._lib.papers import Paper
 from linrep._lib.records import Damaged, Unread
-from linrep.claims import ledger, mutants, solvers, stated
+from linrep.claims import ledger, mutants, solvers
 from linrep.cli import main
 from linrep.figures import drawing
 from tests.tools import rewrite, runner
 
 SCRIPT = Path(__file__).parents[1].joinpath("toy_figure.py").read_text("utf-8")
-FIRST = {list: lambda values: values[0], dict: lambda values: next(iter(values.values()))}
 
 
-def first(values):
-    """Return the first entry of a record that has several."""
-    return FIRST[type(values)](values)
+def first(content):
+    """Return the first claim of a ledger that is on line: with lines, constants and parts."""
+    return next(each for each in content["claims"] if each["id"] == "pflmf.lemma4")
 
 
-def constant(values):
-    return first(first(values))
+def constant(content):
+    return next(iter(first(content)["sensitivity"].values()))
 
 
-def rename(values):
-    """Give the first entry to another paper."""
-    if isinstance(values, list):
-        values[0]["id"] = "flute.lemma"
-    else:
-        name = next(iter(values))
-        values["flute.lemma"] = values.pop(name)
+def line(content):
+    return next(iter(first(content)["lines"].values()))
 
 
 #: By kind: file, what shows it, what records it, and what entries with a digest that fits may have:
@@ -44,9 +37,11 @@ KINDS = {
     "ledger": (
         "pflmf/ledger.json", "show pflmf.lemma4",
         "verify pflmf.lemma4 --budget standard --record --native", {
-            "missing": lambda values: first(values).pop("unit"),
-            "type": lambda values: first(values).update(n_trials="3"),
-            "foreign": rename,
+            "missing": lambda content: first(content).pop("verdict"),
+            "type": lambda content: first(content).update(n_trials="3"),
+            "unknown": lambda content: first(content).update(perhaps=1),
+            "foreign": lambda content: first(content).update(id="flute.lemma"),
+            "former": lambda content: content.update(version=1),
         },
     ),
     "pictures": (
@@ -54,26 +49,15 @@ KINDS = {
         "verify pflmf.lemma4 --budget standard --record --native", {},
     ),
     "sensitivity": (
-        "pflmf/sensitivity.json", "show pflmf.lemma4", "verify --sensitivity --record pflmf.lemma4",
-        {
-            "missing": lambda values: constant(values).pop("value"),
-            "type": lambda values: constant(values).update(moved=[]),
-            "foreign": rename,
+        "pflmf/ledger.json", "show pflmf.lemma4", "verify --sensitivity --record pflmf.lemma4", {
+            "missing": lambda content: constant(content).pop("value"),
+            "type": lambda content: constant(content).update(moved=[]),
         },
     ),
     "answers": (
-        "pflmf/certificates/answers.json", "show pflmf.lemma4", "certify pflmf.lemma4 --record", {
-            "missing": lambda values: first(values).pop("sha256"),
-            "type": lambda values: first(values).update(solvers=[]),
-            "foreign": rename,
-        },
-    ),
-    "statements": (
-        "pflmf/statements.json", "show pflmf.lemma4",
-        "verify pflmf.lemma4 --budget standard --record --native", {
-            "missing": lambda values: first(values).pop("plain"),
-            "type": lambda values: first(values).update(hypotheses="none"),
-            "foreign": rename,
+        "pflmf/ledger.json", "show pflmf.lemma4", "certify pflmf.lemma4 --record", {
+            "missing": lambda content: line(content).pop("sha256"),
+            "type": lambda content: line(content).update(answers=[]),
         },
     ),
     "figure": (
@@ -98,7 +82,7 @@ DAMAGES = {
     "flipped": flip,
     "truncated": lambda path: path.write_bytes(path.read_bytes()[:-3]),
     "another's": lambda path: shutil.copy(
-        Path("pflmf", "statements.json" if path.stem == "ledger" else "ledger.json"), path
+        Path("figures/mine.figure.json" if path.stem == "ledger" else "pflmf/ledger.json"), path
     ),
 }  # fmt: skip
 #: What no command may come to.
@@ -120,12 +104,6 @@ def whole(tmp_path_factory):
     """Return a folder with a paper and its record, and a figure of one's own with its."""
     folder = tmp_path_factory.mktemp("whole")
     shutil.copytree(papers.FOLDER / "pflmf", folder / "pflmf")
-    own = [
-        replace(item, points=ledger.recorded_points(name))
-        for name, item in ledger.recorded().items()
-        if name.startswith("pflmf.")
-    ]
-    ledger.record(own, [item.id for item in own], folder / "pflmf" / "ledger.json")
     (folder / "mine.py").write_text(SCRIPT)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -141,8 +119,9 @@ def folder(whole, tmp_path, monkeypatch):
     shutil.copytree(whole, folder)
     monkeypatch.chdir(folder)
     home = folder / "pflmf"
-    paper = Paper("pflmf", "linrep.papers.pflmf", home, home / "ledger.json")
+    paper = Paper("pflmf", "linrep.papers.pflmf", home)
     monkeypatch.setattr(papers, "_found", lambda: ({"pflmf": paper}, {}))
+    monkeypatch.setattr(ledger, "own", lambda: [])
     for place, name in COMPUTING:
         monkeypatch.setattr(place, name, lambda *_, **__: pytest.fail("something is computed"))
     return folder
@@ -191,24 +170,24 @@ def test_where_a_picture_cannot_be_read_a_notebook_shows_the_rest(folder):
 
 
 def test_linreps_own_ledger_is_refused(folder, monkeypatch):
-    monkeypatch.setattr(ledger, "PATH", folder / "pflmf" / "ledger.json")
-    flip(ledger.PATH)
+    monkeypatch.setattr(ledger, "own", lambda: ["pflmf"])
+    flip(folder / "pflmf" / "ledger.json")
     for line in ("show pflmf.lemma4", "verify --list", "report pflmf.lemma4"):
         status, said = call(line)
         assert (status, len(said)) == (2, 1)
         assert "ledger.json is damaged: it is not as it was written; " in said[0]
 
 
-def test_texts_that_are_not_listed_are_those_of_the_code(folder):
-    path = folder / "pflmf" / "statements.json"
-    listed = stated.stated(["pflmf"])
+def test_texts_that_are_not_recorded_are_those_of_the_code(folder):
+    path = folder / "pflmf" / "ledger.json"
+    whole = ledger.known(["pflmf"])
     flip(path)
-    unchecked = {"steps": {}, "whole": (), "derivation": ""}
-    of_code = {name: replace(item, **unchecked) for name, item in listed.items()}
-    with pytest.warns(Unread, match="the texts are those of its code, without what solvers check"):
-        assert stated.stated(["pflmf"]) == of_code
+    with pytest.warns(Unread, match="the texts are those of its code"):
+        of_code = ledger.known(["pflmf"])
     path.unlink()
-    assert stated.stated(["pflmf"]) == of_code
+    assert ledger.known(["pflmf"]) == of_code
+    assert [item.latex for item in of_code.values()] == [item.latex for item in whole.values()]
+    assert {item.verdict for item in of_code.values()} == {"unchecked"}
 
 
 def test_a_remedy_fits_where_a_file_is(folder):

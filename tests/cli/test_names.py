@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from linrep import SharedRepresentation, SideInformationCompletion, simulation
+from linrep._lib import papers
 from linrep._lib.scripts import available, sizes_of
-from linrep.claims import claims
+from linrep.claims import claims, ledger
 from linrep.cli import main, names
 from linrep.cli.axes import axes_of
 from linrep.cli.group import GROUPS
@@ -27,6 +28,7 @@ def test_the_lists_of_names_are_those_that_follow_from_the_sources():
     files = runpy.run_path(str(ROOT / ".ci" / "names.py"))["files"]()
     stale = [path.name for path, text in files.items() if path.read_text("utf-8") != text]
     assert stale == [], "make names writes them"
+    assert [id for name in papers.own() for id in ledger.stale(name)] == [], "make names"
 
 
 def test_claims_are_those_there_are():

@@ -4,6 +4,7 @@ import pytest
 
 from linrep._lib import progress
 from linrep.claims import certificates, claim, mutants, solvers
+from linrep.claims.record import PROVED
 from linrep.cli import main
 
 
@@ -30,7 +31,7 @@ def test_certify_shows_a_bar_from_the_first_question_and_each_answer_as_it_comes
 ):
     run, look = watched
     monkeypatch.setattr(solvers, "versions", lambda: {"z3": "0"})
-    monkeypatch.setattr(solvers, "ask", lambda *question: look() or certificates.PROVED)
+    monkeypatch.setattr(solvers, "ask", lambda *question: look() or PROVED)
     names = list(certificates.select(["pflmf.*"]))
     first, second, third, *_ = run("certify pflmf.*")
     assert f"0/{len(names)} questions" in first

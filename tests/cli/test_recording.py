@@ -15,11 +15,11 @@ import pytest
 import linrep
 from linrep._lib import atomic, records
 from linrep._lib.records import content
-from linrep.claims import certificates, ledger, mutants, sensitivity, solvers
-from linrep.claims.evidence import Result
+from linrep.claims import ledger, mutants, pictures, solvers
+from linrep.claims.record import PROVED, Record
 from linrep.cli.group import Batches
 from tests.cli.support import call
-from tests.tools import complaint, interrupted, rewrite, sampled
+from tests.tools import claims_of, complaint, interrupted, rewrite, sampled
 
 ROOT = Path(linrep.__file__).parents[1]
 FILE = """
@@ -60,7 +60,11 @@ def recorded(path):
     """Return the ids in a ledger and those that have a picture beside it."""
     pictures = atomic.current(path.with_suffix(".parquet"))  # a kill may have come between the two
     return (
-        [entry["id"] for entry in content(path)],
+        [
+            entry["id"]
+            for entry in content(path)["claims"]
+            if "verdict" in entry and entry["verdict"] != "unchecked"
+        ],
         sorted(set(pd.read_parquet(pictures)["claim"])) if pictures.exists() else [],
     )
 
@@ -120,28 +124,28 @@ def test_a_smaller_budget_is_refused_before_anything_is_computed(folder):
 
 def result(name, y):
     points = pd.DataFrame({"panel": "", "x": [1.0], "y": [y], "xlabel": "", "ylabel": ""})
-    return Result(
+    return Record(
         verdict="holds", sentence="yes", id=name, budget="quick", seed=0, seconds=y, points=points
     )
 
 
 def test_wherever_an_interrupt_comes_the_ledger_is_one_with_its_pictures(tmp_path):
     functions = (
-        ledger.record, ledger._record, ledger._pictures, records.Kind.write, atomic.write_together,
+        ledger.record, ledger._record, pictures.written, records.Kind.write, atomic.write_together,
         atomic._finish,
     )  # fmt: skip
     for place in count():
         path = tmp_path / str(place) / "book.json"
         path.parent.mkdir()
-        ledger.record([result("a.b", 1.0)], ["a.b", "a.c"], path)
+        ledger.record([result("a.b", 1.0)], claims_of("a.b", "a.c"), path)
         try:
             with interrupted(place, *functions) as sent:
-                ledger.record([result("a.c", 2.0)], ["a.b", "a.c"], path)
+                ledger.record([result("a.c", 2.0)], claims_of("a.b", "a.c"), path)
         except KeyboardInterrupt:
             pass
         for name, entry in ledger.recorded(path).items():
-            assert ledger.recorded_points(name, path)["y"].tolist() == [entry.seconds]
-        ledger.record([result("a.c", 2.0)], ["a.b", "a.c"], path)
+            assert pictures.recorded(name, path)["y"].tolist() == [entry.seconds]
+        ledger.record([result("a.c", 2.0)], claims_of("a.b", "a.c"), path)
         assert [*ledger.recorded(path)] == ["a.b", "a.c"]
         if not sent:
             break
@@ -151,7 +155,7 @@ def test_wherever_an_interrupt_comes_the_ledger_is_one_with_its_pictures(tmp_pat
 def test_who_record_at_once_lose_nothing(tmp_path):
     path, names = tmp_path / "book.json", [f"a.{name}" for name in "bcdefgh"]
     threads = [
-        threading.Thread(target=ledger.record, args=([result(name, 1.0)], names, path))
+        threading.Thread(target=ledger.record, args=([result(name, 1.0)], claims_of(*names), path))
         for name in names
     ]
     for thread in threads:
@@ -162,13 +166,13 @@ def test_who_record_at_once_lose_nothing(tmp_path):
 
 
 def test_what_another_process_recorded_in_the_same_tick_of_the_clock_is_kept(tmp_path, monkeypatch):
-    path, names = tmp_path / "book.json", ["a.b", "a.c", "a.d"]
-    ledger.record([result("a.b", 1.0)], names, path)
+    path, names = tmp_path / "book.json", ["a.c", "a.d"]
+    ledger.record([result("a.b", 1.0)], claims_of("a.b"), path)
     assert [*ledger.recorded(path)] == ["a.b"]
     monkeypatch.setattr(records, "_state", lambda path: "as before")
     ledger.recorded(path)
-    rewrite(path, lambda entries: entries[0].update(id="a.c"))
-    ledger.record([result("a.d", 1.0)], names, path)
+    rewrite(path, lambda content: content["claims"][0].update(id="a.c"))
+    ledger.record([result("a.d", 1.0)], claims_of(*names), path)
     assert [*ledger.recorded(path)] == ["a.c", "a.d"]
 
 
@@ -187,7 +191,7 @@ def stopping(after, function):
 
 def test_sensitivity_records_what_it_has_found_and_says_what_is_left(monkeypatch):
     found = {}
-    monkeypatch.setattr(sensitivity, "record", found.update)
+    monkeypatch.setattr(ledger, "record_sensitivity", found.update)
     monkeypatch.setattr(mutants, "measure", stopping(2, lambda *given: {}))
     said = call("verify", "--sensitivity", "flute.*", "--record", status=130)
     assert len(found) == 2
@@ -199,9 +203,9 @@ def test_sensitivity_records_what_it_has_found_and_says_what_is_left(monkeypatch
 
 def test_certify_records_what_it_has_found_and_says_what_is_left(monkeypatch):
     found = {}
-    monkeypatch.setattr(certificates, "record", lambda said, *rest: found.update(said))
+    monkeypatch.setattr(ledger, "record_answers", lambda said, *rest: found.update(said))
     monkeypatch.setattr(solvers, "versions", lambda: {"z3": "0"})
-    monkeypatch.setattr(solvers, "ask", stopping(20, lambda *arguments: certificates.PROVED))
+    monkeypatch.setattr(solvers, "ask", stopping(20, lambda *arguments: PROVED))
     said = call("certify", "--record", status=130)
     assert found
     assert "certify: stopped at " in said
@@ -213,21 +217,10 @@ def test_certify_records_what_it_has_found_and_says_what_is_left(monkeypatch):
 )
 def test_a_ledger_with_values_that_there_are_not_is_none(tmp_path, key, value):
     path = tmp_path / "book.json"
-    ledger.record([result("a.b", 1.0)], ["a.b"], path)
-    rewrite(path, lambda entries: entries[0].update({key: value}))
+    ledger.record([result("a.b", 1.0)], claims_of("a.b"), path)
+    rewrite(path, lambda content: content["claims"][0].update({key: value}))
     with complaint(ValueError, "book.json is not as this version of linrep writes it"):
         ledger.recorded(path)
-
-
-def test_of_papers_that_were_not_loaded_no_entry_is_dropped(tmp_path, monkeypatch):
-    path = tmp_path / "book.json"
-    monkeypatch.setattr(ledger, "place", lambda id: path)
-    ledger.record([result("a.b", 1.0), result("c.d", 1.0)], ["a.b", "c.d"])
-    ledger.record([result("a.c", 1.0)], ["a.c"])
-    assert [*ledger.recorded(path)] == ["a.c", "c.d"]
-    assert recorded(path) == (["a.c", "c.d"], ["a.c", "c.d"])
-    ledger.record([result("a.c", 1.0)], ["a.c"], path)  # of a file of claims it is the only ledger
-    assert [*ledger.recorded(path)] == ["a.c"]
 
 
 def test_what_is_stored_nowhere_else_is_written_as_it_comes():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from linrep.claims import claims, ledger
-from linrep.claims.evidence import Result
+from linrep.claims.record import Record
 from linrep.cli import reproduce as command
 from linrep.cli.verdicts import compare
 from linrep.figures import record, reproduction
@@ -19,7 +19,7 @@ checks = import_module("linrep.claims.verify")
 
 
 def result(name, verdict, budget="quick"):
-    return Result(verdict, "", id=name, budget=budget, seed=0, seconds=1.0)
+    return Record(verdict=verdict, id=name, budget=budget, seed=0, seconds=1.0)
 
 
 def figures(*outcomes):

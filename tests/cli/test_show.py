@@ -133,7 +133,7 @@ def test_a_ledger_stands_beside_a_stored_run(folder):
     common = ("my_claims.py", "--ledger", "mine.json")
     call("verify", *common, "--workers", 1, "--record")
     other = {"verdict": "fails", "budget": "standard"}
-    rewrite(folder / "mine.json", lambda entries: entries[0].update(other))
+    rewrite(folder / "mine.json", lambda content: content["claims"][0].update(other))
     (folder / "runs").rename("elsewhere")
     verdict, named = outcome("mine.means", *common[1:])
     assert verdict == "fails"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from linrep.claims import claims, findings, ledger
-from linrep.claims.evidence import Result
+from linrep.claims import claims, findings, ledger, pictures
+from linrep.claims.record import Record
 from linrep.cli import main
 from tests.cli import support
-from tests.tools import complaint, runner
+from tests.tools import claims_of, complaint, runner
 
 OWN = """
 import numpy as np
@@ -126,20 +126,20 @@ def test_the_ledger_decides_the_exit_status(own, monkeypatch):
 
 def result(**changes):
     fields = {"id": "a.b", "budget": "standard", "seed": 0, "seconds": 1.0}
-    return Result(**{"verdict": "holds", "sentence": "yes", **fields, **changes})
+    return Record(**{"verdict": "holds", "sentence": "yes", **fields, **changes})
 
 
 def test_recording(tmp_path):
     path = tmp_path / "ledger.json"
-    ledger.record([result(), result(id="a.c")], ["a.b", "a.c"], path)
-    ledger.record([result(verdict="fails")], ["a.b"], path)
+    ledger.record([result(), result(id="a.c")], claims_of("a.b", "a.c"), path)
+    ledger.record([result(verdict="fails")], claims_of("a.b"), path)
     assert {name: entry.verdict for name, entry in ledger.recorded(path).items()} == {
         "a.b": "fails"
     }
     with complaint(ValueError, "a.b", "standard"):
-        ledger.record([result(budget="quick")], ["a.b"], path)
+        ledger.record([result(budget="quick")], claims_of("a.b"), path)
     with complaint(ValueError, "a.b", "raised"):
-        ledger.record([result(verdict="error")], ["a.b"], path)
+        ledger.record([result(verdict="error")], claims_of("a.b"), path)
 
 
 OTHER = """
@@ -219,10 +219,10 @@ def test_a_ledger_of_ones_own(other):
     claim = ("other_claims.py", "mine.bound", "--ledger", "own.json")
     assert "--record makes it" in call(*claim, status=2)
     call(*claim, "--record")
-    picture = ledger.recorded_points("mine.bound", Path("own.json"))
+    picture = pictures.recorded("mine.bound", Path("own.json"))
     assert picture["y"].tolist() == [2.5]
     assert picture["predicted"].tolist() == [1.0]
-    assert ledger.recorded_points("mine.credulous", Path("own.json")) is None
+    assert pictures.recorded("mine.credulous", Path("own.json")) is None
     assert "1 as recorded" in call(*claim)
     assert "1 as expected, without a record" in call("other_claims.py", "mine.bound")
     shown = support.call("show", *claim)

@@ -26,7 +26,7 @@ import linrep
 from linrep._lib import papers
 from linrep._lib.display import number
 from linrep._lib.scripts import available
-from linrep.claims import HOLDS, UNDECIDED, claims, findings, ledger
+from linrep.claims import HOLDS, UNDECIDED, claims, findings, ledger, pages
 from linrep.claims.counts import counts
 from linrep.claims.quantities import LOWER
 from linrep.cli import main
@@ -340,9 +340,9 @@ def test_the_names_of_the_front_page_are_documented():
 
 
 def test_pages_of_the_ledger_have_every_claim():
-    pages = ledger.pages(claims(), ledger.recorded())
+    texts = pages.pages(ledger.recorded())
     for name in ledger.recorded():
-        assert f"## `{name}`" in pages[f"ledger/{name.partition('.')[0]}.md"]
+        assert f"## `{name}`" in texts[f"ledger/{name.partition('.')[0]}.md"]
 
 
 def test_findings_have_headline_severity_and_reason_for_all_that_fails():
@@ -415,10 +415,9 @@ def test_the_readme_counts_as_the_ledger_does():
     assert [paper for paper, _ in rows] == list(
         dict.fromkeys(each.paper for each in claims().values())
     )
-    verdicts = {name: result.verdict for name, result in ledger.recorded().items()}
     for paper, cells in rows:
-        own = [item for item in claims().values() if item.paper == paper]
-        assert [cell.strip() for cell in cells.split("|")] == counts(own, verdicts).cells()
+        own = [item for item in ledger.recorded().values() if item.paper == paper]
+        assert [cell.strip() for cell in cells.split("|")] == counts(own).cells()
 
 
 def test_the_changelog_counts_the_notebooks():

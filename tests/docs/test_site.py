@@ -9,7 +9,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 import linrep
+from linrep._lib.display import number as show
+from linrep._lib.papers import papers
 from linrep.claims import claims, ledger
+from linrep.claims.pages import pages as pages_of_ledger
 
 ROOT = Path(linrep.__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -54,7 +57,7 @@ def test_formulas_on_a_page_are_no_emphasis():
 @pytest.mark.slow
 def test_formulas_on_generated_pages_are_no_emphasis(extension):
     pages, site = extension("claim_pages"), extension("linrep.report.sphinx")
-    texts = ledger.pages(claims(), ledger.recorded())
+    texts = pages_of_ledger(ledger.recorded())
     texts["failures"] = "\n".join(site.Failures.lines(None))
     for kind in (pages.Statements, site.Findings, site.Derivations):
         for paper in PAPERS:
@@ -97,7 +100,7 @@ def test_constants_are_those_of_the_ledger_with_their_setting(extension):
     assert len(rows) == 5
     for p, *cells in rows:
         for name, cell in zip(header[1:], cells, strict=True):
-            assert cell == ledger.show(facts[f"{name}, p = {p}"])
+            assert cell == show(facts[f"{name}, p = {p}"])
     assert "budget standard" in lines[-2]
 
 
@@ -171,7 +174,7 @@ def test_words_of_a_page_are_set_and_its_code_is_not(extension):
 def test_beside_a_damaged_ledger_no_pages_are_made(extension, tmp_path, monkeypatch):
     errors, sphinx = extension("sphinx.errors"), extension("linrep.report.sphinx")
     book = tmp_path / "ledger.json"
-    book.write_bytes(ledger.PATH.read_bytes()[:-9])
+    book.write_bytes(papers()["flute"].ledger.read_bytes()[:-9])
     paper = SimpleNamespace(ledger=book)
     monkeypatch.setattr(sphinx, "papers", lambda: {"flute": paper})
     app, config = SimpleNamespace(srcdir=tmp_path), SimpleNamespace(linrep_papers=["flute"])

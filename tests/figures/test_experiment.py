@@ -9,9 +9,9 @@ import pytest
 
 import linrep as lr
 from linrep._lib import atomic as files
-from linrep._lib import portable, scripts
+from linrep._lib import portable, records, scripts
 from linrep._lib.records import content
-from linrep.figures import computing, experiment, record
+from linrep.figures import computing, experiment
 from linrep.figures.drawing import make_figure
 from linrep.figures.experiment import Experiment
 from linrep.figures.sizes import Sizes, size

@@ -4,6 +4,7 @@ import base64
 import gzip
 import re
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -134,7 +135,7 @@ def test_a_damaged_figure_is_named_and_left_out(tmp_path, figures, change, said)
 
 def test_of_the_ledger_theorems_and_findings_are_drawn():
     chosen = [item for name, item in claims().items() if name.startswith("pflmf.theorem1")]
-    options = {"ledger": book.recorded(), "store": book.PATH.parent / "none", "progress": False}
+    options = {"ledger": book.recorded(), "store": Path("none"), "progress": False}
     found = entries(gather(chosen, **options))
     drawn = {name for name, entry in found.items() if entry.picture is not None}
     assert drawn == {"pflmf.theorem1", "pflmf.theorem1.noise"}

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from linrep.claims import Fact, claims, load_file
+from linrep.claims import Fact, claims, load_file, pages
 from linrep.claims import ledger as book
 from linrep.claims.counts import counts
 from linrep.claims.findings import SEVERITIES, findings
@@ -81,7 +81,7 @@ def test_every_claim_has_its_place_and_verdicts_are_counted_by_one_rule(recorded
     found = [entry.get("id") for entry in recorded.lines("claim")]
     assert found == [item.id for item in in_order(claims().values())]
     table = recorded.text.partition('<table class="counts">')[2].partition("</table>")[0]
-    found = counts(claims().values(), {id: each.verdict for id, each in book.recorded().items()})
+    found = counts(book.recorded().values())
     assert "".join(f"<td>{cell}</td>" for cell in found.cells()) in table
 
 
@@ -173,7 +173,7 @@ def test_findings_are_in_order_of_severity_with_their_code(recorded):
         assert len(found) > 4
         assert found == sorted(found, reverse=True)
     assert "import numpy as np" in "".join(recorded.texts)
-    place = book.anchor(findings()["fedrep.theorem2"].ids[0], "finding")
+    place = pages.anchor(findings()["fedrep.theorem2"].ids[0], "finding")
     assert f'<a href="#{place}">' in recorded.text
 
 

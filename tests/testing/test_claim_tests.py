@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from linrep.claims import claims, load_file
-from linrep.claims.evidence import Result
 from linrep.claims.ledger import record
+from linrep.claims.record import Record
 from linrep.claims.verify import verify
 from linrep.testing import claim_tests
 from tests.tools import complaint
@@ -104,9 +104,9 @@ def test_a_ledger_says_what_is_expected(file):
     book = file.parent / "own.json"
     entry = {"verdict": "fails", "sentence": "", "budget": "quick", "seed": 0, "seconds": 0.1}
     recorded = [
-        Result(id="mine.wrong", **entry),
-        Result(id="mine.unclear", **entry | {"verdict": "holds", "budget": "standard"}),
-        Result(id="mine.true", **entry),
+        Record(id="mine.wrong", **entry),
+        Record(id="mine.unclear", **entry | {"verdict": "holds", "budget": "standard"}),
+        Record(id="mine.true", **entry),
     ]
     made = load_file(file)
     record(recorded, made, book)

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 
 from linrep.claims import Cases, proved, statement
+from linrep.claims.laws import Region, at_most, lines
 
 #: Sine and cosine of an angle, in fractions.
 ANGLES = [(Fraction(3, 5), Fraction(4, 5)), (Fraction(4, 5), Fraction(3, 5)),
@@ -51,3 +52,10 @@ diversity.corrected(
     constants={"spread": 1},
     negative_control={"factor": Fraction(1, 4)},
 )
+
+
+@lines("anil.diversity.corrected", Region(s=(0, Fraction(16, 25))))
+def both_heads(s, *, factor=Fraction(99, 100)):
+    """The squared sine after a round, from its square s before."""
+    c = 1 - s
+    return {"a round": at_most((1 - c / 4) ** 2 * s, factor * s * (1 + c * s / 16))}

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from linrep.claims import Cases, Fact, Identity, Paired, proved, search_instances, statement
+from linrep.claims.laws import Region, at_most, lines
 from linrep_anil import population
 
 
@@ -116,6 +117,14 @@ def one_round(budget, rng, *, share=1.0):
 
     shapes = [{"d": 2, "k": 1}, {"d": 3, "k": 2}, {"d": 6, "k": 3}]
     yield proved(search_instances(sides, shapes, read, budget, rng))
+
+
+@lines("anil.round", Region(s=(0, 1), g=(0, 1)))
+def rank_one(s, g, *, share=1):
+    """The squared sine after a round of step g, from its square s before; B has a new length."""
+    c = 1 - s
+    after, length = (1 - g * c) ** 2 * s, 1 + g**2 * c * s
+    return {"rank one": at_most(after, (1 - share * g * c) ** 2 * s * length)}
 
 
 @statement(

@@ -7,6 +7,7 @@ import numpy as np
 
 import linrep as lr
 from linrep.claims import Cases, Mean, Rate, proved, statement
+from linrep.claims.laws import Open, Region, at_most, lines
 from linrep_tjj.theorem3 import tasks
 
 
@@ -98,3 +99,16 @@ helps.corrected(
     constants={"limit": 1},
     negative_control={"limit": 2},
 )
+
+
+@lines(
+    "tjj.transfer.helps.corrected",
+    Region(
+        k=(Open(0), None), d=lambda k: (k, None), n=lambda d: (Open(d + 1), None), noise=(0, None),
+        missed=lambda noise, d, k, n, *, limit=1: (0, limit * noise * (d - k) / (n - d - 1)),
+    ),
+)  # fmt: skip
+def threshold(missed, noise, d, k, n):
+    """Both mean errors, times their denominators."""
+    shared = missed * (n - k - 1) + (noise + missed) * k
+    return {"the threshold is enough": at_most(shared * (n - d - 1), noise * d * (n - k - 1))}
