@@ -12,19 +12,7 @@ from linrep.claims.sections import sections
 
 
 def check(paper: str, known: Collection[str]) -> None:
-    """Raise ValueError for what is wrong in a paper's findings, derivations or contents.
-
-    Parameters
-    ----------
-    paper : str
-    known : collection of str
-        Ids of the statements that there are.
-
-    Raises
-    ------
-    ValueError
-        It names the file, and the line where there is one.
-    """
+    """Raise ValueError for what is wrong in a paper's findings, derivations or contents."""
     folder = papers()[paper].folder
     findings.findings(tuple(folder.glob(findings.FILE)))
     for name in (findings.FILE, proofs.FILE):

@@ -43,9 +43,6 @@ class Certificate:
         ``relation(*variables, **constants) -> (given, then)``.
     instance : bool
         It is what the statement says of a family of examples, no step of its proof.
-    whole : bool
-        It is the statement itself, or a part of it, and not what a derivation needs: where solvers
-        prove all that are, the statement is certified.
     stated : bool
         It is part of what the statement says, so that the statement is refuted where it is.
     lines : Lines or None
@@ -89,13 +86,7 @@ class Certificate:
         return f"{self.claim}.{step}.smt2"
 
     def smtlib(self, **constants: Fraction | int) -> str:
-        """Return the question in SMT-LIB: "unsat" is the answer that proves the step.
-
-        Parameters
-        ----------
-        **constants
-            Other values than the statement's.
-        """
+        """Return the question in SMT-LIB: "unsat" is the answer that proves the step."""
         for name in constants:
             if name not in self.constants:
                 raise ValueError(unknown("no constant", name, self.constants, of=f"of {self.name}"))
@@ -108,15 +99,7 @@ class Certificate:
         return script(self.variables, given, False, f"{self.name}: what is given")
 
     def holds(self, *values: Fraction, **constants: Fraction | int) -> bool | None:
-        """Tell whether `then` holds at numbers, exactly; None where what is given does not.
-
-        Parameters
-        ----------
-        *values
-            Fractions, one for each variable.
-        **constants
-            Other values than the statement's.
-        """
+        """Tell whether `then` holds at numbers, exactly; None where what is given does not."""
         given, then = self.relation(*values, **constants)
         return bool(then) if all(given) else None
 
@@ -133,17 +116,7 @@ def certificate(
     stated: bool = False,
     lines: Any = None,
 ) -> Callable[[Callable[..., Any]], Certificate]:
-    """Register a function of variables and constants as a step of a claim's proof.
-
-    Parameters
-    ----------
-    claim : str
-        Id of the statement.
-    plain : str
-        What the step says, in one line.
-    instance, whole, stated, lines : optional
-        As in :class:`Certificate`.
-    """
+    """Register a function of variables and constants as a step of a claim's proof."""
 
     def register(relation):
         item = Certificate(
@@ -159,32 +132,20 @@ def certificate(
 
 
 def certificates(within: Iterable[str] = ()) -> Mapping[str, Certificate]:
-    """Return certificates by name, in the order of papers and files.
-
-    Parameters
-    ----------
-    within : iterable of str
-        Names of papers: of the others nothing is imported. By default all.
-    """
+    """Return certificates by name, in the order of papers and files."""
     asked = set(within) or papers.papers().keys()
     claims(asked)  # with their lines
     return {name: item for name, item in _CERTIFICATES.items() if paper_of(item.claim) in asked}
 
 
-def questions(within: Iterable[str] = ()) -> dict[str, dict[str, Line]]:
-    """Return what solvers are asked, by claim and line, without answers.
-
-    Parameters
-    ----------
-    within : iterable of str
-        Names of papers, by default all.
-    """
-    found: dict[str, dict[str, Line]] = {}
-    for item in certificates(within).values():
-        line: Line = {"sha256": digest(item.smtlib())}
-        if item.instance:
-            line["family"] = True
-        found.setdefault(item.claim, {})[item.step] = line
+def lines_of(claim: str) -> dict[str, Line]:
+    """Return the lines of a claim's proof that solvers are asked, without answers."""
+    found: dict[str, Line] = {}
+    for item in certificates([paper_of(claim)]).values():
+        if item.claim == claim:
+            found[item.step] = {"sha256": digest(item.smtlib())}
+            if item.instance:
+                found[item.step]["family"] = True
     return found
 
 
@@ -194,13 +155,7 @@ def digest(text: str) -> str:
 
 
 def select(patterns: Iterable[str] = ()) -> dict[str, Certificate]:
-    """Return certificates by name: all, or those of claims, of which not all have some.
-
-    Parameters
-    ----------
-    patterns : iterable of str
-        Ids of claims, with ``*`` and ``?`` as in file names.
-    """
+    """Return certificates by name: all, or those of claims, of which not all have some."""
     patterns = list(patterns) or ["*"]
     return {
         name: item

@@ -92,21 +92,6 @@ def _scale(values):
 def of_mean(moments: Moments, tail: float) -> Interval:
     """Return an interval of the mean of independent samples.
 
-    Parameters
-    ----------
-    moments : Moments
-        Of the samples.
-    tail : float
-        Probability that the mean is beyond an end, the same for both.
-
-    Returns
-    -------
-    low, high : float
-        Student's, moved outwards at the end that skewness makes too near, by the inverse of Hall's
-        transformation at twice the measured skewness and a standard error; 15 standard deviations
-        away where that has no inverse. Infinite where samples are so few that an event of
-        probability 1/3 may not be among them.
-
     Notes
     -----
     No interval of finite length keeps a level for all laws (Bahadur and Savage, Annals of
@@ -150,22 +135,6 @@ def enough(tail: float, share: float = 1.0 - _SEEN) -> float:
 def of_bounded_mean(samples: ArrayLike, within: Interval, tail: float) -> Interval:
     """Return an interval of the mean of independent samples that lie in a known range, by betting.
 
-    Parameters
-    ----------
-    samples : array_like, shape (N,)
-        Independent.
-    within : (float, float)
-        The least and the largest value that is possible.
-    tail : float
-        Probability that the mean is beyond an end, the same for both.
-
-    Returns
-    -------
-    low, high : float
-        Of any law. A mean is excluded if a player who stakes a share of the capital on each sample,
-        at odds that are fair for it, has made it 1/tail times as large, on average over a grid of
-        shares.
-
     Notes
     -----
     By Markov's inequality; Waudby-Smith and Ramdas, Estimating means of bounded random variables
@@ -198,21 +167,7 @@ def _lowest(places, counts, tail):
 
 
 def of_quantile(samples: ArrayLike, share: float, tail: float) -> Interval:
-    """Return an interval of a quantile of independent samples, of any law: two of the samples.
-
-    Parameters
-    ----------
-    samples : array_like, shape (N,)
-    share : float
-        Probability of what is at most the quantile.
-    tail : float
-        Probability that the quantile is beyond an end, at most, the same for both.
-
-    Returns
-    -------
-    low, high : float
-        An end is infinite where samples are too few, see :func:`enough`.
-    """
+    """Return an interval of a quantile of independent samples, of any law: two of the samples."""
     ordered = np.sort(np.asarray(samples, dtype=float))
     below = _rank(ordered.size, share, tail)
     above = _rank(ordered.size, 1.0 - share, tail)
@@ -237,14 +192,6 @@ def of_sum(
     and Donner, Statistics in Medicine 27, 2008); the farther end of the sum counts on both sides.
     That is exact of normal estimates. It is not of any law: where an estimate is at either end of
     its interval, as a median between two far values, several of them may be on the wrong side.
-
-    Parameters
-    ----------
-    weights, values, low, high : ndarray, shape (N,)
-
-    Returns
-    -------
-    value, half : float
     """
     used = weights != 0.0
     weights, values, low, high = (each[used] for each in (weights, values, low, high))

@@ -19,11 +19,6 @@ def path_of(claim: str) -> Path:
     """Return the file of a claim's counterexample; not every claim has one.
 
     It is named after the claim, or after several of which it is one, with "_and_" between them.
-
-    Parameters
-    ----------
-    claim : str
-        An id.
     """
     from linrep._lib.papers import papers  # where this file is run, nothing of linrep is loaded
 
@@ -35,18 +30,7 @@ def path_of(claim: str) -> Path:
 
 
 def evaluate(path: Path) -> tuple[Fraction, Fraction]:
-    """Return both sides at a counterexample.
-
-    Parameters
-    ----------
-    path : path
-        Of the file.
-
-    Raises
-    ------
-    TypeError
-        If a side is no fraction.
-    """
+    """Return both sides at a counterexample."""
     left, right = runpy.run_path(str(path))["sides"]()
     for side in (left, right):
         if not isinstance(side, int | Fraction):
@@ -55,25 +39,13 @@ def evaluate(path: Path) -> tuple[Fraction, Fraction]:
 
 
 def is_one(path: Path) -> bool:
-    """Tell whether the left side is the larger one.
-
-    Parameters
-    ----------
-    path : path
-        Of the file.
-    """
+    """Tell whether the left side is the larger one."""
     left, right = evaluate(path)
     return left > right
 
 
 def among(claims: Iterable[str]) -> dict[str, Path]:
-    """Return the files of counterexamples by claim, of those that have one.
-
-    Parameters
-    ----------
-    claims : iterable of str
-        Ids.
-    """
+    """Return the files of counterexamples by claim, of those that have one."""
     files = {name: path_of(name) for name in claims}
     return {name: path for name, path in files.items() if path.is_file()}
 

@@ -69,13 +69,7 @@ class Counts:
 
 
 def heads(name: Callable[[str], str] = lambda verdict: HEADS.get(verdict, verdict)) -> list[str]:
-    """Return what stands above the numbers of statements.
-
-    Parameters
-    ----------
-    name : callable
-        What a column of a verdict is called.
-    """
+    """Return what stands above the numbers of statements."""
     verdicts: list[str] = []
     for verdict in VERDICTS:
         verdicts += [name(verdict), *[UNDER_CORRECTED] * (verdict == FAILS)]
@@ -84,11 +78,6 @@ def heads(name: Callable[[str], str] = lambda verdict: HEADS.get(verdict, verdic
 
 def holding(verdicts: Mapping[str, int]) -> str:
     """Say how many of some statements hold, a dash where there are none.
-
-    Parameters
-    ----------
-    verdicts : mapping of str to int
-        How many have which verdict.
 
     Examples
     --------
@@ -101,12 +90,7 @@ def holding(verdicts: Mapping[str, int]) -> str:
 
 
 def kinds(items: Iterable[Record]) -> dict[str, str]:
-    """Return of which kind of `KINDS` each statement is, by id.
-
-    Parameters
-    ----------
-    items : iterable of Record
-    """
+    """Return of which kind of `KINDS` each statement is, by id."""
     items = list(items)
     apart = {paper: of_networks(paper) for paper in {item.paper for item in items}}
     return {
@@ -118,13 +102,7 @@ def kinds(items: Iterable[Record]) -> dict[str, str]:
 
 
 def of_networks(paper: str) -> set[str]:
-    """Return the ids of the statements that only items on networks are about.
-
-    Parameters
-    ----------
-    paper : str
-        One whose contents are not listed has none.
-    """
+    """Return the ids of the statements that only items on networks are about."""
     there: dict[bool, set[str]] = {True: set(), False: set()}
     for item in listed_items(paper):
         there[bool(item.get("networks"))] |= set(item.get("claims", ()))
@@ -132,16 +110,7 @@ def of_networks(paper: str) -> set[str]:
 
 
 def counts(items: Iterable[Record]) -> Counts:
-    """Count statements by kind and verdict.
-
-    Parameters
-    ----------
-    items : iterable of Record
-
-    Returns
-    -------
-    Counts
-    """
+    """Count statements by kind and verdict."""
     items = list(items)
     kind, found = kinds(items), {name: Counter[str]() for name in KINDS}
     for item in items:

@@ -51,22 +51,6 @@ def current(
 
     A run of the mode of this process, or else one of the portable mode, in which verdicts are
     recorded.
-
-    Parameters
-    ----------
-    item : Claim or Record
-    recorded : Record or None
-        What the ledger has.
-    store : path
-    budget : str, optional
-        Of the stored run; by default the largest that there is.
-    seed : int
-        Root of its streams.
-
-    Raises
-    ------
-    ValueError, OSError
-        If the store is damaged.
     """
     budgets = [*reversed(BUDGETS)] if budget is None else [budget]
     if not any(_has_runs(Path(store, f"{name}-{seed}"), item.id) for name in budgets):

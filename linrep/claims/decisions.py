@@ -32,22 +32,7 @@ def identity(
     *,
     quantity: str = "relative deviation",
 ) -> Evidence:
-    """Decide whether two expressions are equal up to rounding.
-
-    Parameters
-    ----------
-    deviations : iterable of (float, mapping)
-        Relative deviation, already divided by the conditioning of its instance, and the instance.
-    tolerance : float
-        Largest deviation that counts as rounding.
-    quantity : str
-        What deviates.
-
-    Returns
-    -------
-    Evidence
-        Without error level: a deviation is there or it is not.
-    """
+    """Decide whether two expressions are equal up to rounding."""
     cases = list(deviations)
     if not cases:
         raise ValueError("deviations must hold at least one instance, got none")
@@ -72,25 +57,7 @@ def frequency(
     level: float = LEVEL,
     before: str = "",
 ) -> Evidence:
-    """Decide whether an event is as rare as a bound says, by a Clopper-Pearson interval.
-
-    Parameters
-    ----------
-    violations, trials : int
-        How often the event came.
-    allowed : float
-        Probability that the bound leaves to it.
-    level : float
-        Of a false verdict, on either side.
-    before : str
-        Said before the number of violations, such as "at least ".
-
-    Returns
-    -------
-    Evidence
-        Undecided ("not refuted") where no number of trials that can be run would show so small a
-        probability.
-    """
+    """Decide whether an event is as rare as a bound says, by a Clopper-Pearson interval."""
     share, low, high = map(
         float, proportion_interval(violations, trials, confidence=1.0 - 2.0 * level)
     )
@@ -177,16 +144,7 @@ def _inside(distances, halves, fewer, error):
 
 
 def more(made: int, factor: float, of: str = "runs") -> str:
-    """Say how many runs it would take, `factor` times as many as were made, if numbers stay.
-
-    Parameters
-    ----------
-    made : int
-    factor : float
-        Infinite where no number of runs decides, NaN where a single one says nothing of noise.
-    of : str
-        What they are.
-    """
+    """Say how many runs it would take, `factor` times as many as were made, if numbers stay."""
     needed = made * factor
     if math.isnan(needed):
         return UNTIL_DIFFERENT
@@ -198,28 +156,13 @@ def more(made: int, factor: float, of: str = "runs") -> str:
 
 
 def takes_runs(needed: str) -> bool:
-    """Tell whether it is so many runs that would decide, and not other sizes.
-
-    Parameters
-    ----------
-    needed : str
-        What an undecided piece of evidence says.
-    """
+    """Tell whether it is so many runs that would decide, and not other sizes."""
     clean = needed.endswith("runs without a violation")
     return needed.startswith("about ") or clean or needed == UNTIL_DIFFERENT
 
 
 def equal_replicates(made: int, level: float, at: str = "") -> Evidence:
-    """Return that replicates do not differ, of which none may be of a rarer kind by chance alone.
-
-    Parameters
-    ----------
-    made : int
-    level : float
-        That was to be spent.
-    at : str
-        Behind it: where they are equal.
-    """
+    """Return that replicates do not differ: none may be of a rarer kind by chance alone."""
     sentence = f"replicates are all equal{at}, which says nothing of their noise"
     return Evidence(UNDECIDED, sentence, needed=UNTIL_DIFFERENT, n_trials=made, level=level)
 
@@ -231,16 +174,6 @@ def few_replicates(
 
     They are too few somewhere, or they vanish or are infinite so often that their number is not
     what is missing.
-
-    Parameters
-    ----------
-    samples : sequence of ndarray
-    statistic : {"median", "mean"} or float
-        A number is the share of a quantile.
-    level : float
-        On each side.
-    made : int
-        All replicates, those elsewhere included; by default these.
     """
     made = made or sum(map(len, samples))
     least = enough(level)
@@ -262,15 +195,7 @@ def few_replicates(
 
 
 def equal_along(x: NDArray[np.float64], samples: Sequence[NDArray[np.float64]], along: str) -> str:
-    """Return at which x replicates are all equal, as " at n = 10, 20", or nothing.
-
-    Parameters
-    ----------
-    x : ndarray, shape (N,)
-    samples : sequence of N ndarray
-    along : str
-        What x is.
-    """
+    """Return at which x replicates are all equal, as " at n = 10, 20", or nothing."""
     equal = [f"{size:g}" for size, each in zip(x, samples, strict=True) if each.min() == each.max()]
     return f" at {along or 'x'} = {', '.join(equal)}" if equal else ""
 
@@ -283,27 +208,7 @@ def expectation(
     margin: float = 0.1,
     level: float = LEVEL,
 ) -> Evidence:
-    """Decide whether independent samples have the mean that a formula gives.
-
-    Parameters
-    ----------
-    moments : Moments
-        Of the samples.
-    interval : callable
-        Returns the interval of the mean, at half the level on each side, that so many samples of
-        these moments have.
-    predicted : float
-        By the formula.
-    margin : float, default 0.1
-        It holds only if the interval is no wider than this share of `predicted` on each side (or
-        of the samples' standard deviation, should `predicted` be 0).
-    level
-        As in :func:`frequency`.
-
-    Returns
-    -------
-    Evidence
-    """
+    """Decide whether independent samples have the mean that a formula gives."""
     size, mean, spread, _ = moments
     low, high = interval(size)
     known = low == high
@@ -338,22 +243,7 @@ def mean_between(
     *,
     level: float = LEVEL,
 ) -> Evidence:
-    """Decide whether the mean of independent samples lies between two numbers.
-
-    Parameters
-    ----------
-    moments, interval
-        As for :func:`expectation`.
-    low, high : float
-        One of them may be infinite.
-    level
-        As in :func:`frequency`.
-
-    Returns
-    -------
-    Evidence
-        It holds if the interval of the mean is between them, fails if it is beyond one.
-    """
+    """Decide whether the mean of independent samples lies between two numbers."""
     size, mean, spread, _ = moments
     ends = interval(size)
     good, bad = low <= ends[0] and ends[1] <= high, ends[1] < low or ends[0] > high
@@ -405,27 +295,7 @@ def ordering(
     same: bool = False,
     level: float = LEVEL,
 ) -> Evidence:
-    """Decide a comparison that is paired over seeds.
-
-    Parameters
-    ----------
-    smaller, larger : array_like, shape (N,)
-        Positive measurements of the one that is claimed to be smaller, and of the other; entries of
-        one index share their random numbers. Infinity stands for "never".
-    tie : float, default 0.02
-        Ratios within 1 -+ this are ties.
-    same : bool, default False
-        The claim is that they tie.
-    level
-        As in :func:`frequency`.
-
-    Returns
-    -------
-    Evidence
-        From a distribution-free interval of the median ratio (order statistics): it holds if the
-        interval is below the ties (within them, for `same`), fails if it is above or within them
-        (outside them).
-    """
+    """Decide a comparison that is paired over seeds."""
     a, b = np.asarray(smaller, dtype=float), np.asarray(larger, dtype=float)
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = np.sort(np.where(a == b, 1.0, a / b))
@@ -476,21 +346,7 @@ def trend(
     *,
     level: float = LEVEL,
 ) -> Evidence:
-    """Decide whether measurements grow from column to column.
-
-    Parameters
-    ----------
-    samples : array_like, shape (R, N)
-        A row per seed, a column per size, at least three; infinity stands for "never".
-    level
-        As in :func:`frequency`.
-
-    Returns
-    -------
-    Evidence
-        By Page's test of ordered alternatives, which uses the ranks within rows; it fails if the
-        test for the opposite order rejects. The measured number is the mean rank correlation.
-    """
+    """Decide whether measurements grow from column to column."""
     samples = np.asarray(samples, dtype=float)
     up = scipy.stats.page_trend_test(samples).pvalue
     down = scipy.stats.page_trend_test(-samples).pvalue
@@ -531,20 +387,7 @@ def excess(
     shown: Iterable[str] = (),
     kind: str = VALUE,
 ) -> str:
-    """Say in how many cases the left side is larger, and how large it is where most is in excess.
-
-    Parameters
-    ----------
-    left, right : float or Fraction
-        Of the case with the largest difference.
-    violations, count : int
-    instance : mapping
-        That case.
-    shown : iterable of str
-        Names of what is said of it.
-    kind : str
-        Which of a value and its bounds the excess is, "" where that is open.
-    """
+    """Say in how many cases the left side is larger, and by how much at most."""
     cases = "case" if count == 1 else "cases"
     counts = f"left side larger in {violations} of {count} {cases}"
     if not violations:

@@ -42,17 +42,7 @@ def _converter():
 
 
 def tree(latex: str) -> Element:
-    """Return a displayed formula as MathML.
-
-    Parameters
-    ----------
-    latex : str
-
-    Raises
-    ------
-    Unreadable
-        If it is not LaTeX, or has commands that are not known.
-    """
+    """Return a displayed formula as MathML."""
     try:
         text = _converter().convert_with_local_state(latex, displaystyle=True)
     except LatexError as error:
@@ -62,10 +52,6 @@ def tree(latex: str) -> Element:
 
 def text(latex: str) -> str:
     r"""Return a formula in one line of plain letters, the source where it cannot be converted.
-
-    Parameters
-    ----------
-    latex : str
 
     Examples
     --------

@@ -34,10 +34,6 @@ def grids(facts: Iterable[Fact]) -> tuple[list[Grid], list[Fact]]:
 
     One quantity on two parameters has a row for each value of the first and a column for each
     value of the second; otherwise a row is a setting and a column a quantity.
-
-    Parameters
-    ----------
-    facts : iterable of Fact
     """
     groups: dict[tuple[str, ...], list[Fact]] = {}
     for fact in facts:

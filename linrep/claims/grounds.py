@@ -12,15 +12,7 @@ from linrep.claims.record import Record
 
 
 def earned(found: Record, folder: Path | None) -> Record:
-    """Return a record with the strength that its grounds give it, and what is missing.
-
-    Parameters
-    ----------
-    found : Record
-        With the strengths that its measurements have by themselves.
-    folder : path or None
-        Of the page of proofs, None where there can be none.
-    """
+    """Return a record with the strength that its grounds give it, and what is missing."""
     if any(each.asked for each in found.parts):
         found = by_solvers(found, {name for names in found.proved_by.values() for name in names})
     if not any(each.claimed != each.strength for each in (found, *found.parts)):
@@ -36,14 +28,7 @@ def earned(found: Record, folder: Path | None) -> Record:
 
 
 def by_solvers(found: Record, proved: Collection[str]) -> Record:
-    """Return a result with the parts certified whose lines solvers prove.
-
-    Parameters
-    ----------
-    found : Record
-    proved : collection of str
-        Names of the lines that they prove.
-    """
+    """Return a result with the parts certified whose lines solvers prove."""
 
     def certified(part):
         proves = part.asked and part.verdict == HOLDS and set(part.asked) <= set(proved)

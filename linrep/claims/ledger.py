@@ -16,7 +16,7 @@ from linrep._lib.display import number as show
 from linrep._lib.papers import Paper, own, paper_of
 from linrep._lib.papers import papers as known_papers
 from linrep.claims import proofs
-from linrep.claims.certificates import questions
+from linrep.claims.certificates import lines_of
 from linrep.claims.claim import BUDGETS, Claim, claims
 from linrep.claims.evidence import ERROR, HOLDS, UNCHECKED, UNDECIDED
 from linrep.claims.grounds import earned
@@ -120,12 +120,7 @@ def _pictures_beside(path):
 
 
 def check(path: Path) -> None:
-    """Raise ValueError where a ledger or its pictures are damaged: neither is written to then.
-
-    Parameters
-    ----------
-    path : path
-    """
+    """Raise ValueError where a ledger or its pictures are damaged: neither is written to then."""
     _KIND.check(path)
 
 
@@ -229,14 +224,6 @@ def outcome(verdict: str, budget: str, entry: Record | None, expected: str = HOL
     trials, and fewer cells to decide. With the same budget or a larger one a claim that was decided
     has to be decided again, and with the same budget one that was not must not be. A check that
     raised contradicts.
-
-    Parameters
-    ----------
-    verdict, budget : str
-    entry : Record or None
-        What the ledger records of the claim.
-    expected : str
-        The verdict that the claim expects where nothing is recorded.
     """
     if entry is None:
         return AS_EXPECTED if verdict == expected else UNEXPECTED
@@ -351,43 +338,29 @@ def _record(results, known, path):
 
 def _as_of_code(found, known, before):
     """Return records of the claims that there are, with their texts and their lines as they are."""
-    asked = questions({item.paper for item in known.values()})
     return {
         id: replace(
             found.get(id, Record.of(claim)).with_texts(claim),
-            lines=lines_now(asked.get(id, {}), before.get(id)),
+            lines=lines_now(id, before.get(id)),
             sensitivity=before[id].sensitivity if id in before else {},
         )
         for id, claim in known.items()
     }
 
 
-def lines_now(asked: Mapping[str, Line], last: Record | None) -> dict[str, Line]:
-    """Return lines with the answers that are recorded of the same questions.
-
-    Parameters
-    ----------
-    asked : mapping of str to mapping
-        What solvers are asked now, by line.
-    last : Record or None
-        What is recorded of the claim.
-    """
-    known = last.lines if last else {}
+def lines_now(claim: str, last: Record | None) -> dict[str, Line]:
+    """Return lines of a claim's proof with the answers that are recorded of the same questions."""
+    before = last.lines if last else {}
     return {
-        name: known[name] if name in known and known[name]["sha256"] == line["sha256"] else line
-        for name, line in asked.items()
+        name: before[name] if name in before and before[name]["sha256"] == line["sha256"] else line
+        for name, line in lines_of(claim).items()
     }
 
 
 def of_code(claim: Claim) -> Record:
-    """Return the record of a paper's claim without a verdict: texts and lines as the code has them.
-
-    Parameters
-    ----------
-    claim : Claim
-    """
+    """Return the record of a paper's claim without a verdict, its texts and lines as they are."""
     last = known([claim.paper]).get(claim.id)
-    lines = lines_now(questions([claim.paper]).get(claim.id, {}), last)
+    lines = lines_now(claim.id, last)
     beside = ("sensitivity", "corrected", "book")
     return Record.of(
         claim, lines=lines, **{name: getattr(last, name) for name in beside if last is not None}
@@ -395,13 +368,7 @@ def of_code(claim: Claim) -> Record:
 
 
 def stale(paper: str) -> list[str]:
-    """Return the statements of a paper whose texts or lines are not recorded as the code has them.
-
-    Parameters
-    ----------
-    paper : str
-        Its claims are imported.
-    """
+    """Return the statements of a paper whose texts or lines are recorded otherwise than they are."""
     there, before = claims([paper]), _KIND.known(known_papers()[paper].ledger, {})
     now = _as_of_code(before, there, before)
     wrong = [id for id, entry in now.items() if before.get(id) != entry]
@@ -409,17 +376,7 @@ def stale(paper: str) -> list[str]:
 
 
 def refresh(papers: Iterable[str]) -> None:
-    """Write the texts and the lines of papers' statements into their ledgers as the code has them.
-
-    Parameters
-    ----------
-    papers : iterable of str
-
-    Raises
-    ------
-    ValueError
-        If a ledger is damaged.
-    """
+    """Write the texts and the lines of papers' statements into their ledgers as they are."""
     for name in papers:
         _change(name, lambda entries: entries)
 
@@ -433,20 +390,6 @@ def record_answers(
 
     Where a solver does not decide what it has decided before, its earlier answer stays; so does
     that hypotheses are possible.
-
-    Parameters
-    ----------
-    said : mapping of str to mapping
-        By claim and line the answer of each solver.
-    possible : mapping of str to mapping
-        By claim and line whether what is given was shown to be possible.
-    versions : mapping of str to str
-        Of the solvers.
-
-    Raises
-    ------
-    ValueError
-        If a ledger is damaged.
     """
 
     def answered(entries):
@@ -477,18 +420,7 @@ def _answered(line: Line, given, possible, versions) -> Line:
 
 
 def record_sensitivity(found: Mapping[str, Mapping[str, Moved]]) -> None:
-    """Put what became of versions that say more into the ledgers, claim by claim.
-
-    Parameters
-    ----------
-    found : mapping
-        Of each claim what :func:`linrep.claims.mutants.measure` returns.
-
-    Raises
-    ------
-    ValueError
-        If a ledger is damaged.
-    """
+    """Put what became of versions that say more into the ledgers, claim by claim."""
 
     def moved(entries):
         changed = {
@@ -513,15 +445,7 @@ def _change(paper, change):
 
 
 def check_budget(items: Iterable[Any], entries: Mapping[str, Record], budget: str = "") -> None:
-    """Raise ValueError where an entry is of a larger budget than what is to take its place.
-
-    Parameters
-    ----------
-    items : iterable of Record, or of Claim
-    entries : mapping of str to Record
-    budget : str
-        Of the claims; records have their own.
-    """
+    """Raise ValueError where an entry is of a larger budget than what is to take its place."""
     for item in items:
         before = entries[item.id].budget if item.id in entries else ""
         if BUDGETS.index(budget or item.budget) < BUDGETS.index(before or BUDGETS[0]):

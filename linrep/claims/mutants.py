@@ -53,13 +53,7 @@ class Mutant:
 
 
 def mutants(claim: Claim, shares: Iterable[Fraction] = SHARES) -> list[Mutant]:
-    """Return versions of a statement that say more: each of its constants moved.
-
-    Parameters
-    ----------
-    claim : Claim
-    shares : iterable of Fraction
-    """
+    """Return versions of a statement that say more: each of its constants moved."""
     shares = list(shares)
     return [
         Mutant(claim.id, name, share, _moved(claim.value_of(name), sign * share))
@@ -70,13 +64,7 @@ def mutants(claim: Claim, shares: Iterable[Fraction] = SHARES) -> list[Mutant]:
 
 
 def weaker(claim: Claim, share: Fraction = SHARES[0]) -> list[Mutant]:
-    """Return versions of a statement that say less, which are true if it is.
-
-    Parameters
-    ----------
-    claim : Claim
-    share : Fraction
-    """
+    """Return versions of a statement that say less, which are true if it is."""
     return [
         Mutant(claim.id, name, share, _moved(claim.value_of(name), -direction * share))
         for name, direction in claim.stronger.items()
@@ -91,22 +79,7 @@ def _moved(value, share):
 
 
 def try_mutant(mutant: Mutant, budget: str = "quick", seed: int = 0) -> str:
-    """Return what becomes of a version: "refuted", "true as well", "not noticed" or "doubted".
-
-    Parameters
-    ----------
-    mutant : Mutant
-    budget, seed
-        Of the check; the streams are those of the statement.
-
-    Returns
-    -------
-    str
-        Solvers are asked first. Refuted by a line that is part of the statement or by a family of
-        examples, or else by the check. True where solvers prove all lines that have the constant,
-        or enclosing intervals the version over the whole region, and the check accepts it; doubted
-        where the check, which accepts the statement, is undecided.
-    """
+    """Return what becomes of a version: "refuted", "true as well", "not noticed" or "doubted"."""
     said = ask_solvers(mutant)
     if said == REFUTED:
         return REFUTED
@@ -124,10 +97,6 @@ def ask_solvers(mutant: Mutant) -> str:
 
     A false step of a proof refutes nothing; what is to be true has to be proved in all lines that
     have the constant, of which at least one is part of the statement.
-
-    Parameters
-    ----------
-    mutant : Mutant
     """
     having = [
         item

@@ -15,13 +15,7 @@ from linrep.claims.record import Record
 
 
 def notes(papers: Iterable[str] = ()) -> dict[str, Finding]:
-    """Return the findings that change a conclusion, by the id of their first statement.
-
-    Parameters
-    ----------
-    papers : iterable of str
-        Names of papers, by default all.
-    """
+    """Return the findings that change a conclusion, by the id of their first statement."""
     asked = set(papers)
     return {
         name: finding
@@ -36,10 +30,6 @@ def note(finding: Finding) -> str:
 
     What the paper states, under which hypotheses, as printed and as checked; a counterexample; what
     is unaffected and what holds instead; what an author could answer; how to check it.
-
-    Parameters
-    ----------
-    finding : Finding
     """
     known = ledger.known([paper_of(finding.ids[0])])
     own = in_order(known[name] for name in finding.ids)
@@ -94,13 +84,7 @@ def _verdict(item: Record) -> str:
 
 
 def pages(papers: Iterable[str] = ()) -> dict[str, str]:
-    """Return the notes as pages of the documentation, by file name, and a page that lists them.
-
-    Parameters
-    ----------
-    papers : iterable of str
-        Names of papers, by default all. Where none has a note, there is no page.
-    """
+    """Return the notes as pages of the documentation, by file name, and a page that lists them."""
     found = notes(papers)
     listed = [
         "# For authors",

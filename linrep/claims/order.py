@@ -20,13 +20,7 @@ Item = TypeVar("Item", bound=Claim | Record)
 
 
 def in_order(claims: Iterable[Item]) -> list[Item]:
-    """Return claims as the papers state them, each corrected one behind what it corrects.
-
-    Parameters
-    ----------
-    claims : iterable of Claim, or of Record
-        Papers stay in the order in which they come. What is not listed comes last.
-    """
+    """Return claims as the papers state them, each corrected one behind what it corrects."""
     items = list(claims)
     known = {item.id: item for item in items}
     papers = list(dict.fromkeys(item.paper for item in items))
@@ -75,12 +69,7 @@ def _order(paper: str) -> dict[str, int]:
 
 
 def listed_items(paper: str) -> list[dict[str, Any]]:
-    """Return the items of a paper's contents as they are written, none where they are not listed.
-
-    Parameters
-    ----------
-    paper : str
-    """
+    """Return the items of a paper's contents as written, none where they are not listed."""
     return _contents(paper).get("item", [])
 
 

@@ -35,12 +35,6 @@ def hosted(items: Iterable[Record], address: Callable[[str], str]) -> str:
 
     It has ``schema``, ``version`` of linrep, and ``statements`` by id: the values of a record, and
     the ``address`` where it is shown.
-
-    Parameters
-    ----------
-    items : iterable of Record
-    address : callable
-        ``address(id)`` returns where a statement is shown, relative to the file.
     """
     made = {
         "schema": SCHEMA,
@@ -51,13 +45,7 @@ def hosted(items: Iterable[Record], address: Callable[[str], str]) -> str:
 
 
 def pages(entries: Mapping[str, Record]) -> dict[str, str]:
-    """Return recorded claims as pages by file name: counts, and a page per paper.
-
-    Parameters
-    ----------
-    entries : mapping of str to Record
-        By id.
-    """
+    """Return recorded claims as pages by file name: counts, and a page per paper."""
     own: dict[str, dict[str, Record]] = {}
     for item in in_order(entries.values()):
         own.setdefault(item.paper, {})[item.id] = item
@@ -137,12 +125,7 @@ def _checked_by(entry):
 
 
 def account(item: Record) -> list[str]:
-    """Return a statement and what is known of it, as lines of Markdown.
-
-    Parameters
-    ----------
-    item : Record
-    """
+    """Return a statement and what is known of it, as lines of Markdown."""
     lines = [
         cell(item.plain),
         "",
@@ -207,12 +190,7 @@ def _outcome(result):
 
 
 def fact(item: Fact) -> str:
-    """Return a number that decides nothing, with what it is, as a line.
-
-    Parameters
-    ----------
-    item : Fact
-    """
+    """Return a number that decides nothing, with what it is, as a line."""
     return f"{title(item)}: {shown(item, 'value')} {item.unit}".rstrip()
 
 

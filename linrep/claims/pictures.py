@@ -23,14 +23,7 @@ _RANKS = 100  # more than a picture can show
 
 
 def shares(frequencies: Iterable[tuple[int, int, float, float]]) -> pd.DataFrame:
-    """Return the shares of events with their intervals, in order of their size.
-
-    Parameters
-    ----------
-    frequencies : iterable of (int, int, float, float)
-        How often the event came, in how many trials, the probability that is allowed, and the level
-        of the interval on each side.
-    """
+    """Return the shares of events with their intervals, in order of their size."""
     rows = []
     for violations, trials, at_most, level in frequencies:
         share, low, high = proportion_interval(violations, trials, confidence=1.0 - 2.0 * level)
@@ -46,14 +39,7 @@ def shares(frequencies: Iterable[tuple[int, int, float, float]]) -> pd.DataFrame
 
 
 def quartiles(samples: ArrayLike, name: str) -> pd.DataFrame:
-    """Return the median of every column with its quartiles, against its number.
-
-    Parameters
-    ----------
-    samples : array_like, shape (R, N)
-    name : str
-        Of the panel.
-    """
+    """Return the median of every column with its quartiles, against its number."""
     samples = np.atleast_2d(samples)
     low, y, high = np.quantile(samples, (0.25, 0.5, 0.75), axis=0, method="nearest")
     return pd.DataFrame(
@@ -74,18 +60,7 @@ def in_order(
     *,
     allowed: str = "below",
 ) -> pd.DataFrame | None:
-    """Return positive values in order of their size, None if there are none.
-
-    Parameters
-    ----------
-    values : array_like
-    name, rank, label : str
-        Of the panel, the place in the order, and the values.
-    claimed : float
-        Of the values.
-    allowed : {"below", "above", ""}
-        Side of it that the statement allows, if it is a bound.
-    """
+    """Return positive values in order of their size, None if there are none."""
     y = np.sort(np.asarray(values, dtype=float), axis=None)
     y = y[np.isfinite(y) & (y > 0.0)]
     if not y.size:
@@ -101,37 +76,14 @@ def in_order(
 
 
 def recorded(claim: str, book: Path) -> pd.DataFrame | None:
-    """Return what a claim's recorded picture is drawn from, None where none is recorded.
-
-    Parameters
-    ----------
-    claim : str
-        An id.
-    book : path
-        The ledger.
-
-    Raises
-    ------
-    ValueError
-        If the ledger or its pictures are damaged, or the pictures are gone.
-    """
+    """Return what a claim's recorded picture is drawn from, None where none is recorded."""
     table = _beside(book)
     points = table[table["claim"] == claim].drop(columns="claim").reset_index(drop=True)
     return _with_values(points) if len(points) else None
 
 
 def written(points: Mapping[str, pd.DataFrame | None], kept: Iterable[str], book: Path) -> bytes:
-    """Return the file of what a ledger's pictures are drawn from.
-
-    Parameters
-    ----------
-    points : mapping of str to DataFrame
-        Of claims that have new ones.
-    kept : iterable of str
-        Other claims, which keep theirs.
-    book : path
-        The ledger, which need not be there.
-    """
+    """Return the file of what a ledger's pictures are drawn from."""
     table = _beside(book)
     tables = [table[table["claim"].isin(set(kept) - points.keys())]]
     tables += [each.assign(claim=name) for name, each in points.items() if each is not None]

@@ -63,14 +63,7 @@ def _of_pages(paths):
 
 
 def derivation(id: str, folder: Path) -> Section | None:
-    """Return the section about a statement in a folder's page, None where there is none.
-
-    Parameters
-    ----------
-    id : str
-        Of the statement.
-    folder : path
-    """
+    """Return the section about a statement in a folder's page, None where there is none."""
     path = folder / FILE
     if not path.is_file():
         return None
@@ -79,14 +72,7 @@ def derivation(id: str, folder: Path) -> Section | None:
 
 
 def digest(id: str, folder: Path) -> str:
-    """Return the SHA-256 of the section about a statement in a folder's page, "" of none.
-
-    Parameters
-    ----------
-    id : str
-        Of the statement.
-    folder : path
-    """
+    """Return the SHA-256 of the section about a statement in a folder's page, "" of none."""
     section = derivation(id, folder)
     return sha256(section.text.encode()).hexdigest() if section else ""
 
@@ -95,12 +81,6 @@ def folder_of(id: str, check: Callable[..., Any]) -> tuple[Path, bool]:
     """Return the folder with the page about a claim, and whether a paper's package makes it.
 
     An id alone does not tell: a file may make a claim of the same id as a paper.
-
-    Parameters
-    ----------
-    id : str
-    check : callable
-        The claim's.
     """
     paper = papers().get(paper_of(id))
     if paper and check.__module__.startswith(f"{paper.module}."):
@@ -110,24 +90,12 @@ def folder_of(id: str, check: Callable[..., Any]) -> tuple[Path, bool]:
 
 
 def derived(found: Found, id: str, check: Callable[..., Any]) -> Found:
-    """Return what a check has just found, as strong as a derivation makes it that is there.
-
-    Parameters
-    ----------
-    found : Evidence
-    id, check
-        As for :func:`folder_of`.
-    """
+    """Return what a check has just found, as strong as a derivation makes it that is there."""
     return covered(found) if digest(id, folder_of(id, check)[0]) else found
 
 
 def covered(item: Found) -> Found:
-    """Return some evidence, and its parts, as strong as the derivation that it claims makes it.
-
-    Parameters
-    ----------
-    item : Evidence
-    """
+    """Return some evidence, and its parts, as strong as the derivation that it claims makes it."""
     return replace(
         item, strength=item.claimed or item.strength, parts=tuple(map(covered, item.parts))
     )

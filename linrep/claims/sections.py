@@ -22,12 +22,7 @@ class Section(NamedTuple):
 
 
 def sections(path: Path) -> Iterator[Section]:
-    """Yield the sections of a page whose heading reads "`id`, `id`: headline".
-
-    Parameters
-    ----------
-    path : path
-    """
+    """Yield the sections of a page whose heading reads "`id`, `id`: headline"."""
     page = path.read_text(encoding="utf-8")
     tokens = _MARKDOWN.parse(page)
     lines = page.splitlines()

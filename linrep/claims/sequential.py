@@ -198,20 +198,7 @@ def _note(item, result, level, store):
 
 
 def looked_at(item: Claim, run: Stored, store: str | Path) -> Stored:
-    """Return a stored run, or in its place all runs together where that is how it was decided.
-
-    Parameters
-    ----------
-    item : Claim
-    run : Stored
-        Of the first seed.
-    store : path
-
-    Raises
-    ------
-    ValueError, OSError
-        If the store is damaged.
-    """
+    """Return a stored run, or in its place all runs together where that is how it was decided."""
     first = run.result
     where: dict[str, Any] = {"budget": first.budget, "store": store, "mode": first.mode}
     place = place_of(item, seed=first.seed, **where)

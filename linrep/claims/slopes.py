@@ -74,15 +74,7 @@ class Bounds(NamedTuple):
 
     @classmethod
     def of(cls, samples: Sequence[ArrayLike], statistic: str | float, level: float) -> Bounds:
-        """Return those of the mean, the median or a quantile of each sample, which are positive.
-
-        Parameters
-        ----------
-        samples : sequence of N array_like
-        statistic : {"median", "mean"} or float
-        level : float
-            Probability that one is beyond an end of its interval, the same for both ends.
-        """
+        """Return those of the mean, the median or a quantile of each sample, which are positive."""
         arrays = [np.asarray(each, dtype=float) for each in samples]
         if statistic == "mean":
             moments = [Moments.of(each) for each in arrays]
@@ -120,25 +112,7 @@ def log_slope(
     statistic: str | float = "median",
     level: float = LEVEL,
 ) -> Slope:
-    """Fit log statistic(samples) against log x.
-
-    Parameters
-    ----------
-    x : array_like, shape (N,)
-        Positive, at least three different values.
-    samples : sequence of N array_like, each shape (R_i,)
-        Positive replicates at each x.
-    statistic : {"median", "mean"} or float, default "median"
-        A number is a share, whose quantile is taken.
-    level : float
-        Probability on each side that the slope is outside because of noise.
-
-    Returns
-    -------
-    Slope
-        Noise from the intervals at each x (docs/concepts.md, *Error levels*); bend from a fit to
-        the upper half of x, whose noise is taken off.
-    """
+    """Fit log statistic(samples) against log x."""
     return fit(np.log(np.asarray(x, dtype=float)), Bounds.of(samples, statistic, level), level)
 
 
@@ -205,14 +179,7 @@ def remaining(logs: NDArray[np.float64], bounds: Bounds, level: float) -> Slope:
 
 
 def stretches(logs: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """Return the ends of three stretches of sizes, from the logarithms of these.
-
-    Raises
-    ------
-    ValueError
-        If there are less than four sizes, or a stretch is shorter than an octave: along it a slope
-        hardly changes, however far it is from its limit.
-    """
+    """Return the ends of three stretches of sizes, from the logarithms of these."""
     sizes = np.unique(logs)
     if sizes.size < 4:
         raise ValueError("x must hold at least four different values for a slope in the limit")
@@ -244,27 +211,7 @@ def exponent(
     level: float = LEVEL,
     n_trials: int = 0,
 ) -> Evidence:
-    """Decide whether a power law has the exponent that is claimed.
-
-    Parameters
-    ----------
-    slope : Slope
-        Measured.
-    predicted : float
-        Claimed.
-    margin : float, default 0.1
-        Exponents so near count as equal: it holds if the whole interval is within.
-    at_most : bool, default False
-        The claim is O(.): a smaller exponent satisfies it as well, and is said not to be tight.
-    level : float
-        Of a false verdict, on either side.
-    n_trials : int
-        Random repetitions behind the slope.
-
-    Returns
-    -------
-    Evidence
-    """
+    """Decide whether a power law has the exponent that is claimed."""
     low, high = slope.low, slope.high
     inside = high <= predicted + margin and (at_most or low >= predicted - margin)
     outside = low > predicted + margin or (not at_most and high < predicted - margin)
@@ -364,21 +311,6 @@ def bounded(
 
     It grows where the slope over all sizes, and what can remain of it, are above `GROWTH`: growth
     that falls off towards larger sizes may come to an end.
-
-    Parameters
-    ----------
-    variables : sequence of str
-        Along which each line goes.
-    lines : sequence of (ndarray, Bounds)
-        Of each line logarithms of the sizes, and of the constant, at a level of :func:`shared`.
-    largest : float
-        Value of the constant.
-    at : mapping
-        Where that is.
-    level : float
-        Of a false verdict, shared among the lines.
-    n_trials : int
-        Random repetitions behind the slopes.
     """
     share = shared(level, lines)
     fits = [fit(*line, share) for line in lines]

@@ -95,19 +95,7 @@ def _text(value):
 def script(
     names: Sequence[str], given: Sequence[Term | bool], then: Term | bool, remark: str = ""
 ) -> str:
-    """Return the question whether `given` hold somewhere without `then`: "unsat" proves `then`.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of the variables, all real.
-    given : sequence of Term
-        Relations that are taken to hold.
-    then : Term
-        The relation that follows from them.
-    remark : str
-        Lines of a comment at the beginning.
-    """
+    """Return the question whether `given` hold somewhere without `then`: "unsat" proves `then`."""
     return "\n".join(
         [
             *(f"; {line}" for line in remark.splitlines()),

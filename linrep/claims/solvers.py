@@ -15,15 +15,7 @@ _START = 5.0  # seconds that a process has to begin
 
 
 def z3(question: str, seconds: float) -> str:
-    """Return the answer of z3.
-
-    Parameters
-    ----------
-    question : str
-        In SMT-LIB 2.
-    seconds : float
-        After which it gives up, and answers "unknown".
-    """
+    """Return the answer of z3."""
     import z3 as solver
 
     asked = solver.SolverFor("QF_NRA")
@@ -33,13 +25,7 @@ def z3(question: str, seconds: float) -> str:
 
 
 def cvc5(question: str, seconds: float) -> str:
-    """Return the answer of cvc5.
-
-    Parameters
-    ----------
-    question, seconds
-        As for :func:`z3`.
-    """
+    """Return the answer of cvc5."""
     import cvc5 as library
 
     solver = library.Solver()
@@ -62,18 +48,6 @@ def ask(solver: str, question: str, seconds: float) -> str:
     """Return what a solver answers, "unknown" where it takes too long.
 
     It runs in a process of its own, as neither keeps to its time limit everywhere.
-
-    Parameters
-    ----------
-    solver : {"z3", "cvc5"}
-    question : str
-        In SMT-LIB 2.
-    seconds : float
-
-    Raises
-    ------
-    RuntimeError
-        If it ends without an answer.
     """
     words = [sys.executable, "-P", __file__, solver, str(seconds)]
     try:
@@ -99,13 +73,7 @@ def are_installed() -> bool:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the solvers.
-
-    Raises
-    ------
-    MissingPackage
-        If one is not installed.
-    """
+    """Return the versions of the solvers."""
     from linrep._lib.extras import need
 
     need("certify", "linrep certify")

@@ -237,15 +237,7 @@ def _run(function, name, budget, seed, place):
 
 
 def stream(name: str, seed: int) -> np.random.Generator:
-    """Return the generator of a claim's check; a negative control's is spawned from it.
-
-    Parameters
-    ----------
-    name : str
-        The claim's id.
-    seed : int
-        Root of all streams, ``--seed`` of ``linrep verify``.
-    """
+    """Return the generator of a claim's check; a negative control's is spawned from it."""
     return generator(stream_key(seed, "", {"claim": name}), 0)
 
 
@@ -362,13 +354,7 @@ def measured(
 def place_of(
     item: Claim, *, budget: str, seed: int, store: str | Path, mode: str | None = None
 ) -> Path:
-    """Return the run directory of a claim for this state of the code, there or not.
-
-    Parameters
-    ----------
-    item, budget, seed, store, mode
-        As for :func:`measured`.
-    """
+    """Return the run directory of a claim for this state of the code, there or not."""
     return _place(_directory(item.id, budget, seed, store, mode))[0]
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from textwrap import shorten
 
-from linrep.cli.text import echo, echo_text, print_listing, table, verdict, width, wrap
+from linrep.cli.text import (
+    echo,
+    echo_text,
+    print_listing,
+    say_count,
+    table,
+    verdict,
+    width,
+    wrap,
+)
 
 _SHOWN = 20  # verdicts that contradict the ledger
 _LONGEST = 160  # characters of a line on what was found, where there is no terminal
@@ -113,7 +122,7 @@ def name_accepting(results):
 
 
 def compare(results, known, entries):
-    """Say how verdicts stand beside the ledger; return whether none of them contradicts it.
+    """Say how verdicts and numbers stand beside the ledger; return whether nothing contradicts it.
 
     `known` are the ids of the claims that there are, checked or not: one that is in the ledger
     alone is a difference, too.
@@ -135,14 +144,24 @@ def compare(results, known, entries):
         echo(f"{item.id}: {item.verdict}, {expected}", err=True)
     if len(wrong) > _SHOWN:
         echo(f"and {len(wrong) - _SHOWN} more", err=True)
+    others = [
+        f"{item.id}: {line}"
+        for item in results
+        for line in book.differing(item, entries.get(item.id))
+    ]
+    for line in others[:_SHOWN]:
+        echo(f"{line}; the number is not as recorded", err=True)
+    if len(others) > _SHOWN:
+        echo(f"and {len(others) - _SHOWN} more numbers", err=True)
     gone = [name for name in entries if name not in known]
     for name in gone:
         echo(f"{name}: in the ledger, but no longer a claim", err=True)
     accepting = name_accepting(results)
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     beside = ", beside the ledger" if entries else ""
+    counts += [f"{say_count(len(others), 'number')} not as recorded"] * bool(others)
     echo(
         f"{len(results)} of {len(known)} claims checked, {portable.mode()} mode{beside}: "
         f"{', '.join(counts)}"
     )
-    return not (wrong or gone or accepting)
+    return not (wrong or others or gone or accepting)

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from linrep._lib.papers import papers
-from linrep.claims import Cases, Condition, Frequency, certificates, claim, grounds, ledger, proofs
+from linrep.claims import Cases, Condition, Frequency, claim, grounds, ledger, proofs
 from linrep.claims.evidence import CERTIFIED, DERIVED, EXACT, PROVED
 from linrep.claims.record import Record
 from linrep.claims.verdict import judge
@@ -166,11 +166,8 @@ def test_an_answer_to_another_question_is_dropped():
     known, item = ledger.known(["flute"]), claim.claims(["flute"])["flute.eq28.corrected"]
     assert known[item.id].strength == CERTIFIED
     lines = {name: {**line, "sha256": "other"} for name, line in known[item.id].lines.items()}
-    kept = ledger.lines_now(certificates.questions(["flute"])[item.id], known[item.id])
-    assert kept == known[item.id].lines
-    asked = ledger.lines_now(
-        certificates.questions(["flute"])[item.id], replace(known[item.id], lines=lines)
-    )
+    assert ledger.lines_now(item.id, known[item.id]) == known[item.id].lines
+    asked = ledger.lines_now(item.id, replace(known[item.id], lines=lines))
     assert not any("answers" in line for line in asked.values())
 
 
