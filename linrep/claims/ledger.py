@@ -242,9 +242,9 @@ def outcome(verdict: str, budget: str, entry: Record | None, expected: str = HOL
 def differing(result: Record, entry: Record | None) -> list[str]:
     """Say which numbers of a run are not those that are recorded, in a line each.
 
-    Where an interval is recorded, the run's number, or its interval, has to reach it, whatever the
-    seed. Other numbers depend on the instances that are tried: with the budget, the seed and the
-    portable mode of the record they have to be the same.
+    In the portable mode the same libraries give the same numbers again, with the seed of the record
+    and its budget, or the quick one. Else those are compared, with the budget of the record, whose
+    intervals are recorded: the intervals have to meet where the statement has the same number.
 
     Parameters
     ----------
@@ -253,32 +253,52 @@ def differing(result: Record, entry: Record | None) -> list[str]:
     """
     if entry is None or ERROR in (result.verdict, entry.verdict):
         return []
-    same = all(
-        getattr(result, name) == getattr(entry, name)
-        for name in ("budget", "seed", "mode", "looks")
-    )
-    before = {part.name: part for part in entry.parts}
-    exactly = same and result.mode == "portable"
-    lines = []
-    for part in result.parts:
-        known = before.pop(part.name, None)
-        if known is None:
-            lines += [f"{part.name}: not in the record"] * exactly
-        elif not _agree(part, known, exactly):
-            recorded = " to ".join(map(show, known.interval or (known.measured,)))
-            lines.append(f"{part.name}: {show(part.measured)}, recorded {recorded}")
-    return lines + [f"{name}: in the record alone" for name in before if exactly]
+    same = ("seed", "mode", "looks", "versions")
+    again = result.mode == "portable" and all(getattr(result, x) == getattr(entry, x) for x in same)
+    if again and result.budget in (entry.budget, "quick"):
+        before = measured(entry) if result.budget == entry.budget else entry.quick
+        return list(_unlike(measured(result), before)) if before else []
+    if result.budget != entry.budget:
+        return []
+    known = {part.name: part for part in entry.parts if part.interval is not None}
+    return [
+        f"{part.name}: {show(part.measured)}, recorded {_ends(known[part.name])}"
+        for part in result.parts
+        if part.name in known and _are_apart(part, known[part.name])
+    ]
 
 
-def _agree(part, known, exactly):
-    """Tell whether a part's number is the recorded one, or in its interval."""
-    if known.interval is not None:
-        low, high = known.interval
-        first, last = part.interval or (part.measured, part.measured)
-        return not (first > high or last < low)
-    if not exactly or math.isnan(known.measured + part.measured):
-        return True
-    return math.isclose(part.measured, known.measured, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
+def measured(item: Record) -> dict[str, float | None]:
+    """Return what was measured in each part, None for what is not finite."""
+    return {
+        part.name: part.measured if math.isfinite(part.measured) else None for part in item.parts
+    }
+
+
+def _unlike(now, before):
+    """Yield which numbers are not the recorded ones, to rounding."""
+    for name in {**now, **before}:
+        if name not in before:
+            yield f"{name}: not in the record"
+        elif name not in now:
+            yield f"{name}: in the record alone"
+        elif None in (now[name], before[name]):
+            if now[name] is not before[name]:
+                yield f"{name}: {now[name]}, recorded {before[name]}"
+        elif not math.isclose(now[name], before[name], rel_tol=_RELATIVE, abs_tol=_ABSOLUTE):
+            yield f"{name}: {show(now[name])}, recorded {show(before[name])}"
+
+
+def _are_apart(part, known):
+    """Tell whether intervals for one quantity do not meet: the statement has the same number."""
+    if not math.isclose(part.predicted, known.predicted, rel_tol=1e-9):
+        return False
+    first, last = part.interval or (part.measured, part.measured)
+    return first > known.high or last < known.low
+
+
+def _ends(part):
+    return f"{show(part.low)} to {show(part.high)}"
 
 
 # What changes it.
@@ -368,7 +388,7 @@ def of_code(claim: Claim) -> Record:
 
 
 def stale(paper: str) -> list[str]:
-    """Return the statements of a paper whose texts or lines are recorded otherwise than they are."""
+    """Return the statements of a paper whose texts or lines are not recorded as they are."""
     there, before = claims([paper]), _KIND.known(known_papers()[paper].ledger, {})
     now = _as_of_code(before, there, before)
     wrong = [id for id, entry in now.items() if before.get(id) != entry]

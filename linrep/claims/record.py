@@ -100,6 +100,7 @@ class Plain(Part, total=False):
     budget: str
     seed: int
     mode: str
+    versions: str
     seconds: float
     looks: int
     corrected_by: list[str]
@@ -110,6 +111,7 @@ class Plain(Part, total=False):
     kinds: list[str]
     readings: list[Reading]
     parts: list[Part]
+    quick: Mapping[str, float | None]
     facts: list[Fact]
     lines: Mapping[str, Line]
     sensitivity: Mapping[str, Moved]
@@ -139,6 +141,8 @@ class Record(Evidence):
     seed : int
         Root of the run's streams.
     mode : {"native", "portable"}
+    versions : str
+        Of the libraries that computed it.
     seconds : float
         Of CPU that measuring took.
     looks : int
@@ -160,6 +164,8 @@ class Record(Evidence):
         Of lines of its proof that solvers are asked: the SHA-256 of the question (``sha256``),
         ``answers`` by solver and version, whether what is given is ``possible``, and whether it is
         a ``family`` of examples and no line of the proof.
+    quick : mapping of str to float or None
+        What a run with the quick budget and the same seed has measured, by part.
     sensitivity : mapping of str to mapping
         Of constants their ``value`` and, by percent, what became of versions that say more
         (``moved``).
@@ -189,6 +195,7 @@ class Record(Evidence):
     budget: str = ""
     seed: int = 0
     mode: str = "native"
+    versions: str = ""
     seconds: float = 0.0
     looks: int = 1
     control: str | None = None
@@ -197,6 +204,7 @@ class Record(Evidence):
     readings: tuple[Mapping[str, Any], ...] = ()
     derivation: str = ""
     missing: str = ""
+    quick: Mapping[str, float | None] = field(default_factory=dict)
     lines: Mapping[str, Line] = field(default_factory=dict)
     sensitivity: Mapping[str, Moved] = field(default_factory=dict)
     corrected: tuple[Record, ...] = field(default=(), compare=False)

@@ -385,11 +385,17 @@ def _read(item, budget, seed, row, *, mode, stored, level=LEVEL):
         budget=budget,
         seconds=round(float(row.get("cpu_seconds", row["seconds"])), 2),
         mode=mode,
+        versions=_libraries(str(row["versions"])),
         stored=stored,
         control=control if isinstance(control, str) else None,
         readings=decided.readings,
     )
     return earned(result, folder)
+
+
+def _libraries(versions):
+    """Return versions without that of linrep, whose numbers are compared."""
+    return "; ".join(each for each in versions.split("; ") if not each.startswith("linrep "))
 
 
 def _directory(name, budget, seed, store, mode=None):

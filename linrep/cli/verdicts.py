@@ -160,6 +160,15 @@ def compare(results, known, entries):
     counts = [f"{outcomes.count(name)} {name}" for name in book.OUTCOMES if outcomes.count(name)]
     beside = ", beside the ledger" if entries else ""
     counts += [f"{say_count(len(others), 'number')} not as recorded"] * bool(others)
+    there = [(item, entries[item.id]) for item in results if item.id in entries]
+    elsewhere = sum(
+        item.mode == "portable" and item.versions != entry.versions for item, entry in there
+    )
+    if elsewhere:
+        echo(
+            f"{say_count(elsewhere, 'claim')} recorded with other versions of libraries: "
+            "numbers are compared within intervals alone"
+        )
     echo(
         f"{len(results)} of {len(known)} claims checked, {portable.mode()} mode{beside}: "
         f"{', '.join(counts)}"

@@ -354,7 +354,19 @@ def _run(chosen, entries, file, limit, each, options):
     with bad_input(ValueError, TypeError, OSError), interruptible(Interrupted):
         if limit is not None:
             return until_decided(chosen, **settings, **limit, say=partial(echo, err=True))
+        if each is not None and file is None and settings["budget"] != "quick":
+            each = _with_quick(run(chosen, **settings | {"budget": "quick"}), each)
         return run(chosen, **settings, each=each)
+
+
+def _with_quick(results, each):
+    """Return what gives each result the numbers of a quick run, with which reproduce compares."""
+    from dataclasses import replace
+
+    from linrep.claims.ledger import measured
+
+    quick = {result.id: measured(result) for result in results}
+    return lambda result: each(replace(result, quick=quick[result.id]))
 
 
 def _draw(item, result, path, caption):

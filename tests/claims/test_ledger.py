@@ -193,37 +193,51 @@ def test_how_a_verdict_stands_beside_the_ledger(verdict, budget, entry, expected
 # Numbers beside the record.
 
 
-def measured(value, interval=None, name="rate"):
-    return Evidence("holds", "so", measured=value, interval=interval, name=name)
+def measured(value, name="rate", **more):
+    return Evidence("holds", "so", measured=value, name=name, **more)
+
+
+ROOM = {"interval": (0.9, 1.3), "predicted": 1.0}
+WIDE, NARROW = ({"interval": (0.1, high), "predicted": 1.0} for high in (0.95, 0.85))
 
 
 @pytest.mark.parametrize(
     ("now", "before", "run", "differs"),
     [
-        # Where an interval is recorded, whatever the seed and the budget.
-        (measured(1.0), measured(1.1, (0.9, 1.3)), {"seed": 9, "budget": "quick"}, False),
-        (measured(0.5), measured(1.1, (0.9, 1.3)), {"seed": 9}, True),
-        (measured(0.5, (0.1, 0.95)), measured(1.1, (0.9, 1.3)), {"seed": 9}, False),
-        (measured(0.5, (0.1, 0.85)), measured(1.1, (0.9, 1.3)), {"seed": 9}, True),
-        (measured(7.0), measured(1.1, (0.9, math.inf)), {}, False),
-        # Other numbers in the same run alone.
+        # The same run in portable mode: the same numbers, to rounding.
         (measured(1.0), measured(1.0 + 1e-12), {}, False),
         (measured(1.0), measured(1.0 + 1e-8), {}, True),
         (measured(3e-16), measured(7e-17), {}, False),
         (measured(math.nan), measured(math.nan), {}, False),
-        (measured(1.0), measured(2.0), {"seed": 9}, False),
-        (measured(1.0), measured(2.0), {"budget": "quick"}, False),
-        (measured(1.0), measured(2.0), {"mode": "native"}, False),
-        # Parts that are not there, or are new, in the same run.
+        (measured(math.nan), measured(1.0), {}, True),
         (measured(1.0, name="other"), measured(1.0), {}, True),
+        (measured(1.0, **ROOM), measured(1.1, **ROOM), {}, True),
+        # A quick one, beside the quick numbers that are recorded.
+        (measured(7.0), measured(1.0), {"budget": "quick"}, False),
+        (measured(7.1), measured(1.0), {"budget": "quick"}, True),
+        # Another run: within intervals, where the statement has the same number.
+        (measured(1.0), measured(2.0), {"seed": 9}, False),
+        (measured(1.0), measured(2.0), {"mode": "native"}, False),
+        (measured(1.0), measured(2.0), {"versions": "numpy 3"}, False),
+        (measured(0.5, predicted=1.0), measured(1.1, **ROOM), {"seed": 9}, True),
+        (measured(0.5, predicted=1.0), measured(1.1, **ROOM), {"mode": "native"}, True),
+        (measured(0.5, **WIDE), measured(1.1, **ROOM), {"seed": 9}, False),
+        (measured(0.5, **NARROW), measured(1.1, **ROOM), {"seed": 9}, True),
+        (measured(0.5, predicted=0.4), measured(1.1, **ROOM), {"seed": 9}, False),
+        (measured(0.5, **NARROW), measured(1.1, **ROOM), {"budget": "quick", "seed": 9}, False),
         (measured(1.0, name="other"), measured(1.0), {"seed": 9}, False),
     ],
 )  # fmt: skip
-def test_numbers_are_compared_within_what_is_recorded_of_them(now, before, run, differs):
-    entry = result(verdict="holds", mode="portable", parts=(before,))
+def test_numbers_are_compared_with_what_is_recorded_of_them(now, before, run, differs):
+    entry = result(verdict="holds", mode="portable", parts=(before,), quick={"rate": 7.0})
     found = replace(entry, parts=(now,), **run)
     assert bool(ledger.differing(found, entry)) == differs
     assert ledger.differing(found, None) == []
+
+
+def test_without_quick_numbers_a_quick_run_is_not_compared():
+    entry = result(verdict="holds", mode="portable", parts=(measured(1.0),))
+    assert ledger.differing(replace(entry, budget="quick", parts=(measured(2.0),)), entry) == []
 
 
 def test_a_ledger_whose_numbers_mean_something_else_is_none(tmp_path):

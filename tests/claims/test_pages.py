@@ -59,7 +59,7 @@ def test_the_keys_are_those_of_the_schema():
         ["schema", "version", "statements"],
         "address id place plain latex hypotheses changes corrects own derivation verdict sentence "
         "measured predicted tightness low high n_trials level measured_is predicted_is quantity "
-        "unit needed strength claimed ground asked counterexample worst budget seed mode seconds "
-        "looks corrected_by control expected stored missing kinds readings parts facts lines "
-        "sensitivity",
+        "unit needed strength claimed ground asked counterexample worst budget seed mode versions "
+        "seconds looks corrected_by control expected stored missing kinds readings parts quick "
+        "facts lines sensitivity",
     )
