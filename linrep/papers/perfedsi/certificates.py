@@ -6,17 +6,6 @@ from linrep.claims.certificates import certificate
 
 
 @certificate(
-    "perfedsi.lower_bound.corrected",
-    "d k^(3/2) r <= (d + M) r where d k^(3/2) <= M",
-    whole=True,
-)
-def counts(d, root, r, M):
-    # root is that of k.
-    given = [d > 0, root >= 1, r > 0, M > 0, d * root**3 <= M]
-    return given, d * root**3 * r <= (d + M) * r
-
-
-@certificate(
     "perfedsi.lemmaC11.corrected",
     "a round: (f) less (d) and (e) is at least 1/2 X/c_z^3",
 )

@@ -1,0 +1,544 @@
+"""What statements of the PerFedSI paper share: hypotheses, truths and states, rounds of walks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import hadamard
+
+from linrep.claims import Cases, Exponent, Fact, Hypothesis, Search
+from linrep.claims.deviations import relative
+from linrep.claims.instances import Reader, search_instances
+from linrep.claims.measurements import Array
+from linrep.problems import SideInformationCompletion
+from linrep.theory import perfedsi as theory
+from linrep.theory.perfedsi_rounds import Items, Limits, State, Walks, balanced, sequences
+
+# Hypotheses, as predicates on problems.
+
+ROUNDING = 1e-9
+#: What r << min(d, M) is read as.
+MUCH = 0.1
+
+
+def has_rank(problem, participants):
+    """Tell whether M* has the rank that it is said to have."""
+    values = problem.singular_values
+    return bool(problem.k <= problem.p and values[-1] > ROUNDING * values[0])
+
+
+def explains(problem, participants):
+    """Tell whether side information explains the biases."""
+    theta = np.linalg.lstsq(problem.Z, problem.biases, rcond=None)[0]
+    return relative(problem.Z @ theta, problem.biases) < ROUNDING
+
+
+def asks_nothing(problem, participants):
+    """Tell what is asked of a problem where it is of data, of the algorithm, or of its start."""
+    return True
+
+
+ASSUMPTION_3_2 = Hypothesis(
+    "Assumption 3.2",
+    "(n/c_z) I <= Z'Z <= c_z n I: side information has independent columns",
+    lambda problem, participants: bool(np.isfinite(theory.scaling(problem.Z).c_z)),
+    printed="there exist constants c_z, mu_z of at least 1; the least ones are taken",
+)
+RANK = Hypothesis(
+    "Section 3, rank", "M* has rank r, and k is at least r", has_rank,
+    printed="L* = M* Z' has rank r, k >= r",
+)  # fmt: skip
+SMALL_RANK = Hypothesis(
+    "Section 3, small rank", "r is at most a tenth of min(d, M)",
+    lambda problem, participants: problem.k <= MUCH * min(problem.d, problem.n),
+    printed="r << min(d, M)", change="narrower",
+)  # fmt: skip
+NORMALIZED = Hypothesis(
+    "Appendix C.4, rows", "rows of Z have norm 1",
+    lambda problem, participants: bool(
+        np.allclose(np.linalg.norm(problem.Z, axis=1), 1.0, rtol=ROUNDING)
+    ),
+    printed="each row of Z is normalized",
+)  # fmt: skip
+EXPLAINED = Hypothesis(
+    "Appendix B, side information",
+    "some theta_2 has <theta_2, z_m> = b_m for all clients", explains,
+    printed="there exists theta_2 such that <theta_2, z_m> = b_m for all m",
+)  # fmt: skip
+NORMAL_NOISE = Hypothesis(
+    "Appendix B, data", "covariates and label noise are normal, and independent", asks_nothing,
+    printed="p_x has mean zero and identity covariance, zeta_m is mean-zero random noise",
+    change="narrower",
+)  # fmt: skip
+SAMPLING = Hypothesis(
+    "Assumption C.1",
+    "each client of a round is drawn independently and uniformly from all, so that one may be "
+    "drawn twice",
+    # How they are drawn is the algorithm's; that there are any is what can be asked here.
+    lambda problem, participants: participants >= 1,
+    printed="drawn independently from Unif({1, ..., M})",
+)
+START = Hypothesis(
+    "Definition 3.1, start", "L(U_0, V_0) <= c_0 sigma_r^2 for a small enough c_0", asks_nothing,
+    printed="for some constants c_0, c", change="narrower",
+)  # fmt: skip
+NEAR = Hypothesis(
+    "Theorem 3.3, start", "U_0 and V_0 are near factors of M* that are balanced", asks_nothing,
+    printed="L(U_0, V_0) <= c_0 sigma_r^2, and G_{T-1, tau}", change="corrected",
+)  # fmt: skip
+EVENT = Hypothesis(
+    "Definition 3.1, event",
+    "all conditions of A_{t,s}, also at A_{0,0}; the rank in the place of tau; rounds before t",
+    asks_nothing,
+    printed="c sigma_1 in A_{0,0}, tau in the bound on rows, t' from 1 to t", change="corrected",
+)  # fmt: skip
+STEP = Hypothesis(
+    "Lemma C.8, step size", "eta <= sigma_r/(sqrt(k r) mu^(3/2) sigma_1^2)", asks_nothing,
+    printed="eta <= c' sigma_r/(sqrt(k r) mu^(3/2)), in the proof alone", change="corrected",
+)  # fmt: skip
+FRESH = Hypothesis(
+    "Theorem 3.3, samples", "each local step sees an item drawn anew, uniformly from all",
+    asks_nothing,
+    printed="fresh samples drawn on each local update",
+)  # fmt: skip
+REGION = Hypothesis(
+    "Lemma C.6, region",
+    "U and V are in D_beta at both points: norms are at most c sqrt(sigma_1)", asks_nothing,
+)  # fmt: skip
+#: Of what is stated about gradients and drift, about rounds, and about runs.
+COMPLETION = (RANK, ASSUMPTION_3_2)
+WITHIN = (*COMPLETION, EVENT)
+SHORT_STEPS = (*WITHIN, STEP)
+ROUNDS = (*WITHIN, SAMPLING)
+RUNS = (*ROUNDS, START)
+
+# A truth and an iterate of the server, read off real numbers: what searches walk through.
+
+#: Sizes of errors, from those of the truth on.
+ERRORS = (1.0, 1e-1, 1e-2, 1e-3, 1e-4)
+SHAPES = (
+    {"n": 1, "d": 1, "p": 1, "k": 1},
+    {"n": 2, "d": 2, "p": 2, "k": 1},
+    {"n": 3, "d": 3, "p": 2, "k": 2},
+)
+
+
+class Instance(NamedTuple):
+    """A truth and an iterate of the server."""
+
+    truth: SideInformationCompletion
+    U: Array
+    V: Array
+
+
+def read(reader: Reader, shape: Mapping[str, int]) -> Instance | None:
+    """Return an instance; None if M* has a lower rank or Z dependent columns.
+
+    U is U* G, V is V* inv(G'), each with an error 10^-|x| times a matrix, x the first number: the
+    product is as near to M* as it says, whatever G does to the factors' sizes.
+    """
+    n, d, p, k = (shape[name] for name in "ndpk")
+    size = reader.number()
+    Z, star_U, star_V, in_U, in_V, G = blocks = [
+        reader.numbers(*sizes) for sizes in ((n, p), (d, k), (p, k), (d, k), (p, k), (k, k))
+    ]
+    if not np.isfinite(size) or not all(np.isfinite(block).all() for block in blocks):
+        return None
+    if max(abs(size), *(np.abs(block).max() for block in blocks)) > 1e6:
+        return None
+    if n < p or not all(map(is_conditioned, (Z, G, star_U, star_V))):
+        return None
+    near = 10.0 ** -min(abs(size), 8.0)
+    U, V = star_U @ G + near * in_U, star_V @ np.linalg.inv(G.T) + near * in_V
+    return Instance(SideInformationCompletion(star_U, star_V, Z), U, V)
+
+
+def is_conditioned(A) -> bool:
+    """Tell whether the condition number is at most 1e4."""
+    values = np.linalg.svd(A, compute_uv=False)
+    return values[-1] > 0.0 and values[0] / values[-1] <= 1e4
+
+
+def searched(sides, budget, rng, *, name: str, shapes=SHAPES, **options) -> Search:
+    """Search all truths and iterates for sides(truth, U, V), lhs and rhs or None."""
+    return search_instances(
+        lambda instance: sides(*instance), shapes, read, budget, rng, name=name, **options
+    )
+
+
+def event(truth: SideInformationCompletion, U: Array, V: Array) -> theory.Regularity:
+    """Return what Definition 3.1 needs at an iterate of the server, which all clients share."""
+    everyone = (np.broadcast_to(A, (truth.n, *A.shape)) for A in (U, V))
+    return theory.regularity(truth, *everyone, loss=np.inf, c_0=1.0)
+
+
+def needed(truth: SideInformationCompletion, U: Array, V: Array) -> tuple[theory.Regularity, float]:
+    """Return what Definition 3.1 needs at an iterate of the server, and 2 c_z c c_0 there.
+
+    c c_0 is the least one that max L_m <= c c_0 sigma_k^2 allows, and c at least 1, as the L_m, of
+    mean L, are at most c L. All clients share the iterate: a client's own iterates later in a round
+    are bounded on its own z_m only.
+    """
+    found, c_z = event(truth, U, V), theory.scaling(truth.Z).c_z
+    return found._replace(norms=max(found.norms, 1.0)), 2.0 * c_z * found.loss
+
+
+def sizes(truth, U, V) -> tuple[float, float]:
+    """Return L and the norm of its gradient."""
+    loss, in_U, in_V = theory.loss_and_gradients(truth, U, V)
+    return loss, float(np.hypot(np.linalg.norm(in_U), np.linalg.norm(in_V)))
+
+
+def setting_of(truth, c) -> theory.Setting:
+    """Return the numbers of a truth, with a c."""
+    return theory.Setting.of(truth, c=c, mu=1.0)
+
+
+def relative_loss(truth, U, V) -> float:
+    """Return L over the squared size of M*, below which it may be rounding."""
+    return theory.loss_and_gradients(truth, U, V)[0] / np.sum(truth.singular_values**2)
+
+
+def random_truth(values, c_z, rng, *, aligned=False, d=6, p=4, n=12) -> SideInformationCompletion:
+    """Return a truth with given singular values and scaling; V* carries the singular values.
+
+    If aligned, side information is weakest along V*'s last column, then along the one before.
+    """
+    k = len(values)
+    U, V = (np.linalg.qr(rng.standard_normal((rows, size)))[0] for rows, size in ((d, k), (p, p)))
+    weakest = np.hstack([V[:, k - 1 :: -1], V[:, k:]])
+    other = np.linalg.qr(rng.standard_normal((p, p)))[0]
+    left = np.linalg.qr(rng.standard_normal((n, p)))[0]
+    # Z'Z/n has eigenvalues from 1/c_z to c_z.
+    Z = left * np.sqrt(n * np.geomspace(1.0 / c_z, c_z, p)) @ (weakest if aligned else other).T
+    return SideInformationCompletion(U, V[:, :k] * np.asarray(values), Z)
+
+
+def split(truth, gamma, side) -> tuple[Array, Array]:
+    """Return factors of M*: gamma times V*'s frame and the rest, or the other way round."""
+    left, values, right = np.linalg.svd(truth.M, full_matrices=False)
+    left, values, right = left[:, : truth.k], values[: truth.k], right[: truth.k].T
+    if side == "V":
+        return left * values / gamma, right * gamma
+    return left * gamma, right * values / gamma
+
+
+# States of the server, at random and at the limits of the event of Definition 3.1.
+
+
+def plain(state: State) -> dict[str, Any]:
+    """Return plain values to build a state again; of a large one its sizes."""
+    truth = state.truth
+    parts = {"U": state.U, "V": state.V, "U*": truth.U, "V*": truth.V, "Z": truth.Z}
+    if sum(part.size for part in parts.values()) > 64:
+        return {"n": truth.n, "d": truth.d, "p": truth.p, "k": truth.k}
+    return {name: part.tolist() for name, part in parts.items()}
+
+
+def alike(p: int, d: int, *, size: float = 1.0, error: float = 0.01, on_side: bool = True) -> State:
+    """Return a state of rank 1 in which all clients have the same loss, and U's rows one size.
+
+    Side information is a Hadamard matrix: c_z = mu_z = 1. The side of V has norm `size` and that
+    of U the rest, or the other way round; both errors and heads are along the truth.
+    """
+    u, v = np.ones((d, 1)) / np.sqrt(d), np.eye(p, 1)
+    truth = SideInformationCompletion(u, v, hadamard(p).astype(float))
+    other = (1.0 + error) / size
+    return State(truth, other * u, size * v) if on_side else State(truth, size * u, other * v)
+
+
+def unbalanced(
+    c: float, condition: float, *, d: int = 8, k: int = 2, p: int = 4, c_z: float = 1.0,
+    error: float = 1e-3,
+) -> State:  # fmt: skip
+    """Return a state with M*'s smallest direction as weak in U as V's norm c allows.
+
+    The error is in V, outside of its range, and moves along that direction of U only: gradients
+    are as small as they can be. Rows, errors and losses are all of one size (Hadamard matrices).
+    Side information is weakest, 1/c_z, along the error, whose size in V is error/c.
+    """
+    frame = hadamard(d)[:, :k] / np.sqrt(d)
+    values = np.ones(k)
+    values[-1] = 1.0 / condition
+    Z, V = hadamard(p).astype(float), np.eye(p, k)
+    Z[:, k] /= np.sqrt(c_z)
+    truth = SideInformationCompletion(frame * values, V, Z)
+    U, V = frame * np.sqrt(values), V * np.sqrt(values)
+    U[:, -1] *= np.sqrt(values[-1]) / c
+    V[:, -1] *= c / np.sqrt(values[-1])
+    V[k, -1] = error / c  # of M*'s size error/c^2: too small for gradients in U
+    return State(truth, U, V)
+
+
+def saddle(k: int) -> State:
+    """Return U = 0 and V = 0, where nothing moves: L is k sigma_k^2/2, sigma_1 = sigma_k = 1."""
+    state = unbalanced(1.0, 1.0, k=k)
+    return State(state.truth, 0.0 * state.U, 0.0 * state.V)
+
+
+def drawn(rng, *, n=4, d=4, p=2, k=1, side="gaussian", error=0.1, tilt=1.0, condition=1.0) -> State:
+    """Return a random state: the truth's factors, one tilt times larger than the other, and noise.
+
+    The noise has `error` times the truth's size, entry by entry.
+    """
+    values = np.geomspace(1.0, 1.0 / condition, k)
+    truth = SideInformationCompletion.random(
+        n=n, d=d, p=p, k=k, side=side, singular_values=values, rng=rng
+    )
+    U = tilt * (truth.U + error * rng.standard_normal((d, k)) / np.sqrt(d))
+    V = (truth.V + error * rng.standard_normal((p, k)) / np.sqrt(p)) / tilt
+    return State(truth, U, V)
+
+
+def aligned(p: int, d: int, *, error: float = 0.01) -> State:
+    """Return a state of rank 1 with most side information along the truth, mu_z = 1.
+
+    8 p clients have sqrt(p) e_1, p - 1 others a direction each and no error: c_z is about p.
+    """
+    Z = np.sqrt(p) * np.vstack([np.tile(np.eye(1, p), (8 * p, 1)), np.eye(p)[1:]])
+    u, v = np.ones((d, 1)) / np.sqrt(d), np.eye(p, 1)
+    return State(SideInformationCompletion(u, v, Z), (1.0 + error) * u, v)
+
+
+def edge(d: int, *, c: float = 1.0, error: float = 0.01) -> tuple[State, Limits]:
+    """Return a state of one client with V's norm at its limit, and the limits.
+
+    Every other item makes V larger, and so leads out of the event however small the step.
+    """
+    u, signs = np.ones((d, 1)) / np.sqrt(d), np.resize([1.0, -1.0], (d, 1)) / np.sqrt(d)
+    size = np.sqrt(1.0 - error**2)
+    truth = SideInformationCompletion(size * u - error * signs, np.eye(1), np.eye(1))
+    return State(truth, size / c * u, c * np.eye(1)), Limits(c * (1.0 + 1e-12), 1.1, 2.0)
+
+
+#: Of the states that searches walk through.
+STATES = (
+    {"n": 1, "d": 2, "p": 1, "k": 1},
+    {"n": 2, "d": 2, "p": 2, "k": 1},
+    {"n": 3, "d": 3, "p": 2, "k": 2},
+)
+
+
+def read_state(reader: Reader, shape) -> State | None:
+    """Return the state that real numbers stand for, None if side information is dependent."""
+    n, d, p, k = (shape[name] for name in "ndpk")
+    Z, stars, side, U, V = (
+        reader.numbers(*sizes) for sizes in ((n, p), (d, k), (p, k), (d, k), (p, k))
+    )
+    if not np.isfinite(theory.scaling(Z).c_z):
+        return None
+    truth = SideInformationCompletion(stars, side, Z)
+    state = State(truth, U, V)
+    return state if truth.singular_values[-1] > 0.0 and state.loss > 0.0 else None
+
+
+# Rounds by enumeration: which walks, and means over them.
+
+#: Walks on which the event's c would have to be larger have diverged.
+OVERFLOW = 1e30
+
+
+def items_for(d: int, steps: int, most: int, rng) -> Items:
+    """Return all sequences if there are at most so many, else so many balanced ones."""
+    if d**steps <= most:
+        return sequences(d, steps)
+    return balanced(d, steps, max(1, most // d), rng=rng)
+
+
+def exact_cases(cases, *, name: str = "", strength: str = "") -> Cases:
+    """Return of cases (lhs over rhs, 1, instance, whether exact) those that are exact.
+
+    The others are means over balanced sequences in place of all, or under events that ask less
+    than all clients' walks.
+    """
+    exact = [case[:3] for case in cases if case[3]]
+    return Cases(exact, quantity="lhs/rhs", name=name, strength=strength)
+
+
+def largest_inexact(cases) -> Fact:
+    """Return the largest of the other cases, which decide nothing."""
+    most = max((left / right for left, right, _, sure in cases if not sure), default=0.0)
+    return Fact("largest lhs/rhs where the mean is not exact", most)
+
+
+def power_of(name, variable, sizes, values, predicted, *, at_most=False, strength="") -> Exponent:
+    """Return enumerated values, which have no noise, along a variable; and their power in it."""
+    return Exponent(
+        sizes, [[value] * 2 for value in values],
+        **{"at_most" if at_most else "equals": predicted}, deterministic=True,
+        along=variable, of=name, name=f"{name} in {variable}", strength=strength,
+    )  # fmt: skip
+
+
+def start_of(state: State) -> Walks:
+    """Return walks without steps."""
+    return Walks(state, np.zeros((1, 0), dtype=int), 0.0)
+
+
+def whole(power):
+    """Return a power as a whole number, of which fractions stay fractions, where it is one."""
+    return int(power) if float(power).is_integer() else float(power)
+
+
+# How far gradients drift in a round: Lemmas C.8 to C.10.
+
+
+def unit_of(state, limits, step_size, p_power=1.5) -> float:
+    """Return (eta/d) p^p_power c^3 mu^{3/2} sigma_1^{3/2} sqrt(L)."""
+    bare = theory.drift(
+        state.setting(limits), step_size=step_size, steps=1, loss=state.loss, factor=1.0,
+        with_p=False,
+    )  # fmt: skip
+    return float(bare) * state.truth.p**p_power
+
+
+def drift_of(walks, limits, s, weight=1.0) -> np.ndarray:
+    """Return a_s and b_s; weight is that of the server's gradient."""
+    in_U, in_V, _ = walks.drift(limits, s, weight)
+    return np.array([np.linalg.norm(in_U), np.linalg.norm(in_V)])
+
+
+def case_of(state, limits, step_size, **further) -> dict:
+    """Return plain values of a case."""
+    at = {**plain(state), "step_size": step_size, "c": limits.c, "mu": state.setting(limits).mu}
+    return {**at, **further}
+
+
+def largest_step(state, limits) -> float:
+    """Return that which the proof of Lemma C.8 asks for, in the unit of M*, with constant 1."""
+    s = state.setting(limits)
+    return s.smallest / (np.sqrt(s.p * s.k) * s.mu**1.5 * s.largest**2)
+
+
+def short_step(state, limits, steps) -> float:
+    """Return the largest step with eta tau k r mu^2 c^2 sigma_1 <= 1/132.
+
+    The derivation of Lemma C.10, corrected, asks for that.
+    """
+    s = state.setting(limits)
+    return 1.0 / (132.0 * steps * s.p * s.k * s.mu**2 * s.c**2 * s.largest)
+
+
+def random_walks(budget, rng, most_steps, beyond=0.0, *, short=False):
+    """Yield walks from random states, limits that all or some keep, and if means are exact.
+
+    Steps are up to 10^beyond times the largest one, or nine tenths of the short one; means over
+    balanced sequences are not exact.
+    """
+    for _ in range(budget(50, 800, 4000)):
+        p = int(rng.integers(1, 5))
+        d = int(rng.choice([2, 4, 8]))
+        state = drawn(
+            rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
+            error=10.0 ** rng.uniform(-3, 0), tilt=2.0 ** rng.uniform(-2, 2),
+            condition=10.0 ** rng.uniform(0, 1),
+        )  # fmt: skip
+        items = items_for(d, int(rng.integers(1, most_steps + 1)), budget(300, 520), rng)
+        start = Walks(state, items[:1], 0.0).limits()
+        step_size = largest_step(state, start)
+        if short:
+            step_size = 0.9 * short_step(state, start, items.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):  # walks that diverge are left out
+            walks = Walks(state, items, step_size * 10.0 ** rng.uniform(-3, beyond))
+            found = [walks.limits(quantile) for quantile in (1.0, 0.9, 0.7)]
+        for limits in found:
+            if limits.c < OVERFLOW and walks.kept(limits, 0).min() > 0.0:
+                yield walks, limits, len(items) == d ** items.shape[1]
+
+
+# Iterates of a round at which the terms of a step's drift, (44) to (51), are evaluated.
+
+OTHERS = 1e-9  # share of the clients that see other directions than the first
+
+
+class Iterate(NamedTuple):
+    """Factors that all clients have, in a round that started with a loss L."""
+
+    star: Array  # M*
+    U: Array
+    V: Array
+    Z: Array  # a row for each kind of client
+    shares: Array  # of the clients, by kind
+    loss: float  # L
+    c: float
+    mu_z: float
+    mu_U: float
+    mu_E: float
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """d, k and r."""
+        return len(self.U), *self.V.shape
+
+    @property
+    def mu(self) -> float:
+        """The largest of the incoherences."""
+        return max(self.mu_z, self.mu_U, self.mu_E)
+
+    @property
+    def clients(self) -> Iterator[tuple[float, Array, Array, Array]]:
+        """Share, z, E z and V'z of each kind."""
+        E = self.U @ self.V.T - self.star
+        for share, z in zip(self.shares, self.Z, strict=True):
+            yield float(share), z, E @ z, self.V.T @ z
+
+    def plain(self) -> dict[str, float]:
+        """Return its numbers."""
+        d, k, r = self.sizes
+        return {"c": self.c, "k": k, "d": d, "r": r, "mu_z": self.mu_z, "mu_U": self.mu_U}
+
+
+def drawn_iterates(budget, rng) -> Iterator[Iterate]:
+    """Yield random iterates of the server, with the least constants."""
+    for _ in range(budget(60, 1000)):
+        p, d = int(rng.integers(1, 5)), int(rng.choice([2, 4, 8]))
+        state = drawn(
+            rng, n=p + int(rng.integers(0, 4)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
+            error=10.0 ** rng.uniform(-3, 0), tilt=2.0 ** rng.uniform(-2, 2),
+        )  # fmt: skip
+        truth, limits = state.truth, start_of(state).limits()
+        shares, mu_z = np.full(truth.n, 1.0 / truth.n), theory.scaling(truth.Z).mu_z
+        yield Iterate(
+            truth.M, state.U, state.V, truth.Z, shares, state.loss, limits.c, mu_z, *limits[1:]
+        )
+
+
+def after_a_step(c, k, mu_z, side) -> Iterate:
+    """Return an iterate after a step that makes the loss c times larger, d = r = sigma_1 = 1.
+
+    U, V or both have the norm c then. z is the first direction, of squared norm mu_z k, but for
+    very few clients, which see the k - 1 others and no error.
+    """
+    square = mu_z * k
+    if side == "both":  # of one sign before, of the other after
+        before = after = np.sqrt(1.0 + (c**2 - 1.0) / np.sqrt(c))
+        u = v = c
+    else:
+        before, after = (c, 1.001 / c) if side == "U" else (1.001 / c, c)
+        step = (1.0 + np.sqrt(c)) / (before**2 + after**2) * (before * after - 1.0)
+        u, v = before - step * after, after - step * before
+    start, end = before * after - 1.0, u * v - 1.0
+    others = OTHERS if k > 1 else 0.0
+    loss = 0.5 * square * start**2 * (1.0 - others)
+    needs = max(before, after, abs(u), abs(v), 0.5 * square * end**2 / loss, 1.0)
+    shares = np.full(k, others / max(1, k - 1))
+    shares[0] = 1.0 - others
+    return Iterate(
+        np.eye(1, k), np.array([[u]]), v * np.eye(k, 1), np.sqrt(square) * np.eye(k), shares,
+        loss, needs, mu_z, u**2, 1.0,
+    )  # fmt: skip
+
+
+def sharp_iterates() -> Iterator[Iterate]:
+    """Yield iterates at which the bounds are attained, one or the other of them."""
+    for side, c, k in product(("U", "V", "both"), (1.1, 2.0, 4.0, 16.0), (1, 4, 16, 64)):
+        for mu_z in (1.0, c**2, 64.0 * c**2):
+            yield after_a_step(c, k, mu_z, side)
+
+
+def rounded(value: float) -> float:
+    """Return a left side less what rounding may have added."""
+    return value * (1.0 - 1e-9)
