@@ -62,11 +62,6 @@ def participants(C, first, second):
     return given, first / C + (1 - 1 / C) * second <= first / C + second
 
 
-@certificate("perfedsi.eq52.corrected", "3 x + x^2 <= 3 for 0 <= x <= 3/4")
-def remainder(x, *, allowed=Q(3, 4)):
-    return [x >= 0, x <= allowed], 3 * x + x**2 <= 3
-
-
 @certificate(
     "perfedsi.theorem3.3.local",
     "a round: what residuals take off less what q adds is at least sigma_r/c_z",

@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from numpy.linalg import norm
 
 from linrep.claims import Cases, Constant, Curve, Fact, Readings, Search, statement
 from linrep.claims.deviations import identities
@@ -31,7 +32,7 @@ def server(budget, rng, power, strength="") -> Search:
         found, share = needed(truth, U, V)
         if share >= ROOT:  # 1 - sqrt(share) would be rounding
             return None
-        norms = [np.linalg.norm(A, 2) for A in (U, V)]
+        norms = [norm(A, 2) for A in (U, V)]
         bound = found.norms ** (power - 1.0) / theory.norm_floor(found.norms, share)
         return max(norms) / min(norms), bound
 
@@ -50,7 +51,7 @@ def clients(budget, rng) -> Readings:
         found = rounds.longest_steps(truth, U, V)
         if found is None or (root := 133.0 / 132.0 * found.share**0.5) >= ROOT:
             return None
-        norms = [np.linalg.norm(A, 2, axis=(1, 2)) for A in (found.U, found.V)]
+        norms = [norm(A, 2, axis=(1, 2)) for A in (found.U, found.V)]
         ratio = np.max(np.maximum(norms[0] / norms[1], norms[1] / norms[0]))
         return ratio, found.c**2 / (1.0 - root)
 
@@ -74,17 +75,19 @@ def clients(budget, rng) -> Readings:
 
 def ratios() -> Constant:
     """Follow ||V||/||U|| over iterates in one and the same event, which may bound it."""
-    found = [
-        (d, size, min(np.linalg.norm(V, 2) / np.linalg.norm(U, 2) for U, V in iterates))
-        for d, size, iterates in rounds.vanishing_runs()
-    ]
     rows = pd.DataFrame(
-        {"1/size": 1.0 / size, "d": d, "constant": ratio} for d, size, ratio in found
+        {
+            "1/size": 1.0 / size,
+            "d": d,
+            "constant": min(norm(V, 2) / norm(U, 2) for U, V in iterates),
+        }
+        for d, size, iterates in rounds.vanishing_runs()
     )
+    c, mu = rounds.C, rounds.MU
     return Constant(
         rows, ["1/size"], by=["d"], deterministic=True, label="|V|/|U|",
-        name=f"any c_0: c = {rounds.C}, mu = {rounds.MU}, c_0 = 1/2",
-        setting={"c": rounds.C, "c_0": 0.5, "mu": rounds.MU, "d": 4, "size": min(size for _, size, _ in found)},
+        name=f"any c_0: c = {c}, mu = {mu}, c_0 = 1/2",
+        setting={"c": c, "mu": mu, "c_0": 0.5, "d": 4, "size": 1.0 / rows["1/size"].max()},
     )  # fmt: skip
 
 
@@ -133,10 +136,10 @@ def units(rng) -> Readings:
     for unit in (1.0, 1e-4, 1e4):
         root = np.sqrt(unit)
         scaled = SideInformationCompletion(truth.U * root, truth.V * root, truth.Z)
-        norm = event(scaled, root * U, root * V).norms
+        largest = event(scaled, root * U, root * V).norms
         for name, other in zip(cases, (1.0, scaled.singular_values[0] ** -0.5), strict=True):
-            first = norms.setdefault(name, norm * other)
-            cases[name].append((abs(norm * other / first - 1.0), {"unit": unit}))
+            first = norms.setdefault(name, largest * other)
+            cases[name].append((abs(largest * other / first - 1.0), {"unit": unit}))
     return Readings(
         identities(cases, 1e-10), name="A_{0,0} bounds norms by", phrase="c sigma_1",
         printed_elsewhere={"c sqrt(sigma_1)": "Definition 3.1, the other A_{t,s}"},
