@@ -14,39 +14,6 @@ def a_round(c_z, g):
     return given, Q(9, 8) / c_z - 25 * g / c_z**3 >= Q(1, 2) / c_z**3
 
 
-@certificate("perfedsi.lemmaC5.corrected", "||E|| <= sigma_r/4 where L <= sigma_r^2/(32 c_z)")
-def error(c_z, sigma, loss, norm):
-    # norm is that of E: its square is at most 2 c_z L.
-    given = [c_z >= 1, sigma > 0, loss >= 0, 32 * c_z * loss <= sigma**2, norm >= 0]
-    return [*given, norm**2 <= 2 * c_z * loss], norm <= sigma / 4
-
-
-@certificate("perfedsi.lemmaC6", "(3a + 1)^2 <= 16 a^2 + 2 for a = c^2 >= 1")
-def printed(a):
-    return [a >= 1], (3 * a + 1) ** 2 <= 16 * a**2 + 2
-
-
-@certificate("perfedsi.lemmaC6", "(24): 1/4 + (2a + 1)^2/(12 a^2 + 2) <= 1 for a >= 1")
-def display24(a):
-    return [a >= 1], Q(1, 4) + (2 * a + 1) ** 2 / (12 * a**2 + 2) <= 1
-
-
-@certificate("perfedsi.lemmaC6", "with 8 a^2 no condition on c: 1/8 + (2a + 1)^2/(12 a^2 + 2) <= 1")
-def display24_with_8(a):
-    return [a >= 0], Q(1, 8) + (2 * a + 1) ** 2 / (12 * a**2 + 2) <= 1
-
-
-@certificate("perfedsi.lemmaC6", "with 8 a^2 no condition on c: (3a + 1)^2 <= 20 a^2 + 2")
-def sum_with_8(a):
-    return [a >= 0], (3 * a + 1) ** 2 <= 20 * a**2 + 2
-
-
-@certificate("perfedsi.lemmaC6.least_constant", "3a(1 - h)^2 + 1 is at least (1 - h)^2 (3a + 1)")
-def shorter_step(a, h):
-    given = [a > 0, h >= 0, h <= 1]
-    return given, 3 * a * (1 - h) ** 2 + 1 >= (1 - h) ** 2 * (3 * a + 1)
-
-
 @certificate("perfedsi.lemmaC10.corrected", "sqrt(2) * 6 / 2 <= 10")
 def constant(root2):
     return [root2 > 0, root2**2 == 2], 6 * root2 / 2 <= 10
