@@ -20,16 +20,6 @@ def constant(root2):
 
 
 @certificate(
-    "perfedsi.lemmaC7.corrected",
-    "the mean of C steps: (1 - 1/C) ||E y||^2 <= ||E y||^2",
-)
-def participants(C, first, second):
-    # first is E||y||^2 and second ||E y||^2.
-    given = [C >= 1, second >= 0, second <= first]
-    return given, first / C + (1 - 1 / C) * second <= first / C + second
-
-
-@certificate(
     "perfedsi.theorem3.3.local",
     "a round: what residuals take off less what q adds is at least sigma_r/c_z",
 )

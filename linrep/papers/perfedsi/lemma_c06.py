@@ -28,7 +28,10 @@ def from_one(a, *, across=4, constant=2):
     }
 
 
-@lines("perfedsi.lemmaC6", Region(a=(Open(0), None)), steps=["(24), any c"])
+# Another reading's, which refute nothing of the first.
+@lines(
+    "perfedsi.lemmaC6", Region(a=(Open(0), None)), steps=["(24), any c", "(22)'s constant, any c"]
+)
 def any_c(a, *, own_lines=8, constant=2):
     """With the 8 c^4 of (24)'s line before the last."""
     return {
