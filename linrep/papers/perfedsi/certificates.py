@@ -14,11 +14,6 @@ def a_round(c_z, g):
     return given, Q(9, 8) / c_z - 25 * g / c_z**3 >= Q(1, 2) / c_z**3
 
 
-@certificate("perfedsi.lemmaC10.corrected", "sqrt(2) * 6 / 2 <= 10")
-def constant(root2):
-    return [root2 > 0, root2**2 == 2], 6 * root2 / 2 <= 10
-
-
 @certificate(
     "perfedsi.theorem3.3.local",
     "a round: what residuals take off less what q adds is at least sigma_r/c_z",
