@@ -6,15 +6,6 @@ from linrep.claims.certificates import certificate
 
 
 @certificate(
-    "perfedsi.lemmaC11.corrected",
-    "a round: (f) less (d) and (e) is at least 1/2 X/c_z^3",
-)
-def a_round(c_z, g):
-    given = [c_z >= 1, g >= 0, 132 * g <= 1]
-    return given, Q(9, 8) / c_z - 25 * g / c_z**3 >= Q(1, 2) / c_z**3
-
-
-@certificate(
     "perfedsi.theorem3.3.local",
     "a round: what residuals take off less what q adds is at least sigma_r/c_z",
 )
