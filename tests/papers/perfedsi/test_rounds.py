@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from linrep.papers.perfedsi import _rounds as rounds
+from linrep.papers.perfedsi import rounds
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 from tests.reference import perfedsi as naive
