@@ -39,7 +39,7 @@ from linrep.theory.perfedsi_rounds import (
 
 @lines(
     "perfedsi.lemmaC11.corrected",
-    Region(c_z=(1, None), g=lambda *, limit=132: (0, 1 / limit)),
+    Region(c_z=(1, None), g=lambda *, limit=Fraction(132): (0, 1 / limit)),
     steps=["a round: (f) less (d) and (e)"],
 )
 def a_round(c_z, g, *, rate=Fraction(1, 2)):

@@ -1,5 +1,5 @@
 ; perfedsi.lower_bound.corrected.counts
-; d k^(3/2) r <= (d + M) r where d k^(3/2) <= M
+; counts: Where d k^(3/2) <= M, d k^(3/2) r <= (d + M) r; root is that of k.
 (set-logic QF_NRA)
 (declare-const d Real)
 (declare-const root Real)
@@ -8,7 +8,6 @@
 (assert (> d 0.0))
 (assert (>= root 1.0))
 (assert (> r 0.0))
-(assert (> M 0.0))
 (assert (<= (* d (* root root root)) M))
 (assert (not (<= (* (* d (* root root root)) r) (* (+ d M) r))))
 (check-sat)

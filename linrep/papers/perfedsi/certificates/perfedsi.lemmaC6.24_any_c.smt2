@@ -1,7 +1,7 @@
-; perfedsi.lemmaC6.display24_with_8
-; with 8 a^2 no condition on c: 1/8 + (2a + 1)^2/(12 a^2 + 2) <= 1
+; perfedsi.lemmaC6.(24), any c
+; (24), any c: With the 8 c^4 of (24)'s line before the last.
 (set-logic QF_NRA)
 (declare-const a Real)
-(assert (>= a 0.0))
+(assert (> a 0.0))
 (assert (not (<= (+ (/ 1.0 8.0) (/ (* (+ (* 2.0 a) 1.0) (+ (* 2.0 a) 1.0)) (+ (* 12.0 (* a a)) 2.0))) 1.0)))
 (check-sat)

@@ -1,5 +1,5 @@
-; perfedsi.eq52.corrected.remainder
-; 3 x + x^2 <= 3 for 0 <= x <= 3/4
+; perfedsi.eq52.corrected.(52)
+; (52): 3 x and x^2 over the first order, at d = 1, where x = eta sqrt(k r) mu^(3/2) sqrt(L).
 (set-logic QF_NRA)
 (declare-const x Real)
 (assert (>= x 0.0))

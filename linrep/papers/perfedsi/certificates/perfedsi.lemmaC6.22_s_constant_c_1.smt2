@@ -1,5 +1,5 @@
-; perfedsi.lemmaC6.printed
-; (3a + 1)^2 <= 16 a^2 + 2 for a = c^2 >= 1
+; perfedsi.lemmaC6.(22)'s constant, c >= 1
+; (22)'s constant, c >= 1: With the 4 c^4 on dU that is printed, for the c of the event.
 (set-logic QF_NRA)
 (declare-const a Real)
 (assert (>= a 1.0))

@@ -1,5 +1,5 @@
-; perfedsi.lemmaC6.display24
-; (24): 1/4 + (2a + 1)^2/(12 a^2 + 2) <= 1 for a >= 1
+; perfedsi.lemmaC6.(24), c >= 1
+; (24), c >= 1: With the 4 c^4 on dU that is printed, for the c of the event.
 (set-logic QF_NRA)
 (declare-const a Real)
 (assert (>= a 1.0))

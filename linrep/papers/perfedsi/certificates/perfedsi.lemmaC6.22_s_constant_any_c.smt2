@@ -1,7 +1,7 @@
-; perfedsi.lemmaC6.sum_with_8
-; with 8 a^2 no condition on c: (3a + 1)^2 <= 20 a^2 + 2
+; perfedsi.lemmaC6.(22)'s constant, any c
+; (22)'s constant, any c: With the 8 c^4 of (24)'s line before the last.
 (set-logic QF_NRA)
 (declare-const a Real)
-(assert (>= a 0.0))
+(assert (> a 0.0))
 (assert (not (<= (* (+ (* 3.0 a) 1.0) (+ (* 3.0 a) 1.0)) (+ (* 20.0 (* a a)) 2.0))))
 (check-sat)

@@ -1,0 +1,10 @@
+; perfedsi.lemmaC11.corrected.a round: (f) less (d) and (e)
+; a round: (f) less (d) and (e): In units of (eta tau/d) X L; g is eta tau k^(3/2) r mu^2 c^5 c_z^4 sigma_1^2/X.
+(set-logic QF_NRA)
+(declare-const c_z Real)
+(declare-const g Real)
+(assert (>= c_z 1.0))
+(assert (>= g 0.0))
+(assert (<= g (/ 1.0 132.0)))
+(assert (not (<= (/ (/ 1.0 2.0) (* c_z c_z c_z)) (- (/ (/ 9.0 8.0) c_z) (/ (* 25.0 g) (* c_z c_z c_z))))))
+(check-sat)

@@ -1,0 +1,15 @@
+; perfedsi.lemmaC5.corrected.|E| <= sigma_r/4
+; |E| <= sigma_r/4: Its square is at most 2 c_z L.
+(set-logic QF_NRA)
+(declare-const c_z Real)
+(declare-const sigma Real)
+(declare-const loss Real)
+(declare-const square Real)
+(assert (>= c_z 1.0))
+(assert (> sigma 0.0))
+(assert (>= loss 0.0))
+(assert (<= loss (/ (* sigma sigma) (* 32.0 c_z))))
+(assert (>= square 0.0))
+(assert (<= square (* (* 2.0 c_z) loss)))
+(assert (not (<= square (* (/ sigma 4.0) (/ sigma 4.0)))))
+(check-sat)
