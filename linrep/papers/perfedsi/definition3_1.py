@@ -16,7 +16,7 @@ from linrep.claims.quantities import LOWER, UPPER
 from linrep.papers.perfedsi import rounds
 from linrep.papers.perfedsi.counterexamples.definition3_1 import sides
 from linrep.papers.perfedsi.definition_c03 import ROOT, beside_small_U
-from linrep.papers.perfedsi.model import WITHIN, event, needed
+from linrep.papers.perfedsi.model import MU, WITHIN, C, event, longest_steps, needed, vanishing_runs
 from linrep.problems import SideInformationCompletion
 from linrep.stats import proportion_interval
 from linrep.theory import perfedsi as theory
@@ -48,7 +48,7 @@ def clients(budget, rng) -> Readings:
     """
 
     def lhs_rhs(truth, U, V):
-        found = rounds.longest_steps(truth, U, V)
+        found = longest_steps(truth, U, V)
         if found is None or (root := 133.0 / 132.0 * found.share**0.5) >= ROOT:
             return None
         norms = [norm(A, 2, axis=(1, 2)) for A in (found.U, found.V)]
@@ -81,9 +81,9 @@ def ratios() -> Constant:
             "d": d,
             "constant": min(norm(V, 2) / norm(U, 2) for U, V in iterates),
         }
-        for d, size, iterates in rounds.vanishing_runs()
+        for d, size, iterates in vanishing_runs()
     )
-    c, mu = rounds.C, rounds.MU
+    c, mu = C, MU
     return Constant(
         rows, ["1/size"], by=["d"], deterministic=True, label="|V|/|U|",
         name=f"any c_0: c = {c}, mu = {mu}, c_0 = 1/2",
@@ -200,7 +200,7 @@ def definition3_1(budget, rng, *, power=2.0):
         phrase="for some constants c_0, c",
     )
     yield units(rng)
-    rows = [*rounds.played(budget, rng), *rounds.flown(budget, rng)]
+    rows = rounds.played(budget, rng)
     # Not the one-hot design: its c_z is M, which is no constant.
     decisive = [row for row in rows if not row["group"].startswith("one-hot")]
     for name in ("c", "mu"):

@@ -12,8 +12,18 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.instances import Reader, search_instances
 from linrep.claims.laws import at_most, measured
 from linrep.papers.perfedsi.counterexamples.definitionc3 import sides
-from linrep.papers.perfedsi.model import SHAPES, WITHIN, event, needed, read, searched
-from linrep.papers.perfedsi.rounds import MU, C, longest_steps, vanishing_runs
+from linrep.papers.perfedsi.model import (
+    MU,
+    SHAPES,
+    WITHIN,
+    C,
+    event,
+    longest_steps,
+    needed,
+    read,
+    searched,
+    vanishing_runs,
+)  # fmt: skip
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 

@@ -6,16 +6,15 @@ from math import prod
 
 import numpy as np
 
-import linrep as lr
-from linrep.claims import Cases, Identity, Mean, Readings, statement
+from linrep.claims import Cases, Identity, Readings, statement
 from linrep.claims.deviations import identities, relative
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Grid, at_most, law
 from linrep.papers.perfedsi.counterexamples.remark2_2_linear import sides as sides_of_ones
 from linrep.papers.perfedsi.model import SAMPLING
-from linrep.papers.perfedsi.rounds import Runs, walk
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
+from linrep.theory.perfedsi_rounds import State, Walks, sequences
 
 # n, d, p, k, the last below all others; fewer clients than p, single items and clients too.
 SHAPES = (
@@ -133,24 +132,15 @@ def residuals(rng):
 def mean_step(truth, U, V):
     """Return the mean of a local step over the items, per client and unit step size.
 
-    Steps are the differences of (11) and (12), all items being walkers of one run. They are long,
-    for what is left of short ones after rounding says little.
+    Steps are long, for what is left of short ones after rounding says little.
     """
-    n, d = truth.n, truth.d
-    gradients = theory.loss_and_gradients(truth, U, V)[1:]
+    state = State(truth, U, V)
     size = 1e6 * max(
         np.abs(A).max() / np.abs(gradient).max()
-        for A, gradient in zip((U, V), gradients, strict=True)
+        for A, gradient in zip((U, V), state.gradients, strict=True)
     )
-    who, items = (at.reshape(1, -1) for at in np.indices((n, d)))
-    before, after = (
-        (Us[0].copy(), Vs[0].copy())
-        for Us, Vs in walk(Runs.of([truth], [(U, V)]), who, items[:, :, None], size)
-    )
-    return [
-        (old - new).reshape(n, d, *old.shape[1:]).mean(axis=1) / size
-        for old, new in zip(before, after, strict=True)
-    ]
+    shifts = Walks(state, sequences(truth.d, 1), size).shifts[1]
+    return [-part.mean(axis=1) / size for part in shifts]
 
 
 def unbiased(budget, rng, power):
@@ -180,23 +170,19 @@ def all_rounds(truth, U, V, participants, local_steps, replacement, step_size):
 
     Participants drawn twice walk independently; the mean over their paths is that of one.
     """
-    n = truth.n
-    paths = np.array(list(product(range(truth.d), repeat=local_steps)))
-    who, items = np.repeat(np.arange(n), len(paths))[None], np.tile(paths, (n, 1))[None]
-    *_, last = walk(Runs.of([truth], [(U, V)]), who, items, step_size)
-    ends = [end[0].reshape(n, len(paths), -1) for end in last]
-    servers = []
-    for end in ends:
-        total, count = np.zeros(end.shape[-1]), 0
+    walks = Walks(State(truth, U, V), sequences(truth.d, local_steps), step_size)
+    n, paths, servers = truth.n, range(truth.d**local_steps), []
+    for ends in (walks.U[-1], walks.V[-1]):
+        total, count = np.zeros(ends.shape[2:]), 0
         for chosen in product(range(n), repeat=participants):
             if not replacement and len(set(chosen)) < participants:
                 continue
             # One joint draw of paths after another: every participant has each equally often.
-            for joint in product(range(len(paths)), repeat=participants):
-                total += sum(end[m, path] for m, path in zip(chosen, joint, strict=True))
+            for joint in product(paths, repeat=participants):
+                total += sum(ends[m, path] for m, path in zip(chosen, joint, strict=True))
                 count += participants
         servers.append(total / count)
-    return servers, [end.mean(axis=(0, 1)) for end in ends]
+    return servers, [ends.mean(axis=(0, 1)) for ends in (walks.U[-1], walks.V[-1])]
 
 
 def server(budget, rng):
@@ -211,31 +197,6 @@ def server(budget, rng):
             yield gap, {"M": n, "d": d, "C": C, "tau": tau, "replacement": replacement}
 
 
-def sampled(budget, rng, replacement, first=0.0) -> Mean:
-    """Measure how far `perfedsi` moves the server, in units of what (13) says, round by round.
-
-    Moves are looked at along that mean. With probability `first` a round is taken by client 0
-    alone: a biased sampler, which has to be noticed.
-    """
-    Z = np.array([[2.0, 0], [0, 1], [1, 1]])
-    truth = SideInformationCompletion(np.eye(2, 1), np.eye(2, 1), Z)
-    alone = SideInformationCompletion(truth.U, truth.V, Z[:1])
-    U, V = np.array([[1.0], [0.5]]), np.array([[0.5], [1.0]])
-    start = np.concatenate([U.ravel(), V.ravel()])
-    mean = np.concatenate(all_rounds(truth, U, V, 1, 2, True, 0.1)[1]) - start
-    moves = []
-    for seed in rng.integers(2**63, size=budget(1500, 6000)):
-        biased = rng.random() < first
-        end = lr.perfedsi(
-            alone if biased else truth, participants=1 if biased else 2, step_size=0.1, rounds=1,
-            local_steps=2, replacement=replacement, start=(U, V), rng=seed,
-        ).state  # fmt: skip
-        moved = np.concatenate([end[name].ravel() for name in "UV"]) - start
-        moves.append(moved @ mean / (mean @ mean))
-    name = f"rounds drawn with{'' if replacement else 'out'} replacement"
-    return Mean(moves, equals=1.0, quantity="mean move over E of (13)", name=name, strength=PROVED)
-
-
 @statement(
     "perfedsi.eq11_13",
     place="Appendix C.1, (11)-(13)",
@@ -248,11 +209,8 @@ def sampled(budget, rng, replacement, first=0.0) -> Mean:
     stronger={"power": 0},
     expected="misprint",
 )
-def eq11_13(budget, rng, *, power=1.0, first=0.0):
-    """Enumerate items, paths of items, and participants; the factor is d to a power, inverted.
-
-    Rounds are drawn as well; `first` is the share of them that client 0 takes alone.
-    """
+def eq11_13(budget, rng, *, power=1.0):
+    """Enumerate items, paths of items, and participants; the factor is d to a power, inverted."""
     local, overall = unbiased(budget, rng, power)
     elsewhere = {"VU' - M*'": "(42), transposed"}
     for found, name, phrase, printed in (
@@ -267,8 +225,6 @@ def eq11_13(budget, rng, *, power=1.0, first=0.0):
     name = "d E ghat, averaged over clients, is the gradient of L"
     yield Identity(overall, name=name, strength=PROVED)
     yield Identity(server(budget, rng), name="(13)", strength=PROVED)
-    for replacement in (True, False):
-        yield sampled(budget, rng, replacement, first)
 
 
 @law(

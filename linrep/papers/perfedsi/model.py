@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -385,3 +386,83 @@ def whole(power):
 def rounded(value: float) -> float:
     """Return a left side less what rounding may have added."""
     return value * (1.0 - 1e-9)
+
+
+# Rounds of the longest steps that Theorem C.4 allows.
+
+LOCAL_STEPS = 4  # any number is alike, as Theorem C.4 bounds their sum
+
+
+class Round(NamedTuple):
+    """A round from one iterate of the server: every client's, and what the event needs of them."""
+
+    c: float
+    c_z: float
+    mu: float
+    share: float  # s = 2 c_z c c_0
+    U: Array  # (walkers, d, k), of all local iterates; the first is the server's
+    V: Array  # (walkers, p, k)
+
+
+def longest_steps(
+    truth: SideInformationCompletion, U: Array, V: Array, *, longer: float = 1.0
+) -> Round | None:
+    """Return a round of the longest steps that Theorem C.4 allows for what the event needs in it.
+
+    Every client walks twice: from item to item, and on one item alone; its steps are so many times
+    `longer`. None where L is 0 or where the iterates met on the way need constants for which these
+    steps were too long.
+    """
+    state, scaling = State(truth, U, V), theory.scaling(truth.Z)
+    if not state.loss > 0.0:
+        return None
+    items = np.array([np.arange(LOCAL_STEPS) % truth.d, np.zeros(LOCAL_STEPS, dtype=int)])
+    # First the server's own iterate, then all: what these need more makes the steps shorter.
+    step_size, longest = 0.0, 0.0
+    for _ in range(3):
+        walks = Walks(state, items, step_size)
+        norms, losses, rows, errors = (
+            float(np.max(each)) for each in zip(*walks.regularity, strict=True)
+        )
+        c, mu = max(1.0, norms, losses), max(1.0, rows, errors, scaling.mu_z)
+        if not (np.isfinite(c) and np.isfinite(mu)):
+            return None
+        setting = theory.Setting.of(truth, c=c, mu=mu)
+        longest = longer * theory.step_size_limit(setting, LOCAL_STEPS)
+        if 0.0 < step_size <= longest:
+            break
+        step_size = longest * (1.0 - 1e-9)
+    else:
+        return None
+    share = 2.0 * scaling.c_z * losses * state.loss / truth.singular_values[-1] ** 2
+    every = (np.concatenate(A).reshape(-1, *A[0].shape[2:]) for A in (walks.U, walks.V))
+    return Round(c, scaling.c_z, mu, float(share), *every)
+
+
+#: Constants of the event that the iterates below satisfy, with c_0 = 1/2.
+C, MU = 1.01, 1.1
+
+
+def vanishing_runs():
+    """Yield d, size, U and V after each of three rounds that stay in the event, U being so small.
+
+    V = V*, and U has the one row size/sqrt(d); both clients have the same loss, about 1/2, and take
+    part. All local iterates are looked at. Steps are so much shorter than Theorem C.4 asks for that
+    U stays as small.
+    """
+    for d, size in product((4, 16, 64), (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)):
+        Z = np.array([[1.0, 1.0], [1.0, -1.0]])
+        truth = SideInformationCompletion(np.full((d, 1), d**-0.5), np.eye(2, 1), Z)
+        longest = theory.step_size_limit(theory.Setting.of(truth, c=C, mu=MU), 2)
+        state = State(truth, size / np.sqrt(d) * np.eye(d, 1), truth.V.copy())
+        iterates = [(state.U, state.V)]
+        for seed in range(3):
+            items = np.random.default_rng(seed).integers(d, size=(1, 2))
+            walks = Walks(state, items, size * longest / d)
+            needs, level = walks.limits(), max(1.0, 2.0 * state.loss)
+            if level * needs.c > C or max(needs[1:]) > MU:
+                break
+            state = State(truth, *(A[-1].mean(axis=(0, 1)) for A in (walks.U, walks.V)))
+            iterates.append((state.U, state.V))
+        else:
+            yield d, size, iterates

@@ -145,111 +145,6 @@ def play(
     return runs, Needs(*np.moveaxis(np.array(needs), 2, 0))
 
 
-def flow(runs: Runs, step_size: float, steps: int) -> Iterator[Runs]:
-    """Yield the iterates of gradient descent on L: rounds in the limit of small step sizes."""
-    moments = runs.Z.swapaxes(1, 2) @ runs.Z / runs.Z.shape[1]
-    M = runs.star_U @ runs.star_V.swapaxes(1, 2)
-    for _ in range(steps + 1):
-        yield runs
-        left = (runs.U @ runs.V.swapaxes(1, 2) - M) @ moments
-        runs = runs._replace(
-            U=runs.U - step_size * left @ runs.V,
-            V=runs.V - step_size * left.swapaxes(1, 2) @ runs.U,
-        )
-
-
-# Rounds of the longest steps that Theorem C.4 allows.
-
-LOCAL_STEPS = 4  # any number is alike, as Theorem C.4 bounds their sum
-
-
-class Round(NamedTuple):
-    """A round from one iterate of the server: every client's, and what the event needs of them."""
-
-    c: float
-    c_z: float
-    mu: float
-    share: float  # s = 2 c_z c c_0
-    U: Array  # (walkers, d, k), of all local iterates; the first is the server's
-    V: Array  # (walkers, p, k)
-
-
-def longest_steps(
-    truth: SideInformationCompletion, U: Array, V: Array, *, longer: float = 1.0
-) -> Round | None:
-    """Return a round of the longest steps that Theorem C.4 allows for what the event needs in it.
-
-    Every client walks twice: from item to item, and on one item alone; its steps are so many times
-    `longer`. None where L is 0 or where the iterates met on the way need constants for which these
-    steps were too long.
-    """
-    runs = Runs.of([truth], [(U, V)])
-    level, scaling = runs.losses(), theory.scaling(truth.Z)
-    if not level[0] > 0.0:
-        return None
-    n, d = truth.n, truth.d
-    who = np.tile(np.arange(n), 2)[None]
-    items = [np.arange(LOCAL_STEPS) % d] * n + [np.zeros(LOCAL_STEPS, dtype=int)] * n
-    about = runs.star_U, runs.star_V, truth.Z[who], runs.values
-    # First the server's own iterate, then all: what these need more makes the steps shorter.
-    step_size, longest = 0.0, 0.0
-    for _ in range(3):
-        iterates = [(A.copy(), B.copy()) for A, B in walk(runs, who, np.array([items]), step_size)]
-        needs = [
-            theory.local_regularity(*about, *each, loss=level, c_0=np.inf).worst()
-            for each in iterates
-        ]
-        c, mu = (
-            max(1.0, *(float(np.max(getattr(found, name))) for found in needs for name in names))
-            for names in (("norms", "loss"), ("rows", "errors"))
-        )
-        mu = max(mu, scaling.mu_z)
-        if not (np.isfinite(c) and np.isfinite(mu)):
-            return None
-        setting = theory.Setting.of(truth, c=c, mu=mu)
-        longest = longer * theory.step_size_limit(setting, LOCAL_STEPS)
-        if 0.0 < step_size <= longest:
-            break
-        step_size = longest * (1.0 - 1e-9)
-    else:
-        return None
-    largest = max(float(np.max(found.loss)) for found in needs) * level[0]
-    share = 2.0 * scaling.c_z * largest / truth.singular_values[-1] ** 2
-    every = (np.concatenate([pair[place][0] for pair in iterates]) for place in (0, 1))
-    return Round(c, scaling.c_z, mu, float(share), *every)
-
-
-#: Constants of the event that the iterates below satisfy, with c_0 = 1/2.
-C, MU = 1.01, 1.1
-
-
-def vanishing_runs():
-    """Yield d, size, U and V after each of three rounds that stay in the event, U being so small.
-
-    V = V*, and U has the one row size/sqrt(d); both clients have the same loss, about 1/2. All
-    local iterates of all clients are looked at. Steps are so much shorter than Theorem C.4 asks for
-    that U stays as small.
-    """
-    for d, size in product((4, 16, 64), (1e-2, 1e-3, 1e-4, 1e-5, 1e-6)):
-        Z = np.array([[1.0, 1.0], [1.0, -1.0]])
-        truth = SideInformationCompletion(np.full((d, 1), d**-0.5), np.eye(2, 1), Z)
-        U, V = size / np.sqrt(d) * np.eye(d, 1), truth.V.copy()
-        longest = theory.step_size_limit(theory.Setting.of(truth, c=C, mu=MU), 2)
-        runs, iterates = Runs.of([truth], [(U, V)]), [(U, V)]
-        for rounds in range(3):
-            runs, needs = play(
-                runs, np.random.default_rng(rounds), rounds=1, participants=2, local_steps=2,
-                step_size=size * longest / d,
-            )  # fmt: skip
-            loss = needs.loss * np.maximum(1.0, 2.0 * needs.level)
-            within = max(needs.norms.max(), loss.max()) <= C
-            if not within or max(needs.rows.max(), needs.errors.max()) > MU:
-                break
-            iterates.append((runs.U[0], runs.V[0]))
-        else:
-            yield d, size, iterates
-
-
 # Runs, and the constants of Definition 3.1 that they need.
 
 STEPS = {"one-hot": 0.3, "unit": 0.3, "gaussian": 0.05, "isometric": 0.05}
@@ -324,43 +219,14 @@ def played(budget, rng):
             participants=PARTICIPANTS, local_steps=tau,
         )  # fmt: skip
         c, mu = constants(needs, tau)
-        each = (Needs(*(part[t : t + 1] for part in needs)) for t in range(len(needs.norms)))
+        looks = range(len(needs.norms))
+        each = (constants(Needs(*(part[t : t + 1] for part in needs)), tau) for t in looks)
+        running = [np.maximum.accumulate(np.array(parts)) for parts in zip(*each, strict=True)]
         far = "" if rounds else f", to L = {DECAY:g} L_0"
-        running = [np.maximum.accumulate(np.array(of)) for of in zip(
-            *(constants(one, tau) for one in each), strict=True
-        )]  # fmt: skip
         rows.append({
             "group": f"{side}, {kind}{far}",
             "cell": f"d = {d}, M = {n}, tau = {tau}, {count} rounds{far}",
             "c": c, "mu": mu, "truths": truths, "tau": tau,
             "over rounds": (every, running) if far else None,
-        })  # fmt: skip
-    return rows
-
-
-def flown(budget, rng):
-    """Return the constants that runs need as step sizes go to 0, which Theorem C.4 asks for."""
-    rows = []
-    for side, d, n in product(("unit", "gaussian"), budget((16,), (16, 64)), (20, 100)):
-        truths, runs = drawn_runs(side, d, n, "near", budget(60, 100, 400), rng)
-        first, c, mu = runs.losses(), np.zeros(len(truths)), np.zeros(len(truths))
-        for step, now in enumerate(flow(runs, 0.5 if side == "unit" else 0.1, 5000)):
-            if step % 5:
-                continue
-            loss = now.losses()
-            going = loss > DECAY * first
-            if not going.any():
-                break
-            # Of the server's iterate, which all clients share: one walker is enough for U, V.
-            found = theory.local_regularity(
-                now.star_U, now.star_V, now.Z, now.values,
-                *(np.repeat(A[:, None], n, axis=1) for A in (now.U, now.V)),
-                loss=loss, c_0=np.inf,
-            ).worst()  # fmt: skip
-            c = np.where(going, np.maximum(c, np.maximum(found.norms, found.loss)), c)
-            mu = np.where(going, np.maximum(mu, np.maximum(found.rows, found.errors)), mu)
-        rows.append({
-            "group": f"small steps, {side}, to L = {DECAY:g} L_0", "cell": f"d = {d}, M = {n}",
-            "c": c, "mu": mu, "truths": truths, "tau": 1,
         })  # fmt: skip
     return rows

@@ -9,8 +9,15 @@ import sympy as sp
 from linrep.papers.perfedsi import eq44_to_52, lemma_c11
 from linrep.papers.perfedsi.definition_c03 import one_row
 from linrep.papers.perfedsi.lemma_c05 import flattest
-from linrep.papers.perfedsi.model import edge, random_truth, sizes, split, unbalanced
-from linrep.papers.perfedsi.rounds import longest_steps, vanishing_runs
+from linrep.papers.perfedsi.model import (
+    edge,
+    longest_steps,
+    random_truth,
+    sizes,
+    split,
+    unbalanced,
+    vanishing_runs,
+)
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import State, Walks, progress, sequences

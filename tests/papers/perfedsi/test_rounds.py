@@ -64,16 +64,6 @@ def test_rounds_are_the_naive_ones_with_what_they_need(fresh_rng):
             assert getattr(needs, name)[0, 0, run] == pytest.approx(getattr(first, name))
 
 
-def test_losses_and_the_flow_are_those_of_the_objective(fresh_rng):
-    truths, runs = some_runs(fresh_rng)
-    first, second = rounds.flow(runs, 0.1, 1)
-    for run, truth in enumerate(truths):
-        loss, in_U, in_V = theory.loss_and_gradients(truth, runs.U[run], runs.V[run])
-        assert first.losses()[run] == pytest.approx(loss)
-        np.testing.assert_allclose(second.U[run], runs.U[run] - 0.1 * in_U, atol=1e-12)
-        np.testing.assert_allclose(second.V[run], runs.V[run] - 0.1 * in_V, atol=1e-12)
-
-
 def test_rounds_that_are_not_looked_at_are_the_same(fresh_rng):
     _, runs = some_runs(fresh_rng)
     settings = {"rounds": 7, "step_size": 0.1, "participants": 3, "local_steps": 2}
