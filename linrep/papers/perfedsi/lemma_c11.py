@@ -14,7 +14,7 @@ import numpy as np
 from linrep.claims import Cases, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Region, at_most, lines
-from linrep.papers.perfedsi.counterexamples.lemmac11 import sides
+from linrep.papers.perfedsi.counterexamples.lemmac11_and_theoremc4 import sides
 from linrep.papers.perfedsi.model import (
     ROUNDS,
     alike,
@@ -128,13 +128,14 @@ def start_readings(small, any_start, name, strength) -> Readings:
     )
 
 
-def in_fractions(sides, powers, *, rounds=1) -> Cases:
+def in_fractions(powers, *, rounds=1) -> Cases:
     """Compare the promised fall of the loss with that of rounds enumerated without rounding.
 
     They start from U = c U*, V = V*/c, with an error orthogonal to U*; singular values, c_z, k and
     r are 1, and with c = 32 nothing leaves the event.
     """
-    promised, actual = sides(**{name: whole(powers[name]) for name in ("c_power", "limit_power")})
+    used = {name: whole(powers[name]) for name in ("c_power", "limit_power")}
+    promised, actual = sides(**used, rounds=rounds)
     at = {"d": 16, "k": 1, "r": 1, "c": 32.032, "mu": 2048, "T": rounds, "C": 1, "tau": 1}
     return Cases(
         [(promised / actual, 1, at)],
@@ -292,7 +293,7 @@ def lemma_c11(
         for case in one_round(state, sequences(8, 1), 1, 1.0, powers, needs_of(state))
     ]
     yield start_readings(at_limits(powers, budget((1,), (1, 2))), far, "c_0", proof_of(powers))
-    yield in_fractions(sides, powers)
+    yield in_fractions(powers)
     cases = near_the_truth(budget, rng, powers, near)
     yield Cases(cases, name="random states near the truth", **options)
     yield Cases(at_the_edge(powers), name="edge of the event", **options)

@@ -4,7 +4,6 @@ import numpy as np
 
 from linrep.claims import Cases, Fact, statement
 from linrep.papers.perfedsi import runs
-from linrep.papers.perfedsi.counterexamples.theoremc4 import sides
 from linrep.papers.perfedsi.lemma_c11 import (
     CORRECTED,
     STRONGER,
@@ -87,7 +86,7 @@ def theorem_c4(
         "c_z_power": c_z_power, "rate": rate, "limit": limit, "with_p": with_p,
     }  # fmt: skip
     yield enumerated_rounds(budget, powers)
-    yield in_fractions(sides, powers, rounds=2)
+    yield in_fractions(powers, rounds=2)
     yield slowest(powers, rounds=2, name="slowest rounds, T = 2")
     case = many_rounds(lambda setting: promise(setting, 1, powers))
     options = {"name": "T = 16", "strength": proof_of(powers)}
