@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, Identity, Readings, statement
+from linrep.claims import Cases, Fact, Readings, statement
 from linrep.papers.perfedsi.counterexamples.eq61 import sides
 from linrep.papers.perfedsi.counterexamples.eq63_64 import sides as sides_of_64
 from linrep.papers.perfedsi.model import (
@@ -46,16 +46,6 @@ def limits(bound):
         ratio = slope * (1.0 - 1e-12) / float(bound(setting_of(truth, needs.norms), loss))
         at = {"c": needs.norms, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss}
         yield ratio, 1.0, {**at, "max L_m/L": needs.loss * unit**2 / loss}
-
-
-def units(bound):
-    """Yield how the bound changes against the gradient where the unit of M* does."""
-    ratios = []
-    for unit in (1.0, 1e-4, 1e4):
-        truth, U, V = at_the_limit(2.0, 1e-2, unit, 1.0)
-        loss, slope = sizes(truth, U, V)
-        ratios.append(float(bound(setting_of(truth, 2.0), loss)) / slope)
-        yield abs(ratios[-1] / ratios[0] - 1.0), {"sigma_1": unit}
 
 
 def plugged(drift):
@@ -144,7 +134,6 @@ def eq61(budget, rng, *, root=False, items=1, factor=1.0):
             left, right = sides(error)
             cases.append((left, Fraction(factor) ** 2 * right, {"error": str(error)}))
         yield Cases(cases, quantity="|grad L|^2", name="squares in fractions, c = 1")
-    yield Identity(units(bound), 1e-9, name="the same in every unit of M*")
     name = f"Lemma C.7 gives (60)'s last term, d >= {items}"
     yield Cases(second_moments(items), quantity="lhs of (60)'s last term", name=name)
     yield Cases(plugged(10.0), quantity="lhs/rhs", name="(62) for c, c_z, mu >= 1")

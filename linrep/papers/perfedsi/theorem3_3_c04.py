@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from linrep.claims import Cases, Fact, statement
+from linrep.claims import Fact, statement
 from linrep.papers.perfedsi import runs
 from linrep.papers.perfedsi.lemma_c11 import (
     CORRECTED,
@@ -10,52 +10,9 @@ from linrep.papers.perfedsi.lemma_c11 import (
     enumerated_rounds,
     in_fractions,
     promise,
-    proof_of,
     slowest,
 )  # fmt: skip
 from linrep.papers.perfedsi.model import FRESH, RUNS
-from linrep.theory import perfedsi as theory
-
-
-def mean_loss(U, V):
-    """Return the mean of both clients' losses, for d = r = 1 and M* = (1, 0)."""
-    return 0.5 * ((U * V[:, 0] - 1.0) ** 2 + (U * V[:, 1]) ** 2)
-
-
-def many_rounds(promise, rounds: int = 16):
-    """Return the promised fall over the one that comes after many rounds, and 1.
-
-    d = r = sigma_1 = c_z = 1, k = M = 2, z = (1, 1) and (1, -1): every sequence of participants is
-    enumerated from U = 1, V = (1, 1/1000). Steps are a thousandth of the largest, so that c = 1.001
-    is enough.
-    """
-    setting = theory.Setting(d=1, p=2, k=1, c=1.001, mu=1.001)
-    step_size, promised = (share / 1000.0 for share in promise(setting))
-    U, V = np.ones(1), np.array([[1.0, 1e-3]])
-    first = mean_loss(U, V)[0]
-    for _ in range(rounds):
-        after = []
-        for sign in (1.0, -1.0):
-            v = V[:, 0] + sign * V[:, 1]
-            x = step_size * (U * v - 1.0)
-            after.append((U - x * v, V - np.outer(x * U, [1.0, 1.0]) * [1.0, sign]))
-        U, V = (np.concatenate(parts) for parts in zip(*after, strict=True))
-    fall = 1.0 - mean_loss(U, V).mean() / first
-    return (rounds - 1) * promised / fall, 1.0, {"c": 1.001, "d": 1, "k": 2, "M": 2, "T": rounds}
-
-
-def implied(rng, powers):
-    """Yield what the limit of the step size allows at the constants of small steps, and runs do."""
-    setting = runs.cell()
-    state = runs.state_of(setting, rng)
-    largest = runs.largest_step(state, setting, rng)
-    numbers = state.setting(runs.measured_limits(state, setting, 0.01 * largest, rng))
-    limit, fall = promise(numbers, setting["tau"], powers)
-    rounds = f"rounds to {runs.TARGET:g}"
-    yield Fact("step size allowed at the constants of small steps", limit)
-    yield Fact("largest stable step size", largest)
-    yield Fact(f"{rounds} that the bound implies", np.log(1.0 / runs.TARGET) / fall)
-    yield Fact(f"{rounds} at tuned steps", runs.tuned_rounds(state, setting, rng))
 
 
 def rate_of(state, setting, rng) -> float:
@@ -88,9 +45,6 @@ def theorem_c4(
     yield enumerated_rounds(budget, powers)
     yield in_fractions(powers, rounds=2)
     yield slowest(powers, rounds=2, name="slowest rounds, T = 2")
-    case = many_rounds(lambda setting: promise(setting, 1, powers))
-    options = {"name": "T = 16", "strength": proof_of(powers)}
-    yield Cases([case], quantity="promised over measured fall of L", **options)
     if orders:
         for key, variable, values, power in (
             ("d", "d", (8, 16, 32, 64), -d_power),
@@ -102,7 +56,16 @@ def theorem_c4(
                 "rate", rate_of, power, budget(24, 120, 240), rng, key=key, variable=variable,
                 values=values, side="isometric",
             )  # fmt: skip
-    yield from implied(rng, powers)
+    # What the limit of the step size allows at the constants of small steps, and what runs do.
+    setting, rounds = runs.cell(), f"rounds to {runs.TARGET:g}"
+    state = runs.state_of(setting, rng)
+    largest = runs.largest_step(state, setting, rng)
+    numbers = state.setting(runs.measured_limits(state, setting, 0.01 * largest, rng))
+    longest, fall = promise(numbers, setting["tau"], powers)
+    yield Fact("step size allowed at the constants of small steps", longest)
+    yield Fact("largest stable step size", largest)
+    yield Fact(f"{rounds} that the bound implies", np.log(1.0 / runs.TARGET) / fall)
+    yield Fact(f"{rounds} at tuned steps", runs.tuned_rounds(state, setting, rng))
 
 
 theorem_c4.corrected(
