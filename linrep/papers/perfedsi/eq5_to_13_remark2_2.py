@@ -238,7 +238,7 @@ def eq11_13(budget, rng, *, power=1.0):
     hypotheses=(SAMPLING,),
 )
 def twice(C, M, *, pairs=Fraction(1, 2)):
-    """That a client is drawn twice in a round is unlikely where C is a constant and M large."""  # noqa: D401
+    """That a client is drawn twice in a round is unlikely where C is a constant and M large."""
     none = prod((1 - Fraction(j, M) for j in range(C)), start=Fraction(1))
     return {"union bound": at_most(1 - none, pairs * C * (C - 1) / M)}
 

@@ -86,7 +86,7 @@ def eq3_bias(budget, rng, *, hidden=(False, True)):
 def one_hot(B, W, x, *, shift=0):
     """With one-hot side information Model 2 with Sum is a shared representation with a head
     per client.
-    """  # noqa: D205
+    """
     found = np.array([np.sum((B.T @ x) * (W.T @ z)) for z in np.eye(len(W))])
     return equal(found, np.roll(W, shift, axis=0) @ B.T @ x)
 
