@@ -57,6 +57,16 @@ def state(request, fresh_rng):
     return draw(request.param[0], fresh_rng, tilt=2.0 ** fresh_rng.uniform(-2, 2))
 
 
+def test_assumption3_2(fresh_rng):
+    """Squared rows of norm 1 add up to M, and so do k eigenvalues."""
+    for k in (1, 2, 5, 16):
+        Z = fresh_rng.standard_normal((3 * k, k))
+        Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+        values = np.linalg.eigvalsh(Z.T @ Z)
+        assert values.sum() == pytest.approx(3 * k)
+        assert values[0] <= 3 * ROOM
+
+
 def test_definitionc3_corrected(state):
     Z, star, U, V, E, root, c_z = state
     assert norm(U, 2) * norm(V, 2) >= (norm(star, 2) - norm(E, 2)) / ROOM
