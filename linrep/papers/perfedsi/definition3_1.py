@@ -1,7 +1,5 @@
 """Definition 3.1: the event that iterates stay regular, what it entails and how often it holds."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 
@@ -13,10 +11,9 @@ from linrep.claims import Cases, Constant, Curve, Fact, Readings, Search, statem
 from linrep.claims.deviations import identities
 from linrep.claims.evidence import PROVED
 from linrep.claims.quantities import LOWER, UPPER
-from linrep.papers.perfedsi import rounds
+from linrep.papers.perfedsi import model, rounds
 from linrep.papers.perfedsi.counterexamples.definition3_1 import sides
 from linrep.papers.perfedsi.definition_c03 import ROOT, beside_small_U
-from linrep.papers.perfedsi.model import MU, WITHIN, C, event, longest_steps, needed, vanishing_runs
 from linrep.problems import SideInformationCompletion
 from linrep.stats import proportion_interval
 from linrep.theory import perfedsi as theory
@@ -29,7 +26,7 @@ def server(budget, rng, power, strength="") -> Search:
     """Search the ratio of the server's norms against c^2/(1 - sqrt(s)), s = 2 c_z c c_0 below 1."""
 
     def lhs_rhs(truth, U, V):
-        found, share = needed(truth, U, V)
+        found, share = model.needed(truth, U, V)
         if share >= ROOT:  # 1 - sqrt(share) would be rounding
             return None
         norms = [norm(A, 2) for A in (U, V)]
@@ -48,7 +45,7 @@ def clients(budget, rng) -> Readings:
     """
 
     def lhs_rhs(truth, U, V):
-        found = longest_steps(truth, U, V)
+        found = model.longest_steps(truth, U, V)
         if found is None or (root := 133.0 / 132.0 * found.share**0.5) >= ROOT:
             return None
         norms = [norm(A, 2, axis=(1, 2)) for A in (found.U, found.V)]
@@ -81,9 +78,9 @@ def ratios() -> Constant:
             "d": d,
             "constant": min(norm(V, 2) / norm(U, 2) for U, V in iterates),
         }
-        for d, size, iterates in vanishing_runs()
+        for d, size, iterates in model.vanishing_runs()
     )
-    c, mu = C, MU
+    c, mu = model.C, model.MU
     return Constant(
         rows, ["1/size"], by=["d"], deterministic=True, label="|V|/|U|",
         name=f"any c_0: c = {c}, mu = {mu}, c_0 = 1/2",
@@ -136,7 +133,7 @@ def units(rng) -> Readings:
     for unit in (1.0, 1e-4, 1e4):
         root = np.sqrt(unit)
         scaled = SideInformationCompletion(truth.U * root, truth.V * root, truth.Z)
-        largest = event(scaled, root * U, root * V).norms
+        largest = model.event(scaled, root * U, root * V).norms
         for name, other in zip(cases, (1.0, scaled.singular_values[0] ** -0.5), strict=True):
             first = norms.setdefault(name, largest * other)
             cases[name].append((abs(largest * other / first - 1.0), {"unit": unit}))
@@ -174,7 +171,7 @@ def picture(rows) -> pd.DataFrame:
 @statement(
     "perfedsi.definition3.1",
     place="Definition 3.1",
-    hypotheses=WITHIN,
+    hypotheses=model.WITHIN,
     latex=r"\mathcal A_{t,s}:\ \|U\|, \|V\| \le c\sqrt{\sigma_1},\ \|e_i^\top U\| \le"
     r" \sqrt{\mu\tau\sigma_1/d},\ |e_i^\top E z_m| \le \sqrt{\mu/d}\,\|E z_m\|,\ \mathcal L_m \le"
     r" c\min(\mathcal L, c_0\sigma_r^2); \quad \mathcal G_{t,s} = \Big(\bigcap_{t'=1}^t"
@@ -219,7 +216,7 @@ def definition3_1(budget, rng, *, power=2.0):
 @statement(
     "perfedsi.definition3.1.corrected",
     place="Definition 3.1",
-    hypotheses=WITHIN,
+    hypotheses=model.WITHIN,
     latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; \frac{\|V_t\|}{\|U_t\|},"
     r" \frac{\|U_t\|}{\|V_t\|} \le \frac{c^2}{1 - \sqrt s}",
     plain="With a small c_0 the regularity event balances the norms of the server's U and V.",

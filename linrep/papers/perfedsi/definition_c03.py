@@ -1,7 +1,5 @@
 """Definition C.3: incoherence, its range, and what Definition 3.1 says about it."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 
@@ -11,19 +9,8 @@ from linrep.claims import Cases, Identity, Readings, Search, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.instances import Reader, search_instances
 from linrep.claims.laws import at_most, measured
+from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.definitionc3 import sides
-from linrep.papers.perfedsi.model import (
-    MU,
-    SHAPES,
-    WITHIN,
-    C,
-    event,
-    longest_steps,
-    needed,
-    read,
-    searched,
-    vanishing_runs,
-)  # fmt: skip
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -40,9 +27,9 @@ def beside_small_U(lhs_rhs, budget, rng, **options) -> Search:
         Z, star_U, star_V = [1.0, 1.0, 1.0, -1.0], [0.5**0.5] * 2, [1.0, 0.0]
         less = [-(s**0.5) / c * u for u in star_U]
         x = np.array([0.0, *Z, *star_U, *star_V, *less, 0.0, 0.0, 1.0 / c])
-        known.append((SHAPES[1], x))
-    shapes = budget(SHAPES[:2], SHAPES[1:])
-    return searched(lhs_rhs, budget, rng, shapes=shapes, known=known, **options)
+        known.append((model.SHAPES[1], x))
+    shapes = budget(model.SHAPES[:2], model.SHAPES[1:])
+    return model.searched(lhs_rhs, budget, rng, shapes=shapes, known=known, **options)
 
 
 def ends(budget, rng, highest):
@@ -94,19 +81,21 @@ def client_U(budget, rng) -> Readings:
     """Ask whether a client's own U is incoherent: with a small c_0, or whatever c_0 is."""
 
     def lhs_rhs(truth, U, V):
-        found = longest_steps(truth, U, V)
+        found = model.longest_steps(truth, U, V)
         if found is None or (root := 133.0 / 132.0 * found.share**0.5) >= ROOT:
             return None
         return max(map(theory.incoherence, found.U)), found.mu * (found.c / (1.0 - root)) ** 2
 
     name = "c_0 small enough, steps of Theorem C.4"
     small = beside_small_U(lhs_rhs, budget, rng, name=name, strength=PROVED)
+    at = {"c": model.C, "mu": model.MU, "c_0": 0.5}
     rows = [
-        (theory.incoherence(U), MU, {"d": d, "size": size, "c": C, "mu": MU, "c_0": 0.5})
-        for d, size, iterates in vanishing_runs()
+        (theory.incoherence(U), model.MU, {"d": d, "size": size, **at})
+        for d, size, iterates in model.vanishing_runs()
         for U, _ in iterates
     ]
-    any_c_0 = Cases(rows, quantity="mu of U", name=f"any c_0: c = {C}, mu = {MU}, c_0 = 1/2")
+    name = f"any c_0: c = {model.C}, mu = {model.MU}, c_0 = 1/2"
+    any_c_0 = Cases(rows, quantity="mu of U", name=name)
     parts, phrase = [small, any_c_0], "for some constants c_0, c"
     return Readings(parts, name="a client's U is incoherent", phrase=phrase)
 
@@ -119,7 +108,7 @@ def client_E(budget, rng) -> Readings:
     """
 
     def sides_of(truth, U, V, times=None):
-        found = longest_steps(truth, U, V)
+        found = model.longest_steps(truth, U, V)
         if found is None:
             return None
         errors = found.U @ found.V.swapaxes(1, 2) - truth.M
@@ -133,14 +122,14 @@ def client_E(budget, rng) -> Readings:
         at = {"d": d, "M": 2, "k": 2, "r": 1, "c": 2, "mu": 1, "c_0": str(c_0), "eta": d}
         own.append((*sides(d, c_0=c_0), at))
         other.append((*sides(d, Fraction(d, 4), c_0), at | {"candidate": d // 4}))
-    limited = searched(
+    limited = model.searched(
         sides_of, budget, rng, name="with a mu for all d, steps of Theorem C.4",
         shapes=budget(WIDE[:1], WIDE), strength=PROVED,
         known=[(WIDE[0], unlike_in_one_row(2.0))],
     )  # fmt: skip
     for c_z in (2.0, 4.0):
         shape = {"n": 2, "d": int(c_z**4), "p": 2, "k": 1}
-        instance = read(Reader(unlike_in_one_row(c_z)), shape)
+        instance = model.read(Reader(unlike_in_one_row(c_z)), shape)
         assert instance is not None
         same.append((*sides_of(*instance, times=1.0), shape | {"c_z": c_z}))
     parts = [
@@ -194,7 +183,7 @@ def one_row(c_z_power):
     r" U, E \text{ incoherent}",
     plain="The regularity event makes U and the error incoherent, of the server and of every "
     "client in all of its local steps.",
-    hypotheses=WITHIN,
+    hypotheses=model.WITHIN,
     negative_control={"highest": 0.5},
 )
 def definitionC3(budget, rng, *, highest=1.0):
@@ -219,7 +208,7 @@ def definitionC3(budget, rng, *, highest=1.0):
 @statement(
     "perfedsi.definitionC3.corrected",
     place="Definition C.3, (14); Definition 3.1",
-    hypotheses=WITHIN,
+    hypotheses=model.WITHIN,
     latex=r"s = 2c_zcc_0 < 1 \;\Rightarrow\; U_t \text{ is } \frac{c^2\mu}{(1 - \sqrt s)^2}"
     r"\text{-incoherent}; \quad E_t \text{ is } c_z^2\mu\text{-incoherent}",
     plain="With a small c_0 the event makes the server's U and its error incoherent, with "
@@ -232,7 +221,7 @@ def definitionC3_corrected(budget, rng, *, c_power=2.0, c_z_power=2.0, share_fac
     """Search both, at iterates that all clients share; powers are of c and c_z, 2 stands in s."""
 
     def of_U(truth, U, V):
-        found, share = needed(truth, U, V)
+        found, share = model.needed(truth, U, V)
         share *= share_factor / 2.0
         if share >= ROOT:
             return None
@@ -244,11 +233,11 @@ def definitionC3_corrected(budget, rng, *, c_power=2.0, c_z_power=2.0, share_fac
         if np.linalg.norm(E) < 1e-6 * np.linalg.norm(truth.M):
             return None
         c_z = theory.scaling(truth.Z).c_z
-        return theory.incoherence(E), c_z**c_z_power * event(truth, U, V).errors
+        return theory.incoherence(E), c_z**c_z_power * model.event(truth, U, V).errors
 
     yield beside_small_U(of_U, budget, rng, name="U has mu over floor^2", strength=PROVED)
-    yield searched(
-        of_E, budget, rng, name="E has c_z^2 mu", shapes=budget(SHAPES[:2], SHAPES[1:]),
+    yield model.searched(
+        of_E, budget, rng, name="E has c_z^2 mu", shapes=budget(model.SHAPES[:2], model.SHAPES[1:]),
         strength=PROVED,
     )  # fmt: skip
     found = one_row(c_z_power)

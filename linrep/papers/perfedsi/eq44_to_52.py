@@ -1,7 +1,5 @@
 """(44) to (52): the terms of a local step's drift, in the proof of Lemma C.8."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial

@@ -6,18 +6,9 @@ from itertools import product
 import numpy as np
 
 from linrep.claims import Cases, Fact, Readings, statement
+from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.eq61 import sides
 from linrep.papers.perfedsi.counterexamples.eq63_64 import sides as sides_of_64
-from linrep.papers.perfedsi.model import (
-    COMPLETION,
-    ERRORS,
-    ROUNDS,
-    event,
-    relative_loss,
-    searched,
-    setting_of,
-    sizes,
-)  # fmt: skip
 from linrep.problems import SideInformationCompletion
 from linrep.theory import perfedsi as theory
 
@@ -39,11 +30,11 @@ def at_the_limit(c, error, unit, c_z):
 def limits(bound):
     """Yield (61)'s left over its right as the error shrinks, norms being at their limit."""
     units = (1e-2, 1.0, 1e2, 1e6)
-    for c, error, unit, c_z in product((1.0, 2.0, 4.0, 10.0), ERRORS, units, (1.0, 4.0)):
+    for c, error, unit, c_z in product((1.0, 2.0, 4.0, 10.0), model.ERRORS, units, (1.0, 4.0)):
         truth, U, V = at_the_limit(c, error, unit, c_z)
-        loss, slope = sizes(truth, U, V)
-        needs = event(truth, U, V)
-        ratio = slope * (1.0 - 1e-12) / float(bound(setting_of(truth, needs.norms), loss))
+        loss, slope = model.sizes(truth, U, V)
+        needs = model.event(truth, U, V)
+        ratio = slope * (1.0 - 1e-12) / float(bound(model.setting_of(truth, needs.norms), loss))
         at = {"c": needs.norms, "error": error, "sigma_1": unit, "c_z": c_z, "L": loss}
         yield ratio, 1.0, {**at, "max L_m/L": needs.loss * unit**2 / loss}
 
@@ -81,7 +72,7 @@ def second_moments(lowest):
 @statement(
     "perfedsi.eq61",
     place="Lemma C.11, (60)-(62)",
-    hypotheses=COMPLETION,
+    hypotheses=model.COMPLETION,
     latex=r"\|\nabla\mathcal L\|_F 1_{\mathcal G} \le \sqrt2 c\frac{\sqrt{\sigma_1}}M\|Z\|_2"
     r"\|EZ^\top\|_F \le c\sqrt{c_z}\,\sigma_1\mathcal L",
     plain="The gradient's norm is at most c sqrt(c_z) sigma_1 times the loss.",
@@ -110,24 +101,25 @@ def eq61(budget, rng, *, root=False, items=1, factor=1.0):
 
     def of(right):
         def lhs_rhs(truth, U, V):
-            if relative_loss(truth, U, V) < 1e-12:
+            if model.relative_loss(truth, U, V) < 1e-12:
                 return None
-            loss, slope = sizes(truth, U, V)
-            return slope, right(truth, setting_of(truth, event(truth, U, V).norms), loss)
+            loss, slope = model.sizes(truth, U, V)
+            setting = model.setting_of(truth, model.event(truth, U, V).norms)
+            return slope, right(truth, setting, loss)
 
         return lhs_rhs
 
     half = list(limits(used))
     ways = [("2 c sqrt(c_z sigma_1 L)" if root else "as printed", list(limits(bound)))]
     ways += [] if root else [("c sqrt(c_z sigma_1 L) as (60) uses it", half)]
-    yield searched(of(first), budget, rng, name="first inequality, searched")
+    yield model.searched(of(first), budget, rng, name="first inequality, searched")
     yield Readings(
         [Cases(cases, quantity="lhs/rhs", name=name) for name, cases in ways],
         name="second inequality, norms at their limit",
         phrase="c sqrt(c_z) sigma_1 L",
         printed_elsewhere={name: "(60)" for name, _ in ways[1:]},
     )
-    yield searched(of(second), budget, rng, name="second inequality, searched")
+    yield model.searched(of(second), budget, rng, name="second inequality, searched")
     if not root:
         cases = []
         for error in (Fraction(1, 2), Fraction(1, 100), Fraction(1, 10**4)):
@@ -152,7 +144,7 @@ def eq61(budget, rng, *, root=False, items=1, factor=1.0):
     r" (1 - \rho)E[\mathcal L_{T-1}1_{\mathcal G_{T-1,\tau}}]",
     plain="In the induction over rounds, the decrease in a round may be conditioned on the event "
     "of that same round.",
-    hypotheses=ROUNDS,
+    hypotheses=model.ROUNDS,
     negative_control={"fall": 1.0 - 1e-9},
     holds_with={"before": True},
 )

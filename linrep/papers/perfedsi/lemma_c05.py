@@ -9,19 +9,8 @@ import numpy as np
 from linrep.claims import Cases, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Open, Region, at_most, lines, measured
+from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.lemmac5 import sides
-from linrep.papers.perfedsi.model import (
-    COMPLETION,
-    SHAPES,
-    event,
-    random_truth,
-    relative_loss,
-    rounded,
-    searched,
-    setting_of,
-    sizes,
-    split,
-)  # fmt: skip
 from linrep.theory import perfedsi as theory
 
 
@@ -45,8 +34,8 @@ def unbalanced_truths(rng, norms, scalings, alignments=(True,)):
     V is as small as the product allows then; if aligned, Z is weakest along V's weakest direction.
     """
     for c, (c_z, kappa), aligned in product(norms, scalings, alignments):
-        truth = random_truth((kappa, 1.0), float(c_z), rng, aligned=aligned)
-        factors = split(truth, c * np.sqrt(kappa), "U")
+        truth = model.random_truth((kappa, 1.0), float(c_z), rng, aligned=aligned)
+        factors = model.split(truth, c * np.sqrt(kappa), "U")
         yield truth, flattest(truth, *factors), {"c": c, "c_z": c_z, "kappa": kappa}
 
 
@@ -57,7 +46,7 @@ def at_the_limit(bound, rng, name, strength="") -> Cases:
         ((1.0, 1.0), (4.0, 1.0), (1.0, 10.0), (16.0, 100.0)),
     )
     cases = [
-        (bound(setting_of(truth, at["c"])) / least, 1.0, at)
+        (bound(model.setting_of(truth, at["c"])) / least, 1.0, at)
         for truth, least, at in unbalanced_truths(rng, norms, scalings, (False, True))
     ]
     return Cases(cases, quantity=name, name="norms at their limit", strength=strength)
@@ -67,13 +56,13 @@ def twentieth(budget, rng, factor, power, name, **options):
     """Search (20): factor/M times the minimum, in which c_z has a power, against the gradient."""
 
     def lhs_rhs(truth, U, V):
-        if relative_loss(truth, U, V) < 1e-12:
+        if model.relative_loss(truth, U, V) < 1e-12:
             return None
-        found, (loss, slope) = theory.alignment(truth, U, V), sizes(truth, U, V)
+        found, (loss, slope) = theory.alignment(truth, U, V), model.sizes(truth, U, V)
         least = found.side * found.items * theory.scaling(truth.Z).c_z ** power
         return factor * min(found.heads, least) * loss / truth.n, slope**2
 
-    return searched(lhs_rhs, budget, rng, name=name, **options)
+    return model.searched(lhs_rhs, budget, rng, name=name, **options)
 
 
 #: Readings of the region: the power of gamma that bounds it, as (21) has sigma_min^2 >= sigma_r/c,
@@ -127,7 +116,7 @@ def last_line():
 @statement(
     "perfedsi.lemmaC5",
     place="Lemma C.5, (16)-(21)",
-    hypotheses=COMPLETION,
+    hypotheses=model.COMPLETION,
     latex=r"\sigma_{\min}(U_*^\top U), \sigma_{\min}(V_*^\top V) \ge \gamma ="
     r" \frac{\sigma_r}{c c_z^2} \;\Rightarrow\; \|\nabla\mathcal L\|_F^2 \ge \gamma\mathcal L",
     plain="Where the factors' alignment with the truth is at least gamma, the loss satisfies a "
@@ -178,16 +167,16 @@ def with_norms(budget, rng, bound, near, near_power):
     """Search bound(setting) L <= ||grad L||^2 where norms are at most c sqrt(sigma_1), L small."""
 
     def lhs_rhs(truth, U, V):
-        setting = setting_of(truth, event(truth, U, V).norms)
-        loss, slope = sizes(truth, U, V)
+        setting = model.setting_of(truth, model.event(truth, U, V).norms)
+        loss, slope = model.sizes(truth, U, V)
         if not 1e-12 < near * setting.c_z**near_power * loss / setting.smallest**2 <= 1.0:
             return None
         return bound(setting) * loss, slope**2
 
     # From where errors are flattest.
-    known = [(SHAPES[1], flat(*at)) for at in ((10.0, 1.0), (100.0, 1.0), (100.0, 16.0))]
+    known = [(model.SHAPES[1], flat(*at)) for at in ((10.0, 1.0), (100.0, 1.0), (100.0, 16.0))]
     name = "norms bounded, L small, searched"
-    return searched(lhs_rhs, budget, rng, name=name, known=known, strength=PROVED)
+    return model.searched(lhs_rhs, budget, rng, name=name, known=known, strength=PROVED)
 
 
 def corners(bound, near, near_power):
@@ -205,7 +194,7 @@ def corners(bound, near, near_power):
     for c, condition, c_z in product((1.0, 2.0**40), (1.0, 2.0**80), (1.0, 2.0**80)):
         at = theory.Setting(d=2, p=2, k=2, smallest=1.0 / condition, c=c, c_z=c_z)
         slope = 2.0 / (c_z * c**2 * condition**2)
-        yield rounded(bound(at) / slope), 1.0, {"c": c, "condition": condition, "c_z": c_z}
+        yield model.rounded(bound(at) / slope), 1.0, {"c": c, "condition": condition, "c_z": c_z}
     for c_z in (1.0, 2.0**9, 2.0**41, 2.0**81):  # L = 1/(2 c_z)
         allowed = near * c_z**near_power <= 2.0 * c_z
         yield np.inf if allowed else 0.0, 1.0, {"U": 0, "V": 0, "c_z": c_z}
@@ -227,7 +216,7 @@ def corners(bound, near, near_power):
 @statement(
     "perfedsi.lemmaC5.corrected",
     place="Lemma C.5, (16)-(21)",
-    hypotheses=COMPLETION,
+    hypotheses=model.COMPLETION,
     latex=r"\|U\|, \|V\| \le c\sqrt{\sigma_1},\ \mathcal L \le \frac{\sigma_r^2}{32 c_z}"
     r" \;\Rightarrow\; \|\nabla\mathcal L\|_F^2 \ge"
     r" \frac{9\sigma_r^2}{8 c_z c^2\sigma_1}\mathcal L; \quad \|\nabla\mathcal L\|_F^2 \ge"

@@ -9,17 +9,8 @@ from linrep.claims import Cases, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.instances import search_instances
 from linrep.claims.laws import Region, at_most, lines, measured
+from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.lemmac7 import sides
-from linrep.papers.perfedsi.model import (
-    OVERFLOW,
-    ROUNDS,
-    STATES,
-    alike,
-    drawn,
-    items_for,
-    plain,
-    read_state,
-)  # fmt: skip
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import State, Walks, sequences
 
@@ -43,7 +34,7 @@ def ratios(state: State, items, step_size, participants, quantile=1.0, **powers)
     """
     walks = Walks(state, items, step_size)
     limits = walks.limits(quantile)
-    if not limits.c < OVERFLOW or walks.kept(limits, 0).min() == 0.0:
+    if not limits.c < model.OVERFLOW or walks.kept(limits, 0).min() == 0.0:
         return None
     *found, chance = walks.moments(limits, participants)
     steps = items.shape[1]
@@ -52,7 +43,7 @@ def ratios(state: State, items, step_size, participants, quantile=1.0, **powers)
         loss=state.loss, mu_z=theory.scaling(state.truth.Z).mu_z, mu_U=limits.rows, **powers,
     )  # fmt: skip
     at = {"step_size": step_size, "C": participants, "c": limits.c, "mu_U": limits.rows}
-    at = {**plain(state), **at, "P(G)": chance, "tau": steps}
+    at = {**model.plain(state), **at, "P(G)": chance, "tau": steps}
     return [float(left / right) for left, right in zip(found, bounds, strict=True)], at
 
 
@@ -60,7 +51,7 @@ def at_limits(powers):
     """Yield lhs over rhs, for U and for V, with one factor at its norm limit, k = r = 1."""
     dimensions, sizes = (4, 8, 16, 32, 64), (1.0, 1.5, 2.0, 3.0, 4.0)
     for d, size, C, on_side in product(dimensions, sizes, (1, 2, 4, 8), (True, False)):
-        state = alike(1, d, size=size, error=1e-3, on_side=on_side)
+        state = model.alike(1, d, size=size, error=1e-3, on_side=on_side)
         yield ratios(state, sequences(d, 1), STEP, C, **powers)
 
 
@@ -72,11 +63,11 @@ def at_random(budget, rng, powers):
     """
     for _ in range(budget(60, 1000, 5000)):
         n, d, p = int(rng.integers(1, 5)), int(rng.integers(2, 6)), int(rng.integers(1, 4))
-        state = drawn(
+        state = model.drawn(
             rng, n=max(n, p), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
             error=10.0 ** rng.uniform(-3, 0.5), tilt=2.0 ** rng.uniform(-3, 3),
         )  # fmt: skip
-        items, C = items_for(d, int(rng.integers(1, 6)), 300, rng), int(rng.integers(1, 9))
+        items, C = model.items_for(d, int(rng.integers(1, 6)), 300, rng), int(rng.integers(1, 9))
         step_size, quantile = 10.0 ** rng.uniform(-4, 0), rng.choice([1.0, 0.9, 0.7])
         found = ratios(state, items, step_size, C, quantile, **powers)
         every = len(items) == d ** items.shape[1]
@@ -86,12 +77,12 @@ def at_random(budget, rng, powers):
 
 def inside(rng, norm_power, loss_power):
     """Yield the steps of the proof that turn the event into the bound, as powers of c."""
-    state = alike(1, 8, size=3.0)
+    state = model.alike(1, 8, size=3.0)
     c = Walks(state, sequences(8, 1), STEP).limits().c
     square = float(np.linalg.norm(state.V, 2) ** 2)
     at = {"c": c, "sigma_1": 1.0}
     yield f"|V|^2 <= c^{norm_power:g} sigma_1", at_most(square, c**norm_power), at
-    state = drawn(rng, n=4, d=4, p=2, k=1)
+    state = model.drawn(rng, n=4, d=4, p=2, k=1)
     walks = Walks(state, sequences(4, 1), STEP)
     c = walks.limits().c
     for loss in walks.regularity[0].loss[:, 0] * state.loss:
@@ -102,7 +93,7 @@ def inside(rng, norm_power, loss_power):
 @statement(
     "perfedsi.lemmaC7",
     place="Lemma C.7, (25)-(38)",
-    hypotheses=ROUNDS,
+    hypotheses=model.ROUNDS,
     latex=r"E_t\|U_{t+1} - U_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \eta^2\tau^2 k"
     r"\Big(\frac1{Cd} + \frac1{d^2}\Big) c\mu_z\sigma_1 \mathcal L 1_{\mathcal G_{t,0}},\quad"
     r" E_t\|V_{t+1} - V_t\|_F^2 1_{\mathcal G_{t,\tau}} \le \frac{\eta^2\tau^2 kr}{d^2}"
@@ -135,7 +126,13 @@ def lemma_c7(budget, rng, *, factor=1.0, norm_power=1.0, loss_power=0.0):
         return None if found is None else (max(found[0]), 1.0)
 
     yield search_instances(
-        of_state, STATES[: budget(2, 3)], read_state, budget, rng, name="search", strength=strength
+        of_state,
+        model.STATES[: budget(2, 3)],
+        model.read_state,
+        budget,
+        rng,
+        name="search",
+        strength=strength,
     )
     yield from measured(inside(rng, norm_power, loss_power), strength=strength).values()
 

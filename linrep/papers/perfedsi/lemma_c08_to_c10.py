@@ -1,7 +1,5 @@
 """Lemmas C.8 to C.10: how far gradients drift from the server's in a step, and in a round."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
@@ -15,24 +13,9 @@ from linrep.claims.evidence import PROVED
 from linrep.claims.instances import search_instances
 from linrep.claims.laws import Region, Root, at_most, lines
 from linrep.claims.quantities import LOWER, UPPER
+from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.lemmac8_indicators import sides as sides_of_means
 from linrep.papers.perfedsi.counterexamples.lemmac10 import sides as sides_of_C10
-from linrep.papers.perfedsi.model import (
-    OVERFLOW,
-    SHORT_STEPS,
-    STATES,
-    WITHIN,
-    aligned,
-    alike,
-    drawn,
-    edge,
-    items_for,
-    plain,
-    power_of,
-    read_state,
-    start_of,
-    whole,
-)  # fmt: skip
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import State, Walks, balanced, sequences
 
@@ -54,7 +37,12 @@ def drift(walks, limits, s, weight=1.0) -> np.ndarray:
 
 def case_of(state, limits, step_size, **further) -> dict:
     """Return plain values of a case."""
-    at = {**plain(state), "step_size": step_size, "c": limits.c, "mu": state.setting(limits).mu}
+    at = {
+        **model.plain(state),
+        "step_size": step_size,
+        "c": limits.c,
+        "mu": state.setting(limits).mu,
+    }
     return {**at, **further}
 
 
@@ -82,13 +70,13 @@ def random_walks(budget, rng, most_steps, beyond=0.0, *, short=False):
     for _ in range(budget(50, 800, 4000)):
         p = int(rng.integers(1, 5))
         d = int(rng.choice([2, 4, 8]))
-        state = drawn(
+        state = model.drawn(
             rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
             error=10.0 ** rng.uniform(-3, 0), tilt=2.0 ** rng.uniform(-2, 2),
             condition=10.0 ** rng.uniform(0, 1),
         )  # fmt: skip
-        items = items_for(d, int(rng.integers(1, most_steps + 1)), budget(300, 520), rng)
-        start, share = start_of(state).limits(), 10.0 ** rng.uniform(-3, beyond)
+        items = model.items_for(d, int(rng.integers(1, most_steps + 1)), budget(300, 520), rng)
+        start, share = model.start_of(state).limits(), 10.0 ** rng.uniform(-3, beyond)
         step_size = largest_step(state, start)
         if short:
             step_size = 0.9 * short_step(state, start, items.shape[1])
@@ -98,7 +86,7 @@ def random_walks(budget, rng, most_steps, beyond=0.0, *, short=False):
             walks = Walks(state, items, step_size * share)
             found = [walks.limits(quantile) for quantile in (1.0, 0.9, 0.7)]
         for limits in found:
-            if limits.c < OVERFLOW and walks.kept(limits, 0).min() > 0.0:
+            if limits.c < model.OVERFLOW and walks.kept(limits, 0).min() > 0.0:
                 yield walks, limits
 
 
@@ -117,7 +105,7 @@ def first_steps(budget, factor, p_power, weight):
     The weight is that of the server's gradient in a_{t,s}: 1 as in Lemma C.10, d as printed.
     """
     sizes, cases, needed = (1, 2, 4, 8, 16)[: budget(4, 5)], [], []
-    for family, p in product((alike, aligned), sizes):
+    for family, p in product((model.alike, model.aligned), sizes):
         walks, limits = first(state := family(p, 8))
         unit, at = unit_of(state, limits, STEP, 0.0), case_of(state, limits, STEP)
         grown = drift(walks, limits, 1, weight) - drift(walks, limits, 0, weight)
@@ -125,7 +113,7 @@ def first_steps(budget, factor, p_power, weight):
         cases.append((needed[-1] / (factor * p**p_power), 1.0, at))
     yield Cases(cases, quantity="lhs/rhs", name="first step, k from 1 on")
     name = "drift (clients along the truth)"
-    yield power_of(name, "k", sizes, needed[len(sizes) :], p_power, at_most=True)
+    yield model.power_of(name, "k", sizes, needed[len(sizes) :], p_power, at_most=True)
 
 
 def first_in_fractions(factor, p_power, weight) -> Cases:
@@ -143,7 +131,7 @@ def first_in_fractions(factor, p_power, weight) -> Cases:
         # The gradient along U*.
         end += sum(((u * v - star) * v for u in rows), Fraction(0)) / 4 / d
     right = (Fraction(factor) * eta / d) ** 2 * c**6 * mu**3 * e**2 / 2
-    right *= Fraction(4) ** whole(2 * p_power)  # the root of k
+    right *= Fraction(4) ** model.whole(2 * p_power)  # the root of k
     at = {"d": d, "M": 112, "k": k, "r": 1, "c": str(c), "mu": str(mu), "eta": str(eta)}
     growth = max(abs(end - weight * e) - abs(e - weight * e), Fraction(0))
     name = "first step, k = 16, in fractions"
@@ -163,20 +151,22 @@ def first_searched(budget, rng, factor, p_power) -> Search:
     def sides(step: Step):
         if step.state is None:
             return None
-        state, start = step.state, start_of(step.state).limits()
+        state, start = step.state, model.start_of(step.state).limits()
         step_size = largest_step(state, start) * 10.0 ** -abs(step.shorter)
         walks, limits = first(state, step_size)
         right = factor * unit_of(state, limits, step_size, p_power)
-        usable = limits.c < OVERFLOW and np.isfinite(right) and right > 0.0
+        usable = limits.c < model.OVERFLOW and np.isfinite(right) and right > 0.0
         # Gradients are differences: where the step moves them less, only rounding is left.
         if not usable or right < 1e-9 * max(norm(part) for part in state.gradients):
             return None
         return float(drift(walks, limits, 1).max() / right), 1.0
 
     def read_step(reader, shape):
-        return Step(reader.number(), read_state(reader, shape))
+        return Step(reader.number(), model.read_state(reader, shape))
 
-    return search_instances(sides, STATES[: budget(2, 3)], read_step, budget, rng, name="search")
+    return search_instances(
+        sides, model.STATES[: budget(2, 3)], read_step, budget, rng, name="search"
+    )
 
 
 def step_by_step(budget, rng, factor, p_power):
@@ -191,7 +181,7 @@ def step_by_step(budget, rng, factor, p_power):
 @statement(
     "perfedsi.lemmaC8",
     place="Lemma C.8, (39)-(43) and (52)",
-    hypotheses=SHORT_STEPS,
+    hypotheses=model.SHORT_STEPS,
     latex=r"a_{t,s+1} \le a_{t,s} + 6\frac{\eta}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,s}}, \quad \text{the same for } b_{t,s}",
     plain="A local step makes the gradients drift by at most of the order of (eta/d) sqrt(L), "
@@ -259,7 +249,7 @@ def means(walks, limits):
 def uniformity(future):
     """Yield deviations of E[ee' 1_G] from (1/d) E[1_G] I, e of step s and G of s, or s + 1."""
     for d in (2, 4, 6):
-        state, limits = edge(d)
+        state, limits = model.edge(d)
         items = sequences(d, 2)
         walks = Walks(state, items, STEP)
         for s in (0, 1):
@@ -272,7 +262,7 @@ def uniformity(future):
 @statement(
     "perfedsi.lemmaC8.indicators",
     place="Lemma C.8, from (43) on; (54); (28)",
-    hypotheses=WITHIN,
+    hypotheses=model.WITHIN,
     latex=r"\|E[X 1_{\mathcal G_{t,s+1}}]\|_F \le \|E[X 1_{\mathcal G_{t,s}}]\|_F"
     r" \ (1_{\mathcal G_{t,s+1}} \le 1_{\mathcal G_{t,s}}); \quad"
     r" E[e e^\top 1_{\mathcal G}] = \tfrac1d E[1_{\mathcal G}] I",
@@ -284,7 +274,7 @@ def indicators(budget, rng, *, norms=False, larger=False):
     """Enumerate states at the edge of the event; norms: of E‖X‖ in place of ‖E X‖."""
     cases = []
     for d, c in product((2, 4, 8, 16), (1.0, 1.5, 2.0)):
-        state, limits = edge(d, c=c)
+        state, limits = model.edge(d, c=c)
         of_norm, of_norms = means(Walks(state, sequences(d, 1), STEP), limits)
         wide, narrow = of_norms if norms else of_norm
         left, right = (wide, narrow) if larger else (narrow, wide)
@@ -318,7 +308,7 @@ def starts(budget, rng) -> Readings:
         size *= max(1.0, 1e4 * np.finfo(float).eps / np.sqrt(walks.state.loss))
         for weight, cases in zip((1.0, walks.state.truth.d), found.values(), strict=True):
             error = drift(walks, limits, 0, weight).max() / size
-            cases.append((float(error), plain(walks.state)))
+            cases.append((float(error), model.plain(walks.state)))
     return Readings(
         identities(found, 1e-10), name="a_0 = b_0 = 0", phrase="a_{t,s}",
         printed_elsewhere={"factor d before the first term": "Lemma C.10"},
@@ -328,7 +318,7 @@ def starts(budget, rng) -> Readings:
 @statement(
     "perfedsi.lemmaC9",
     place="Lemma C.9, (53)",
-    hypotheses=WITHIN,
+    hypotheses=model.WITHIN,
     latex=r"\max(a_{t,s}, b_{t,s}) \le 6\frac{\eta k^{3/2}\tau}{d} c^3\mu^{3/2}\sigma_1^{3/2}"
     r"\sqrt{\mathcal L(U_t, V_t)}\,1_{\mathcal G_{t,0}},\ s \le \tau; \quad a_{t,0} = b_{t,0} = 0",
     plain="In the steps of a round, local gradients drift by at most tau times the drift of one "
@@ -354,16 +344,16 @@ def lemma_c9(budget, rng, *, factor=6.0, d_power=1.0):
     name = "random states, eta up to 100 times the proof's limit"
     yield Cases(cases, quantity="lhs/rhs", name=name)
     cases = []
-    for (p, d), family in product(((1, 8), (4, 8), (4, 64), (8, 16)), (alike, aligned)):
+    for (p, d), family in product(((1, 8), (4, 8), (4, 64), (8, 16)), (model.alike, model.aligned)):
         walks = Walks(family(p, d), balanced(d, 5, budget(1, 8), rng=rng), STEP)
         cases += [case(walks, walks.limits(), s, s) for s in range(1, 6)]
     yield Cases(cases, quantity="lhs/rhs", name="clients alike or along the truth")
     along_d = []
     for d in (8, 16, 32, 64):
-        walks = Walks(alike(4, d), balanced(d, 5, budget(1, 8), rng=rng), STEP)
+        walks = Walks(model.alike(4, d), balanced(d, 5, budget(1, 8), rng=rng), STEP)
         along_d.append(drift(walks, walks.limits(), 5).max())
     yield starts(budget, rng)
-    yield power_of("drift", "d", (8, 16, 32, 64), along_d, -d_power)
+    yield model.power_of("drift", "d", (8, 16, 32, 64), along_d, -d_power)
 
 
 # Lemma C.10: their sum.
@@ -391,7 +381,7 @@ def is_short(walks, limits) -> bool:
 @statement(
     "perfedsi.lemmaC10",
     place="Lemma C.10, (54)-(55)",
-    hypotheses=WITHIN,
+    hypotheses=model.WITHIN,
     latex=r"\Big\|E_t\Big[\frac dM\sum_{s=0}^{\tau-1}\sum_m \nabla\hat{\mathcal L}_m(U_{t,m,s},"
     r" V_{t,m,s}, e_{t,m,s})1_{\mathcal G_{t,\tau}} - \tau\nabla\mathcal L 1_{\mathcal G_{t,\tau}}"
     r"\Big]\Big\|_F \le 10\frac{\eta k^{3/2}\tau^2}{d} c^3\mu^{3/2}\sigma_1^{3/2}\sqrt{\mathcal L}"
@@ -409,7 +399,7 @@ def lemma_c10(budget, rng, *, tau_power=2.0, factor=10.0, future=True, orders=Tr
     options = {"quantity": "lhs/rhs", "strength": "" if future else PROVED}
     at_the_edge = []  # the smallest steps from a state at V's limit
     for d, c in product((2, 8), (1.0, 2.0)):
-        state, limits = edge(d, c=c)
+        state, limits = model.edge(d, c=c)
         for step_size in (1e-1, 1e-2, 1e-3, 1e-4, 1e-5):
             walks = Walks(state, sequences(d, 1), step_size)
             if future or is_short(walks, limits):
@@ -432,13 +422,13 @@ def lemma_c10(budget, rng, *, tau_power=2.0, factor=10.0, future=True, orders=Tr
     if orders or tau_power != 2.0:  # the derivation has the square alone
         values, long, steps = {}, [], (1, 2, 5, 10, 20, 40, 80)
         for tau in steps:
-            walks = Walks(alike(4, 8), balanced(8, tau, budget(4, 32), rng=rng), 1e-5)
+            walks = Walks(model.alike(4, 8), balanced(8, tau, budget(4, 32), rng=rng), 1e-5)
             values[tau] = walks.summed(walks.limits(), future=False)[0]
             long.append(summed(walks, walks.limits(), tau_power, False, 10.0))
         yield Cases(long, quantity="lhs/rhs", name="tau up to 80")
         steps = steps[3:]  # from where tau (tau - 1) is nearly a square
         found = [values[tau] for tau in steps]
-        yield power_of("sum", "tau", steps, found, tau_power, at_most=True)
+        yield model.power_of("sum", "tau", steps, found, tau_power, at_most=True)
 
 
 lemma_c10.corrected(

@@ -3,8 +3,6 @@
 Steps are tiny there: what a round gains is computed from what it changes.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
@@ -14,18 +12,8 @@ import numpy as np
 from linrep.claims import Cases, Fact, Readings, statement
 from linrep.claims.evidence import PROVED
 from linrep.claims.laws import Region, at_most, lines
+from linrep.papers.perfedsi import model
 from linrep.papers.perfedsi.counterexamples.lemmac11_and_theoremc4 import sides
-from linrep.papers.perfedsi.model import (
-    ROUNDS,
-    alike,
-    drawn,
-    edge,
-    plain,
-    saddle,
-    start_of,
-    unbalanced,
-    whole,
-)  # fmt: skip
 from linrep.theory import perfedsi as theory
 from linrep.theory.perfedsi_rounds import (
     Limits,
@@ -79,14 +67,14 @@ def promise(setting, steps, powers, share=1.0):
 
 def needs_of(state: State) -> Limits:
     """Return the least limits that a state keeps, with a little room for the steps."""
-    limits = start_of(state).limits()
+    limits = model.start_of(state).limits()
     return Limits(1.001 * limits.c, 1.001 * limits.rows, 1.01 * limits.errors)
 
 
 def compared(promised, measured, state, limits, **further):
     """Return promised over measured progress, 1 and the instance."""
     setting = state.setting(limits)
-    at = {**plain(state), "c": limits.c, "mu": setting.mu, "c_z": setting.c_z, **further}
+    at = {**model.plain(state), "c": limits.c, "mu": setting.mu, "c_z": setting.c_z, **further}
     at |= {"measured": measured, "promised": promised}
     return promised / measured if measured > 0.0 else np.inf, 1.0, at
 
@@ -134,7 +122,7 @@ def in_fractions(powers, *, rounds=1) -> Cases:
     They start from U = c U*, V = V*/c, with an error orthogonal to U*; singular values, c_z, k and
     r are 1, and with c = 32 nothing leaves the event.
     """
-    used = {name: whole(powers[name]) for name in ("c_power", "limit_power")}
+    used = {name: model.whole(powers[name]) for name in ("c_power", "limit_power")}
     promised, actual = sides(**used, rounds=rounds)
     at = {"d": 16, "k": 1, "r": 1, "c": 32.032, "mu": 2048, "T": rounds, "C": 1, "tau": 1}
     return Cases(
@@ -235,7 +223,7 @@ def at_limits(powers, sizes=(1,)):
     """Yield cases at factors as unbalanced as their norms allow, side information weakest."""
     norms, conditions, scales = (16, 8, 4, 2, 1), (1, 2, 4, 8), (1, 4, 16, 64)
     for c, condition, c_z, steps in product(norms, conditions, scales, sizes):
-        state = unbalanced(float(c), float(condition), c_z=float(c_z))
+        state = model.unbalanced(float(c), float(condition), c_z=float(c_z))
         yield from one_round(state, sequences(8, steps), 1, 1.0, powers)
 
 
@@ -243,7 +231,7 @@ def near_the_truth(budget, rng, powers, near):
     """Yield cases at random states with L <= sigma_r^2/(near c_z^2)."""
     for _ in range(budget(120, 1500, 6000)):
         p, d = int(rng.integers(1, 4)), int(rng.choice([2, 3, 4]))
-        state = drawn(
+        state = model.drawn(
             rng, n=p + int(rng.integers(0, 3)), d=d, p=p, k=int(rng.integers(1, min(d, p) + 1)),
             side=rng.choice(["gaussian", "unit", "isometric"]),
             error=10.0 ** rng.uniform(-3, -0.5), tilt=2.0 ** rng.uniform(-4, 4),
@@ -258,14 +246,14 @@ def near_the_truth(budget, rng, powers, near):
 def at_the_edge(powers):
     """Yield cases at states from which every other item leads out of the event."""
     for c, d in product((1.0, 2.0, 8.0), (2, 8)):
-        state, limits = edge(d, c=c)
+        state, limits = model.edge(d, c=c)
         yield from one_round(state, sequences(d, 1), 1, 1.0, powers, limits)
 
 
 @statement(
     "perfedsi.lemmaC11",
     place="Lemma C.11, (56)-(62)",
-    hypotheses=ROUNDS,
+    hypotheses=model.ROUNDS,
     latex=r"\eta \le \frac{\sigma_r}{132k^{3/2}r\tau\mu^2\sigma_1^2c^5c_z^4} \Rightarrow"
     r" E_t[\mathcal L(U_{t+1}, V_{t+1})1_{\mathcal G_{t,\tau}}] \le \Big(1 -"
     r" \frac{\eta\tau\sigma_r}{2cc_z^3d}\Big)\mathcal L(U_t, V_t)1_{\mathcal G_{t,0}}",
@@ -286,7 +274,7 @@ def lemma_c11(
     }  # fmt: skip
     options = {"quantity": "lhs/rhs", "strength": proof_of(powers)}
     # Inside the event with c = mu = 1 and c_0 = r/2.
-    states = [saddle(k) for k in (1, 2)]
+    states = [model.saddle(k) for k in (1, 2)]
     far = [
         case
         for state in states
@@ -325,21 +313,21 @@ lemma_c11.corrected(
 def starts_of_runs(budget):
     """Yield states, and numbers of steps and rounds: c, condition, rank, c_z, d, tau, and c_0."""
     for c in (32.0, 16.0, 4.0, 1.0):
-        yield unbalanced(c, 1.0, d=2, k=1, p=2), 1, budget(4, 5)
-        yield alike(1, 2, size=c), 1, budget(4, 5)
+        yield model.unbalanced(c, 1.0, d=2, k=1, p=2), 1, budget(4, 5)
+        yield model.alike(1, 2, size=c), 1, budget(4, 5)
     for c in (16.0, 4.0, 1.0):
         for condition, c_z in ((1.0, 1.0), (16.0, 1.0), (1.0, 16.0), (4.0, 4.0)):
-            yield unbalanced(c, condition, d=2, p=4, c_z=c_z), 1, budget(3, 4)
-            yield unbalanced(c, condition, d=4, k=1, p=2, c_z=c_z), 1, budget(2, 4)
-            yield unbalanced(c, condition, d=4, p=4, c_z=c_z), budget(1, 2), 2
+            yield model.unbalanced(c, condition, d=2, p=4, c_z=c_z), 1, budget(3, 4)
+            yield model.unbalanced(c, condition, d=4, k=1, p=2, c_z=c_z), 1, budget(2, 4)
+            yield model.unbalanced(c, condition, d=4, p=4, c_z=c_z), budget(1, 2), 2
             # L near c_0 sigma_r^2, c_0 = 1/(32 c c_z^2), c at least 1
             error = c**2 / np.sqrt(16.0 * c * c_z)
-            yield unbalanced(c, condition, d=2, p=4, c_z=c_z, error=0.9 * error), 1, 3
-        yield alike(1, 2, size=c, error=0.9 / np.sqrt(16.0 * c)), 1, 4
+            yield model.unbalanced(c, condition, d=2, p=4, c_z=c_z, error=0.9 * error), 1, 3
+        yield model.alike(1, 2, size=c, error=0.9 / np.sqrt(16.0 * c)), 1, 4
 
 
 def enumerated_rounds(budget, powers, display="(15)") -> Readings:
     """Compare (15) or (6), with T, after a few rounds from states near the truth and the saddle."""
     near = [some_rounds(*at, powers) for at in starts_of_runs(budget)]
-    far = [some_rounds(saddle(k), 1, 2, powers) for k in (1, 2)]
+    far = [some_rounds(model.saddle(k), 1, 2, powers) for k in (1, 2)]
     return start_readings(near, far, f"{display} after some rounds", proof_of(powers))

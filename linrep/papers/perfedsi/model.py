@@ -1,7 +1,5 @@
 """What statements of the PerFedSI paper share: hypotheses, truths and states, rounds of walks."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import product
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Whole runs near the truth: their rates, the step sizes they stand, and what the event asks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 import linrep as lr

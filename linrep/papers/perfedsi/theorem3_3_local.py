@@ -1,7 +1,5 @@
 """Theorem 3.3 near the truth without an event: what is proved here beside the paper."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from itertools import product
 from typing import NamedTuple
