@@ -10,6 +10,7 @@ from numpy.linalg import norm
 from linrep.claims import Cases, Constant, Curve, Fact, Readings, Search, statement
 from linrep.claims.deviations import identities
 from linrep.claims.evidence import PROVED
+from linrep.claims.laws import at_most, measured
 from linrep.claims.quantities import LOWER, UPPER
 from linrep.papers.perfedsi import model, rounds
 from linrep.papers.perfedsi.counterexamples.definition3_1 import sides
@@ -72,14 +73,11 @@ def clients(budget, rng) -> Readings:
 
 def ratios() -> Constant:
     """Follow ||V||/||U|| over iterates in one and the same event, which may bound it."""
-    rows = pd.DataFrame(
-        {
-            "1/size": 1.0 / size,
-            "d": d,
-            "constant": min(norm(V, 2) / norm(U, 2) for U, V in iterates),
-        }
+    found = [
+        (d, 1.0 / size, min(norm(V, 2) / norm(U, 2) for U, V in iterates))
         for d, size, iterates in model.vanishing_runs()
-    )
+    ]
+    rows = pd.DataFrame(found, columns=["d", "1/size", "constant"])
     c, mu = model.C, model.MU
     return Constant(
         rows, ["1/size"], by=["d"], deterministic=True, label="|V|/|U|",
@@ -88,40 +86,32 @@ def ratios() -> Constant:
     )  # fmt: skip
 
 
-def conditions(t, s, last, steps, first):
-    """Return the (t', s') whose A_{t',s'} are in G_{t,s}: t' from first, and up to t - last."""
-    whole = set(product(range(first, t - last + 1), range(0 if last else 1, steps + 1)))
+#: Where the first intersection of G_{t,s} begins, and where it ends before t; that over s' has 0
+#: where it does.
+INTERSECTIONS = {"t' from 1 to t, as printed": (1, 0), "t' from 0 to t - 1": (0, 1)}
+
+
+def conditions(name, t, s, steps):
+    """Return the (t', s') whose A_{t',s'} are in G_{t,s}."""
+    first, before = INTERSECTIONS[name]
+    whole = set(product(range(first, t - before + 1), range(0 if before else 1, steps + 1)))
     return whole | {(t, each) for each in range(s + 1)}
 
 
-def index():
-    """Yield which A_{t',s'} are in G_{t,s}: none of a later step, and in the end all.
+def later_steps():
+    """Yield how many of G_{t,s}'s conditions are of a later step."""
+    for name, t, steps in product(INTERSECTIONS, range(1, 6), range(1, 6)):
+        for s in range(steps + 1):
+            after = sum(each > (t, s) for each in conditions(name, t, s, steps))
+            yield name, at_most(after, 0), {"t": t, "s": s, "tau": steps}
 
-    The printed intersection over t' goes from 1 to t, and that over s' from 1. The other reading
-    has all of the rounds from 0 to t - 1. A_{0,0} is about the start alone and meant in any case.
-    """
-    later, left_out, times = [], [], list(product(range(1, 6), range(1, 6)))
-    for name, last, first in (("t' from 1 to t, as printed", 0, 1), ("t' from 0 to t - 1", 1, 0)):
-        after = [
-            (sum(each > (t, s) for each in conditions(t, s, last, steps, first)), 0,
-             {"t": t, "s": s, "tau": steps})
-            for t, steps in times for s in range(steps + 1)
-        ]  # fmt: skip
-        missing = [
-            (len(set(product(range(t + 1), range(steps + 1)))
-                 - conditions(t, steps, last, steps, first)), 0, {"T": t + 1, "tau": steps})
-            for t, steps in times
-        ]  # fmt: skip
-        later.append(Cases(after, quantity="conditions", name=name))
-        left_out.append(Cases(missing, quantity="conditions", name=name))
-    for parts, question in (
-        (later, "G_{t,s} asks nothing of steps after s"),
-        (left_out, "G_{T-1,tau} asks it of all steps"),
-    ):
-        yield Readings(
-            parts, name=question, phrase="the intersections over t' and s'",
-            printed_elsewhere={"t' from 0 to t - 1": "Table 1, in words"},
-        )  # fmt: skip
+
+def left_out():
+    """Yield how many steps G_{T-1,tau} asks nothing of; A_{0,0} is meant in any case."""
+    for name, t, steps in product(INTERSECTIONS, range(1, 6), range(1, 6)):
+        every = set(product(range(t + 1), range(steps + 1)))
+        missing = len(every - conditions(name, t, steps, steps))
+        yield name, at_most(missing, 0), {"T": t + 1, "tau": steps}
 
 
 def units(rng) -> Readings:
@@ -190,7 +180,15 @@ def definition3_1(budget, rng, *, power=2.0):
     bounded by the larger one of tau and r, both in favour of the event.
     """
     yield clients(budget, rng)
-    yield from index()
+    for question, found in (
+        ("G_{t,s} asks nothing of steps after s", later_steps()),
+        ("G_{T-1,tau} asks it of all steps", left_out()),
+    ):
+        yield Readings(
+            measured(found, quantity="conditions").values(), name=question,
+            phrase="the intersections over t' and s'",
+            printed_elsewhere={"t' from 0 to t - 1": "Table 1, in words"},
+        )  # fmt: skip
     yield Readings(
         [server(budget, rng, power), ratios()],
         name="the server's norms are balanced",

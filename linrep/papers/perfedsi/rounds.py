@@ -100,19 +100,6 @@ def start(kind: str, truth: SideInformationCompletion, rng: np.random.Generator)
     return (2.0 * U, V / 2.0) if kind == "unbalanced" else (U, V)
 
 
-class Needs(NamedTuple):
-    """The least constants of Definition 3.1, and L at the round's start.
-
-    All of shape (rounds, tau + 1, R): at every local iterate, the largest over the clients.
-    """
-
-    norms: Array
-    loss: Array
-    rows: Array
-    errors: Array
-    level: Array
-
-
 def play(
     runs: Runs,
     rng: np.random.Generator,
@@ -122,10 +109,11 @@ def play(
     participants: int,
     local_steps: int,
     every: int = 1,
-) -> tuple[Runs, Needs]:
+) -> tuple[Runs, theory.Regularity]:
     """Run so many rounds; return where they end, and what all local iterates need, c_0 infinite.
 
-    Needs are those of every so many rounds; in the others only participants walk.
+    Needs are those of every so many rounds, the largest over the clients, of shape (rounds, tau +
+    1, R); in the other rounds only participants walk.
     """
     n, needs = runs.Z.shape[1], []
     for place in range(rounds):
@@ -139,10 +127,10 @@ def play(
         found = []
         for U, V in walk(runs, who, items, step_size):
             about = runs.star_U, runs.star_V, Z, runs.values, U, V
-            found.append((*theory.local_regularity(*about, loss=level, c_0=np.inf).worst(), level))
+            found.append(theory.local_regularity(*about, loss=level, c_0=np.inf).worst())
         needs.append(found)
         runs = runs._replace(U=U[:, n:].mean(axis=1), V=V[:, n:].mean(axis=1))
-    return runs, Needs(*np.moveaxis(np.array(needs), 2, 0))
+    return runs, theory.Regularity(*np.moveaxis(np.array(needs), 2, 0))
 
 
 # Runs, and the constants of Definition 3.1 that they need.
@@ -152,14 +140,14 @@ P, K, PARTICIPANTS = 4, 2, 4
 DECAY, LONGEST = 1e-6, 6000  # L over its start, which runs are followed to; most rounds
 
 
-def constants(needs: Needs, steps: int):
-    """Return the c and mu that every run needs, for s up to tau in all rounds.
+def constants(needs: theory.Regularity, steps: int):
+    """Return the c and mu that every run needs up to each round looked at, shape (rounds, R).
 
     Rows of U are bounded by the larger one of tau and r.
     """
     c = np.maximum(needs.norms, needs.loss)
     mu = np.maximum(needs.rows * K / max(K, steps), needs.errors)
-    return c.max(axis=(0, 1)), mu.max(axis=(0, 1))
+    return [np.maximum.accumulate(each.max(axis=1)) for each in (c, mu)]
 
 
 def drawn_runs(side, d, n, kind, count, rng):
@@ -195,10 +183,7 @@ def designs(budget):
 
 
 def followed(runs, rng, *, rounds, every, **settings):
-    """Return what the iterates of so many rounds need, or of all until most have L <= DECAY L_0.
-
-    The needs of a round are arrays with one row.
-    """
+    """Return what the iterates of so many rounds need, or of all until most have L <= DECAY L_0."""
     if rounds:
         return play(runs, rng, rounds=rounds, every=every, **settings)[1], rounds
     first, found, count = runs.losses(), [], 0
@@ -206,7 +191,7 @@ def followed(runs, rng, *, rounds, every, **settings):
         runs, needs = play(runs, rng, rounds=2 * every, every=every, **settings)
         found.append(needs)
         count += 2 * every
-    return Needs(*map(np.concatenate, zip(*found, strict=True))), count
+    return theory.Regularity(*map(np.concatenate, zip(*found, strict=True))), count
 
 
 def played(budget, rng):
@@ -218,15 +203,12 @@ def played(budget, rng):
             runs, rng, rounds=rounds, every=every, step_size=STEPS[side],
             participants=PARTICIPANTS, local_steps=tau,
         )  # fmt: skip
-        c, mu = constants(needs, tau)
-        looks = range(len(needs.norms))
-        each = (constants(Needs(*(part[t : t + 1] for part in needs)), tau) for t in looks)
-        running = [np.maximum.accumulate(np.array(parts)) for parts in zip(*each, strict=True)]
+        running = constants(needs, tau)
         far = "" if rounds else f", to L = {DECAY:g} L_0"
         rows.append({
             "group": f"{side}, {kind}{far}",
             "cell": f"d = {d}, M = {n}, tau = {tau}, {count} rounds{far}",
-            "c": c, "mu": mu, "truths": truths, "tau": tau,
+            "c": running[0][-1], "mu": running[1][-1], "truths": truths, "tau": tau,
             "over rounds": (every, running) if far else None,
         })  # fmt: skip
     return rows
