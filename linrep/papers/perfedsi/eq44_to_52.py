@@ -7,6 +7,7 @@ from itertools import product
 from typing import NamedTuple
 
 import numpy as np
+from numpy.linalg import norm
 
 from linrep.claims import Cases, Identity, statement
 from linrep.claims.deviations import relative
@@ -109,30 +110,28 @@ def sharp_iterates() -> Iterator[Iterate]:
             yield after_a_step(c, k, mu_z, side)
 
 
-def compared(names, terms, ways, bounds, strength, factor=1.0):
-    """Yield terms over bounds by display, at iterates by the way in which they are chosen."""
+def compared(displays, ways, strength, factor=1.0):
+    """Yield left over right by display, at iterates by the way in which they are chosen."""
     for way, iterates in ways.items():
-        found: dict[str, list] = {name: [] for name in names}
+        found: dict[str, list] = {}
         for at in iterates:
-            for name, left, right in zip(names, terms(at), bounds(at), strict=True):
-                found[name].append((rounded(left / (factor * right)), 1.0, at.plain()))
+            for name, (left, right) in displays(at).items():
+                case = (rounded(left / (factor * right)), 1.0, at.plain())
+                found.setdefault(name, []).append(case)
         for name, cases in found.items():
             yield Cases(cases, quantity="lhs/rhs", name=f"{name}, {way}", strength=strength)
 
 
 # Terms of first order.
 
-FIRST = ("(44)", "(45)", "(46)", "between (47) and (48)")
 
+def first_order(at, *, two, loss_power, first_power, c_power, last_power, k_power, mu_power):
+    """Return by display d times the norms of means over items and clients, and their bounds.
 
-def first_terms(at: Iterate) -> list[float]:
-    """Return d times the means of (44) to (46) over items and clients, eta left out, in norm.
-
-    And the largest |x_i u_i'v| of a client over the root of its loss, of the display after (47).
+    Without eta; of the display after (47) the largest |x_i u_i'v| of a client over the root of its
+    loss. Two c^loss_power L is under the root of the first three bounds.
     """
-    U = at.U
-    sums = [np.zeros(U.shape) for _ in range(3)]
-    largest = 0.0
+    U, sums, largest = at.U, [np.zeros(at.U.shape) for _ in range(3)], 0.0
     for share, z, x, v in at.clients:
         sums[0] += share * (z @ z) * np.outer(at.star @ z, U.T @ x)
         # U H' z z' V has U'x in the place of the item's row.
@@ -140,17 +139,16 @@ def first_terms(at: Iterate) -> list[float]:
         sums[2] += share * np.outer(x, v) * (v @ v)
         if x @ x > 0.0:
             largest = max(largest, float(np.max(np.abs(x * (U @ v))) / np.sqrt(0.5 * x @ x)))
-    return [float(np.linalg.norm(each)) for each in sums] + [largest]
-
-
-def first_bounds(at, *, two, loss_power, first_power, c_power, last_power, k_power, mu_power):
-    """Return the right sides; two c^loss_power L is under the root of the first three."""
     d, k, r = at.sizes
-    top = float(np.linalg.norm(at.star, 2))
+    top = float(norm(at.star, 2))
     unit = k**k_power * top**1.5 * np.sqrt(two * at.c**loss_power * at.loss)
     last = top * np.sqrt(two * k * r * at.mu_E * at.mu_U * at.mu_z) * at.c**last_power / d
-    third = at.c**c_power * at.mu**mu_power * unit
-    return [at.c**first_power * at.mu_z**mu_power * unit, third, third, last]
+    return {
+        "(44)": (norm(sums[0]), at.c**first_power * at.mu_z**mu_power * unit),
+        "(45)": (norm(sums[1]), at.c**c_power * at.mu**mu_power * unit),
+        "(46)": (norm(sums[2]), at.c**c_power * at.mu**mu_power * unit),
+        "between (47) and (48)": (largest, last),
+    }
 
 
 def in_fractions(factor):
@@ -160,14 +158,13 @@ def in_fractions(factor):
     """
     e, d = Fraction(1, 1000), 16
     c = 1 + e  # of U, whose mu is its square; and mu_E = 1
-    pairs = (
-        sides_of_44(),
-        ((c**2 * e) ** 2, c**12 * e**2 / 2),
-        (e**2, c**12 * e**2 / 2),
-        ((c * e) ** 2 / d**2, c**6 * e**2 / 2 / d**2),
-    )
     at = {"d": d, "M": 1, "k": 1, "r": 1, "c": str(c), "mu": str(c**2)}
-    for name, (left, right) in zip(FIRST, pairs, strict=True):
+    for name, (left, right) in {
+        "(44)": sides_of_44(),
+        "(45)": ((c**2 * e) ** 2, c**12 * e**2 / 2),
+        "(46)": (e**2, c**12 * e**2 / 2),
+        "between (47) and (48)": ((c * e) ** 2 / d**2, c**6 * e**2 / 2 / d**2),
+    }.items():
         case = (left, Fraction(factor) ** 2 * right, at)
         yield Cases([case], quantity="square of the term", name=f"{name} in fractions")
 
@@ -198,7 +195,7 @@ def eq44_50(
     if (two, loss_power, last_power) == (1.0, 0.0, 2.0):
         yield from in_fractions(factor)
     strength = PROVED if (two, loss_power, last_power) == (2.0, 1.0, 1.0) else ""
-    yield from compared(FIRST, first_terms, ways, partial(first_bounds, **powers), strength, factor)
+    yield from compared(partial(first_order, **powers), ways, strength, factor)
 
 
 eq44_50.corrected(
@@ -218,8 +215,6 @@ eq44_50.corrected(
 
 # Terms of higher order.
 
-HIGHER = ("(48)", "after (48)", "(49)", "after (50)", "(51)")
-
 
 def products(at: Iterate, z, x, v, item: int):
     """Return the products of one item's gradients in (47) and (50), by definition."""
@@ -232,7 +227,7 @@ def identities(iterates):
     """Yield deviations of (47) and (50), the second with e_i in its last line."""
     found: dict[str, list] = {"(47)": [], "(50)": []}
     for at in iterates:
-        d, top = len(at.U), np.linalg.norm(at.U, 2)
+        d, top = len(at.U), norm(at.U, 2)
         for _, z, x, v in at.clients:
             each = [products(at, z, x, v, item) for item in range(d)]
             inner, square = at.U @ v, z @ z
@@ -249,15 +244,14 @@ def identities(iterates):
         yield Identity(deviations, 1e-9, name=name, strength=PROVED)
 
 
-def higher_terms(at: Iterate) -> list[float]:
-    """Return d times the norms of the means over items and clients of (48), (49) and (51).
+def higher_order(at, *, two, loss_power, c_power, mu_power, mu_U_power, cube_power):
+    """Return by display d times the norms of means over items and clients, and bounds.
 
-    Without powers of eta; beside them the product after (48), and after (50) the largest over items
-    and clients of |x_i^3 u_i'v| over the 3/2-th power of the client's loss.
+    Without powers of eta; after (50) the largest over items and clients of |x_i^3 u_i'v| over the
+    3/2-th power of the client's loss. Two and c^loss_power stand before L, c_power is that of
+    norms. In (49) mu_z has mu_power and mu_U mu_U_power; cube_power is that of c after (50).
     """
-    U = at.U
-    sums = [np.zeros(U.shape) for _ in range(4)]
-    largest = 0.0
+    U, sums, largest = at.U, [np.zeros(at.U.shape) for _ in range(4)], 0.0
     for share, z, x, v in at.clients:
         square, inner = share * (z @ z), U @ v
         sums[0] += square * np.outer(x**2 * inner, v)
@@ -266,26 +260,22 @@ def higher_terms(at: Iterate) -> list[float]:
         sums[3] += square * (z @ z) * (x**3 * inner)[:, None] * U
         if x @ x > 0.0:
             largest = max(largest, float(np.max(np.abs(x**3 * inner)) / (0.5 * x @ x) ** 1.5))
-    first, second, third, last = (float(np.linalg.norm(each)) for each in sums)
-    return [first, second, third, largest, last]
-
-
-def higher_bounds(at, *, two, loss_power, c_power, mu_power, mu_U_power, cube_power):
-    """Return the right sides; two and c^loss_power stand before L, c_power is that of norms.
-
-    In (49) mu_z has mu_power and mu_U mu_U_power; cube_power is that of c after (50).
-    """
     d, k, r = at.sizes
-    top = float(np.linalg.norm(at.star, 2))
+    top = float(norm(at.star, 2))
     loss = two * at.c**loss_power * at.loss
-    unit = k**2 * top**1.5 * np.sqrt(r * at.mu_E) / d
-    second = at.c**c_power * unit * loss
+    second = at.c**c_power * k**2 * top**1.5 * np.sqrt(r * at.mu_E) / d * loss
     usual = second * at.mu_z**2 * np.sqrt(at.mu_U)
     inside = at.c**cube_power * two**1.5 * at.mu_E**1.5 * top / d**2
     inside *= np.sqrt(k * r * at.mu_z * at.mu_U)
     last = at.c**c_power * loss**1.5 * k**2.5 * r * at.mu_E**1.5 * at.mu_z**2.5
     last *= np.sqrt(at.mu_U) * top**1.5 / d**2
-    return [usual, usual, second * at.mu_z**mu_power * at.mu_U**mu_U_power, inside, last]
+    return {
+        "(48)": (norm(sums[0]), usual),
+        "after (48)": (norm(sums[1]), usual),
+        "(49)": (norm(sums[2]), second * at.mu_z**mu_power * at.mu_U**mu_U_power),
+        "after (50)": (largest, inside),
+        "(51)": (norm(sums[3]), last),
+    }
 
 
 @statement(
@@ -323,7 +313,7 @@ def eq47_51(
         case = (*sides_of_49(), at)
         yield Cases([case], quantity="(49)'s left side", name="(49) in fractions")
     strength = PROVED if (two, loss_power, c_power) == (2.0, 1.0, 2.0) else ""
-    yield from compared(HIGHER, higher_terms, ways, partial(higher_bounds, **powers), strength)
+    yield from compared(partial(higher_order, **powers), ways, strength)
 
 
 eq47_51.corrected(

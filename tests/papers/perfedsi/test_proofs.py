@@ -233,7 +233,9 @@ def test_lemmac10_corrected():
 
 def test_eq44_52_terms():
     """By matrices as they are printed; the corrected bounds are attained."""
-    powers = {"two": 2, "loss_power": 1, "c_power": 2, "mu_power": 2, "mu_U_power": 0.5}
+    both = {"two": 2, "loss_power": 1}
+    of_first = {"first_power": 1, "c_power": 3, "last_power": 1, "k_power": 1.5, "mu_power": 1.5}
+    of_higher = {"c_power": 2, "mu_power": 2, "mu_U_power": 0.5, "cube_power": 1}
     tight = []
     for at in eq44_to_52.sharp_iterates():
         d, means = len(at.U), [np.zeros(at.U.shape) for _ in range(7)]
@@ -252,10 +254,12 @@ def test_eq44_52_terms():
                 ):  # fmt: skip
                     mean += share * term
         found = list(map(norm, means))
-        higher = np.array(eq44_to_52.higher_terms(at))
-        np.testing.assert_allclose(found[:3], eq44_to_52.first_terms(at)[:3], rtol=1e-9)
-        np.testing.assert_allclose(found[3:], higher[[0, 1, 2, 4]], rtol=1e-9)
-        tight.append(higher / eq44_to_52.higher_bounds(at, **powers, cube_power=1))
+        sides = eq44_to_52.first_order(at, **both, **of_first)
+        sides |= eq44_to_52.higher_order(at, **both, **of_higher)
+        left, right = np.transpose(list(sides.values()))
+        matrices = [0, 1, 2, 4, 5, 6, 8]  # the others are no norms
+        np.testing.assert_allclose(found, left[matrices], rtol=1e-9)
+        tight.append(left / right)
     np.testing.assert_allclose(np.max(tight, axis=0), 1.0, rtol=0.01)
 
 
